@@ -135,7 +135,6 @@ def main():
     parser.add_argument("--pinocchio", nargs="*", default=[])
     parser.add_argument("--json")
     options = parser.parse_args()
-    lines = []
     for simulator, folders, ending in (("mujoco", options.mujoco, (".xml",)), ("pinocchio", options.pinocchio,
                                                                              (".urdf",))):
         for folder in folders:
@@ -143,10 +142,10 @@ def main():
                 if ending == (".xml",) and not re.search(r"<mujoco[\s>]", path.read_text(errors="replace")):
                     continue
                 line = compared(path, simulator) | {"name": str(path.relative_to(folder))}
-                lines.append(line)
                 print(told(line), flush=True)
-    if options.json:
-        Path(options.json).write_text(json.dumps(lines, indent=1))
+                if options.json:
+                    with open(options.json, "a") as file:
+                        file.write(json.dumps(line) + "\n")
     return 0
 
 

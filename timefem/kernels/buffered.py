@@ -23,6 +23,9 @@ class Buffered:
                 if array.size:
                     place(i, memoryview(array))
 
+    def __reduce__(self):
+        return Buffered, (self.function,)  # with memory of its own
+
     def __call__(self, *arguments):
         """Results, flat and column by column, which the next call overwrites; arguments alike."""
         for own, given in zip(self._arguments, arguments, strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import pickle
 import types
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -63,11 +64,39 @@ class CapturedFormula:
             raise InputError(CHANGED)
         return value
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Functions that other processes cannot import, such as lambdas, go there as what they state."""
+        state = {"function": self.function, "_known": self._known, "_first": None, "_digests": self._digests}
+        if _can_be_imported(self.function):
+            return state
+        if not self._known or None in self._known.values():
+            raise InputError(f"{self.function!r} cannot be sent to another process, or copied deeply: define it in a "
+                             "module, or give a text")
+        return state | {"function": _Stated(getattr(self.function, "__name__", "function"))}
+
     def digest(self, sizes: Hashable, stated: Callable[[], ca.Function]) -> bytes:
         """Of what it states, `stated()`, where its arguments have those `sizes`."""
         if sizes not in self._digests:
             self._digests[sizes] = digest_of(stated())
         return self._digests[sizes]
+
+
+class _Stated:
+    """In the place of a function that has stayed in another process."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, *_: Any) -> Any:
+        raise InputError(f"the function {self.name!r} came from another process as what it stated there, and is called "
+                         "with arguments of other shapes: define it in a module, or give a text")
+
+
+def _can_be_imported(function):
+    try:
+        return pickle.loads(pickle.dumps(function)) is function
+    except Exception:  # whatever the function has around it
+        return False
 
 
 def digest_of(function: ca.Function) -> bytes:

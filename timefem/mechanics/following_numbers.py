@@ -98,6 +98,16 @@ class UnknownNumbers:
         if seen:
             self.following[part] = tuple(seen), Following.of(places, self._x[seen], values)
 
+    def __getstate__(self):
+        formulas = ca.Function("entries", [self._x], [ca.vertcat(ca.SX(0, 1), *self._entries.values())])
+        return {**vars(self), "_x": formulas, "_entries": list(self._entries)}  # CasADi sends functions alone elsewhere
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self._x = ca.SX.sym("x", len(self._names)) if self._names else NOTHING
+        self._entries = dict(zip(state["_entries"], ca.vertsplit(state["_x"](self._x)) if state["_entries"] else [],
+                                 strict=True))
+
     def __iter__(self):
         return iter(self._names)
 

@@ -70,6 +70,20 @@ def in_joint_coordinates(parts):
     return [*trees, *(found.get(part, part) for part in others)], found
 
 
+def move_to_trees(parts, stands_for):
+    """What acts on bodies and joints that links and joints of trees stand for, on these: joins `stands_for`."""
+    for part in parts:
+        if part in stands_for or not (known(part) and isinstance(part, Declared) and part.fields):
+            continue
+        if any(_carried(stands_for.get(thing)) and not _carried(thing)
+               for thing in (*part.bodies, *_joints_of(part).values())):
+            stands_for[part] = _moved(part, stands_for)
+
+
+def _carried(thing):
+    return getattr(thing, "carrier", None) is not None
+
+
 class _Chain:
     """A tree that grows: links stand at their joints, with the axes of their bodies."""
 
@@ -115,7 +129,9 @@ class _Chain:
 
 
 def _shapes(body, centre):
-    if body is GROUND or body.size is None:
+    if body is GROUND:
+        return None  # which is not drawn
+    if body.size is None:
         return ()
     return [{"shape": body.shape or "box", "size": body.size, "position": centre}]
 

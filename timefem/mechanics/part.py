@@ -259,16 +259,13 @@ class Body(Part, abstract=True):
     def kinetic(self, s: Symbols, v: Sequence[ca.SX]) -> Expression:
         return self.kinetic_of_velocity(s.q[0], v[0], s.own)
 
-    def centre_of_mass(self, q: ca.SX, c: ca.SX) -> ca.SX:
+    def centre_of_mass(self, q: ca.SX, c: ca.SX, of_weight: bool = False) -> ca.SX:
         """Centre of mass, SX (3,), or of as many components as the body moves in: what leads the coordinates.
 
-        With the parameters `c` of the body.
+        With the parameters `c` of the body. `of_weight`: where the weight of the whole mass would act like that which
+        nothing balances, see `Link.gravity_compensation`.
         """
         return q[:min(3, self.n_q)]
-
-    def centre_of_weight(self, q: ca.SX, c: ca.SX) -> ca.SX:
-        """Where the weight of the whole mass would act alike; the centre of mass, unless some weight is balanced."""
-        return self.centre_of_mass(q, c)
 
     def rigid_motion(self, q: ca.SX) -> ca.SX | None:
         """Rates of the coordinates by which it goes along the axes of space, and turns about those through the origin,

@@ -149,6 +149,8 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
         """The system with the parts that it does not have yet, on what stands for their bodies, joints and drives."""
         stands_for = StandIns(self.stands_for)
         further = [part for part in parts if stands_for.get(part, part) not in self._present]
+        if any(own.carrier is not None for own in stands_for.values() if own.is_body):
+            joint_coordinates.move_to_trees(further, stands_for)
         moved_parts(further, stands_for)
         other = self.of_parts([*self.parts, *(stands_for.get(part, part) for part in further)])
         other.stands_for = stands_for

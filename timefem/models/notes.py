@@ -26,7 +26,7 @@ class Attributes:
     def left_out(self, given):
         """Those of a dict that would have an effect, and are not read."""
         known = {*self.read.split(), *self.idle.split()}
-        return [name for name, value in given.items() if name not in known
+        return [name for name, value in given.items() if name not in known and not name.startswith("xmlns")
                 and not any(_same(value, neutral) for neutral in _several(self.neutral.get(name, ())))]
 
 

@@ -31,7 +31,8 @@ ELEMENTS = {  # attributes that are read, and what has no effect here; anything 
     "limit": Attributes("lower upper effort velocity", "acceleration deceleration jerk"),
     "mimic": Attributes("joint multiplier offset")}
 KNOWN = {  # elements in others
-    "robot": "link joint transmission material gazebo", "inertial": "origin mass inertia",
+    "robot": "link joint transmission material gazebo frame drake:collision_filter_group",
+    "inertial": "origin mass inertia",
     "link": "inertial visual collision contact self_collision_checking sensor gazebo",
     "joint": "origin parent child axis dynamics limit mimic calibration safety_controller gazebo"}
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")

@@ -12,11 +12,12 @@ import numpy as np
 from ..argument_names import known_names
 from ..atomic_write import replacing
 from ..display import Card, Summarized
-from ..errors import InputError, MissingBackend
+from ..errors import InputError, needed
 from ..mechanics.system import System
 from ..mechanics.values.velocities import uncoupled
 from ..status import Reason
 from ..types import FilePath
+from . import output
 from .output.tables import BODY_FIELDS, COORDINATES, _cell
 
 RATES = "velocity", "angular_velocity", "rates"
@@ -125,10 +126,7 @@ class Ensemble(Summarized):
         MissingBackend
             When xarray is not installed.
         """
-        try:
-            import xarray
-        except ImportError:
-            raise MissingBackend("to_xarray needs xarray, which is not installed: pip install xarray") from None
+        needed("xarray", "to_xarray")
         units = {name: unit for name, unit, _, _ in (*BODY_FIELDS, *COORDINATES)}
         data = {"t": (("run", "time"), self.times, {"units": "s"}), "success": ("run", self.success),
                 "reason": ("run", np.array(self.reasons, object))}
@@ -142,7 +140,7 @@ class Ensemble(Summarized):
         coordinates = {"run": np.arange(len(self))}
         for name, values in self.parameters.items():
             coordinates[name] = (("run", *(f"{name} {k + 1}" for k in range(values.ndim - 1))), values)
-        return xarray.Dataset(data, coordinates)
+        return output.dataset.Dataset(data, coordinates)
 
     def to_csv(self, path: FilePath) -> None:
         """Write a table with one row per run: parameters, how it ended, and states of the bodies at the end."""

@@ -151,14 +151,18 @@ class Solution(SolvedElements, Invariants, Shown):
             raise InputError(f"the field {name!r} has no values at the ends of the elements; give times")
         return np.concatenate([values[:1, 0], values[:, -1]])
 
-    def controls(self, t: Floats, actuator: Part | None = None) -> np.ndarray:
-        """Controls of all actuators in the order of the system, or of one, shape t.shape + (n_controls,)."""
+    def controls(self, t: Floats, actuator: Part | str | None = None) -> np.ndarray:
+        """Controls of all actuators in the order of the system, or of one, shape t.shape + (n_controls,).
+
+        An actuator is one that the user has, or that of the system, or its name.
+        """
         values = self.field("controls", t)
         if actuator is None:
             return values
+        own = actuator if isinstance(actuator, str) else self.system.here(actuator)
         first = 0
         for part in self.system.parts:
-            if part is actuator and part.n_controls:
+            if part.n_controls and own in (part, self.system.label(part)):
                 return values[..., first:first + part.n_controls]
             first += part.n_controls
         raise InputError(f"{actuator!r} is no actuator of the system")

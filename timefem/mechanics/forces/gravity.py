@@ -39,6 +39,6 @@ class Gravity(Part):
         return {"weight": self.bodies[0].mass * self.acceleration}
 
     def energy(self, s: Symbols) -> Expression:
-        centre = self.bodies[0].centre_of_weight(s.q[0], s.bodies[0])
+        centre = self.bodies[0].centre_of_mass(s.q[0], s.bodies[0], of_weight=True)
         n = centre.numel()  # a point mass in one or two dimensions feels its components only
         return -ca.dot(s.own[:n], centre)

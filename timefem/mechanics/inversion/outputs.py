@@ -39,6 +39,7 @@ class Output(NamedArguments, ABC):
 
     bodies = ()
     name = None
+    by_coordinates = False  # whether it is of coordinates of the bodies themselves
     arguments = {}  # noqa: RUF012  those of the constructor besides bodies and name, for files
 
     def __repr__(self):
@@ -61,6 +62,10 @@ class Output(NamedArguments, ABC):
         bodies = tuple(map(stand_in, self.bodies))
         if all(a is b for a, b in zip(bodies, self.bodies, strict=True)):
             return self
+        if self.by_coordinates and any(new.carrier is not None and old.carrier is None
+                                       for new, old in zip(bodies, self.bodies, strict=True)):
+            raise InputError(f"{self!r} is of coordinates that its body does not have here: in joint coordinates take "
+                             "JointOutput, PositionOutput or AngleOutput")
         other = copy(self)
         other.bodies = bodies
         return other
@@ -137,6 +142,8 @@ class CoordinateOutput(Output):
     name : str, optional
     """
 
+    by_coordinates = True
+
     def __init__(self, body: Body, index: int, name: str | None = None) -> None:
         if not isinstance(body, Body):
             raise InputError(f"CoordinateOutput: body must be a body, not {body!r}")
@@ -209,6 +216,12 @@ class JointOutput(Output):
         self.bodies = self.bound.bodies
         self.name = name or f"{joint.name or type(joint).__name__} {self.bound.coordinate.name}"
 
+    def on(self, system: System) -> Output:
+        joint = system.here(self.bound.owner)
+        if joint is self.bound.owner:
+            return super().on(system)
+        return JointOutput(joint, self.bound.coordinate.name, self.name)
+
     def value(self, *q: ca.SX) -> ca.SX:
         return self.bound.value(q, ca.SX(self.bound.coordinate.numbers))
 
@@ -237,6 +250,10 @@ class FormulaOutput(Output):
         self.formula = as_formula(f"FormulaOutput {self.name!r}", formula, ["f"])
         symbols = [ca.SX.sym("q", b.n_q) for b in self.bodies]
         check_symbols("FormulaOutput", self.value(*symbols), *symbols)
+
+    @property
+    def by_coordinates(self) -> bool:
+        return not isinstance(self.formula, TextFormula) or ".q" in self.formula.text
 
     def value(self, *q: ca.SX) -> ca.SX:
         if isinstance(self.formula, TextFormula):

@@ -86,7 +86,7 @@ def read_mjcf(path: FilePath, friction_width: float | None = None, meshes: FileP
         tendons = fixed_tendons(file, root, reader)
         equalities = Equalities(file, root, reader, tendons)
         _without_friction(reader, friction_width, notes)
-        tree = Tree([Link(WORLD), *reader.links], reader.joints, friction_width, name)
+        tree = Tree([Link(WORLD, shapes=None), *reader.links], reader.joints, friction_width, name)
     except InputError as error:
         raise error if str(error).startswith(str(path)) else InputError(f"{path}: {error}") from None
     limits = limits_note(tree.joints)

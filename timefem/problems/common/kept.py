@@ -51,6 +51,9 @@ class Kept:
         self.once, self.last, self.lock = once, None, _Lock()
         self._things: dict[Hashable, Any] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_things": {}}  # which hold machine code, and are made anew
+
     def plan(self, system: System, element: TimeElement) -> Any:
         """The `ElementPlan` of a system, which has the numbers of that from now on."""
         plan = self._things.get(("plan", element))

@@ -5,11 +5,19 @@ from dataclasses import dataclass, field
 from importlib import import_module
 
 from ...errors import InputError
+from ...late import Late
 from ...validate.options import spelt
+
+kinds = Late("timefem.problems.kinds")
 
 
 def no_facts(problem, solution):
     return {}
+
+
+def _in_table(name):
+    """The `Kind` of a name."""
+    return next(kind for kind in kinds.KINDS.values() if kind.name == name)
 
 
 @dataclass(frozen=True)
@@ -74,6 +82,9 @@ class Kind:
     warms: Callable = lambda task, solution: True
     mesh: Callable = lambda task: task.mesh_through(task.problem.system.kinks)
     fits: Callable = lambda problem, element: None
+
+    def __reduce__(self):
+        return _in_table, (self.name,)  # other processes have it there
 
     @property
     def in_files(self):

@@ -105,6 +105,8 @@ class InverseDynamics(NamedArguments):
         first = InitialValueProblem(system, start, t_span)
         self.system, self.t_span = first.system, first.t_span
         self.outputs = checked_outputs(self.system, outputs, self.t_span)
+        trajectories = [trajectory for _, trajectory in self.outputs]
+        self._given = dict(zip(outputs, trajectories, strict=True)), start, end
         direct = is_direct(self.system, self.outputs, self.t_span[0], first.z0)
         if direct or (end is None and is_settled(self.system, self.outputs)):
             return self._follow(first.z0, end)
@@ -167,7 +169,7 @@ class InverseDynamics(NamedArguments):
 
     @property
     def relative_degrees(self) -> dict[Output, int]:
-        return {output: r for (output, _), r in zip(self.outputs, self.inversion.relative_degrees, strict=True)}
+        return dict(zip(self._given[0], self.inversion.relative_degrees, strict=True))
 
     @property
     def kinks(self) -> tuple[float, ...]:

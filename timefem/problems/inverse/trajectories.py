@@ -25,6 +25,7 @@ def checked_outputs(system, outputs, t_span):
         for body in output.bodies:
             if not system.has(body):
                 raise InputError(f"outputs: {output!r} is of {body!r}, which is not in the system")
+        output = output.on(system)
         trajectory = as_time_function(f"trajectory of {output!r}", trajectory)
         fault = uncovered(trajectory, t_span)
         if fault:

@@ -4,8 +4,11 @@ import numpy as np
 
 from ...display import Card
 from ...errors import needed
+from ...late import Late
 from ..joint_tables import joint_fields
 from .tables import COORDINATES, SYSTEM_UNITS, _fields
+
+dataset = Late("timefem.solution.output.dataset")
 
 ERRORS = {"energy": ("energy, work taken off", "J"),
           "generalized_energy": ("generalized energy, work taken off", "J"),
@@ -60,7 +63,7 @@ def to_xarray(solution, times=None):
     Returns
     -------
     xarray.Dataset
-        With units in the attributes.
+        With units in the attributes. Its `to_dataframe()` has one row per time; see `Dataset`.
 
     Raises
     ------
@@ -69,7 +72,7 @@ def to_xarray(solution, times=None):
     MissingBackend
         When xarray is not installed.
     """
-    xarray = needed("xarray", "to_xarray")
+    needed("xarray", "to_xarray")
     t, bodies, values = _fields(solution, times)
     axes = {"position": ("axis",), "velocity": ("axis",), "angular_velocity": ("axis",), "quaternion": ("component",),
             "rotation_matrix": ("row", "column")}
@@ -102,4 +105,4 @@ def to_xarray(solution, times=None):
         data["controls"] = (("time", "control"), solution.controls(t), {"units": "SI"})
         coordinates["control"] = [f"{solution.system.label(part)} {i + 1}" for part in solution.system.parts
                                   for i in range(part.n_controls)]
-    return xarray.Dataset(data, coordinates, {"element": repr(solution.element), "status": solution.status.reason})
+    return dataset.Dataset(data, coordinates, {"element": repr(solution.element), "status": solution.status.reason})

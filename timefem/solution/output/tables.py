@@ -32,7 +32,8 @@ def to_csv(solution, path, times=None):
     """Write a table: one header line with names and units such as `body1.x [m]`, then one row per time.
 
     Columns: time; per body position, quaternion (if it has one), rotation matrix, velocity of the centre of mass
-    and angular velocity in body axes; energy; linear and angular momentum; largest constraint residuals on
+    and angular velocity in body axes; per link of a tree that moves the same of its frame, or of the centre of mass of
+    the body that it stands for; energy; linear and angular momentum; largest constraint residuals on
     configuration and velocity level; per joint its coordinates and rates, force and torque on body a in space axes; per
     actuator its controls, where there are some.
     Numbers are written so that they read back as they were. Names that a spreadsheet would take for formulas, such as
@@ -50,6 +51,15 @@ def to_csv(solution, path, times=None):
     InputError
         When the path cannot be written, or a time lies outside of the solution.
     """
+    columns = _columns(solution, times)
+    with replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(map(_cell, columns))
+        writer.writerows(np.column_stack(list(columns.values())).tolist())
+
+
+def _columns(solution, times):
+    """Name and unit -> numbers at the times."""
     t, bodies, system = _fields(solution, times)
     columns = {"t [s]": t}
     for label, fields in bodies.items():
@@ -71,10 +81,7 @@ def to_csv(solution, path, times=None):
             columns |= {f"{label}.{name}{axis} [{unit}]": v for axis, v in parts.items()}
     for label, values in _controls(solution, t).items():
         columns |= {f"{label}.control{i if values.shape[1] > 1 else ''} [SI]": v for i, v in enumerate(values.T, 1)}
-    with replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(map(_cell, columns))
-        writer.writerows(np.column_stack(list(columns.values())).tolist())
+    return columns
 
 
 def to_json(solution, path=None, times=None):
@@ -131,6 +138,8 @@ def _fields(solution, times):
         fields = [f for f in BODY_FIELDS if hasattr(body, f[0])] if hasattr(body, "position") else COORDINATES
         bodies[model.label(body)] = {name: np.asarray(value(body, q[:, part], p[:, part]))
                                      for name, _, _, value in fields}
+        if body.carried_names:
+            bodies |= _links(model, body, q[:, part], p[:, part])
     own = None if times is None else t
     configuration, velocity = solution.constraints(own)
     system = {"energy": solution.energy(own)}
@@ -140,6 +149,20 @@ def _fields(solution, times):
     system |= {"configuration_residual": np.abs(configuration).max(axis=-1, initial=0.0),
               "velocity_residual": np.abs(velocity).max(axis=-1, initial=0.0)}
     return t, bodies, system
+
+
+def _links(system, tree, q, p):
+    """Label of each link of a tree that moves -> its fields."""
+    rates, found = tree.velocity(q, p), {}
+    links = [name for name, word in tree.carried_names.items() if word == "link"]
+    stand_ins = {own.called[1]: (name, own) for name, own in system.replaced.items()
+                 if own.called[0] == "link" and own.called[1] in links and tree.carried(*own.called) is own}
+    for link in links:
+        name, own = stand_ins.get(link, (f"{system.label(tree)}.{link}", tree.carried("link", link)))
+        if len(own.places):
+            found[name] = {field: np.asarray(value(own, q[:, own.places], rates[:, own.places]))
+                           for field, _, _, value in BODY_FIELDS if hasattr(own, field)}
+    return found
 
 
 def _finite(value):

@@ -137,6 +137,13 @@ class TreeLink(Carried):
         super().__init__(carrier, sorted(set(places)), ("link", link, point.tolist()),
                          f"{carrier.name or 'tree'}.{link}")
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_symbols", "_functions")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)  # CasADi sends no symbols to other processes
+        self._symbols = ca.SX.sym("place", len(self.parameters_of_carrier))
+
     def point(self, place: Vector) -> TreeLink:
         """The link with its origin at a place [m] in the frame of the link, shape (3,); axes are those of the link."""
         return TreeLink(*self._arguments, place)

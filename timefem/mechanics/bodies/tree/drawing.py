@@ -20,7 +20,8 @@ def pieces(tree: Tree, q: np.ndarray, p: np.ndarray) -> list[Piece]:
         shape = link.drawn
         if shape is None and not link.mass:
             continue
-        body = tree.link(link.name, (0, 0, 0) if shape else link.centre)
+        body = tree.link(link.name, link.centre)
+        shape = None if shape is None else shape.placed(-link.centre, np.eye(3))
         size = np.zeros(3) if shape is None and rods(tree, link) else link.drawn_size
         found.append(Piece(link.name, shape, size, *body.motion(q[:, body.places], rates[:, body.places])))
     return found
@@ -36,7 +37,10 @@ def strokes(tree: Tree) -> list[Stroke]:
 
 
 def rods(tree: Tree, link: Link) -> list[Stroke]:
-    """From the frame of a link to the joints that it carries, or to its centre of mass; none where all are one."""
+    """From the frame of a link to the joints that it carries, or to its centre of mass; none where all are one, or it
+    is not drawn."""
+    if link.shapes is None:
+        return []
     start = tree.link(link.name), np.zeros(3)
     ends = [(tree.link(j.child), np.zeros(3)) for j in tree.joints if j.parent == link.name and np.any(j.position)]
     if not ends and link.mass and np.any(link.centre):

@@ -78,7 +78,7 @@ class Link(NamedArguments):
     shapes : sequence of dict
         What pictures show, in the frame of the link: {"shape": "box", "cylinder" or "ellipsoid", "size": edge lengths
         [m], "position": ..., "orientation": ...}; the last two may be left out. Or {"shape": "surface", "points": (n,
-        3) [m], "faces": numbers of the points of each}.
+        3) [m], "faces": numbers of the points of each}. Without any, rods between its joints; None: nothing.
     physical : bool
         Whether to refuse an inertia that no body has, with a negative principal moment. Files have such by mistake;
         as an attribute: whether it is one that bodies have.
@@ -98,7 +98,7 @@ class Link(NamedArguments):
     inertia: Converted[Vector | Matrix, np.ndarray] = (0.0, 0.0, 0.0)
     orientation: Converted[Vector | Matrix, np.ndarray] = (1.0, 0.0, 0.0, 0.0)
     physical: bool = True
-    shapes: Sequence[Mapping[str, Any]] = ()
+    shapes: Sequence[Mapping[str, Any]] | None = ()
     gravity_compensation: float = 0.0
 
     def __post_init__(self):
@@ -115,7 +115,9 @@ class Link(NamedArguments):
         faulty = least < -1e-12 * (size + mass)  # of a point mass 1 um from its centre: files have digits of round-off
         if validate.flag(f"{title}: physical", self.physical) and faulty:
             raise InputError(f"{title}: inertia must be positive semidefinite, but has the principal moment {least:g}")
-        object.__setattr__(self, "shapes", tuple(_shape(f"{title}: shapes", given) for given in self.shapes))
+        if self.shapes is not None:
+            object.__setattr__(self, "shapes", tuple(_shape(f"{title}: shapes", given)
+                                                     for given in self.shapes))
         turn = _orientation(f"{title}: orientation", self.orientation)
         object.__setattr__(self, "physical", not faulty)
         object.__setattr__(self, "mass", mass)

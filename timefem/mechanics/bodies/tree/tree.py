@@ -246,13 +246,9 @@ class Tree(TreeDynamics, Body):
     def _symbolic(self, c):
         return with_symbols(self.moving, self.pattern, self._split(c)[0])
 
-    def centre_of_mass(self, q: ca.SX, c: Any) -> ca.SX:
+    def centre_of_mass(self, q: ca.SX, c: Any, of_weight: bool = False) -> ca.SX:
         bodies = self._symbolic(c)
-        return mass_moment(bodies, q) / sum(body.mass for body in bodies)
-
-    def centre_of_weight(self, q: ca.SX, c: Any) -> ca.SX:
-        bodies = self._symbolic(c)
-        return weight_moment(bodies, q) / sum(body.mass for body in bodies)
+        return (weight_moment if of_weight else mass_moment)(bodies, q) / sum(body.mass for body in bodies)
 
     def potential_energy(self, s: Symbols) -> Expression:
         """Energy of the springs of the joints."""
