@@ -153,6 +153,7 @@ from .solvers.linear.cholmod import Cholmod
 from .solvers.linear.petsc.solver import PETSc
 from .solvers.linear.superlu import SuperLU
 from .solvers.linear.time_chain.solver import TimeChain
+from .solvers.march.options import MarchOptions
 from .solvers.march.step_control import StepControl
 from .solvers.nonlinear.fatrop import Fatrop
 from .solvers.nonlinear.interior_point import InteriorPoint
@@ -171,8 +172,9 @@ __all__ = [
     "BubnovGalerkin", "CanonicalState", "Constraint", "Cylindrical", "ElementBatch", "Fatrop", "FixedPoint", "Gravity",
     "IllConditioned", "NotAsked", "NotSolved", "OpenJoint", "SuspectUnits", "UnderResolved",
     "InitialValueProblem", "Ipopt", "InputError",
-    "InteriorPoint", "InteriorPointOptions", "LagrangeBasis", "Limit", "MassProperties", "MissingBackend",
-    "MixedGalerkin", "Newton", "Planar", "PointMass", "Pose", "PrescribedAngle", "PrescribedPosition", "Prismatic",
+    "InteriorPoint", "InteriorPointOptions", "LagrangeBasis", "Limit", "MarchOptions", "MassProperties",
+    "MissingBackend", "MixedGalerkin", "Newton", "Planar", "PointMass", "Pose", "PrescribedAngle",
+    "PrescribedPosition", "Prismatic",
     "RankError", "Revolute", "RigidBody", "RigidDistance", "Solution", "SolveError", "Spherical", "StepControl",
     "System", "TimeElement", "TimeMesh", "Universal", "Weld", "assemble", "gauss_legendre", "load", "prepare",
     "redundant_constraints", "restart", "solve", "studies",

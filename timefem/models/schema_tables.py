@@ -16,7 +16,8 @@ METHOD = {"description": "the name of a method, in quotes, or a table with name,
           "else": OPTIONS["method"].schema}
 TOLERANCE = {"description": "a positive number, or a table with tolerance, min_step, max_step",
              "if": {"type": "object"}, "then": record("a table of the steps of a march", {
-                 **dict.fromkeys(("tolerance", "min_step", "max_step"), ref("positive"))}, ["tolerance"]),
+                 **dict.fromkeys(("tolerance", "min_step", "max_step"), ref("positive")),
+                 "options": {"description": "a table of options of these steps", "type": "object"}}, ["tolerance"]),
              "else": OPTIONS["tolerance"].schema}
 DURATION = {**record("a table with lower, upper or both", {"lower": ref("positive"), "upper": ref("positive")}, []),
             "minProperties": 1}

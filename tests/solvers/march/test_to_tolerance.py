@@ -1,5 +1,9 @@
 """Step-size control: the tolerance is met, and the result is an ordinary solution on its mesh."""
 
+import ast
+from dataclasses import fields
+from pathlib import Path
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -7,6 +11,7 @@ import pytest
 import timefem as tf
 from timefem.cases import CASES, find_case
 from timefem.elements.schemes import EML, NewmarkSO3, Zupan3
+from timefem.solvers.march import step_control
 from timefem.solvers.march.pilot import Pilot
 from timefem.solvers.march.step_control import StepControl
 from timefem.solvers.march.to_tolerance import _counts
@@ -99,7 +104,7 @@ def test_a_pilot_that_is_wrong_is_found_out(monkeypatch):
 def test_counts_are_enough_and_no_more(goal):
     shares = np.random.default_rng(5).exponential(size=50)
     shares /= shares.sum()
-    counts, left = _counts(shares, goal, 4)
+    counts, left = _counts(shares, goal, 4, 1e7)
     assert left == pytest.approx((shares * (2 / counts) ** 4).sum(), rel=1e-12) and left <= goal
     assert left > 0.5 * goal and counts.min() >= 2
 
@@ -196,3 +201,20 @@ def test_not_accurate_on_the_last_mesh(monkeypatch):
     sol = tf.solve(find_case("spring-pendulum").make(), tf.MixedGalerkin(1), tolerance=1e-4)
     assert sol.status.reason == "not accurate"
     assert "the estimated error is" in sol.status.message
+
+
+def test_options_of_the_march():
+    """They change the meshes, not the accuracy; each is read, and what is none is refused."""
+    problem = find_case("physical-pendulum").make()
+    swing = [tf.solve(problem, tf.MixedGalerkin(2), progress=False, tolerance=StepControl(1e-6, options=options))
+             for options in ({}, {"aim": 0.05})]
+    assert [sol.statistics["estimated_error"] <= 1e-6 for sol in swing] == [True, True]
+    assert swing[1].statistics["n_elements"] > 1.2 * swing[0].statistics["n_elements"]
+    folder = Path(step_control.__file__).parent
+    read = {node.attr for name in ("pilot", "to_tolerance") for node in ast.walk(ast.parse(
+        (folder / f"{name}.py").read_text())) if isinstance(node, ast.Attribute)}
+    assert [f.name for f in fields(tf.MarchOptions) if f.name not in read] == []
+    with pytest.raises(TypeError, match="did you mean 'aim'"):
+        StepControl(1e-6, options={"aims": 0.1})
+    with pytest.raises(tf.InputError, match="MarchOptions or a dict"):
+        StepControl(1e-6, options=0.1)

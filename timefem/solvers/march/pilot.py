@@ -14,11 +14,7 @@ from .march import LoopArrays, Run, march
 from .motion import Motion, enough, follow, relative_errors
 from .pilot_loop import Estimate, PilotWork, adapt_elements
 
-FIRST_PAIR = 1e-3  # of the time span; a length that is too large is found out soon
 CHUNK = 1000
-EARLY = 1e-2  # of the time span, up to which what moves may be less than round-off
-CRAWL = 1e-8  # of the time span, mean length of the elements of a chunk: shorter ones would never come to the end
-LOOKS = 50, 200, 800  # equal elements that may tell the size of a motion beforehand
 
 
 @dataclass
@@ -39,7 +35,7 @@ class Pilot:
 
     def __init__(self, system, element, t_span, z0, control, settings, scaling):
         self.system, self.element, self.t_span, self.z0, self.settings = system, element, t_span, z0, settings
-        self.plan = ElementPlan(system, element)
+        self.plan, self.options = ElementPlan(system, element), control.options
         self.scaling = Scaling.of(scaling, system, element, t_span[0], z0)
         self.loop = LoopArrays(self.plan, self.scaling)
         self.estimate = _estimate(self.plan, self.loop.record.core)
@@ -55,7 +51,7 @@ class Pilot:
     def march(self, density):
         """March by pairs, with a density of the local error in time [1/s]."""
         found = self._march(density)
-        early = found.nodes[found.n_solved] - self.t_span[0] < EARLY * (self.t_span[1] - self.t_span[0])
+        early = found.nodes[found.n_solved] - self.t_span[0] < self.options.early * (self.t_span[1] - self.t_span[0])
         if found.status.reason == Reason.STEP_TOO_SMALL and early and self._look_ahead():
             found = self._march(density)
             if found.status.success:
@@ -67,7 +63,8 @@ class Pilot:
 
         What moves at first may be less than round-off, as of beams under loads that rise from zero.
         """
-        for n in LOOKS:
+        for look in range(self.options.looks):
+            n = self.options.first_look * 4**look
             rough = self._march_on(TimeMesh(np.linspace(*self.t_span, n + 1)), self.settings)
             if rough.status.success:
                 self.motion = self._motion_along(rough)
@@ -81,14 +78,14 @@ class Pilot:
 
     def _march(self, density):
         plan, loop, settings = self.plan, self.loop.record, self.settings
-        step, n_node = plan.columns.step, loop.n_node
+        step, n_node, span = plan.columns.step, loop.n_node, self.t_span[1] - self.t_span[0]
         first = plan.first_element(TimeMesh(self.t_span), self.z0, self.multipliers)
         room = 2 * CHUNK
         x, nodes, lengths = np.zeros(n_node + room * step), np.zeros(room + 1), np.zeros(room)
         errors, nodes[0] = np.zeros(CHUNK), self.t_span[0]
         iterations = np.zeros(room, int)
         history = np.full(settings.max_iterations + 1, np.nan)
-        control = np.array([min(self.most, max(self.least, FIRST_PAIR * (self.t_span[1] - self.t_span[0]))), 1.0])
+        control = np.array([min(self.most, max(self.least, self.options.first_pair * span)), 1.0])
         counts, e, code, reference = np.zeros(2, int), 0, PAUSE, self.scaling.size(self.z0)
         own, n_z = self.loop.begin(), len(self.estimate.right)
         pair = PilotWork(np.zeros(plan.columns.n_local), *np.zeros((3, n_z)))
@@ -100,7 +97,7 @@ class Pilot:
                 settings.tol_increment * reference, reference, settings.max_iterations, settings.line_search,
                 iterations, history, errors, self.estimate, self.motion, attempt, self.breaks, density, self.least,
                 self.most, control, counts, CHUNK)
-            if code == PAUSE and nodes[e] - nodes[before] < CRAWL * (e - before) * (self.t_span[1] - self.t_span[0]):
+            if code == PAUSE and nodes[e] - nodes[before] < self.options.crawl * (e - before) * span:
                 code = TOO_SMALL
             if code == ROOM:
                 arrays = x, nodes, lengths, iterations, errors

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from ... import validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
+from .options import MarchOptions
+
+DEFAULTS = MarchOptions()
 
 
 @dataclass(frozen=True)
@@ -20,11 +23,14 @@ class StepControl(NamedArguments):
         A system that drifts away does not become less accurate. What is light beside others counts by its own motion.
     min_step, max_step : float, optional
         Limits of the length of an element [s]; default 1e-12 and 1/20 of the time span.
+    options : MarchOptions
+        Thresholds, or a dict of some.
     """
 
     tolerance: float
     min_step: float | None = None
     max_step: float | None = None
+    options: MarchOptions = DEFAULTS
 
     def __post_init__(self):
         validate.real("tolerance", self.tolerance, positive=True)
@@ -35,3 +41,6 @@ class StepControl(NamedArguments):
                 validate.real(name, getattr(self, name), positive=True)
         if None not in (self.min_step, self.max_step) and self.min_step > self.max_step:
             raise InputError(f"min_step = {self.min_step:g} is larger than max_step = {self.max_step:g}")
+        object.__setattr__(self, "options", MarchOptions.of(self.options))
+        if not isinstance(self.options, MarchOptions):
+            raise InputError(f"options must be MarchOptions or a dict, not {self.options!r}")

@@ -12,15 +12,6 @@ from ...status import Reason, Status
 from ..equations.outcome import Outcome
 from .pilot import Pilot
 
-COARSEST = 1e-3  # sum of the local errors of the pilot, at most
-LOOSER = 1e4  # sum of the local errors of the pilot, over the tolerance asked for, at most
-IN_PROPORTION = 0.1  # error up to which errors are taken to be in proportion
-AIM = 0.4  # of the tolerance
-MOST_MESHES = 4
-STALLED = 0.5  # of the difference of two meshes that is left on finer ones, from which on they do not converge
-ABRUPT = 1e-3  # of a difference that is there one pair earlier, at most, where one place is to blame
-MOST_COUNT = 1e7  # elements in place of a pair
-
 
 def solve_adaptively(system, element, t_span, z0, control, settings, scaling="full", show=None):
     """Solve an initial-value problem on a mesh that is found for a given accuracy.
@@ -53,10 +44,10 @@ def solve_adaptively(system, element, t_span, z0, control, settings, scaling="fu
         marches that followed.
     """
     begin = time.perf_counter()
-    pilot = Pilot(system, element, t_span, z0, control, settings, scaling)
+    pilot, o = Pilot(system, element, t_span, z0, control, settings, scaling), control.options
     with progress("adaptive march", 100, show) as bar:
         span = t_span[1] - t_span[0]
-        density = min(LOOSER * control.tolerance, COARSEST) / span
+        density = min(o.looser * control.tolerance, o.coarsest) / span
         while True:
             coarse = found = pilot.march(density)
             error = pilot.error(coarse, density) if coarse.status.success else np.inf
@@ -64,7 +55,7 @@ def solve_adaptively(system, element, t_span, z0, control, settings, scaling="fu
                 if coarse.status.success:
                     coarse.status = Status.failure(Reason.STOPPED, coarse.n_solved, coarse.nodes[-1], [])
                 break
-            if error <= max(IN_PROPORTION, control.tolerance) or density * span <= 1e-2 * control.tolerance:
+            if error <= max(o.in_proportion, control.tolerance) or density * span <= 1e-2 * control.tolerance:
                 break
             density /= 10
         meshes = []
@@ -87,10 +78,10 @@ def _refined(pilot, coarse, error, order, tolerance, advance):
     """
     shares = np.maximum(coarse.errors, 1e-3 * coarse.errors.mean())
     shares = shares / shares.sum() if shares.any() else np.full(len(shares), 1 / len(shares))
-    before, part_before = pilot.states(coarse)[1::2], 1.0
+    o, before, part_before = pilot.options, pilot.states(coarse)[1::2], 1.0
     meshes, error, largest = [], max(error, 1e-16) if np.isfinite(error) else 1.0, np.inf
     while True:
-        counts, part = _counts(shares, AIM * tolerance / error, order)
+        counts, part = _counts(shares, o.aim * tolerance / error, order, o.most_count)
         found = pilot.march_refined(coarse, counts, advance)
         meshes.append(len(found.nodes) - 1)
         if found.status.success:
@@ -99,7 +90,7 @@ def _refined(pilot, coarse, error, order, tolerance, advance):
                 difference = pilot.relative(before - states, states)
                 error, last = difference.max() / (part_before - part), largest
                 largest = difference.max()
-                if largest > max(STALLED * last, 10 * tolerance) and _jumps(difference):
+                if largest > max(o.stalled * last, 10 * tolerance) and _jumps(difference, o):
                     return _failed_at_jump(found, counts, coarse, difference), part * error, meshes
             if part * error <= tolerance:
                 break
@@ -108,7 +99,7 @@ def _refined(pilot, coarse, error, order, tolerance, advance):
             break
         else:  # Newton's method failed
             error *= 4
-        if len(meshes) == MOST_MESHES:
+        if len(meshes) == o.most_meshes:
             break
     if found.status.success and not part * error <= tolerance:
         found.status = Status.failure(Reason.NOT_ACCURATE, found.n_solved - 1, found.nodes[-2], [],
@@ -116,10 +107,10 @@ def _refined(pilot, coarse, error, order, tolerance, advance):
     return found, part * error, meshes
 
 
-def _jumps(difference):
+def _jumps(difference, options):
     """Whether the difference of two marches comes from one pair, which no mesh resolves, and not little by little."""
     first = int(np.argmax(difference > 0.1 * difference.max()))
-    return first == 0 or difference[first - 1] < ABRUPT * difference[first]
+    return first == 0 or difference[first - 1] < options.abrupt * difference[first]
 
 
 def _failed_at_jump(found, counts, coarse, difference):
@@ -135,7 +126,7 @@ def _failed_at_jump(found, counts, coarse, difference):
     return found
 
 
-def _counts(shares, goal, order):
+def _counts(shares, goal, order, most):
     """Numbers of elements in place of each pair that leave at most the part `goal` of the error, and what they leave.
 
     Parameters
@@ -144,6 +135,8 @@ def _counts(shares, goal, order):
         Parts of the error that are due to each pair, with two elements.
     goal : float
     order : int
+    most : float
+        Of one pair.
     """
     density = shares ** (1 / (order + 1))
     density /= density.max()
@@ -152,7 +145,7 @@ def _counts(shares, goal, order):
         counts = np.maximum(np.rint(np.exp(log) * density), 2)
         return counts.astype(int), (shares * (2 / counts) ** order).sum()
 
-    low, high = 0.0, np.log(MOST_COUNT)
+    low, high = 0.0, np.log(most)
     while high - low > 1e-3:
         middle = (low + high) / 2
         low, high = (low, middle) if counted(middle)[1] <= goal else (middle, high)
