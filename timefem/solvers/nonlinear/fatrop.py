@@ -26,6 +26,7 @@ from .bounds import inside
 from .casadi_functions import called, refused_options, sparsity
 from .centred import Centred
 from .enlarged import MOST
+from .interior_point_options import InteriorPointOptions
 from .program import Answer, failed, gradient_of_lagrangian, not_finite, optimality_error
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class Fatrop(NamedArguments):
         return found
 
     def _solve(self, program, tolerance, **options):
-        first = inside(program.start, *program.bounds)
+        first = inside(program.start, *program.bounds, InteriorPointOptions.push)
         if not_finite(program, first) is not None:  # it would look for a step for ever
             status = failed(program, first, Reason.NOT_FINITE, [], "fatrop, at the first iterate")
             return Answer(first, np.zeros(program.n_rows), np.zeros(program.n), status, 0)
