@@ -14,7 +14,7 @@ SAME = {"rtol": 0, "atol": 1e-12}
 def pendulum(mass=2.0, inertia=(0.4, 0.5, 0.3), k=30.0, gravity=-9.81, amplitude=1.5, speed=1.0):
     """A body on a hinge with a spring to the ground, and a load that swings."""
     rod = tf.RigidBody(mass, inertia, name="rod")
-    hinge = tf.Revolute(a=rod, point_a=(-0.5, 0, 0), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0),
+    hinge = tf.Revolute(body_a=rod, point_a=(-0.5, 0, 0), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0),
                         name="hinge")
     spring = tf.Spring(rod, None, (0.5, 0, 0), (1.0, 0.0, 1.0), k, 0.5, name="spring")
     load = tf.Force(rod, (0.0, 0.0, 2.0), time=tf.Sine(amplitude, 1.0), name="load")
@@ -117,14 +117,14 @@ def test_cases(case, changes):
 
 def test_redundant_constraints_stay_dropped():
     box = tf.RigidBody(1.0, (1, 1, 1), name="box")
-    joints = [tf.Spherical(a=box, point_a=(x, 0, 0), point_b=(x, 0, 0), name=f"tip {x}") for x in (0, 1)]
+    joints = [tf.Spherical(body_a=box, point_a=(x, 0, 0), point_b=(x, 0, 0), name=f"tip {x}") for x in (0, 1)]
     system = tf.System([box, *joints], gravity=(0, 0, -9.81), redundant="drop")
     problem = tf.InitialValueProblem(system, {box: tf.Pose(angular_velocity=(1, 0, 0))}, (0, 0.2))
     solver = tf.prepare(problem, tf.MixedGalerkin(2), 5)
     found = solver.solve(parameters={"box.mass": 3.0})
     assert found.system.dropped == problem.system.dropped and found.system["box"].mass == 3.0
     other = tf.RigidBody(3.0, (1, 1, 1), name="box")
-    joints = [tf.Spherical(a=other, point_a=(x, 0, 0), point_b=(x, 0, 0), name=f"tip {x}") for x in (0, 1)]
+    joints = [tf.Spherical(body_a=other, point_a=(x, 0, 0), point_b=(x, 0, 0), name=f"tip {x}") for x in (0, 1)]
     system = tf.System([other, *joints], gravity=(0, 0, -9.81), redundant="drop")
     close(found, tf.solve(tf.InitialValueProblem(system, {other: tf.Pose(angular_velocity=(1, 0, 0))}, (0, 0.2)),
                           tf.MixedGalerkin(2), 5))
@@ -140,7 +140,7 @@ def test_formulas_and_composites():
 
     def hanging(stiffness):
         rope = tf.Rope(1.0, tf.RopeSection(stiffness, 0.1), n_elements=2, name="rope")
-        top = tf.Spherical(a=rope.at(0), point_a=(0, 0, 0), point_b=(0, 0, 0))
+        top = tf.Spherical(body_a=rope.at(0), point_a=(0, 0, 0), point_b=(0, 0, 0))
         return tf.InitialValueProblem(tf.System([rope, top], gravity=(0, 0, -9.81)), {}, (0, 0.1))
 
     solver = tf.prepare(hanging(100.0), tf.MixedGalerkin(2), 5)

@@ -141,8 +141,6 @@ def _steps(system, part, path, name):
         steps.append(word if word else int(first) if second is None else (int(first), int(second)))
         at = match.end()
     known = _changeable(part)
-    if steps and isinstance(steps[0], str):
-        steps[0] = getattr(part, "part", part).current_name(steps[0])
     if steps and steps[0] in getattr(part, "settled", ()) and steps[0] not in known:
         raise InputError(f"parameters: {system.label(part)} has no number {steps[0]!r} that can change, for the joint "
                          "of a tree carries its rotor; leave out rotor_inertia, and give the joint the armature "

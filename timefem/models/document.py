@@ -9,11 +9,9 @@ from functools import cache, cached_property
 
 from ..errors import InputError
 from .key_lines import key_lines, tomllib
-from .parts import ACTUATORS, COMPOSITES, FORCES, JOINTS
 from .read_file import read_file
 from .schema import schema
 
-PARTS = {"bodies": COMPOSITES, "joints": JOINTS, "forces": FORCES, "actuators": ACTUATORS}
 OF_WHOLE_FILE = "phases", "couplings", "sensitivity", "continuation"
 LARGEST_FILE = 10**8  # bytes
 LARGEST = 1e100  # products of larger numbers overflow
@@ -56,23 +54,12 @@ class Document:
         except ValueError as error:
             line = re.search(r"\(at line (\d+)", str(error))
             raise self._failure(line and line[1], f"is not a TOML file: {error}") from None
-        self._use_current_names()
         self._validate()
         for key, value in (changes or {}).items():
             place, last = self._place(key)
             place[last] = value
         if changes:
             self._validate()
-
-    def _use_current_names(self):
-        """Rename keys of parts that had another name before."""
-        for table, types in PARTS.items():
-            entries = self.data.get(table)
-            for entry in entries.values() if isinstance(entries, dict) else ():
-                kind = entry.get("type") if isinstance(entry, dict) else None
-                cls = types.get(kind) if isinstance(kind, str) else None
-                for key in [key for key in entry if key in cls.earlier] if cls is not None else ():
-                    entry[cls.current_name(key)] = entry.pop(key)
 
     def phases(self):
         """The documents of the phases of the file, in their order."""
@@ -150,7 +137,6 @@ class Phase(Document):
         top = {key: value for key, value in whole.data.items() if key not in OF_WHOLE_FILE}
         top["problem"] = whole.data["problem"] | {"kind": "optimal"}
         self.data = copy.deepcopy(merged(top, self.own))
-        self._use_current_names()
         self._validate()
 
     @property

@@ -52,7 +52,6 @@ def derivative_of_own(part, name, index, label):
         if not 0 <= name < n or index is not None:
             raise InputError(f"{label} has own_parameters 0 to {n - 1}; there is no number {name}, index {index}")
         return np.eye(n)[:, [name]], [f"own_parameters[{name}]"]
-    name = part.current_name(name) if isinstance(name, str) else name
     if isinstance(part, Tree):
         return _of_tree(part, name, index, label)[:2]
     root, _, leaf = str(name).partition(".")  # "time.amplitude"

@@ -35,7 +35,7 @@ def number_changes(system, composite, name, index):
         For unknown names (names those there are), and numbers that change the formulas, such as a damping of zero.
     """
     label, given = system.label(composite), {key: getattr(composite, key) for key in stored(composite)}
-    known, name = _numbers(given, composite.fields), composite.current_name(name)
+    known = _numbers(given, composite.fields)
     if name not in known or (index is not None and (np.ndim(known[name]) == 0 or not 0 <= index < len(known[name]))):
         sizes = [key + (f"[0 to {len(value) - 1}]" if np.ndim(value) else "") for key, value in known.items()]
         near = "" if name in known else did_you_mean(name, known)

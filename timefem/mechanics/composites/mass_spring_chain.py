@@ -34,7 +34,7 @@ class MassSpringChain(Composite):
     stiffness = Real("k of each spring", "N/m", above=0)
     end = Vector("place of the last mass where no state is given", "m")
     start = Vector("place of the first mass where no state is given", "m", (0.0, 0.0, 0.0))
-    length = Real("l0 of each spring", "m", 0.0, least=0).was("rest_length")
+    length = Real("l0 of each spring", "m", 0.0, least=0)
     damping = Real("c of a damper beside each spring; none where zero", "N s/m", 0.0, least=0)
 
     def make_nodes(self) -> Iterable[Body]:

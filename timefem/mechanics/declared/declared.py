@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Hashable, Mapping
 from copy import copy
 from functools import cache, cached_property
@@ -39,7 +38,6 @@ class Declared(NamedArguments):
     """
 
     fields = {}  # noqa: RUF012  each class has its own
-    earlier = {}  # noqa: RUF012  earlier names of arguments -> names
     keyword_only = refuses_arms = False
     name = None
     _made = _in_system = False  # whether arguments, and all else, stay as they are
@@ -48,7 +46,6 @@ class Declared(NamedArguments):
         super().__init_subclass__(**options)
         cls.abstract = abstract
         cls.fields = declared(cls)
-        cls.earlier = {field.earlier: name for name, field in cls.fields.items() if field.earlier}
         if "__init__" in vars(cls):
             cls.__signature__ = OfInit()
         elif cls.fields:
@@ -70,8 +67,6 @@ class Declared(NamedArguments):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         if not self.fields and not arguments and not named:
             return
-        for earlier in [argument for argument in named if argument in self.earlier]:
-            named[self.current_name(earlier)] = named.pop(earlier)
         try:
             values = self.__signature__.bind(*arguments, **named)
         except TypeError as error:
@@ -90,20 +85,6 @@ class Declared(NamedArguments):
         self.own_parameters = self.declared_numbers()
         self._fix_arrays(self.fields)
         vars(self)["_made"] = True
-
-    @classmethod
-    def current_name(cls, name: str) -> str:
-        """The name of an argument, told in a line when an earlier one is given."""
-        if name not in cls.earlier:
-            return name
-        new = cls.earlier[name]
-        warnings.warn(f"{cls.__name__}: {name} is now called {new}", FutureWarning, stacklevel=3)
-        return new
-
-    def __getattr__(self, name):
-        if name in type(self).earlier:
-            return getattr(self, self.current_name(name))
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # ---- numbers enter kernels, files and results once: whoever changes one later would solve with the old one
 

@@ -29,17 +29,11 @@ class Field:
     refers = False  # whether its value names parts of the system: has `described`, `restored` and `moved` then
     kind_of_value = "object"  # for the documentation
     given_as = kept_as = "Any"  # types of the argument and of the attribute, for `tools/stubs.py`
-    earlier = None  # its earlier name, which still works
     argument = None  # its name in the constructor, if other than that of the attribute
     schema_type = None  # name of a definition in the schema of model files
 
     def __init__(self, help="", unit="", default=REQUIRED, *, optional=False):
         self.help, self.unit, self.default, self.optional = help, unit, default, optional
-
-    def was(self, earlier):
-        """The field itself, which had another name: files and code with that one still work, and are told."""
-        self.earlier = earlier
-        return self
 
     def __set_name__(self, owner, name):
         self.name = name

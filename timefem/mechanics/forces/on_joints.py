@@ -66,11 +66,11 @@ class JointFriction(JointPart):
     given. The joint creeps instead of sticking: a small force F moves it at the rate `w F / f_s`.
     """
 
-    friction = Real("f_c", "N m or N", least=0).was("coulomb")
-    friction_width = Real("w, rate below which friction is regularised", "rad/s or m/s", above=0).was("width")
+    friction = Real("f_c", "N m or N", least=0)
+    friction_width = Real("w, rate below which friction is regularised", "rad/s or m/s", above=0)
     breakaway = Real("f_s at rest; f_c where zero", "N m or N", 0.0, least=0)
     stribeck = Real("v_s", "rad/s or m/s", 0.0, least=0)
-    damping = Real("d", "N m s/rad or N s/m", 0.0, least=0).was("viscous")
+    damping = Real("d", "N m s/rad or N s/m", 0.0, least=0)
 
     def _complete(self):
         super()._complete()

@@ -36,7 +36,7 @@ class Spring(PointForce):
     """
 
     stiffness = Real("k", "N/m", None, above=0)
-    length = Real("l0", "m", 0.0, least=0).was("rest_length")
+    length = Real("l0", "m", 0.0, least=0)
 
     @property
     def _form(self):
@@ -93,9 +93,9 @@ class TorsionalSpring(ForcePart):
     body_b = On(rotating=True, ground=True)
     axis = Direction("in the axes of body a, of any length", default=(0, 0, 1))
     stiffness = Real("k", "N m/rad", None, above=0)
-    rest = Real("angle where the torque vanishes", "rad", 0.0).was("rest_angle")
+    rest = Real("angle where the torque vanishes", "rad", 0.0)
     orientation = Orientation("of a seen from b (the ground) at angle zero, as quaternion or matrix",
-                              default=(1, 0, 0, 0)).was("reference")
+                              default=(1, 0, 0, 0))
     turns = Flag("the angle goes on over whole turns (by one more coordinate of the system); else it is in (-pi, pi] "
                  "from the rest angle, where the torque jumps", default=True)
     needs_rotation = True
@@ -134,7 +134,7 @@ class RotationalSpring(ForcePart):
     body_b = On(rotating=True, ground=True)
     stiffness = Real("k", "N m/rad", None, above=0)
     orientation = Orientation("of a seen from b (the ground) at rest, as quaternion or matrix",
-                              default=(1, 0, 0, 0)).was("reference")
+                              default=(1, 0, 0, 0))
     law = Choice("of the energy: k (1 - cos(angle)), or 1/2 k angle^2", ("cosine", "angle"), "cosine")
     needs_rotation = True
 

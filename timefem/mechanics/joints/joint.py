@@ -36,8 +36,8 @@ class Joint(Part, abstract=True):
     A subclass declares its arguments, sets `constraint_names` and implements `formula`.
     """
 
-    body_a = On().was("a")
-    body_b = On(ground=True).was("b")
+    body_a = On()
+    body_b = On(ground=True)
     keyword_only = refuses_arms = True
     table = "joints"
     # smallest dimension of a point mass that the joint takes; None: rigid bodies only

@@ -45,7 +45,7 @@ class _Rolling(_OnBody):
 
     radius = Real("of what rolls", "m", above=0)
     normal = Direction("of the plane, in space; the body is on its side", default=(0, 0, 1))
-    plane_point = Vector("of the plane, in space", "m", (0, 0, 0)).was("point")
+    plane_point = Vector("of the plane, in space", "m", (0, 0, 0))
     keyword_only = True
     constraint_names = ("contact",)
     nonholonomic_names = ("rolling, first direction", "rolling, second direction")
