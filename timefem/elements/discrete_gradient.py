@@ -2,8 +2,10 @@
 
 import casadi as ca
 
+ROUND_OFF = 1e-14  # of the square of a step, relative
 
-def discrete_gradient(f, x0, x1, direction=None):
+
+def discrete_gradient(f, x0, x1, along=None):
     """Gonzalez' midpoint discrete gradient, Kinon & Betsch (71): `g . (x1 - x0) = f(x1) - f(x0)`.
 
     For a quadratic function it is the gradient at the midpoint.
@@ -13,9 +15,10 @@ def discrete_gradient(f, x0, x1, direction=None):
     f : callable
         SX (n,) -> SX scalar.
     x0, x1 : SX, shape (n,)
-    direction : callable, optional
-        `direction(middle, step)` is what the gradient at the midpoint is corrected along, SX (n,), a projection of the
-        step x1 - x0 where the correction must leave something as it is; the step itself where none is given.
+    along : callable, optional
+        `along(middle, step)`, SX (n,), is what the gradient at the midpoint is corrected along, in the units of a
+        gradient: the step x1 - x0 times a mass matrix, less what the correction must leave as it is. The step itself
+        where none is given, for components of one unit.
 
     Returns
     -------
@@ -24,17 +27,16 @@ def discrete_gradient(f, x0, x1, direction=None):
     x = ca.SX.sym("x", x0.numel())
     value = ca.SX(f(x))
     hessian, gradient = ca.hessian(value, x)
-    middle = (x0 + x1) / 2
+    middle, step = (x0 + x1) / 2, x1 - x0
     at_middle = ca.substitute(gradient, x, middle)
     if not ca.depends_on(hessian, x):
         return at_middle
-    step = x1 - x0
-    along = step if direction is None else direction(middle, step)
-    square = ca.dot(along, step)
+    direction, size = (step, ca.sumsqr(middle)) if along is None else (along(middle, step), along.size(middle))
+    square = ca.dot(direction, step)
     # where nothing moves the correction is round-off; it is of third order in the step
-    moves = square > 1e-14 * (ca.sumsqr(middle) + 1e-30)
+    moves = square > ROUND_OFF * size
     gap = f(x1) - f(x0) - ca.dot(at_middle, step)
-    return at_middle + ca.if_else(moves, gap / ca.if_else(moves, square, 1), 0) * along
+    return at_middle + ca.if_else(moves, gap / ca.if_else(moves, square, 1), 0) * direction
 
 
 def gradient_at(f, x):

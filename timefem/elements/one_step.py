@@ -11,11 +11,13 @@ import casadi as ca
 import numpy as np
 
 from ..errors import InputError
+from ..mechanics.polynomial_degree import polynomial_degree
 from ..polynomials import LagrangeBasis
 from .components import components
 from .discrete_gradient import discrete_gradient, gradient_at, transposed_product
 from .element import Space, TimeElement
 from .increments import between
+from .mass_metric import MassMetric
 from .symbols import ElementSymbols
 
 if TYPE_CHECKING:
@@ -110,45 +112,34 @@ class StepSymbols(ElementSymbols):
     def force(self, q0, q1, velocity):
         """`-DV - Dg^T gamma + Q`: discrete gradients D between q0 and q1, applied forces Q in the middle."""
         force = self._applied((q0 + q1) / 2, velocity)
-        if not self.is_body:
-            elastic = self._elastic(q0, q1)
-            along = self._deformation if self._is_elastic else None
+        if self.is_body:
+            along = None
+        else:
+            along = MassMetric(self.part, self.at_point, self.split)
+            elastic = self._of_invariants(q0, q1)
             force -= discrete_gradient(self.potential, q0, q1, along) if elastic is None else elastic
         for k in range(self.multipliers.numel()):
-            force -= discrete_gradient(lambda q, k=k: self.constraints(q)[k], q0, q1) * self.multipliers[k]
+            force -= discrete_gradient(lambda q, k=k: self.constraints(q)[k], q0, q1, along) * self.multipliers[k]
         return force
 
-    def _elastic(self, q0, q1):
-        """`B((q0 + q1)/2)^T dW/de((e0 + e1)/2)`, B = de/dq, where W is quadratic in strains e and e in q.
+    def _of_invariants(self, q0, q1):
+        """`B((q0 + q1)/2)^T DW(e0, e1)`, B = de/dq, of an energy W(e) of invariants e(q) that are quadratic.
 
-        A discrete gradient that keeps the momenta too; None for parts without such strains.
+        A discrete gradient that keeps the momenta too: of squared distances, and of strains. None for other parts.
         """
         x = ca.SX.sym("q", q0.numel())
         at = self.at_point.at(self.split(x), self.at_point.p)
-        e = ca.SX(self.part.strains(at))
-        if not e.numel() or not self.part.strains_are_quadratic:
+        e = self.part.lift(at)
+        of_strains = self.part.strains_are_quadratic and ca.SX(self.part.strains(at)).numel() > 0
+        if e is None or not (e.numel() == 1 or of_strains) or polynomial_degree(e, x) > 2:
             return None
-        strains, y = ca.Function("strains", [x, self.parameters], [e]), ca.SX.sym("e", e.numel())
-        mean = (strains(q0, self.parameters) + strains(q1, self.parameters)) / 2
-        stress = ca.substitute(ca.gradient(ca.SX(self.part.stored_energy(at, y)), y), y, mean)
+        y, of = ca.SX.sym("e", e.numel()), ca.Function("invariants", [x, self.parameters], [e])
+        energy = ca.Function("energy", [y, self.parameters], [ca.SX(self.part.lifted_energy(at, y))])
+        stress = discrete_gradient(lambda value: energy(value, self.parameters), of(q0, self.parameters),
+                                   of(q1, self.parameters))
         w = ca.SX.sym("w", e.numel())
         force = ca.Function("force", [x, w, self.parameters], [ca.jtimes(e, x, w, True)])
         return force((q0 + q1) / 2, stress, self.parameters)
-
-    @property
-    def _is_elastic(self):
-        """Whether rigid motions of its bodies, all with a rotation, leave the energy as it is."""
-        carriers = self.part.carriers
-        return all(b.has_orientation for b in carriers) and ca.SX(self.part.strains(self.at_point)).numel() > 0
-
-    def _deformation(self, q, step):
-        """What is left of `step` without the rigid motion at `q` next to it: a force along it has no momentum."""
-        places = [x[:3] for x in self.split(q)]
-        centre = sum(places) / len(places)
-        shift = sum(d[:3] for d in self.split(step)) / len(places)
-        step = step - ca.vertcat(*(ca.vertcat(shift, ca.SX(x.numel() - 3, 1)) for x in self.split(q)))
-        turning = self.spread(q, ca.vertcat(*(ca.vertcat(-ca.skew(x - centre), ca.SX.eye(3)) for x in places)))
-        return step - turning @ (ca.inv(turning.T @ turning) @ (turning.T @ step))
 
     def load(self, q, velocity):
         """`-grad V + Q` at `q`."""

@@ -74,6 +74,7 @@ class Part(Declared, ABC):
     helper = False  # whether a force brings it along, such as a counter of turns; not one of a composite part
     settled = ()  # arguments that enter other parts as well, so that nothing varies them alone
     period = None  # [s], of feedback in discrete time
+    is_counter = False  # whether it only counts turns, and has no energy
     has_velocity = False  # whether its energy, not being that of a body, contains momenta
     n_controls = 0
     controls = drives = ()
@@ -157,6 +158,13 @@ class Part(Declared, ABC):
     def lifted_constraints(self, s: Symbols, e: ca.SX, t: ca.SX) -> ca.SX:
         """Its constraints and velocity constraints as functions of the `constraint_lift` and the time."""
         raise NotImplementedError
+
+    def symmetry(self, s: Symbols) -> ca.SX:
+        """Rigid motions of all its bodies that leave energy and constraints as they are, SX (6, k) with k of 0, 3, 6.
+
+        Columns are velocities along, and angular velocities about the axes of space through the origin.
+        """
+        return ca.SX(6, 0)
 
     def kinetic(self, s: Symbols, v: Sequence[ca.SX]) -> Expression:
         """Contribution to the kinetic energy T(q, v), SX scalar, at the velocities `v`: list of SX, one per body.

@@ -8,6 +8,7 @@ from typing import Any
 import casadi as ca
 
 from ..discrete_gradient import discrete_gradient, gradient_at, transposed_product
+from ..mass_metric import MassMetric
 from ..one_step import OneStep
 
 
@@ -37,7 +38,8 @@ def hamiltonian_derivatives(s, q1, p1):
     qm, pm = (q0 + q1) / 2, (p0 + p1) / 2
     start, end = body.invariant_momentum(q0, p0), body.invariant_momentum(q1, p1)
     if start is None:
-        by_q = sum(discrete_gradient(lambda q, p=p: body.kinetic_energy(q, p, c), q0, q1) for p in (p0, p1)) / 2
+        along = MassMetric(body, s.at_point, s.split)
+        by_q = sum(discrete_gradient(lambda q, p=p: body.kinetic_energy(q, p, c), q0, q1, along) for p in (p0, p1)) / 2
         by_p = sum(discrete_gradient(lambda p, q=q: body.kinetic_energy(q, p, c), p0, p1) for q in (q0, q1)) / 2
         return by_q, by_p
     velocity = gradient_at(lambda w: body.kinetic_of_invariant_momentum(w, c), (start + end) / 2)

@@ -8,6 +8,7 @@ from typing import Any
 import casadi as ca
 
 from ..discrete_gradient import discrete_gradient, gradient_at, transposed_product
+from ..mass_metric import MassMetric
 from ..one_step import OneStep
 
 
@@ -50,7 +51,9 @@ def kinetic_derivatives(s, q1, v1):
     qm, vm = (q0 + q1) / 2, (v0 + v1) / 2
     start, end = body.invariant_velocity(q0, v0), body.invariant_velocity(q1, v1)
     if start is None:
-        by_q = sum(discrete_gradient(lambda q, v=v: body.kinetic_of_velocity(q, v, c), q0, q1) for v in (v0, v1)) / 2
+        along = MassMetric(body, s.at_point, s.split)
+        by_q = sum(discrete_gradient(lambda q, v=v: body.kinetic_of_velocity(q, v, c), q0, q1, along)
+                   for v in (v0, v1)) / 2
         by_v = sum(discrete_gradient(lambda v, q=q: body.kinetic_of_velocity(q, v, c), v0, v1) for q in (q0, q1)) / 2
         return by_q, by_v
     momentum = gradient_at(lambda w: body.kinetic_of_invariants(w, c), (start + end) / 2)

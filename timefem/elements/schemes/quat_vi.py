@@ -7,6 +7,8 @@ from typing import Any
 
 import casadi as ca
 
+from ...mechanics.bodies.quaternions import product
+from ...mechanics.bodies.rigid import QuaternionBody
 from ..discrete_gradient import gradient_at, transposed_product
 from ..one_step import OneStep
 
@@ -19,8 +21,8 @@ class QuatVI(OneStep):
     `p1 = D2 L_d - h/2 g'(q1)^T gamma1`, where gamma1 makes the momenta consistent at the end; it does not change the
     motion. For all bodies and joints; on bodies in quaternions it is QUAT_VI.
 
-    A body in quaternions turns by an angle whose sine is about h|Omega|: above h|Omega| = 1 a step has no solution, and
-    the solve ends with "not converged". Then take smaller steps, or EMH.
+    A body in quaternions turns by an angle below a right one whose sine is about h|Omega|: above h|Omega| = 1 a step
+    has no solution, and the solve ends with "not converged". Then take smaller steps, or EMH.
     """
 
     name = "quat-vi"
@@ -37,4 +39,22 @@ class QuatVI(OneStep):
         at_end = transposed_product(lambda q: s.constraints(q, s.t1), s.q1, s.slots["end_multipliers", "value"]) / 2
         start = s.inertia((s.p0 - by_v) * s.per_h) + half - at_start
         end = s.inertia((by_v - s.p1) * s.per_h) + half - at_end
-        return ca.vertcat(start, end), s.constraints(s.q1, s.t1), s.velocity_constraints(s.q1, s.p1, s.t1)
+        constraints = s.constraints(s.q1, s.t1)
+        if s.is_body and isinstance(s.body, QuaternionBody):
+            constraints /= ca.sqrt(slope(s.body, s.parameters, s.q0[3:], s.q1[3:]))
+        return ca.vertcat(start, end), constraints, s.velocity_constraints(s.q1, s.p1, s.t1)
+
+
+def slope(body, c, q0, q1):
+    """What is positive as long as a turn belongs to its momentum: beyond, the equations have a second root.
+
+    With `f0 + f = conj(q0) o q1` the momentum at the start is `2/h (f0 J f + f x J f)`, of a sphere J sin(turn)/h.
+    Its derivative by f is regular from rest up to where the momentum is largest; this is its determinant over that of
+    J, times f0^4. Its root divides the constraint, so that no step of Newton's method goes beyond.
+    """
+    w, f, f0 = ca.SX.sym("w", body.n_increments), ca.SX.sym("f", 3), ca.SX.sym("f0")
+    inertia = ca.hessian(body.kinetic_of_invariants(w, c), w)[0][3:, 3:]
+    momentum = f0 * inertia @ f + ca.cross(f, inertia @ f)
+    by_f = f0 * ca.jacobian(momentum, f) - ca.jacobian(momentum, f0) @ f.T  # f0^2 + |f|^2 = 1
+    turn = product(ca.vertcat(q0[0], -q0[1:]), q1)
+    return ca.substitute(f0 * ca.det(by_f) / ca.det(inertia), ca.vertcat(f0, f), turn)

@@ -12,6 +12,11 @@ from ..declared import On, Point
 from ..part import Body, Part
 from ..polynomial_degree import polynomial_degree
 from ..shapes import Stroke
+from ..symmetry import rigid_motions
+
+if TYPE_CHECKING:
+    from ...types import Expression
+    from ..symbols import Symbols
 
 if TYPE_CHECKING:
     from ..symbols import Symbols
@@ -84,6 +89,9 @@ class PointForce(ForcePart, abstract=True):
     def energy_of_square(self, s: Symbols, square: ca.SX) -> Expression:
         """Energy as a function of the squared distance of the points; none of those that push without a potential."""
         return 0
+
+    def symmetry(self, s: Symbols) -> ca.SX:
+        return rigid_motions(self, s.own[3:6])
 
 
 def force_at(body, q, place, force, torque=None):

@@ -36,9 +36,9 @@ class SlackRope(PointForce):
         c, length = self.named(s.own), ca.sqrt(self._square(s))
         return c, length, ca.fmax(length - c.length, 0)
 
-    def energy(self, s: Symbols) -> Expression:
-        c, _, stretch = self._stretch(s)
-        return c.stiffness / 2 * stretch**2
+    def energy_of_square(self, s: Symbols, square: ca.SX) -> Expression:
+        c = self.named(s.own)
+        return c.stiffness / 2 * ca.fmax(ca.sqrt(square) - c.length, 0) ** 2
 
     def force(self, s: Symbols) -> ca.SX:
         if not self.damping:

@@ -14,6 +14,7 @@ from ..formula import call, check_symbols
 from ..formula_text import TextFormula
 from ..joints.bound import BoundCoordinate
 from ..joints.coordinates import Twist, nearest
+from ..symmetry import rigid_motions
 from .between import ForcePart, PointForce, relative_rotation
 
 if TYPE_CHECKING:
@@ -115,6 +116,9 @@ class TorsionalSpring(ForcePart):
         """Within half a turn of which the angle starts [rad]."""
         return nearest(self.rest, 0.0)
 
+    def symmetry(self, s: Symbols) -> ca.SX:
+        return rigid_motions(self)
+
     def energy(self, s: Symbols) -> Expression:
         c = self.named(s.own)
         numbers = ca.vertcat(c.axis, c.orientation)
@@ -137,6 +141,9 @@ class RotationalSpring(ForcePart):
                               default=(1, 0, 0, 0))
     law = Choice("of the energy: k (1 - cos(angle)), or 1/2 k angle^2", ("cosine", "angle"), "cosine")
     needs_rotation = True
+
+    def symmetry(self, s: Symbols) -> ca.SX:
+        return rigid_motions(self)
 
     def energy(self, s: Symbols) -> Expression:
         # tr R = 1 + 2 cos(angle)

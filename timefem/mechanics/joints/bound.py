@@ -187,7 +187,7 @@ class TurnCounter(Follower):
     def kind(self) -> Hashable:
         return (TurnCounter,)
 
-    counts_turns = True
+    counts_turns = is_counter = True
 
     def start(self, states: Mapping[Any, Any], own: Callable[[Body], Body]) -> tuple[np.ndarray, np.ndarray]:
         return np.array([float(self._first(self.bound.local(states, own)[0]))]), np.zeros(1)
@@ -204,7 +204,7 @@ class TurnCounter(Follower):
 class TurnRate(Part):
     """What drives a `TurnCounter`."""
 
-    helper = True
+    helper = is_counter = True
 
     def __init__(self, bound):
         self.bound, self.owner, self.place = bound, bound.owner, f"rate of {bound.coordinate.name}"

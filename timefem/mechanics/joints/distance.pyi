@@ -6,6 +6,7 @@ from timefem.types import Number, Vector
 from typing import Any
 import numpy as np
 from ..shapes import Stroke
+from ..symbols import Symbols
 from .frame import Frame
 from .joint import Joint
 
@@ -17,6 +18,7 @@ class RigidDistance(Joint):
     constraint_names: Any
     point_mass_dimension: int
     def drawn_lines(self) -> list[Stroke]: ...
+    def symmetry(self, s: Symbols) -> ca.SX: ...
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
     def __init__(self, body_a: Body, body_b: Body | None = None, *, point_a: Vector = (0.0, 0.0, 0.0),
                  point_b: Vector = (0.0, 0.0, 0.0), length: Number, name: str | None = None) -> None: ...

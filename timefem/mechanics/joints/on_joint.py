@@ -33,6 +33,10 @@ class JointPart(Part, abstract=True):
         self._counts = self.counts_turns and self.bound.coordinate.turns
         self.bodies = (*self.bound.bodies, self.bound.counter) if self._counts else self.bound.bodies
 
+    def symmetry(self, s: Symbols) -> ca.SX:
+        """All rigid motions, of a joint between two bodies."""
+        return ca.SX.eye(6) if len(self.bound.bodies) == 2 else ca.SX(6, 0)
+
     @property
     def members(self) -> tuple[Part, ...]:
         return (*self.bound.counting, self) if self._counts else (self,)

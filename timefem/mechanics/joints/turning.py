@@ -11,10 +11,12 @@ import numpy as np
 
 from ...errors import InputError
 from ..declared import Direction, Flag, Orientation, Point
+from ..symmetry import rigid_motions
 from .coordinates import Angle, AngleInA, carried, perpendicular, turn_about, turned_by, turning_angle
 from .joint import Joint, across, gap, products
 
 if TYPE_CHECKING:
+    from ..symbols import Symbols
     from .coordinates import JointCoordinate
     from .frame import Frame
 
@@ -46,6 +48,9 @@ class _PointJoint(Joint):
 
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         return [gap(a, b, c.point_a, c.point_b, self.invariant)]
+
+    def symmetry(self, s: Symbols) -> ca.SX:
+        return rigid_motions(self) if self.invariant else super().symmetry(s)
 
 
 class Spherical(_PointJoint):

@@ -7,6 +7,7 @@ from timefem.mechanics.part import Body
 from timefem.types import Matrix, Vector
 from typing import Any
 import numpy as np
+from ..symbols import Symbols
 from .coordinates import JointCoordinate
 from .frame import Frame
 from .joint import Joint
@@ -25,6 +26,7 @@ class _PointJoint(Joint):
     @property
     def constraint_names(self) -> tuple[str, ...]: ...
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
+    def symmetry(self, s: Symbols) -> ca.SX: ...
     def __init__(self, body_a: Body, body_b: Body | None = None, *, point_a: Vector, point_b: Vector,
                  invariant: bool = False, name: str | None = None) -> None: ...
 

@@ -217,9 +217,11 @@ StateFormulas.quantities = QUANTITIES = {
     "sizes": Quantity(lambda f: _size(f.derivatives), "parts"),
     # of the system
     "energy": Quantity(lambda f: f.energy, "whole"),  # H
-    "kinetic energy": Quantity(lambda f: f.kinetic, "whole", inputs=("v",)),  # T(q, v)
+    # counters of turns have (v - rate)^2 / 2, which is zero, but for elements that let them rest
+    "kinetic energy": Quantity(lambda f: 0 if f.part.is_counter else f.kinetic, "whole", inputs=("v",)),  # T(q, v)
     "potential energy": Quantity(lambda f: f.potential, "whole"),
-    "generalized energy": Quantity(lambda f: f.legendre, "whole", inputs=("v",)),  # p.v - T(q, v) + V
+    "generalized energy": Quantity(  # p.v - T(q, v) + V
+        lambda f: 0 if f.part.is_counter else f.legendre, "whole", inputs=("v",)),
     "power": Quantity(lambda f: f.power, "whole", inputs=("rate", "multipliers")),
     # of motions
     "velocity": Quantity(lambda f: f.own_velocity, "coordinates"),

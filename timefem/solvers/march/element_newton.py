@@ -81,7 +81,8 @@ def solve_element(loop, one, work, local, t, h, tol_residual, tol_increment, max
         evaluate_step(step, one, trial, t, h, scratch, residual, matrix, derived)
         new = _scaled_norm(residual, rs)
         if moved:
-            if line_search and length > 2e-3 and new > max((1.0 - 1e-4 * length) * norm, tol_residual):
+            worse = not np.isfinite(new) or (line_search and new > max((1.0 - 1e-4 * length) * norm, tol_residual))
+            if worse and length > 2e-3:
                 length *= 0.5
                 derived = not keep and length * size > tol_increment
                 _move(trial, local, core, length, dx)

@@ -93,10 +93,12 @@ def newton(equations, x, settings, reference, on_iteration=lambda iteration, nor
         while True:
             trial = equations.moved(x, step, -length)
             residual = equations.evaluate(trial)
-            if not settings.line_search or length < 1e-3 or \
-                    equations.norm(residual) <= max((1 - 1e-4 * length) * norm, settings.tol_residual * reference):
+            new = equations.norm(residual)
+            if length < 1e-3 or new <= max((1 - 1e-4 * length) * norm, settings.tol_residual * reference) or (
+                    np.isfinite(new) and not settings.line_search):
                 break
-            if natural and equations.norm(equations.solve(residual)) <= (1 - length / 4) * equations.norm(step):
+            if natural and np.isfinite(new) and \
+                    equations.norm(equations.solve(residual)) <= (1 - length / 4) * equations.norm(step):
                 break
             length /= 2
         x, increment = trial, length * equations.norm(step)

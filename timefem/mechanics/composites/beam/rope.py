@@ -60,6 +60,13 @@ class StretchPoint(Part):
         square = ca.sumsqr(sum(s.own[a] * q for a, q in enumerate(s.q)))
         return ca.sqrt(square) - 1 if self.strain == "linear" else (square - 1) / 2
 
+    def lift(self, s):
+        """Square of the stretch 1 + e, SX (1,)."""
+        return ca.sumsqr(sum(s.own[a] * q for a, q in enumerate(s.q)))
+
+    def lifted_energy(self, s, e):
+        return self.stored_energy(s, ca.sqrt(e) - 1 if self.strain == "linear" else (e - 1) / 2)
+
     def stiffness(self, s):
         """w EA, SX (1,)."""
         return s.own[len(self.bodies)]

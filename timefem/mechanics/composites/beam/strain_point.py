@@ -64,6 +64,9 @@ class StrainPoint(Part):
     def strains_are_quadratic(self):
         return self.bodies[0].rotation == "directors"
 
+    def symmetry(self, s):
+        return ca.SX.eye(6)
+
     def strains(self, s):
         """Gamma and kappa, SX (6,)."""
         n = len(self.bodies)
