@@ -39,8 +39,12 @@ def slope(sizes, errors):
 
 
 def assert_tangent_is_derivative(batch, h, t=0.0, *, step, atol):
-    """The tangent of an element at random dofs against central differences; `atol` relative to its largest entry."""
-    x = np.random.default_rng(4).normal(size=(1, batch.n_columns))
+    """The tangent of an element at random dofs, where it is finite, against central differences; `atol` relative to its
+    largest entry."""
+    random = np.random.default_rng(4)
+    x = random.normal(size=(1, batch.n_columns))
+    while not np.isfinite(batch(x, h, t)[0]).all():  # turns that QuatVI has no step for
+        x = random.normal(size=(1, batch.n_columns))
     tangent = batch.dense(batch(x, h, t)[1])[0]
     shifts = step * np.eye(batch.n_columns)
     difference = (batch(x + shifts, h, t)[0] - batch(x - shifts, h, t)[0]).T / (2 * step)
