@@ -80,7 +80,7 @@ def test_systems_by_formulas(name, n_elements, element):
     for n in n_elements:
         solution = tf.solve(find_case(name).make(t_end=data["t"]), element, n)
         energy = solution.generalized_energy()
-        assert drift(energy) <= (5e-11 if element.name == "reml" else 1e-13)  # REML: what Newton's method leaves adds up
+        assert drift(energy) <= (5e-11 if element.name == "reml" else 1e-13)  # of REML what Newton leaves adds up
         assert solution.errors()["configuration"] <= 1e-12
         errors.append(np.abs(solution.z[-1][:3] - data["q"]).max())
     assert -slope(n_elements, errors) == pytest.approx(2, abs=0.1)
