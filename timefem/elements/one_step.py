@@ -14,10 +14,9 @@ from ..errors import InputError
 from ..mechanics.polynomial_degree import polynomial_degree
 from ..polynomials import LagrangeBasis
 from .components import components
-from .discrete_gradient import discrete_gradient, gradient_at, transposed_product
+from .discrete_gradient import MassMetric, discrete_gradient, gradient_at, transposed_product
 from .element import Space, TimeElement
 from .increments import between
-from .mass_metric import MassMetric
 from .symbols import ElementSymbols
 
 if TYPE_CHECKING:

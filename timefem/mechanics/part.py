@@ -166,6 +166,16 @@ class Part(Declared, ABC):
         """
         return ca.SX(6, 0)
 
+    def rigid_motions(self, fixed: ca.SX | None = None) -> ca.SX:
+        """`symmetry` of what two bodies do to each other: all rigid motions, SX (6, 6).
+
+        Of one body the rotations about a point that is `fixed` in space, SX (6, 3), and none where there is no such
+        point.
+        """
+        if len(self.given_bodies) == 2:
+            return ca.SX.eye(6)
+        return ca.SX(6, 0) if fixed is None else ca.vertcat(ca.skew(fixed), ca.SX.eye(3))
+
     def kinetic(self, s: Symbols, v: Sequence[ca.SX]) -> Expression:
         """Contribution to the kinetic energy T(q, v), SX scalar, at the velocities `v`: list of SX, one per body.
 

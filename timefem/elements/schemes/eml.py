@@ -7,8 +7,7 @@ from typing import Any
 
 import casadi as ca
 
-from ..discrete_gradient import discrete_gradient, gradient_at, transposed_product
-from ..mass_metric import MassMetric
+from ..discrete_gradient import MassMetric, discrete_gradient, gradient_at, transposed_product
 from ..one_step import OneStep
 
 

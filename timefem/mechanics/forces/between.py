@@ -12,7 +12,6 @@ from ..declared import On, Point
 from ..part import Body, Part
 from ..polynomial_degree import polynomial_degree
 from ..shapes import Stroke
-from ..symmetry import rigid_motions
 
 if TYPE_CHECKING:
     from ...types import Expression
@@ -91,7 +90,7 @@ class PointForce(ForcePart, abstract=True):
         return 0
 
     def symmetry(self, s: Symbols) -> ca.SX:
-        return rigid_motions(self, s.own[3:6])
+        return self.rigid_motions(s.own[3:6])
 
 
 def force_at(body, q, place, force, torque=None):

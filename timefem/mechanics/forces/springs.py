@@ -14,7 +14,6 @@ from ..formula import call, check_symbols
 from ..formula_text import TextFormula
 from ..joints.bound import BoundCoordinate
 from ..joints.coordinates import Twist, nearest
-from ..symmetry import rigid_motions
 from .between import ForcePart, PointForce, relative_rotation
 
 if TYPE_CHECKING:
@@ -117,7 +116,7 @@ class TorsionalSpring(ForcePart):
         return nearest(self.rest, 0.0)
 
     def symmetry(self, s: Symbols) -> ca.SX:
-        return rigid_motions(self)
+        return self.rigid_motions()
 
     def energy(self, s: Symbols) -> Expression:
         c = self.named(s.own)
@@ -143,7 +142,7 @@ class RotationalSpring(ForcePart):
     needs_rotation = True
 
     def symmetry(self, s: Symbols) -> ca.SX:
-        return rigid_motions(self)
+        return self.rigid_motions()
 
     def energy(self, s: Symbols) -> Expression:
         # tr R = 1 + 2 cos(angle)

@@ -8,7 +8,6 @@ import casadi as ca
 
 from ..declared import Point, Real
 from ..shapes import Stroke
-from ..symmetry import rigid_motions
 from .joint import Joint, gap
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ class RigidDistance(Joint):
         return [Stroke("rod", ((self.bodies[0], self.point_a), ((*self.bodies, None)[1], self.point_b)))]
 
     def symmetry(self, s: Symbols) -> ca.SX:
-        return rigid_motions(self, self.named(s.own).point_b)
+        return self.rigid_motions(self.named(s.own).point_b)
 
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         return [(ca.sumsqr(gap(a, b, c.point_a, c.point_b)) - c.length**2) / 2]

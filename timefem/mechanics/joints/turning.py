@@ -11,7 +11,6 @@ import numpy as np
 
 from ...errors import InputError
 from ..declared import Direction, Flag, Orientation, Point
-from ..symmetry import rigid_motions
 from .coordinates import Angle, AngleInA, carried, perpendicular, turn_about, turned_by, turning_angle
 from .joint import Joint, across, gap, products
 
@@ -50,7 +49,7 @@ class _PointJoint(Joint):
         return [gap(a, b, c.point_a, c.point_b, self.invariant)]
 
     def symmetry(self, s: Symbols) -> ca.SX:
-        return rigid_motions(self) if self.invariant else super().symmetry(s)
+        return self.rigid_motions() if self.invariant else super().symmetry(s)
 
 
 class Spherical(_PointJoint):
