@@ -42,11 +42,36 @@ def components(system):
             names += [f"{label}.{what}[{i}]" for what in ("position", "rotation") for i in range(3)]
         elif body.has_position:
             names += [f"{label}.position[{i}]" for i in range(body.n_q)]
-        elif hasattr(body, "joint_names"):
-            names += [f"{label}.{name}" for name in body.joint_names]
+        elif hasattr(body, "moving"):
+            names += [f"{label}.{name}" for joint in _joints(body) for name in _names(joint)]
         else:
             names += [f"{label}.q[{i}]" for i in range(body.n_q)]
     return names
+
+
+def _joints(tree):
+    """The moving bodies of a tree that have coordinates of their own, in their order."""
+    own = [body for body in tree.moving if body.joint.mimic is None]
+    return sorted(own, key=lambda body: min(body.places))
+
+
+def _names(body):
+    """Names of the displacements of a joint of a tree: turns in the place of a quaternion."""
+    name, motion = body.joint.name, body.motion
+    if motion.turns:
+        return [f"{name}.{what}[{i}]" for what in ("position", "rotation")[motion.first == 0:] for i in range(3)]
+    return [name] if motion.n == 1 else [f"{name}.{coordinate}" for coordinate, _ in motion.told]
+
+
+def _of_quaternion(p, v, a):
+    """Blocks of a quaternion: turns about the axes that it is seen from, `2 dp o conj(p)`, rates, dp of turns, and
+    the change of its length with its rate."""
+    blocks = [2 * np.column_stack([-x[1:], x[0] * np.eye(3) + _cross(x[1:])]) for x in (p, v, a)]
+    return [*blocks, blocks[0].T / 4], p, v
+
+
+def _cross(x):
+    return np.array([[0, -x[2], x[1]], [x[2], 0, -x[0]], [-x[1], x[0], 0]])
 
 
 @dataclass(eq=False)
@@ -61,6 +86,9 @@ class Chart:
         `dq = P eta`.
     vectors : list of (int, int)
         Where displacements start that are vectors of space, or of its first axes, and how many components they have.
+    lengths, length_rates : ndarray, shape (n_lengths, n_q)
+        Changes of the lengths of quaternions that no constraint holds, those of joints of trees, and their rates: what
+        is no displacement.
     """
 
     system: object
@@ -70,6 +98,7 @@ class Chart:
 
     def __post_init__(self):
         blocks, self.vectors, start = [[], [], [], []], [], 0
+        lengths = []
         for body in self.system.bodies:
             part = self.system.coordinates(body)
             if body.has_orientation:
@@ -80,6 +109,9 @@ class Chart:
                 self.vectors += [(start, 3), (start + 3, 3)]
             elif body.helper:
                 own = [np.zeros((0, 1))] * 3 + [np.zeros((1, 0))]
+            elif hasattr(body, "moving"):
+                own, vectors = self._of_tree(body, part, lengths)
+                self.vectors += [(start + at, 3) for at in vectors]
             else:
                 n = body.n_q
                 own = [np.eye(n), np.zeros((n, n)), np.zeros((n, n)), np.eye(n)]
@@ -88,6 +120,27 @@ class Chart:
             for block, value in zip(blocks, own, strict=True):
                 block.append(value)
         self.y, self.first, self.second, self.p = (scipy.linalg.block_diag(*b) for b in blocks)
+        self.lengths, self.length_rates = np.zeros((2, len(lengths), len(self.q)))
+        for row, (places, value, rate) in enumerate(lengths):
+            self.lengths[row, places], self.length_rates[row, places] = value, rate
+
+    def _of_tree(self, tree, part, lengths):
+        """Blocks of a tree, and where displacements of its base start that are vectors of space."""
+        blocks, vectors, start = [[], [], [], []], [], 0
+        for body in _joints(tree):
+            places = part.start + np.asarray(body.places)
+            n, first = len(places), body.motion.first
+            own = [np.eye(n), np.zeros((n, n)), np.zeros((n, n)), np.eye(n)]
+            if body.motion.turns:
+                turn, value, rate = _of_quaternion(*(x[places[first:]] for x in (self.q, self.v, self.a)))
+                own = [scipy.linalg.block_diag(x[:first, :first], block) for x, block in zip(own, turn, strict=True)]
+                lengths.append((places[first:], value, rate))
+                if body.parent < 0:
+                    vectors += [start, start + 3][:1 + (first > 0)]
+            start += len(own[0])
+            for block, value in zip(blocks, own, strict=True):
+                block.append(value)
+        return [scipy.linalg.block_diag(*b) for b in blocks], vectors
 
     @cached_property
     def velocity(self):

@@ -10,6 +10,7 @@ from .catalogue import known, made, refers_in, stored
 from .declared.declared import Declared
 from .joints.sliding import Prismatic
 from .joints.turning import Revolute, Spherical, Universal, Weld
+from .part import Part
 
 GROUND = None
 KINDS = {Revolute: "revolute", Prismatic: "prismatic", Universal: "universal", Spherical: "spherical",
@@ -40,7 +41,8 @@ def in_joint_coordinates(parts):
         For parts that state no arguments, such as controllers: state these on `tree.joint(name)`.
     """
     bodies = [part for part in parts if isinstance(part, RigidBodyBase)]
-    edges = [part for part in parts if type(part) in KINDS and all(isinstance(b, RigidBodyBase) for b in part.bodies)]
+    own = set(bodies)  # not the nodes of beams
+    edges = [part for part in parts if type(part) in KINDS and own.issuperset(part.bodies)]
     names = {part: part.name or f"body{i}" for i, part in enumerate(bodies, 1)}
     names |= {part: part.name or f"joint{i}" for i, part in enumerate(edges, 1)}
     found, trees, used, placed = {}, [], set(), set()
@@ -64,7 +66,8 @@ def in_joint_coordinates(parts):
             trees.append(tree := chain.tree(len(trees)))
             found |= chain.stand_ins(tree)
     others = [part for part in parts if part not in found and part not in used]
-    for part in sorted(others, key=lambda part: bool(_joints_of(part))):
+    moved = [part for part in others if isinstance(part, Part)]  # not beams and ropes, which have bodies of their own
+    for part in sorted(moved, key=lambda part: bool(_joints_of(part))):
         if any(body in found for body in part.bodies) or any(joint in found for joint in _joints_of(part).values()):
             found[part] = _moved(part, found)
     return [*trees, *(found.get(part, part) for part in others)], found

@@ -33,7 +33,8 @@ def name_of_equation(system, field, components, component):
     if components in ("multipliers", "constraints", "joints"):
         return constraint_names(system, components == "joints")[component]
     if field == "nonholonomic":
-        return f"the constraint '{system.nonholonomic_names[component]}'"
+        names = system.nonholonomic_names  # some elements have a second multiplier of each, of its rate
+        return f"the constraint '{names[component % len(names)]}'" + " in its rate" * (component >= len(names))
     return "an equation"
 
 

@@ -18,8 +18,10 @@ REMAINING = 0.5  # of the error on a mesh is left on the halved mesh at most, al
 
 
 def fields_between(sol):
-    """Names of the fields of a solution that are compared between nodes: controls, and costates."""
-    return "controls", next(name for name in COSTATES if name in sol.fields)
+    """Fields of a solution that are compared between nodes, by what reports call them: controls, if any, and costates.
+    """
+    fields = dict(zip(BETWEEN_NODES, ("controls", next(name for name in COSTATES if name in sol.fields)), strict=True))
+    return {told: name for told, name in fields.items() if name in sol.fields}
 
 
 def error_estimate(problem, element):
@@ -57,7 +59,7 @@ class OptimalErrors(ErrorEstimate):
         errors = self.errors(sol, mesh, before, after) | self.errors_of_numbers(sol, objective, equations.numbers(y))
         xi, weights = gauss_legendre(self.better.degree)
         changes = [np.einsum("gi,eia->ega", self.plan.element.trial[name].basis.values(xi), after[name] - before[name])
-                   for name in fields_between(sol)]
+                   for name in fields_between(sol).values()]
         return errors | self.errors_between(sol, mesh, changes, weights), self.density(sol, mesh, None, after)
 
     def errors_of_numbers(self, sol, objective, numbers):
@@ -71,15 +73,16 @@ class OptimalErrors(ErrorEstimate):
         """Means over time of the changes of controls and costates, of shape (n_elements, n_points, n_components)."""
         sizes = self.sizes(sol)
         return {told: float(mesh.lengths @ (np.abs(v / sizes[name]).max(axis=2) @ weights) / mesh.lengths.sum())
-                for told, name, v in zip(BETWEEN_NODES, fields_between(sol), changes, strict=True)}
+                for (told, name), v in zip(fields_between(sol).items(), changes, strict=True)}
 
     def sizes(self, sol):
         """Sizes of state, controls and costates."""
-        system, (controls, costates) = self.problem.system, fields_between(sol)
-        values = sol.fields[costates]
-        return {"state": size_of_motion(system, sol.t, sol.z),
-                controls: size_of_controls(system, sol.fields[controls]),
-                costates: size_of_components(system, values.reshape(-1, values.shape[-1]))}
+        system, sizes = self.problem.system, {"state": size_of_motion(self.problem.system, sol.t, sol.z)}
+        for name in fields_between(sol).values():
+            values = sol.fields[name]
+            sizes[name] = size_of_controls(system, values) if name == "controls" else size_of_components(
+                system, values.reshape(-1, values.shape[-1]))
+        return sizes
 
     def density(self, sol, mesh, dofs, better):
         """Density of elements by what the better solution has beyond the polynomials of the element, a share of the
@@ -132,5 +135,5 @@ class BoundedErrors(OptimalErrors):
         share = np.max([np.abs(v / sizes[name]).max(axis=(1, 2)) ** (1 / (degree + (name == "state")))
                         for name, v in changes.items()], axis=0)
         errors |= self.errors_of_numbers(sol, objective, numbers)
-        errors |= self.errors_between(sol, mesh, [changes[name] for name in fields_between(sol)], weights)
+        errors |= self.errors_between(sol, mesh, [changes[name] for name in fields_between(sol).values()], weights)
         return {name: error / (1 - REMAINING) for name, error in errors.items()}, density_of(mesh, share, 1)

@@ -80,6 +80,8 @@ def settled(bounds, mesh, sol, solve_on):
     times : tuple of float
         Of the switches, on the mesh.
     """
+    if "controls" not in sol.fields:
+        return mesh, sol, ()
     basis, times = sol.element.trial["controls"].basis, ()
     for _ in range(MOVES):
         found = switch_times(mesh, sol.fields["controls"], basis, bounds)
