@@ -16,8 +16,7 @@ from tools.counts import circles, imports, modules, running_imports, targets
 
 PACKAGE = Path(timefem.__file__).parent
 FLOORS = (  # each imports from those before it, and from its own
-    {"argument_names", "atomic_write", "errors", "status", "version", "validate", "display", "progress", "parallel",
-     "interrupts", "types", "estimated_norm", "uncollected", "late"},
+    counts.SMALL,
     {"polynomials"}, {"kernels"}, {"mechanics"}, {"elements"}, {"assembly"}, {"solvers"}, {"solution"}, {"problems"},
     {"solving"}, {"sensitivity"}, {"analysis"}, {"studies"}, {"models"}, {"cases"}, {"reproduction"},
     {"verification"}, {"cli"}, {"__main__"},
@@ -32,8 +31,16 @@ def test_no_circles():
 def test_imports_run_one_way():
     floor = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
     climbing = [(name, target) for name in modules() if name for target in (*targets(name), *targets(name, True))
-                if floor[target.split(".")[0]] > floor[name.split(".")[0]]]
+                if target and floor[target.split(".")[0]] > floor[name.split(".")[0]]]
     assert climbing == []
+
+
+def test_evidence_comes_through_the_door():
+    """Cases, studies, verification and reproduction import `timefem` as users do, and nothing else does so; what they
+    import besides is among the counts."""
+    through = {name.split(".")[0] for name in modules() if "" in targets(name) | targets(name, True)}
+    assert through == set(counts.EVIDENCE)
+    assert counts.users_of_evidence() == []
 
 
 def test_every_room_has_a_floor():

@@ -2,12 +2,8 @@
 
 import numpy as np
 
-from ..mechanics.bodies.rigid import RigidBody
-from ..mechanics.bodies.states import Pose
-from ..mechanics.forces.loads import Torque
-from ..mechanics.forces.springs import Spring
-from ..mechanics.joints.turning import Revolute
-from ..mechanics.system import System
+from timefem import Pose, Revolute, RigidBody, Spring, System, Torque
+
 from .single_bodies import box_inertia
 from .table import define_case
 

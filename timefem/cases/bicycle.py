@@ -2,11 +2,7 @@
 
 import numpy as np
 
-from ..mechanics.bodies.rigid import RigidBody
-from ..mechanics.bodies.states import Pose
-from ..mechanics.joints.rolling import RollingDisc
-from ..mechanics.joints.turning import Revolute
-from ..mechanics.system import System
+from timefem import Pose, Revolute, RigidBody, RollingDisc, System
 
 TILT, WHEELBASE, TRAIL = np.pi / 10, 1.02, 0.08
 RADII = {"rear": 0.3, "front": 0.35}

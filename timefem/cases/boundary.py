@@ -2,13 +2,8 @@
 
 import numpy as np
 
-from ..mechanics.bodies.rigid import RigidBody
-from ..mechanics.bodies.states import Pose
-from ..mechanics.forces.dampers import RayleighDissipation
-from ..mechanics.joints.turning import Revolute
-from ..mechanics.system import System
-from ..problems.boundary.problem import BoundaryValueProblem
-from ..problems.common.end_state import EndState
+from timefem import BoundaryValueProblem, EndState, Pose, RayleighDissipation, Revolute, RigidBody, System
+
 from .single_bodies import GRAVITY, box_inertia
 from .table import define_problem
 

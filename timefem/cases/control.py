@@ -2,14 +2,8 @@
 
 import numpy as np
 
-from ..mechanics.bodies.rigid import RigidBody
-from ..mechanics.bodies.states import Pose
-from ..mechanics.forces.actuators import ControlTorque
-from ..mechanics.forces.costs import Effort
-from ..mechanics.joints.turning import Revolute
-from ..mechanics.system import System
-from ..problems.common.end_state import EndState
-from ..problems.optimal.problem import OptimalControl
+from timefem import ControlTorque, Effort, EndState, OptimalControl, Pose, Revolute, RigidBody, System
+
 from .table import define_problem
 
 

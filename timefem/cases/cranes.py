@@ -2,15 +2,19 @@
 
 import numpy as np
 
-from ..mechanics.bodies.point_mass import PointMass
-from ..mechanics.bodies.rigid import RigidBody
-from ..mechanics.bodies.states import Pose
-from ..mechanics.forces.actuators import ControlTorque
-from ..mechanics.functions.trajectories import Transfer
-from ..mechanics.inversion.outputs import PositionOutput
-from ..mechanics.joints.turning import Revolute, Spherical
-from ..mechanics.system import System
-from ..problems.inverse.problem import InverseDynamics
+from timefem import (
+    ControlTorque,
+    InverseDynamics,
+    PointMass,
+    Pose,
+    PositionOutput,
+    Revolute,
+    RigidBody,
+    Spherical,
+    System,
+    Transfer,
+)
+
 from .boundary import HINGE, about_x
 from .inverse import elastic_arm, trolley_crane
 from .single_bodies import GRAVITY, box_inertia

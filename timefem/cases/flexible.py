@@ -1,12 +1,7 @@
 """Beams: the right-angle cantilever, a flying beam, a flexible pendulum."""
 
-from ..mechanics.composites.beam.beam import Beam
-from ..mechanics.composites.beam.curve import Line
-from ..mechanics.composites.beam.section import Section
-from ..mechanics.forces.loads import Force, Torque
-from ..mechanics.functions.elementary import TrianglePulse
-from ..mechanics.joints.turning import Spherical, Weld
-from ..mechanics.system import System
+from timefem import Beam, Force, Line, Section, Spherical, System, Torque, TrianglePulse, Weld
+
 from .table import define_case
 
 

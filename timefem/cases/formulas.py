@@ -3,8 +3,8 @@
 import casadi as ca
 import numpy as np
 
-from ..mechanics.bodies.generalized_system import GeneralizedSystem
-from ..mechanics.bodies.states import Coordinates
+from timefem import Coordinates, GeneralizedSystem
+
 from .table import define_case
 
 

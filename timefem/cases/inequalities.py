@@ -3,16 +3,23 @@
 import casadi as ca
 import numpy as np
 
-from ..mechanics.bodies.generalized_system import GeneralizedSystem
-from ..mechanics.bodies.point_mass import PointMass
-from ..mechanics.bodies.rigid import RigidBody
-from ..mechanics.bodies.states import Coordinates, Pose
-from ..mechanics.forces.actuators import ControlForce, ControlTorque, GeneralizedControl
-from ..mechanics.forces.costs import Cost, Effort
-from ..mechanics.system import System
-from ..problems.common.end_state import EndState
-from ..problems.optimal.limits import Limit
-from ..problems.optimal.problem import OptimalControl
+from timefem import (
+    ControlForce,
+    ControlTorque,
+    Coordinates,
+    Cost,
+    Effort,
+    EndState,
+    GeneralizedControl,
+    GeneralizedSystem,
+    Limit,
+    OptimalControl,
+    PointMass,
+    Pose,
+    RigidBody,
+    System,
+)
+
 from .table import define_problem
 
 

@@ -3,19 +3,27 @@
 import casadi as ca
 import numpy as np
 
-from ..mechanics.bodies.generalized_system import GeneralizedSystem
-from ..mechanics.bodies.point_mass import PointMass
-from ..mechanics.bodies.rigid import RigidBody
-from ..mechanics.bodies.states import Coordinates, Pose
-from ..mechanics.forces.actuators import ControlForce, ControlTorque, GeneralizedControl
-from ..mechanics.forces.gravity import Gravity
+from timefem import (
+    Constraint,
+    ControlForce,
+    ControlTorque,
+    CoordinateOutput,
+    Coordinates,
+    FormulaOutput,
+    GeneralizedControl,
+    GeneralizedSystem,
+    Gravity,
+    InverseDynamics,
+    PointMass,
+    Pose,
+    PositionOutput,
+    Revolute,
+    RigidBody,
+    System,
+    Transfer,
+)
+
 from ..mechanics.functions.formula import as_time_function
-from ..mechanics.functions.trajectories import Transfer
-from ..mechanics.inversion.outputs import CoordinateOutput, FormulaOutput, PositionOutput
-from ..mechanics.joints.constraint import Constraint
-from ..mechanics.joints.turning import Revolute
-from ..mechanics.system import System
-from ..problems.inverse.problem import InverseDynamics
 from .single_bodies import GRAVITY, box_inertia
 
 TROLLEY, LOAD, WINCH = 10.0, 100.0, 10.0  # masses [kg]; of the winch the inertia over the squared radius of its drum

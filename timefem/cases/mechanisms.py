@@ -2,15 +2,22 @@
 
 import numpy as np
 
-from ..mechanics.bodies.mass_properties import MassProperties
-from ..mechanics.bodies.rigid import RigidBody
-from ..mechanics.bodies.states import Pose
-from ..mechanics.forces.loads import Force, Torque
-from ..mechanics.functions.elementary import Ramp, TrianglePulse
-from ..mechanics.joints.fixed_point import FixedPoint
-from ..mechanics.joints.sliding import Prismatic
-from ..mechanics.joints.turning import Revolute, Spherical, Universal
-from ..mechanics.system import System
+from timefem import (
+    FixedPoint,
+    Force,
+    MassProperties,
+    Pose,
+    Prismatic,
+    Ramp,
+    Revolute,
+    RigidBody,
+    Spherical,
+    System,
+    Torque,
+    TrianglePulse,
+    Universal,
+)
+
 from .single_bodies import GRAVITY, box_inertia
 from .table import define_case
 

@@ -2,13 +2,8 @@
 
 import numpy as np
 
-from ..mechanics.bodies.rigid import RigidBody
-from ..mechanics.bodies.states import Pose
-from ..mechanics.forces.loads import Torque
-from ..mechanics.functions.elementary import TrianglePulse
-from ..mechanics.joints.rolling import KnifeEdge, NonTwisting, RollingDisc
-from ..mechanics.joints.sliding import Planar
-from ..mechanics.system import System
+from timefem import KnifeEdge, NonTwisting, Planar, Pose, RigidBody, RollingDisc, System, Torque, TrianglePulse
+
 from .single_bodies import GRAVITY
 from .table import define_case
 

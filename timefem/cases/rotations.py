@@ -3,11 +3,9 @@
 import casadi as ca
 import numpy as np
 
+from timefem import Pose, RigidBody, System, Torque
+
 from ..mechanics.bodies.quaternions import exponential, product
-from ..mechanics.bodies.rigid import RigidBody
-from ..mechanics.bodies.states import Pose
-from ..mechanics.forces.loads import Torque
-from ..mechanics.system import System
 from .table import define_case
 
 INERTIA = (5.0, 5.0, 1.0)

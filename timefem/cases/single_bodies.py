@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from ..mechanics.bodies.rigid import RigidBody
-from ..mechanics.bodies.states import Pose
-from ..mechanics.joints.fixed_point import FixedPoint
-from ..mechanics.system import System
+from timefem import FixedPoint, Pose, RigidBody, System
+
 from .table import define_case
 
 GRAVITY = (0.0, 0.0, -9.81)

@@ -6,8 +6,9 @@ from importlib import import_module
 from inspect import signature
 from pathlib import Path
 
+from timefem import InputError
+
 from .. import validate
-from ..errors import InputError
 from ..late import Late, LateTable
 from ..uncollected import uncollected
 

@@ -7,11 +7,9 @@ numbers for both.
 import casadi as ca
 import numpy as np
 
-from ..mechanics.bodies.rigid import RigidBody
-from ..mechanics.bodies.states import Pose
+from timefem import InitialValueProblem, Pose, RigidBody, System
+
 from ..mechanics.part import Part
-from ..mechanics.system import System
-from ..problems.initial.problem import InitialValueProblem
 
 HEIGHT, RADIUS, DENSITY, GRAVITATION = 0.1, 0.05, 2700, 9.81  # [m, m, kg/m^3, m/s^2]
 ARM = 3 / 4 * HEIGHT  # from the tip to the centre of mass [m]

@@ -9,14 +9,8 @@ torques.
 import casadi as ca
 import numpy as np
 
-from ..mechanics.bodies.generalized_system import GeneralizedSystem
-from ..mechanics.forces.actuators import GeneralizedControl
-from ..mechanics.forces.costs import Effort
-from ..problems.common.end_state import EndState
-from ..problems.optimal.couplings import Coupling
-from ..problems.optimal.limits import Limit
-from ..problems.optimal.problem import OptimalControl
-from ..problems.phases.problem import Phases
+from timefem import Coupling, Effort, EndState, GeneralizedControl, GeneralizedSystem, Limit, OptimalControl, Phases
+
 from .table import define_problem
 
 MASS = np.array([3.2, 6.8, 20.0, 6.8, 3.2])  # stance shank and thigh, trunk, swing thigh and shank [kg]

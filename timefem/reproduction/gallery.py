@@ -4,8 +4,9 @@ import argparse
 import time
 from pathlib import Path
 
+from timefem import InputError, SolveError
+
 from ..atomic_write import save_figure
-from ..errors import InputError, SolveError
 from ..progress import counted
 from ..validate import choice
 from .runner import HOMES, load_script, pyplot

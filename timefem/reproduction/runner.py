@@ -9,8 +9,9 @@ import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
+from timefem import InputError
+
 from ..atomic_write import save_figure, write_text
-from ..errors import InputError
 from ..progress import progress
 from ..validate import choice
 

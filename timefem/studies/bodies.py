@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from timefem import InitialValueProblem, Pose, RigidBody, System
+
 from ..argument_names import named_arguments
-from ..mechanics.bodies.rigid import RigidBody
-from ..mechanics.bodies.states import Pose
-from ..mechanics.system import System
-from ..problems.initial.problem import InitialValueProblem
 
 
 @named_arguments

@@ -2,11 +2,9 @@
 
 import dataclasses
 
-from ..elements.element import TimeElement
-from ..errors import InputError
-from ..problems.initial.march_driver import March
+from timefem import InputError, March, TimeElement, solve
+
 from ..problems.kinds import check_kind
-from ..solving.solve import solve
 
 
 def initial_value_problem(problem):

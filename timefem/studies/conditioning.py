@@ -9,20 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from timefem import (
+    BubnovGalerkin,
+    Global,
+    IllConditioned,
+    InputError,
+    March,
+    MixedGalerkin,
+    Solution,
+    SolveError,
+    TimeElement,
+    TimeMesh,
+    solve,
+)
+
 from .. import validate
-from ..assembly import Scaling, TimeMesh
-from ..elements.bubnov_galerkin import BubnovGalerkin
-from ..elements.element import TimeElement
+from ..assembly import Scaling
 from ..elements.evaluation.plan import ElementPlan
-from ..elements.mixed_galerkin import MixedGalerkin
-from ..errors import IllConditioned, InputError, SolveError
 from ..parallel import own_world
-from ..problems.initial.global_driver import Global
-from ..problems.initial.march_driver import March
-from ..solution.solution import Solution
 from ..solvers.equations.make import make_equations
 from ..solvers.linear.table import linear_options
-from ..solving.solve import solve
 from .common import initial_value_problem
 from .operators import DistributedTangent, Tangent, extreme_values
 

@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from timefem import InputError, Solution, SolveError, TimeElement, TimeMesh, gauss_legendre
+
 from .. import validate
-from ..assembly import TimeMesh
-from ..elements.element import TimeElement
-from ..errors import InputError, SolveError
-from ..polynomials import gauss_legendre
-from ..solution.solution import Solution
 from .common import element_label, initial_value_problem, solve_on
 from .drift import Drift, drift
 from .symmetry import conserved_axes

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from timefem import IllConditioned, InputError, TimeElement
+
 from .. import validate
-from ..elements.element import TimeElement
-from ..errors import IllConditioned, InputError
 from ..version import __version__
 from .common import element_label, element_list, initial_value_problem, solve_on
 from .reference import UNITS, Reference, check_quantity, distance, fine_solution, given_reference, measured

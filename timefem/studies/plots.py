@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from timefem import InputError
+
 from .. import validate
-from ..errors import InputError
 from ..solution.drawing.plots import COLOURS, STYLES
 
 if TYPE_CHECKING:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from timefem import InputError, SolveError, TimeElement, TimeMesh
+
 from .. import validate
-from ..assembly import TimeMesh
-from ..elements.element import TimeElement
-from ..errors import InputError, SolveError
 from .common import initial_value_problem, solve_on
 
 if TYPE_CHECKING:

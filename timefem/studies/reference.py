@@ -4,11 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from timefem import InputError, MixedGalerkin, Solution, SolveError, solve
+
 from .. import validate
-from ..elements.mixed_galerkin import MixedGalerkin
-from ..errors import InputError, SolveError
-from ..solution.solution import Solution
-from ..solving.solve import solve
 
 UNITS = {"state": "1", "coordinates": "SI", "momenta": "SI", "position": "m", "rotation": "rad"}
 QUANTITIES = tuple(UNITS)

@@ -9,9 +9,10 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
+from timefem import InputError, SolveError
+
 from .. import validate
 from ..atomic_write import write_text
-from ..errors import InputError, SolveError
 from ..mechanics.describe import describe
 from ..progress import progress
 

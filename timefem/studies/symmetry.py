@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..errors import InputError
+from timefem import InputError, Pose
+
 from ..mechanics.bodies.rotations import matrix_from_quaternion
-from ..mechanics.bodies.states import Pose
 from ..mechanics.values.of_parts import has_power
 
 SHIFT = 0.83  # of the size of the motion

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 from rich.table import Table
 
-from ..errors import InputError
+from timefem import InputError
 
 
 def _rows(studies, form="rows"):

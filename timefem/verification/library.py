@@ -6,16 +6,20 @@ import casadi as ca
 import numpy as np
 from scipy.special import ellipj, ellipk, ellipkinc
 
+from timefem import (
+    Coordinates,
+    GeneralizedSystem,
+    InitialValueProblem,
+    MixedGalerkin,
+    PointMass,
+    Pose,
+    RigidBody,
+    RigidDistance,
+    System,
+    solve,
+)
+
 from ..cases import find_case
-from ..elements.mixed_galerkin import MixedGalerkin
-from ..mechanics.bodies.generalized_system import GeneralizedSystem
-from ..mechanics.bodies.point_mass import PointMass
-from ..mechanics.bodies.rigid import RigidBody
-from ..mechanics.bodies.states import Coordinates, Pose
-from ..mechanics.joints.distance import RigidDistance
-from ..mechanics.system import System
-from ..problems.initial.problem import InitialValueProblem
-from ..solving.solve import solve
 from .entry import entry
 from .test_set import ANDREWS
 

@@ -5,17 +5,25 @@ from pathlib import Path
 
 import numpy as np
 
-from ..elements.mixed_galerkin import MixedGalerkin
-from ..mechanics.bodies.rigid import RigidBody
-from ..mechanics.bodies.states import Pose
-from ..mechanics.forces.dampers import Damper
-from ..mechanics.forces.springs import Spring
-from ..mechanics.joints.distance import RigidDistance
-from ..mechanics.joints.sliding import Cylindrical, Planar, Prismatic
-from ..mechanics.joints.turning import Revolute, Spherical, Universal, Weld
-from ..mechanics.system import System
-from ..problems.initial.problem import InitialValueProblem
-from ..solving.solve import solve
+from timefem import (
+    Cylindrical,
+    Damper,
+    InitialValueProblem,
+    MixedGalerkin,
+    Planar,
+    Pose,
+    Prismatic,
+    Revolute,
+    RigidBody,
+    RigidDistance,
+    Spherical,
+    Spring,
+    System,
+    Universal,
+    Weld,
+    solve,
+)
+
 from .entry import entry
 from .newton_euler import Mechanism, State, matrix
 

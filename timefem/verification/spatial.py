@@ -2,16 +2,21 @@
 
 import numpy as np
 
-from ..elements.mixed_galerkin import MixedGalerkin
-from ..mechanics.bodies.rigid import RigidBody
-from ..mechanics.bodies.states import Pose
-from ..mechanics.forces.dampers import Damper
-from ..mechanics.forces.springs import Spring
-from ..mechanics.joints.sliding import Prismatic
-from ..mechanics.joints.turning import Revolute, Spherical, Universal
-from ..mechanics.system import System
-from ..problems.initial.problem import InitialValueProblem
-from ..solving.solve import solve
+from timefem import (
+    Damper,
+    InitialValueProblem,
+    MixedGalerkin,
+    Pose,
+    Prismatic,
+    Revolute,
+    RigidBody,
+    Spherical,
+    Spring,
+    System,
+    Universal,
+    solve,
+)
+
 from .entry import entry
 from .library import LIBRARY
 from .newton_euler import Mechanism

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ..analysis import critical_values, linearize
+from timefem import critical_values, linearize
+
 from ..cases.bicycle import bicycle
 from .entry import entry
 

@@ -7,16 +7,20 @@ at tolerances of 1e-12 to 1e-14.
 import casadi as ca
 import numpy as np
 
-from ..elements.mixed_galerkin import MixedGalerkin
-from ..mechanics.bodies.generalized_system import GeneralizedSystem
-from ..mechanics.bodies.point_mass import PointMass
-from ..mechanics.bodies.states import Coordinates, Pose
-from ..mechanics.forces.dampers import RayleighDissipation
-from ..mechanics.joints.distance import RigidDistance
+from timefem import (
+    Coordinates,
+    GeneralizedSystem,
+    InitialValueProblem,
+    MixedGalerkin,
+    PointMass,
+    Pose,
+    RayleighDissipation,
+    RigidDistance,
+    System,
+    solve,
+)
+
 from ..mechanics.part import Part
-from ..mechanics.system import System
-from ..problems.initial.problem import InitialValueProblem
-from ..solving.solve import solve
 from .entry import entry
 
 SOURCE = "Test Set for IVP Solvers, release 2.4, problem {}"
