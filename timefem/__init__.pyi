@@ -58,6 +58,7 @@ from .mechanics.bodies.generalized_body import GeneralizedBody
 from .mechanics.bodies.generalized_system import GeneralizedSystem
 from .mechanics.bodies.mass_properties import MassProperties
 from .mechanics.bodies.point_mass import PointMass
+from .mechanics.bodies.port_system import PortSystem
 from .mechanics.bodies.rigid import RigidBody
 from .mechanics.bodies.states import CanonicalState, Coordinates, Pose
 from .mechanics.bodies.tree.links import Link, TreeJoint
@@ -87,6 +88,7 @@ from .mechanics.forces.loads import Force, Torque
 from .mechanics.forces.motor import Motor
 from .mechanics.forces.on_joints import EndStop, JointDamper, JointForce, JointFriction, JointSpring
 from .mechanics.forces.one_sided import Drag, SlackRope
+from .mechanics.forces.ports import Port, PortConnection, connect
 from .mechanics.forces.springs import NonlinearSpring, RotationalSpring, Spring, TorsionalSpring
 from .mechanics.functions.base import TimeFunction
 from .mechanics.functions.elementary import Constant, Ramp, Sine, Step, TrianglePulse
@@ -208,6 +210,8 @@ __all__ = [
     "equilibrium", "equilibrium_path",
     # systems by formulas
     "Coordinates", "GeneralizedBody", "GeneralizedSystem", "from_sympy",
+    # ports
+    "Port", "PortConnection", "PortSystem", "connect",
     # inverse dynamics
     "AngleOutput", "ControlForce", "ControlTorque", "CoordinateOutput", "FormulaOutput", "GeneralizedControl",
     "InverseDynamics", "OrientationOutput", "Polynomial", "PositionOutput", "Spline", "Transfer", "pose_outputs",

@@ -101,6 +101,10 @@ class BubnovGalerkin(TimeElement):
         return PointSymbols if self._livens is None else self._livens.symbols
 
     @property
+    def takes_ports(self) -> bool:
+        return self.form == "hamilton"
+
+    @property
     def needs_inverse_mass(self) -> bool:
         return self._livens is None
 

@@ -77,6 +77,8 @@ class TimeElement(NamedArguments, Summarized, ABC):
         Whether kinetic energies T(q, v) of parts that are no bodies enter.
     is_variational : bool
         Whether the residual is the gradient of a discrete action.
+    takes_ports : bool
+        Whether systems may have `PortSystem`s.
     takes_outputs : bool
         Whether inverse dynamics takes it: outputs that are prescribed, and controls.
     costates_converge : bool
@@ -94,7 +96,7 @@ class TimeElement(NamedArguments, Summarized, ABC):
 
     constraint_row_power, elements_per_block = 0, 1
     needs_inverse_mass = has_tangent = True
-    takes_coupled_inertia = is_variational = takes_outputs = costates_converge = joints_drift = False
+    takes_coupled_inertia = is_variational = takes_ports = takes_outputs = costates_converge = joints_drift = False
     lifted = False  # whether its gradients are lifted ones, see `lift`
     remedy = ""  # what else may help where a march of it fails
     symbols = PointSymbols
@@ -153,6 +155,10 @@ class TimeElement(NamedArguments, Summarized, ABC):
             raise InputError(f"{system.label(coupled[0])} couples the inertia of its bodies by a kinetic energy "
                              f"T(q, v), which {self.name} does not take; use MixedGalerkin(k, form='energy') or "
                              "another form without the inverse of the mass matrix, or lumped masses")
+        ports = [body for body in system.bodies if body.is_port] if not self.takes_ports else []
+        if ports:
+            raise InputError(f"{self.name} does not take {system.label(ports[0])}, a PortSystem; use MixedGalerkin(k, "
+                             "keep='all'), or another Galerkin element in Hamilton's form")
         if system.n_nonholonomic and "nonholonomic" not in self.trial:
             raise InputError(f"{self.name} does not take nonholonomic constraints ('{system.nonholonomic_names[0]}'); "
                              "use MixedGalerkin, BubnovGalerkin, NonTwistingEM or DLA")

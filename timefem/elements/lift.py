@@ -32,8 +32,8 @@ class Lift:
         `lift(z)` gives e, SX (n_e,); None: z itself.
     function : callable
         `function(e, t)` gives W, SX (n,).
-    n_z : int, optional
-        Only the first components of the state are seen.
+    places : sequence of int, optional
+        The components of the state that are seen, z; all unless given.
 
     Attributes
     ----------
@@ -43,11 +43,11 @@ class Lift:
         `P W_t` there.
     """
 
-    def __init__(self, s, lift, function, n_z=None):
-        n_z = n_z or s.slots["state", 0].numel()
-        self._x = ca.SX.sym("x", n_z)
+    def __init__(self, s, lift, function, places=None):
+        self._places = list(range(s.slots["state", 0].numel()) if places is None else places)
+        self._x = ca.SX.sym("x", len(self._places))
         self._e = self._x if lift is None else ca.SX(lift(self._x))
-        self._at, self._rate = s.slots["state", "value"][:n_z], s.slots["state", "rate"][:n_z]
+        self._at, self._rate = (s.slots["state", where][self._places] for where in ("value", "rate"))
         y, t = ca.SX.sym("e", self._e.numel()), ca.SX.sym("t")
         w = ca.densify(ca.SX(function(y, t)))
         self._arguments = y, t, s.parameters
@@ -104,7 +104,7 @@ class Lift:
     def _along(self, s, weights):
         """e at some places of the element, by the integrals of the Lagrange polynomials up to them: list of SX."""
         basis, points, r = s.element.state.basis, self._points(s), ca.SX.sym("r", self._x.numel())
-        nodal = [s.slots["state", i][:self._x.numel()] for i in range(s.element.degree + 1)]
+        nodal = [s.slots["state", i][self._places] for i in range(s.element.degree + 1)]
         e = ca.Function("e", [self._x, s.parameters], [self._e])
         change = ca.Function("change", [self._x, r, s.parameters], [ca.jtimes(self._e, self._x, r)])
         tables = zip(basis.values(points).tolist(), basis.derivatives(points).tolist(), strict=True)

@@ -104,6 +104,10 @@ class MixedGalerkin(TimeElement):
         return self._form.symbols
 
     @property
+    def takes_ports(self) -> bool:
+        return self.form == "hamilton"
+
+    @property
     def needs_inverse_mass(self) -> bool:
         return self._form.needs_inverse_mass
 

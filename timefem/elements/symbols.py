@@ -86,14 +86,33 @@ class PointSymbols(ElementSymbols):
             gradient = ca.gradient(ca.SX(part.energy(s)) + ca.dot(self.multipliers, self.constraints), self.z)
             self.constraint_rate = (ca.jtimes(self.constraints, self.z, self.rate)
                                     + ca.jacobian(self.constraints, self.t))
-        acted = self.bodies_at(self.z, velocity=self.rate[:n]) if element.lifted else s  # forces with their true work
+        acted = self.bodies_at(self.z, velocity=self._velocities_of_power()) if element.lifted else s
         force = part.force(acted)
         if ("controls", "value") in self.slots:
             force += part.control_force(acted, self.slots["controls", "value"]) if part.n_controls else 0
-        self.motion = ca.vertcat(force, ca.SX(n, 1)) - gradient
+        pushed, flowing = self._split_by_ports(force)
+        self.motion = ca.vertcat(pushed, -flowing) - (0 if part.is_port else gradient)
         if part.is_body:
             self.motion += ca.vertcat(-self.rate[n:], self.rate[:n])
         self._add_nonholonomic(s)
+
+    def _split_by_ports(self, force):
+        """What pushes bodies, and what flows into port systems, whose coordinates it changes: two SX (n,)."""
+        if not any(body.is_port for body in self.part.bodies):
+            return force, ca.SX(force.numel(), 1)
+        mask = ca.vertcat(*(ca.SX.ones(b.n_q) if b.is_port else ca.SX.zeros(b.n_q) for b in self.part.bodies))
+        return force * (1 - mask), force * mask
+
+    def _velocities_of_power(self):
+        """Rates of the shape functions, and of port systems lifted efforts: with them powers are changes of energy."""
+        velocity, start = ca.SX(self.rate[:self.z.numel() // 2]), 0
+        for body, c in zip(self.part.bodies, self.at_point.bodies, strict=True):
+            places = range(start, start + body.n_q)
+            if body.is_port:
+                effort = Lift(self, None, lambda x, t, body=body, c=c: body.stored_in(x, c), places).slope
+                velocity[list(places)] = effort.T
+            start += body.n_q
+        return velocity
 
     def _lifted(self):
         """`D(H + lambda.Theta)` and `D Theta zdot + dTheta/dt` with lifted gradients D, see `Lift`."""

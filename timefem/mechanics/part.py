@@ -69,6 +69,7 @@ class Part(Declared, ABC):
     table = "forces"
     is_body = False  # whether it has coordinates of its own
     has_position = False  # whether it is a body with a `frame` for points and joints
+    is_port = False  # whether it is a `PortSystem`: its velocities are efforts, forces on it change its coordinates
     has_orientation = False  # whether that frame turns, with an `angular_velocity_map`
     owner, place = None, ""  # the part that made it, and what it is called there
     helper = False  # whether a force brings it along, such as a counter of turns; not one of a composite part
@@ -284,6 +285,11 @@ class Body(Part, abstract=True):
         nothing balances, see `Link.gravity_compensation`.
         """
         return q[:min(3, self.n_q)]
+
+    def velocity_of_momenta(self, q: ca.SX, p: ca.SX, c: ca.SX) -> ca.SX:
+        """Velocities qdot = dT/dp that belong to momenta, SX (n_q,)."""
+        symbol = ca.SX.sym("p", self.n_q)
+        return ca.substitute(ca.gradient(ca.SX(self.kinetic_energy(q, symbol, c)), symbol), symbol, p)
 
     def rigid_motion(self, q: ca.SX) -> ca.SX | None:
         """Rates of the coordinates by which it goes along the axes of space, and turns about those through the origin,

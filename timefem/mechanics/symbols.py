@@ -44,9 +44,7 @@ class Symbols:
         self._velocity, self.velocity_given = values, True
 
     def _velocities(self, q, p):
-        symbols = [ca.SX.sym("p", b.n_q) for b in self._of]
-        return [ca.substitute(ca.gradient(b.kinetic_energy(x, s, c), s), s, y)
-                for b, x, s, c, y in zip(self._of, q, symbols, self.bodies, p, strict=True)]
+        return [b.velocity_of_momenta(x, y, c) for b, x, y, c in zip(self._of, q, p, self.bodies, strict=True)]
 
     def at(self, q, p, velocity=None, t=None):
         """The same symbols at other coordinates and momenta: lists of SX, one per body.

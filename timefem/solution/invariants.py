@@ -13,6 +13,7 @@ from ..mechanics.values.of_parts import energies_of, has_power
 from ..mechanics.values.velocities import consistent_velocity
 from ..polynomials import gauss_legendre
 from ..types import Floats
+from .works import Works, efforts_and_rates
 
 if TYPE_CHECKING:
     from ..mechanics.composites.composite import Composite
@@ -26,7 +27,7 @@ class Energies(NamedTuple):
     potential: np.ndarray
 
 
-class Invariants:
+class Invariants(Works):
     """Base of `Solution`, which has the fields."""
 
     def _at(self, t):
@@ -114,7 +115,7 @@ class Invariants:
 
         basis = self.element.state.basis
         z = interpolate(basis.values(xi), self.nodal_state)
-        rate = interpolate(basis.derivatives(xi), self.nodal_state[..., :self.system.n_q]) / h[:, None, None]
+        rate = efforts_and_rates(self, np.repeat(e, len(x)), xi).reshape(len(e), len(x), -1)
         multipliers = interpolate(self.element.multiplier.basis.values(xi), self.nodal_multipliers)
         times = self.t[e, None] + h[:, None] * xi.reshape(len(e), -1)
         rolling = None

@@ -76,9 +76,9 @@ class LivensSymbols(ElementSymbols):
         part, at = self.part, lambda q, t: self.at_point.at(self.split(q), self.at_point.p, t=t)
         lift = None if part.is_body else part.lift(self.at_point)
         if lift is None:
-            return Lift(self, None, lambda e, t: part.potential_energy(at(e, t)), self.n).force(ca.SX.ones(1))
+            return Lift(self, None, lambda e, t: part.potential_energy(at(e, t)), range(self.n)).force(ca.SX.ones(1))
         return Lift(self, lambda q: part.lift(at(q, self.t)), lambda e, t: part.lifted_energy(self.at_point, e),
-                    self.n).force(ca.SX.ones(1))
+                    range(self.n)).force(ca.SX.ones(1))
 
     def constraint_rate(self, q, v, t=None):
         """`G v + dPhi/dt` with `G = dPhi/dq`."""

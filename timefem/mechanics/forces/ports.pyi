@@ -1,0 +1,36 @@
+# made by tools/stubs.py: change the module
+
+import casadi as ca
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from timefem.types import Number, UserFunction
+from typing import Any
+from ..joints.formula_part import FormulaPart
+from ..joints.joint import Joint
+from ..part import Body
+from ..symbols import Symbols
+
+
+class PortConnection(FormulaPart):
+    table: str
+    output_a: Any
+    output_b: Any
+    gain: float
+    def numbers(self) -> dict[str, Any]: ...
+    def traced(self, name: str) -> tuple[ca.SX, dict[str, ca.SX]]: ...
+    def outputs(self, s: Symbols) -> tuple[ca.SX, ca.SX]: ...
+    def force(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, bodies: Body | Sequence[Body], output_a: UserFunction | str | Sequence[Any],
+                 output_b: UserFunction | str | Sequence[Any], gain: Number = 1.0, name: str | None = None) -> None: ...
+
+
+@dataclass(frozen=True)
+class Port:
+    of: Joint | Body | Sequence[Body]
+    output: Callable[[Any], Any] | str | int | None = ...
+    @property
+    def bodies(self) -> tuple[Body, ...]: ...
+    def value(self, frames: Sequence[Any]) -> Any: ...
+
+
+def connect(a: Port, b: Port, gain: float = 1.0, name: str | None = None) -> PortConnection: ...
