@@ -82,6 +82,7 @@ from .mechanics.forces.contacts import BoxContact, PlaneContact, Tyre
 from .mechanics.forces.controllers import Controller, PDControl, SampledController
 from .mechanics.forces.costs import Cost, Effort
 from .mechanics.forces.dampers import Damper, RayleighDissipation, TorsionalDamper
+from .mechanics.forces.formula_energy import FormulaEnergy
 from .mechanics.forces.formula_force import FormulaForce
 from .mechanics.forces.gravity import Gravity
 from .mechanics.forces.loads import Force, Torque
@@ -211,7 +212,7 @@ __all__ = [
     # systems by formulas
     "Coordinates", "GeneralizedBody", "GeneralizedSystem", "from_sympy",
     # ports
-    "Port", "PortConnection", "PortSystem", "connect",
+    "FormulaEnergy", "Port", "PortConnection", "PortSystem", "connect",
     # inverse dynamics
     "AngleOutput", "ControlForce", "ControlTorque", "CoordinateOutput", "FormulaOutput", "GeneralizedControl",
     "InverseDynamics", "OrientationOutput", "Polynomial", "PositionOutput", "Spline", "Transfer", "pose_outputs",

@@ -92,3 +92,14 @@ def test_swing_up(tmp_path):
     assert max(abs(result[name]["height"][-1] - 0.5) for name in ("free", "bounded")) < 1e-8
     module.plot(result, tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 10_000
+
+
+def test_motor(tmp_path):
+    module = example("motor")
+    result = module.main(n_elements=100)
+    works, change = result["works"], np.ptp(result["energy"][[0, -1]])
+    assert result["balance"] < 1e-12 * works["battery"][-1] and np.abs(works["motor"]).max() < 1e-12
+    assert works["battery"][-1] == pytest.approx(1145.0, rel=2e-3)
+    assert sum(work[-1] for work in works.values()) == pytest.approx(change, rel=1e-12)
+    module.plot(result, tmp_path / "motor.png")
+    assert (tmp_path / "motor.png").stat().st_size > 10000

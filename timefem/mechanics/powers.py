@@ -19,7 +19,7 @@ MOST_KINDS = 200  # kept
 
 
 def powers(system: System, t: np.ndarray, z: np.ndarray, rate: np.ndarray, multipliers: np.ndarray,
-           controls: np.ndarray | None = None) -> dict[Part, np.ndarray]:
+           controls: np.ndarray | None = None, seen: np.ndarray | None = None) -> dict[Part, np.ndarray]:
     """Power `(Q + B u).v + dV/dt + lambda.dTheta/dt` of each part that has one [W]: part -> (n,).
 
     Forces without a potential, controls, energies and constraints that depend on the time; of a port system its sources
@@ -29,9 +29,11 @@ def powers(system: System, t: np.ndarray, z: np.ndarray, rate: np.ndarray, multi
     ----------
     system : System
     t, z, rate, multipliers : ndarray, shapes (n,), (n, n_z), (n, n_q), (n, n_multipliers)
-        The rates are the velocities that forces see; of port systems efforts.
+        The rates are velocities; of port systems efforts.
     controls : ndarray, shape (n, n_controls), optional
         Of all actuators, in the order of the parts; zero unless given.
+    seen : ndarray, shape (n, n_q), optional
+        Velocities that forces see, where these are other ones, such as those of the momenta.
     """
     found: dict[Part, np.ndarray] = {}
     starts = np.cumsum([0, *(part.n_controls for part in system.parts)])
@@ -43,26 +45,28 @@ def powers(system: System, t: np.ndarray, z: np.ndarray, rate: np.ndarray, multi
             continue
         index = group.state_index
         u = np.stack([controls[:, first[p]:first[p] + p.n_controls] for p in group.members], axis=1)
-        seen = np.concatenate([z[:, index], rate[:, index[:, :index.shape[1] // 2]],
-                               multipliers[:, group.multiplier_index], u], axis=2)
-        values = evaluate(function, seen, t, group.parameters)[..., 0]
+        half = index[:, :index.shape[1] // 2]
+        arguments = [z[:, index], rate[:, half], (rate if seen is None else seen)[:, half],
+                     multipliers[:, group.multiplier_index], u]
+        values = evaluate(function, np.concatenate(arguments, axis=2), t, group.parameters)[..., 0]
         found |= dict(zip(group.members, values.T, strict=True))
     return found
 
 
 def _power(part):
-    """Power of a part as casadi.Function of `(q, p, v, lambda, u)`, t and parameters; None where it is zero."""
+    """Power of a part as casadi.Function of `(q, p, rate, v, lambda, u)`, t and parameters; None where it is zero."""
     if part.kind not in _POWERS:
         if len(_POWERS) >= MOST_KINDS:
             del _POWERS[next(iter(_POWERS))]
         s = Symbols(part)
         s.velocity = [ca.SX.sym("v", body.n_q) for body in part.bodies]
         v, u = ca.vertcat(*s.velocity), ca.SX.sym("u", part.n_controls)
+        rate = ca.SX.sym("rate", v.numel())
         theta = ca.vertcat(part.constraints(s), part.velocity_constraints(Symbols.at(s, s.q, s.p)))
         w = ca.SX.sym("w", theta.numel())
         force = ca.SX(part.force(s)) + (part.control_force(s, u) if part.n_controls else 0)
-        power = (ca.dot(force, v) + ca.jacobian(ca.SX(part.potential_energy(s)), s.t)
+        power = (ca.dot(force, rate) + ca.jacobian(ca.SX(part.potential_energy(s)), s.t)
                  + ca.dot(w, ca.jacobian(theta, s.t)))
         _POWERS[part.kind] = None if ca.SX(power).is_zero() else ca.Function(
-            "power", [ca.vertcat(*s.q, *s.p, v, w, u), s.t, s.parameters], [ca.densify(power)])
+            "power", [ca.vertcat(*s.q, *s.p, rate, v, w, u), s.t, s.parameters], [ca.densify(power)])
     return _POWERS[part.kind]

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from ..mechanics.bodies.mass_properties import MassProperties
 from ..mechanics.bodies.point_mass import PointMass
+from ..mechanics.bodies.port_system import PortSystem
 from ..mechanics.bodies.rigid import RigidBody, RigidBodyBase
-from ..mechanics.bodies.states import Pose
+from ..mechanics.bodies.states import CanonicalState, Pose
 from ..mechanics.composites.composite import Composite
 from ..mechanics.given_states import canonical_states, given_states
 from ..mechanics.part import Body
@@ -125,7 +126,9 @@ def _model(document, kind, rotation, inverse_mass, changed):
                 if isinstance(body, Body):
                     given = {key: entry[key] for key in STATE if key in entry}
                     bodies[body.name] = body
-                    if given or not (hangs or "state" in data):
+                    if body.is_port:
+                        state[body.name] = CanonicalState(*body.state(entry.get("x", [0.0] * body.n)))
+                    elif given or not (hangs or "state" in data):
                         state[body.name] = Pose(**given) if given else body.reference
                         body.state(state[body.name])  # a point mass may leave its plane
     composites, joints = [part for part in parts if isinstance(part, Composite)], {}
@@ -214,6 +217,8 @@ def _after(entry):
 
 
 def _body(name, entry, rotation, inverse_mass):
+    if entry["type"] == "port_system":
+        return PortSystem(**{k: v for k, v in entry.items() if k not in ("type", "x")}, name=name)
     if entry["type"] == "point":
         return PointMass(entry["mass"], entry.get("dimension", 3), name)
     if entry["type"] in COMPOSITES:

@@ -7,6 +7,7 @@ from inspect import signature
 
 from ..mechanics.bodies.mass_properties import MassProperties
 from ..mechanics.bodies.point_mass import PointMass
+from ..mechanics.bodies.port_system import PortSystem
 from ..mechanics.bodies.rigid import QuaternionBody
 from ..mechanics.catalogue import file_types
 from .parts import ACTUATORS, FORCES, FUNCTIONS, JOINTS
@@ -37,7 +38,7 @@ def schema():
              for table, known in types.items()}
     stated = {names[table][name]: part_schema(cls, table) for table, known in types.items()
               for name, cls in known.items()}
-    bodies = {"rigid": rigid(), "point": point()} | SCHEMAS | {name: body_schema(cls)
+    bodies = {"rigid": rigid(), "point": point(), "port_system": port_system()} | SCHEMAS | {name: body_schema(cls)
                                                      for name, cls in file_types("composites").items()}
     outputs = {f"output_{name}": entry for name, entry in OUTPUTS.items()}
     for word, entries in (("limit", LIMITS), ("coupling", COUPLINGS)):
@@ -136,6 +137,12 @@ def point():
     own = {name: described(field) for name, field in PointMass.fields.items() if name != "name"}
     state = {key: STATE[key] for key in ("position", "velocity", "relative_to")}
     return record("a point mass", {"type": True, **own, **state}, ["mass"])
+
+
+def port_system():
+    own = {name: described(field) for name, field in PortSystem.fields.items() if name != "name"}
+    own = {"parameters" if name == "formula_parameters" else name: entry for name, entry in own.items()}
+    return record("a port system", {"type": True, **own, "x": ref("some_numbers")}, ["n", "stored", "flow"])
 
 
 def functions():

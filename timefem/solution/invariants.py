@@ -109,6 +109,9 @@ class Invariants(Works):
         x, weights = gauss_legendre(max(self.element.n_points, 2 * self.element.degree) + 2)
         xi = (end[:, None] * x).ravel()
         h = np.diff(self.t)[e]
+        if self.element.lifted and not self.system.n_nonholonomic:  # forces see the rates of the shape functions
+            power = sum(self._powers(np.repeat(e, len(x)), xi).values(), np.zeros(len(xi)))
+            return h * end * (power.reshape(len(e), -1) @ weights)
 
         def interpolate(table, nodal):
             return np.einsum("egi,eia->ega", table.reshape(len(e), len(x), -1), nodal[e])

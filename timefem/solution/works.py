@@ -104,5 +104,11 @@ class Works:
         if "controls" in self.fields:
             shapes = self.element.trial["controls"].basis.values(xi)
             controls = np.einsum("gi,gia->ga", shapes, self.fields["controls"][e])
-        found = powers(self.system, self.t[e] + h * xi, z, efforts_and_rates(self, e, xi), multipliers, controls)
+        t = self.t[e] + h * xi
+        rate, seen = efforts_and_rates(self, e, xi), None
+        if not self.element.lifted:
+            seen = self.system.velocity(t, z)
+            for place in (self.system.coordinates(body) for body in self.system.bodies if body.is_port):
+                seen[:, place] = rate[:, place]
+        found = powers(self.system, t, z, rate, multipliers, controls, seen)
         return {self.system.label(part): value for part, value in found.items()}

@@ -26,6 +26,7 @@ class NullEML(EML):
     extra = (("increments", "increments"),)
 
     def check(self, system: System) -> None:
+        super().check(system)
         self._need_increments(system)
 
     def density(self, s: Any) -> tuple[ca.SX, ...]:

@@ -67,6 +67,10 @@ class PortSystem(Body):
         return self.n
 
     @property
+    def n_increments(self) -> int:
+        return self.n
+
+    @property
     def kind(self) -> Hashable:
         return ("port system", self.n, *(self.fields[name].form_in(self, getattr(self, name))
                                          for name in ("stored", "flow")), len(self.own_parameters))
@@ -96,10 +100,10 @@ class PortSystem(Body):
         return np.ones(self.n)
 
     def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
-        return ca.SX(0)
+        return ca.sumsqr(p) / 2  # of momenta that stay zero
 
     def kinetic_of_velocity(self, q: ca.SX, v: ca.SX, c: Any) -> Expression:
-        return ca.SX(0)
+        return ca.sumsqr(v) / 2
 
     def potential_energy(self, s: Symbols) -> Expression:
         return self.stored_in(s.q[0], s.own)

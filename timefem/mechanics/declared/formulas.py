@@ -23,9 +23,9 @@ class Formula(Field):
     kind_of_value, schema_type = "callable, str or list of str", "formula"
     given_as, kept_as = "UserFunction | str | Sequence[Any]", "Any"
 
-    def __init__(self, help="", *arguments, default=REQUIRED):
-        super().__init__(help, default=default)
-        self.arguments = arguments
+    def __init__(self, help="", *arguments, default=REQUIRED, optional=False, argument=None):
+        super().__init__(help, default=default, optional=optional)
+        self.arguments, self.argument = arguments, argument
 
     def check(self, title, value):
         return as_formula(title, value, self.arguments)

@@ -1,0 +1,145 @@
+"""Port-Hamiltonian systems beside bodies: motors and hydraulics, the balance of power, and what is refused."""
+
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import timefem as tf
+from tests.example_systems import slope
+from timefem.models import load_model
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+ALL = [tf.MixedGalerkin(k, keep="all") for k in (1, 2, 3)]
+T_END = 0.3
+
+
+def motor(curved=0.0):
+    """A rotor on a shaft with friction, turned by a motor at 12 V; energy `x^2 / (2 L) + curved x^4` of its coil."""
+    rotor = tf.RigidBody(1.0, (0.02, 0.02, 0.03), name="rotor")
+    shaft = tf.Revolute(rotor, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1), name="shaft")
+    coil = tf.PortSystem(1, "x[0]**2 / (2 * c[0]) + c[3] * x[0]**4", "c[2] - c[1] * w[0]",
+                         parameters=[0.05, 2.0, 12.0, curved], name="coil")
+    drive = tf.connect(tf.Port(shaft), tf.Port(coil), gain=0.3, name="drive")
+    bearing = tf.JointDamper(shaft, damping=0.01, name="bearing")
+    system = tf.System([rotor, shaft, coil, drive, bearing])
+    return tf.InitialValueProblem(system, {rotor: tf.Pose(), coil: [0.0]}, (0, T_END))
+
+
+def exact(curved):
+    """Rate of the rotor and flux linkage at the end."""
+    def rates(t, y):
+        current = y[1] / 0.05 + 4 * curved * y[1] ** 3
+        return [(0.3 * current - 0.01 * y[0]) / 0.03, 12 - 2 * current - 0.3 * y[0]]
+    return solve_ivp(rates, (0, T_END), [0, 0], rtol=1e-13, atol=1e-14, method="DOP853").y[:, -1]
+
+
+def end(sol):
+    return np.array([sol.angular_velocity("rotor", T_END)[2], sol.coordinates("coil", T_END)[0]])
+
+
+@pytest.mark.parametrize("element", [*ALL, tf.MixedGalerkin(1), tf.BubnovGalerkin(1)], ids=repr)
+@pytest.mark.parametrize("curved", [0.0, 0.3])
+def test_motor_converges_with_the_order_of_the_element(element, curved):
+    meshes, size = np.array([10, 20, 40]), np.abs(exact(curved))
+    errors = [(np.abs(end(tf.solve(motor(curved), element, int(n), progress=False)) - exact(curved)) / size).max()
+              for n in meshes]
+    order = 2 * element.degree
+    assert slope(1 / meshes, errors) == pytest.approx(order, abs=0.2) and errors[-1] < 10.0 ** (-1.5 * order - 0.2)
+
+
+@pytest.mark.parametrize("element", ALL, ids=repr)
+def test_energy_changes_by_the_works_of_the_parts(element):
+    sol = tf.solve(motor(0.3), element, 20, progress=False)
+    works = sol.works()
+    assert set(works) == {"coil", "drive", "bearing"} and np.abs(works["drive"]).max() < 1e-14
+    assert works["bearing"][-1] < 0 < works["coil"][-1]
+    np.testing.assert_allclose(np.diff(sol.energy()), np.diff(sum(works.values())), rtol=0, atol=1e-13)
+    rate = sol.angular_velocity("rotor", 0.1)[2]
+    assert sol.power("bearing", 0.1) == pytest.approx(-0.01 * rate ** 2, rel=10.0 ** -element.degree)
+    with pytest.raises(tf.InputError, match=r"'rotor' has no power; those that have: "):
+        sol.power("rotor")
+
+
+def cylinder(joined):
+    """A mass on a piston against a gas: as a port system that the piston pumps into, or as an energy of its place."""
+    mass, area, volume = tf.PointMass(2.0, dimension=1, name="mass"), 0.01, 0.02
+    gas, parameters = "c[0] * x[0]**(-0.4)", [1e5 * volume ** 1.4 / 0.4, area, volume]
+    if joined:
+        tank = tf.PortSystem(1, gas, "0 * w[0]", parameters=parameters[:1], name="gas")
+        other = [tank, tf.connect(tf.Port(mass, lambda f: f[0].velocity[0]), tf.Port(tank), gain=area, name="piston")]
+    else:
+        other = [tf.FormulaEnergy(mass, lambda e, t, c: c[0] * e[0] ** -0.4, parameters=parameters, n_lift=1,
+                                  lift=lambda f, t, c: c[2] - c[1] * f[0].position[0], name="gas")]
+    load = tf.Force(mass, (900.0, 0, 0))
+    damper = tf.Damper(mass, None, point_b=(-5, 0, 0), damping=20.0)
+    state = {mass: tf.Pose((0, 0, 0), velocity=(3.0, 0, 0))} | ({other[0]: [volume]} if joined else {})
+    return tf.InitialValueProblem(tf.System([mass, *other, load, damper]), state, (0, 0.5))
+
+
+@pytest.mark.parametrize("element", ALL, ids=repr)
+def test_two_systems_joined_by_a_port_are_the_one_of_both(element):
+    joined, whole = (tf.solve(cylinder(one), element, 40, progress=False) for one in (True, False))
+    assert joined.success and whole.success
+    places = [sol.position("mass", sol.t)[:, 0] for sol in (joined, whole)]
+    assert np.ptp(places[0]) > 0.1
+    np.testing.assert_allclose(places[0], places[1], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(joined.energy(), whole.energy(), rtol=1e-13, atol=0)
+
+
+def test_drivers_files_and_python_agree(tmp_path):
+    element = tf.MixedGalerkin(2, keep="all")
+    z = [tf.solve(motor(0.3), element, 10, driver=d, progress=False).z for d in ("march", "windows", "global")]
+    np.testing.assert_allclose(z[1:], [z[0]] * 2, rtol=0, atol=1e-11)
+    sol = tf.solve(motor(0.3), element, 10, progress=False)
+    sol.save(tmp_path / "motor.h5")
+    again = tf.load(tmp_path / "motor.h5")
+    np.testing.assert_array_equal(again.z, sol.z)
+    assert again.works()["bearing"][-1] == pytest.approx(sol.works()["bearing"][-1], rel=1e-12)
+    model = load_model(EXAMPLES / "models" / "motor.toml")
+    found = tf.solve(model.problem, model.element, 50, progress=False)
+    assert found.success and abs(sum(w[-1] for w in found.works().values()) - np.ptp(found.energy()[[0, -1]])) < 1e-9
+
+
+def test_voltage_as_a_control():
+    """Half a turn from rest to rest with least effort: the currents are at rest at both ends, too."""
+    rotor = tf.RigidBody(1.0, (0.02, 0.02, 0.03), name="rotor")
+    shaft = tf.Revolute(rotor, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1), name="shaft")
+    coil = tf.PortSystem(1, "x[0]**2 / (2 * c[0])", "-c[1] * w[0]", parameters=[0.05, 2.0], name="coil")
+    drive = tf.connect(tf.Port(shaft), tf.Port(coil), gain=0.3)
+    source = tf.FormulaForce(coil, "[u[0]]", n_controls=1, name="source")
+    problem = tf.OptimalControl(tf.System([rotor, shaft, coil, drive, source]), {rotor: tf.Pose(), coil: [0.0]},
+                                {rotor: tf.EndState(orientation=(np.cos(1.5), 0, 0, np.sin(1.5)),
+                                                    angular_velocity=(0, 0, 0))}, (0, 1.0), tf.Effort(source))
+    costs = [tf.solve(problem, tf.MixedGalerkin(2, keep=keep), 20, progress=False) for keep in ("all", "points")]
+    assert all(sol.success for sol in costs)
+    assert costs[0].objective == pytest.approx(costs[1].objective, rel=1e-3)
+
+
+@pytest.mark.parametrize("element", [tf.EML(), tf.MixedGalerkin(1, form="energy"), tf.NullEML()], ids=repr)
+def test_other_elements_refuse(element):
+    with pytest.raises(tf.InputError, match=r"does not take coil, a PortSystem; use MixedGalerkin\(k, keep='all'\)"):
+        tf.solve(motor(), element, 4)
+
+
+def test_bad_input():
+    rotor = tf.RigidBody(1.0, (1, 1, 1), name="rotor")
+    coil = tf.PortSystem(1, "x[0]**2", "-w[0]", name="coil")
+    with pytest.raises(tf.InputError, match="the energy does not depend on x\\[1\\]"):
+        tf.PortSystem(2, "x[0]**2", "[-w[0], 0]")
+    with pytest.raises(tf.InputError, match="flow must return 2 values"):
+        tf.PortSystem(2, "x[0]**2 + x[1]**2", "[-w[0]]")
+    with pytest.raises(tf.InputError, match="must be linear in velocities"):
+        tf.PortConnection([rotor, coil], lambda f: ca.sumsqr(f[0].velocity), lambda f: f[1].rate[0])
+    with pytest.raises(tf.InputError, match="depends on no velocity"):
+        tf.PortConnection([rotor, coil], lambda f: f[0].velocity[0], lambda f: ca.SX(0))
+    with pytest.raises(tf.InputError, match="give the output"):
+        tf.connect(tf.Port(rotor), tf.Port(coil))
+    with pytest.raises(tf.InputError, match="Coordinates of 1 values"):
+        tf.InitialValueProblem(tf.System([coil]), {coil: [0.0, 1.0]}, (0, 1))
+    with pytest.raises(tf.InputError, match="give lift and n_lift together"):
+        tf.FormulaEnergy(rotor, "c[0]", parameters=[1.0], n_lift=1)
+    with pytest.raises(tf.InputError, match="at most quadratic"):
+        tf.FormulaEnergy(rotor, "f[0]", n_lift=1, lift="f[0].position[0]**3")
