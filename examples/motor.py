@@ -37,7 +37,7 @@ def body_state(body):
 def main(n_elements=200):
     problem, crank, circuit = machine()
     sol = tf.solve(problem, tf.MixedGalerkin(2, keep="all"), n_elements)
-    works, energy = sol.works(), sol.energy()
+    works, energy = sol.work(by_part=True), sol.energy()
     balance = np.abs(np.diff(energy) - np.diff(sum(works.values()))).max()
     stored = {"of motion": sum(sol.energies(body).kinetic for body in sol.system.bodies if not body.is_port),
               "of the coil": sol.energies(circuit).potential}

@@ -53,14 +53,14 @@ def test_motor_converges_with_the_order_of_the_element(element, curved):
 @pytest.mark.parametrize("element", ALL, ids=repr)
 def test_energy_changes_by_the_works_of_the_parts(element):
     sol = tf.solve(motor(0.3), element, 20, progress=False)
-    works = sol.works()
+    works = sol.work(by_part=True)
     assert set(works) == {"coil", "drive", "bearing"} and np.abs(works["drive"]).max() < 1e-14
     assert works["bearing"][-1] < 0 < works["coil"][-1]
     np.testing.assert_allclose(np.diff(sol.energy()), np.diff(sum(works.values())), rtol=0, atol=1e-13)
     rate = sol.angular_velocity("rotor", 0.1)[2]
-    assert sol.power("bearing", 0.1) == pytest.approx(-0.01 * rate ** 2, rel=10.0 ** -element.degree)
-    with pytest.raises(tf.InputError, match=r"'rotor' has no power; those that have: "):
-        sol.power("rotor")
+    assert sol.power(0.1)["bearing"] == pytest.approx(-0.01 * rate ** 2, rel=10.0 ** -element.degree)
+    with pytest.raises(tf.InputError, match="work by part is known at the ends"):
+        sol.work(0.1, by_part=True)
 
 
 def cylinder(joined):
@@ -97,10 +97,11 @@ def test_drivers_files_and_python_agree(tmp_path):
     sol.save(tmp_path / "motor.h5")
     again = tf.load(tmp_path / "motor.h5")
     np.testing.assert_array_equal(again.z, sol.z)
-    assert again.works()["bearing"][-1] == pytest.approx(sol.works()["bearing"][-1], rel=1e-12)
+    assert again.work(by_part=True)["bearing"][-1] == pytest.approx(sol.work(by_part=True)["bearing"][-1], rel=1e-12)
     model = load_model(EXAMPLES / "models" / "motor.toml")
     found = tf.solve(model.problem, model.element, 50, progress=False)
-    assert found.success and abs(sum(w[-1] for w in found.works().values()) - np.ptp(found.energy()[[0, -1]])) < 1e-9
+    done = sum(work[-1] for work in found.work(by_part=True).values())
+    assert found.success and abs(done - np.ptp(found.energy()[[0, -1]])) < 1e-9
 
 
 def test_voltage_as_a_control():

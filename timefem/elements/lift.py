@@ -15,7 +15,7 @@ import math
 import casadi as ca
 import numpy as np
 
-from ..mechanics.polynomial_degree import polynomial_degree
+from ..mechanics.formula import polynomial_degree
 from ..polynomials import LagrangeBasis, gauss_legendre
 
 FURTHER = 6  # points beyond 2k of W that is no polynomial: round-off on meshes that resolve the motion (2: 1e-9)

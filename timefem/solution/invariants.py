@@ -11,9 +11,9 @@ from ..assembly import TimeMesh
 from ..errors import InputError
 from ..mechanics.values.of_parts import energies_of, has_power
 from ..mechanics.values.velocities import consistent_velocity
-from ..polynomials import gauss_legendre
+from ..mechanics.work import powers
+from ..polynomials import LagrangeBasis, gauss_legendre
 from ..types import Floats
-from .works import Works, efforts_and_rates
 
 if TYPE_CHECKING:
     from ..mechanics.composites.composite import Composite
@@ -27,7 +27,7 @@ class Energies(NamedTuple):
     potential: np.ndarray
 
 
-class Invariants(Works):
+class Invariants:
     """Base of `Solution`, which has the fields."""
 
     def _at(self, t):
@@ -81,7 +81,7 @@ class Invariants(Works):
         """
         return self.system.generalized_energy(*self._at(t), self.field("velocity", t))
 
-    def work(self, t: Floats | None = None) -> np.ndarray:
+    def work(self, t: Floats | None = None, by_part: bool = False) -> np.ndarray | dict[str, np.ndarray]:
         """Work since the start [J] of all that is not in H: loads, controls, dampers, what depends on time explicitly.
 
         The integral of `System.power` over the dense output, by Gauss quadrature with two points more than the element
@@ -93,7 +93,20 @@ class Invariants(Works):
         ----------
         t : array_like, optional
             Times inside the solution [s]; default: the ends of the elements, shape (n_elements + 1,).
+        by_part : bool
+            The work of each part at the ends of the elements instead, dict name -> (n_elements + 1,), by the quadrature
+            of the element: with `MixedGalerkin(k, keep="all")` their sum is the change of the energy in each element to
+            round-off.
+
+        Raises
+        ------
+        InputError
+            For times with `by_part`.
         """
+        if by_part:
+            if t is not None:
+                raise InputError("work by part is known at the ends of the elements; leave the times out")
+            return self._work_by_part()
         n = len(self.t) - 1
         if not n or not (has_power(self.system) or "controls" in self.fields):
             return np.zeros(np.shape(self._at(t)[0]))
@@ -130,6 +143,45 @@ class Invariants(Works):
             controls = interpolate(self.element.trial["controls"].basis.values(xi), self.fields["controls"])
             power = power + (self.system.control_force(times, z, controls) * rate).sum(axis=-1)
         return h * end * (power @ weights)
+
+    def power(self, t: Floats | None = None) -> dict[str, np.ndarray]:
+        """Power of each part that does work besides a potential [W], dict name -> shape of `t`.
+
+        Forces, controls, dampers, energies and constraints that depend on the time; of a `PortSystem` its sources less
+        what it dissipates. The velocities are those that the element shows to forces, and so are efforts.
+
+        Parameters
+        ----------
+        t : array_like, optional
+            Times inside the solution [s]; default: the middles of the elements.
+        """
+        t = (self.t[1:] + self.t[:-1]) / 2 if t is None else np.asarray(t, float)
+        e, xi = TimeMesh(self.t).locate(t.ravel())
+        return {name: value.reshape(t.shape) for name, value in self._powers(e, xi).items()}
+
+    def _work_by_part(self):
+        n = len(self.t) - 1
+        x, w = gauss_legendre(self.element.n_points)
+        e, xi = np.repeat(np.arange(n), len(x)), np.tile(x, n)
+        return {name: np.concatenate([[0.0], np.cumsum(np.diff(self.t) * (value.reshape(n, -1) @ w))])
+                for name, value in self._powers(e, xi).items()}
+
+    def _powers(self, e, xi):
+        h, basis = np.diff(self.t)[e], self.element.state.basis
+        z = np.einsum("gi,gia->ga", basis.values(xi), self.nodal_state[e])
+        multipliers = np.einsum("gi,gia->ga", self.element.multiplier.basis.values(xi), self.nodal_multipliers[e])
+        controls = None
+        if "controls" in self.fields:
+            shapes = self.element.trial["controls"].basis.values(xi)
+            controls = np.einsum("gi,gia->ga", shapes, self.fields["controls"][e])
+        t = self.t[e] + h * xi
+        rate, seen = efforts_and_rates(self, e, xi), None
+        if not self.element.lifted:
+            seen = self.system.velocity(t, z)
+            for place in (self.system.coordinates(body) for body in self.system.bodies if body.is_port):
+                seen[:, place] = rate[:, place]
+        found = powers(self.system, t, z, rate, multipliers, controls, seen)
+        return {self.system.label(part): value for part, value in found.items()}
 
     def energy_balance(self, t: Floats | None = None) -> np.ndarray:
         """Energy that the method gained or lost [J], H(t) - H(start) - work: zero for the exact motion."""
@@ -192,3 +244,39 @@ class Invariants(Works):
         configuration, velocity = self._all_constraints()
         return errors | {"configuration": float(np.abs(configuration).max(initial=0.0)),
                          "velocity": float(np.abs(velocity).max(initial=0.0))}
+
+
+def efforts_and_rates(sol, e, xi):
+    """Rates of the shape functions at places of elements, and of port systems efforts: as the element sees them.
+
+    Parameters
+    ----------
+    sol : Solution
+    e, xi : ndarray, shape (n,)
+        Numbers of elements, and reference coordinates in them.
+
+    Returns
+    -------
+    ndarray, shape (n, n_q)
+    """
+    basis, h, n_q = sol.element.state.basis, np.diff(sol.t)[e], sol.system.n_q
+    nodal = sol.nodal_state[e][..., :n_q]
+    rate = np.einsum("gi,gia->ga", basis.derivatives(xi), nodal) / h[:, None]
+    for body in sol.system.bodies:
+        if body.is_port:
+            place = sol.system.coordinates(body)
+            rate[:, place] = _efforts(sol.element, body, nodal[..., place], xi)
+    return rate
+
+
+def _efforts(element, body, nodal, xi):
+    """Efforts of a port system at places of elements with nodal states (n, n_shapes, n_x): (n, n_x)."""
+    basis = element.state.basis
+    if not element.lifted:
+        return body.velocity(np.einsum("gi,gia->ga", basis.values(xi), nodal), None)
+    k = element.degree  # their projection on polynomials of degree k - 1
+    x, w = gauss_legendre(2 * k + 6)
+    own, through = LagrangeBasis(k - 1, "gauss"), gauss_legendre(k)[1]
+    values = body.velocity(np.einsum("mi,gia->gma", basis.values(x), nodal), None)
+    at_points = np.einsum("m,mj,gma->gja", w, own.values(x), values) / through[:, None]
+    return np.einsum("gj,gja->ga", own.values(xi), at_points)

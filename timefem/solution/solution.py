@@ -106,22 +106,18 @@ class Solution(SolvedElements, Invariants, Shown):
         kind : {"consistent", "element"}, optional
             "consistent": those for which `d/dt Theta = 0` at the states, as accurate as these (see
             `System.consistent_multipliers`), with the forces of controls. "element": those of the time element, of its
-            degree and order, which are what it keeps in `nodal_multipliers`. Default: `multiplier_kind`.
+            degree and order, which are what it keeps in `nodal_multipliers`. Default: consistent ones, those of the
+            element where mass matrices have no inverse.
 
         Raises
         ------
         InputError
             For consistent ones where constraints are redundant, or the mass matrix has no inverse.
         """
-        kind = self.multiplier_kind if kind is None else validate.choice("kind", kind, MULTIPLIERS)
+        kind = MULTIPLIERS[not rates_follow(self.system)] if kind is None else validate.choice("kind", kind, MULTIPLIERS)
         values = consistent_multipliers(self, t)[0] if kind == "consistent" else \
             self._interpolate(self.nodal_multipliers, self.element.multiplier.basis, t)
         return redundancy.minimum_norm_multipliers(self.system, t, self(t), values) if minimum_norm else values
-
-    @property
-    def multiplier_kind(self) -> str:
-        """What `multipliers` gives by default: "consistent" ones, or "element" where mass matrices have no inverse."""
-        return MULTIPLIERS[not rates_follow(self.system)]
 
     def joint(self, joint: Part | str) -> JointMotion | TreeJointMotion:
         """Motion and reactions of a joint; see `timefem.solution.joint_motion.JointMotion`."""

@@ -9,8 +9,8 @@ import casadi as ca
 from ...errors import InputError
 from ...types import Expression
 from ..declared import On, Point
+from ..formula import polynomial_degree
 from ..part import Body, Part
-from ..polynomial_degree import polynomial_degree
 from ..shapes import Stroke
 
 if TYPE_CHECKING:

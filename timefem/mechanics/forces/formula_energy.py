@@ -9,10 +9,9 @@ import casadi as ca
 from ...errors import InputError
 from ...types import Expression
 from ..declared import Formula, Integer, Numbers
-from ..formula import call, check_symbols
+from ..formula import call, check_symbols, polynomial_degree
 from ..joints.formula_part import FormulaPart
 from ..joints.frame import Frame
-from ..polynomial_degree import polynomial_degree
 
 if TYPE_CHECKING:
     from ..symbols import Symbols

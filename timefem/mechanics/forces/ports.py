@@ -150,7 +150,7 @@ def connect(a: Port, b: Port, gain: float = 1.0, name: str | None = None) -> Por
     bodies = tuple(dict.fromkeys((*a.bodies, *b.bodies)))
     places = [[bodies.index(body) for body in port.bodies] for port in (a, b)]
 
-    def output(port, numbers):
+    def _formula(port, numbers):
         return lambda f: port.value([f[i] for i in numbers])
 
-    return PortConnection(list(bodies), output(a, places[0]), output(b, places[1]), gain=gain, name=name)
+    return PortConnection(list(bodies), _formula(a, places[0]), _formula(b, places[1]), gain=gain, name=name)
