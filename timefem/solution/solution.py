@@ -114,7 +114,7 @@ class Solution(SolvedElements, Invariants, Shown):
         InputError
             For consistent ones where constraints are redundant, or the mass matrix has no inverse.
         """
-        kind = MULTIPLIERS[not rates_follow(self.system)] if kind is None else validate.choice("kind", kind, MULTIPLIERS)
+        kind = validate.choice("kind", kind or MULTIPLIERS[not rates_follow(self.system)], MULTIPLIERS)
         values = consistent_multipliers(self, t)[0] if kind == "consistent" else \
             self._interpolate(self.nodal_multipliers, self.element.multiplier.basis, t)
         return redundancy.minimum_norm_multipliers(self.system, t, self(t), values) if minimum_norm else values
