@@ -34,13 +34,14 @@ def main(quick=False):
     times = measure(lengths, rounds=15 if quick else 41)
     finding = Finding(data={"lengths": lengths, "times": times})
     reml, null = (np.median(times[name] / times["EML"]) for name in ("REML", "Null-EML"))
-    finding.check("time of REML over that of EML", reml, "about 0.5", reml < 1)
-    finding.check("time of Null-EML over that of EML", null, "below 1", null < 1.1)
-    finding.remark = ("Medians of interleaved runs on one core. A compiled code gains less than the paper's half for a "
-                      "single body, whose small equations cost little to solve. Null-EML takes "
-                      f"{np.median(times['Null-EML'] / times['REML']):.2f} times as long as REML here, so that the "
-                      "paper's further gain is not seen. With 0.02 s and longer steps EML does not converge up to "
-                      "10 s.")
+    finding.check("time of REML over that of EML", reml, "about 0.5", 0.45 < reml < 0.55,
+                  "compiled, the equations of a single body cost little to solve, and the terms are the same")
+    finding.check("time of Null-EML over that of EML", null, "below 1", null < 1)
+    further = np.median(times["Null-EML"] / times["REML"])
+    finding.check("time of Null-EML over that of REML", further, "below 1", further < 1,
+                  "the terms of the increments cost more than is saved with 7 unknowns instead of 8")
+    finding.remark = ("Medians of interleaved runs on one core. With 0.02 s and longer steps EML does not converge up "
+                      "to 10 s.")
     return finding
 
 

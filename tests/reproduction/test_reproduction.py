@@ -73,11 +73,25 @@ def test_earlier_results_are_taken_again(home, tmp_path):
 
 
 def test_a_finding_without_checks_does_not_agree():
-    assert not Finding().agrees
+    assert not Finding().agrees and not Finding().settled
+
+
+def test_verdicts_are_three():
+    finding = Finding()
+    finding.check("slope", 1.0, "1", True, "never told")
+    finding.check("error", 0.1, "not given", True)
+    assert finding.agrees and finding.settled
+    finding.check("scaled", 2.0, "2", None, "by a scaling of its own")
+    assert [c.verdict for c in finding.checks] == ["agrees", "not checked", "not checked"] and finding.agrees
+    finding.check("time", 0.7, "0.5", False)
+    assert not finding.agrees and not finding.settled
+    finding.checks[-1].why = "compiled"
+    assert not finding.agrees and finding.settled
+    assert [c["why"] for c in finding.facts()["checks"]] == ["", "", "by a scaling of its own", "compiled"]
 
 
 @pytest.mark.slow
 def test_all_figures_agree(tmp_path):
     results = run_scripts(find_scripts(), quick=True, folder=tmp_path, show=False)
     assert {key.split("/")[0] for key in results} == set(PAPERS)
-    assert [key for key, facts in results.items() if not facts["agrees"]] == []
+    assert [key for key, facts in results.items() if not facts["settled"]] == []

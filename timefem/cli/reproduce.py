@@ -24,7 +24,7 @@ def reproduce(
     again: Annotated[bool, typer.Option("--again", help="Run also what was run already.")] = False,
     as_json: JSON = False,
 ):
-    """Reproduce figures of the papers, and compare their numbers; exit status 1 when one does not agree."""
+    """Reproduce figures of the papers, and compare their numbers; exit status 1 when one differs without a reason."""
     validate.integer("processes", processes, minimum=1)
     scripts = find_scripts(paper, figure)
     results = run_scripts(scripts, quick, output, processes, False if as_json else None, again)
@@ -33,15 +33,16 @@ def reproduce(
     if as_json:
         print_json(results)
     else:
-        table = make_table("figures", "figure", "what", "measured", "paper", "agrees")
+        table = make_table("figures", "figure", "what", "measured", "paper", "verdict")
         table.columns[0].no_wrap = True
         for key, facts in results.items():
             for c in facts["checks"]:
                 table.add_row(key.replace("/", "\n"), c["what"], f"{c['measured']:.4g}", c["claimed"],
-                              "yes" if c["agrees"] else "NO")
+                              ": ".join(text for text in (c["verdict"], c["why"]) if text))
             if "error" in facts:
-                table.add_row(key, "the script failed", "", facts["error"], "NO")
+                table.add_row(key, "the script failed", "", facts["error"], "failed")
         make_console().print(table)
-    bad = [key for key, facts in results.items() if not facts["agrees"]]
+    bad = [key for key, facts in results.items() if not facts["settled"]]
     if bad:
-        raise SolveError(f"{len(bad)} of {len(results)} figures do not agree with the paper: {', '.join(bad)}")
+        raise SolveError(f"{len(bad)} of {len(results)} figures differ from the paper without a reason: "
+                         f"{', '.join(bad)}")

@@ -15,13 +15,17 @@ class Check:
     measured : float
     claimed : str
         The paper's number or words.
-    agrees : bool
+    verdict : {"agrees", "differs", "not checked"}
+        The last one where the paper has no such number, or measures in another way.
+    why : str
+        It differs, or is not checked.
     """
 
     what: str
     measured: float
     claimed: str
-    agrees: bool
+    verdict: str
+    why: str = ""
 
 
 @dataclass
@@ -41,15 +45,29 @@ class Finding:
     data: dict[str, Any] = field(default_factory=dict)
     remark: str = ""
 
-    def check(self, what, measured, claimed, agrees):
-        """Add a number, the claim about it, and whether they agree."""
-        self.checks.append(Check(what, float(measured), claimed, bool(agrees)))
+    def check(self, what, measured, claimed, agrees, why=""):
+        """Add a number, the claim about it, and whether they agree: None where that is not checked.
+
+        What the paper does "not give" is never checked. `why` they differ is told where they do.
+        """
+        if agrees is None or claimed.startswith("not given"):
+            verdict = "not checked"
+        else:
+            verdict, why = ("agrees", "") if agrees else ("differs", why)
+        self.checks.append(Check(what, float(measured), claimed, verdict, why))
 
     @property
     def agrees(self):
-        """Whether all checks agree; False without any."""
-        return bool(self.checks) and all(c.agrees for c in self.checks)
+        """Whether some checks agree, and none differs."""
+        verdicts = {check.verdict for check in self.checks}
+        return "agrees" in verdicts and "differs" not in verdicts
+
+    @property
+    def settled(self):
+        """Whether there are checks, and each one that differs says why."""
+        return bool(self.checks) and all(check.why for check in self.checks if check.verdict == "differs")
 
     def facts(self):
         """Plain data for JSON, without what is only drawn."""
-        return {"agrees": self.agrees, "remark": self.remark, "checks": [asdict(c) for c in self.checks]}
+        return {"agrees": self.agrees, "settled": self.settled, "remark": self.remark,
+                "checks": [asdict(c) for c in self.checks]}

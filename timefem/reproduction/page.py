@@ -16,11 +16,14 @@ def write_page(results, path, images):
     images : str
         Folder of the images, relative to the page.
     """
+    verdicts = [check["verdict"] for facts in results.values() for check in facts["checks"]]
+    counts = ", ".join(f"{verdicts.count(verdict)} {word}" for verdict, word in (
+        ("agrees", "agree"), ("differs", "differ"), ("not checked", "are not checked")))
     agree = sum(facts["agrees"] for facts in results.values())
     lines = ["# Reproduction", "",
              f"{len(results)} figures of five papers, made by the scripts in `examples`; {agree} agree with the paper "
-             "in every number that is checked. Where a statement of a paper cannot hold as printed, the check is "
-             "against what can, and a remark says so. Made by `timefem reproduce all --page docs/reproduction.md`.", ""]
+             f"in every number that is checked. Of {len(verdicts)} numbers {counts}, as the paper does not give them "
+             "or measures in another way. Made by `timefem reproduce all --page docs/reproduction.md`.", ""]
     last = None
     for key, facts in results.items():
         paper, name = key.split("/")
@@ -36,11 +39,17 @@ def write_page(results, path, images):
         if facts["checks"]:
             lines += ["| | measured | paper | |", "| --- | --- | --- | --- |"]
             lines += [f"| {_cell(c['what'])} | {c['measured']:.4g} | {_cell(c['claimed'])} | "
-                      f"{'agrees' if c['agrees'] else '**does not agree**'} |" for c in facts["checks"]]
+                      f"{_verdict(c)} |" for c in facts["checks"]]
             lines += [""]
         if facts["remark"]:
             lines += [facts["remark"], ""]
     write_text(path, "\n".join(lines))
+
+
+def _verdict(check):
+    """Verdict, and why, in a cell."""
+    verdict = f"**{check['verdict']}**" if check["verdict"] == "differs" else check["verdict"]
+    return _cell(f"{verdict}: {check['why']}" if check["why"] else verdict)
 
 
 def _cell(text):

@@ -168,7 +168,8 @@ def run_scripts(scripts, quick=False, folder=None, processes=2, show=None, again
             try:
                 facts = job.result()
             except Exception as error:
-                facts = {"agrees": False, "error": f"{type(error).__name__}: {error}", "checks": [], "remark": ""}
+                facts = {"agrees": False, "settled": False, "error": f"{type(error).__name__}: {error}", "checks": [],
+                         "remark": ""}
             else:
                 if sub is not None:
                     stamp = {"quick": quick, "script": path.stat().st_mtime}
@@ -199,5 +200,6 @@ def script(file):
     facts = run_script(file, arguments.quick, arguments.output)
     for check in facts["checks"]:
         print(f"{check['what']}: {check['measured']:.4g} (paper: {check['claimed']}) "
-              f"{'agrees' if check['agrees'] else 'DOES NOT AGREE'}")
+              f"{check['verdict'].upper() if check['verdict'] == 'differs' else check['verdict']}"
+              f"{': ' * bool(check['why'])}{check['why']}")
     print(facts["remark"], facts["figure"], sep="\n" if facts["remark"] else "")
