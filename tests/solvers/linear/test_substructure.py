@@ -44,7 +44,8 @@ def slab(n_elements, n_interior, left, right, singular, rng):
 @pytest.mark.parametrize("n_interior", [0, 3])
 @pytest.mark.parametrize("n_elements", [1, 2, 9])
 @pytest.mark.parametrize("ends", ENDS)
-def test_slab(ends, n_elements, n_interior, singular):
+@pytest.mark.parametrize("by_panels", [False, True])
+def test_slab(by_panels, ends, n_elements, n_interior, singular):
     """What is left over is the Schur complement, and holds all shared columns and rows; both solves go through it."""
     left, right = ENDS[ends]
     singular = singular and left[1] + right[1] >= NODE  # else pivots are nowhere
@@ -52,6 +53,7 @@ def test_slab(ends, n_elements, n_interior, singular):
     dense, *starts = slab(n_elements, n_interior, left, right, singular, rng)
     matrix = sp.csr_matrix(dense)
     lu = SlabLU(matrix.indptr, matrix.indices, *starts, left, right)
+    lu._by_panels = by_panels
     lu.factor(matrix.data)
     for numbers, n_first, n_last, n in ((lu.columns, left[0], right[0], dense.shape[1]),
                                         (lu.rows, left[1], right[1], dense.shape[0])):

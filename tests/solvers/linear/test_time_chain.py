@@ -467,3 +467,38 @@ def test_tangents(model, rotation, element, rng):
         lu = factored(matrix, pattern.column_starts, pattern.row_starts)
         assert backward_error(matrix, lu.solve(b), b) < 1e-14
         assert backward_error(matrix.T, lu.solve_transposed(b), b) < 1e-13
+
+
+def large(size, rng):
+    return galerkin(8, size - size // 2, size // 2, rng)
+
+
+@pytest.mark.parametrize("name", [*CHAINS, "large"])
+def test_panels_give_the_same_factors(name, rng):
+    """Bit by bit, columns that wait included."""
+    matrix, *starts = large(37, rng) if name == "large" else CHAINS[name](rng)
+    found = []
+    for by_panels in (False, True):
+        lu = ChainLU(matrix.indptr, matrix.indices, *starts)
+        lu._by_panels = by_panels
+        lu.factor(matrix.data)
+        found.append([array.copy() for array in lu._factors])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("size, by_panels", [(20, False), (44, True), (60, True)])
+def test_panels_are_for_large_blocks(size, by_panels, rng):
+    lu = factored(*large(size, rng))
+    assert lu._by_panels == by_panels
+
+
+def test_panels_tell_what_is_singular(rng):
+    matrix, *starts = large(44, rng)
+    lu = factored(matrix, *starts)
+    dense = matrix.toarray()
+    dense[:, starts[0][3] + 2] = 0.0
+    data = dense[np.repeat(np.arange(len(dense)), np.diff(matrix.indptr)), matrix.indices]
+    with pytest.raises(SingularMatrix, match="block 3 of"):
+        lu.factor(data)
+    lu.factor(matrix.data)

@@ -6,30 +6,26 @@ from ....kernels.lanes import LANES, load, store
 from ....kernels.loops import compiled
 from ....kernels.record import Record, aligned
 from ....kernels.runs import add_runs, clear_runs, copy_runs, dot_runs
-
-THRESHOLD = 0.01  # of the largest entry in its column, for a pivot: with 0.1 many more columns have to wait
-HELD = 1e-8  # beside held rows, which take what the motion grows by: one refinement gives back the digits that it costs
-ROUNDING = 0.1 * np.finfo(float).eps / THRESHOLD  # of a sum of products with multipliers up to 1 / THRESHOLD
-TINY = 1e-300  # its inverse is still finite
-
-FACTORED, NO_PIVOT, VANISHED, FRONT_FULL, STORE_FULL = range(5)
-
-
-@compiled(interpreted=True)
-def whole(n):
-    """Numbers rounded up to whole vectors."""
-    return (n + LANES - 1) // LANES * LANES
+from .panels import eliminate_by_panels
+from .pivots import (
+    FACTORED,
+    FRONT_FULL,
+    HELD,
+    NO_PIVOT,
+    ROUNDING,
+    STORE_FULL,
+    THRESHOLD,
+    TINY,
+    VANISHED,
+    row_size,
+    whole,
+)
 
 
 @compiled(_nrt=False)
 def _column(indices, k, flipped, last):
     """Column of entry k; from the end and counted from the last column when flipped."""
     return last - indices[len(indices) - 1 - k] if flipped else np.int64(indices[k])
-
-
-@compiled(_nrt=False)
-def _value(data, k, flipped):
-    return data[len(data) - 1 - k] if flipped else data[k]
 
 
 @compiled(_nrt=False)
@@ -63,15 +59,6 @@ def estimate_work(column_starts, row_starts, n_open_columns, n_open_rows, held_c
     return work
 
 
-@compiled(_nrt=False)
-def _row_size(indptr, data, flipped, row):
-    """Largest magnitude in a row of the matrix."""
-    largest = 0.0
-    for k in range(indptr[row], indptr[row + 1]):
-        largest = max(largest, abs(_value(data, k, flipped)))
-    return largest
-
-
 class Front(Record):
     """What `factor` works on; at the end it holds the rows and columns that are left over.
 
@@ -81,6 +68,8 @@ class Front(Record):
 
     stride: int  # from one row to the next
     begin: int  # place in a row of the first column that is not held
+    held_rows: int
+    height: int  # of the columns of panels
     entries: np.ndarray  # of rows with room for as many columns
     spare: np.ndarray  # the next front
     rows: np.ndarray
@@ -90,15 +79,22 @@ class Front(Record):
     slot: np.ndarray  # places of the columns of the matrix in rows of the front
     read: np.ndarray  # how much of the rows of the matrix is in the front
     sizes: np.ndarray  # largest magnitude so far in each column of the matrix
+    counts: np.ndarray  # multiplications so far, and those there would be if no multiplier were zero
+    multipliers: np.ndarray  # of a panel of pivots, by columns
+    pivot_rows: np.ndarray  # of the panel
+    column: np.ndarray  # that is looked at for a pivot
+    inside: np.ndarray  # 1 for rows with which it may be eliminated
+    others: np.ndarray  # 1 for the rest that is not held
 
 
-def front_for(capacity, held_columns, n_rows, n_columns):
+def front_for(capacity, held_columns, held_rows, n_rows, n_columns):
     """A `Front` of that many rows and columns at most, for a matrix of this shape."""
-    begin = whole(held_columns)
+    begin, height = whole(held_columns), whole(capacity) + LANES
     stride = begin + whole(capacity) + LANES
-    return Front(stride, begin, aligned(capacity * stride), aligned(capacity * stride),
+    return Front(stride, begin, held_rows, height, aligned(capacity * stride), aligned(capacity * stride),
                  *(np.empty(capacity, np.int64) for _ in range(4)), np.empty(n_columns, np.int32),
-                 np.empty(n_rows, np.int64), np.empty(n_columns))
+                 np.empty(n_rows, np.int64), np.empty(n_columns), np.zeros(2), aligned(LANES * height),
+                 aligned(LANES * stride), *(aligned(height) for _ in range(3)))
 
 
 def left_over(front, n_blocks, held_columns, n_rows, n_columns):
@@ -109,8 +105,98 @@ def left_over(front, n_blocks, held_columns, n_rows, n_columns):
 
 
 @compiled(error_model="numpy", _nrt=False)
+def eliminate(work, front, indptr, data, flipped, block, column_swaps, row_swaps, inverses, lower, upper):
+    """Eliminate what can be eliminated of the front; return FACTORED, the number of pivots, and the lengths used of
+    `lower` and `upper`; or NO_PIVOT and the column.
+
+    `block` are the numbers of rows, of columns, of complete rows, of columns that may be eliminated, of pivots of
+    earlier blocks, and of held columns, and the lengths used of `lower` and `upper`; the rest as in `factor`.
+    """
+    n_rows, n_columns, complete, eligible, done, held_columns, at_l, at_u = block
+    rows, names, columns, occupied, sizes = work.rows, work.names, work.columns, work.occupied, work.sizes
+    begin, held_rows = work.begin, work.held_rows
+    fill, fill_rows = begin - held_columns, whole(held_rows) - held_rows
+    k, j, tolerance, n_taken, n_dense = 0, held_columns, ROUNDING * n_columns, 0.0, 0.0
+    while k + held_columns < eligible:
+        place, tries = k + held_rows, eligible - k - held_columns
+        best, pivot, at, n_entries, n_others = 0.0, place, 0, 0, 0
+        while tries > 0:  # from the last pivot on, since columns before it had to wait, and then from the start
+            if j >= eligible:
+                j = k + held_columns
+            at, best, largest, held, n_entries = j + fill, 0.0, 0.0, 0.0, 0
+            for i in range(held_rows):
+                value = abs(load(front, load(rows, i) + at))
+                store(occupied, n_entries, i)
+                n_entries += value != 0.0
+                held = max(held, value)
+            for i in range(complete, n_rows):
+                value = abs(load(front, load(rows, i) + at))
+                store(occupied, n_entries, i)
+                n_entries += value != 0.0
+                largest = max(largest, value)
+            n_others = n_entries
+            for i in range(place, complete):
+                value = abs(load(front, load(rows, i) + at))
+                store(occupied, n_entries, i)
+                n_entries += value != 0.0
+                if value > best:
+                    best, pivot = value, i
+            if best >= THRESHOLD * largest and best >= HELD * held:
+                break
+            j += 1
+            tries -= 1
+        if tries == 0:  # all columns have to wait
+            break
+        if not (best > TINY and best < np.inf):
+            return NO_PIVOT, columns[j], 0, 0
+        if not best > tolerance * sizes[columns[j]]:
+            # small for its column; rounding error only if it is small for its row as well, else badly scaled
+            if not best > tolerance * row_size(indptr, data, flipped, names[pivot]):
+                return NO_PIVOT, columns[j], 0, 0
+        column_swaps[done + k], row_swaps[done + k] = done + j, done + pivot
+        first = begin + k
+        if at > first:
+            for i in range(n_rows):
+                row = load(rows, i)
+                value = load(front, row + at)
+                store(front, row + at, load(front, row + first))
+                store(front, row + first, value)
+            columns[j], columns[k + held_columns] = columns[k + held_columns], columns[j]
+        source = rows[pivot]
+        rows[pivot], rows[place], names[pivot], names[place] = rows[place], source, names[place], names[pivot]
+        if n_others < n_entries and occupied[n_others] == place:  # now that of the pivot
+            n_entries -= 1
+            occupied[n_others] = occupied[n_entries]
+        inverse = 1.0 / front[source + first]
+        inverses[done + k] = inverse
+        behind = whole(n_columns + fill - first - 1)
+        copy_runs(upper, at_u, front, source, begin)
+        copy_runs(upper, at_u + begin, front, source + first + 1, behind)
+        at_u += begin + behind
+        length = whole(held_rows) + whole(n_rows - place - 1)
+        clear_runs(lower, at_l, length)
+        start = first - k % LANES  # aligned vectors are faster, and columns of pivots do not matter any more
+        for m in range(n_entries):
+            i = load(occupied, m)
+            row = load(rows, i)
+            multiplier = load(front, row + first) * inverse
+            store(lower, at_l + (i if i < held_rows else i + fill_rows - k - 1), multiplier)
+            add_runs(front, row, -multiplier, front, source, begin)
+            add_runs(front, row + start, -multiplier, front, source + start, whole(n_columns + fill - start))
+        at_l += length
+        n_taken += n_entries * behind
+        n_dense += (n_rows - k - 1) * behind
+        k += 1
+        j += 1
+    work.counts[0] += n_taken
+    work.counts[1] += n_dense
+    return FACTORED, k, at_l, at_u
+
+
+@compiled(error_model="numpy", _nrt=False)
 def factor(indptr, indices, data, flipped, column_starts, row_starts, column_order, row_order, n_open_columns,
-           n_open_rows, held_columns, held_rows, work, ends, column_swaps, row_swaps, inverses, lower, upper):
+           n_open_rows, held_columns, held_rows, by_panels, work, ends, column_swaps, row_swaps, inverses, lower,
+           upper):
     """Factor; return a code and two numbers.
 
     Returns FACTORED and the lengths used of `lower` and `upper`; or what is wrong, and the column without a pivot,
@@ -127,6 +213,7 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
     column_order, row_order : (n,) open ones last in their block
     n_open_columns, n_open_rows : (n_blocks,)
     held_columns, held_rows : how many, from the first on, are never eliminated
+    by_panels : bool
     work : Front
     ends : (n_blocks,) filled in: number of pivots up to the end of each block
     column_swaps, row_swaps : (n,) filled in: place that is interchanged with that of pivot k, the one behind k pivots
@@ -137,7 +224,7 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
     n_blocks, begin, fill_rows = len(column_starts) - 1, work.begin, whole(held_rows) - held_rows
     fill, stride, capacity = begin - held_columns, work.stride, work.rows.shape[0]  # first: from columns to places
     front, spare, rows, names, columns = work.entries, work.spare, work.rows, work.names, work.columns
-    occupied, slot, read, sizes = work.occupied, work.slot, work.read, work.sizes
+    slot, read, sizes = work.slot, work.read, work.sizes
     for r in range(read.shape[0]):
         read[r] = indptr[r]
     for c in range(sizes.shape[0]):
@@ -175,81 +262,20 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
                 at += sign
             read[r] = sign * (at - origin)
 
-        k, j, tolerance = 0, held_columns, ROUNDING * n_columns
-        while k + held_columns < eligible:
-            place, tries = k + held_rows, eligible - k - held_columns
-            best, pivot, at, n_entries, n_others = 0.0, place, 0, 0, 0
-            while tries > 0:  # from the last pivot on, since columns before it had to wait, and then from the start
-                if j >= eligible:
-                    j = k + held_columns
-                at, best, largest, held, n_entries = j + fill, 0.0, 0.0, 0.0, 0
-                for i in range(held_rows):
-                    value = abs(load(front, load(rows, i) + at))
-                    store(occupied, n_entries, i)
-                    n_entries += value != 0.0
-                    held = max(held, value)
-                for i in range(complete, n_rows):
-                    value = abs(load(front, load(rows, i) + at))
-                    store(occupied, n_entries, i)
-                    n_entries += value != 0.0
-                    largest = max(largest, value)
-                n_others = n_entries
-                for i in range(place, complete):
-                    value = abs(load(front, load(rows, i) + at))
-                    store(occupied, n_entries, i)
-                    n_entries += value != 0.0
-                    if value > best:
-                        best, pivot = value, i
-                if best >= THRESHOLD * largest and best >= HELD * held:
-                    break
-                j += 1
-                tries -= 1
-            if tries == 0:  # all columns have to wait
-                break
-            if not (best > TINY and best < np.inf):
-                return NO_PIVOT, columns[j], 0
-            if not best > tolerance * sizes[columns[j]]:
-                # small for its column; rounding error only if it is small for its row as well, else badly scaled
-                if not best > tolerance * _row_size(indptr, data, flipped, names[pivot]):
-                    return NO_PIVOT, columns[j], 0
-            column_swaps[done + k], row_swaps[done + k] = done + j, done + pivot
-            first = begin + k
-            if at > first:
-                for i in range(n_rows):
-                    row = load(rows, i)
-                    value = load(front, row + at)
-                    store(front, row + at, load(front, row + first))
-                    store(front, row + first, value)
-                columns[j], columns[k + held_columns] = columns[k + held_columns], columns[j]
-            source = rows[pivot]
-            rows[pivot], rows[place], names[pivot], names[place] = rows[place], source, names[place], names[pivot]
-            if n_others < n_entries and occupied[n_others] == place:  # now that of the pivot
-                n_entries -= 1
-                occupied[n_others] = occupied[n_entries]
-            inverse = 1.0 / front[source + first]
-            inverses[done + k] = inverse
-            behind = whole(n_columns + fill - first - 1)
-            copy_runs(upper, at_u, front, source, begin)
-            copy_runs(upper, at_u + begin, front, source + first + 1, behind)
-            at_u += begin + behind
-            length = whole(held_rows) + whole(n_rows - place - 1)
-            clear_runs(lower, at_l, length)
-            start = first - k % LANES  # aligned vectors are faster, and columns of pivots do not matter any more
-            for m in range(n_entries):
-                i = load(occupied, m)
-                row = load(rows, i)
-                multiplier = load(front, row + first) * inverse
-                store(lower, at_l + (i if i < held_rows else i + fill_rows - k - 1), multiplier)
-                add_runs(front, row, -multiplier, front, source, begin)
-                add_runs(front, row + start, -multiplier, front, source + start, whole(n_columns + fill - start))
-            at_l += length
-            k += 1
-            j += 1
+        block = n_rows, n_columns, complete, eligible, done, held_columns, at_l, at_u
+        if by_panels:
+            code, k, at_l, at_u = eliminate_by_panels(work, front, indptr, data, flipped, block, column_swaps,
+                                                      row_swaps, inverses, lower, upper)
+        else:
+            code, k, at_l, at_u = eliminate(work, front, indptr, data, flipped, block, column_swaps, row_swaps,
+                                            inverses, lower, upper)
+        if code != FACTORED:
+            return code, k, 0
 
         # what is left moves to the next front
         for j in range(held_columns + k, n_columns):
             columns[j - k] = columns[j]
-        n_left = n_columns - k
+        n_left, tolerance = n_columns - k, ROUNDING * n_columns
         for i in range(n_rows):
             if held_rows <= i < held_rows + k:
                 continue
@@ -266,7 +292,7 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
                     largest = 0.0
                     for j in range(n_left + fill):
                         largest = max(largest, abs(spare[new + j]))
-                    if not largest > tolerance * _row_size(indptr, data, flipped, names[i]):
+                    if not largest > tolerance * row_size(indptr, data, flipped, names[i]):
                         return VANISHED, names[i], 0
         front, spare = spare, front
         done += k
