@@ -15,7 +15,6 @@ from .pivots import (
     ROUNDING,
     STORE_FULL,
     THRESHOLD,
-    TINY,
     VANISHED,
     row_size,
     whole,
@@ -105,13 +104,21 @@ def left_over(front, n_blocks, held_columns, n_rows, n_columns):
 
 
 @compiled(error_model="numpy", _nrt=False)
-def eliminate(work, front, indptr, data, flipped, block, column_swaps, row_swaps, inverses, lower, upper):
+def eliminate(work, front, matrix, block, swaps, kept):
     """Eliminate what can be eliminated of the front; return FACTORED, the number of pivots, and the lengths used of
     `lower` and `upper`; or NO_PIVOT and the column.
 
-    `block` are the numbers of rows, of columns, of complete rows, of columns that may be eliminated, of pivots of
-    earlier blocks, and of held columns, and the lengths used of `lower` and `upper`; the rest as in `factor`.
+    Parameters
+    ----------
+    work : Front
+    front : its entries
+    matrix : (indptr, data, flipped)
+    block : numbers of rows, of columns, of complete rows, of columns that may be eliminated, of pivots of earlier
+        blocks, and of held columns; lengths used of `lower` and `upper`
+    swaps : (column_swaps, row_swaps)
+    kept : (inverses, lower, upper)
     """
+    (indptr, data, flipped), (column_swaps, row_swaps), (inverses, lower, upper) = matrix, swaps, kept
     n_rows, n_columns, complete, eligible, done, held_columns, at_l, at_u = block
     rows, names, columns, occupied, sizes = work.rows, work.names, work.columns, work.occupied, work.sizes
     begin, held_rows = work.begin, work.held_rows
@@ -147,7 +154,7 @@ def eliminate(work, front, indptr, data, flipped, block, column_swaps, row_swaps
             tries -= 1
         if tries == 0:  # all columns have to wait
             break
-        if not (best > TINY and best < np.inf):
+        if not (best < np.inf and 1.0 / best < np.inf):
             return NO_PIVOT, columns[j], 0, 0
         if not best > tolerance * sizes[columns[j]]:
             # small for its column; rounding error only if it is small for its row as well, else badly scaled
@@ -225,6 +232,7 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
     fill, stride, capacity = begin - held_columns, work.stride, work.rows.shape[0]  # first: from columns to places
     front, spare, rows, names, columns = work.entries, work.spare, work.rows, work.names, work.columns
     slot, read, sizes = work.slot, work.read, work.sizes
+    matrix, swaps, kept = (indptr, data, flipped), (column_swaps, row_swaps), (inverses, lower, upper)
     for r in range(read.shape[0]):
         read[r] = indptr[r]
     for c in range(sizes.shape[0]):
@@ -264,11 +272,9 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
 
         block = n_rows, n_columns, complete, eligible, done, held_columns, at_l, at_u
         if by_panels:
-            code, k, at_l, at_u = eliminate_by_panels(work, front, indptr, data, flipped, block, column_swaps,
-                                                      row_swaps, inverses, lower, upper)
+            code, k, at_l, at_u = eliminate_by_panels(work, front, matrix, block, swaps, kept)
         else:
-            code, k, at_l, at_u = eliminate(work, front, indptr, data, flipped, block, column_swaps, row_swaps,
-                                            inverses, lower, upper)
+            code, k, at_l, at_u = eliminate(work, front, matrix, block, swaps, kept)
         if code != FACTORED:
             return code, k, 0
 

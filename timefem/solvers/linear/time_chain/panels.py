@@ -5,10 +5,12 @@ that are looked at for a pivot, and rows that become pivot rows, take what is pe
 kept of them, are those of `loops.eliminate`, to rounding.
 """
 
+import numpy as np
+
 from ....kernels.lanes import LANES, clear_lane, find_lane, largest_lane, load, set_lanes, store
 from ....kernels.loops import compiled
 from ....kernels.runs import add_runs, clear_runs, copy_runs, take_eight_runs
-from .pivots import FACTORED, HELD, NO_PIVOT, ROUNDING, THRESHOLD, TINY, row_size, whole
+from .pivots import FACTORED, HELD, NO_PIVOT, ROUNDING, THRESHOLD, row_size, whole
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -52,8 +54,9 @@ def _largest(column, first, stop, eligible):
 
 
 @compiled(error_model="numpy", _nrt=False)
-def eliminate_by_panels(work, front, indptr, data, flipped, block, column_swaps, row_swaps, inverses, lower, upper):
+def eliminate_by_panels(work, front, matrix, block, swaps, kept):
     """As `loops.eliminate`."""
+    (indptr, data, flipped), (column_swaps, row_swaps), (inverses, lower, upper) = matrix, swaps, kept
     n_rows, n_columns, complete, eligible, done, held_columns, at_l, at_u = block
     rows, names, columns, sizes = work.rows, work.names, work.columns, work.sizes
     begin, stride, held_rows, height = work.begin, work.stride, work.held_rows, work.height
@@ -90,7 +93,7 @@ def eliminate_by_panels(work, front, indptr, data, flipped, block, column_swaps,
             tries -= 1
         if tries == 0:
             break
-        if not (best > TINY and best < float("inf")):
+        if not (best < np.inf and 1.0 / best < np.inf):
             return NO_PIVOT, columns[j], 0, 0
         if not best > tolerance * sizes[columns[j]]:
             if not best > tolerance * row_size(indptr, data, flipped, names[pivot]):

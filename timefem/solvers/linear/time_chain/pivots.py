@@ -8,7 +8,6 @@ from ....kernels.loops import compiled
 THRESHOLD = 0.01  # of the largest entry in its column, for a pivot: with 0.1 many more columns have to wait
 HELD = 1e-8  # beside held rows, which take what the motion grows by: one refinement gives back the digits that it costs
 ROUNDING = 0.1 * np.finfo(float).eps / THRESHOLD  # of a sum of products with multipliers up to 1 / THRESHOLD
-TINY = 1e-300  # its inverse is still finite
 
 FACTORED, NO_PIVOT, VANISHED, FRONT_FULL, STORE_FULL = range(5)
 
