@@ -21,9 +21,9 @@ from ....kernels.lanes import LANES
 from . import loops as loops
 from .memory import borrow
 
-# Multiplications per block and their share of those of dense blocks from which panels are faster: measured 1.0 times at
-# 60 000 and 0.57 (heavy top, BG(2)), 1.05 at 303 000 and 0.31, 1.1 at 184 000 and 0.42, 1.4 at 72 000 and 1
-PANELS_FROM, PANELS_FILLED = 65_000, 0.4
+# Multiplications per block, times their share of those of dense blocks, from which panels are faster. Measured: 1.0 times
+# at 34 000 (heavy top, BG(2)) and 51 000, 1.1 at 77 000 and 94 000, 1.0 at 107 000 (double pendulum, BG(2)), 1.4 at 72 000
+PANELS_FROM = 65_000
 
 
 class ChainLU:
@@ -123,7 +123,7 @@ class ChainLU:
                 self.fill = sum(what) + self._n_columns
                 if self._by_panels is None:
                     taken, dense = self._front.counts
-                    self._by_panels = bool(taken >= max(PANELS_FROM * self.n_blocks, PANELS_FILLED * dense))
+                    self._by_panels = bool(taken**2 > PANELS_FROM * self.n_blocks * dense)
                 return
             if code == loops.FRONT_FULL and self._capacity <= 16 * self._largest_block + 64:
                 self._capacity, self._front = 2 * self._capacity, None
