@@ -21,8 +21,9 @@ from ....kernels.lanes import LANES
 from . import loops as loops
 from .memory import borrow
 
-# Multiplications per block, times their share of those of dense blocks, from which panels are faster. Measured: 1.0 times
-# at 34 000 (heavy top, BG(2)) and 51 000, 1.1 at 77 000 and 94 000, 1.0 at 107 000 (double pendulum, BG(2)), 1.4 at 72 000
+# Multiplications per block, times their share of those of dense blocks, from which panels are faster. Measured: 1.0
+# times at 34 000 (heavy top, BG(2)) and 51 000, 1.1 at 77 000 and 94 000, 1.0 at 107 000 (double pendulum, BG(2)), 1.4
+# at 72 000 (dense)
 PANELS_FROM = 65_000
 
 
