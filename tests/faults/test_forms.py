@@ -150,3 +150,24 @@ def test_a_stopped_solve_with_nonholonomic_constraints_says_what_is_violated(fau
                    method=tf.InteriorPoint(max_iterations=iterations))
     fault(f"parking, {iterations} iterations", "a status", sol.status.message, met=not sol.success and
           len(sol.status.message) > 10)
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_trees_are_solved_in_the_form_that_fits(fault, closed):
+    body = tf.RigidBody(1.0, (.2, .25, .3), name="body")
+    hinge = tf.Revolute(body, point_a=(0, 0, .5), point_b=NOWHERE, axis_a=Y, axis_b=Y, name="hinge")
+    parts = [body, hinge]
+    if closed:
+        ball = tf.RigidBody(.5, (.1, .1, .1), name="ball")
+        parts += [ball, tf.RigidDistance(body, ball, point_a=(0, 0, -.5), length=1.0)]
+    state = {body: tf.Pose((0, 0, -.5), angular_velocity=(0, 1, 0), velocity=(-.5, 0, 0))}
+    if closed:
+        state[ball] = tf.Pose((1, 0, -1), velocity=(-1, 0, 0))
+    found = []
+    for coordinates in ("bodies", "joint"):
+        system = tf.System(parts, coordinates=coordinates, gravity=(0, 0, -9.81))
+        sol = tf.solve(tf.InitialValueProblem(system, state, (0, .2)), tf.MixedGalerkin(3), 20, progress=False)
+        found.append(sol.position(body, .2))
+    fault(f"MixedGalerkin(3), with constraints {closed}", found[0], found[1], rtol=0, atol=1e-9)
+    element = tf.MixedGalerkin(3, n_points=5).fitting(system)
+    assert (element.form, element.n_points) == ("energy" if closed else "lagrange", 5)

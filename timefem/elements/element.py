@@ -138,6 +138,10 @@ class TimeElement(NamedArguments, Summarized, ABC):
         """Whether each element can be solved on its own, given its left node: no tests are shared."""
         return not any(space.continuous for space in self.test.values())
 
+    def fitting(self, system: System) -> TimeElement:
+        """The element in the form that a system needs, for those that it cannot take as it is; or itself."""
+        return self
+
     def check(self, system: System) -> None:
         """Whether the element can take a system; called before work starts.
 

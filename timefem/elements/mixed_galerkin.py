@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,7 @@ class MixedGalerkin(TimeElement):
         Of the equations of motion. "lagrange", without constraints: the discrete Euler-Lagrange equations, in the
         coordinates alone when marched. "impulse": symplectic with k points, also with constraints. "energy": keeps the
         energy where the mass matrix is constant, singular or not; the method of Hamilton's form where it is regular.
+        Trees, which Hamilton's form does not take, are solved in Lagrange's, and with constraints in the energy form.
     keep : {"points", "all"}
         What the elements keep: what the Gauss points do, see `n_points`, or with k of them energy, momenta and
         constraints together, by lifted gradients (see `timefem.elements.lift`): the energy of any formula without the
@@ -135,6 +136,15 @@ class MixedGalerkin(TimeElement):
     @property
     def explicit(self) -> tuple[tuple[str, int, str, int], ...]:
         return self._form.explicit(self)
+
+    def fitting(self, system: System) -> MixedGalerkin:
+        """Of trees, whose mass matrix varies: in Lagrange's form, and with constraints in the energy form."""
+        trees = any(body.velocity_by_solve for body in system.bodies)
+        if not trees or self.form != "hamilton" or self.lifted or system.n_nonholonomic:
+            return self
+        given = self.n_points != self._form.most_points * self.degree
+        return replace(self, form="energy" if system.n_constraints else "lagrange",
+                       n_points=self.n_points if given else None)
 
     def check(self, system: System) -> None:
         self._form.check(self, system)

@@ -158,7 +158,7 @@ def task_of(problem, element, n_elements, driver, newton, progress, others):
     kind = kind_of(problem)
     if not isinstance(element, TimeElement):
         raise InputError(f"element must be a time element such as MixedGalerkin(degree=2), not {element!r}")
-    kind.check_element(problem, element)
+    element = _fitting(kind, problem, element)
     others = dict(others)
     mesh, tolerance = others.pop("mesh", None), others.pop("tolerance", None)
     default = kind.default_driver(element, tolerance is not None)
@@ -169,6 +169,19 @@ def task_of(problem, element, n_elements, driver, newton, progress, others):
     method = others.pop("method", None) if getattr(problem, "bounded", False) else None
     driver, checkpoint = translated(kind, default, driver, others.pop("checkpoint", None), others)
     return Task(problem, element, n_elements, mesh, tolerance, driver, None, newton, checkpoint, progress, method)
+
+
+def _fitting(kind, problem, element):
+    """The element, in the only form that fits where it cannot be taken as it is."""
+    try:
+        kind.check_element(problem, element)
+    except InputError:
+        fitting = element.fitting(problem.system) if hasattr(problem, "system") else element
+        if fitting is element:
+            raise
+        kind.check_element(problem, fitting)
+        return fitting
+    return element
 
 
 class Solver:

@@ -138,9 +138,12 @@ def test_equal_trees_share_kernels(robot):
     assert again.kind == robot.tree.kind and again is not robot.tree
 
 
-def test_other_forms_are_refused(robot):
+def test_the_form_that_fits_is_taken(robot):
+    found, same = (tf.solve(problem_of(robot.tree), tf.MixedGalerkin(2, form=form), 10, progress=False)
+                   for form in ("hamilton", "lagrange"))
+    assert found.element == same.element and np.array_equal(found.z, same.z)
     with pytest.raises(tf.InputError, match=r"six has a mass matrix that varies .*form='lagrange'"):
-        tf.solve(problem_of(robot.tree), tf.MixedGalerkin(2), 10, progress=False)
+        tf.solve(problem_of(robot.tree), tf.EMH(), 10, progress=False)
 
 
 LINKS = [tf.Link("a"), tf.Link("b", 1.0, (1, 0, 0)), tf.Link("c", 1.0, (1, 0, 0))]
