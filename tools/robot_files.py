@@ -38,7 +38,7 @@ def by_mujoco(path):
     for i in range(model.njnt):
         body = model.body(model.jnt_bodyid[i]).name or f"body {model.jnt_bodyid[i]}"
         seen[body] += 1
-        several = counts[model.jnt_bodyid[i]] > 1
+        several = bool(counts[model.jnt_bodyid[i]] > 1)
         names.append(model.joint(i).name or f"{body} joint" + f" {seen[body]}" * several)
 
     def values(ours, q, rates, v, a):

@@ -104,3 +104,49 @@ def test_range_stops_with_an_end_stop(tmp_path, fault):
     sol = tf.solve(problem, tf.MixedGalerkin(2, form="lagrange"), tolerance=1e-6, progress=False)
     most = np.rad2deg(np.max(sol.z[:, 0]))
     fault("a bar of 5 rad/s at its stop of 30 degrees", "between 30 and 33", most, met=30 < most < 33)
+
+
+URDF = """<robot name="arm"><link name="base"/><link name="bar"><inertial><origin xyz="0 0 -0.5" {0}/><mass value="1"/>
+<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.01"/></inertial>{1}</link><joint name="hinge"
+type="continuous"><parent link="base"/><child link="bar"/><axis xyz="0 1 0"/>{2}</joint>{3}</robot>"""
+URDF_NOTED = {
+    "spring": (("", "", '<dynamics damping="0.1" spring_stiffness="3"/>', ""),
+               "spring_stiffness of <dynamics> hinge is left out"),
+    "misspelt damping": (("", "", '<dynamics dampng="0.1"/>', ""), "dampng of <dynamics> hinge is left out"),
+    "rotor": (("", "", "<rotor_inertia/>", ""), "<rotor_inertia> of hinge is left out"),
+    "mujoco": (("", "", "", '<mujoco><compiler balanceinertia="true"/></mujoco>'), "<mujoco> of"),
+    "element of a link": (("", "<drag/>", "", ""), "<drag> of bar is left out"),
+    "attribute of an origin": (('rpz="1 2 3"', "", "", ""), "rpz of <origin> bar is left out"),
+    "transmission of two joints": (("", "", "", '<transmission name="t"><joint name="hinge"/><joint name="k"/>'
+                                    '<actuator name="m"/></transmission>'), "the transmission t is left out"),
+}
+
+
+@pytest.mark.parametrize("name", URDF_NOTED)
+def test_notes_of_urdf(name, tmp_path, fault):
+    given, message = URDF_NOTED[name]
+    (tmp_path / "arm.urdf").write_text(URDF.format(*given))
+    robot = tf.read_urdf(tmp_path / "arm.urdf")
+    fault(f"note on {name} (URDF)", f"'{message} ...'", "; ".join(robot.notes),
+          met=any(message in note for note in robot.notes))
+
+
+def test_orientations_as_quaternions(tmp_path, fault):
+    (tmp_path / "arm.urdf").write_text(URDF.format('quat_xyzw="0.5 0.5 0.5 0.5"', "", "", ""))
+    robot = tf.read_urdf(tmp_path / "arm.urdf")
+    fault("quat_xyzw of an inertia", 0.1 + 0.25, robot.tree.mass_matrix([0.0])[0, 0], rtol=1e-12)
+    fault("its long axis", np.diag([0.01, 0.1, 0.1]), robot.tree.links[1].inertia, rtol=0, atol=1e-15)
+
+
+def test_notes_of_robots_in_model_files(tmp_path, fault, timefem):
+    """What a robot's file states and is left out is told of a model file, too; and that its gravity does not count."""
+    world = ROD.format("", 'range="-30 30"')
+    (tmp_path / "robot.xml").write_text(f"<mujoco><worldbody>{world}</worldbody></mujoco>")
+    (tmp_path / "model.toml").write_text('[bodies.arm]\ntype = "robot"\nfile = "robot.xml"\nstate = {j = 0.3}\n'
+                                         '[time]\nspan = [0, 0.1]\nn_elements = 5\n[solver]\nform = "lagrange"\n')
+    code, out, _ = timefem("run", tmp_path / "model.toml", "--json")
+    notes = json.loads(out)["notes"]
+    fault("notes of a model file: limits", "'arm: the limits of j ...'", "; ".join(notes),
+          met=any("arm: the limits of j are data" in note for note in notes))
+    fault("notes of a model file: weight", "'no gravity is stated here ...'", "; ".join(notes),
+          met=code == 0 and any("no gravity is stated here" in note for note in notes))

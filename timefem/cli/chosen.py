@@ -115,7 +115,7 @@ def _of_model(model, options, settings):
     n = options.get("n_elements", model.n_elements if "tolerance" not in arguments else None)
     if model.mesh is not None and not {"n_elements", "tolerance"} & {*options, *arguments}:
         n, arguments["mesh"] = None, model.mesh
-    return Chosen(case, kind, problem, element, n, arguments, model)
+    return Chosen(case, kind, problem, element, n, arguments, model, notes=model.notes)
 
 
 def _stated(model, given):

@@ -111,12 +111,13 @@ def read_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
 def _model(document, kind, rotation, inverse_mass, changed):
     """The `Model` of a document of that `Kind`."""
     data = document.data
-    bodies, state, parts = {}, {}, []
+    bodies, state, parts, notes = {}, {}, [], []
     hangs = data.get("coordinates") == "joint"  # bodies without a state of their own are where joints at zero put them
     for name, entry in data["bodies"].items():
         with naming(document, ("bodies", name), entry):
             if entry["type"] in SCHEMAS:
-                own, state[name] = tree_of(document, name, entry)
+                own, state[name], told = tree_of(document, name, entry)
+                notes += told
                 bodies[name] = own[0]
                 parts += own
                 continue
@@ -173,7 +174,7 @@ def _model(document, kind, rotation, inverse_mass, changed):
     n_elements, mesh = _elements(document, data["time"], solver)
     model = Model(document, data.get("title", document.path), system, state, (start, end), n_elements,
                   element, settings, data.get("assemble", False), kind.name, changed,
-                  names=names.on(system), stated=stated, mesh=mesh)
+                  names=names.on(system), stated=stated, mesh=mesh, notes=tuple(notes))
     for part in system.parts:
         fault = uncovered(part, model.t_span)
         if fault:

@@ -53,6 +53,8 @@ class Model:
         What names in the file stand for in the system.
     mesh : list of float or None
         Ends of the elements, where the file states them [s].
+    notes : tuple of str
+        What files of robots state and the model leaves out.
     """
 
     document: Any
@@ -70,6 +72,7 @@ class Model:
     names: Any = None
     stated: Any = None
     mesh: Any = None
+    notes: tuple = ()
 
     @cached_property
     def start(self):

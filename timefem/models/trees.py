@@ -16,7 +16,7 @@ BODIES = "body", "other"  # keys of outputs and quantities that name one
 
 
 def tree_of(document, name, entry):
-    """The parts of an entry "tree" or "robot", the tree first, and the state at the start by joint.
+    """The parts of an entry "tree" or "robot", the tree first, the state at the start by joint, and notes of the file.
 
     Raises
     ------
@@ -27,7 +27,7 @@ def tree_of(document, name, entry):
     if entry["type"] == "tree":
         links, joints = ([cls(**given) for given in entry[key]] for key, cls in
                          (("links", Link), ("joints", TreeJoint)))
-        return (Tree(links, joints, name=name, **options),), dict(entry.get("state", {}))
+        return (Tree(links, joints, name=name, **options),), dict(entry.get("state", {})), ()
     path = beside(document, ("bodies", name, "file"), entry["file"])
     if path.endswith(".urdf"):
         robot = read_urdf(path, **options)
@@ -39,7 +39,10 @@ def tree_of(document, name, entry):
     tree = Tree(own.links, own.joints, own.friction_width, name, own.base)
     loops = [joint.moved_to(lambda body: tree.carried(*body.called) if body.carrier is own else body)
              for joint in (*robot.joints, *robot.forces)]
-    return (tree, *loops), {**robot.start, **entry.get("state", {})}
+    notes = [f"{name}: {note}" for note in robot.notes]
+    if "gravity" not in document.data:
+        notes.append(f"{name}: no gravity is stated here, and that of the robot's file does not count")
+    return (tree, *loops), {**robot.start, **entry.get("state", {})}, tuple(notes)
 
 
 def settled(document, state, bodies):

@@ -15,7 +15,8 @@ TENDON = Attributes(
      **FORCES_OF_MOTORS})
 ACTUATOR = Attributes(
     "name class joint jointinparent tendon gear gainprm gaintype biastype dyntype ctrlrange ctrllimited forcerange "
-    "forcelimited", "group user lengthrange biasprm dynprm actdim actrange actlimited actearly nsample interp",
+    "forcelimited", "group user lengthrange biasprm dynprm actdim actrange actlimited actearly nsample interp "
+    "kp kv dampratio timeconst inheritrange area diameter bias range force scale tausmooth gain",  # some of servos
     {"damping": ("0", "0 0 0"), "armature": "0", "delay": "0", "cranklength": "0"})
 
 ELEMENTS = {
