@@ -21,9 +21,9 @@ def write_page(results, path, images):
         ("agrees", "agree"), ("differs", "differ"), ("not checked", "are not checked")))
     agree = sum(facts["agrees"] for facts in results.values())
     lines = ["# Reproduction", "",
-             f"{len(results)} figures of five papers, made by the scripts in `examples`; {agree} agree with the paper "
-             f"in every number that is checked. Of {len(verdicts)} numbers {counts}, as the paper does not give them "
-             "or measures in another way. Made by `timefem reproduce all --page docs/reproduction.md`.", ""]
+             f"{len(results)} figures and tables of six papers, made by the scripts in `examples`; {agree} agree with "
+             f"the paper in every number that is checked. Of {len(verdicts)} numbers {counts}, as the paper does not "
+             "give them or measures in another way. Made by `timefem reproduce all --page docs/reproduction.md`.", ""]
     last = None
     for key, facts in results.items():
         paper, name = key.split("/")

@@ -21,8 +21,9 @@ PAPERS = {
     "betsch-siebert-2009": "Betsch & Siebert (2009)",
     "zupan-2017": "Zupan & Zupan (2017)",
     "gebhardt-romero-2020": "Gebhardt & Romero (2020)",
+    "kinon-morandin-schulze-2025": "Kinon, Morandin & Schulze (2025)",
 }
-FIGURE = re.compile(r'"""Fig\. (\d+):')
+FIGURE = re.compile(r'"""(?:Fig\. (\d+)|Numbers):')
 HOMES = (Path(__file__).parents[2] / "examples", Path(sys.prefix) / "share" / "timefem" / "examples")
 
 
@@ -34,7 +35,8 @@ def find_scripts(paper="all", figure="all"):
     paper : str
         A name in `PAPERS`, the beginning of one, or "all".
     figure : str
-        Such as "fig8", or "all". The first line of a script tells its number: `Fig. 8: ...`.
+        Such as "fig8", or "all". The first line of a script tells its number, `Fig. 8: ...`, or that it is about none,
+        `Numbers: ...`.
 
     Raises
     ------
@@ -46,8 +48,8 @@ def find_scripts(paper="all", figure="all"):
     home = next((h for h in HOMES if (h / "may_betsch_2025").is_dir()), None)
     if home is None:
         raise InputError("the scripts of the figures (folder examples) are not installed; run this from a source tree")
-    found = [(name, f"fig{number}", path) for name in papers
-             for number, path in sorted(_numbered(home / name.replace("-", "_")))]
+    found = [(name, figure_name(path), path) for name in papers
+             for _, path in sorted(_numbered(home / name.replace("-", "_")))]
     if figure != "all":
         chosen = [f for f in found if f[1] == figure]
         if not chosen:
@@ -61,12 +63,13 @@ def _numbered(folder):
     for path in folder.glob("*.py"):
         number = FIGURE.match(path.read_text())
         if number:
-            yield int(number[1]), path
+            yield int(number[1] or 0), path
 
 
 def figure_name(path):
-    """Such as "fig8", of a script."""
-    return f"fig{FIGURE.match(Path(path).read_text())[1]}"
+    """Such as "fig8", of a script; "numbers" of one that is about no figure."""
+    number = FIGURE.match(Path(path).read_text())[1]
+    return f"fig{number}" if number else "numbers"
 
 
 def load_script(path):

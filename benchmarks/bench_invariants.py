@@ -1,0 +1,153 @@
+"""Lifted gradients: orders, what is kept, and cost of `MixedGalerkin(k, keep="all")` beside mG(k) with 2k points.
+
+python benchmarks/bench_invariants.py [--quick] [--long]
+
+Errors are the largest ones of (q, p) at the end on three meshes, each halved, against elements of degree 5 on a fine
+mesh; energy by the kinetic one, angular momentum by its size, and constraints at all nodes. Costs are processor times
+of marches of equal elements, medians of runs in turns, without the set-up. `--long`: 10^6 elements of the box, 10^5 of
+a floating four-bar.
+"""
+
+import argparse
+import time
+
+import numpy as np
+
+import timefem as tf
+from timefem.cases import find_case
+
+
+def box(rotation="quaternion"):
+    body = tf.RigidBody(1.0, (6, 8, 3), rotation=rotation, name="box")
+    return tf.System([body]), {body: tf.Pose(angular_velocity=(2, 4, 4))}, 1.0
+
+
+def top(rotation="directors"):
+    body = tf.RigidBody(1.0, (0.2, 0.2, 0.1), rotation=rotation, name="top")
+    tip = tf.FixedPoint(body, (0, 0, -0.5), (0, 0, 0))
+    pose = tf.Pose((0, -0.5 * np.sin(0.6), 0.5 * np.cos(0.6)), orientation=(np.cos(0.3), np.sin(0.3), 0, 0),
+                   angular_velocity=(0, 0, 25.0))
+    return tf.System([body, tip], gravity=(0, 0, -9.81)), {body: pose}, 1.0
+
+
+def bodies():
+    a = tf.RigidBody(1.0, (0.1, 0.2, 0.25), rotation="directors", name="a")
+    b = tf.RigidBody(2.0, (0.3, 0.2, 0.4), rotation="directors", name="b")
+    spring = tf.NonlinearSpring(a, b, point_a=(0.1, 0.2, 0), point_b=(-0.2, 0.1, 0.1),
+                                potential=lambda length: 20 * (length - 0.8)**2 + 7.5 * (length - 0.8)**4)
+    return tf.System([a, b, spring]), {a: tf.Pose((0, 0, 0), velocity=(0, 1, 0), angular_velocity=(1, 2, 3)),
+                                       b: tf.Pose((1.2, 0, 0), angular_velocity=(0, 1, -1))}, 1.0
+
+
+def masses():
+    m = [tf.PointMass(1.0 + 0.5 * i, name=f"m{i}") for i in range(3)]
+    springs = [tf.NonlinearSpring(m[i], m[j], potential=lambda length: 20 * (length - 1)**2 + 15 * (length - 1)**4)
+               for i in range(3) for j in range(i)]
+    return tf.System([*m, *springs]), {
+        m[0]: tf.Pose((0, 0, 0), velocity=(0, 1, 0.5)), m[1]: tf.Pose((1.2, 0, 0), velocity=(0, -1, 0)),
+        m[2]: tf.Pose((0, 1.1, 0.2), velocity=(1, 0, 0))}, 1.0
+
+
+def four_bar(rotation="directors"):
+    """Four bars joined to a square, floating and turning, with an elastic diagonal."""
+    inertia = (0.084, 0.001, 0.084), (0.001, 0.084, 0.084)
+    bars = [tf.RigidBody(1.0, inertia[i % 2], rotation=rotation, name=f"bar{i}") for i in range(4)]
+    centres = np.array([[0.5, 0, 0], [0, 0.5, 0], [-0.5, 0, 0], [0, -0.5, 0]])
+    ends = [((0, 0.5, 0), (0.5, 0, 0)), ((-0.5, 0, 0), (0, 0.5, 0)), ((0, -0.5, 0), (-0.5, 0, 0)),
+            ((0.5, 0, 0), (0, -0.5, 0))]
+    joints = [tf.Spherical(bars[i], bars[(i + 1) % 4], point_a=a, point_b=b) for i, (a, b) in enumerate(ends)]
+    diagonal = tf.Spring(bars[0], bars[2], point_a=(0, 0.5, 0), point_b=(0, -0.5, 0), stiffness=60.0, length=1.2)
+    spin = np.array([0.5, 0.3, 2.0])
+    state = {bar: tf.Pose(c, velocity=np.cross(spin, c), angular_velocity=spin)
+             for bar, c in zip(bars, centres, strict=True)}
+    return tf.System([*bars, *joints, diagonal]), state, 1.0
+
+
+def pendulum():
+    problem = find_case("double-pendulum").make(rotation="directors", t_end=1.0)
+    return problem.system, {body: tf.CanonicalState(*problem.system.local_state(body, problem.z0))
+                            for body in problem.system.bodies}, 1.0
+
+
+def kepler():
+    mass = tf.PointMass(1.0, dimension=2, name="planet")
+    sun = tf.NonlinearSpring(mass, None, potential=lambda length: -1 / length)
+    return tf.System([mass, sun]), {mass: tf.Pose((0.4, 0, 0), velocity=(0, 2, 0))}, 2 * np.pi
+
+
+CASES = {"free box, quaternion": (box, 20, (0, 1, 2)), "heavy top, directors": (top, 40, (2,)),
+         "two bodies, springs": (bodies, 16, (0, 1, 2)), "three masses": (masses, 20, (0, 1, 2)),
+         "floating four-bar": (four_bar, 16, (0, 1, 2)), "double pendulum": (pendulum, 20, ()),
+         "Kepler": (kepler, 64, (2,))}
+
+
+def solved(make, element, n, share=1.0):
+    system, state, t_end = make()
+    sol = tf.solve(tf.InitialValueProblem(system, state, (0, share * t_end)), element, n, progress=False)
+    if not sol.success:
+        raise SystemExit(sol.status.message)
+    return sol
+
+
+def drifts(sol, axes):
+    """Changes of energy and of the components of angular momentum by their sizes, and violations of constraints."""
+    energy, momentum = sol.energy(), sol.angular_momentum()
+    size = np.abs(momentum).max()
+    changes = np.abs(momentum - momentum[0])[:, list(axes)].max(initial=0.0) / size
+    constraints = max(np.abs(level).max(initial=0.0) for level in sol.constraints())
+    moving = sum(sol.energies(body).kinetic for body in sol.system.bodies)
+    return np.abs(energy - energy[0]).max() / np.abs(moving).max(), changes, constraints
+
+
+def table(names):
+    print(f"{'case':22s} {'element':14s} {'errors':28s} order   energy momentum constraints")
+    for name in names:
+        make, n, axes = CASES[name]
+        exact = solved(make, tf.MixedGalerkin(5), 8 * n).z[-1]
+        for k in (1, 2, 3):
+            for keep in ("points", "all"):
+                errors = []
+                for mesh in (n // (1, 2, 4)[k - 1] * np.array([1, 2, 4])).tolist():
+                    sol = solved(make, tf.MixedGalerkin(k, keep=keep), mesh)
+                    errors.append(np.abs(sol.z[-1] - exact).max())
+                order = np.log2(errors[1] / errors[2])
+                print(f"{name:22s} mG({k}) {keep:8s} {' '.join(f'{e:.1e}' for e in errors):28s} {order:5.2f}   "
+                      + " ".join(f"{x:.0e}" for x in drifts(sol, axes)), flush=True)
+
+
+def costs(names, repeats):
+    print("\nmarch of keep='all' over that with 2k points, by element")
+    for name in names:
+        make, n, _ = CASES[name]
+        ratios = []
+        for k in (1, 2, 3):
+            times = {keep: [] for keep in ("points", "all")}
+            for _ in range(repeats):
+                for keep in times:
+                    spent = []
+                    for share in (2, 20):
+                        begun = time.process_time()
+                        solved(make, tf.MixedGalerkin(k, keep=keep), share * 2 * n, float(share))
+                        spent.append(time.process_time() - begun)
+                    times[keep].append(spent[1] - spent[0])
+            ratios.append(np.median(times["all"]) / np.median(times["points"]))
+        print(f"{name:22s} " + "  ".join(f"k = {k}: {r:.2f}" for k, r in enumerate(ratios, 1)), flush=True)
+
+
+def long_runs():
+    for name, make, n, h in (("box", box, 10**6, 0.02), ("floating four-bar", four_bar, 10**5, 0.02)):
+        sol = solved(make, tf.MixedGalerkin(1, keep="all"), n, n * h)
+        print(f"{name}, {n} elements: " + "energy {:.1e}, momentum {:.1e}, constraints {:.1e}".format(
+            *drifts(sol, (0, 1, 2))), flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="two cases, fewer repeats")
+    parser.add_argument("--long", action="store_true", help="10^6 elements of the box, 10^5 of a floating four-bar")
+    chosen = parser.parse_args()
+    names = list(CASES)[:2] if chosen.quick else list(CASES)
+    table(names)
+    costs(names, 3 if chosen.quick else 5)
+    if chosen.long:
+        long_runs()
