@@ -113,6 +113,17 @@ class Part(Declared, ABC):
         """
         return self
 
+    def workless_motions(self) -> np.ndarray | None:
+        """Rigid motions of space on which the forces of the part have no power, whatever the controls, and those of
+        its constraints where these hold.
+
+        Returns
+        -------
+        ndarray, shape (6, k), or None
+            Columns (v, w) of velocities `v + w x r`; those known, None without any.
+        """
+        return None
+
     def drawn_lines(self) -> list[Stroke]:
         """What pictures show of it as lines and dots."""
         return []

@@ -12,6 +12,7 @@ from ...errors import InputError
 from ...types import Expression, Floats
 from ..declared import Integer, Real
 from ..part import Body
+from ..rigid_motions import ALL, NONE
 from ..shapes import Piece
 
 if TYPE_CHECKING:
@@ -99,6 +100,10 @@ class PointMass(Body):
     def rigid_motion(self, q: ca.SX) -> ca.SX:
         place = ca.vertcat(q, ca.SX(3 - self.dimension, 1))
         return ca.horzcat(ca.SX.eye(3), -ca.skew(place))[:self.dimension, :]
+
+    def workless_motions(self) -> np.ndarray:
+        plane = ALL[:, [5]] if self.dimension == 2 else ALL[:, 3:] if self.dimension == 3 else NONE
+        return np.hstack([ALL[:, :self.dimension], plane])
 
     def _padded(self, values):
         values = np.asarray(values, float)

@@ -14,6 +14,7 @@ from ..declared import Choice, Direction, Field, On, Point, Real, Rows
 from ..formula import Same, needs_two
 from ..joints.on_joint import JointPart
 from ..part import Body, Part
+from ..rigid_motions import ALL, NONE, null_space, translations, turns
 from ..stored_formula import StoredFormula
 from .between import ForcePart, PointForce, force_at
 
@@ -65,6 +66,14 @@ class ControlForce(Actuator):
         place = position + rotation @ c.point
         force = ca.jtimes(place, s.q[0], vector, True)
         return force if len(self.bodies) == 1 else ca.vertcat(force, force_at(self.bodies[1], s.q[1], place, -vector))
+
+    def workless_motions(self) -> np.ndarray:
+        if len(self.bodies) == 2:
+            return ALL
+        if self.frame == "body":
+            return NONE
+        across = null_space(self.directions).T
+        return np.hstack([translations(across), turns(np.zeros(3), self.directions[0]) if len(across) == 2 else NONE])
 
 
 class LengthControl(PointForce, Actuator):
@@ -125,6 +134,12 @@ class ControlTorque(Actuator):
             torque = self.bodies[0].frame(s.q[0])[1] @ torque
         sign = (1, -1)
         return ca.vertcat(*(k * b.angular_velocity_map(q).T @ torque for k, b, q in zip(sign, self.bodies, s.q)))
+
+    def workless_motions(self) -> np.ndarray:
+        if len(self.bodies) == 2:
+            return ALL
+        across = null_space(self.axes).T if self.frame == "space" else np.zeros((0, 3))
+        return np.hstack([translations(), turns(np.zeros(3), across)])
 
 
 class InputMatrix(Field):

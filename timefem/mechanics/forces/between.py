@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import casadi as ca
+import numpy as np
 
 from ...errors import InputError
 from ...types import Expression
 from ..declared import On, Point
 from ..formula import polynomial_degree
 from ..part import Body, Part
+from ..rigid_motions import ALL, turns
 from ..shapes import Stroke
 
 if TYPE_CHECKING:
@@ -60,6 +62,9 @@ class PointForce(ForcePart, abstract=True):
     point_b = Point("in body axes, from the centre of mass; of the ground in space", (0, 0, 0), of=1)
 
     line = "spring"
+
+    def workless_motions(self) -> np.ndarray:
+        return ALL if len(self.bodies) == 2 else turns(self.point_b)
 
     def drawn_lines(self) -> list[Stroke]:
         return [Stroke(self.line, ((self.bodies[0], self.point_a), ((*self.bodies, None)[1], self.point_b)))]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import casadi as ca
+import numpy as np
 
 from ...errors import InputError
 from ..declared import Direction, On, Real
+from ..rigid_motions import ALL, translations
 from .between import ForcePart, PointForce, dissipative_force
 
 if TYPE_CHECKING:
@@ -37,6 +39,9 @@ class TorsionalDamper(ForcePart):
     axis = Direction("in the axes of body a, of any length", default=(0, 0, 1))
     damping = Real("c", "N m s/rad", None, least=0)
     needs_rotation = True
+
+    def workless_motions(self) -> np.ndarray:
+        return ALL if len(self.given_bodies) == 2 else translations()
 
     def force(self, s: Symbols) -> ca.SX:
         axis = self.bodies[0].frame(s.q[0])[1] @ s.own[:3]

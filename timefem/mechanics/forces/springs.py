@@ -14,6 +14,7 @@ from ..formula import call, check_symbols
 from ..formula_text import TextFormula
 from ..joints.bound import BoundCoordinate
 from ..joints.coordinates import Twist, nearest
+from ..rigid_motions import ALL, translations
 from .between import ForcePart, PointForce, relative_rotation
 
 if TYPE_CHECKING:
@@ -118,6 +119,9 @@ class TorsionalSpring(ForcePart):
     def symmetry(self, s: Symbols) -> ca.SX:
         return self.rigid_motions()
 
+    def workless_motions(self) -> np.ndarray:
+        return ALL if len(self.given_bodies) == 2 else translations()
+
     def energy(self, s: Symbols) -> Expression:
         c = self.named(s.own)
         numbers = ca.vertcat(c.axis, c.orientation)
@@ -143,6 +147,9 @@ class RotationalSpring(ForcePart):
 
     def symmetry(self, s: Symbols) -> ca.SX:
         return self.rigid_motions()
+
+    def workless_motions(self) -> np.ndarray:
+        return ALL if len(self.given_bodies) == 2 else translations()
 
     def energy(self, s: Symbols) -> Expression:
         # tr R = 1 + 2 cos(angle)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
+import numpy as np
 
 from ..declared import Point, Real
+from ..rigid_motions import ALL, turns
 from ..shapes import Stroke
 from .joint import Joint, gap
 
@@ -39,6 +41,9 @@ class RigidDistance(Joint):
 
     def symmetry(self, s: Symbols) -> ca.SX:
         return self.rigid_motions(self.named(s.own).point_b)
+
+    def workless_motions(self) -> np.ndarray:
+        return ALL if len(self.bodies) == 2 else turns(self.point_b)
 
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         return [(ca.sumsqr(gap(a, b, c.point_a, c.point_b)) - c.length**2) / 2]

@@ -9,6 +9,7 @@ import numpy as np
 from ...errors import InputError
 from ..declared import On, Vector
 from ..part import Part
+from ..rigid_motions import turns
 from ..shapes import Stroke
 from .frame import Frame, constraint_lift, lifted_constraints
 from .turning import Spherical
@@ -46,6 +47,9 @@ class FixedPoint(Part):
     @property
     def point_b(self) -> np.ndarray:
         return self.at
+
+    def workless_motions(self) -> np.ndarray:
+        return turns(self.at)
 
     def drawn_lines(self) -> list[Stroke]:
         return [Stroke("joint", ((self.bodies[0], self.point),))]

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
+import numpy as np
 
 from ...types import Expression
 from ..declared import CoordinateName, OnJoint
 from ..part import Part
+from ..rigid_motions import ALL, NONE
 
 if TYPE_CHECKING:
     from ..symbols import Symbols
@@ -72,6 +74,9 @@ class JointPart(Part, abstract=True):
     @property
     def _form(self):
         return (*super()._form, self.bound.form)
+
+    def workless_motions(self) -> np.ndarray:
+        return ALL if self.joint.is_body or len(self.bound.bodies) == 2 else NONE
 
     def coordinate_of(self, s: Symbols) -> ca.SX:
         c = self.named(s.own).axes

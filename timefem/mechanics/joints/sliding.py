@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..declared import Direction, Orientation, Point
+from ..rigid_motions import ALL, translations, turns
 from .coordinates import Displacement, turned_by, turning_angle
 from .joint import Joint, across, gap, products
 from .turning import TURN_NAMES, Turning, turned
@@ -26,6 +27,9 @@ class _SlidingJoint(Joint):
     point_a = Point("on the axis or plane, in the axes of a from its centre of mass", of=0)
     point_b = Point("on it, in the axes of b; in space for the ground", of=1)
     axis_b = Direction("the axis or normal in b (in space for the ground), of any length and sense")
+
+    def workless_motions(self) -> np.ndarray:
+        return ALL if len(self.bodies) == 2 else self._held_to_ground()
 
     def numbers(self) -> dict[str, Any]:
         """Two directions across the axis of b in its place."""
@@ -66,6 +70,10 @@ class Cylindrical(_SlidingJoint, Turning):
         u, v = b.direction(c.u), b.direction(c.v)
         return products((n, n, g, g), (u, v, u, v))
 
+    def _held_to_ground(self):
+        return np.hstack([translations(self.axis_b), turns(self.point_b, self.axis_b)])
+
+
 
 class Prismatic(_SlidingJoint):
     """Slides along an axis without turning; 5 constraints, all scalar products.
@@ -94,6 +102,10 @@ class Prismatic(_SlidingJoint):
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         g = gap(a, b, c.point_a, c.point_b)
         return [*turned(a, b, c.orientation), *products((g, g), (b.direction(c.u), b.direction(c.v)))]
+
+    def _held_to_ground(self):
+        return translations(self.axis_b)
+
 
 
 class Planar(_SlidingJoint):
@@ -124,3 +136,6 @@ class Planar(_SlidingJoint):
         directions = across(m)
         return (turned_by(self.coordinates[0], n, m, x["angle"][0]), x["angle"][1] * m,
                 *(sum(x[name][i] * along for name, along in zip("uv", directions, strict=True)) for i in range(2)))
+
+    def _held_to_ground(self):
+        return np.hstack([translations(across(self.axis_b)), turns(self.point_b, self.axis_b)])

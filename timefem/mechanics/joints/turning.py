@@ -11,6 +11,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..declared import Direction, Flag, Orientation, Point
+from ..rigid_motions import ALL, NONE, turns
 from .coordinates import Angle, AngleInA, carried, perpendicular, turn_about, turned_by, turning_angle
 from .joint import Joint, across, gap, products
 
@@ -51,6 +52,13 @@ class _PointJoint(Joint):
     def symmetry(self, s: Symbols) -> ca.SX:
         return self.rigid_motions() if self.invariant else super().symmetry(s)
 
+    def workless_motions(self) -> np.ndarray:
+        return ALL if len(self.bodies) == 2 else self._held_to_ground()
+
+    def _held_to_ground(self):
+        """`workless_motions` of a joint with the ground."""
+        return turns(self.point_b, self.axis_b) if hasattr(self, "axis_b") else NONE
+
 
 class Spherical(_PointJoint):
     """A point of a at a point of b; 3 constraints.
@@ -72,6 +80,9 @@ class Spherical(_PointJoint):
     def _complete(self):
         if self.invariant and not self.bodies[0].has_orientation:
             raise InputError(f"{self._title}: invariant=True needs the axes of a; swap a and b")
+
+    def _held_to_ground(self):
+        return turns(self.point_b)
 
 
 class Turning(Joint, abstract=True):

@@ -60,6 +60,9 @@ class Selected(Part):
     def velocity_constraints(self, s):
         return self._kept(self.part.velocity_constraints(s))
 
+    def workless_motions(self):
+        return self.part.workless_motions()
+
     def _kept(self, rows):
         return rows[list(self.rows)] if self.rows else ca.SX(0, 1)  # indexed with no rows it would be of shape (0, 0)
 

@@ -4,10 +4,10 @@ import casadi as ca
 import numpy as np
 
 from ...kernels.buffered import Buffered
-from ...mechanics.conserved import conserved
 from ...mechanics.formula import call_vector, check_symbols
 from ...mechanics.formula_text import as_formula, refuse_comparison
 from ...mechanics.quaternion_lengths import lengths_at_rest, with_unit_lengths
+from ...mechanics.symmetry import conserved
 from ..common.end_state import momenta
 from ..common.quantities import asked_of, expressions
 
@@ -67,11 +67,11 @@ class ConditionFormulas:
         self.lengths = ca.Function("lengths", [z], [at_rest, ca.densify(ca.jacobian(at_rest, z))]) \
             if at_rest.numel() else None
 
-    def conserved_since(self, t, z, hold):
-        """What nothing changes, at the start, (n,); see `timefem.mechanics.conserved`, and for its formulas
+    def conserved_since(self, t, z):
+        """What nothing changes, at the start, (n,); see `timefem.mechanics.symmetry`, and for its formulas
         `conserved`."""
         if self._conserved is None:
-            self._conserved = found, self.names_of_conserved = conserved(self.key[0], t, z, hold)
+            self._conserved = found, self.names_of_conserved = conserved(self.key[0], t)
             if found is not None:
                 place, c = ca.SX.sym("z", len(z)), ca.SX.sym("numbers", self.key[-1])
                 rows = found(place, self._at_end(place, c)[0].t)

@@ -99,7 +99,7 @@ class EndConditions:
         """
         without = vars(self).copy()
         if len(self.combinations):
-            self._at_start = self.formulas.conserved_since(t0, start, self._held)
+            self._at_start = self.formulas.conserved_since(t0, start)
         try:
             if len(self._at_start) and self._repeat(t):
                 self.state, *gradients = self._search(self.state, t)
@@ -209,15 +209,6 @@ class EndConditions:
             theta = np.append(theta, values - self._at_start * seen)
             jacobian = np.vstack([np.hstack([jacobian, before]), own])
         return theta, jacobian
-
-    def _held(self, z):
-        """A state near another one that holds the constraints; None where none is found."""
-        def evaluate(x):
-            values, jacobian = self.implied(x, 0.0, self.numbers)
-            return values, jacobian[:, :len(z)] * self._size
-
-        found, violated, _ = least_norm_search(evaluate, z, self._size, lambda x: 1.0)
-        return found if violated is None else None
 
     def _followed(self, before, z, t):
         """Where the search starts, shape (n_z,): z, or the state before, moved in steps to what is asked for.

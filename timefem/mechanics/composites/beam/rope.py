@@ -13,6 +13,7 @@ from ...bodies.point_mass import PointMass
 from ...bodies.states import Pose
 from ...declared import Choice, Flag, Integer
 from ...part import Part
+from ...rigid_motions import ALL
 from .inertia import KINDS, MEANING, CoupledMass, coupled_less_lumped
 from .mesh import CurveMesh, Marks, RestShape, ValueOf
 from .section import RopeSection
@@ -43,6 +44,9 @@ class StretchPoint(Part):
     def __init__(self, nodes, slopes, stiffness, strain="linear", slack=False, damping=0.0):
         self.bodies, self.strain, self.slack, self.damped = tuple(nodes), strain, slack, damping > 0
         self.own_parameters = np.concatenate([slopes, [stiffness, damping]])
+
+    def workless_motions(self):
+        return ALL
 
     def __repr__(self):
         return f"stretch of {self.bodies[0]!r} to {self.bodies[-1]!r}"

@@ -5,6 +5,7 @@ import numpy as np
 
 from ...forces.between import dissipative_force
 from ...part import Part
+from ...rigid_motions import ALL
 from .strains import STRAINS, section_of_quaternions, strains_of_section
 
 
@@ -34,6 +35,9 @@ class StrainPoint(Part):
         self.damped = damping > 0
         numbers = [shapes, slopes, stiffness, np.zeros(6), [damping], *([] if turned is None else [np.ravel(turned)])]
         self.own_parameters = np.concatenate([np.asarray(v, float) for v in numbers])
+
+    def workless_motions(self):
+        return ALL
 
     def __repr__(self):
         return f"strain energy of {self.bodies[0]!r} to {self.bodies[-1]!r}"
