@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.mechanics.rigid_motions import common, null_space, plain_basis, translations, turns
-from timefem.mechanics.symmetry import conserved
+from timefem.mechanics.symmetry import common, null_space, plain_basis, translations, turns
+from timefem.mechanics.values.conserved import conserved
 
 G = (0, 0, -9.81)
 

@@ -12,6 +12,7 @@ import numpy as np
 from ..types import Expression
 from .bodies.states import Pose
 from .declared.declared import Declared
+from .symmetry import ALL
 
 if TYPE_CHECKING:
     from .shapes import Piece, Stroke
@@ -306,6 +307,9 @@ class Body(Part, abstract=True):
         """Rates of the coordinates by which it goes along the axes of space, and turns about those through the origin,
         SX (n_q, 6); None of bodies that do not move like this. Times the momenta: linear and angular momentum."""
         return None
+
+    def workless_motions(self) -> np.ndarray | None:
+        return None if self.rigid_motion(ca.SX.sym("q", self.n_q)) is None else ALL
 
     def angular_velocity_of_momenta(self, q: ca.SX, p: ca.SX, c: ca.SX) -> ca.SX | None:
         """Angular velocity in space axes as a formula of its own, SX (3,); None: `angular_velocity_map @ qdot`."""

@@ -12,8 +12,8 @@ from ...errors import InputError
 from ...types import Expression, Floats
 from ..declared import Integer, Real
 from ..part import Body
-from ..rigid_motions import ALL, NONE
 from ..shapes import Piece
+from ..symmetry import ALL, NONE
 
 if TYPE_CHECKING:
     from .states import Pose

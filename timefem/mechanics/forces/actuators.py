@@ -14,8 +14,8 @@ from ..declared import Choice, Direction, Field, On, Point, Real, Rows
 from ..formula import Same, needs_two
 from ..joints.on_joint import JointPart
 from ..part import Body, Part
-from ..rigid_motions import ALL, NONE, null_space, translations, turns
 from ..stored_formula import StoredFormula
+from ..symmetry import ALL, NONE, null_space, translations, turns
 from .between import ForcePart, PointForce, force_at
 
 if TYPE_CHECKING:

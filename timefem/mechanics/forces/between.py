@@ -12,8 +12,8 @@ from ...types import Expression
 from ..declared import On, Point
 from ..formula import polynomial_degree
 from ..part import Body, Part
-from ..rigid_motions import ALL, turns
 from ..shapes import Stroke
+from ..symmetry import ALL, turns
 
 if TYPE_CHECKING:
     from ...types import Expression

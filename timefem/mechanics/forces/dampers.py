@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..declared import Direction, On, Real
-from ..rigid_motions import ALL, translations
+from ..symmetry import ALL, translations
 from .between import ForcePart, PointForce, dissipative_force
 
 if TYPE_CHECKING:

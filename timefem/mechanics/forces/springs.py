@@ -14,7 +14,7 @@ from ..formula import call, check_symbols
 from ..formula_text import TextFormula
 from ..joints.bound import BoundCoordinate
 from ..joints.coordinates import Twist, nearest
-from ..rigid_motions import ALL, translations
+from ..symmetry import ALL, translations
 from .between import ForcePart, PointForce, relative_rotation
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import casadi as ca
 import numpy as np
 
 from ..declared import Point, Real
-from ..rigid_motions import ALL, turns
 from ..shapes import Stroke
+from ..symmetry import ALL, turns
 from .joint import Joint, gap
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 from ...errors import InputError
 from ..declared import On, Vector
 from ..part import Part
-from ..rigid_motions import turns
 from ..shapes import Stroke
+from ..symmetry import turns
 from .frame import Frame, constraint_lift, lifted_constraints
 from .turning import Spherical
 

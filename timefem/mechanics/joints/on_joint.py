@@ -11,7 +11,7 @@ import numpy as np
 from ...types import Expression
 from ..declared import CoordinateName, OnJoint
 from ..part import Part
-from ..rigid_motions import ALL, NONE
+from ..symmetry import ALL, NONE
 
 if TYPE_CHECKING:
     from ..symbols import Symbols

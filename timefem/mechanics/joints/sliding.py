@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..declared import Direction, Orientation, Point
-from ..rigid_motions import ALL, translations, turns
+from ..symmetry import ALL, translations, turns
 from .coordinates import Displacement, turned_by, turning_angle
 from .joint import Joint, across, gap, products
 from .turning import TURN_NAMES, Turning, turned

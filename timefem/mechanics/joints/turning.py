@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..declared import Direction, Flag, Orientation, Point
-from ..rigid_motions import ALL, NONE, turns
+from ..symmetry import ALL, NONE, turns
 from .coordinates import Angle, AngleInA, carried, perpendicular, turn_about, turned_by, turning_angle
 from .joint import Joint, across, gap, products
 

@@ -7,7 +7,7 @@ from ...kernels.buffered import Buffered
 from ...mechanics.formula import call_vector, check_symbols
 from ...mechanics.formula_text import as_formula, refuse_comparison
 from ...mechanics.quaternion_lengths import lengths_at_rest, with_unit_lengths
-from ...mechanics.symmetry import conserved
+from ...mechanics.values.conserved import conserved
 from ..common.end_state import momenta
 from ..common.quantities import asked_of, expressions
 
@@ -68,7 +68,7 @@ class ConditionFormulas:
             if at_rest.numel() else None
 
     def conserved_since(self, t, z):
-        """What nothing changes, at the start, (n,); see `timefem.mechanics.symmetry`, and for its formulas
+        """What nothing changes, at the start, (n,); see `timefem.mechanics.values.conserved`, and for its formulas
         `conserved`."""
         if self._conserved is None:
             self._conserved = found, self.names_of_conserved = conserved(self.key[0], t)

@@ -16,7 +16,6 @@ from ....errors import InputError, SuspectUnits
 from ....types import Floats
 from ...declared import Choice, Field, Real, Vector
 from ...part import Body
-from ...rigid_motions import ALL
 from ...shapes import SHAPES, Piece
 
 if TYPE_CHECKING:
@@ -112,9 +111,6 @@ class RigidBodyBase(Body, abstract=True):
     def rigid_motion(self, q: ca.SX) -> ca.SX:
         at_centre = ca.horzcat(ca.SX.eye(3), -ca.skew(q[:3]))
         return self.null_space(q) @ ca.vertcat(at_centre, ca.horzcat(ca.SX(3, 3), ca.SX.eye(3)))
-
-    def workless_motions(self) -> np.ndarray:
-        return ALL
 
     def drawn_pieces(self, q: np.ndarray, p: np.ndarray) -> list[Piece]:
         shape = None if self.size is None else SHAPES[self.shape](self.size)

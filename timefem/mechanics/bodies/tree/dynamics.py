@@ -7,7 +7,6 @@ import numpy as np
 
 from .... import validate
 from ....types import Floats, Vector
-from ...rigid_motions import ALL
 from ..states import Pose
 from .motions import told
 
@@ -43,10 +42,6 @@ class TreeDynamics:
         turning = ca.vertcat(-v.T, a * ca.SX.eye(3) - ca.skew(v)) / 2
         return ca.vertcat(ca.horzcat(ca.SX.eye(3), -ca.skew(place)), ca.horzcat(ca.SX(4, 3), turning),
                           ca.SX(q.numel() - 7, 6))
-
-    def workless_motions(self) -> np.ndarray | None:
-        """See `Part`; of a free base."""
-        return None if self.base_joint is None else ALL
 
     def momentum_rate(self, q: Floats, v: Floats, a: Floats) -> np.ndarray:
         """Rates of the momenta of a motion with qddot = a, shape (..., n)."""

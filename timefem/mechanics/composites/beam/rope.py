@@ -13,7 +13,7 @@ from ...bodies.point_mass import PointMass
 from ...bodies.states import Pose
 from ...declared import Choice, Flag, Integer
 from ...part import Part
-from ...rigid_motions import ALL
+from ...symmetry import ALL
 from .inertia import KINDS, MEANING, CoupledMass, coupled_less_lumped
 from .mesh import CurveMesh, Marks, RestShape, ValueOf
 from .section import RopeSection

@@ -5,7 +5,7 @@ import numpy as np
 
 from ...forces.between import dissipative_force
 from ...part import Part
-from ...rigid_motions import ALL
+from ...symmetry import ALL
 from .strains import STRAINS, section_of_quaternions, strains_of_section
 
 

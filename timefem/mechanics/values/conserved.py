@@ -1,0 +1,104 @@
+"""Momenta that nothing changes, whatever the actuators do: those of rigid motions that all parts leave alone, which
+parts declare by their `workless_motions` (Noether), and the motion of a centre of mass that only weight acts on."""
+
+import casadi as ca
+import numpy as np
+
+from ..forces.gravity import Gravity
+from ..symmetry import INDEPENDENT, common, null_space, plain_basis
+from .quantities import formulas_of
+
+__all__ = ["conserved"]
+
+KINDS = ("linear momentum", "angular momentum about the origin", "angular momentum about the centre of mass",
+         "centre of mass")
+
+
+def conserved(system, t0):
+    """Momenta, positions of centres of mass and their combinations with the time that are constant along all motions.
+
+    Of bodies that parts join: with `F` their weight, `M` their mass, and a motion (v, w) of space that all parts leave
+    alone, `v.P + w.L - (t - t0) v.F` for w along the weight; with translations v also `M v.x - (t - t0) v.P +
+    (t - t0)^2 v.F / 2`, and with those across w the angular momentum about the centre of mass.
+
+    Parameters
+    ----------
+    system : System
+    t0 : float
+        Of the start [s].
+
+    Returns
+    -------
+    values : casadi.Function or None
+        `values(z, t)`, of sizes about one; None where nothing is known to be constant.
+    names : list of str
+    """
+    z, t = ca.SX.sym("z", system.n_z), ca.SX.sym("t")
+    islands = [] if system.couples_inertia or system.n_nonholonomic else _islands(system)
+    rows, names = [], []
+    for bodies, parts in islands:
+        own, what = _of_island(system, bodies, parts, z, t - t0)
+        rows += own
+        names += what if len(islands) == 1 else [f"{name} of {' and '.join(map(system.label, bodies))}"
+                                                 for name in what]
+    if not rows:
+        return None, []
+    return ca.Function("conserved", [z, t], [ca.densify(ca.vertcat(*rows))]), names
+
+
+def _islands(system):
+    """Bodies that no part but weight joins to others, and the parts on them: list of (list, list)."""
+    groups = {body: ([body], []) for body in system.bodies}
+    for part in system.parts:
+        if part.is_body or isinstance(part, Gravity):
+            continue
+        joined = {id(group): group for body in part.carriers if (group := groups.get(body.carrier or body))}
+        bodies = [body for own, _ in joined.values() for body in own]
+        together = bodies, [part, *(p for _, parts in joined.values() for p in parts)]
+        groups |= dict.fromkeys(bodies, together)
+    return list({id(group): group for group in groups.values()}.values())
+
+
+def _acts(part):
+    """Whether a part has forces or constraints, as a cost has not."""
+    return formulas_of(part).function("gradient", "positions", "form", "control force")[0].size1_out(0) > 0
+
+
+def _of_island(system, bodies, parts, z, since):
+    """What is constant of some bodies, list of SX, each over its size, and what it is, mainly."""
+    n, weights = system.n_q, {part.bodies[0]: part.acceleration for part in system.parts if isinstance(part, Gravity)}
+    motions = common([part.workless_motions() for part in (*bodies, *parts) if part.is_body or _acts(part)])
+    if not motions.shape[1] or any(body.mass is None for body in bodies) or not any(body.mass for body in bodies):
+        return [], []
+    total, mass, moment = ca.SX(6, 1), sum(body.mass for body in bodies), ca.SX(3, 1)
+    for body in bodies:
+        q, p = z[:n][system.coordinates(body)], z[n:][system.coordinates(body)]
+        centre = body.centre_of_mass(q, ca.SX(body.own_parameters))
+        total += body.rigid_motion(q).T @ p
+        moment += body.mass * ca.vertcat(centre, ca.SX(3 - centre.numel(), 1))
+    fields = np.array([weights.get(body, np.zeros(3)) for body in bodies], float)
+    pulls = np.array([body.mass for body in bodies])[:, None] * fields
+    weight, centre, rows, names = pulls.sum(axis=0), moment / mass, [], []
+
+    def add(kind, direction, value):
+        rows.append(value / np.sqrt(mass))  # of motions with an energy of one
+        names.append(f"{KINDS[kind]} along {'xyz'[int(np.argmax(np.abs(direction)))]}")
+
+    across = motions @ null_space(motions[3:])
+    about = total[3:] - ca.cross(centre, total[:3])
+    pushed = null_space(across[:3].T).T  # directions in which more than weights may push
+    if len(bodies) > 1 or bodies[0].has_orientation or hasattr(bodies[0], "links"):
+        for w in plain_basis(motions[3:]).T:
+            uniform = (fields == fields[0]).all() or not np.cross(fields, w).any()
+            if uniform and not (np.abs(np.cross(pushed, w)) > INDEPENDENT).any():
+                add(2, w, ca.dot(w, about))
+    # weights turn nothing about axes along them
+    turning = np.vstack([np.cross(pull, motions[3:].T).T for pull in pulls])
+    for motion in plain_basis(motions @ null_space(turning)).T:
+        turns = np.abs(motion[3:]).max() > 0
+        add(int(turns), motion[3:] if turns else motion[:3],
+            ca.dot(motion, total) - since * float(motion[:3] @ weight))
+    for motion in plain_basis(across).T:
+        v = motion[:3]
+        add(3, v, ca.dot(v, moment - since * total[:3]) + since**2 * float(v @ weight) / 2)
+    return rows, names
