@@ -1,6 +1,9 @@
 """Square nonlinear equations: what Newton's method and homotopies see, and all that they see."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 
@@ -29,12 +32,12 @@ class NonlinearEquations(ABC):
     comm = emphasis = state_unknowns = None
 
     @abstractmethod
-    def evaluate(self, x):
+    def evaluate(self, x: np.ndarray) -> np.ndarray:
         """Residual R(x), shape (n,), which the next call may overwrite; keeps what `linear_step` needs of the tangent.
         """
 
     @abstractmethod
-    def linear_step(self, residual):
+    def linear_step(self, residual: np.ndarray) -> np.ndarray:
         """Solution s of `A s = residual`, shape (n,), with the tangent of the last `evaluate`.
 
         Raises
@@ -45,44 +48,44 @@ class NonlinearEquations(ABC):
 
     # ---- unknowns
 
-    def moved(self, x, step, length):
+    def moved(self, x: np.ndarray, step: np.ndarray, length: float) -> np.ndarray:
         """`x + length * step`, a new array, for a scaled step."""
         return x + length * step
 
-    def scaled(self, x):
+    def scaled(self, x: np.ndarray) -> np.ndarray:
         """The unknowns among `x`, scaled, shape (n,)."""
         return x
 
-    def take(self, x):
+    def take(self, x: np.ndarray) -> np.ndarray:
         """The part of all unknowns `x` that this rank keeps."""
         return x
 
-    def gather(self, x, root=None):
+    def gather(self, x: np.ndarray, root: int | None = None) -> np.ndarray | None:
         """All unknowns on every rank, or on rank `root` alone (None on the others), of the part that each keeps."""
         return x
 
     # ---- sizes
 
-    def norm(self, values):
+    def norm(self, values: np.ndarray) -> float:
         """Largest magnitude of a residual or a step; infinite or NaN where it is not finite."""
         return float(np.abs(values).max(initial=0.0))
 
-    def dot(self, a, b):
+    def dot(self, a: np.ndarray, b: np.ndarray) -> float:
         """Scalar product of two residuals or steps."""
         return float(a @ b)
 
-    def size(self, x):
+    def size(self, x: np.ndarray) -> float:
         """Largest magnitude of the scaled unknowns."""
         return self.norm(self.scaled(x))
 
     # ---- places, for messages
 
     @property
-    def start(self):
+    def start(self) -> dict[str, Any]:
         """Where the equations start, as keywords of `Status.failure`: "element" and "time" [s], None without any."""
         return {"element": None, "time": None}
 
-    def worst(self, residual, x=None):
+    def worst(self, residual: np.ndarray, x: np.ndarray | None = None) -> dict[str, Any]:
         """Where the residual is largest, or, when `x` is given, where R(x) is not finite first; as `start`.
 
         On several ranks also the "rank" and its "slab", first and last element.
@@ -105,24 +108,24 @@ class SaddleEquations(NonlinearEquations):
     dual: np.ndarray
 
     @abstractmethod
-    def with_costates(self, x, factor):
+    def with_costates(self, x: np.ndarray, factor: float) -> np.ndarray:
         """`x` with its costates multiplied."""
 
     @abstractmethod
-    def objective(self, x):
+    def objective(self, x: np.ndarray) -> float:
         """J, on all ranks."""
 
-    def excess(self):
+    def excess(self) -> int | None:
         """How many eigenvalues of the tangent of the last `evaluate` are negative beyond one per condition, 0 at a
         minimum; None where that is not known."""
         return None
 
-    def excess_of_factors(self):
+    def excess_of_factors(self) -> int | None:
         """As `excess`, of the tangent that was factored last, where its factors tell."""
         return None
 
     @abstractmethod
-    def factor(self):
+    def factor(self) -> None:
         """Factor the tangent of the last `evaluate`, for `solve`; `linear_step` does so itself.
 
         Raises
@@ -131,9 +134,9 @@ class SaddleEquations(NonlinearEquations):
         """
 
     @abstractmethod
-    def solve(self, residual):
+    def solve(self, residual: np.ndarray) -> np.ndarray:
         """As `linear_step`, on the factors that are there, unchecked."""
 
     @abstractmethod
-    def multiply(self, step):
+    def multiply(self, step: np.ndarray) -> np.ndarray:
         """Product of the tangent that was factored last with a step, shape (n,)."""

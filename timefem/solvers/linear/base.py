@@ -102,7 +102,7 @@ class LinearSolver(ABC):
     no_transpose = ""
     needs_numbers_only = False
 
-    def __init__(self, pattern):
+    def __init__(self, pattern: Any) -> None:
         self.pattern, self._matrix = pattern, None
 
     @abstractmethod
@@ -110,11 +110,11 @@ class LinearSolver(ABC):
         """Factor the CSR matrix; raise SingularMatrix when it is singular."""
 
     @abstractmethod
-    def solve(self, b):
+    def solve(self, b: np.ndarray) -> np.ndarray:
         """Solution x of `A x = b`, shape (n,)."""
 
     @abstractmethod
-    def solve_transposed(self, b):
+    def solve_transposed(self, b: np.ndarray) -> np.ndarray:
         """Solution x of `A^T x = b`, shape (n,), on the same factors.
 
         Raises
@@ -124,16 +124,16 @@ class LinearSolver(ABC):
         """
 
     @property
-    def factor_size(self):
+    def factor_size(self) -> int | None:
         """Numbers stored for the factors, on all ranks; None where the solver does not tell."""
         return None
 
     @property
-    def facts(self):
+    def facts(self) -> dict[str, Any]:
         """What this rank can tell of its share of the work, numbers by name."""
         return {}
 
-    def factor(self, data):
+    def factor(self, data: np.ndarray) -> None:
         """Factor the matrix with the CSR values `data`, of which it may keep a reference.
 
         Raises
@@ -155,15 +155,15 @@ class LinearSolver(ABC):
         n = len(self.pattern.indptr) - 1
         return scipy.sparse.csr_matrix((data, self.pattern.indices, self.pattern.indptr), shape=(n, n))
 
-    def multiply(self, x):
+    def multiply(self, x: np.ndarray) -> np.ndarray:
         """Product `A x` of the last matrix."""
         return self._matrix @ x
 
-    def multiply_transposed(self, x):
+    def multiply_transposed(self, x: np.ndarray) -> np.ndarray:
         """Product `A^T x`."""
         return self._matrix.T @ x
 
-    def norm(self, transposed=False):
+    def norm(self, transposed: bool = False) -> float:
         """Largest sum of magnitudes of a row of A, the maximum norm; of a column, the 1-norm, for `A^T`."""
         if transposed not in self._norms:
             self._norms[transposed] = self._one_norm()
@@ -172,13 +172,13 @@ class LinearSolver(ABC):
     def _one_norm(self):
         return float(np.bincount(self.pattern.indices, np.abs(self._matrix.data)).max(initial=0.0))
 
-    def largest(self, *vectors):
+    def largest(self, *vectors: np.ndarray) -> list[float]:
         """Largest magnitude of each, on all ranks."""
         return [float(np.maximum(v.max(initial=0.0), -v.min(initial=0.0))) for v in vectors]
 
     # ---- answers that are checked
 
-    def check_transpose(self):
+    def check_transpose(self) -> None:
         """Refuse, by name, a solver without transposed solves.
 
         Raises
@@ -188,7 +188,8 @@ class LinearSolver(ABC):
         if self.no_transpose:
             raise InputError(f"{self.no_transpose}; backend 'chain' and PETSc's MUMPS have transposed solves")
 
-    def backward_error(self, x, b, transposed=False):
+    def backward_error(self, x: np.ndarray, b: np.ndarray,
+                       transposed: bool = False) -> tuple[float, np.ndarray]:
         """`|b - A x| / (|A| |x| + |b|)` in the maximum norm: the relative change of A and b of which x is the solution.
 
         Returns
@@ -202,7 +203,8 @@ class LinearSolver(ABC):
         scale = self.norm(transposed) * of_x + of_b
         return 0.0 if scale == 0 else of_residual / scale, residual
 
-    def solve_checked(self, b, transposed=False, refine_above=REFINE_ABOVE):
+    def solve_checked(self, b: np.ndarray, transposed: bool = False,
+                      refine_above: float = REFINE_ABOVE) -> tuple[np.ndarray, float]:
         """Solution and its backward error, after one step of refinement where that helps.
 
         Parameters

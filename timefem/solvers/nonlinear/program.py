@@ -1,5 +1,7 @@
 """The nonlinear program on a chain in time: what a method for inequalities sees, and how it answers."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -62,65 +64,65 @@ class NonlinearProgram(ABC):
     kept_matrix = None  # of the last solve by the interior-point method: its pattern and memory serve the next one
 
     @abstractmethod
-    def objective(self, v):
+    def objective(self, v: np.ndarray) -> float:
         """f at v; over ranks the part of this rank, whose sum it is."""
 
     @abstractmethod
-    def rows(self, v):
+    def rows(self, v: np.ndarray) -> np.ndarray:
         """r at v, shape (n_rows,)."""
 
     @abstractmethod
-    def gradient(self, v):
+    def gradient(self, v: np.ndarray) -> np.ndarray:
         """Gradient of f, shape (n,)."""
 
     @abstractmethod
-    def jacobian(self, v):
+    def jacobian(self, v: np.ndarray) -> np.ndarray:
         """Entries of the Jacobian of r at `jacobian_places`."""
 
     @abstractmethod
-    def hessian(self, v, factor, multipliers):
+    def hessian(self, v: np.ndarray, factor: float, multipliers: np.ndarray) -> np.ndarray:
         """Entries of the Hessian of `factor f + multipliers . r` at `hessian_places`."""
 
     @property
-    def roles(self):
+    def roles(self) -> np.ndarray:
         lower, upper = self.row_bounds
         return np.where(lower < upper, LIMIT, CONDITION)
 
     @abstractmethod
-    def describe(self, i):
+    def describe(self, i: int) -> Row:
         """The `Row` number i, for reports."""
 
-    def describe_variable(self, i):
+    def describe_variable(self, i: int) -> Row:
         """The bounds of variable i as a `Row`, for reports."""
         return Row(f"the bound of variable {i}", int(self.variable_blocks[i]), 0.0)
 
-    def describe_objective(self):
+    def describe_objective(self) -> Row:
         """Where the objective, asked for last, is not finite, as a `Row`."""
         return Row("the objective", 0, 0.0)
 
-    def expect(self, v, factor, multipliers):
+    def expect(self, v: np.ndarray, factor: float, multipliers: np.ndarray) -> None:
         """Told that values at v are wanted next, and perhaps derivatives with this factor and these multipliers."""
         return
 
-    def with_neighbours(self, v):
+    def with_neighbours(self, v: np.ndarray) -> np.ndarray:
         """Variables, or changes of them, and behind them those of other ranks that own rows and derivatives touch."""
         return v
 
-    def rows_with_neighbours(self, y):
+    def rows_with_neighbours(self, y: np.ndarray) -> np.ndarray:
         """The same of numbers for each row."""
         return y
 
-    def on_iteration(self, residual=None):
+    def on_iteration(self, residual: float | None = None) -> None:
         """Called once in each iteration, with the error that is to fall."""
         return
 
-    def has_linear_rows(self, v):
+    def has_linear_rows(self, v: np.ndarray) -> bool:
         """Whether rows are curved neither at the start nor at v: then where one infeasible solve ends, all do."""
         y = np.random.default_rng(0).uniform(1, 2, self.n_rows)
         curvature = max(float(np.abs(self.hessian(at, 0.0, y)).max(initial=0.0)) for at in (self.start, v))
         return OverRanks(self.comm).largest(curvature) <= LINEAR
 
-    def violation(self, rows):
+    def violation(self, rows: np.ndarray) -> np.ndarray:
         """By how much rows with these values miss their bounds, shape (n_rows,)."""
         lower, upper = self.row_bounds
         return np.maximum(np.maximum(lower - rows, rows - upper), 0.0)
