@@ -152,6 +152,25 @@ def test_a_stopped_solve_with_nonholonomic_constraints_says_what_is_violated(fau
           len(sol.status.message) > 10)
 
 
+ON_A_HINGE = {"nothing": lambda h: [], "a damper": lambda h: [tf.JointDamper(h, damping=.3)],
+              "a spring": lambda h: [tf.JointSpring(h, stiffness=4, rest=.3)],
+              "a damper and a spring": lambda h: [tf.JointDamper(h, damping=.1), tf.JointSpring(h, stiffness=2)]}
+
+
+@pytest.mark.parametrize("what", ON_A_HINGE)
+def test_boundary_values_of_trees(fault, what):
+    found = []
+    for coordinates in ("bodies", "joint"):
+        body = tf.RigidBody(1.0, (.2, .25, .3), name="body")
+        hinge = tf.Revolute(body, point_a=(0, 0, .5), point_b=NOWHERE, axis_a=Y, axis_b=Y, name="hinge")
+        system = tf.System([body, hinge, *ON_A_HINGE[what](hinge)], coordinates=coordinates, gravity=(0, 0, -9.81))
+        problem = tf.BoundaryValueProblem(system, (0, .5), start={hinge: 0.0}, end={hinge: .6})
+        sol = tf.solve(problem, tf.MixedGalerkin(2), 16, progress=False)
+        found.append([float(sol.joint("hinge").angle(t)) for t in (.25, .5)])
+        assert sol.success
+    fault(f"between two angles with {what}", found[0], found[1], rtol=0, atol=1e-6)
+
+
 @pytest.mark.parametrize("closed", [False, True])
 def test_trees_are_solved_in_the_form_that_fits(fault, closed):
     body = tf.RigidBody(1.0, (.2, .25, .3), name="body")

@@ -49,7 +49,7 @@ class BoundarySolver:
         guess = self._default_guess() if guess is None else guess
         if isinstance(guess, Solution):
             x = self.from_solution(guess, mesh)
-        elif not isinstance(guess, str) or (self.element == COARSE_ELEMENT and mesh.n_elements < 2 * COARSE):
+        elif not isinstance(guess, str) or (self.element == self._coarse_element and mesh.n_elements < 2 * COARSE):
             x = self.from_guess(mesh, guess)
         else:
             x = self._from_coarse(mesh, guess)
@@ -107,7 +107,8 @@ class BoundarySolver:
         state = {b: CanonicalState(c.z0[:n][system.coordinates(b)], c.z0[n:][system.coordinates(b)])
                  for b in system.bodies}
         start = InitialValueProblem(system, state, (t0, t1))
-        sol = solve_initial(Task(start, MixedGalerkin(2), max(100, mesh.n_elements), driver=March(), progress=False))
+        sol = solve_initial(Task(start, self._coarse_element, max(100, mesh.n_elements), driver=March(),
+                                 progress=False))
         if not sol.success:
             raise InputError(f"guess='march' failed ({sol.status.message}); give another guess")
         nodes, times = mesh.nodes[[0, -1]], sol.t[[0, -1]]
@@ -157,12 +158,17 @@ class BoundarySolver:
         sizes = {name: f.shape[1] for name, f in zip(full.trial, self.form.plan.columns.fields, strict=True)}
         return transferred(values, element, mesh, full, sizes, other)
 
+    @property
+    def _coarse_element(self):
+        return COARSE_ELEMENT.fitting(self.problem.system)
+
     def _from_coarse(self, mesh, guess):
         """The solution by mG(2) on a coarse mesh; the guess itself where there is none."""
         stride = -(-mesh.n_elements // COARSE)
         coarse = TimeMesh(mesh.nodes[np.unique(np.append(np.arange(0, mesh.n_elements, stride), mesh.n_elements))])
-        rough = BoundarySolver(self.problem, COARSE_ELEMENT, self.driver, self.settings, self.show, self.kept)
-        sol = rough.solve(coarse, self._states(guess, coarse, COARSE_ELEMENT))
+        element = self._coarse_element
+        rough = BoundarySolver(self.problem, element, self.driver, self.settings, self.show, self.kept)
+        sol = rough.solve(coarse, self._states(guess, coarse, element))
         self.iterations += rough.iterations
         if not sol.success:
             return self.from_guess(mesh, guess)
