@@ -175,4 +175,4 @@ def test_refused_forms(arm, four_bar):
     with pytest.raises(tf.InputError, match="form='lagrange' takes no constraints"):
         tf.solve(problem, ELEMENT, 5, progress=False)
     with pytest.raises(tf.InputError, match="mass matrix that varies"):
-        tf.solve(tf.InitialValueProblem(tf.System([arm]), {}, (0, 1)), tf.MixedGalerkin(2), 5, progress=False)
+        tf.solve(tf.InitialValueProblem(tf.System([arm]), {}, (0, 1)), tf.BubnovGalerkin(2), 5, progress=False)
