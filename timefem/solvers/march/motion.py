@@ -26,7 +26,7 @@ class Motion(Record):
     """A motion so far, in blocks of coordinates (positions, rotations of a body); with q scaled by root(mass)."""
 
     roots: np.ndarray  # (n_q,) roots of the masses
-    blocks: np.ndarray  # (n_q,) number of the block of each coordinate
+    blocks: np.ndarray  # (n_q,) number of the block of each coordinate; -1 of counters of turns, which may be off
     kinds: np.ndarray  # (n_blocks,) 0 for positions, 1 for what the mass tells apart from them
     block_roots: np.ndarray  # (n_blocks,)
     start: np.ndarray  # (n_q,) momenta at the start
@@ -40,12 +40,16 @@ class Motion(Record):
         """The `Motion` of a system at its start."""
         (blocks, kinds), roots = measures.blocks_of(system), np.sqrt(system.mass_scale)
         first = np.unique(blocks, return_index=True)[1]
+        for body in system.bodies:
+            if body.helper and body.counts_turns:
+                blocks[system.coordinates(body)] = -1
         return cls(roots, blocks, kinds, roots[first], z0[system.n_q:].copy(), *np.zeros((3, len(kinds))),
                    np.zeros((2, 4)))
 
 
 def size_of_motion(system, t, z):
-    """Sizes of the components of states, shape (n_z,), by the motion through the states `z`, shape (n, n_z), at `t`."""
+    """Sizes of the components of states, shape (n_z,), by the motion through the states `z`, shape (n, n_z), at `t`;
+    inf of counters of turns."""
     z = np.ascontiguousarray(z)
     motion, out = Motion.of(system, z[0]), np.empty(z.shape[1])
     _sizes_along(motion, np.ascontiguousarray(t, float), z, out)
@@ -78,6 +82,8 @@ def enlarge(motion, before, after, length):
     """Update a motion by momenta `before` and `after` a time `length`."""
     for i in range(motion.roots.shape[0]):
         b = motion.blocks[i]
+        if b < 0:
+            continue
         motion.speed[b] = max(motion.speed[b], abs(after[i] - motion.start[i]) / motion.roots[i])
         motion.rate[b] = max(motion.rate[b], abs(after[i] - before[i]) / motion.roots[i] / length)
 
@@ -95,6 +101,8 @@ def see(motion, z):
     n = motion.roots.shape[0]
     for i in range(n):
         b = motion.blocks[i]
+        if b < 0:
+            continue
         motion.now[b] = max(motion.now[b], abs(z[n + i]) / motion.roots[i])
 
 
@@ -121,6 +129,8 @@ def size_of(motion, i, duration, least_time):
     The motion is taken to have lasted for `least_time`: what starts from rest has no size yet.
     """
     b, root, common = motion.blocks[i], motion.roots[i], motion.common
+    if b < 0:
+        return np.inf, np.inf
     k, rate, drift = motion.kinds[b], motion.rate[b], DRIFT * motion.now[b]
     largest, fastest = max(common[0, SPEED], common[1, SPEED]), max(common[0, RATE], common[1, RATE])
     speed = max(common[k, SPEED], LEAST * largest, drift, common[k, RATE] * least_time)
@@ -138,12 +148,16 @@ def relative_error(motion, error, z, duration, least_time):
         motion.now[b] = 0.0
     for i in range(n):
         b = motion.blocks[i]
+        if b < 0:
+            continue
         motion.now[b] = max(motion.now[b], abs(motion.start[i]) / motion.roots[i])
     see(motion, z)
     for b in range(motion.now.shape[0]):
         largest, unweighted = max(largest, motion.now[b]), max(unweighted, motion.now[b] / motion.block_roots[b])
     share(motion)
     for i in range(n):
+        if motion.blocks[i] < 0:
+            continue
         root, now = motion.roots[i], motion.now[motion.blocks[i]]
         path, speed = size_of(motion, i, duration, least_time)
         noise = NOISE * max(min(largest, unweighted * root), now)
@@ -170,6 +184,8 @@ def enough(motion, limit, per_size, state, duration):
     n, common, result = motion.roots.shape[0], motion.common, np.inf
     share(motion)
     for i in range(n):
+        if motion.blocks[i] < 0:
+            continue
         k, root = motion.kinds[motion.blocks[i]], motion.roots[i]
         speed = max(common[k, SPEED], LEAST * max(common[0, SPEED], common[1, SPEED]))
         if speed == 0.0:

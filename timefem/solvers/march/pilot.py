@@ -8,13 +8,14 @@ from ... import interrupts
 from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
+from ...mechanics.forces.switching import sharp_times, switching_of
 from ...status import Reason, Status
-from ..linear.element.code import PAUSE, ROOM, TOO_SMALL
+from ..linear.element.code import PAUSE, TOO_SMALL
+from .events import EVENTS, Crossings
 from .march import LoopArrays, Run, march
 from .motion import Motion, enough, follow, relative_errors
-from .pilot_loop import Estimate, PilotWork, adapt_elements
-
-CHUNK = 1000
+from .pilot_loop import Estimate
+from .pilot_run import PilotRun
 
 
 @dataclass
@@ -42,7 +43,10 @@ class Pilot:
         self.multipliers = system.consistent_multipliers(t_span[0], z0)
         span = t_span[1] - t_span[0]
         kinks = system.kinks
-        self.breaks = np.append(kinks[(kinks > t_span[0]) & (kinks < t_span[1])], t_span[1])
+        kinks = np.union1d(kinks, sharp_times(system, t_span))
+        self.kinks = np.append(kinks[(kinks > t_span[0]) & (kinks < t_span[1])], t_span[1])
+        switching = switching_of(system)
+        self.crossings = None if switching is None else Crossings(switching, element)
         self.least = 2 * (1e-12 * span if control.min_step is None else control.min_step)
         self.least = max(self.least, 1e-14 * np.abs(t_span).max())
         self.most = 2 * (span / 20 if control.max_step is None else control.max_step)
@@ -77,40 +81,23 @@ class Pilot:
         return motion
 
     def _march(self, density):
-        plan, loop, settings = self.plan, self.loop.record, self.settings
-        step, n_node, span = plan.columns.step, loop.n_node, self.t_span[1] - self.t_span[0]
-        first = plan.first_element(TimeMesh(self.t_span), self.z0, self.multipliers)
-        room = 2 * CHUNK
-        x, nodes, lengths = np.zeros(n_node + room * step), np.zeros(room + 1), np.zeros(room)
-        errors, nodes[0] = np.zeros(CHUNK), self.t_span[0]
-        iterations = np.zeros(room, int)
-        history = np.full(settings.max_iterations + 1, np.nan)
-        control = np.array([min(self.most, max(self.least, self.options.first_pair * span)), 1.0])
-        counts, e, code, reference = np.zeros(2, int), 0, PAUSE, self.scaling.size(self.z0)
-        own, n_z = self.loop.begin(), len(self.estimate.right)
-        pair = PilotWork(np.zeros(plan.columns.n_local), *np.zeros((3, n_z)))
-        attempt = self.motion.replaced(speed=self.motion.speed.copy(), rate=self.motion.rate.copy())
-        while code in (PAUSE, ROOM) and not (code == PAUSE and e and _asked()):
-            before = e
-            e, code = adapt_elements(
-                loop, loop.step.one, own, pair, x, first, nodes, lengths, e, settings.tol_residual * reference,
-                settings.tol_increment * reference, reference, settings.max_iterations, settings.line_search,
-                iterations, history, errors, self.estimate, self.motion, attempt, self.breaks, density, self.least,
-                self.most, control, counts, CHUNK)
-            if code == PAUSE and nodes[e] - nodes[before] < self.options.crawl * (e - before) * span:
-                code = TOO_SMALL
-            if code == ROOM:
-                arrays = x, nodes, lengths, iterations, errors
-                x, nodes, lengths, iterations, errors = (np.append(a, np.zeros_like(a)) for a in arrays)
-        status = Status.with_free_forces(nodes[np.flatnonzero(iterations[:e] < 0)])
-        if code == TOO_SMALL:
+        run, span = PilotRun(self, density), self.t_span[1] - self.t_span[0]
+        while run.code == PAUSE and not (run.e and _asked()):
+            before = run.e
+            run.advance()
+            short = self.options.crawl * (run.e - before) * span
+            if run.code == PAUSE and run.nodes[run.e] - run.nodes[before] < short:
+                run.code = TOO_SMALL
+        e, nodes, history = run.e, run.nodes, run.history
+        status = Status.with_free_forces(nodes[np.flatnonzero(run.iterations[:e] < 0)])
+        if run.code == TOO_SMALL:
             status = Status.failure(Reason.STEP_TOO_SMALL, e, nodes[e], history[np.isfinite(history)],
-                                    f"an element of {control[0] / 2:.3g} s would be needed")
-        if code == PAUSE:
+                                    f"an element of {run.control[0] / 2:.3g} s would be needed")
+        if run.code == PAUSE:
             status = Status.failure(Reason.STOPPED, e, nodes[e], [])
         end = [] if status.success else [self.t_span[1]]
-        return March(x[:n_node + max(e, 1) * step], np.append(nodes[:e + 1], end), e, status, np.abs(iterations[:e]),
-                     counts, errors[:e // 2])
+        return March(run.x[:run.n_node + max(e, 1) * run.step], np.append(nodes[:e + 1], end), e, status,
+                     np.abs(run.iterations[:e]), run.counts, run.errors[:e // 2])
 
     def error(self, coarse, density):
         """Largest error of a pilot march at its nodes, from a march with its pairs joined; inf if that fails."""
@@ -126,25 +113,82 @@ class Pilot:
         z = self.states(joined)
         return self.relative(self.states(coarse)[1::2] - z, z).max() / (2**self.element.order - 1)
 
-    def march_refined(self, coarse, counts, advance):
-        """March with `counts` equal elements in place of each pair of a pilot march; `advance` is told per cent."""
-        ends = coarse.nodes[::2]
-        number = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        nodes = np.append(np.repeat(ends[:-1], counts) + number * np.repeat(np.diff(ends) / counts, counts), ends[-1])
-        short = np.flatnonzero(np.diff(nodes) < (1 - 1e-9) * self.least / 2)[:1]
-        mesh = TimeMesh(nodes[:max(short[0], 1) + 1] if len(short) else nodes)
+    def march_refined(self, ends, counts, events, advance):
+        """March with `counts` equal elements between `ends`; `advance` is told per cent.
+
+        Parameters
+        ----------
+        ends : ndarray, shape (n_pairs + 1,)
+        counts : ndarray of int, shape (n_pairs,)
+        events : list of (int, int)
+            As of `events`: these ends are moved to where the switching functions vanish along this march, and what
+            follows with them.
+
+        Returns
+        -------
+        March, ndarray
+            And the ends, shape (n_pairs + 1,).
+        """
+        ends, first = ends.copy(), np.concatenate([[0], np.cumsum(counts)])
+        number = np.arange(counts.sum()) - np.repeat(first[:-1], counts)
+
+        def nodes():
+            steps = np.diff(ends) / counts
+            return np.append(np.repeat(ends[:-1], counts) + number * np.repeat(steps, counts), ends[-1])
 
         def solved(n):
             advance(100 * n / counts.sum())
             return _asked()
 
-        found = self._march_on(mesh, self.settings, solved)
-        if found.status.success and len(short):
-            e = found.n_solved = int(short[0])
-            found.status = Status.failure(Reason.STEP_TOO_SMALL, e, nodes[e], [],
-                                          f"an element of {nodes[e + 1] - nodes[e]:.3g} s would be needed")
-            found.nodes = np.append(nodes[:e + 1], self.t_span[1])
-        return found
+        whole = nodes()
+        short = np.flatnonzero(np.diff(whole) < (1 - 1e-9) * self.least / 2)[:1]
+        if len(short):
+            e = max(int(short[0]), 1)
+            found = self._march_on(TimeMesh(whole[:e + 1]), self.settings, solved)
+            if found.status.success:
+                e = found.n_solved = int(short[0])
+                found.status = Status.failure(Reason.STEP_TOO_SMALL, e, whole[e], [],
+                                              f"an element of {whole[e + 1] - whole[e]:.3g} s would be needed")
+                found.nodes = np.append(whole[:e + 1], self.t_span[1])
+            return found, ends
+        x, start, iterations = None, 0, []
+        for end, j in [*events, (len(counts), None)]:
+            for _ in range(EVENTS.most_locations):
+                mesh = TimeMesh(nodes()[:first[end] + 1])
+                if x is None:
+                    x = np.zeros(self.plan.columns.n_node + counts.sum() * self.plan.columns.step)
+                _, n, status, own = march(self.plan, mesh, self.z0, self.multipliers, self.scaling, self.settings,
+                                          Run(solved, loop=self.loop, x=x, start=start))
+                iterations[start:] = own
+                if not status.success or j is None:
+                    break
+                last = first[end] - 1
+                nodal = self.plan.columns.unpack(x[last * self.plan.columns.step:][:self.plan.columns.n_local])[0]
+                now = self.crossings.near_end(mesh.nodes[last:last + 1], mesh.lengths[last:], nodal, j)
+                moved = self._moved(ends, end, now)
+                if moved is None:
+                    break
+                ends, start = moved, first[end - 1]
+            start = first[end]
+            if not status.success:
+                break
+        if not status.success:
+            x = x[:self.plan.columns.n_node + max(n, 1) * self.plan.columns.step]
+        return March(x, nodes(), n, status, np.array(iterations)), ends
+
+    def _moved(self, ends, k, time):
+        """Ends of pairs with that of number k at another time, and those that follow as far from it; None where it is
+        there already, or too far away for the same event."""
+        shift, span = time - ends[k], self.t_span[1] - self.t_span[0]
+        if not EVENTS.exact * span < abs(shift) < EVENTS.most_shift * (ends[k] - ends[k - 1]):
+            return None
+        stop = self.kinks[np.searchsorted(self.kinks, ends[k])]
+        last = int(np.searchsorted(ends, stop))
+        moved = ends.copy()
+        moved[k:last] += shift
+        if not moved[last - 1] < stop:
+            moved[k:last] = time + (ends[k:last] - ends[k]) * (stop - time) / (stop - ends[k])
+        return moved
 
     def _march_on(self, mesh, settings, advance=lambda n: _asked()):
         x, n_solved, status, iterations = march(self.plan, mesh, self.z0, self.multipliers, self.scaling, settings,
@@ -154,6 +198,26 @@ class Pilot:
     def states(self, march):
         """States at the ends of the elements of a march, shape (n_elements, n_z)."""
         return self.plan.columns.unpack(march.x)[0][:, -1]
+
+    def states_at(self, march, t):
+        """States at times, shape (n, n_z)."""
+        e, xi = TimeMesh(march.nodes).locate(t)
+        nodal = self.plan.columns.unpack(march.x)[0]
+        return np.einsum("pi,pia->pa", self.element.state.basis.values(xi), nodal[e])
+
+    def events(self, march):
+        """Ends of pairs of a march at which switching functions vanish: list of (number of the end, function)."""
+        if self.crossings is None:
+            return []
+        nodal, n = self.plan.columns.unpack(march.x)[0], march.n_solved
+        ends, found = march.nodes[:n + 1:2], {}
+        for j, times in enumerate(self.crossings.all(march.nodes[:n], np.diff(march.nodes[:n + 1]), nodal)):
+            for time in times:
+                k = int(np.abs(ends - time).argmin())
+                if 0 < k < len(ends) - 1 and abs(time - ends[k]) <= EVENTS.near * (ends[k + 1] - ends[k - 1]) \
+                        and not np.isin(ends[k], self.kinks):
+                    found.setdefault(k, j)
+        return sorted(found.items())
 
     def relative(self, errors, z):
         """Errors of states z, relative to the size of the motion, shape (n,)."""

@@ -78,23 +78,24 @@ def _refined(pilot, coarse, error, order, tolerance, advance):
     """
     shares = np.maximum(coarse.errors, 1e-3 * coarse.errors.mean())
     shares = shares / shares.sum() if shares.any() else np.full(len(shares), 1 / len(shares))
-    o, before, part_before = pilot.options, pilot.states(coarse)[1::2], 1.0
+    o, ends, before, part_before = pilot.options, coarse.nodes[::2], coarse, 1.0
     meshes, error, largest = [], max(error, 1e-16) if np.isfinite(error) else 1.0, np.inf
+    events = pilot.events(coarse)
     while True:
         counts, part = _counts(shares, o.aim * tolerance / error, order, o.most_count)
-        found = pilot.march_refined(coarse, counts, advance)
+        found, ends = pilot.march_refined(ends, counts, events, advance)
         meshes.append(len(found.nodes) - 1)
         if found.status.success:
             states = pilot.states(found)[np.cumsum(counts) - 1]
             if part < 0.5 * part_before:  # their difference is the error of the one before
-                difference = pilot.relative(before - states, states)
+                difference = pilot.relative(pilot.states_at(before, ends[1:]) - states, states)
                 error, last = difference.max() / (part_before - part), largest
                 largest = difference.max()
                 if largest > max(o.stalled * last, 10 * tolerance) and _jumps(difference, o):
-                    return _failed_at_jump(found, counts, coarse, difference), part * error, meshes
+                    return _failed_at_jump(found, ends, counts, difference), part * error, meshes
             if part * error <= tolerance:
                 break
-            before, part_before = states, part
+            before, part_before = found, part
         elif found.status.reason in (Reason.STEP_TOO_SMALL, Reason.STOPPED):
             break
         else:  # Newton's method failed
@@ -113,10 +114,10 @@ def _jumps(difference, options):
     return first == 0 or difference[first - 1] < options.abrupt * difference[first]
 
 
-def _failed_at_jump(found, counts, coarse, difference):
+def _failed_at_jump(found, ends, counts, difference):
     """The march up to the pair from which on finer meshes do not agree."""
     pair = int(np.argmax(difference > 0.1 * difference.max()))
-    start, stop = coarse.nodes[2 * pair:2 * pair + 3:2]
+    start, stop = ends[pair:pair + 2]
     e = found.n_solved = int(counts[:pair].sum())
     found.status = Status.failure(Reason.STEP_TOO_SMALL, e, start, [],
                                   f"finer and finer elements do not agree from t = {start:.6g} to {stop:.6g} on: "

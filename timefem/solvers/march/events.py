@@ -1,0 +1,145 @@
+"""Where switching functions change their signs inside of elements: by the dense output, between the Gauss points."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...polynomials import gauss_legendre
+
+
+@dataclass(frozen=True)
+class EventOptions:
+    """Where and how exactly the ends of elements are put at events."""
+
+    margin: float = 1e-3  # of an element, at its ends: what changes there changes at the node
+    samples: int = 8  # in an element, besides its Gauss points
+    bisections: int = 50  # between two samples
+    noise: float = 1e-12  # of its largest value nearby, below which a function has no sign
+    few: int = 4  # pairs at first, after an event
+    short: float = 1e-6  # of the time span: events in shorter pairs are not looked for
+    close: float = 1e-9  # of the time span: times of one event
+    exact: float = 1e-14  # of it: no nearer
+    near: float = 1e-3  # of a pair, at its ends: what changes there changes at its ends
+    most_locations: int = 8  # of one event
+    most_shift: float = 0.5  # of a pair, by which an event may be elsewhere on a finer mesh
+
+
+EVENTS = EventOptions()
+
+
+class Crossings:
+    """The zeros of the switching functions of a system along elements.
+
+    Parameters
+    ----------
+    switching : Switching
+    element : TimeElement
+    """
+
+    def __init__(self, switching, element):
+        self.switching, self.basis = switching, element.state.basis
+        inner = (1 - np.cos(np.pi * (np.arange(EVENTS.samples) + 0.5) / EVENTS.samples)) / 2
+        points = np.concatenate([[EVENTS.margin, 1 - EVENTS.margin], inner, gauss_legendre(element.n_points)[0]])
+        self.points = np.unique(points[(points >= EVENTS.margin) & (points <= 1 - EVENTS.margin)])
+        self._values = self.basis.values(self.points)
+
+    def inside(self, t, lengths, nodal):
+        """Changes of signs in elements at times t (n,), with nodal states (n, n_shapes, n_z), in time order.
+
+        Yields
+        ------
+        (int, int, float)
+            The element, the switching function and the time.
+        """
+        times, values = self._sampled(t, lengths, nodal)
+        k, i = _changes(values)
+        elements = np.searchsorted(t, times[k], side="right") - 1
+        for e in np.unique(elements):
+            here = elements == e
+            roots = sorted((self._root(t, lengths, nodal, times[a], times[a + 1], j, values[a + 1, j]), int(j))
+                           for a, j in zip(k[here], i[here], strict=True))
+            yield from ((int(e), j, time) for time, j in roots)
+
+    def all(self, t, lengths, nodal):
+        """Times of all changes of signs at the nodes of fine elements: list by switching function."""
+        ends = np.append(t, t[-1] + lengths[-1])
+        values = self.switching.values(ends, np.concatenate([nodal[:1, 0], nodal[:, -1]]))
+        k, i = _changes(values)
+        found = [[] for _ in range(self.switching.n)]
+        for a, j in zip(k, i, strict=True):
+            found[j].append(self._root(t, lengths, nodal, ends[a], ends[a + 1], j, values[a + 1, j]))
+        return found
+
+    def between(self, t, lengths, nodal):
+        """Elements, shape (n,) bool, within which a sign changes."""
+        times, values = self._sampled(t, lengths, nodal)
+        inside = np.zeros(len(t), bool)
+        inside[np.searchsorted(t, times[_changes(values)[0]], side="right") - 1] = True
+        return inside
+
+    def near_end(self, t, lengths, nodal, j):
+        """Time at which the switching function j vanishes near the end of the last of the elements, by a secant."""
+        at = t[-1] + lengths[-1] * np.array([1 - EVENTS.margin, 1.0])
+        states = np.einsum("pi,ia->pa", self.basis.values(np.array([1 - EVENTS.margin, 1.0])), nodal[-1])
+        a, b = self.switching.values(at, states)[:, j]
+        return at[1] - b * (at[1] - at[0]) / (b - a) if b != a else np.inf
+
+    def _sampled(self, t, lengths, nodal):
+        """Times and values of the functions; also where a parabola through three of them goes beyond zero."""
+        times = (t[:, None] + lengths[:, None] * self.points).ravel()
+        states = np.einsum("pi,eia->epa", self._values, nodal).reshape(len(times), -1)
+        values = self.switching.values(times, states)
+        dips = _dips(times, values)
+        if len(dips):
+            e = np.searchsorted(t, dips, side="right") - 1
+            further = np.einsum("pi,pia->pa", self.basis.values((dips - t[e]) / lengths[e]), nodal[e])
+            order = np.argsort(np.concatenate([times, dips]), kind="stable")
+            values = np.concatenate([values, self.switching.values(dips, further)])[order]
+            times = np.concatenate([times, dips])[order]
+        return times, values
+
+    def _root(self, t, lengths, nodal, low, high, j, after):
+        """Bisection between two times, up to the sign of the value `after`."""
+        def value(time):
+            e = min(max(int(np.searchsorted(t, time, side="right")) - 1, 0), len(t) - 1)
+            xi = (time - t[e]) / lengths[e]
+            state = self.basis.values(np.array([xi]))[0] @ nodal[e]
+            return self.switching.values(np.array([time]), state[None])[0, j]
+
+        after = np.sign(after)
+        for _ in range(EVENTS.bisections):
+            middle = (low + high) / 2
+            if not low < middle < high:
+                break
+            if np.sign(value(middle)) == after:
+                high = middle
+            else:
+                low = middle
+        return high
+
+
+def _changes(values):
+    """Places after which signs change, in time order, and the functions; what has no sign keeps the one before."""
+    signs = np.sign(np.where(np.abs(values) > EVENTS.noise * np.abs(values).max(axis=0, initial=0.0), values, 0.0))
+    last = np.maximum.accumulate(np.where(signs != 0, np.arange(len(signs))[:, None], 0), axis=0)
+    signs = np.take_along_axis(signs, last, axis=0)
+    return np.nonzero(signs[1:] * signs[:-1] < 0)
+
+
+def _dips(t, values):
+    """Times of vertices of parabolas through three neighbours of one sign that lie beyond zero."""
+    if len(t) < 3:
+        return np.zeros(0)
+    a, b, c = values[:-2], values[1:-1], values[2:]
+    sign = np.sign(b)
+    k, j = np.nonzero((sign * a > 0) & (sign * c > 0) & (np.abs(b) <= np.abs(a)) & (np.abs(b) <= np.abs(c)))
+    if not len(k):
+        return np.zeros(0)
+    left, right = t[k] - t[k + 1], t[k + 2] - t[k + 1]
+    y, low, high = b[k, j], a[k, j] - b[k, j], c[k, j] - b[k, j]
+    second = (low / left - high / right) / (left - right)
+    slope = high / right - second * right
+    with np.errstate(divide="ignore", invalid="ignore"):
+        at = np.where(second != 0, -slope / (2 * second), 0.0)
+    beyond = sign[k, j] * (y + at * (slope + second * at)) < 0
+    return np.unique(t[k + 1][beyond] + at[beyond])

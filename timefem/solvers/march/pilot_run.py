@@ -1,0 +1,121 @@
+"""One march of the pilot, in runs of pairs, which ends pairs where forces begin and end."""
+
+import numpy as np
+
+from ...assembly import TimeMesh
+from ..linear.element.code import DONE, PAUSE, ROOM
+from .events import EVENTS
+from .pilot_loop import PilotWork, adapt_elements
+
+CHUNK = 1000  # pairs between two looks at signals
+
+
+class PilotRun:
+    """The arrays of a pilot march, and how far it has come; see `adapt_elements`.
+
+    Parameters
+    ----------
+    pilot : Pilot
+    density : float
+        Of the local error in time [1/s].
+    """
+
+    def __init__(self, pilot, density):
+        plan, settings, self.pilot, self.density = pilot.plan, pilot.settings, pilot, density
+        self.step, self.n_node = plan.columns.step, pilot.loop.record.n_node
+        self.span = pilot.t_span[1] - pilot.t_span[0]
+        self.first = plan.first_element(TimeMesh(pilot.t_span), pilot.z0, pilot.multipliers)
+        room = 2 * CHUNK
+        self.x, self.nodes = np.zeros(self.n_node + room * self.step), np.zeros(room + 1)
+        self.lengths, self.errors, self.iterations = np.zeros(room), np.zeros(CHUNK), np.zeros(room, int)
+        self.nodes[0] = pilot.t_span[0]
+        self.history = np.full(settings.max_iterations + 1, np.nan)
+        self.shortest = max(pilot.least, pilot.options.first_pair * self.span)
+        self.control = np.array([min(pilot.most, self.shortest), 1.0])
+        self.counts, self.e, self.code = np.zeros(2, int), 0, PAUSE
+        self.reference, self.own = pilot.scaling.size(pilot.z0), pilot.loop.begin()
+        self.work = PilotWork(np.zeros(plan.columns.n_local), *np.zeros((3, len(pilot.estimate.right))))
+        motion = pilot.motion
+        self.attempt = motion.replaced(speed=motion.speed.copy(), rate=motion.rate.copy())
+        self.breaks, self._pairs = pilot.kinks, CHUNK if pilot.crossings is None else EVENTS.few
+
+    def advance(self):
+        """Go on by some pairs, to the next event at most."""
+        saved = self._state()
+        self._solve(self._pairs)
+        if self.pilot.crossings is None:
+            return
+        found = self._first_event(saved[0])
+        if found is None:
+            self._pairs = min(2 * self._pairs, CHUNK)
+            return
+        element, function, time = found
+        pairs = (element - saved[0]) // 2
+        self._restore(saved)
+        if pairs:
+            self._solve(pairs)
+        self._end_at(function, time)
+        self._pairs = EVENTS.few
+
+    def _end_at(self, j, time):
+        """End the next pair where the switching function j vanishes, near that time, and begin anew there."""
+        breaks, saved, close, off = self.breaks, self._state(), EVENTS.close * self.span, np.inf
+        for _ in range(EVENTS.most_locations):
+            place = np.searchsorted(breaks, time)
+            self.breaks = np.insert(breaks, place, time) if breaks[place] - time > close else breaks
+            self._solve(1)
+            if self.code not in (PAUSE, DONE) or abs(self.nodes[self.e] - time) > close:
+                break  # Newton's method or the error ask for a shorter pair
+            now = self.pilot.crossings.near_end(*self._elements(self.e - 2, self.e), j)
+            if not abs(now - time) <= 0.1 * (time - self.nodes[saved[0]]):
+                break  # what was found from too long an element is no event
+            off, before = abs(now - time), off
+            if off <= EVENTS.exact * self.span or (off <= close and off >= 0.1 * before):  # no nearer, by rounding
+                break
+            time = now
+            if not saved[1] < time:
+                break
+            self._restore(saved)
+        self.control[:] = min(self.control[0], self.shortest), 1.0
+
+    def _first_event(self, start):
+        """Element, switching function and time of the first event from element `start` on, or None.
+
+        None in short pairs, whose errors tell what forces do, and near the ends of pairs.
+        """
+        for e, j, time in self.pilot.crossings.inside(*self._elements(start, self.e)):
+            pair = start + e - e % 2
+            low, high = self.nodes[pair], self.nodes[pair + 2]
+            if high - low > EVENTS.short * self.span and EVENTS.near * (high - low) < min(time - low, high - time):
+                return pair, j, time
+        return None
+
+    def _elements(self, first, last):
+        """Times, lengths and nodal states of elements."""
+        columns = self.pilot.plan.columns
+        x = self.x[first * self.step:self.n_node + last * self.step]
+        return self.nodes[first:last], self.lengths[first:last], columns.unpack(x)[0]
+
+    def _state(self):
+        motion = self.pilot.motion
+        return (self.e, self.nodes[self.e], self.control.copy(), self.counts.copy(), motion.speed.copy(),
+                motion.rate.copy())
+
+    def _restore(self, saved):
+        self.e, _, self.control[:], self.counts[:], self.pilot.motion.speed[:], self.pilot.motion.rate[:] = saved
+
+    def _solve(self, n_pairs):
+        pilot, settings = self.pilot, self.pilot.settings
+        loop, stop = pilot.loop.record, self.e + 2 * n_pairs
+        while True:
+            self.e, self.code = adapt_elements(
+                loop, loop.step.one, self.own, self.work, self.x, self.first, self.nodes, self.lengths, self.e,
+                settings.tol_residual * self.reference, settings.tol_increment * self.reference, self.reference,
+                settings.max_iterations, settings.line_search, self.iterations, self.history, self.errors,
+                pilot.estimate, pilot.motion, self.attempt, self.breaks, self.density, pilot.least, pilot.most,
+                self.control, self.counts, (stop - self.e) // 2)
+            if self.code != ROOM:
+                return
+            for name in ("x", "nodes", "lengths", "iterations", "errors"):
+                values = getattr(self, name)
+                setattr(self, name, np.append(values, np.zeros_like(values)))
