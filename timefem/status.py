@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from math import isfinite
 from types import NoneType
-from typing import Any
+from typing import Any, ClassVar
 
-from .errors import InputError
+from .errors import InputError, NotSolved
 from .types import Vector
 from .validate.options import in_words
 
@@ -175,3 +176,29 @@ class Status:
                    + f": {in_words(remedy or reason.remedy)}")
         return cls(False, reason, message, None if element is None else int(element),
                    None if time is None else float(time), history, rank, slab)
+
+
+class Answer:
+    """Base of results that have a `status`: where the solve failed, their `numbers` warn when they are read.
+
+    Attributes
+    ----------
+    numbers : frozenset of str
+        Attributes and methods that a failed solve leaves at those of its last iterate.
+    """
+
+    numbers: ClassVar[frozenset[str]] = frozenset()
+    status: Status
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in type(self).numbers:
+            status = object.__getattribute__(self, "status")
+            if not status.success:
+                warnings.warn(f"{name} of what failed ({status.reason}): numbers of the last iterate, no solution",
+                              NotSolved, stacklevel=2)
+        return object.__getattribute__(self, name)
+
+    def refuse_if_failed(self, what: str) -> None:
+        """Raise `InputError` where the solve failed: its last iterate is no start of anything."""
+        if not self.status.success:
+            raise InputError(f"{what} failed ({self.status.message}), so that it has no state to start from")

@@ -18,7 +18,7 @@ from ..problems.initial.problem import InitialValueProblem
 from ..progress import progress
 from ..solution.solution import Solution
 from ..solving.solve import solve
-from ..status import Reason, Status
+from ..status import Answer, Reason, Status
 from .floquet import Floquet, floquet, monodromy_ends, of_ends
 from .nearby import moved, state_gap
 from .tangent_motion import minimal_changes
@@ -38,7 +38,7 @@ FURTHEST = 0.5  # change in one iteration, relative to the size of the motion
 
 
 @dataclass(eq=False, repr=False)
-class Periodic(Summarized):
+class Periodic(Answer, Summarized):
     """A motion that ends as it begins.
 
     Attributes
@@ -67,13 +67,22 @@ class Periodic(Summarized):
     angle: float = 0.0
     shift: np.ndarray = field(default_factory=lambda: np.zeros(3))
 
+    numbers = frozenset({"period", "solution", "angle", "shift"})
+
     @property
     def success(self) -> bool:
         return self.status.success
 
     @property
     def state(self) -> dict[Body, CanonicalState]:
-        """State at the start: dict body -> `CanonicalState`, for another problem."""
+        """State at the start: dict body -> `CanonicalState`, for another problem.
+
+        Raises
+        ------
+        InputError
+            Where no periodic motion was found.
+        """
+        self.refuse_if_failed("the periodic motion")
         return self._state
 
     @cached_property
@@ -106,7 +115,7 @@ class Periodic(Summarized):
 
     def summary(self) -> Card:
         """As a table."""
-        return Card("periodic motion", {"period": f"{self.period:.10g} s", "status": self.status.message,
+        return Card("periodic motion", {"period": f"{vars(self)['period']:.10g} s", "status": self.status.message,
                                         "gap": f"{self.gap:.1e}", "iterations": self.iterations})
 
 

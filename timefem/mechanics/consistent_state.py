@@ -174,15 +174,15 @@ def _assembled(system, t, q, moves):
         else:
             damping *= 10
     worst = np.argmax(np.abs(phi) / size)
+    if abs(phi[worst]) <= TOLERANCE * size[worst]:
+        return q
     if not abs(gradient[[worst]]).sum():
         raise InputError(f"the mechanism cannot be assembled from these poses: the constraint "
                          f"'{system.constraint_names[worst]}' has no direction where its points coincide; set them "
                          f"apart")
-    if not abs(phi[worst]) <= TOLERANCE * size[worst]:
-        raise InputError(f"the mechanism cannot be assembled from these poses: the constraint "
-                         f"'{system.constraint_names[worst]}' stays violated by {abs(phi[worst]):.3g}; give poses that "
-                         f"are closer, fix fewer bodies, or check that its parts can meet at all (lengths, axes)")
-    return q
+    raise InputError(f"the mechanism cannot be assembled from these poses: the constraint "
+                     f"'{system.constraint_names[worst]}' stays violated by {abs(phi[worst]):.3g}; give poses that "
+                     f"are closer, fix fewer bodies, or check that its parts can meet at all (lengths, axes)")
 
 
 def _dense(matrix):
@@ -259,9 +259,10 @@ def _inverse_mass(system, t, q):
 
 
 def _unit_diagonal(gram):
-    """The matrix scaled to a diagonal of ones (rows that are zero stay so), and the scale."""
+    """The matrix scaled to a diagonal of ones, and the scale; rows that are zero, or rounding, stay so."""
     diagonal = gram.diagonal()
-    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    least = np.finfo(float).eps ** 2 * diagonal.max(initial=0.0)
+    scale = 1 / np.sqrt(np.where(diagonal > least, diagonal, max(diagonal.max(initial=0.0), 1e-300)))
     if isinstance(gram, np.ndarray):
         return scale[:, None] * gram * scale, scale
     return scipy.sparse.diags_array(scale) @ gram @ scipy.sparse.diags_array(scale), scale

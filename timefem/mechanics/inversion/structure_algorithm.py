@@ -1,17 +1,30 @@
 """The structure algorithm: how often outputs are differentiated until controls appear in an independent way."""
 
+from dataclasses import dataclass
+
 import casadi as ca
 import numpy as np
 import scipy
 
 from ...errors import InputError
 from ..forces.actuators import control_name
+from ..measures import blocks_of
 from .equations_of_motion import equations_of_motion
 
-INDEPENDENT = 1e-7  # part of a row of the input matrix that is not in the span of others, relative
-MOST_COMBINED = 8
-LARGEST = 200_000  # operations of a hidden constraint
-MODES = 5.0  # least kappa times duration
+
+@dataclass(frozen=True)
+class StructureOptions:
+    """What counts as independent, as rounding and as too large."""
+
+    nothing: float = 1e-10  # of the size of an expression: rounding
+    singular: float = 1e-9  # part of a row of the input matrix that is not in the span of others, at the start
+    independent: float = 1e-7  # the same at states nearby, relative
+    most_combined: int = 8  # equations
+    largest: int = 200_000  # operations of a hidden constraint
+    modes: float = 5.0  # least kappa times duration
+
+
+OPTIONS = StructureOptions()
 
 
 class Structure:
@@ -42,6 +55,9 @@ class Structure:
         psi = self.theta[self.n_forces:]
         self._accepted = list(ca.vertsplit(self.along(psi))) if self.n_forces else []
         self._samples = self._near(t, z)
+        effect = self._at_samples(ca.jacobian(self.rate, self.w)) / system.state_scale[:, None]
+        size = np.linalg.norm(effect, axis=1).max(axis=0)
+        self._per_force = 1 / np.where(size > 0, size, 1.0)  # forces of joints and of controls have units of their own
         self._check_controls()
         self._differentiate()
         self.rows = [self._rows[i] for i in range(len(outputs))]
@@ -70,16 +86,29 @@ class Structure:
         """The given state, and some near it that the constraints allow, with derivatives of the trajectories."""
         rng = np.random.default_rng(5)
         jets = np.zeros((len(self.outputs), self.most + 1))
-        scale = self.system.state_scale
+        scale = self._sizes(z)
         theta = ca.Function("theta", [self.z, self.t], [self.theta, ca.jacobian(self.theta, self.z)])
         samples = [(z, jets)]
         for _ in range(3):
-            other = z + 0.05 * scale * (1 + np.abs(z / scale)) * rng.standard_normal(len(z))
+            other = z + 0.05 * scale * rng.standard_normal(len(z))
             for _ in range(8 if self.theta.numel() else 0):
                 value, jacobian = (np.array(x) for x in theta(other, t))
                 other = other - scale * np.linalg.lstsq(jacobian * scale, value.ravel(), rcond=1e-10)[0]
             samples.append((other, 0.1 * rng.standard_normal(jets.shape)))
         return [(z, t, jets) for z, jets in samples]
+
+    def _sizes(self, z):
+        """Sizes of changes of a state, shape (n_z,): lengths by the extent of the system, rotations by one, momenta by
+        what goes so far in the time span."""
+        system = self.system
+        (blocks, kinds), n = blocks_of(system), system.n_q
+        mass, size = system.mass_scale, np.maximum(1.0, np.abs(z[:n]))
+        places, turns = kinds[blocks] == 0, kinds[blocks] == 1
+        if turns.any() and (places & (mass > 0)).any():  # radii of gyration, and distances
+            size[turns] = 1.0
+            lengths = np.sqrt(mass[turns].max() / mass[places].max())
+            size[places] = max(lengths, np.ptp(z[:n][places]))
+        return np.concatenate([size, mass * size / self.duration])
 
     def _at_samples(self, expression):
         """Values at the samples, shape (n_samples, rows, columns)."""
@@ -96,7 +125,7 @@ class Structure:
             if np.abs(effect[:, :, column]).max() <= 1e-12 * size:
                 raise InputError(f"{name} does nothing: its force is zero; change its directions or "
                                  "leave it out")
-            if max(_outside(c[:, column], c[:, :column]) for c in every) < INDEPENDENT:
+            if max(_outside(c[:, column], c[:, :column]) for c in every) < OPTIONS.independent:
                 raise InputError(f"{name} does nothing that joint forces and the controls before it do "
                                  "not do already; leave it out")
 
@@ -118,7 +147,7 @@ class Structure:
             inputs = {i: ca.jacobian(r, self.w) for i, r in rates.items()}
             self._accept(rates, inputs, matrices, current)
             for i in current:
-                current[i] = self._plain(self._freed(rates[i], inputs[i], matrices))
+                current[i] = self._plain(self._freed(current[i], rates[i], inputs[i], matrices))
                 self._check_new(i, current[i])
                 self.hidden[i].append(current[i])
 
@@ -132,10 +161,10 @@ class Structure:
             size = np.linalg.norm(gradient[-1])
             if size > 1e-12:
                 outside = max(outside, _outside(gradient[-1] / size, gradient[:-1].T))
-        if outside < INDEPENDENT or len(self.hidden[i]) >= self.most:
+        if outside < OPTIONS.independent or len(self.hidden[i]) >= self.most:
             raise InputError(f"the controls do not determine the output '{name}': no derivative of it depends on them; "
                              "choose actuators that move it, and outputs that do not repeat each other")
-        if ca.Function("h", [self.z, self.t, self.y], [h]).n_instructions() > LARGEST:
+        if ca.Function("h", [self.z, self.t, self.y], [h]).n_instructions() > OPTIONS.largest:
             raise InputError(f"the derivatives of the output '{name}' are too large formulas, after "
                              f"{len(self.hidden[i])} of them; choose an output nearer to the actuators, or coordinates "
                              "with fewer constraints")
@@ -143,20 +172,22 @@ class Structure:
     def _accept(self, rates, inputs, matrices, current):
         """Move those of the current outputs to the rows whose controls are independent."""
         while current:
-            known = self._at_samples(ca.vertcat(ca.SX(0, self.w.numel()), *matrices))
+            known = self._units(matrices)
             worth = {}
             for i in current:
-                own = self._at_samples(inputs[i])[:, 0]
+                if not inputs[i].nnz():
+                    continue
+                own = self._at_samples(inputs[i])[:, 0] * self._per_force
                 size = np.linalg.norm(own, axis=1)
-                if not size.max() > 1e-10 * max(1.0, np.abs(known).max(initial=0.0)):
+                if not size.max() > OPTIONS.nothing * self._gradient(current[i]):
                     continue
                 far = [_outside(a / max(s, 1e-300), k.T) for a, s, k in zip(own, size, known, strict=True)]
-                if max(far[1:]) > INDEPENDENT:
-                    worth[i] = far[0] * size[0]
+                if max(far[1:]) > OPTIONS.independent:
+                    worth[i] = far[0] * min(1.0, size[0] / size.max())
             if not worth:
                 return
             best = max(worth, key=worth.get)
-            if worth[best] <= 1e-9 * max(1.0, np.abs(known).max(initial=0.0)):
+            if worth[best] <= OPTIONS.singular:
                 raise InputError(f"no control moves the output '{self.outputs[best][0]!r}' at the start, though "
                                  "elsewhere one does: start away from this singular position")
             row = rates[best] + self._damping(best, rates[best])
@@ -165,6 +196,16 @@ class Structure:
             self._accepted.append(row)
             del current[best]
 
+    def _units(self, matrices):
+        """Rows of input matrices at the samples, by forces that move the system alike, of unit length."""
+        rows = self._at_samples(ca.vertcat(ca.SX(0, self.w.numel()), *matrices)) * self._per_force
+        size = np.linalg.norm(rows, axis=2, keepdims=True)
+        return rows / np.where(size > 0, size, 1.0)
+
+    def _gradient(self, h):
+        """Largest gradient of an expression at the samples, of states that belong to one energy."""
+        return np.linalg.norm(self._at_samples(ca.jacobian(h, self.z))[:, 0] * self.system.state_scale, axis=1).max()
+
     def _damping(self, i, rate):
         """Multiples of the hidden constraints of output i that keep its deviation from growing."""
         hidden, n = self.hidden[i], self.system.n_q
@@ -172,7 +213,7 @@ class Structure:
         free = ca.substitute(rate, self.w, ca.SX.zeros(self.w.numel()))
         gradients = self._at_samples(ca.jacobian(ca.vertcat(*hidden, free), self.z))[0]
         by_q, by_p = np.linalg.norm(gradients[:, :n] / root, axis=1), np.linalg.norm(gradients[:, n:] * root, axis=1)
-        kappa = MODES / self.duration
+        kappa = OPTIONS.modes / self.duration
         for j in range(2, r + 1):  # the frequency by which the derivatives grow
             size, first = (by_q, 0) if j % 2 == 0 else (by_p, 1)
             if size[first] > 0:
@@ -182,21 +223,21 @@ class Structure:
         coefficients[np.abs(coefficients) < 1e-12 * kappa ** np.arange(r, 0, -1)] = 0.0
         return sum(c * h for c, h in zip(coefficients.tolist(), hidden, strict=True) if c)
 
-    def _freed(self, rate, own, matrices):
-        """A derivative without its controls, which are a combination of those of accepted rows."""
+    def _freed(self, h, rate, own, matrices):
+        """The derivative of h without its controls, which are a combination of those of accepted rows."""
         none = ca.SX.zeros(self.w.numel())
         free = ca.substitute(rate, self.w, none)
-        values = self._at_samples(own)[:, 0]
-        if not own.nnz() or not np.abs(values).max() > 0:
+        values = self._at_samples(own)[:, 0] * self._per_force
+        if not own.nnz() or not np.linalg.norm(values, axis=1).max() > OPTIONS.nothing * self._gradient(h):
             return free
-        known = self._at_samples(ca.vertcat(*matrices))
+        known = self._units(matrices)
         combination = np.array([np.linalg.lstsq(k.T, v, rcond=None)[0] for k, v in zip(known, values, strict=True)])
-        used = np.flatnonzero(np.abs(combination).max(axis=0) > 1e-10 * max(1.0, np.abs(combination).max()))
+        used = np.flatnonzero(np.abs(combination).max(axis=0) > OPTIONS.nothing * np.abs(combination).max())
         if not len(used):
             return free
-        if len(used) > MOST_COMBINED:
+        if len(used) > OPTIONS.most_combined:
             raise InputError(f"{len(used)} equations have to be combined to find the controls, more than "
-                             f"{MOST_COMBINED}: choose coordinates with fewer constraints (GeneralizedSystem)")
+                             f"{OPTIONS.most_combined}: choose coordinates with fewer constraints (GeneralizedSystem)")
 
         chosen = scipy.linalg.qr(known[0][used], pivoting=True)[2][:len(used)].tolist()
         matrix = ca.vertcat(*(matrices[r][:, chosen] for r in used))

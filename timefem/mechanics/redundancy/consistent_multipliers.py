@@ -81,7 +81,7 @@ def _independent(system, t, z, force=None):
     if force is not None:
         gradient = gradient - np.concatenate([force, np.zeros_like(force)], axis=1)
     turned = np.concatenate([-jacobian[:, :, n:], jacobian[:, :, :n]], axis=2)  # grad Theta J
-    size = np.sqrt((jacobian**2).sum(axis=2))
+    size = np.sqrt(((jacobian * system.state_scale)**2).sum(axis=2))
     scale = 1 / np.where(size > 0, size, 1.0)
     matrix = (turned @ jacobian.swapaxes(1, 2)) * (scale[:, :, None] * scale[:, None, :])
     try:
@@ -114,7 +114,8 @@ def _sparse(system, t, z, force):
         rate = np.concatenate([rate, drift, drift_rate])
     n = system.n_q
     jac_j = scipy.sparse.hstack([-jac[:, n:], jac[:, :n]])  # grad Theta J
-    size = np.sqrt(jac.multiply(jac).sum(axis=1))
+    weighted = jac @ scipy.sparse.diags_array(system.state_scale)
+    size = np.sqrt(weighted.multiply(weighted).sum(axis=1))
     scale = scipy.sparse.diags_array(1 / np.where(size > 0, size, 1.0))
     matrix = scipy.sparse.csc_matrix(scale @ jac_j @ jac.T @ scale)
     solve, inverse = factored(matrix)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...status import Status
+from ...status import Answer, Status
 
 if TYPE_CHECKING:
     from ...solution.solution import Solution
 
 
 @dataclass(eq=False)
-class PhasedSolution:
+class PhasedSolution(Answer):
     """One `Solution` for each phase, in the order of time.
 
     Attributes
@@ -32,6 +32,8 @@ class PhasedSolution:
     objective: float
     status: Status
     statistics: dict[str, Any]
+
+    numbers = frozenset({"objective", "durations", "starts"})
 
     @property
     def success(self) -> bool:
@@ -68,4 +70,5 @@ class PhasedSolution:
         return self.phases[k]
 
     def __repr__(self):
-        return f"PhasedSolution({len(self.phases)} phases, {self.durations.sum():g} s, {self.status.reason})"
+        time = sum(phase.t[-1] - phase.t[0] for phase in self.phases)
+        return f"PhasedSolution({len(self.phases)} phases, {time:g} s, {self.status.reason})"

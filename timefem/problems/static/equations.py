@@ -7,6 +7,7 @@ import scipy
 from ...mechanics.point_functions import evaluate
 from ...mechanics.symbols import Symbols
 from ...mechanics.values.quantities import sees_velocities
+from .relaxation import RELAXATION
 
 _FUNCTIONS = {}
 
@@ -66,6 +67,21 @@ class StaticEquations:
             entries.append((values[:, k:k + k * k].ravel(), rows.ravel(), columns.ravel()))
         data, rows, columns = map(np.concatenate, zip(*entries, strict=True))
         return residual, scipy.sparse.csc_array((data, (rows, columns)), shape=(self.n, self.n)), by_time
+
+    def with_multipliers(self, x, t):
+        """The unknowns with multipliers that balance the forces as well as these can, weighted with the masses.
+
+        Without them nothing but springs would resist where Newton's method starts: what hangs by joints resists by
+        the forces of its joints.
+        """
+        if not self.m:
+            return x
+        n, x = self.n_q, x.copy()
+        residual, tangent, _ = self.evaluate(x, t)
+        gradient, root = tangent[:n, n:].toarray(), 1 / np.sqrt(self.system.mass_scale)
+        if np.isfinite(residual).all() and np.isfinite(gradient).all():
+            x[n:] -= np.linalg.lstsq(gradient * root[:, None], residual[:n] * root, rcond=RELAXATION.independent)[0]
+        return x
 
     def counted(self, x):
         """The unknowns with what counts the turns of angles where these are now, less than half a turn further."""

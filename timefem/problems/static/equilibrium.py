@@ -17,9 +17,10 @@ from ...mechanics.given_states import canonical_states, given_states
 from ...mechanics.part_names import body_of
 from ...mechanics.system import System
 from ...progress import progress
-from ...status import Reason, Status
+from ...status import RETRY, Answer, Reason, Status
 from ...types import Floats, States
 from .equations import StaticEquations
+from .relaxation import relaxed
 
 if TYPE_CHECKING:
     from ...mechanics.composites.beam.along import Along
@@ -35,7 +36,7 @@ INERTIA, MOST_SINGULAR = 1e-4, 3  # size of the mass that is added to singular t
 
 
 @dataclass(eq=False, repr=False)
-class Equilibrium:
+class Equilibrium(Answer):
     """A system at rest.
 
     Attributes
@@ -49,7 +50,7 @@ class Equilibrium:
     n_unstable : int
         Directions in which the energy falls: 0 is stable.
     status : Status
-        Of a failure: the state is the last one reached, and `t` the last load.
+        Of a failure: the coordinates are the last ones reached, and `t` the last load; they warn (`NotSolved`).
     """
 
     system: System
@@ -61,6 +62,8 @@ class Equilibrium:
     iterations: int = 0
     tangent: Any = None
 
+    numbers = frozenset({"q", "multipliers", "position", "rotation_matrix", "along"})
+
     def __repr__(self):
         unstable = f", {self.n_unstable} unstable directions" if self.success else ""
         return f"Equilibrium({self.system!r}, t={self.t:g}, {self.status.message}{unstable})"
@@ -71,19 +74,26 @@ class Equilibrium:
 
     @property
     def state(self) -> dict[Body, CanonicalState]:
-        """Dict body -> `CanonicalState` at rest: the start of an initial-value problem, or a guess."""
-        return {b: CanonicalState(self.q[c], np.zeros(b.n_q))
+        """Dict body -> `CanonicalState` at rest: the start of an initial-value problem, or a guess.
+
+        Raises
+        ------
+        InputError
+            Where no equilibrium was found.
+        """
+        self.refuse_if_failed("the equilibrium")
+        return {b: CanonicalState(vars(self)["q"][c], np.zeros(b.n_q))
                 for b in self.system.bodies for c in [self.system.coordinates(b)]}
 
     def position(self, body: Body | str) -> np.ndarray:
         """Centre of mass of a body or node [m], shape (3,)."""
         body = self.system.find(body)
-        return body.position(self.q[self.system.coordinates(body)])
+        return body.position(vars(self)["q"][self.system.coordinates(body)])
 
     def rotation_matrix(self, body: Body | str) -> np.ndarray:
         """Rotation matrix of a body or node, shape (3, 3)."""
         body = self.system.find(body)
-        return body.rotation_matrix(self.q[self.system.coordinates(body)])
+        return body.rotation_matrix(vars(self)["q"][self.system.coordinates(body)])
 
     def along(self, beam: CurveMesh | str, s: Floats | None = None) -> Along:
         """Positions, rotations, strains, section forces and moments along a beam or rope, at the places `s`.
@@ -93,7 +103,7 @@ class Equilibrium:
         Along
             Arrays of shape (n, ...), see `timefem.mechanics.composites.beam.along.Along`.
         """
-        return along(self.system, beam, s, (self.t, self.q, None))
+        return along(self.system, beam, s, (self.t, vars(self)["q"], None))
 
 
 @named_arguments
@@ -136,11 +146,28 @@ def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, 
     x = np.concatenate([rest_coordinates(system, guess, start), np.zeros(system.n_constraints)])
     if n_steps == 1 or t == start:
         with progress("equilibrium", ITERATIONS, goal=TOLERANCE) as bar:
-            found = newton(equations, x, t, bar.iteration)
+            found = from_guess(equations, x, t, bar.iteration)
         if found.success or t == start:
             return found
     with progress("equilibrium, per cent of the load", 100) as bar:
         return _in_steps(equations, x, start, t, n_steps, bar)
+
+
+def from_guess(equations, x, t, on_iteration=lambda iteration, norm: None):
+    """Newton's method from x, then from multipliers that balance forces there, then from where loads are carried."""
+    found = newton(equations, x, t, on_iteration)
+    if found.success or found.status.reason not in RETRY:
+        return found
+    starts = (lambda: equations.with_multipliers(x, t)) if equations.m else None, \
+        lambda: relaxed(equations, x, t, solve, equations.error)
+    for start in starts:
+        other = None if start is None else start()
+        if other is not None:
+            again = newton(equations, other, t, on_iteration)
+            again.iterations += found.iterations
+            if again.success:
+                return again
+    return found
 
 
 def rest_coordinates(system, guess, t):
@@ -189,9 +216,12 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
             if step is None:
                 return _failed(equations, x, t, history, Reason.SINGULAR_TANGENT, undetermined(equations, tangent))
             change = np.inf
-        x = equations.counted(x - step)
+        before, x = np.abs(x).max(), x - step
+        if not (np.isfinite(x).all() and np.abs(x).max() <= 1e12 * (1 + before)):
+            break
+        x = equations.counted(x)
         residual, tangent, _ = equations.evaluate(x, t)
-        if not np.isfinite(residual).all() or np.abs(x).max() > 1e12 * (1 + np.abs(x - step).max()):
+        if not np.isfinite(residual).all():
             break
     remedy = "take more load steps (n_steps), or a nearer guess"
     body = _most_free(equations, first, SINGULAR)
@@ -240,7 +270,7 @@ def _most_free(equations, tangent, below=np.inf):
     matrix, scale = equations.symmetric_part(tangent)
     values, vectors = np.linalg.eigh(matrix)
     least = int(np.abs(values).argmin())
-    if not abs(values[least]) < below * np.abs(values).max():
+    if below < np.inf and not abs(values[least]) < below * np.abs(values).max():
         return None
     system = equations.system
     place = int(np.abs(scale * vectors[:, least])[:equations.n_q].argmax())

@@ -18,10 +18,10 @@ from ...errors import InputError
 from ...mechanics.composites.beam.along import along
 from ...mechanics.system import System
 from ...progress import progress as progress_bar
-from ...status import Reason, Status
+from ...status import Answer, Reason, Status
 from ...types import Floats, States
 from .equations import StaticEquations
-from .equilibrium import INCREMENT, TOLERANCE, newton, rest_coordinates, solve, undetermined
+from .equilibrium import INCREMENT, TOLERANCE, from_guess, newton, rest_coordinates, solve, undetermined
 
 if TYPE_CHECKING:
     from ...mechanics.composites.beam.along import Along
@@ -35,7 +35,7 @@ BISECTIONS = 60
 
 
 @dataclass(eq=False)
-class StaticPath:
+class StaticPath(Answer):
     """Equilibria along the load.
 
     Attributes
@@ -59,6 +59,8 @@ class StaticPath:
     critical: list[dict[str, Any]]
     status: Status
 
+    numbers = frozenset({"q", "multipliers", "position", "along"})
+
     @property
     def success(self) -> bool:
         return self.status.success
@@ -66,11 +68,11 @@ class StaticPath:
     def position(self, body: Body | str) -> np.ndarray:
         """Positions of a body or node along the path [m], shape (n, 3)."""
         body = self.system.find(body)
-        return body.position(self.q[:, self.system.coordinates(body)])
+        return body.position(vars(self)["q"][:, self.system.coordinates(body)])
 
     def along(self, beam: CurveMesh | str, s: Floats | None = None) -> Along:
         """As `Equilibrium.along`, for all points of the path: arrays of shape (n_points, n, ...)."""
-        return along(self.system, beam, s, (self.t, self.q, None))
+        return along(self.system, beam, s, (self.t, vars(self)["q"], None))
 
 
 @named_arguments
@@ -104,7 +106,7 @@ def equilibrium_path(system: System, t_end: float, guess: States | None = None, 
     n_steps = validate.integer("n_steps", n_steps, minimum=1)
     follower = _Follower(StaticEquations(system), t_end - start)
     x = np.concatenate([rest_coordinates(system, guess, start), np.zeros(system.n_constraints)])
-    first = newton(follower.equations, x, start)
+    first = from_guess(follower.equations, x, start)
     if not first.success:
         raise InputError(f"there is no equilibrium at the start of the path: {first.status.message}")
     with progress_bar("equilibrium path", 100, progress) as bar:

@@ -1,0 +1,115 @@
+"""Statics of what hangs by joints, ranks by the own sizes of a system, and rows of rounding: solved, not refused."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+import timefem as tf
+
+G = 9.81
+Z = (0, 0, 1)
+
+
+@pytest.mark.parametrize("place", [(0, 0, -1), (0.1, 0, -0.99), (0.8, 0.5, 0.1)])
+def test_a_pendulum_hangs(fault, place):
+    bob = tf.PointMass(2.0, name="bob")
+    pendulum = tf.System([bob, tf.RigidDistance(bob, None, length=1.0)], gravity=(0, 0, -G))
+    found = tf.equilibrium(pendulum, {bob: tf.Pose(place)})
+    assert found.success, found.status.message
+    fault(f"pendulum from {place}", 1.0, np.linalg.norm(found.q), rtol=1e-9)
+    assert abs(found.q[:2]).max() < 1e-9 and found.n_unstable == (0 if found.q[2] < 0 else 2)
+
+
+def test_a_chain_between_supports(fault):
+    n, span = 12, 8.0
+    beads = [tf.PointMass(1.0, name=f"bead {i}") for i in range(n - 1)]
+    rods = [tf.RigidDistance(beads[0], None, point_b=(0, 0, 0), length=1.0)]
+    rods += [tf.RigidDistance(a, b, length=1.0) for a, b in pairwise(beads)]
+    rods += [tf.RigidDistance(beads[-1], None, point_b=(span, 0, 0), length=1.0)]
+    pulls = (np.arange(n) - (n - 1) / 2) * G
+    pull = scipy.optimize.brentq(lambda h: (h / np.hypot(h, pulls)).sum() - span, 1e-3, 1e4)
+    low = np.cumsum(pulls / np.hypot(pull, pulls))[:-1]
+    guess = {bead: tf.Pose((span * (i + 1) / n, 0, 1.02 * low[i])) for i, bead in enumerate(beads)}
+    found = tf.equilibrium(tf.System([*beads, *rods], gravity=(0, 0, -G)), guess)
+    fault("chain of 12 rods", low.min(), found.q.reshape(-1, 3)[:, 2].min() if found.success else None, rtol=1e-9)
+
+
+@pytest.mark.parametrize("depth", [0.1, 1.0, -0.5])
+def test_a_slack_rope_from_a_sine(fault, depth):
+    rope = tf.Rope(tf.Line((0, 0, 0), (3, 0, 0)), tf.RopeSection(1e5, 0.2), 12, 1, slack=True, name="rope")
+    hold = [tf.PrescribedPosition(node, position=(x, 0, 0)) for node, x in ((rope.start, 0), (rope.end, 1.6))]
+    guess = {n: tf.Pose((1.6 * s, 0, -depth * np.sin(np.pi * s))) for n, s in zip(rope.nodes, rope.places)}
+    found = tf.equilibrium(tf.System([rope, *hold], gravity=(0, 0, -G)), guess)
+    a = scipy.optimize.brentq(lambda a: 2 * a * np.sinh(0.8 / a) - 3, 0.1, 5)
+    assert found.success, found.status.message
+    fault(f"rope from a sine of {depth:g} m", a - a * np.cosh(0.8 / a), min(found.position(n)[2] for n in rope.nodes),
+          rtol=0.01)
+
+
+def double_pendulum(mass, length):
+    inertia = mass * length**2
+    upper = tf.RigidBody(2 * mass, (0.2 * inertia, 0.02 * inertia, 0.2 * inertia), name="upper")
+    lower = tf.RigidBody(mass, (0.1 * inertia, 0.01 * inertia, 0.1 * inertia), name="lower")
+    first = tf.Revolute(upper, point_a=(0, 0.5 * length, 0), point_b=(0, 0, 0), axis_a=Z, axis_b=Z, name="first")
+    second = tf.Revolute(lower, upper, point_a=(0, 0.3 * length, 0), point_b=(0, -0.5 * length, 0), axis_a=Z, axis_b=Z,
+                         name="second")
+    system = tf.System([upper, lower, first, second], gravity=(0, -G * length, 0))
+    sol = tf.solve(tf.InitialValueProblem(system, {first: 1.0, second: (0.5, 2.0)}, (0, 1)), tf.MixedGalerkin(2), 50,
+                   progress=False)
+    return sol.joint(first).angle(1.0), sol.joint(second).angle(1.0)
+
+
+@pytest.mark.parametrize("mass, length", [(1e3, 1e4), (1.0, 1e6), (1e-6, 1e-3), (1e3, 1e-6), (1e-9, 1e5)])
+def test_lengths_and_masses_of_any_size(fault, mass, length):
+    fault(f"double pendulum of {mass:g} kg, {length:g} m", double_pendulum(1.0, 1.0), double_pendulum(mass, length),
+          rtol=1e-9)
+
+
+@pytest.mark.parametrize("across", "xyz")
+def test_a_loop_in_a_plane(fault, across):
+    """Its gap across the plane never changes: a row of zeros, or of rounding."""
+    axis, d, e = {"x": ((1, 0, 0), (0, 1, 0), (0, 0, -1)), "y": ((0, 1, 0), (1, 0, 0), (0, 0, -1)),
+                  "z": ((0, 0, 1), (1, 0, 0), (0, -1, 0))}[across]
+    d, e = np.array(d, float), np.array(e, float)
+    links = [tf.Link("ground")] + [tf.Link(n, 1.0, c, (0.1, 0.1, 0.1)) for n, c in (("a", d / 2), ("b", e / 2),
+                                                                                  ("c", d / 2))]
+    joints = [tf.TreeJoint("ja", "ground", "a", axis=axis), tf.TreeJoint("jb", "a", "b", axis=axis, position=d),
+              tf.TreeJoint("jc", "ground", "c", axis=axis, position=e)]
+    tree = tf.Tree(links, joints, name="loop")
+    close = tf.Spherical(tree.link("b"), tree.link("c"), point_a=tuple(e), point_b=tuple(d), name="close")
+    angles = []
+    for assemble in (False, True):
+        system = tf.System([tree, close], gravity=(0, -3, -G), redundant="drop")
+        problem = tf.InitialValueProblem(system, {tree: {}}, (0, 0.5), assemble=assemble)
+        sol = tf.solve(problem, tf.MixedGalerkin(2, form="energy"), 20, progress=False)
+        angles.append(sol.joint("ja").angle(0.5))
+        fault(f"dropped of a loop across {across}", (f"close: gap, {across}",), tuple(problem.system.dropped))
+    fault("its angle, assembled", angles[0], angles[1], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [2, 4])
+@pytest.mark.parametrize("mass, length", [(1.0, 1.0), (1e3, 1e3)])
+def test_inverse_dynamics_of_arms(fault, n, mass, length):
+    """Each drive moves its own angle; rank by sizes of forces, in kg and m, or g and mm."""
+    axes, masses, lengths = (Z, (0, 1, 0), (0, 1, 0), (0, 1, 0)), (3.7, 8.39, 2.27, 1.22), (0.1, 0.425, 0.392, 0.11)
+    parts, motors, outputs, last, joints = [], [], {}, None, []
+    for i in range(n):
+        half = np.array([0, 0, lengths[i] / 2]) * length
+        inertia = 1e-3 + masses[i] * lengths[i]**2 / 12
+        unit = mass * length**2
+        body = tf.RigidBody(masses[i] * mass, (inertia * unit, inertia * unit, 2e-3 * unit), name=f"link {i}")
+        near = (0, 0, 0) if last is None else (0, 0, lengths[i - 1] / 2 * length)
+        joints.append(tf.Revolute(body, last, point_a=tuple(-half), point_b=near, axis_a=axes[i], axis_b=axes[i],
+                                  name=f"joint {i}"))
+        motors.append(tf.JointControl(joints[-1], name=f"motor {i}"))
+        outputs[tf.JointOutput(joints[-1])] = tf.Transfer(0, 1.0, 0.3, 0.5, smoothness=3)
+        parts, last = [*parts, body, joints[-1]], body
+    system = tf.System(parts, gravity=(0, 0, -G * length))
+    problem = tf.InverseDynamics(system, outputs, system.state(dict.fromkeys(joints, 0.3)), t_span=(0, 1.0),
+                                 actuators=motors)
+    sol = tf.solve(problem, tf.MixedGalerkin(3), 10, progress=False)
+    assert sol.success, sol.status.message
+    fault(f"arm with {n} drives, {mass:g}, {length:g}: angles", np.full(n, 0.5),
+          np.array([sol.joint(joint).angle(1.0) for joint in joints]), rtol=0, atol=1e-6)

@@ -1,0 +1,80 @@
+"""Statics from afar: long implicit steps in time with what inertia there is, until loads are carried.
+
+Pseudo-transient continuation (Kelley & Keyes, SIAM J. Numer. Anal. 35, 1998): `(M / s + K) dq = -R` with the mass
+matrix M goes down a fall where nothing resists, as of a slack rope, and becomes Newton's method as s grows.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+
+
+@dataclass(frozen=True)
+class RelaxationOptions:
+    """How far and how often statics go in long implicit steps in time."""
+
+    most_steps: int = 400
+    first: float = 0.02  # of the size of the system, that it falls in the first step
+    furthest: float = 0.1  # of that size, that a step may go
+    growth: float = 2.0  # of s after a step that is short enough
+    near: float = 1e-7  # of the forces, residual from which on Newton's method goes on
+    independent: float = 1e-10  # singular values of gradients of constraints, relative: below, they repeat each other
+
+
+RELAXATION = RelaxationOptions()
+
+
+def relaxed(equations, x, t, solve, error):
+    """Unknowns near an equilibrium, from far; None where none is reached.
+
+    Parameters
+    ----------
+    equations : StaticEquations
+    x : ndarray, shape (n,)
+    t : float
+        Time of the loads.
+    solve : callable
+        `solve(equations, matrix, b)`; RuntimeError where the matrix is singular.
+    error : callable
+        `error(residual, tangent, x)`, of the forces that make it up.
+    """
+    options, n, system = RELAXATION, equations.n_q, equations.system
+    x = equations.with_multipliers(x, t)
+    residual, tangent, _ = equations.evaluate(x, t)
+    if not np.isfinite(residual).all():
+        return None
+    size, root = _size(system, x[:n]), np.sqrt(system.mass_scale)
+    fall = np.abs(residual[:n] / root**2 * root).max() / root.max()
+    s = options.first * size / fall if fall > 0 else 1.0
+    none = scipy.sparse.csc_array((equations.m, equations.m))
+    for _ in range(options.most_steps):
+        mass = system.mass_matrix(t, np.append(x[:n], np.zeros(n)))
+        matrix = scipy.sparse.csc_array(tangent + scipy.sparse.block_diag([mass / s, none]))
+        try:
+            step = solve(equations, matrix, residual)
+        except RuntimeError:
+            s /= 4
+            continue
+        way = np.abs(step[:n] * root).max() / root.max()
+        trial = equations.counted(x - step)
+        if not way <= options.furthest * size:
+            s /= 2
+            continue
+        found = equations.evaluate(trial, t)
+        if not np.isfinite(found[0]).all():
+            s /= 4
+            continue
+        x, (residual, tangent, _) = trial, found
+        if error(residual, tangent, x) <= options.near:
+            return x
+        s *= options.growth
+    return None
+
+
+def _size(system, q):
+    """Length by which steps are measured: the largest distance of places from their middle, or what there is."""
+    places = [q[system.coordinates(body)][:3] for body in system.bodies if body.has_position and not body.helper]
+    middle = np.mean(places, axis=0) if places and len({len(p) for p in places}) == 1 else 0.0
+    spread = max((np.abs(place - middle).max(initial=0.0) for place in places), default=0.0)
+    return spread or np.abs(q).max(initial=0.0) or 1.0
