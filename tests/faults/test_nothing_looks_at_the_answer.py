@@ -1,5 +1,7 @@
 """What says that it converged is as accurate as it says: forces that act for less than an element among others."""
 
+import warnings
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -132,3 +134,27 @@ def test_many_bounces(fault):
     right = solve_ivp(lambda t, y: [y[1], max(1e6 * -y[0] * (1 - 0.2 * y[1]), 0) * (y[0] < 0) - G], (0, 3), [1.0, 0],
                       rtol=1e-10, atol=1e-12, max_step=1e-4, method="DOP853").y[0, -1]
     fault("many bounces", right, found, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("n, told", [(60, True), (300, True), (400, True), (500, True), (800, True), (3000, False)])
+def test_coarse_elements_at_a_contact(fault, n, told):
+    """Errors of the height at the end are 0.99, 0.18, 0.17, 0.098, 0.03 and 0.0001 m, all of them converged."""
+    ball = tf.PointMass(1.0, name="ball")
+    system = tf.System([ball, tf.PlaneContact(ball, stiffness=1e5, damping=0.1, name="floor")], gravity=(0, 0, -G))
+    fault(f"{n} elements at a floor are told", told, names_it("floor", system, {ball: tf.Pose((0, 0, 1))}, 3.0, n))
+
+
+@pytest.mark.parametrize("n, told", [(30, True), (2000, False)])
+def test_coarse_elements_at_a_rope(fault, n, told):
+    bob = tf.PointMass(1.0, name="bob")
+    system = tf.System([bob, tf.SlackRope(bob, None, length=1.0, stiffness=2e4, name="rope")], gravity=(0, 0, -G))
+    fault(f"{n} elements at a rope are told", told, names_it("rope", system, {bob: tf.Pose((0.5, 0, 0.2))}, 1.0, n))
+
+
+def names_it(name, system, state, time, n):
+    """Whether a march warns, which names the part, or moves too fast for its elements anyway."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        tf.solve(tf.InitialValueProblem(system, state, (0, time)), tf.MixedGalerkin(2), n, progress=False)
+    texts = [str(w.message) for w in found if issubclass(w.category, tf.UnderResolved)]
+    return any(name in text or "moves too fast" in text for text in texts)

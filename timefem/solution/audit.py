@@ -13,6 +13,7 @@ from ..errors import UnderResolved
 from ..mechanics.part_names import body_of
 from ..mechanics.values.at_start import constraint_sizes
 from ..mechanics.values.evaluate import kept, quantities_at
+from ..solvers.march.events import missed_forces
 from ..solvers.march.resolution import elements_that_do, excess
 from ..status import Reason, Status
 from .audit_loop import largest_squares
@@ -48,9 +49,17 @@ def audited(solution):
     lost = _lost_turns(solution)
     if lost is not None:
         solution.status = Status.failure(Reason.TURNS_NOT_COUNTED, *lost)
-    if not _warn_of_turns(solution):
+    if not (_warn_of_turns(solution) or _warn_of_forces(solution)):
         _warn_of_what_is_missed(solution)
     return solution
+
+
+def _warn_of_forces(solution):
+    """Warn of forces that begin and end where no element looks; whether there are any."""
+    text = missed_forces(solution.system, solution.element, solution.t, solution.z, solution.nodal_state)
+    if text is not None:
+        warnings.warn(text, UnderResolved, stacklevel=7)
+    return text is not None
 
 
 def audits(solve):
@@ -64,8 +73,8 @@ def audits(solve):
         fault = _violated(solution)
         if fault is not None:
             solution.status = _failure(*fault)
-        else:
-            _warn_of_turns(solution)
+        elif not _warn_of_turns(solution):
+            _warn_of_forces(solution)
         return solution
     return audited_solve
 

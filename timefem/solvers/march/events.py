@@ -1,9 +1,14 @@
-"""Where switching functions change their signs inside of elements: by the dense output, between the Gauss points."""
+"""Where switching functions change their signs inside of elements, and what forces do there between the Gauss points.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from ...mechanics.forces.switching import switching_of
+from ...mechanics.measures import blocks_of
+from ...mechanics.part_names import body_of
+from ...mechanics.values.evaluate import quantities_at
 from ...polynomials import gauss_legendre
 
 
@@ -21,6 +26,8 @@ class EventOptions:
     exact: float = 1e-14  # of it: no nearer
     near: float = 1e-3  # of a pair, at its ends: what changes there changes at its ends
     most_locations: int = 8  # of one event
+    pieces: int = 8  # of an element, each with two points, for the impulse of its forces
+    most_missed: float = 0.008  # impulses that elements miss, over the change of the momentum, that are not told
     most_shift: float = 0.5  # of a pair, by which an event may be elsewhere on a finer mesh
 
 
@@ -143,3 +150,69 @@ def _dips(t, values):
         at = np.where(second != 0, -slope / (2 * second), 0.0)
     beyond = sign[k, j] * (y + at * (slope + second * at)) < 0
     return np.unique(t[k + 1][beyond] + at[beyond])
+
+
+def missed_forces(system, element, t, z, nodal):
+    """What is to be told of a motion whose elements miss what forces do between their Gauss points; else None.
+
+    In elements in which a contact, a stop or a rope begins or ends, the impulse of the forces at the Gauss points is
+    compared with that along the polynomials of the state.
+
+    Parameters
+    ----------
+    system : System
+    element : TimeElement
+    t, z : ndarray, shapes (n + 1,), (n + 1, n_z)
+        Ends of the elements, and states there.
+    nodal : ndarray, shape (n, n_shapes, n_z)
+
+    Returns
+    -------
+    str or None
+    """
+    switching = switching_of(system)
+    if switching is None or element.state.basis.n_shapes < 2:
+        return None
+    lengths, n_q, n = np.diff(t), system.n_q, len(t) - 1
+    crossings = Crossings(switching, element)
+    chosen = np.flatnonzero(crossings.between(t[:-1], lengths, nodal))
+    if not len(chosen):
+        return None
+    missed = np.abs(_impulses(system, element, t, lengths, nodal, chosen, gauss_legendre(element.n_points)) -
+                    _impulses(system, element, t, lengths, nodal, chosen, _composite()))
+    blocks, kinds = blocks_of(system)
+    root = np.sqrt(system.mass_scale)
+    of_block, size = np.zeros((len(chosen), len(kinds))), np.zeros(len(kinds))
+    for i in range(n_q):
+        of_block[:, blocks[i]] = np.maximum(of_block[:, blocks[i]], missed[:, i] / root[i])
+    np.maximum.at(size, blocks, np.ptp(z[:, n_q:], axis=0) / root)
+    share = of_block.sum(axis=0) / max(size.max(), 1e-300)
+    worst = int(share.argmax())
+    if not share[worst] > EVENTS.most_missed:
+        return None
+    first = int(chosen[of_block[:, worst].argmax()])
+    j = next((j for e, j, _ in crossings.inside(t[first:first + 1], lengths[first:first + 1], nodal[first:first + 1])),
+             None)
+    part = switching.parts[0 if j is None else j]
+    body = body_of(system, int(np.flatnonzero(blocks == worst)[0]))
+    count = int(np.ceil(n * np.sqrt(share[worst] / EVENTS.most_missed) * 2))
+    return (f"{system.label(part.owner or part)} begins or ends between the Gauss points of {element!r}, most at t = "
+            f"{t[first]:.6g}: impulses of {share[worst]:.2g} of the momentum of {system.label(body)} are missed, and "
+            f"the solution may be far off; take {count} elements or more, or give a tolerance")
+
+
+def _composite():
+    """Places and weights of a fine rule in an element."""
+    points, weights = gauss_legendre(2)
+    first = np.arange(EVENTS.pieces)[:, None]
+    return (((first + points) / EVENTS.pieces).ravel(), np.tile(weights, EVENTS.pieces) / EVENTS.pieces)
+
+
+def _impulses(system, element, t, lengths, nodal, chosen, rule):
+    """Of all forces in some elements, shape (n_chosen, n_q), by a rule of places and weights in [0, 1]."""
+    points, weights = rule
+    times = t[chosen, None] + lengths[chosen, None] * points
+    states = np.einsum("pi,eia->epa", element.state.basis.values(points), nodal[chosen])
+    forces, = quantities_at(system, times.ravel(), states.reshape(-1, states.shape[-1]), "gradient")
+    forces = forces.reshape(len(chosen), len(points), -1)[..., :system.n_q]
+    return np.einsum("p,epa->ea", weights, forces) * lengths[chosen, None]
