@@ -8,7 +8,7 @@ from ... import interrupts
 from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
-from ...mechanics.forces.switching import sharp_times, switching_of
+from ...mechanics.values.switching import sharp_times, switching_of
 from ...status import Reason, Status
 from ..linear.element.code import PAUSE, TOO_SMALL
 from .events import EVENTS, Crossings

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...kernels.operations import operation_names
 from ..point_functions import evaluate
-from ..values.quantities import formulas_of
+from .quantities import formulas_of
 
 if TYPE_CHECKING:
     from ..system import System
