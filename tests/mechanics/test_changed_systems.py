@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from timefem.cases import find_case
-from timefem.mechanics.other_numbers import names_of_numbers, with_other_numbers
+from timefem.mechanics.numbers.names import names_of_numbers
 from timefem.mechanics.part_groups import grouped
 
 
@@ -15,7 +15,7 @@ def test_places_of_parts(case):
     name = masses[-1]
     part = system[name.rpartition(".")[0]]
     value = 1.1 * np.asarray(getattr(part, name.rpartition(".")[2]))
-    other = with_other_numbers(system, {name: value if value.ndim else float(value)})
+    other = system.with_numbers({name: value if value.ndim else float(value)})
     assert other.structure is system.structure and other.parts == system.parts
     assert any(own is not before for own, before in zip(other.parts, system.parts, strict=True))
     assert (other.n_z, other.n_multipliers, other.n_nonholonomic) == (
@@ -26,6 +26,6 @@ def test_places_of_parts(case):
             np.testing.assert_array_equal(getattr(own, array), getattr(made, array))
         assert (own is before) == all(a is b for a, b in zip(own.members, before.members, strict=True))
     assert any(own is not before for own, before in zip(other.groups, system.groups, strict=True))
-    again = with_other_numbers(system, {name: 1.0 * np.asarray(getattr(part, name.rpartition(".")[2]))})
+    again = system.with_numbers({name: 1.0 * np.asarray(getattr(part, name.rpartition(".")[2]))})
     for own, before in zip(again.groups, system.groups, strict=True):
         np.testing.assert_array_equal(own.parameters, before.parameters)

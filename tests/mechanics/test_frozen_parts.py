@@ -8,7 +8,6 @@ import pytest
 import timefem as tf
 from timefem.mechanics.describe import build, describe
 from timefem.mechanics.part import Part
-from timefem.mechanics.unknown_numbers import with_number
 
 
 def parts():
@@ -86,7 +85,8 @@ def test_same_parts_in_two_systems():
 def test_copies():
     body, spring = parts()
     system = tf.System([body, spring])
-    other = with_number(spring, 0, 9.0)
+    other = spring.same_part()
+    other.own_parameters = np.array([9.0, *spring.own_parameters[1:]])
     assert other.own_parameters[0] == 9.0 != spring.own_parameters[0]
     loose = copy(spring)
     loose.own_parameters = np.ones(len(spring.own_parameters))

@@ -9,7 +9,6 @@ import pytest
 
 import timefem as tf
 from timefem.mechanics.describe import build, describe
-from timefem.mechanics.other_numbers import with_other_numbers
 
 
 def chain():
@@ -44,7 +43,7 @@ def test_other_copies_are_others(again):
 
 def test_one_pickle_keeps_keys():
     system = chain()
-    other = with_other_numbers(system, {"rod.mass": 2.0})
+    other = system.with_numbers({"rod.mass": 2.0})
     pair = pickle.loads(pickle.dumps((system, other)))
     assert pair[0].parts == pair[1].parts and not set(pair[0].parts) & set(system.parts)
     assert [s.body.rod.mass for s in pair] == [1.0, 2.0]
@@ -71,7 +70,7 @@ def test_members_of_composite_parts():
 
     row = springs()
     system = tf.System([row])
-    other = with_other_numbers(system, {"row.stiffness": 20.0})
+    other = system.with_numbers({"row.stiffness": 20.0})
     assert other.parts == system.parts and other.composites == system.composites == (row,)
     assert springs().nodes[0] != row.nodes[0] and row.nodes[0] != row.nodes[1]
     assert other.own(row).stiffness == 20.0 and other.composites[0].stiffness == 20.0
@@ -82,13 +81,13 @@ def test_a_system_tells_its_own_numbers():
     """Of a part with the numbers of another system, also where nothing tells that one stands for the other."""
     system = chain()
     rod, pin = system.body.rod, system["pin"]
-    changed = with_other_numbers(system, {"rod.mass": 4.0})
+    changed = system.with_numbers({"rod.mass": 4.0})
     alone = tf.System(changed.parts)  # knows nothing of the first rod
     z = np.concatenate([rod.state(tf.Pose())[0], np.arange(7.0)])
     for other in (changed, alone):
         assert other.own(rod).mass == other.find(rod).mass == other.here(rod).mass == 4.0
         assert other.coordinates(rod) == other.coordinates(other.body.rod)
-        twice = with_other_numbers(other, {(rod, "inertia[0, 0]"): 0.25})
+        twice = other.with_numbers({(rod, "inertia[0, 0]"): 0.25})
         assert twice.body.rod.mass == 4.0 and twice.body.rod.inertia[0, 0] == 0.25
         assert twice.own(pin) in other.parts
     assert system.own(changed.body.rod).mass == 1.0
@@ -101,7 +100,7 @@ def test_a_system_tells_its_own_numbers():
 def test_links_have_the_rates_of_the_system():
     tree = arm()
     system = tf.System([tree])
-    other = tf.System([with_other_numbers(system, {"arm.fore.mass": 7.0}).bodies[0]])
+    other = tf.System([system.with_numbers({"arm.fore.mass": 7.0}).bodies[0]])
     z = np.array([0.3, 0.4, 1.0, 2.0])
     wanted = other.local_state(other.bodies[0].link("fore"), z)[1]
     np.testing.assert_array_equal(other.local_state(tree.link("fore"), z)[1], wanted)
@@ -124,7 +123,7 @@ def test_solvers_of_changed_systems():
 
     solver = tf.prepare(problem(system), tf.MixedGalerkin(1), 4)
     first = solver.solve(parameters={"rod.inertia[2]": 0.25, "spring.stiffness": 1.0})
-    other = with_other_numbers(system, {"rod.inertia[2]": 0.25, "spring.stiffness": 1.0})
+    other = system.with_numbers({"rod.inertia[2]": 0.25, "spring.stiffness": 1.0})
     for made in (other, tf.System(other.parts)):
         again = tf.solve(problem(made), tf.MixedGalerkin(1), 4, progress=False)
         np.testing.assert_allclose(again(0.2), first(0.2), rtol=0, atol=1e-13)

@@ -64,9 +64,9 @@ def test_singular_mass_is_refused():
 
 def test_unknown_numbers_say_what_there_is():
     sol = solved(SECTION)
-    with pytest.raises(tf.InputError, match=r"arm has no parameter 'section.E'; it has section.EA, section.GA\[0"):
+    with pytest.raises(tf.InputError, match=r"arm has no parameter 'section.E'; it has section.EA, section.GA,"):
         tf.sensitivities(sol, FUNCTIONAL, tf.Parameter("arm", "section.E"))
-    with pytest.raises(tf.InputError, match=r"arm has no parameter 'section.EA', index 0"):
+    with pytest.raises(tf.InputError, match=r"section.EA has no entry 0; it has none, being a single number"):
         tf.sensitivities(sol, FUNCTIONAL, tf.Parameter("arm", "section.EA", 0))
     undamped = solved(replace(SECTION, damping=0.0))
     with pytest.raises(tf.InputError, match=r"arm: .*section.damping"):

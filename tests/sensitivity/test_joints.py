@@ -1,4 +1,4 @@
-"""Derivatives by numbers of parts on joints, against differences; what enters several parts is refused."""
+"""Derivatives by numbers of parts on joints, and of joints that others use, against differences."""
 
 import numpy as np
 import pytest
@@ -8,15 +8,17 @@ import timefem as tf
 Z = (0, 0, 1)
 
 
-def solved(stiffness=5.0, rest=0.7, friction=0.1, gear=20.0, inertia=1e-3, gain=3.0):
+def solved(stiffness=5.0, rest=0.7, friction=0.1, gear=20.0, inertia=1e-3, gain=3.0, joint=None, start=None):
     bar = tf.RigidBody(2.0, (0.35, 0.1, 0.3), name="bar")
-    hinge = tf.Revolute(bar, point_a=(0, 0.5, 0), point_b=(0, 0, 0), axis_a=Z, axis_b=Z, name="hinge")
+    joint = {"point_a": (0, 0.5, 0), "point_b": (0, 0, 0), "axis_a": Z, "axis_b": Z} if joint is None else joint
+    hinge = tf.Revolute(bar, **joint, name="hinge")
     parts = [tf.JointSpring(hinge, stiffness=stiffness, rest=rest, name="spring"),
              tf.Motor(hinge, gear=gear, rotor_inertia=inertia, torque=tf.Sine(0.1, 0.5), name="motor"),
              tf.JointFriction(hinge, friction=friction, friction_width=0.1, name="friction"),
              tf.Controller([hinge], lambda x, v, t, c: -c[0] * x, parameters=[gain], name="feedback")]
     system = tf.System([bar, hinge, *parts], gravity=(0, -9.81, 0))
-    problem = tf.InitialValueProblem(system, {hinge: 0.4}, (0, 0.6))
+    given, assemble = ({hinge: 0.4}, False) if start is None else ({bar: start}, True)
+    problem = tf.InitialValueProblem(system, given, (0, 0.6), assemble=assemble)
     return tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False)
 
 
@@ -35,8 +37,22 @@ def test_numbers_of_parts_on_joints():
     assert np.abs(gradient).min() > 1e-5
 
 
-@pytest.mark.parametrize("part, name", [("hinge", "axis_b")])
-def test_what_enters_several_parts_is_refused(part, name):
-    sol = solved()
-    with pytest.raises(tf.InputError, match="has no derivative"):
-        tf.gradient(sol, END, [tf.Parameter(sol.system[part], name)])
+@pytest.mark.parametrize("name, index", [("axis_a", 0), ("axis_b", 1), ("point_a", 2), ("point_b", 1)])
+def test_numbers_of_joints_that_other_parts_use(name, index):
+    """Of a tilted hinge: axes enter the constraints, the spring, the rotor's gear, friction and feedback. The state at
+    the start stays, but for the smallest change that the joint demands."""
+    joint = {"axis_a": np.array([0.2, 0.1, 1]), "axis_b": np.array([0.2, 0.1, 1]), "point_a": np.array([0, 0.5, 0]),
+             "point_b": np.array([0.1, 0, 0.2])}
+    first = solved(joint=joint)
+    start = tf.Pose(first.position("bar", 0), first.rotation_matrix("bar", 0))
+
+    def run(shift=0.0):
+        given = {key: value.copy() for key, value in joint.items()}
+        given[name][index] += shift
+        return solved(joint=given, start=start)
+
+    sol = run()
+    gradient = tf.gradient(sol, END, [tf.Parameter("hinge", name, index)])
+    ends = [run(h).position("bar", 0.6)[0] for h in (1e-5, -1e-5)]
+    assert abs(gradient[0]) > 1e-3
+    assert gradient[0] == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-5)

@@ -75,7 +75,7 @@ def test_prepared_solvers_take_other_masses(solution):
 
 def test_faults(solution):
     arm, end = solution.system.bodies[0], tf.EndValue(lambda f, t: f[0].q[0], "arm")
-    for name, message in (("b.colour", "b has mass, centre, inertia"), ("mass", "such as base.mass")):
+    for name, message in (("b.colour", "it has .*b.mass, b.centre, b.inertia"), ("mass", "such as base.mass")):
         with pytest.raises(tf.InputError, match=message):
             tf.gradient(solution, end, [tf.Parameter(arm, name)])
 

@@ -6,7 +6,7 @@ import pytest
 import timefem as tf
 from timefem.cases import find_case
 from timefem.elements.evaluation.plan import ElementPlan
-from timefem.mechanics.other_numbers import names_of_numbers
+from timefem.mechanics.numbers.names import names_of_numbers
 
 SAME = {"rtol": 0, "atol": 1e-12}
 

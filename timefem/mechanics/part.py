@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -74,7 +74,6 @@ class Part(Declared, ABC):
     has_orientation = False  # whether that frame turns, with an `angular_velocity_map`
     owner, place = None, ""  # the part that made it, and what it is called there
     helper = False  # whether a force brings it along, such as a counter of turns; not one of a composite part
-    settled = ()  # arguments that enter other parts as well, so that nothing varies them alone
     period = None  # [s], of feedback in discrete time
     is_counter = False  # whether it only counts turns, and has no energy
     has_velocity = False  # whether its energy, not being that of a body, contains momenta
@@ -106,13 +105,6 @@ class Part(Declared, ABC):
     def parameters(self) -> np.ndarray:
         """All parameters of the local formulas: the part's own, then those of its bodies."""
         return np.concatenate([self.own_parameters, *(b.own_parameters for b in self.bodies)])
-
-    def on_joints(self, stand_in: Callable[[Any], Any], parts: Sequence[Any]) -> Part:
-        """The same on joints with other numbers; `stand_in(joint)` is what stands for one that it moves or measures.
-
-        What of it is among the `parts` of the system stays, for these are put on joints themselves.
-        """
-        return self
 
     def workless_motions(self) -> np.ndarray | None:
         """Rigid motions of space on which the forces of the part have no power, whatever the controls, and those of
@@ -289,6 +281,10 @@ class Body(Part, abstract=True):
 
     def kinetic(self, s: Symbols, v: Sequence[ca.SX]) -> Expression:
         return self.kinetic_of_velocity(s.q[0], v[0], s.own)
+
+    def mass_of(self, c: Any) -> Any:
+        """Mass as a formula of its arguments, see `numbers` [kg]."""
+        return c.mass
 
     def centre_of_mass(self, q: ca.SX, c: ca.SX, of_weight: bool = False) -> ca.SX:
         """Centre of mass, SX (3,), or of as many components as the body moves in: what leads the coordinates.

@@ -18,10 +18,11 @@ from ..late import Late
 from ..types import Floats, States, Vector
 from .declared.declared import Declared
 from .forces.gravity import Gravity
+from .numbers.records import with_records
 from .part import Body, Part
 from .part_groups import grouped, with_helpers
 from .part_names import NamedParts
-from .stand_ins import StandIns, moved_parts, with_rotors
+from .stand_ins import StandIns, with_rotors
 from .summary import summarize
 from .tree_joints import with_joints_of_trees
 from .values.state_values import StateValues
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 joint_coordinates = Late(f"{__package__}.joint_coordinates")
 joint_state = Late(f"{__package__}.joint_state")
+changed_numbers = Late(f"{__package__}.numbers.changes")
 
 NO_TIMES = np.zeros(0)
 NO_TIMES.setflags(write=False)
@@ -76,7 +78,7 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
         Of a system without its redundant constraints: the system with them, the numbers of the kept constraints in it,
         and the names of the others. Else None, None and ().
     stands_for : dict
-        Of a system with other numbers (`with_other_numbers`), of one in joint coordinates, and with rotors on joints
+        Of a system with other numbers (`with_numbers`), of one in joint coordinates, and with rotors on joints
         of trees: the parts that were given -> those here.
     """
 
@@ -151,10 +153,33 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
         further = [part for part in parts if stands_for.get(part, part) not in self._present]
         if any(own.carrier is not None for own in stands_for.values() if own.is_body):
             joint_coordinates.move_to_trees(further, stands_for)
-        moved_parts(further, stands_for)
+        stands_for.update(with_records(further, self._present | stands_for, made=True))
         other = self.of_parts([*self.parts, *(stands_for.get(part, part) for part in further)])
         other.stands_for = stands_for
         return other
+
+    def with_numbers(self, changes: Mapping[Any, Any]) -> System:
+        """The system with other numbers; names, structure and formulas stay.
+
+        Parameters
+        ----------
+        changes : dict
+            Name -> value. "PART.NAME" by the label of the part and as its constructor calls the number, with an entry
+            `[i]` where it has several and with what is inside of a function of time after a dot: "rod.mass",
+            "spring.point_a[2]", "load.time.amplitude"; "gravity" or "gravity[i]"; or a pair (part, "NAME[i]").
+
+        Returns
+        -------
+        System
+            Whose parts are equal to those of this one, and have its numbers: `other["rod"].mass`. Functions that take a
+            part take those of this one, too.
+
+        Raises
+        ------
+        InputError
+            For unknown names, with the nearest one; for values that a part cannot have, or that change its formulas.
+        """
+        return changed_numbers.with_numbers(self, changes)
 
     def of_parts(self, parts: Iterable[Declared]) -> System:
         """A system of parts of this one and others, in which the same parts stand for others as here."""

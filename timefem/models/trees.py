@@ -5,6 +5,7 @@ from ..mechanics.bodies.tree.links import Link, TreeJoint
 from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.composites.beam.place import place_named
 from ..mechanics.inversion import outputs
+from ..mechanics.numbers.records import with_records
 from ..mechanics.tree_joints import joints_of_trees
 from .document import suggest
 from .entries import beside, naming
@@ -37,12 +38,12 @@ def tree_of(document, name, entry):
         robot = read_mjcf(path, **options)
     own = robot.tree
     tree = Tree(own.links, own.joints, own.friction_width, name, own.base)
-    loops = [joint.moved_to(lambda body: tree.carried(*body.called) if body.carrier is own else body)
-             for joint in (*robot.joints, *robot.forces)]
+    further = (*robot.joints, *robot.forces)
+    moved = with_records(further, {own: tree}, made=True)
     notes = [f"{name}: {note}" for note in robot.notes]
     if "gravity" not in document.data:
         notes.append(f"{name}: no gravity is stated here, and that of the robot's file does not count")
-    return (tree, *loops), {**robot.start, **entry.get("state", {})}, tuple(notes)
+    return (tree, *(moved.get(part, part) for part in further)), {**robot.start, **entry.get("state", {})}, tuple(notes)
 
 
 def settled(document, state, bodies):

@@ -14,7 +14,6 @@ import numpy as np
 
 from ..argument_names import known_names
 from ..errors import InputError
-from .function_derivatives import has_functions
 from .functionals import EndValue, Integral, Peak
 from .linearization import Linearization
 from .parameters import Initial, Parameter, directions, start_changes, with_parameters_of_trees
@@ -97,8 +96,7 @@ def _parameters(system, z, text):
     if text.partition("[")[0] == "gravity":
         return [Parameter(system, *_index(text))]
     part, rest = system.number_named(*_split(system, (*system.parts, *system.composites), text, text))
-    inside = has_functions(part, rest.partition("[")[0]) and re.fullmatch(r"\w+\[\d+\]", rest)  # value[2], no entry
-    return [Parameter(part, *((rest, None) if inside else _index(rest)))]
+    return [Parameter(part, rest)]
 
 
 def _quantities(system, text, whole):

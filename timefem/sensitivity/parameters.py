@@ -9,20 +9,21 @@ import numpy as np
 import scipy
 
 from .. import validate
-from ..argument_names import known_names, named_arguments
+from ..argument_names import did_you_mean, known_names, named_arguments
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError
-from ..mechanics.bodies.tree.entries import missing_in_formulas, spelt_out
+from ..mechanics.bodies.tree.entries import named_numbers, spelt_out
 from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.forces.gravity import Gravity
+from ..mechanics.forces.motor import Gear
+from ..mechanics.numbers.free import with_freed
+from ..mechanics.numbers.map import NumberMap
+from ..mechanics.numbers.names import driven_only, entries_named
 from ..mechanics.part import Part
 from ..mechanics.system import System
-from ..mechanics.unknown_numbers import with_freed
 from ..problems.kinds import check_kind
 from ..types import Vector
-from .attribute_derivatives import derivative_of_own, differentiated, mass_of_tree
-from .composite_parameters import number_changes
-from .other_parts import enters_rotor, in_controllers, of_motor, only_driven
+from .differences import differentiated
 
 if TYPE_CHECKING:
     from ..mechanics.composites.composite import Composite
@@ -161,88 +162,75 @@ def with_parameters_of_trees(system, parameters):
     """The system whose trees have numbers in their formulas that are asked for: zeros, places and axes of joints."""
     free = {}
     given = [parameters] if isinstance(parameters, Parameter) else parameters
-    for parameter in given if isinstance(given, list | tuple) else ():
-        if not isinstance(parameter, Parameter) or isinstance(parameter.part, System) or system.complete is not None:
+    for parameter in given if isinstance(given, list | tuple) and system.complete is None else ():
+        if not isinstance(parameter, Parameter) or isinstance(parameter.part, System):
             continue
-        trees = [part for part in system.parts if isinstance(part, Tree)]
-        part, name = system.number_named(parameter.part, parameter.name)
-        tree = next((tree for tree in trees if part in (system.label(tree), tree)), None)
-        if tree is not None and spelt_out(tree, name) != name:
-            paths = missing_in_formulas(tree, name, system.label(tree))
-            if paths:
-                free.setdefault(tree, []).extend(paths)
-    return with_freed(system, free)
+        part, name = _part_of_number(system, parameter.part, parameter.name)
+        if isinstance(part, Tree) and spelt_out(part, name) != name:
+            entries, _ = entries_named(part, name, parameter.index, system.label(part))
+            paths = [tuple(path) for _, *path in entries if part.is_shaped_by(path)]
+            free.setdefault(part, []).extend(paths)
+    return with_freed(system, {part: paths for part, paths in free.items() if paths})
 
 
-def find_part(system, part):
-    """The part of the system that is meant: itself, by its name, or the one that stands for it without its redundant
-    constraints."""
-    part = system.here(part) if isinstance(part, Part) else part
-    for own in system.parts:
-        if own is part or (getattr(own, "part", None) is part and part is not None):
-            return own
-    if isinstance(part, str):
-        for own in system.parts:
-            if system.label(own) == part:
-                return own
+def _part_of_number(system, part, name):
+    """The part, composite part or actuator of a controller that has a number, and the name of that.
+
+    Raises
+    ------
+    InputError
+        When the system has no such part; names those there are.
+    """
+    part, name = system.number_named(part, name)
+    given = [(system.label(own), own) for own in (*system.parts, *system.composites)]
+    for label, own in (*given, *((drive.name, drive) for drive in driven_only(system))):
+        whole = getattr(own, "part", own)  # of a joint without its redundant constraints
+        if part == label if isinstance(part, str) else part in (own, whole):
+            return whole, name
     what = repr(part) if isinstance(part, str | Part) else f"{part!r}, which is no part,"
     raise InputError(f"{what} is not in the system{known_names(part, map(system.label, system.parts))}")
 
 
 def _of_numbers(system, places, z, parameter):
     part, name, index = parameter
+    whole = system.complete or system
+    own = dict(zip(whole.parts, system.parts, strict=True))
     if isinstance(part, System):
         weights = [p for p in system.parts if isinstance(p, Gravity)]
         if name != "gravity" or not weights:
             raise InputError(f"a system has no parameter {name!r}; it has "
                              f"{'gravity' if weights else 'none, being without gravity'}")
-        found = [(p, derivative_of_own(p, "acceleration", index, "gravity of the system")) for p in weights]
-        _, names = found[0][1]
-        return ([(kind, places.start[p], d) for p, (d, _) in found for kind in (NUMBERS, KEPT)],
-                [x.replace("acceleration", "gravity") for x in names])
-    part, name = system.number_named(part, name)
-    composite = next((c for c in system.composites if part is c or part == system.label(c)), None)
-    if composite is not None:
-        changes, names = number_changes(system, composite, name, index)
-        return [(kind, places.start[part], change) for part, change in changes for kind in (NUMBERS, KEPT)], names
-    drive = only_driven(system, part)
-    if drive is not None:
-        label = drive.name or type(drive).__name__
-        own, names = derivative_of_own(drive, name, index, label)
-        found = [(kind, first, own) for first in in_controllers(system, places, drive) for kind in (NUMBERS, KEPT)]
-        return found, [f"{label}.{x}" for x in names]
-    part = find_part(system, part)
-    label = system.label(part)
-    source, start = getattr(part, "part", part), None
-    if enters_rotor(source, name):
-        own, others, start = of_motor(system, z, source, name, label)
-        names = [name]
-    else:
-        _check_alone(system, source, str(name).partition("[")[0], label)
-        (own, names), others = derivative_of_own(source, name, index, label), []
-    changes = [(places.start[part], own), *((places.start[p], matrix) for p, matrix in others)]
-    changes += [(first, own) for first in in_controllers(system, places, part)]
-    if name == "mass":
-        changes += [(places.start[p], p.acceleration[:, None]) for p in system.parts
-                    if isinstance(p, Gravity) and p.bodies[0] is part]
-    if isinstance(part, Tree) and str(name).endswith(".mass"):
-        mass = mass_of_tree(part, name, index, label)
-        changes += [(places.start[p], p.acceleration[:, None] * mass) for p in system.parts
-                    if isinstance(p, Gravity) and p.bodies[0] is part]
-    found = [(kind, *change) for change in changes for kind in (NUMBERS, KEPT)]
-    if start is not None:  # of the rotor of a motor
-        place = system.coordinates(start[0]).start
-        found += [(kind, place, np.full((1, 1), value)) for kind, value in zip((Q, V), start[1:], strict=True)]
-    return found, [f"{label}.{x}" for x in names]
+        entries, names = entries_named(weights[0], "acceleration", index, "gravity of the system")
+        labels = [one.replace("acceleration", "gravity") for one in names]
+        return [block for weight in weights for block in _blocks(
+            whole, own, places, [(weight, *path) for _, *path in entries], z)], labels
+    part, name = _part_of_number(system, part, name)
+    label = part.name or type(part).__name__ if part not in (*whole.parts, *whole.composites) else whole.label(part)
+    if isinstance(name, int | np.integer) and not isinstance(name, bool):
+        n = len(part.own_parameters)
+        if not 0 <= name < n or index is not None:
+            raise InputError(f"{label} has own_parameters 0 to {n - 1}; there is no number {name}, index {index}")
+        return [(kind, places.start[own[part]] + name, np.ones((1, 1))) for kind in (NUMBERS, KEPT)], [
+            f"{label}.own_parameters[{name}]"]
+    if isinstance(part, Tree) and spelt_out(part, name) == name and name != "friction_width":
+        raise InputError(f"{label} has no parameter {name!r}; name a link or joint and what of it is meant, such as "
+                         f"{', '.join(named_numbers(part)[:3])}{did_you_mean(name, named_numbers(part))}")
+    entries, names = entries_named(part, name, index, label)
+    return _blocks(whole, own, places, entries, z), [f"{label}.{one}" for one in names]
 
 
-def _check_alone(system, part, name, label):
-    """Refuse arguments that enter other parts of the system as well."""
-    on = [p for p in system.parts if getattr(getattr(p, "bound", None), "owner", None) is part and not p.is_body
-          and p is not part and not p.helper] if getattr(part, "coordinates", ()) and name in part.fields else []
-    if name in part.settled or on:
-        other = system.label(on[0]) if on else "its helpers"
-        raise InputError(f"{label}: {name} enters {other} as well, and has no derivative; take differences")
+def _blocks(system, own, places, entries, z):
+    """Changes of the numbers of all parts by some entries, and of rotors at the start, which gears move; `own` are the
+    parts without redundant constraints."""
+    found = []
+    for part, matrix in NumberMap(system).jacobian(entries).items():
+        found += [(kind, places.start[own[part]], matrix) for kind in (NUMBERS, KEPT)]
+        if isinstance(part, Gear):
+            states = [system.local_state(body, z) for body in part.bound.bodies]
+            start = system.coordinates(part.bodies[-1]).start
+            found += [(kind, start, row[None] @ matrix)
+                      for kind, row in zip((Q, V), part.start_by_numbers(*zip(*states, strict=True)), strict=True)]
+    return found
 
 
 def _of_start(system, z, parameter):

@@ -13,7 +13,7 @@ from ..argument_names import did_you_mean
 from ..elements.element import TimeElement
 from ..errors import InputError
 from ..late import Late
-from ..mechanics.unknown_numbers import with_free_numbers
+from ..mechanics.numbers.free import with_free_numbers
 from ..problems.common.kept import Kept, alone_with
 from ..problems.common.task import Task
 from ..problems.kinds import kind_of
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .keywords import Arguments, Changes, Others, Problem, Unpack
 
 many_runs = Late(f"{__package__}.many_runs")
-other_numbers = Late("timefem.mechanics.other_numbers")
+numbers = Late("timefem.mechanics.numbers.changes")
 
 
 @overload
@@ -305,13 +305,13 @@ class Solver:
 
     def _with_own_numbers(self, parameters):
         try:
-            return other_numbers.with_other_numbers(self.system, parameters)
+            return self.system.with_numbers(parameters)
         except InputError:
             fixed = not isinstance(parameters, dict) or self.system.complete is not None
             freed = self.system if fixed else with_free_numbers(self.system, parameters)
             if freed is self.system:
                 raise
-            found = other_numbers.with_other_numbers(freed, parameters)
+            found = freed.with_numbers(parameters)
         self.task = self.task.of(self.problem.changed(system=freed))
         return found
 
@@ -361,7 +361,7 @@ class Solver:
         self._check_changes()
         if cases.parameters:
             first = {name: values[0] for name, values in cases.parameters.items()}
-            other_numbers.with_other_numbers(self.problem.system, first, names_only=True)
+            numbers.check_names(self.problem.system, first)
             self.system_of(cases[0])  # whose formulas are those of all
         for name, given in (("start", cases.starts), ("end", cases.ends)):
             if given is not None:

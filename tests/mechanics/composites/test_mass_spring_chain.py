@@ -7,7 +7,6 @@ import pytest
 
 import timefem as tf
 from timefem.mechanics.describe import build, describe
-from timefem.mechanics.other_numbers import with_other_numbers
 from timefem.models import load_model
 from timefem.solution.drawing.scene import make_scene
 
@@ -188,7 +187,7 @@ def test_a_changed_member_is_saved_on_its_own():
     """With the number of one spring changed the rope is no longer what its arguments say: all members are stored."""
     rope = chain()
     system = hung(rope)
-    changed = with_other_numbers(system, {(rope.element(1), "stiffness"): 50.0})
+    changed = system.with_numbers({(rope.element(1), "stiffness"): 50.0})
     again = build(describe(changed))
     assert list(map(again.label, again.parts)) == list(map(system.label, system.parts))
     assert again["rope.element[1]"].stiffness == 50.0 and again["rope.element[2]"].stiffness == STIFFNESS

@@ -10,7 +10,6 @@ import timefem as tf
 from timefem.assembly import Scaling
 from timefem.cases import find_case
 from timefem.mechanics.measures import ALIKE_IN_STEPS, LEAST, blocks_of, measure
-from timefem.mechanics.other_numbers import with_other_numbers
 from timefem.mechanics.values.at_start import at_start
 
 CASES = "spinning-box", "heavy-top", "four-bar", "closed-chain-10", "closed-chain-100"
@@ -89,7 +88,7 @@ def test_other_numbers_copies_and_threads():
     problem = problem_of("four-bar")
     system, z = problem.system, problem.z0
     name = f"{system.label(system.bodies[0])}.mass"
-    heavier = with_other_numbers(system, {name: 7.0})
+    heavier = system.with_numbers({name: 7.0})
     assert at_start(heavier, 0.0, z) is at_start(system, 0.0, z)  # one structure
     for own in (heavier, system, copy.copy(system)):
         np.testing.assert_allclose(at_start(own, 0.0, z).gradient, own.derivatives(0.0, z)[0], atol=1e-12)

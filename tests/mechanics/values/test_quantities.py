@@ -8,7 +8,6 @@ import pytest
 import timefem as tf
 from timefem.cases import find_case
 from timefem.kernels.compile import default_backend
-from timefem.mechanics.other_numbers import with_other_numbers
 from timefem.mechanics.symbols import Symbols
 from timefem.mechanics.values.evaluate import Matrix, evaluator, quantities_at, sees_solved_velocities
 from timefem.mechanics.values.of_parts import energies_of, not_finite
@@ -191,7 +190,7 @@ def test_one_state_many_states_and_machine_code(name):
 def test_other_numbers_by_the_same_evaluator():
     system = find_case("four-bar").make().system
     z, _ = states(system)
-    heavier = with_other_numbers(system, {f"{system.label(system.bodies[0])}.mass": 7.0})
+    heavier = system.with_numbers({f"{system.label(system.bodies[0])}.mass": 7.0})
     new = tf.System([*heavier.parts], redundant=system.redundant)
     assert evaluator(system, "energy") is evaluator(heavier, "energy") is not evaluator(new, "energy")
     for own, true in ((heavier, new), (system, system)):

@@ -96,6 +96,6 @@ def test_numbers_of_the_solution_and_what_is_refused():
     row = tf.MassSpringChain(4, 1.0, 50.0, (1, 0, 0), name="chain")
     pull = tf.ControlForce(row.nodes[0], [(1, 0, 0)])
     for entry, words in (((row, "damping"), "damping shapes the formulas where it is 0; start from another value"),
-                         ((row, "n"), "n must be an integer"), ((row.nodes[0], "mass"), "made together")):
+                         ((row, "n"), "n shapes the formulas"), ((row.nodes[0], "mass"), "made together")):
         with pytest.raises(tf.InputError, match=words):
             tf.OptimalControl(tf.System([row, pull]), {}, {}, (0, 1), tf.Effort(pull), parameters={"x": entry})

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.mechanics.following_numbers import UnknownNumbers
+from timefem.mechanics.numbers.unknown import UnknownNumbers
 from timefem.problems.common.parameters import checked_parameters
 
 ELEMENT = tf.MixedGalerkin(2, form="lagrange")

@@ -13,9 +13,9 @@ from ... import validate
 from ...errors import InputError
 from ...types import Expression, Floats, UserFunction, Vector
 from ..formula import Same, call, call_vector, check_symbols, checked_names, idle_rows, with_time
+from ..numbers.arithmetic import is_symbolic, joined
 from ..part import Body
 from ..stored_formula import StoredFormula
-from ..traced import Traced, as_symbols, is_traced
 from .solved_energy import solved_energy
 from .states import CanonicalState, Coordinates
 
@@ -64,7 +64,8 @@ class GeneralizedBody(Body):
         self.has_inverse_mass = regularize is not False or not self._always_singular(mass, q, c)
         if not self.has_inverse_mass and phi.numel() and not ca.depends_on(phi, t):
             regularize = True
-        weight = self._weight(regularize, diagonal, phi, t)
+        self._set_weight(regularize, self._diagonal_formula(mass, q, c), phi, t)
+        weight = self._weight_of(self.formula_parameters)
         if self.regularized:
             gradient = ca.jacobian(phi, q)
             mass += w * gradient.T @ gradient
@@ -132,20 +133,29 @@ class GeneralizedBody(Body):
 
     def _constant_diagonal(self, mass, q, c, values=None):
         """Diagonal of M, with zeros where it depends on q."""
-        diagonal = ca.vertcat(*(0 if ca.depends_on(m, q) else m for m in ca.vertsplit(ca.diag(mass))))
-        function = ca.Function("diagonal", [c], [ca.densify(ca.SX(diagonal))])
+        function = self._diagonal_formula(mass, q, c)
         return np.array(function(self.formula_parameters if values is None else values)).ravel()
 
-    def _weight(self, regularize, diagonal, phi, t):
+    def _diagonal_formula(self, mass, q, c):
+        diagonal = ca.vertcat(*(0 if ca.depends_on(m, q) else m for m in ca.vertsplit(ca.diag(mass))))
+        return ca.Function("diagonal", [c], [ca.densify(ca.SX(diagonal))])
+
+    def _weight_of(self, parameters):
         """Weight of the squared rates of the constraints in the kinetic energy; zero without them."""
-        self.regularized = regularize is not False
+        if isinstance(self._weight, float):
+            return self._weight
+        diagonal = ca.mmax(self._weight(parameters))
+        return ca.if_else(diagonal > 0, diagonal, 1.0) if is_symbolic(diagonal) else float(diagonal) or 1.0
+
+    def _set_weight(self, regularize, diagonal, phi, t):
+        """Whether there is one, and the number, or the formula of what it is the largest of."""
+        self.regularized, self._weight = regularize is not False, 0.0
         if not self.regularized:
-            return 0.0
+            return
         if not phi.numel() or ca.depends_on(phi, t):
             raise InputError(f"{self._title}: regularize needs constraints that do not depend on the time")
-        if regularize is not True:
-            return validate.real(f"{self._title}: regularize", regularize, positive=True)
-        return diagonal.max() if diagonal.max() > 0 else 1.0
+        self._weight = diagonal if regularize is True else validate.real(f"{self._title}: regularize", regularize,
+                                                                         positive=True)
 
     # ---- the inverse of the mass matrix
 
@@ -158,14 +168,13 @@ class GeneralizedBody(Body):
                 raise InputError(f"{self._title}: a mass matrix that depends on q is inverted in symbols, for at most "
                                  f"{LARGEST} coordinates, not {self.n_q}; split the system into several bodies")
             return
-        value = self._checked_mass(np.zeros(self.n_q))
+        self._checked_mass(np.zeros(self.n_q))
         # the inverse is full within each set of coordinates that M couples, and zero elsewhere
         _, order, ends = mass.sparsity().scc()
         component = np.empty(self.n_q, int)
         component[order] = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
         self._pattern = np.nonzero(component[:, None] == component)
-        inverse = np.linalg.inv(value)
-        self.own_parameters = np.append(self.own_parameters, ((inverse + inverse.T) / 2)[self._pattern])
+        self.own_parameters = self.declared_numbers()
 
     def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
         first = len(self.formula_parameters) + 1
@@ -214,15 +223,16 @@ class GeneralizedBody(Body):
 
     # ---- other numbers
 
-    def declared_numbers(self) -> np.ndarray:
-        """The parameters; in symbols with the inverse of a constant mass matrix that follows from them."""
-        if not is_traced(self.formula_parameters):
-            return self.own_parameters
-        first = [*self.formula_parameters, self.own_parameters[len(self.formula_parameters)]]
+    def numbers(self, c: Any) -> dict[str, Any]:
+        """The parameters, the weight of the constraints in the kinetic energy, the inverse of a constant M."""
+        given = c.formula_parameters
+        found = {"parameters": given, "weight": self._weight_of(given)}
         if not self.constant_mass:
-            return np.array(first)
-        inverse = ca.inv(ca.densify(self._mass(ca.SX.zeros(self.n_q), as_symbols(first))))
-        return np.array([*first, *(Traced(inverse[int(i), int(j)]) for i, j in zip(*self._pattern, strict=True))])
+            return found
+        mass = self._mass(np.zeros(self.n_q), joined(*found.values()))
+        inverse = ca.inv(ca.densify(mass)) if is_symbolic(mass) else np.linalg.inv(np.array(mass))
+        return found | {"inverse": joined(*((inverse[i, j] + inverse[j, i]) / 2
+                                            for i, j in zip(*(p.tolist() for p in self._pattern), strict=True)))}
 
     changeable = {"parameters": "formula_parameters"}  # noqa: RUF012
 

@@ -34,8 +34,8 @@ class PointMass(Body):
     dimension = Integer("moves along x, in the plane (x, y), or in space", 3, least=1, most=3)
     has_position = True
 
-    def numbers(self) -> dict[str, Any]:
-        return {"inverse mass": 1 / self.mass}
+    def numbers(self, c: Any) -> dict[str, Any]:
+        return {"inverse mass": 1 / c.mass}
 
     def __repr__(self):
         name = f", name={self.name!r}" if self.name else ""

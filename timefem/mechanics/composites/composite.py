@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,8 +102,16 @@ class Composite(Declared, ABC, abstract=True):
                              f"or a function of the place from 0 to 1, not {given!r}")
         return dict(zip(self.nodes, values, strict=True))
 
-    def numbers(self) -> dict[str, Any]:
+    def numbers(self, c: Any) -> dict[str, Any]:
         return {}  # its members have them
+
+    def made_of(self, values: Mapping[str, Any]) -> tuple[Part, ...]:
+        """Members by other values of arguments, or expressions, as they are: with them as arguments, for formulas."""
+        other = copy(self)
+        vars(other).update(values)
+        other.nodes = tuple(other.make_nodes())
+        other.elements = tuple(other.make_elements())
+        return other.members
 
     def _member(self, what, members, i):
         n = len(members)

@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING
 
 from ..bodies.point_mass import PointMass
 from ..bodies.states import Pose
-from ..declared import Integer, Real, Vector
+from ..declared import Integer, Real, Term, Vector
 from ..forces.dampers import Damper
 from ..forces.springs import Spring
 from .composite import Composite
 
 if TYPE_CHECKING:
     from ..part import Body, Part
+
+
+class RestPlace(Vector):
+    """A place that states at the start are made of, and formulas are not."""
+
+    varies = False
 
 
 class MassSpringChain(Composite):
@@ -32,10 +38,10 @@ class MassSpringChain(Composite):
     n = Integer("number of masses", least=2, most=10**6)
     mass = Real("of all of it", "kg", above=0)
     stiffness = Real("k of each spring", "N/m", above=0)
-    end = Vector("place of the last mass where no state is given", "m")
-    start = Vector("place of the first mass where no state is given", "m", (0.0, 0.0, 0.0))
-    length = Real("l0 of each spring", "m", 0.0, least=0)
-    damping = Real("c of a damper beside each spring; none where zero", "N s/m", 0.0, least=0)
+    end = RestPlace("place of the last mass where no state is given", "m")
+    start = RestPlace("place of the first mass where no state is given", "m", (0.0, 0.0, 0.0))
+    length = Term("l0 of each spring", "m", 0.0, least=0)
+    damping = Term("c of a damper beside each spring; none where zero", "N s/m", 0.0, least=0)
 
     def make_nodes(self) -> Iterable[Body]:
         return [PointMass(self.mass / self.n) for _ in range(self.n)]
@@ -43,7 +49,11 @@ class MassSpringChain(Composite):
     def make_elements(self) -> Iterable[Part]:
         pairs = list(pairwise(self.nodes))
         springs = [Spring(a, b, stiffness=self.stiffness, length=self.length) for a, b in pairs]
-        return springs + [Damper(a, b, damping=self.damping) for a, b in pairs if self.damping]
+        return springs + [Damper(a, b, damping=self.damping) for a, b in pairs if self._damped]
+
+    def _complete(self):
+        self._damped = bool(self.damping)
+        super()._complete()
 
     def reference(self, i: int) -> Pose:
         return Pose(self.start + i / (self.n - 1) * (self.end - self.start))

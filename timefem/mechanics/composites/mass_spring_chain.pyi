@@ -8,6 +8,10 @@ from ..part import Body, Part
 from .composite import Composite
 
 
+class RestPlace(Vector):
+    varies: bool
+
+
 class MassSpringChain(Composite):
     n: int
     mass: float

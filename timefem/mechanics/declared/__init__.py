@@ -18,10 +18,11 @@ from .values import (
     Point,
     Real,
     Rows,
+    Term,
     Vector,
     VectorFunction,
 )
 
 __all__ = ["Choice", "CoordinateName", "Direction", "Field", "Flag", "Formula", "Function", "Integer", "Name",
-           "Numbers", "On", "OnJoint", "Orientation", "Point", "Real", "Rows", "SeveralBodies", "Texts", "Vector",
-           "VectorFunction"]
+           "Numbers", "On", "OnJoint", "Orientation", "Point", "Real", "Rows", "SeveralBodies", "Term", "Texts",
+           "Vector", "VectorFunction"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
 from functools import cache, cached_property
 from types import SimpleNamespace
@@ -13,8 +13,8 @@ import numpy as np
 
 from ...argument_names import NamedArguments, OfInit, refuse_unknown
 from ...errors import InputError
+from ..numbers.arithmetic import is_symbolic, joined, size
 from .constructor import declared, documented, signature
-from .field import Field
 
 if TYPE_CHECKING:
     from ..functions.base import TimeFunction
@@ -40,6 +40,7 @@ class Declared(NamedArguments):
     fields = {}  # noqa: RUF012  each class has its own
     keyword_only = refuses_arms = False
     name = None
+    numbers_found = False  # whether `own_parameters` are no longer those of its arguments
     _made = _in_system = False  # whether arguments, and all else, stay as they are
 
     def __init_subclass__(cls, abstract=False, **options):
@@ -78,9 +79,15 @@ class Declared(NamedArguments):
         bodies = [values[name] for name, field in self.fields.items() if field.is_body]
         if bodies:
             self.bodies = self._checked_bodies(bodies)
-        for name, field in self.fields.items():
-            if name != "name" and not field.is_body:
-                setattr(self, name, field.checked(self, values[field.argument or name]))
+        given = {name: values[field.argument or name] for name, field in self.fields.items()
+                 if name != "name" and not field.is_body}
+        if is_symbolic(*given.values()):  # arguments alone, for formulas of them
+            for name, value in given.items():
+                field = self.fields[name]
+                vars(self)[name] = field.of_symbols(value) if is_symbolic(value) else field.checked(self, value)
+            return
+        for name, value in given.items():
+            setattr(self, name, self.fields[name].checked(self, value))
         self._complete()
         self.own_parameters = self.declared_numbers()
         self._fix_arrays(self.fields)
@@ -145,16 +152,31 @@ class Declared(NamedArguments):
     def _complete(self):
         """What else is to be checked or made, once the declared attributes are there."""
 
-    def numbers(self) -> dict[str, Any]:
-        """Numbers of the formulas by name: of the declared arguments, functions of time last. A part may add some."""
+    def numbers(self, c: Any) -> dict[str, Any]:
+        """Parameters of the formulas by name, as a formula of the arguments of the part and of what it refers to.
+
+        Here those of the declared arguments, functions of time last; a part may add some, or state others.
+
+        Parameters
+        ----------
+        c : object
+            The part, or what has its attributes with other numbers or with expressions: `c.mass`, `c.joint.axis_a`,
+            `c.body.mass`; for both hold the functions of `timefem.mechanics.numbers.arithmetic`.
+        """
+        if not self.fields:
+            return {"own": c.own_parameters}
         given = sorted(self.fields.items(), key=lambda item: item[1].is_function)
-        values = {name: field.numbers(getattr(self, name)) for name, field in given
+        values = {name: field.numbers(getattr(c, name)) for name, field in given
                   if not field.is_body and getattr(self, name) is not None}
-        return {name: value for name, value in values.items() if np.size(value)}
+        return {name: value for name, value in values.items() if size(value)}
+
+    def number(self, name: str, c: Any) -> Any:
+        """What enters the formulas for one argument, see `numbers`."""
+        return self.fields[name].numbers(getattr(c, name))
 
     def declared_numbers(self) -> np.ndarray:
         """All of `numbers` in one array: what `own_parameters` are unless a solver found others."""
-        return np.concatenate([np.zeros(0), *map(np.ravel, self.numbers().values())])
+        return joined(*self.numbers(self).values())
 
     def take_numbers(self, numbers: np.ndarray) -> None:
         """Take other `own_parameters`, which a solver found.
@@ -166,11 +188,11 @@ class Declared(NamedArguments):
         """
         if numbers.shape != self.own_parameters.shape:
             raise InputError(f"{self._title}: {len(numbers)} numbers do not fit")
-        self.own_parameters = numbers
+        self.own_parameters, self.numbers_found = numbers, True
 
     def named(self, own: ca.SX) -> SimpleNamespace:
         """Symbols of the `numbers` by name, from those of `own_parameters`."""
-        sizes = {name: np.size(value) for name, value in self.numbers().items()}
+        sizes = {name: size(value) for name, value in self.numbers(self).items()}
         starts = np.cumsum([0, *sizes.values()]).tolist()
         return SimpleNamespace(**dict(zip(sizes, ca.vertsplit(own, starts), strict=True)))
 
@@ -180,10 +202,6 @@ class Declared(NamedArguments):
         return {field.argument or name: name for name, field in self.fields.items()
                 if name != "name" and not field.is_body and field.in_files}
 
-    def with_entry(self, attribute: str, value: Any, index: Any, entry: Any) -> Any:
-        """A value of an attribute with another entry."""
-        return self.fields.get(attribute, Field()).with_entry(value, index, entry)
-
     def changed(self, values: Mapping[str, Any]) -> Any:
         """The same part with other values of attributes, checked as by its constructor."""
         other = self.made_anew()
@@ -191,7 +209,7 @@ class Declared(NamedArguments):
         for name, value in values.items():
             setattr(other, name, self.fields[name].checked(other, value))
         other._complete()
-        other.own_parameters = other.declared_numbers()
+        other.own_parameters, other.numbers_found = other.declared_numbers(), False
         other._fix_arrays(other.fields)
         vars(other)["_made"] = True
         return other
@@ -199,26 +217,15 @@ class Declared(NamedArguments):
     def made_anew(self) -> Any:
         """The same part without what was worked out of its attributes."""
         other = self.same_part()
-        for name in _worked_out(type(self)) & vars(other).keys():
+        for name in worked_out(type(self)) & vars(other).keys():
             del vars(other)[name]
         return other
 
-    def in_symbols(self, values: Mapping[str, Any]) -> Any:
-        """The same part with other values of attributes as they are, for its `declared_numbers` in symbols alone.
-
-        Their entries may be `Traced`.
-        """
-        other = self.same_part()
-        vars(other).update(values)
-        return other
-
-    def moved_to(self, stand_in: Callable[[Any], Any]) -> Any:
-        """The same part on other bodies of the same kinds; `stand_in(part)` is what stands for a part."""
-        other, follows = self.same_part(), self.fields and np.array_equal(self.own_parameters, self.declared_numbers())
-        vars(other)["bodies"] = tuple(map(stand_in, self.bodies))
-        if follows:  # numbers of its bodies may be among them
-            other.own_parameters = other.declared_numbers()
-        return other
+    def is_shaped_by(self, path: Sequence[Any]) -> bool:
+        """Whether an argument, or a number inside of it by further steps, shapes the formulas: they lack it as long as
+        it is zero, or have it as a constant."""
+        name, *steps = path
+        return name in self.fields and self.fields[name].shapes_at(getattr(self, name), steps)
 
     @property
     def functions(self) -> tuple[TimeFunction, ...]:
@@ -262,6 +269,6 @@ class Declared(NamedArguments):
 
 
 @cache
-def _worked_out(cls):
+def worked_out(cls):
     """Names of cached properties."""
     return frozenset(name for name in dir(cls) if isinstance(getattr(cls, name, None), cached_property))

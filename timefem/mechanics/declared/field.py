@@ -4,6 +4,7 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
+from ..numbers.arithmetic import joined
 
 REQUIRED = object()
 
@@ -26,6 +27,7 @@ class Field:
 
     is_body = is_function = is_joint = several = False
     in_files = True  # whether a file can state it
+    varies = False  # whether it is of numbers that enter formulas, and does not shape them
     refers = False  # whether its value names parts of the system: has `described`, `restored` and `moved` then
     kind_of_value = "object"  # for the documentation
     given_as = kept_as = "Any"  # types of the argument and of the attribute, for `tools/stubs.py`
@@ -65,11 +67,13 @@ class Field:
         """The value as files of solutions have it."""
         return value
 
-    def with_entry(self, value, index, entry):
-        """The value with another entry; raises IndexError or TypeError where it has none of that index."""
-        entries = np.array(value, object if isinstance(value, list | tuple) else None)
-        entries[index] = entry
-        return tuple(entries) if isinstance(value, list | tuple) else entries
+    def shapes_at(self, value, steps):
+        """Whether a number inside of the value, see `put`, shapes the formulas: they lack it as long as it is zero."""
+        return not self.varies
+
+    def of_symbols(self, value):
+        """A value that is of expressions, as formulas of numbers take it."""
+        return joined(*value) if isinstance(value, list | tuple) else value
 
     def form(self, value):
         """What tells formulas apart, hashable."""

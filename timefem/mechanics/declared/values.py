@@ -6,7 +6,7 @@ from ... import validate
 from ...errors import InputError
 from ...late import Late
 from ..bodies.rotations import as_quaternion, matrix_from_quaternion
-from ..traced import is_traced
+from ..numbers.arithmetic import by_rows, is_symbolic, joined, rotation_matrix, unit
 from .field import REQUIRED, Field
 
 formulas = Late("timefem.mechanics.functions.formula")
@@ -16,7 +16,7 @@ class Real(Field):
     """A number within limits: `above` and `least` from below, `most` from above; `remedy` where it is too small."""
 
     kind_of_value = kept_as = "float"
-    given_as = "Number"
+    given_as, varies = "Number", True
 
     def __init__(self, help="", unit="", default=REQUIRED, *, above=None, least=None, most=None,
                  remedy=None, optional=False):
@@ -37,7 +37,7 @@ class Real(Field):
         return value
 
     def numbers(self, value):
-        return np.array([value])
+        return value if is_symbolic(value) else np.array([value])
 
     def schema(self):
         known = {(0, None, None): "positive", (None, 0, None): "not_negative", (None, None, None): "number"}
@@ -46,6 +46,16 @@ class Real(Field):
             return {"$ref": f"#/$defs/{known[limits]}"}
         return {"description": f"a number from {self.least:g} to {self.most:g}", "type": "number",
                 "minimum": self.least, "maximum": self.most}
+
+
+class Term(Real):
+    """A number of a term that formulas lack where it is zero."""
+
+    def form(self, value):
+        return value != 0
+
+    def shapes_at(self, value, steps):
+        return value == 0
 
 
 class Integer(Field):
@@ -120,7 +130,7 @@ class Vector(Field):
     """Three numbers."""
 
     kind_of_value, schema_type = "array_like, shape (3,)", "vector"
-    given_as, kept_as = "Vector", "np.ndarray"
+    given_as, kept_as, varies = "Vector", "np.ndarray", True
 
     def check(self, title, value):
         return validate.array(title, value, (3,))
@@ -151,14 +161,14 @@ class Direction(Vector):
         return validate.direction(title, value)[0]
 
     def numbers(self, value):
-        return value / np.sqrt(value @ value) if is_traced(value) else validate.direction("direction", value)[1]
+        return unit(value) if is_symbolic(value) else validate.direction("direction", value)[1]
 
 
 class Orientation(Field):
     """A unit quaternion or rotation matrix; its matrix enters the formulas, column by column."""
 
     kind_of_value, schema_type = "array_like, shape (4,) or (3, 3)", "orientation"
-    given_as, kept_as = "Vector | Matrix", "np.ndarray"
+    given_as, kept_as, varies = "Vector | Matrix", "np.ndarray", True
 
     def checked(self, part, value):
         try:
@@ -169,14 +179,20 @@ class Orientation(Field):
         return np.array(value, float)
 
     def numbers(self, value):
-        return matrix_from_quaternion(as_quaternion(value)).ravel(order="F")
+        return by_rows(self.matrix(value).T)
+
+    def matrix(self, value):
+        """The rotation matrix of a value."""
+        if value.shape == (3, 3):
+            return value if is_symbolic(value) else matrix_from_quaternion(as_quaternion(value))
+        return rotation_matrix(value)
 
 
 class Numbers(Field):
     """Any number of numbers."""
 
     kind_of_value = "array_like, shape (n,)"
-    given_as, kept_as = "Vector", "np.ndarray"
+    given_as, kept_as, varies = "Vector", "np.ndarray", True
 
     def __init__(self, help="", default=REQUIRED, *, argument=None):
         super().__init__(help, default=default)
@@ -199,13 +215,13 @@ class Rows(Field):
     """A matrix with three columns, one vector in each row; as many rows as wanted."""
 
     kind_of_value = "array_like, shape (n, 3)"
-    given_as, kept_as = "Matrix", "np.ndarray"
+    given_as, kept_as, varies = "Matrix", "np.ndarray", True
 
     def check(self, title, value):
         return validate.array(title, value, (None, 3))
 
     def numbers(self, value):
-        return value.ravel()
+        return by_rows(value)
 
     def form(self, value):
         return len(value)
@@ -219,6 +235,7 @@ class Function(Field):
     """A number, or a function of time; `prescribes` a motion, so that its rate must not jump."""
 
     is_function, kind_of_value, schema_type = True, "float, TimeFunction or callable", "function"
+    varies = True
     given_as, kept_as = "Number | TimeFunction | UserFunction", "TimeFunction"
 
     def __init__(self, help="", unit="", default=REQUIRED, *, prescribes=False):
@@ -236,12 +253,15 @@ class Function(Field):
     def _made(self, title, value):
         return formulas.as_time_function(title, value)
 
+    def of_symbols(self, value):
+        return value
+
     def functions(self, value):
         """The functions of time of a value, as a tuple."""
         return (value,)
 
     def numbers(self, value):
-        return np.concatenate([f.parameters for f in self.functions(value)])
+        return joined(*(getattr(f, "parameters", f) for f in self.functions(value)))
 
     def form(self, value):
         return tuple(f.form for f in self.functions(value))

@@ -13,6 +13,7 @@ from ..captured_formula import captured
 from ..declared import Choice, Direction, Field, On, Point, Real, Rows
 from ..formula import Same, needs_two
 from ..joints.on_joint import JointPart
+from ..numbers.arithmetic import by_rows
 from ..part import Body, Part
 from ..stored_formula import StoredFormula
 from ..symmetry import ALL, NONE, null_space, translations, turns
@@ -145,6 +146,7 @@ class ControlTorque(Actuator):
 class InputMatrix(Field):
     """A matrix with a row for each coordinate of the body, or a formula for it."""
 
+    varies = True
     kind_of_value = "array_like, shape (n_q, n), or callable"
     given_as, kept_as = "Matrix | UserFunction", "Any"
 
@@ -154,7 +156,7 @@ class InputMatrix(Field):
         return validate.array(part._argument(self.name), value, (part.bodies[0].n_q, None))
 
     def numbers(self, value):
-        return np.zeros(0) if callable(value) else value.ravel(order="F")
+        return np.zeros(0) if callable(value) else by_rows(value.T)
 
     def form_in(self, part, value):
         return Same(value, part._stated_matrix, part.bodies[0].n_q) if callable(value) else value.shape[1]

@@ -80,6 +80,7 @@ class ControlTorque(Actuator):
 
 
 class InputMatrix(Field):
+    varies: bool
     kind_of_value: str
     given_as: str
     kept_as: str

@@ -11,7 +11,8 @@ import numpy as np
 from ...errors import InputError
 from ...types import Expression
 from ..bodies.rigid.base import Lengths
-from ..declared import Direction, On, Real, Rows, Vector
+from ..declared import Direction, On, Real, Rows, Term, Vector
+from ..numbers.arithmetic import by_rows, diagonal
 from .between import ForcePart, force_at
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class _OnPlane(ForcePart, abstract=True):
     normal = Direction("of the plane, in space; the body is on its side", default=(0, 0, 1))
     plane_point = Vector("of the plane, in space", "m", (0.0, 0.0, 0.0))
     stiffness = Real("k", "N/m", None, above=0)
-    damping = Real("a: at a speed v of impact a share of about 2/3 a v of it is lost", "s/m", 0.0, least=0)
+    damping = Term("a: at a speed v of impact a share of about 2/3 a v of it is lost", "s/m", 0.0, least=0)
     keyword_only = True
 
     def _pressed(self, c, depth, rate):
@@ -52,22 +53,19 @@ class PlaneContact(_OnPlane):
 
     points = Rows("in body axes, from the centre of mass; that one unless given [m]", default=((0, 0, 0),))
     radius = Real("of spheres around the points", "m", 0.0, least=0)
-    friction = Real("mu", "", 0.0, least=0)
+    friction = Term("mu", "", 0.0, least=0)
     friction_width = Real("w, speed below which friction is regularised", "m/s", 0.0, least=0)
 
     def _complete(self):
         if bool(self.friction) and not self.friction_width:
             raise InputError(f"{self._title}: friction needs a friction_width [m/s], the speed below which it is "
                              "regularised")
-        if not self.bodies[0].has_orientation and np.any(self._corners()):
+        if not self.bodies[0].has_orientation and np.any(self._corners(self)):
             raise InputError(f"{self._title}: {self.bodies[0]!r} has no points but its own; leave points out")
 
-    def _corners(self):
-        return self.points
-
-    @property
-    def _form(self):
-        return (*super()._form, bool(self.friction), bool(self.damping))
+    def _corners(self, c):
+        """Where it may touch, shape (n, 3), by arguments `c` as in `numbers`."""
+        return c.points
 
     def _depths(self, s, c):
         """Place of each point, and its depth."""
@@ -108,20 +106,19 @@ class BoxContact(PlaneContact):
     needs_rotation = True
 
     def _complete(self):
-        if self._edges is None:
+        if self._edges(self) is None:
             raise InputError(f"{self._title}: {self.bodies[0]!r} has no size, and so no corners; give size=, or take "
                              "PlaneContact with points")
         super()._complete()
 
-    @property
-    def _edges(self):
-        return getattr(self.bodies[0], "size", None) if self.size is None else self.size
+    def _edges(self, c):
+        return getattr(c.body, "size", None) if self.size is None else c.size
 
-    def _corners(self):
-        return np.array(list(itertools.product((-0.5, 0.5), repeat=3))) * self._edges
+    def _corners(self, c):
+        return np.array(list(itertools.product((-0.5, 0.5), repeat=3))) @ diagonal(self._edges(c))
 
-    def numbers(self) -> dict[str, Any]:
-        return {**super().numbers(), "points": self._corners().ravel(), "radius": np.zeros(1)}
+    def numbers(self, c: Any) -> dict[str, Any]:
+        return {**super().numbers(c), "points": by_rows(self._corners(c)), "radius": np.zeros(1)}
 
 
 class Tyre(_OnPlane):

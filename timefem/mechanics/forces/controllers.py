@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,8 @@ from ...types import Matrix, Vector
 from ..declared import Flag, Formula, Function, Numbers, Real
 from ..formula import Same, call, check_symbols
 from ..joints.on_joint import JointPart
+from ..numbers.arguments import own_parameters
+from ..numbers.arithmetic import joined
 from ..part import Part
 from ..symbols import Symbols
 from .actuators import JointControl
@@ -89,11 +91,10 @@ class Controller(Part):
         self.own_parameters = self.declared_numbers()
         self._check()
 
-    def numbers(self) -> dict[str, Any]:
-        drives = [d.own_parameters for d in self.drives]
-        measured = [x.coordinate.numbers for x in self.inputs if not is_output(x)]
-        return {"law": self.law_parameters, "drives": np.concatenate([np.zeros(0), *drives]),
-                "inputs": np.concatenate([np.zeros(0), *measured])}
+    def numbers(self, c: Any) -> dict[str, Any]:
+        drives = [own_parameters(drive, own) for drive, own in zip(self.drives, c.drives, strict=True)]
+        measured = [x.numbers(own) for x, own in zip(self.inputs, c.inputs, strict=True) if not is_output(x)]
+        return {"law": c.law_parameters, "drives": joined(*drives), "inputs": joined(*measured)}
 
     @property
     def given_bodies(self) -> tuple[Body, ...]:
@@ -108,27 +109,6 @@ class Controller(Part):
         return other
 
     changeable = {"parameters": "law_parameters"}  # noqa: RUF012
-
-    def moved_to(self, stand_in: Callable[[Any], Any]) -> Controller:
-        other, own = self.same_part(), np.array(self.own_parameters)
-        other.bodies = tuple(map(stand_in, self.bodies))
-        other._places = self._places | {body: i for i, body in enumerate(other.bodies)}
-        vars(other)["drives"] = tuple(map(stand_in, self.drives))
-        for start, drive in zip(self.starts, other.drives, strict=False):
-            own[start:start + len(drive.own_parameters)] = drive.own_parameters
-        other.own_parameters = own
-        return other
-
-    def on_joints(self, stand_in: Callable[[Any], Any], parts: Sequence[Any]) -> Controller:
-        inputs = self.fields["inputs"].on_joints(self.inputs, stand_in)
-        drives = tuple(drive if drive in parts else drive.on_joints(stand_in, parts) for drive in self.drives)
-        if all(a is b for a, b in zip((*inputs, *drives), (*self.inputs, *self.drives), strict=True)):
-            return self
-        counters = {x.counter: y.counter for x, y in zip(self.inputs, inputs, strict=True) if self._counts(x)}
-        other = self.moved_to(lambda body: counters.get(body, body))
-        vars(other).update(inputs=inputs, drives=drives)
-        other.own_parameters = other.declared_numbers()
-        return other
 
     def _counts(self, x):
         return self.turns and not is_output(x) and x.coordinate.turns
@@ -220,6 +200,12 @@ class Controller(Part):
         check_symbols(f"{self._title}: law", self.told_in(s), *s.q, *s.velocity, s.t, s.own, *s.bodies)
 
 
+class Timing(Real):
+    """A time that the march keeps to, and formulas do not have."""
+
+    varies = False
+
+
 class SampledController(Controller):
     """A `Controller` in discrete time: the law is told at t_k = t_0 + k period, and held from t_k + delay on.
 
@@ -232,15 +218,15 @@ class SampledController(Controller):
         As `Controller`; for a period that is not positive, and a negative delay.
     """
 
-    period = Real("between two times at which the law is told", "s", above=0)
-    delay = Real("from then until its forces act", "s", 0.0, least=0)
+    period = Timing("between two times at which the law is told", "s", above=0)
+    delay = Timing("from then until its forces act", "s", 0.0, least=0)
     inputs = Inputs("as for `Controller`")
     law_parameters = Numbers("as for `Controller`", (), argument="parameters")
     turns = Flag("as for `Controller`", default=True)
     n_held = 1
 
-    def numbers(self) -> dict[str, Any]:
-        return {**super().numbers(), "held": np.zeros(1 + self.n_forces)}
+    def numbers(self, c: Any) -> dict[str, Any]:
+        return {**super().numbers(c), "held": np.zeros(1 + self.n_forces)}
 
     @property
     def _law_numbers(self):
@@ -250,7 +236,7 @@ class SampledController(Controller):
         n = len(numbers) - len(self._law_numbers)
         if n <= 0 or n % (1 + self.n_forces):
             raise InputError(f"{self._title}: {len(numbers)} numbers do not fit")
-        self.n_held, self.own_parameters = n // (1 + self.n_forces), numbers
+        self.n_held, self.own_parameters, self.numbers_found = n // (1 + self.n_forces), numbers, True
 
     @property
     def kind(self) -> Hashable:
@@ -259,7 +245,7 @@ class SampledController(Controller):
     def holding(self, times: Vector, values: Matrix) -> SampledController:
         """The same with forces held from some times on, shapes (n,), (n, n_forces)."""
         other, law = self.same_part(), self._law_numbers
-        other.n_held, other.own_parameters = len(times), np.concatenate([law, times, np.ravel(values)])
+        other.take_numbers(np.concatenate([law, times, np.ravel(values)]))
         return other
 
     def force(self, s: Symbols, only: int | None = None) -> ca.SX:

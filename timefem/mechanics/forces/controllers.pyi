@@ -1,12 +1,13 @@
 # made by tools/stubs.py: change the module
 
 import casadi as ca
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from timefem.mechanics.functions.base import TimeFunction
 from timefem.mechanics.joints.joint import Joint
 from timefem.types import Matrix, Number, UserFunction, Vector
 from typing import Any
 import numpy as np
+from ..declared import Real
 from ..joints.on_joint import JointPart
 from ..part import Body, Part
 from ..symbols import Symbols
@@ -37,13 +38,11 @@ class Controller(Part):
     inputs: tuple[Any, ...] | None
     law_parameters: np.ndarray
     turns: bool
-    def numbers(self) -> dict[str, Any]: ...
+    def numbers(self, c: Any) -> dict[str, Any]: ...
     @property
     def given_bodies(self) -> tuple[Body, ...]: ...
     def changed(self, values: Mapping[str, Any]) -> Controller: ...
     changeable: Any
-    def moved_to(self, stand_in: Callable[[Any], Any]) -> Controller: ...
-    def on_joints(self, stand_in: Callable[[Any], Any], parts: Sequence[Any]) -> Controller: ...
     @property
     def members(self) -> tuple[Part, ...]: ...
     @property
@@ -61,6 +60,10 @@ class Controller(Part):
                  parameters: Vector = (), turns: bool = True, name: str | None = None) -> None: ...
 
 
+class Timing(Real):
+    varies: bool
+
+
 class SampledController(Controller):
     period: float
     delay: float
@@ -68,7 +71,7 @@ class SampledController(Controller):
     law_parameters: np.ndarray
     turns: bool
     n_held: int
-    def numbers(self) -> dict[str, Any]: ...
+    def numbers(self, c: Any) -> dict[str, Any]: ...
     def take_numbers(self, numbers: Vector) -> None: ...
     @property
     def kind(self) -> Hashable: ...

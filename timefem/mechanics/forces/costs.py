@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -13,6 +13,8 @@ from ...errors import InputError
 from ...types import Expression, Floats, UserFunction
 from ..formula import Same, call
 from ..formula_text import as_formula
+from ..numbers.arguments import own_parameters
+from ..numbers.arithmetic import joined
 from ..part import Body, Part
 from .actuators import Actuator
 
@@ -56,11 +58,6 @@ class Cost(Part):
 
     def _value(self, u, q, v, t, c):
         return call("Cost", self.formula, 1, u, q, v, t)
-
-    def moved_to(self, stand_in: Callable[[Any], Any]) -> Cost:
-        other = super().moved_to(stand_in)
-        other.controls = tuple(map(stand_in, self.controls))
-        return other
 
     def cost(self, s: Symbols, u: ca.SX) -> Expression:
         q, v = (ca.vertcat(ca.SX(0, 1), *x) for x in (s.q, s.velocity if self.bodies else ()))
@@ -109,12 +106,12 @@ class FormulaCost(Cost):
         other.own_parameters[list(self.durations)] = length
         return other
 
-    def moved_to(self, stand_in: Callable[[Any], Any]) -> FormulaCost:
-        other = super().moved_to(stand_in)
-        other.sources = tuple(s if isinstance(s, str) else (stand_in(s[0]), s[1]) for s in self.sources)
-        if self.sources:
-            other.own_parameters = self._values(self.own_parameters, other.sources)
-        return other
+    def numbers(self, c: Any) -> dict[str, Any]:
+        """Of the parts that its numbers are of; unknown ones, and the duration, as they are."""
+        given, found = c.own_parameters, []
+        for i, (source, own) in enumerate(zip(self.sources, c.sources, strict=True)):
+            found.append(given[i] if isinstance(source, str) else own_parameters(source[0], own[0])[source[1]])
+        return {"numbers": joined(*found)}
 
     def _value(self, u, q, v, t, c):
         return call("Cost", self.formula, 1, u, q, v, t, c)
@@ -146,6 +143,9 @@ class Effort(Cost):
     @property
     def weights(self) -> np.ndarray:
         return self.own_parameters
+
+    def numbers(self, c: Any) -> dict[str, Any]:
+        return {"weights": c.weights}
 
     changeable = {"weights": "weights"}  # noqa: RUF012
 

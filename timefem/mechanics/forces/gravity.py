@@ -35,8 +35,8 @@ class Gravity(Part):
     def _argument(self, name):
         return "gravity"
 
-    def numbers(self) -> dict[str, Any]:
-        return {"weight": self.bodies[0].mass * self.acceleration}
+    def numbers(self, c: Any) -> dict[str, Any]:
+        return {"weight": self.bodies[0].mass_of(c.body) * c.acceleration}
 
     def energy(self, s: Symbols) -> Expression:
         centre = self.bodies[0].centre_of_mass(s.q[0], s.bodies[0], of_weight=True)

@@ -61,11 +61,6 @@ class Inputs(Field):
             raise InputError(f"{title} must be joints with coordinates, or outputs, not {given!r}")
         return joint.bound(name or joint.coordinates[0].name)
 
-    def on_joints(self, value, stand_in):
-        """With the coordinates of joints with other numbers in the place of theirs."""
-        return tuple(x if is_output(x) or x.owner.is_body or stand_in(x.owner) is x.owner else
-                     stand_in(x.owner).bound(x.coordinate.name) for x in value)
-
     def described(self, value, refer):
         return [x.described(refer) if is_output(x) else refer.coordinate(x) for x in value]
 

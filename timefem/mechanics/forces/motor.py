@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
 from ...errors import InputError
-from ..declared import Function, Real
+from ..declared import Function, Real, Term
 from ..joints.bound import Follower
 from ..joints.frame import frames_of
 from ..joints.on_joint import JointPart
@@ -25,7 +24,11 @@ class Rotor(Follower):
 
     def __init__(self, motor):
         super().__init__(motor.bound, "rotor")
-        self.owner, self.motor, self.own_parameters = motor, motor, np.array([motor.rotor_inertia])
+        self.owner, self.motor = motor, motor
+        self.own_parameters = self.declared_numbers()
+
+    def numbers(self, c):
+        return {"inertia": c.motor.rotor_inertia}
 
     def __repr__(self):
         return f"Rotor({self.owner!r})"
@@ -61,8 +64,11 @@ class Gear(Part):
 
     def __init__(self, motor):
         self.bound, self.owner, self.place = motor.bound, motor, "gear"
-        self.bodies = motor.bodies
-        self.own_parameters = np.append(motor.bound.coordinate.numbers, motor.gear)
+        self.bodies, self.motor = motor.bodies, motor
+        self.own_parameters = self.declared_numbers()
+
+    def numbers(self, c):
+        return {"axes": self.bound.numbers(c.bound), "gear": c.motor.gear}
 
     def __repr__(self):
         return f"Gear({self.owner!r})"
@@ -70,6 +76,13 @@ class Gear(Part):
     @property
     def kind(self):
         return (Gear, self.bound.form, *(body.kind for body in self.bodies))
+
+    def start_by_numbers(self, q, p):
+        """Derivatives of angle and rate of the rotor at the start by `own_parameters`, shape (2, n_own), of states of
+        the bodies of the coordinate."""
+        c = ca.SX.sym("c", len(self.own_parameters))
+        start = c[-1] * ca.vertcat(*self.bound.value_and_rate(q, p, c[:-1]))
+        return np.array(ca.Function("start", [c], [ca.densify(ca.jacobian(start, c))])(self.own_parameters))
 
     def constraints(self, s):
         numbers, gear = s.own[:-1], s.own[-1]
@@ -87,9 +100,8 @@ class Motor(JointPart, Actuator):
     """
 
     unit, n_controls = "N m", 1
-    reflected_inertia = 0.0  # of the rotor that a joint of a tree has as its armature
     gear = Real("turns of the rotor by those of the joint, or radians by metres", "", 1.0)
-    rotor_inertia = Real("J, about the axis of the rotor", "kg m^2", 0.0, least=0)
+    rotor_inertia = Term("J, about the axis of the rotor", "kg m^2", 0.0, least=0)
     damping = Real("c, of the bearings of the rotor", "N m s/rad", 0.0, least=0)
     torque = Function("tau, a torque that is given", "N m", 0.0)
 
@@ -107,21 +119,6 @@ class Motor(JointPart, Actuator):
     def on_tree(self) -> bool:
         """Whether it drives a joint inside of a tree, with one coordinate."""
         return self.joint.is_body and self.joint.n_q == 1
-
-    def reflected(self) -> Motor:
-        """The same without inertia, which the joint of a tree has instead."""
-        other = self.changed({"rotor_inertia": 0.0})
-        vars(other)["reflected_inertia"] = self.rotor_inertia
-        return other
-
-    @property
-    def settled(self) -> tuple[str, ...]:
-        return ("gear", "rotor_inertia") if self.rotor_inertia or self.reflected_inertia else ()
-
-    @property
-    def changeable(self) -> Mapping[str, str]:
-        kept = self.settled if self.reflected_inertia else ()
-        return {name: own for name, own in super().changeable.items() if name not in kept}
 
     @property
     def members(self) -> tuple[Part, ...]:

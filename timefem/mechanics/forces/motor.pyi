@@ -1,7 +1,6 @@
 # made by tools/stubs.py: change the module
 
 import casadi as ca
-from collections.abc import Mapping
 from timefem.mechanics.functions.base import TimeFunction
 from timefem.mechanics.joints.joint import Joint
 from timefem.types import Number, UserFunction
@@ -26,18 +25,12 @@ class Gear(Part):
 class Motor(JointPart, Actuator):
     unit: str
     n_controls: int
-    reflected_inertia: float
     gear: float
     rotor_inertia: float
     damping: float
     torque: TimeFunction
     @property
     def on_tree(self) -> bool: ...
-    def reflected(self) -> Motor: ...
-    @property
-    def settled(self) -> tuple[str, ...]: ...
-    @property
-    def changeable(self) -> Mapping[str, str]: ...
     @property
     def members(self) -> tuple[Part, ...]: ...
     def force(self, s: Symbols) -> ca.SX: ...

@@ -8,7 +8,7 @@ import casadi as ca
 
 from ...errors import InputError
 from ...types import Expression
-from ..declared import Flag, Function, Real
+from ..declared import Flag, Function, Real, Term
 from ..joints.on_joint import JointPart
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ class JointFriction(JointPart):
 
     friction = Real("f_c", "N m or N", least=0)
     friction_width = Real("w, rate below which friction is regularised", "rad/s or m/s", above=0)
-    breakaway = Real("f_s at rest; f_c where zero", "N m or N", 0.0, least=0)
-    stribeck = Real("v_s", "rad/s or m/s", 0.0, least=0)
+    breakaway = Term("f_s at rest; f_c where zero", "N m or N", 0.0, least=0)
+    stribeck = Term("v_s", "rad/s or m/s", 0.0, least=0)
     damping = Real("d", "N m s/rad or N s/m", 0.0, least=0)
 
     def _complete(self):
@@ -79,10 +79,6 @@ class JointFriction(JointPart):
         if self.breakaway and self.breakaway < self.friction:
             raise InputError(f"{self._title}: breakaway must be at least friction, {self.friction:g}, not "
                              f"{self.breakaway:g}")
-
-    @property
-    def _form(self):
-        return (*super()._form, bool(self.breakaway))
 
     def force(self, s: Symbols) -> ca.SX:
         c, v = self.named(s.own), self.rate_of(s)
@@ -103,7 +99,7 @@ class EndStop(JointPart):
     lowest = Real("where the lowest stop is; none unless given", "rad or m", None, optional=True)
     highest = Real("where the highest stop is; none unless given", "rad or m", None, optional=True)
     stiffness = Real("k", "N m/rad or N/m", above=0)
-    damping = Real("a", "s/rad or s/m", 0.0, least=0)
+    damping = Term("a", "s/rad or s/m", 0.0, least=0)
     turns = Flag(TURNS, default=True)
 
     def _complete(self):
@@ -119,7 +115,7 @@ class EndStop(JointPart):
 
     @property
     def _form(self):
-        return (*super()._form, self.lowest is None, self.highest is None, bool(self.damping))
+        return (*super()._form, self.lowest is None, self.highest is None)
 
     def _depths(self, s, c):
         """Depth beyond each stop, and the sense of x in which it grows."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 
 from ...types import Expression
-from ..declared import On, Point, Real, Vector
+from ..declared import On, Point, Real, Term, Vector
 from .between import ForcePart, PointForce
 
 if TYPE_CHECKING:
@@ -25,12 +25,8 @@ class SlackRope(PointForce):
 
     length = Real("L", "m", None, above=0)
     stiffness = Real("k", "N/m", None, above=0)
-    damping = Real("a", "s/m", 0.0, least=0)
+    damping = Term("a", "s/m", 0.0, least=0)
     line = "rod"
-
-    @property
-    def _form(self):
-        return (*super()._form, bool(self.damping))
 
     def _stretch(self, s):
         c, length = self.named(s.own), ca.sqrt(self._square(s))

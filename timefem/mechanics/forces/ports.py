@@ -61,8 +61,8 @@ class PortConnection(FormulaPart):
             if slope.is_zero():
                 raise InputError(f"{title} depends on no velocity: it has no power")
 
-    def numbers(self) -> dict[str, Any]:
-        return {"gain": self.gain}
+    def numbers(self, c: Any) -> dict[str, Any]:
+        return {"gain": c.gain}
 
     def traced(self, name: str) -> tuple[ca.SX, dict[str, ca.SX]]:
         """An output, and its symbols by their names in a text."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from ...types import Expression
-from ..declared import Choice, Direction, Flag, Formula, Numbers, On, Orientation, Real
+from ..declared import Choice, Direction, Flag, Formula, Numbers, On, Orientation, Real, Term
 from ..formula import call, check_symbols
 from ..formula_text import TextFormula
 from ..joints.bound import BoundCoordinate
 from ..joints.coordinates import Twist, nearest
+from ..numbers.arithmetic import joined
 from ..symmetry import ALL, translations
 from .between import ForcePart, PointForce, relative_rotation
 
@@ -37,11 +38,7 @@ class Spring(PointForce):
     """
 
     stiffness = Real("k", "N/m", None, above=0)
-    length = Real("l0", "m", 0.0, least=0)
-
-    @property
-    def _form(self):
-        return (*super()._form, self.length == 0)  # no square root then
+    length = Term("l0", "m", 0.0, least=0)
 
     def energy_of_square(self, s: Symbols, square: ca.SX) -> Expression:
         c = self.named(s.own)
@@ -102,10 +99,13 @@ class TorsionalSpring(ForcePart):
     needs_rotation = True
 
     def _complete(self):
-        numbers = [self.fields[name].numbers(getattr(self, name)) for name in ("axis", "orientation")]
-        self.bound = BoundCoordinate(self, self.given_bodies, Twist("angle", np.concatenate(numbers)))
+        self.bound = BoundCoordinate(self, self.given_bodies, Twist("angle", self.coordinate_numbers(self)["angle"]))
         if self.turns:
             self.bodies = (*self.given_bodies, self.bound.counter)
+
+    def coordinate_numbers(self, c: Any) -> dict[str, Any]:
+        """Those of its angle, see `Joint.coordinate_numbers`."""
+        return {"angle": joined(self.number("axis", c), self.number("orientation", c))}
 
     @property
     def members(self) -> tuple[Part, ...]:

@@ -42,6 +42,7 @@ class TorsionalSpring(ForcePart):
     orientation: np.ndarray
     turns: bool
     needs_rotation: bool
+    def coordinate_numbers(self, c: Any) -> dict[str, Any]: ...
     @property
     def members(self) -> tuple[Part, ...]: ...
     @property

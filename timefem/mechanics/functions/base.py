@@ -13,6 +13,7 @@ import numpy as np
 from ... import validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
+from ..numbers.arithmetic import joined
 
 
 class TimeFunction(NamedArguments, ABC):
@@ -38,7 +39,7 @@ class TimeFunction(NamedArguments, ABC):
 
     @property
     def parameters(self) -> np.ndarray:
-        return np.array([getattr(self, f.name) for f in fields(self)])
+        return joined(*(getattr(self, f.name) for f in fields(self)))
 
     @property
     def form(self) -> Hashable:

@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from ... import validate
+from ..numbers.arithmetic import joined
 from .base import TimeFunction, clip
 
 
@@ -57,7 +58,7 @@ class Ramp(TimeFunction):
 
     @property
     def parameters(self) -> np.ndarray:
-        return np.array([self.t0, self.t1, self.v0, self.v1])
+        return joined(self.t0, self.t1, self.v0, self.v1)
 
     def formula(self, t: ca.SX, t0: Any, t1: Any, v0: Any, v1: Any) -> ca.SX:
         if self.kind == "linear":

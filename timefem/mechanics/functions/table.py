@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ... import validate
 from ...errors import InputError
 from ...late import Late
 from ...types import Converted, Vector
+from ..numbers.arithmetic import is_symbolic, joined
 from .base import TimeFunction, clip
 
 if TYPE_CHECKING:
@@ -79,11 +81,13 @@ class Table(TimeFunction):
     @property
     def parameters(self) -> np.ndarray:
         """First value, times, and coefficients of the powers of t - t_i, interval by interval."""
-        if self.kind == "linear":
+        if is_symbolic(self.times, self.values):
+            coefficients = [x for piece in _pieces(self.times, self.values, self.kind) for x in piece]
+        elif self.kind == "linear":
             coefficients = np.diff(self.values) / np.diff(self.times)
         else:
             coefficients = scipy.interpolate.CubicSpline(self.times, self.values).c[2::-1].T.ravel()
-        return np.concatenate([self.values[:1], self.times, coefficients])
+        return joined(self.values[:1], self.times, coefficients)
 
     def formula(self, t: ca.SX, *c: Any) -> ca.SX:
         return self.motion(clip(t, c[1], c[len(self.times)]), *c)
@@ -99,3 +103,37 @@ class Table(TimeFunction):
             a = c[n + i * degree:n + (i + 1) * degree]
             value += x * (a[0] if degree == 1 else a[0] + x * (a[1] + x * a[2]))
         return value
+
+
+def _pieces(times, values, kind):
+    """Coefficients of the powers of t - t_i from the first one on, of each interval: for expressions."""
+    steps = [b - a for a, b in pairwise(times)]
+    slopes = [(b - a) / h for (a, b), h in zip(pairwise(values), steps, strict=True)]
+    if kind == "linear":
+        return [(slope,) for slope in slopes]
+    rates = _rates(steps, slopes)
+    return [(a, (3 * slope - 2 * a - b) / h, (a + b - 2 * slope) / h**2)
+            for (a, b), slope, h in zip(pairwise(rates), slopes, steps, strict=True)]
+
+
+def _rates(h, m):
+    """Rates at the times of the cubic spline without knots next to its ends, by steps h and slopes m between."""
+    if len(h) == 1:
+        return [m[0], m[0]]
+    inside = [(b, 2 * (a + b), a, 3 * (b * x + a * y)) for (a, b), (x, y) in
+              zip(pairwise(h), pairwise(m), strict=True)]  # below, on and above the diagonal, and the right side
+    if len(h) == 2:  # a parabola
+        rows = [(0, 1, 1, 2 * m[0]), *inside, (1, 1, 0, 2 * m[1])]
+    else:
+        first, last = h[0] + h[1], h[-2] + h[-1]
+        rows = [(0, h[1], first, ((h[0] + 2 * first) * h[1] * m[0] + h[0]**2 * m[1]) / first), *inside,
+                (last, h[-2], 0, (h[-1]**2 * m[-2] + (2 * last + h[-1]) * h[-2] * m[-1]) / last)]
+    above, found = [], []
+    for below, pivot, beyond, right in rows:
+        if above:
+            pivot, right = pivot - below * above[-1], right - below * found[-1]
+        above.append(beyond / pivot)
+        found.append(right / pivot)
+    for i in reversed(range(len(found) - 1)):
+        found[i] = found[i] - above[i] * found[i + 1]
+    return found

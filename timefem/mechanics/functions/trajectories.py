@@ -14,6 +14,7 @@ from ... import validate
 from ...errors import InputError
 from ...late import Late
 from ...types import Converted, Vector
+from ..numbers.arithmetic import as_symbols, is_symbolic, joined
 from .base import TimeFunction, clip
 
 scipy = Late("scipy")
@@ -51,7 +52,7 @@ class Transfer(TimeFunction):
 
     @property
     def parameters(self) -> np.ndarray:
-        return np.array([self.t0, self.t1, self.v0, self.v1])
+        return joined(self.t0, self.t1, self.v0, self.v1)
 
     def formula(self, t: ca.SX, t0: Any, t1: Any, v0: Any, v1: Any) -> ca.SX:
         x, s = (clip(t, t0, t1) - t0) / (t1 - t0), self.smoothness
@@ -87,7 +88,7 @@ class Polynomial(TimeFunction):
 
     @property
     def parameters(self) -> np.ndarray:
-        return np.array([self.t0, *self.coefficients])
+        return joined(self.t0, *self.coefficients)
 
     def formula(self, t: ca.SX, t0: Any, *c: Any) -> ca.SX:
         total = 0
@@ -134,11 +135,15 @@ class Spline(TimeFunction):
     @property
     def _pieces(self):
         """Break points, shape (n + 1,), and coefficients of the powers of t - t_i, shape (n, degree + 1)."""
+        breaks, coefficients = self._through(self.values)
+        return breaks, coefficients.T
+
+    def _through(self, values):
         rest = ([(i, 0.0) for i in range(1, (self.degree - 1) // 2 + 1)],) * 2 if self.ends == "rest" else None
-        spline = scipy.interpolate.make_interp_spline(self.times, self.values, self.degree, bc_type=rest)
+        spline = scipy.interpolate.make_interp_spline(self.times, values, self.degree, bc_type=rest)
         pieces = scipy.interpolate.PPoly.from_spline(spline)
         there = np.diff(pieces.x) > 0
-        return np.append(pieces.x[:-1][there], pieces.x[-1]), pieces.c[::-1, there].T
+        return np.append(pieces.x[:-1][there], pieces.x[-1]), pieces.c[::-1, there]
 
     @property
     def kinks(self) -> tuple[float, ...]:
@@ -150,8 +155,13 @@ class Spline(TimeFunction):
 
     @property
     def parameters(self) -> np.ndarray:
-        breaks, coefficients = self._pieces
-        return np.concatenate([breaks, coefficients.ravel()])
+        if is_symbolic(self.times):
+            raise InputError("Spline: coefficients have no formula of the times; make another Spline")
+        if not is_symbolic(self.values):
+            return joined(*self._pieces)
+        pairs = [self._through(unit) for unit in np.eye(len(self.values))]  # in the values it is linear
+        by_value = np.column_stack([coefficients.T.ravel() for _, coefficients in pairs])
+        return joined(pairs[0][0], as_symbols(by_value) @ joined(*self.values))
 
     def formula(self, t: ca.SX, *c: Any) -> ca.SX:
         # a sum over all pieces of which one counts: so derivatives are those of a piece at the breaks, too

@@ -42,6 +42,8 @@ class Output(NamedArguments, ABC):
     by_coordinates = False  # whether it is of coordinates of the bodies themselves
     arguments = {}  # noqa: RUF012  those of the constructor besides bodies and name, for files
 
+    refers_to_parts = True
+
     def __repr__(self):
         return self.name or f"{type(self).__name__}({', '.join(b.name or 'body' for b in self.bodies)})"
 

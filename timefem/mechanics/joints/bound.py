@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from ...errors import InputError
 from ...types import Expression, Floats
 from ..part import Body, Part
 from .frame import frames_of
@@ -29,17 +30,29 @@ class BoundCoordinate:
     coordinate : JointCoordinate
     """
 
+    refers_to_parts = True
+
     def __init__(self, owner: Part, bodies: tuple[Body, ...], coordinate: JointCoordinate) -> None:
         self.owner, self.bodies, self.coordinate = owner, bodies, coordinate
-
-    def moved_to(self, stand_in: Callable[[Any], Any]) -> BoundCoordinate:
-        """The same on other bodies of the same kinds."""
-        return BoundCoordinate(self.owner, tuple(map(stand_in, self.bodies)), self.coordinate)
 
     @property
     def form(self) -> Hashable:
         """What tells its formula from others, hashable."""
         return self.coordinate.form
+
+    def numbers(self, c: Any) -> Any:
+        """Those of the coordinate as a formula of the arguments of its owner, `c.owner`."""
+        return self.coordinate.numbers if c is self else self.numbers_of_owner(c)
+
+    def numbers_of_owner(self, c: Any) -> Any:
+        """The same, worked out anew."""
+        found = self.owner.coordinate_numbers(c.owner)
+        if self.coordinate.name in found:
+            return found[self.coordinate.name]
+        if vars(c.owner).get("_values"):
+            raise InputError(f"{self.owner!r} has no coordinate_numbers, which state how its coordinates follow from "
+                             "its arguments")
+        return next((x.numbers for x in c.owner.coordinates if x.name == self.coordinate.name), self.coordinate.numbers)
 
     def value(self, q: Sequence[ca.SX], c: Any) -> ca.SX:
         """x in CasADi symbols of the coordinates of each body and of its numbers; an angle in (-pi, pi]."""
@@ -67,6 +80,14 @@ class BoundCoordinate:
     def counting(self) -> tuple[Part, ...]:
         """The helpers that a system needs to count turns."""
         return self.counter, TurnRate(self)
+
+    def value_and_rate(self, q: Sequence[np.ndarray], p: Sequence[np.ndarray], c: Any) -> tuple[ca.SX, ca.SX]:
+        """x and dx/dt of local states in floats, and numbers in symbols."""
+        symbols = [ca.SX.sym("q", b.n_q) for b in self.bodies]
+        v = [y if b.velocity_by_solve else _velocity(b, x, y) for b, x, y in zip(self.bodies, q, p, strict=True)]
+        both = ca.vertcat(self.value(symbols, c), self.rate(symbols, [ca.SX(ca.DM(x)) for x in v], c))
+        values = ca.substitute(both, ca.vertcat(*symbols), ca.vertcat(*(ca.DM(x) for x in q)))
+        return values[0], values[1]
 
     @cached_property
     def _numeric(self):
@@ -161,6 +182,13 @@ class Follower(Body, abstract=True):
     angular_momentum = linear_momentum
 
 
+def _velocity(body, q, p):
+    """Rates of coordinates of momenta, ndarray (n_q,)."""
+    y = ca.SX.sym("p", body.n_q)
+    energy = body.kinetic_energy(ca.SX(ca.DM(q)), y, ca.SX(ca.DM(body.own_parameters)))
+    return np.array(ca.Function("velocity", [y], [ca.densify(ca.gradient(energy, y))])(p)).ravel()
+
+
 def _local(body, states):
     """Coordinates and momenta of a body; of a link of a tree coordinates and rates."""
     if body.carrier is None:
@@ -208,7 +236,11 @@ class TurnRate(Part):
 
     def __init__(self, bound):
         self.bound, self.owner, self.place = bound, bound.owner, f"rate of {bound.coordinate.name}"
-        self.bodies, self.own_parameters = (*bound.bodies, bound.counter), bound.coordinate.numbers
+        self.bodies = (*bound.bodies, bound.counter)
+        self.own_parameters = self.declared_numbers()
+
+    def numbers(self, c):
+        return {"axes": self.bound.numbers(c.bound)}
 
     def __repr__(self):
         return f"TurnRate({self.owner!r})"

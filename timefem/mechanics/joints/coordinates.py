@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from ..traced import at_present, length
+from ..numbers.arithmetic import chosen, cross, dot, joined, least_axis, unit
 
 if TYPE_CHECKING:
     from .frame import Frame
@@ -62,10 +62,6 @@ class Displacement(JointCoordinate):
 
     unit, force_unit = "m", "N"
 
-    @classmethod
-    def of(cls, point_a, point_b, axis, name="displacement"):
-        return cls(name, np.concatenate([point_a, point_b, axis]))
-
     def value(self, a, b, c):
         return ca.dot(b.direction(c[6:]), a.point(c[:3]) - b.point(c[3:6]))
 
@@ -92,10 +88,6 @@ class Angle(JointCoordinate):
     """Angle of a direction d of one body from u to v, at right angles in the other: `atan2(d.v, d.u)`."""
 
     unit, force_unit, turns = "rad", "N m", True
-
-    @classmethod
-    def of(cls, d, u, v, name="angle"):
-        return cls(name, np.concatenate([d, u, v]))
 
     def _seen(self, a, b, c):
         """Cosine and sine."""
@@ -141,24 +133,26 @@ def nearest(angle, to):
 
 def carried(direction, axis_a, axis_b):
     """A direction of a in b, when a is turned by the smallest rotation that takes axis_a to axis_b; shapes (3,)."""
-    cross, cosine = np.cross(axis_a, axis_b), axis_a @ axis_b
-    if at_present(cosine) > -1 + 1e-12:
-        return direction + np.cross(cross, direction) + np.cross(cross, np.cross(cross, direction)) / (1 + cosine)
+    normal, cosine = cross(axis_a, axis_b), dot(axis_a, axis_b)
+    regular = cosine > -1 + 1e-12
+    turned = direction + cross(normal, direction) + cross(normal, cross(normal, direction)) / chosen(
+        regular, 1 + cosine, 1.0)
     u = perpendicular(axis_a)  # opposite axes: half a turn about any axis across
-    return 2 * u * (u @ direction) - direction
+    return chosen(regular, turned, 2 * u * dot(u, direction) - direction)
 
 
 def perpendicular(axis, near=None):
     """A unit vector at right angles to a unit vector: along `near` as far as it can be."""
-    for start in ([] if near is None else [near]) + [np.eye(3)[np.argmin(np.abs(at_present(axis)))]]:
-        across = start - axis * (axis @ start)
-        if np.linalg.norm(at_present(across)) > 1e-6:
-            return across / length(across)
-    raise AssertionError("some unit vector is across")
+    start = least_axis(axis)
+    found = start - axis * dot(axis, start)
+    if near is not None:
+        across = near - axis * dot(axis, near)
+        found = chosen(dot(across, across) > 1e-12, across, found)
+    return unit(found)
 
 
-def turning_angle(axis_a, axis_b, direction_a=None, direction_b=None, name="angle"):
-    """`Angle` of a about an axis of both, zero where direction_a stands at direction_b.
+def turning_angle(axis_a, axis_b, direction_a=None, direction_b=None):
+    """Numbers of the `Angle` of a about an axis of both, zero where direction_a stands at direction_b.
 
     One direction that is not given is what the other becomes when a is turned by the smallest rotation that takes
     axis_a to axis_b; without both the angle is that of a from there.
@@ -167,7 +161,7 @@ def turning_angle(axis_a, axis_b, direction_a=None, direction_b=None, name="angl
         direction_a = perpendicular(axis_a) if direction_b is None else carried(direction_b, axis_b, axis_a)
     d = perpendicular(axis_a, direction_a)
     u = perpendicular(axis_b, carried(d, axis_a, axis_b) if direction_b is None else direction_b)
-    return Angle.of(d, u, np.cross(axis_b, u), name)
+    return joined(d, u, cross(axis_b, u))
 
 
 def turn_about(axis, angle):
@@ -176,8 +170,8 @@ def turn_about(axis, angle):
     return np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
 
 
-def turned_by(angle, axis_a, axis_b, value):
-    """`R_b^T R_a` of a turned by the value of an `Angle` about an axis of both."""
-    d, u, _ = np.split(angle.numbers, 3)
+def turned_by(numbers, axis_a, axis_b, value):
+    """`R_b^T R_a` of a turned by the value of an `Angle` with these numbers about an axis of both."""
+    d, u, _ = np.split(numbers, 3)
     at_zero = np.column_stack([u, np.cross(axis_b, u), axis_b]) @ np.column_stack([d, np.cross(axis_a, d), axis_a]).T
     return turn_about(axis_b, value) @ at_zero

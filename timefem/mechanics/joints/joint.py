@@ -7,14 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
-import numpy as np
 
 from ...argument_names import known_names
 from ...errors import InputError
 from ..declared import On
+from ..numbers.arithmetic import cross, least_axis, unit
 from ..part import Part
 from ..shapes import Stroke
-from ..traced import at_present, length
 from .bound import BoundCoordinate
 from .frame import Frame, constraint_lift, frames_of, lifted_constraints
 
@@ -76,6 +75,10 @@ class Joint(Part, abstract=True):
         """Constraints from the frames `a` and `b`, the time `t` and the `numbers` c: list of SX."""
         raise NotImplementedError
 
+    def coordinate_numbers(self, c: Any) -> dict[str, Any]:
+        """Name -> numbers of each of the `coordinates`, as a formula of the arguments `c`, see `numbers`."""
+        return {}
+
     def relative(self, x: Mapping[str, Any]) -> Any:
         """How body a stands against b, from the coordinates and rates of the joint.
 
@@ -123,9 +126,8 @@ class Joint(Part, abstract=True):
 
 def across(axis):
     """Two unit vectors that make a right-handed frame (u, v, axis) with a unit vector, each of shape (3,)."""
-    u = np.cross(axis, np.eye(3)[np.argmin(np.abs(at_present(axis)))])
-    u = u / length(u)
-    return u, np.cross(axis, u)
+    u = unit(cross(axis, least_axis(axis)))
+    return u, cross(axis, u)
 
 
 def gap(a, b, point_a, point_b, invariant=False):

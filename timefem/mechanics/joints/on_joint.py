@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -43,33 +42,8 @@ class JointPart(Part, abstract=True):
     def members(self) -> tuple[Part, ...]:
         return (*self.bound.counting, self) if self._counts else (self,)
 
-    def changed(self, values: Mapping[str, Any]) -> Any:
-        other = super().changed(values)  # on the bodies of the joint, in whose place others may be
-        n = len(other.bound.bodies)
-        present = dict(zip(other.bodies[:n], self.bodies[:n], strict=True))
-        if all(before is after for before, after in present.items()):
-            return other
-        return other.moved_to(lambda body: present.get(body, body))
-
-    def on_joints(self, stand_in: Callable[[Any], Any], parts: Sequence[Any]) -> Any:
-        joint = stand_in(self.joint)
-        if joint is self.joint or joint.is_body:
-            return self
-        other = self.same_part()
-        vars(other)["joint"] = joint
-        return other.changed({})
-
-    def moved_to(self, stand_in: Callable[[Any], Any]) -> Any:
-        other = super().moved_to(stand_in)
-        if self.joint.is_body:  # a joint of a tree, of which others are made
-            vars(other)["joint"] = stand_in(self.joint)
-            other.bound = other.joint.bound(self.coordinate)
-        elif not self._counts:  # a displacement between links whose places are unknown
-            other.bound = self.bound.moved_to(stand_in)
-        return other
-
-    def numbers(self) -> dict[str, Any]:
-        return {**super().numbers(), "axes": self.bound.coordinate.numbers}
+    def numbers(self, c: Any) -> dict[str, Any]:
+        return {**super().numbers(c), "axes": self.bound.numbers(c.bound)}
 
     @property
     def _form(self):

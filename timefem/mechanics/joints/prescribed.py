@@ -13,6 +13,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..declared import Direction, Function, On, Point, VectorFunction
+from ..numbers.arithmetic import cross
 from ..shapes import Stroke
 from .frame import frames_of
 from .joint import Joint, gap
@@ -84,17 +85,17 @@ class PrescribedAngle(_Prescribed):
     constraint_names = ("angle",)
 
     def _complete(self):
-        numbers = super().numbers()
+        numbers = super().numbers(self)
         axis, u = numbers["axis_b"], numbers["direction_b"]
         if abs(axis @ u) > 1e-8:
             degrees = np.degrees(np.arccos(np.clip(axis @ u, -1, 1)))
             raise InputError(f"{self._title}: direction_b must be at right angles to axis_b, but stands at "
                              f"{degrees:.6g} degrees; take away its part along the axis")
 
-    def numbers(self) -> dict[str, Any]:
-        given = super().numbers()
+    def numbers(self, c: Any) -> dict[str, Any]:
+        given = super().numbers(c)
         u = given["direction_b"]
-        return {"d": given["direction_a"], "u": u, "v": np.cross(given["axis_b"], u), "angle": given.get("angle", ())}
+        return {"d": given["direction_a"], "u": u, "v": cross(given["axis_b"], u), "angle": given.get("angle", ())}
 
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         angle, = self.values_at("angle", t, c, motion=True)

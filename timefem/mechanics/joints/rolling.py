@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
-import numpy as np
 
 from ...errors import InputError
 from ..declared import Direction, On, Real, Vector
+from ..numbers.arithmetic import joined
 from ..part import Part
 from .joint import across
 from .nonholonomic import MovingFrame
@@ -51,13 +51,12 @@ class _Rolling(_OnBody):
     nonholonomic_names = ("rolling, first direction", "rolling, second direction")
 
     def _complete(self):
-        self.directions = across(self.fields["normal"].numbers(self.normal))
+        self.directions = across(self.number("normal", self))
 
-    def numbers(self) -> dict[str, Any]:
-        given = super().numbers()
-        first = {"plane_point": given.pop("plane_point"), "normal": given.pop("normal"),
-                 "directions": np.ravel(self.directions), "radius": given.pop("radius")}
-        return first | given
+    def numbers(self, c: Any) -> dict[str, Any]:
+        given = super().numbers(c)
+        first = {"plane_point": given.pop("plane_point"), "normal": given.pop("normal")}
+        return first | {"directions": joined(*across(first["normal"])), "radius": given.pop("radius")} | given
 
     def _arm(self, s):
         """From the centre of mass to the point of contact, in space axes; and how high the centre is above it."""

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..declared import Direction, Orientation, Point
+from ..numbers.arithmetic import joined
 from ..symmetry import ALL, translations, turns
-from .coordinates import Displacement, turned_by, turning_angle
+from .coordinates import Angle, Displacement, turned_by, turning_angle
 from .joint import Joint, across, gap, products
 from .turning import TURN_NAMES, Turning, turned
 
@@ -31,16 +32,19 @@ class _SlidingJoint(Joint):
     def workless_motions(self) -> np.ndarray:
         return ALL if len(self.bodies) == 2 else self._held_to_ground()
 
-    def numbers(self) -> dict[str, Any]:
+    def numbers(self, c: Any) -> dict[str, Any]:
         """Two directions across the axis of b in its place."""
-        given = super().numbers()
+        given = super().numbers(c)
         if "axis_b" in given:
             given["u"], given["v"] = across(given.pop("axis_b"))
         return given
 
-    def _displacement(self, axis=None, name="displacement"):
-        axis = self.fields["axis_b"].numbers(self.axis_b) if axis is None else axis
-        return Displacement.of(self.point_a, self.point_b, axis, name)
+    def coordinate_numbers(self, c: Any) -> dict[str, Any]:
+        return {**super().coordinate_numbers(c), "displacement": joined(c.point_a, c.point_b, self.number("axis_b", c))}
+
+    @cached_property
+    def _displacement(self):
+        return Displacement("displacement", self.coordinate_numbers(self)["displacement"])
 
 
 class Cylindrical(_SlidingJoint, Turning):
@@ -59,10 +63,10 @@ class Cylindrical(_SlidingJoint, Turning):
 
     @cached_property
     def coordinates(self) -> tuple[JointCoordinate, ...]:
-        return self._angle, self._displacement()
+        return self._angle, self._displacement
 
     def relative(self, x: Mapping[str, Any]) -> Any:
-        axis = self._directions()[1]
+        axis = self._directions(self)[1]
         return *self._turned(*x["angle"]), *(value * axis for value in x["displacement"])
 
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
@@ -87,15 +91,14 @@ class Prismatic(_SlidingJoint):
 
     @cached_property
     def coordinates(self) -> tuple[JointCoordinate, ...]:
-        return (self._displacement(),)
+        return (self._displacement,)
 
     def relative(self, x: Mapping[str, Any]) -> Any:
-        turn = self.fields["orientation"].numbers(self.orientation)
-        axis = self.fields["axis_b"].numbers(self.axis_b)
-        return turn.reshape(3, 3, order="F"), np.zeros(3), *(value * axis for value in x["displacement"])
+        turn, axis = self.fields["orientation"].matrix(self.orientation), self.number("axis_b", self)
+        return turn, np.zeros(3), *(value * axis for value in x["displacement"])
 
-    def numbers(self) -> dict[str, Any]:
-        given = super().numbers()
+    def numbers(self, c: Any) -> dict[str, Any]:
+        given = super().numbers(c)
         turn = given.pop("orientation")
         return {**given, "orientation": turn}
 
@@ -118,8 +121,8 @@ class Planar(_SlidingJoint):
     axis_a = Direction("the normal in a, of any length and sense")
     constraint_names = ("first tilt of the normal", "second tilt of the normal", "gap along the normal")
 
-    def numbers(self) -> dict[str, Any]:
-        return {**super().numbers(), "m": self.fields["axis_b"].numbers(self.axis_b)}
+    def numbers(self, c: Any) -> dict[str, Any]:
+        return {**super().numbers(c), "m": self.number("axis_b", c)}
 
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         n, g = a.direction(c.axis_a), gap(a, b, c.point_a, c.point_b)
@@ -127,14 +130,18 @@ class Planar(_SlidingJoint):
 
     @cached_property
     def coordinates(self) -> tuple[JointCoordinate, ...]:
-        n, m = (self.fields[name].numbers(getattr(self, name)) for name in ("axis_a", "axis_b"))
-        along = (self._displacement(axis, name) for axis, name in zip(across(m), "uv", strict=True))
-        return turning_angle(n, m), *along
+        kinds = {"angle": Angle, "u": Displacement, "v": Displacement}
+        return tuple(kinds[name](name, numbers) for name, numbers in self.coordinate_numbers(self).items())
+
+    def coordinate_numbers(self, c: Any) -> dict[str, Any]:
+        n, m = self.number("axis_a", c), self.number("axis_b", c)
+        return {"angle": turning_angle(n, m)} | {
+            name: joined(c.point_a, c.point_b, axis) for name, axis in zip("uv", across(m), strict=True)}
 
     def relative(self, x: Mapping[str, Any]) -> Any:
-        n, m = (self.fields[name].numbers(getattr(self, name)) for name in ("axis_a", "axis_b"))
+        n, m = self.number("axis_a", self), self.number("axis_b", self)
         directions = across(m)
-        return (turned_by(self.coordinates[0], n, m, x["angle"][0]), x["angle"][1] * m,
+        return (turned_by(self.coordinates[0].numbers, n, m, x["angle"][0]), x["angle"][1] * m,
                 *(sum(x[name][i] * along for name, along in zip("uv", directions, strict=True)) for i in range(2)))
 
     def _held_to_ground(self):

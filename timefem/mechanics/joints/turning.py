@@ -11,6 +11,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..declared import Direction, Flag, Orientation, Point
+from ..numbers.arithmetic import cross, joined
 from ..symmetry import ALL, NONE, turns
 from .coordinates import Angle, AngleInA, carried, perpendicular, turn_about, turned_by, turning_angle
 from .joint import Joint, across, gap, products
@@ -103,25 +104,28 @@ class Turning(Joint, abstract=True):
             if direction is not None and np.linalg.norm(np.cross(axis, direction)) < 1e-6 * np.linalg.norm(axis):
                 raise InputError(f"{self._title}: direction_{letter} is along the axis, about which it has no angle")
 
-    def numbers(self) -> dict[str, Any]:
+    def numbers(self, c: Any) -> dict[str, Any]:
         """Two directions across the axis of b in its place; the angle has numbers of its own."""
-        given = super().numbers()
+        given = super().numbers(c)
         given.pop("direction_a", None), given.pop("direction_b", None)
         u, v = across(given.pop("axis_b"))
         return {**given, "u": u, "v": v}
 
+    def coordinate_numbers(self, c: Any) -> dict[str, Any]:
+        return {"angle": turning_angle(*self._directions(c))}
+
     @cached_property
     def _angle(self):
-        return turning_angle(*self._directions())
+        return Angle("angle", turning_angle(*self._directions(self)))
 
     def _turned(self, angle, rate):
         """`R_b^T R_a` and the relative angular velocity in b."""
-        axis_a, axis_b, *_ = self._directions()
-        return turned_by(self._angle, axis_a, axis_b, angle), rate * axis_b
+        axis_a, axis_b, *_ = self._directions(self)
+        return turned_by(self._angle.numbers, axis_a, axis_b, angle), rate * axis_b
 
-    def _directions(self):
-        return [None if getattr(self, name) is None else self.fields[name].numbers(getattr(self, name))
-                               for name in ("axis_a", "axis_b", "direction_a", "direction_b")]
+    def _directions(self, c):
+        return [None if getattr(self, name) is None else self.number(name, c)
+                for name in ("axis_a", "axis_b", "direction_a", "direction_b")]
 
 
 class Revolute(_PointJoint, Turning):
@@ -158,10 +162,14 @@ class Universal(_PointJoint):
 
     @cached_property
     def coordinates(self) -> tuple[JointCoordinate, ...]:
-        a, b = (self.fields[name].numbers(getattr(self, name)) for name in ("axis_a", "axis_b"))
+        kinds = {"angle_b": Angle, "angle_a": AngleInA}
+        return tuple(kinds[name](name, numbers) for name, numbers in self.coordinate_numbers(self).items())
+
+    def coordinate_numbers(self, c: Any) -> dict[str, Any]:
+        a, b = self.number("axis_a", c), self.number("axis_b", c)
         u = perpendicular(b, a)  # where the arm of a stands in b
         w = carried(b, u, a)  # where the arm of b stands in a
-        return Angle.of(a, u, np.cross(b, u), "angle_b"), AngleInA.of(b, w, -np.cross(a, w), "angle_a")
+        return {"angle_b": joined(a, u, cross(b, u)), "angle_a": joined(b, w, -cross(a, w))}
 
     def relative(self, x: Mapping[str, Any]) -> Any:
         a, u = np.split(self.coordinates[0].numbers, 3)[:2]
@@ -189,8 +197,7 @@ class Weld(_PointJoint):
         return [*super().formula(a, b, t, c), *turned(a, b, c.orientation)]
 
     def relative(self, x: Mapping[str, Any]) -> Any:
-        turn = self.fields["orientation"].numbers(self.orientation)
-        return turn.reshape(3, 3, order="F"), NOWHERE, NOWHERE, NOWHERE
+        return self.fields["orientation"].matrix(self.orientation), NOWHERE, NOWHERE, NOWHERE
 
 
 def turned(a, b, turn):

@@ -4,6 +4,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
+from ..numbers.arguments import own_parameters
 from ..part import Part
 from ..system import System
 from .redundant_rows import null_space, redundant_constraints, redundant_rows
@@ -33,8 +34,8 @@ class Selected(Part):
     def __repr__(self):
         return f"Selected({self.part!r}, {self.rows})"
 
-    def moved_to(self, stand_in):
-        return Selected(self.part.moved_to(stand_in), self.rows, self.name)
+    def numbers(self, c):
+        return {"own": own_parameters(self.part, c.part)}
 
     @property
     def kinks(self):

@@ -9,7 +9,7 @@ from ...elements.augmented.constants import WithConstants
 from ...elements.components import components
 from ...elements.evaluation.nodal_values import ValuesOfDofs
 from ...errors import InputError
-from ...mechanics.unknown_numbers import with_numbers
+from ...mechanics.numbers.free import with_values
 from ...solvers.equations.make import make_equations
 from ..common.kept import Kept
 from ..common.parameters import parts_with_unknowns
@@ -183,6 +183,6 @@ class BoundaryForm:
     def solved_system(self, numbers):
         """The system with the numbers found."""
         system = self.problem.system
-        return with_numbers(system, self.problem.numbers, numbers) if len(self.problem.numbers) else system
+        return with_values(system, self.problem.numbers, numbers) if len(self.problem.numbers) else system
 
 

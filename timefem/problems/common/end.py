@@ -9,6 +9,7 @@ from ...argument_names import known_names
 from ...errors import InputError
 from ...mechanics.forces.gravity import Gravity
 from ...mechanics.inversion.outputs import JointOutput
+from ...mechanics.joints.bound import BoundCoordinate
 from ...mechanics.tree_joints import joints_of_trees, tree_joint
 from ...mechanics.values.quantities import formulas_of, sees_velocities
 from ...mechanics.work import power_of
@@ -188,7 +189,7 @@ class End:
         other = copy(output)
         other.bodies = tuple(map(self.system.find, output.bodies))
         if isinstance(output, JointOutput):
-            other.bound = output.bound.moved_to(self.system.find)
+            other.bound = BoundCoordinate(output.bound.owner, other.bodies, output.bound.coordinate)
         return other
 
     def _frame(self, body):

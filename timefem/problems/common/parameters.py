@@ -8,12 +8,12 @@ from ... import validate
 from ...elements.augmented.constants import Carrier
 from ...errors import InputError
 from ...mechanics.composites.composite import Composite
-from ...mechanics.following_numbers import UnknownNumbers, present_value
 from ...mechanics.formula import call
 from ...mechanics.formula_text import as_formula
+from ...mechanics.numbers.free import with_constants, with_free_numbers
+from ...mechanics.numbers.records import with_records
+from ...mechanics.numbers.unknown import UnknownNumbers, present_value
 from ...mechanics.part import Part
-from ...mechanics.stand_ins import StandIns, moved_parts
-from ...mechanics.unknown_numbers import with_constants, with_free_numbers
 
 
 def checked_parameters(system, parameters, follows=None, refused=()):
@@ -106,15 +106,10 @@ def parts_with_unknowns(system, numbers, n, length=None):
 
     With a free time, for which `length` [s] is that of the mesh, the first constant is its share of that.
     """
-    found, lead = list(system.parts), int(length is not None)
-    for bodies in (True, False):  # other parts stand on bodies with unknowns, and see the actuators with them
-        changed = StandIns()
-        for part, now in zip(system.parts, found, strict=True):
-            if part in numbers.following and part.is_body == bodies:
-                seen, following = numbers.following[part]
-                changed[now] = with_constants(now, tuple(lead + i for i in seen), following)
-        moved_parts([part for part in found if not part.is_body], changed)
-        found = [changed.get(part, part) for part in found]
+    lead = int(length is not None)
+    changed = with_records(system.parts, {part: with_constants(part, tuple(lead + i for i in seen), following)
+                                          for part, (seen, following) in numbers.following.items()})
+    found = [changed.get(part, part) for part in system.parts]
     if length is not None:
         found = [part.lasting(length) if part.durations else part for part in found]
     return [*found, Carrier(n)]

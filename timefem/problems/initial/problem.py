@@ -96,7 +96,7 @@ class InitialValueProblem(NamedArguments):
         Parameters
         ----------
         system : System, optional
-            By `with_other_numbers`.
+            By `System.with_numbers`.
         start : dict or ndarray, optional
             As `state`, of the bodies and joints that change; or the whole state `(q, p)`, shape (n_z,).
         t_span : (float, float), optional

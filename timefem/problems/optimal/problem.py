@@ -200,7 +200,7 @@ class OptimalControl(NamedArguments):
                 t_span: Sequence[float] | None = None, bounds: Mapping[Any, Any] | None = None) -> OptimalControl:
         """The same problem with other numbers; `start`, `end` and `bounds` of what they name.
 
-        A system is one by `with_other_numbers`, with actuators and costs.
+        A system is one by `System.with_numbers`, with actuators and costs.
         """
         system, given = self.system if system is None else system, dict(self._given)
         for name, states in (("start", start), ("end", end)):

@@ -7,7 +7,7 @@ import numpy as np
 from ...elements.augmented.constants import with_carrier
 from ...errors import InputError
 from ...late import Late
-from ...mechanics.unknown_numbers import with_numbers
+from ...mechanics.numbers.free import with_values
 from ...solution.audit import audits
 from ...solution.solution import Solution
 from ...solvers.nonlinear.methods import method_for_inequalities
@@ -106,7 +106,7 @@ def solution_of(problem, driver, backend, mesh, found):
         statistics["control_bounds"] = [[x if np.isfinite(x) else None for x in row] for row in problem.bounds.tolist()]
     statistics["stated"] = OnDemand(lambda: problem.stated)
     if _enter_parts(problem) and (outcome.status.success or not any(of_bodies(problem.numbers))):
-        system = _with_numbers(problem, element, parameters)
+        system = _with_values(problem, element, parameters)
     t, (t0, t1) = mesh.nodes, problem.t_span
     if problem.free_time:
         t = t0 + (t - t0) * (numbers[0] / (t1 - t0))
@@ -116,7 +116,7 @@ def solution_of(problem, driver, backend, mesh, found):
 def solution_system(problem, element, parameters):
     """Element and system of a `Solution` of a problem, with the numbers that were found."""
     plan = optimality_plan(problem, element)
-    return plan.element, _with_numbers(problem, plan.element, parameters) if _enter_parts(problem) else plan.system
+    return plan.element, _with_values(problem, plan.element, parameters) if _enter_parts(problem) else plan.system
 
 
 def _enter_parts(problem):
@@ -124,5 +124,5 @@ def _enter_parts(problem):
     return bool(len(problem.numbers)) or any(part.durations for part in problem.system.parts)
 
 
-def _with_numbers(problem, element, parameters):
-    return with_carrier(with_numbers(problem.system, problem.numbers, parameters), element)
+def _with_values(problem, element, parameters):
+    return with_carrier(with_values(problem.system, problem.numbers, parameters), element)

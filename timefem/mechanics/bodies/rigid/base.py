@@ -15,6 +15,7 @@ from .... import validate
 from ....errors import InputError, SuspectUnits
 from ....types import Floats
 from ...declared import Choice, Field, Real, Vector
+from ...numbers.arithmetic import diagonal
 from ...part import Body
 from ...shapes import SHAPES, Piece
 
@@ -28,17 +29,14 @@ class Inertia(Field):
     """Principal values or a matrix; kept as the matrix."""
 
     kind_of_value, schema_type = "array_like, shape (3,) or (3, 3)", "inertia"
-    given_as, kept_as = "Vector | Matrix", "np.ndarray"
+    given_as, kept_as, varies = "Vector | Matrix", "np.ndarray", True
 
     def check(self, title, value):
         return _inertia_matrix(value)
 
-    def with_entry(self, value, index, entry):
-        """A principal value by its number, or an entry of the matrix and the one that mirrors it."""
-        value = np.array(value)
-        i, j = (index, index) if isinstance(index, int) else index
-        value[i, j] = value[j, i] = entry
-        return value
+    def of_symbols(self, value):
+        value = super().of_symbols(value)
+        return value if value.shape == (3, 3) else diagonal(value)
 
 
 class Lengths(Vector):
@@ -135,7 +133,9 @@ class RigidBodyBase(Body, abstract=True):
     def is_shaped_by(self, path: Sequence[Any]) -> bool:
         """Whether its formulas lack a number as long as that is zero: products of inertia of a diagonal one."""
         steps = path[1] if len(path) == 2 else ()
-        return path[0] == "inertia" and isinstance(steps, tuple) and len(set(steps)) == 2 and self._diagonal
+        if path[0] == "inertia" and isinstance(steps, tuple) and len(set(steps)) == 2:
+            return self._diagonal
+        return super().is_shaped_by(path)
 
     def freed(self, free: Sequence[tuple[Any, ...]] = ()) -> RigidBodyBase:
         """The same body whose formulas take all entries of the inertia if any numbers are `free`, be they zero."""
@@ -162,6 +162,10 @@ class RigidBodyBase(Body, abstract=True):
 
         Its transpose gives the generalized force of a torque m in space axes, Q = A(q)^T m, as Q.qdot = m.omega.
         """
+
+    @abstractmethod
+    def coordinates_of(self, pose: Pose) -> np.ndarray:
+        """Coordinates of a `Pose`, shape (n_q,)."""
 
     @abstractmethod
     def state(self, pose: Pose) -> tuple[np.ndarray, np.ndarray]:

@@ -21,6 +21,7 @@ class Inertia(Field):
     schema_type: str
     given_as: str
     kept_as: str
+    varies: bool
 
 
 class Lengths(Vector):
@@ -54,6 +55,8 @@ class RigidBodyBase(Body):
     def frame(self, q: ca.SX) -> tuple[ca.SX, ca.SX]: ...
     @abstractmethod
     def angular_velocity_map(self, q: ca.SX) -> ca.SX: ...
+    @abstractmethod
+    def coordinates_of(self, pose: Pose) -> np.ndarray: ...
     @abstractmethod
     def state(self, pose: Pose) -> tuple[np.ndarray, np.ndarray]: ...
     @abstractmethod

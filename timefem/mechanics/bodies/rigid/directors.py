@@ -10,7 +10,7 @@ import numpy as np
 
 from ....types import Expression, Floats
 from ...declared import Name
-from ...traced import inverse
+from ...numbers.arithmetic import diagonal, inverse, trace, upper_triangle
 from .. import rotations
 from .base import RigidBodyBase, turn
 
@@ -40,12 +40,15 @@ class DirectorBody(RigidBodyBase):
 
     @staticmethod
     def _euler_of(inertia):
-        return np.trace(inertia) / 2 * np.eye(3) - inertia
+        return trace(inertia) / 2 * np.eye(3) - inertia
 
-    def numbers(self) -> dict[str, Any]:
-        tensor = inverse(self._euler_of(self.inertia)) if self.has_inverse_mass else self.inertia
-        packed = np.diag(tensor) if self._diagonal else tensor[np.triu_indices(3)]
-        return {"mass": 1 / self.mass, "inertia": packed}
+    def numbers(self, c: Any) -> dict[str, Any]:
+        tensor = self._euler_of(c.inertia) if self.has_inverse_mass else c.inertia
+        if self._diagonal:
+            packed = 1 / diagonal(tensor) if self.has_inverse_mass else diagonal(tensor)
+        else:
+            packed = upper_triangle(inverse(tensor) if self.has_inverse_mass else tensor)
+        return {"mass": 1 / c.mass, "inertia": packed}
 
     @property
     def kind(self) -> Hashable:
@@ -144,11 +147,14 @@ class DirectorBody(RigidBodyBase):
     def angular_velocity_map(self, q: ca.SX) -> ca.SX:
         return ca.horzcat(ca.SX(3, 3), *(ca.skew(q[3 * i:3 * i + 3]) / 2 for i in range(1, 4)))  # 1/2 d_i x d_i'
 
+    def coordinates_of(self, pose: Pose) -> np.ndarray:
+        return np.concatenate([pose.position, self.rotation_coordinates(pose.quaternion)])
+
     def state(self, pose: Pose) -> tuple[np.ndarray, np.ndarray]:
         r = rotations.matrix_from_quaternion(pose.quaternion)
         rate = r @ rotations.hat(pose.angular_velocity_in("body"))
         momentum = (rate @ self.euler_tensor).T.ravel()
-        return np.concatenate([pose.position, r.T.ravel()]), np.concatenate([self.mass * pose.velocity, momentum])
+        return self.coordinates_of(pose), np.concatenate([self.mass * pose.velocity, momentum])
 
     def orientation(self, q: np.ndarray) -> np.ndarray:
         return self.rotation_matrix(q)

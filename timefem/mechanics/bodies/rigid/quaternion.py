@@ -10,7 +10,7 @@ import numpy as np
 
 from ....types import Expression, Floats
 from ...declared import Choice, Name
-from ...traced import inverse
+from ...numbers.arithmetic import diagonal, inverse, trace, upper_triangle
 from .. import rotations
 from .base import RigidBodyBase, turn
 
@@ -31,10 +31,10 @@ class QuaternionBody(RigidBodyBase):
     inverse_mass = Choice("how M4^-1 is written off the unit sphere", ("polynomial", "exact"), "polynomial")
     size, shape = RigidBodyBase.size, RigidBodyBase.shape
 
-    def numbers(self) -> dict[str, Any]:
-        packed = 1 / self.inertia.diagonal() if self._diagonal else inverse(self.inertia)[np.triu_indices(3)]
+    def numbers(self, c: Any) -> dict[str, Any]:
+        packed = 1 / diagonal(c.inertia) if self._diagonal else upper_triangle(inverse(c.inertia))
         # J0 = tr(J)/2 only fills up the rank of the mass matrix (54)
-        return {"mass": [1 / self.mass, 2 / self._trace], "inertia": packed}
+        return {"mass": [1 / c.mass, 2 / trace(c.inertia)], "inertia": packed}
 
     @property
     def _trace(self):
@@ -134,6 +134,9 @@ class QuaternionBody(RigidBodyBase):
     def angular_velocity_map(self, q: ca.SX) -> ca.SX:
         a, v = q[3], q[4:]
         return ca.horzcat(ca.SX(3, 3), -2 * v, 2 * (a * ca.SX.eye(3) + ca.skew(v)))  # omega = 2 E(q) qdot
+
+    def coordinates_of(self, pose: Pose) -> np.ndarray:
+        return np.concatenate([pose.position, pose.quaternion])
 
     def state(self, pose: Pose) -> tuple[np.ndarray, np.ndarray]:
         return self.states(pose.position, pose.quaternion, pose.velocity, pose.angular_velocity_in("body"))

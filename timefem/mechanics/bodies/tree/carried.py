@@ -55,6 +55,7 @@ class Carried(Body, abstract=True):
 
     has_inverse_mass = False
     velocity_by_solve = True
+    parameters_of_carrier = ()  # which of those of the carrier are its own
 
     def __init__(self, carrier: Tree, places: Vector, called: tuple[Any, ...], name: str) -> None:
         self.carrier, self.called, self.name = carrier, called, name
@@ -105,6 +106,10 @@ class TreeJointCoordinate(Carried):
         return tuple(OwnCoordinate.of(i, self.factor, self.offset, name, unit)
                      for i, (name, unit) in enumerate(self.motion.told))
 
+    def coordinate_numbers(self, c: Any) -> dict[str, Any]:
+        """Of its coordinates: factor and offset, which shape the formulas."""
+        return {x.name: x.numbers for x in self.coordinates}
+
     @cached_property
     def _bound(self):
         return {c.name: BoundCoordinate(self, (self,), c) for c in self.coordinates}
@@ -130,9 +135,9 @@ class TreeLink(Carried):
         self._numbers = path(bodies, number)
         self.number = number
         self._bodies, self._turn, self._place, self._shift = bodies, turn, place, turn @ point
-        self.parameters_of_carrier = carrier.parameters_of_link(link, self._numbers)
+        self.parameters_of_carrier, self._free_turns = carrier.parameters_of_link(link, self._numbers)
         self._symbols = ca.SX.sym("place", len(self.parameters_of_carrier))
-        self._free_turns, self._point = carrier.turns_of_link(link, self._numbers), point
+        self._point = point
         places = [i for n in self._numbers for i in bodies[n].places]
         super().__init__(carrier, sorted(set(places)), ("link", link, point.tolist()),
                          f"{carrier.name or 'tree'}.{link}")

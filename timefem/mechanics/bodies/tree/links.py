@@ -100,6 +100,7 @@ class Link(NamedArguments):
     physical: bool = True
     shapes: Sequence[Mapping[str, Any]] | None = ()
     gravity_compensation: float = 0.0
+    varied = ("mass", "centre", "inertia", "gravity_compensation")  # enter formulas
 
     def __post_init__(self):
         title = f"Link {self.name!r}"
@@ -200,6 +201,7 @@ class TreeJoint(NamedArguments):
     rest: float = 0.0
     armature: float = 0.0
     across: Converted[Vector | None, np.ndarray | None] = None
+    varied = ("damping", "friction", "stiffness", "rest", "armature", "position", "axis")
 
     def changed(self, name: str, value: Any) -> TreeJoint:
         """The same with another number; axes keep every digit."""

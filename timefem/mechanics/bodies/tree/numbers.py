@@ -9,14 +9,16 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
-from ...traced import put
+from ...numbers.arguments import entries, inside, put
+from ...numbers.arithmetic import by_rows, is_symbolic, joined, upper_triangle
+from .links import Link
 from .structure import moving_bodies
 
 FIELDS = {"mass": 1, "moment": 3, "inertia": 6, "radial": 1, "damping": 1, "friction": 1, "stiffness": 1, "rest": 1,
           "armature": 1, "balanced": 1, "balanced_moment": 3, "place": 3, "turn": 9}
-UPPER = np.triu_indices(3)
 PLACES = "place", "link"  # of joints in the frames of their parents, and of links in those of what they move with
 TURNS = "turn", "link turn"  # rotation matrices of these, row by row
+OF_LINKS = {"link": 2, "link turn": 1}  # where among what `moving_bodies` tells of a link
 TURNING = "axis", "orientation"
 
 
@@ -28,18 +30,32 @@ def moves_places(free):
 
 def _flat(body, name):
     value = getattr(body, name)
-    return value[UPPER] if name == "inertia" else np.ravel(value)
+    return upper_triangle(value) if name == "inertia" else by_rows(value)
 
 
-def _turns_that_change(links, bodies, sits, others):
-    """Turns of bodies and links that differ from others, (number, name, place)."""
-    def differ(one, other):
-        return np.abs(one - other).max() > 1e-9
+def _there(value):
+    """Places of entries that are no structural zeros."""
+    value = ca.SX(value)
+    return [k for k in range(value.numel()) if not value[k].is_zero()]
 
-    found = [(i, "turn") for i, (body, other) in enumerate(zip(bodies, others[0], strict=True))
-             if differ(body.turn, other.turn)]
-    found += [(i, "link turn") for i, link in enumerate(links) if differ(sits[link.name][1], others[2][link.name][1])]
-    return [(*which, k) for which in found for k in range(9)]
+
+def _in_symbols(links, joints, free):
+    """Links with expressions for all numbers that are not zero, and all of these and of joints that are free; and the
+    symbols of the latter."""
+    symbols, rows = [], {"links": tuple(links), "joints": tuple(joints)}
+
+    def at(table, steps, into):
+        into.append(ca.SX.sym("x"))
+        rows[table] = put(rows[table], steps, into[-1])
+
+    for i, link in enumerate(links):
+        for name in Link.varied:
+            for steps in entries(name, getattr(link, name)):
+                if inside(getattr(link, name), steps):
+                    at("links", (i, name, *steps), [])
+    for table, *steps in free:
+        at(table, steps, symbols)
+    return rows["links"], rows["joints"], ca.vertcat(ca.SX(0, 1), *symbols)
 
 
 def pattern_of(title, links, joints, base, free=(), firsts=None):
@@ -48,36 +64,27 @@ def pattern_of(title, links, joints, base, free=(), firsts=None):
     Those that are not zero for links with the zeros of these and any other numbers: axes that stand askew fill more.
     Of a number that is `free` what follows from it, as if it were not zero.
     """
-    rng = np.random.default_rng(0)
-
-    def other(value):
-        values = rng.uniform(1, 2, np.shape(value)) * (np.asarray(value) != 0)
-        return values + values.T if values.ndim == 2 else values
-
-    some = [replace(link, mass=float(other(link.mass)), centre=other(link.centre), inertia=other(link.inertia),
-                    gravity_compensation=float(other(link.gravity_compensation)), physical=False) for link in links]
-    tries = []
-    for _ in range(2):
-        for table, *steps in free:
-            rows = {"links": some, "joints": joints}
-            rows[table] = put(rows[table], steps, rng.uniform(1, 2))
-            some, joints = rows["links"], rows["joints"]
-        tries.append(moving_bodies(title, some, joints, base, firsts))
-    bodies, _, sits = tries[0]
-    found = [(i, name, int(k)) for i, body in enumerate(bodies) for name in FIELDS if name not in PLACES + TURNS
-             for k in np.flatnonzero(_flat(body, name))]
+    links, joints, symbols = _in_symbols(links, joints, free)
+    bodies, _, sits = moving_bodies(title, links, joints, base, firsts)
+    found = [(i, name, k) for i, body in enumerate(bodies) for name in FIELDS if name not in PLACES + TURNS
+             for k in _there(_flat(body, name))]
     if moves_places(free):
         found += [(i, name, k) for name, of in zip(PLACES, (bodies, links), strict=True) for i in range(len(of))
                   for k in range(3)]
-        found += _turns_that_change(links, bodies, sits, tries[1])
+        turns = [(i, "turn", body.turn) for i, body in enumerate(bodies)]
+        turns += [(i, "link turn", sits[link.name][1]) for i, link in enumerate(links)]
+        found += [(i, name, k) for i, name, turn in turns if ca.depends_on(ca.SX(turn), symbols) for k in range(9)]
     return tuple(found)
 
 
-def values(bodies, pattern, links):
-    """The parameters, ndarray, in the order of the pattern; with (number, turn, place) of links."""
-    of_links = {"link": 2, "link turn": 1}
-    return np.array([np.ravel(links[i][of_links[name]])[k] if name in of_links else _flat(bodies[i], name)[k]
-                     for i, name, k in pattern])
+def values(pattern, links, bodies, sits):
+    """The parameters in the order of the pattern, of moving bodies and where links sit, see `moving_bodies`."""
+    flat = {}
+    for i, name, _ in pattern:
+        if (i, name) not in flat:
+            flat[i, name] = by_rows(sits[links[i].name][OF_LINKS[name]]) if name in OF_LINKS else _flat(bodies[i], name)
+    found = [flat[i, name][k] for i, name, k in pattern]
+    return joined(*found) if is_symbolic(found) else np.array(found)
 
 
 def with_symbols(bodies, pattern, c):

@@ -7,6 +7,8 @@ from ...declared import Field
 class Rows(Field):
     """A sequence of `Link` or `TreeJoint`, or of dicts of their arguments."""
 
+    varies = True
+
     def __init__(self, cls, help):
         super().__init__(help)
         self.cls, self.kind_of_value = cls, f"sequence of {cls.__name__}"

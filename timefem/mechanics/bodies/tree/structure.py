@@ -2,10 +2,22 @@
 
 from dataclasses import dataclass, field
 
+import casadi as ca
 import numpy as np
 
 from ....errors import InputError
-from ...traced import is_traced
+from ...numbers.arguments import unchecked
+from ...numbers.arithmetic import (
+    as_symbols,
+    columns,
+    cross,
+    dot,
+    is_symbolic,
+    least_axis,
+    outer,
+    trace,
+    unit,
+)
 from .links import TreeJoint
 from .motions import MOTIONS
 
@@ -154,19 +166,21 @@ def moving_bodies(title, links, joints, base, firsts=None):
     own, places = coordinates(title, order)
     if not own:
         raise InputError(f"{title}: no joint moves, and the base is fixed to space")
-    bodies, sits = [], {order[0].parent: (-1, np.eye(3), np.zeros(3))}
+    if is_symbolic(*(value for thing in (*links, *order) for value in vars(thing).values())):
+        links, order, (eye, zero) = _in_symbols(links), _in_symbols(order), (ca.SX.eye(3), ca.SX(3, 1))
+    else:
+        eye, zero = np.eye(3), np.zeros(3)
+    bodies, sits = [], {order[0].parent: (-1, eye, zero)}
     for joint in order:
         parent, turn, place = sits[joint.parent]
         place, turn = place + turn @ joint.position, turn @ joint.orientation
         if joint.kind == "fixed":
             sits[joint.child] = parent, turn, place
             continue
-        axes = np.eye(3) if MOTIONS[joint.kind].turns else \
-            _axes(joint.axis, (firsts or {}).get(joint.name), joint.across)
-        resists = joint.damping, joint.friction, joint.stiffness, joint.rest if joint.stiffness else 0.0, joint.armature
-        bodies.append(Moving(joint, parent, _clean(turn @ axes), _clean(place), *places[joint.name], 0.0, np.zeros(3),
-                             np.zeros((3, 3)), *resists))
-        sits[joint.child] = len(bodies) - 1, axes.T, np.zeros(3)
+        axes = eye if MOTIONS[joint.kind].turns else _axes(joint.axis, (firsts or {}).get(joint.name), joint.across)
+        bodies.append(Moving(joint, parent, _clean(turn @ axes), _clean(place), *places[joint.name], 0.0, zero,
+                             0 * eye, joint.damping, joint.friction, joint.stiffness, joint.rest, joint.armature))
+        sits[joint.child] = len(bodies) - 1, axes.T, zero
     sits = {link.name: sits[link.name] for link in links}
     for link in links:
         number, turn, place = sits[link.name]
@@ -181,17 +195,17 @@ def moving_bodies(title, links, joints, base, firsts=None):
 
 def _give_radial(bodies):
     """For each quaternion about four times the inertia that it turns, with all joints at zero."""
-    moments, inertias = [b.moment.copy() for b in bodies], [b.inertia.copy() for b in bodies]
+    moments, inertias = [b.moment for b in bodies], [b.inertia for b in bodies]
     masses = [b.mass for b in bodies]
     for i in reversed(range(len(bodies))):
-        body, size = bodies[i], np.trace(inertias[i]) / 3
+        body, size = bodies[i], trace(inertias[i]) / 3
         body.radial = 4 * size if body.motion.turns else 0.0
         if body.parent >= 0:
             m, c, r, turn = masses[i], moments[i], body.place, body.turn
             c = turn @ c
-            both = np.outer(c, r) + np.outer(r, c)
-            inertias[body.parent] = (inertias[body.parent] + turn @ inertias[i] @ turn.T + np.trace(both) * np.eye(3)
-                                     - both + m * (r @ r * np.eye(3) - np.outer(r, r)))
+            both = outer(c, r) + outer(r, c)
+            inertias[body.parent] = (inertias[body.parent] + turn @ inertias[i] @ turn.T + trace(both) * np.eye(3)
+                                     - both + m * parallel_axis(r))
             moments[body.parent] = moments[body.parent] + c + m * r
             masses[body.parent] += m
 
@@ -203,7 +217,20 @@ def _add(body, link, turn, place):
     body.moment = body.moment + link.mass * c
     share = link.mass * link.gravity_compensation
     body.balanced, body.balanced_moment = body.balanced + share, body.balanced_moment + share * c
-    body.inertia = body.inertia + turn @ link.inertia @ turn.T + link.mass * (c @ c * np.eye(3) - np.outer(c, c))
+    body.inertia = body.inertia + turn @ link.inertia @ turn.T + link.mass * parallel_axis(c)
+
+
+def parallel_axis(c):
+    """|c|^2 I - c c^T, without terms that cancel."""
+    x, y, z = (c[i] for i in range(3))
+    rows = (y * y + z * z, -x * y, -x * z), (-x * y, x * x + z * z, -y * z), (-x * z, -y * z, x * x + y * y)
+    return ca.vertcat(*(ca.horzcat(*row) for row in rows)) if is_symbolic(c) else np.array(rows)
+
+
+def _in_symbols(things):
+    """Links or joints whose arrays are expressions, without round-off."""
+    return [unchecked(thing, **{name: as_symbols(_clean(value)) for name, value in vars(thing).items()
+                                if isinstance(value, np.ndarray)}) for thing in things]
 
 
 def least_along(axis):
@@ -214,18 +241,17 @@ def least_along(axis):
 def _axes(axis, number=None, across=None):
     """Rotation matrix whose third column is the axis, and the first `across` it where that is given; else a permutation
     where the axis is one of the frame."""
-    first = across if across is not None else np.eye(3)[least_along(axis) if number is None else number]
+    first = across if across is not None else least_axis(axis) if number is None else np.eye(3)[number]
     if number is not None:
-        axis = axis / np.sqrt(axis @ axis)
-    first = first - axis * (axis @ first)
-    first = first / (np.sqrt(first @ first) if is_traced(axis) else np.linalg.norm(first))
-    return np.stack([first, np.cross(axis, first), axis], axis=1)
+        axis = unit(axis)
+    first = unit(first - axis * dot(axis, first))
+    return columns(first, cross(axis, first), axis)
 
 
 def _clean(values):
     """Without entries that are round-off beside the largest one."""
-    if is_traced(values):
-        return values
+    if is_symbolic(values):
+        return ca.sparsify(ca.SX(values), ROUND_OFF)
     return np.where(np.abs(values) > ROUND_OFF * max(1.0, np.abs(values).max()), values, 0.0)
 
 

@@ -13,6 +13,7 @@ from .... import validate
 from ....errors import InputError
 from ....types import Expression, Vector
 from ...declared import Choice, Name, Real
+from ...numbers.arguments import inside, unchecked
 from ...part import Body
 from ...shapes import Piece, Stroke
 from ..solved_energy import solved_energy
@@ -85,6 +86,7 @@ class Tree(TreeDynamics, Body):
                   "or EML(), REML(), NullEML() or MPL(), which do without")
     velocity_by_solve = True
 
+    rotors = ()  # pairs of a joint's name and a motor that drives it, whose rotor is part of its armature
     free = ()  # numbers that are parameters whatever they are
     firsts = None  # of joints, see `moving_bodies`
 
@@ -96,9 +98,9 @@ class Tree(TreeDynamics, Body):
     base = Choice("whether the base link is fixed to space, or moves freely", ("fixed", "free"), "fixed")
 
     def _complete(self):
-        self.pattern = pattern_of(self._title, self.links, self.joints, self.base, self.free, self.firsts)
-        self.moving, own, self._sits = moving_bodies(self._title, self.links, self.joints, self.base,
-                                                          self.firsts)
+        joints = self._geared(self)
+        self.pattern = pattern_of(self._title, self.links, joints, self.base, self.free, self.firsts)
+        self.moving, own, self._sits = moving_bodies(self._title, self.links, joints, self.base, self.firsts)
         self.joint_names = tuple(joint.name for joint in own)
         self.base_joint = self.joint_names[0] if self.base == "free" else None
         self._first = {body.joint.name: body for body in self.moving if body.joint.mimic is None}
@@ -117,13 +119,27 @@ class Tree(TreeDynamics, Body):
         self._carried, self.reference = {}, Coordinates(np.concatenate([b.motion.start for b in self._first.values()]))
         self.carried_names = {b.joint.name: "joint" for b in self.moving} | dict.fromkeys(self._sits, "link")
 
-    def numbers(self) -> dict[str, Any]:
-        width = {} if self.friction_width is None else {"friction_width": np.array([self.friction_width])}
-        return {"of_links": self._numbers, **width}
+    def numbers(self, c: Any) -> dict[str, Any]:
+        made = (self.moving, self._sits) if c is self else self._moving_of(c)
+        width = {} if self.friction_width is None else {"friction_width": c.friction_width}
+        return {"of_links": values(self.pattern, self.links, *made), **width}
 
-    @property
-    def _numbers(self):
-        return values(self.moving, self.pattern, [self._sits[link.name] for link in self.links])
+    def _moving_of(self, c):
+        """Moving bodies, and where links sit, of other numbers of links and joints."""
+        bodies, _, sits = moving_bodies(self._title, c.links, self._geared(c), self.base, self.firsts)
+        return bodies, sits
+
+    def _geared(self, c):
+        """The joints with rotors of motors as inertia: `1/2 J (gear dx/dt)^2` is that of an armature J gear^2."""
+        more = {}
+        for name, motor in c.rotors:
+            more[name] = more.get(name, 0.0) + motor.rotor_inertia * motor.gear**2
+        return [unchecked(joint, armature=joint.armature + more[joint.name]) if joint.name in more else joint
+                for joint in c.joints]
+
+
+    def mass_of(self, c: Any) -> Any:
+        return sum(link.mass for link in c.links if self._sits[link.name][0] >= 0)
 
     def __repr__(self):
         return f"Tree({len(self.joint_names)} joints, {len(self.links)} links" + \
@@ -149,8 +165,15 @@ class Tree(TreeDynamics, Body):
         return moves_places(self.free)
 
     def is_shaped_by(self, path: Sequence[Any]) -> bool:
-        """Whether its formulas may lack a number, as long as that is zero or the place of a joint."""
-        return tuple(path) not in self.free
+        """Whether its formulas lack a number, as long as that is zero, or the place or axis of a joint."""
+        if len(path) < 2 or tuple(path) in self.free:
+            return len(path) < 2 and path[0] != "friction_width"
+        if path[2] in TURNING and self.firsts is None:
+            return True
+        if path[2] not in ("position", *TURNING) and inside(getattr(self, path[0]), path[1:]):
+            return False
+        return pattern_of(self._title, self.links, self._geared(self), self.base, [*self.free, tuple(path)],
+                          self.firsts) != self.pattern
 
     def freed(self, free: Sequence[tuple[Any, ...]] = ()) -> Tree:
         """The same tree whose formulas take some numbers as parameters, be they zero or places of joints.
@@ -163,28 +186,18 @@ class Tree(TreeDynamics, Body):
         vars(other)["firsts"] = {joint.name: least_along(joint.axis) for joint in self.joints} if turning else None
         return other.changed({})
 
-    def in_symbols(self, values: Mapping[str, Any]) -> Tree:
-        other = super().in_symbols(values)
-        made = moving_bodies(self._title, other.links, other.joints, self.base, self.firsts)
-        vars(other)["moving"], _, vars(other)["_sits"] = made
-        vars(other)["mass"] = sum(body.mass for body in made[0])
-        vars(other)["own_parameters"] = other.declared_numbers()
-        return other
-
-    def parameters_of_link(self, link: str, chain: Sequence[int]) -> list[int]:
+    def parameters_of_link(self, link: str, chain: Sequence[int]) -> tuple[list[int], list[int | None]]:
         """Which of `own_parameters` are the places of the bodies that carry a link, and its own, none unless free; then
-        their turns, of those that depend on what is."""
+        their turns, of those that depend on what is. And of which bodies of the chain these turns are; None stands for
+        the link itself."""
         number = [one.name for one in self.links].index(link)
+        turns = self._turns(number, chain)
+        bodies = [i if name == "turn" else None for i, name in turns]
         if not self.places_are_free:
-            return []
+            return [], bodies
         wanted = [(*which, k) for which in [*((i, "place") for i in chain), (number, "link")] for k in range(3)]
-        wanted += [(*which, k) for which in self._turns(number, chain) for k in range(9)]
-        return [self.pattern.index(one) for one in wanted]
-
-    def turns_of_link(self, link: str, chain: Sequence[int]) -> list[int | None]:
-        """Of which bodies of the chain turns are among `parameters_of_link`; None stands for the link itself."""
-        number = [one.name for one in self.links].index(link)
-        return [i if name == "turn" else None for i, name in self._turns(number, chain)]
+        wanted += [(*which, k) for which in turns for k in range(9)]
+        return [self.pattern.index(one) for one in wanted], bodies
 
     def _turns(self, number, chain):
         every = [*((i, "turn") for i in chain), (number, "link turn")]
@@ -230,7 +243,8 @@ class Tree(TreeDynamics, Body):
 
     @cached_property
     def _functions(self):
-        return TreeFunctions(self.moving, self.pattern, self._numbers, self.n_q)
+        return TreeFunctions(self.moving, self.pattern, values(self.pattern, self.links, self.moving, self._sits),
+                             self.n_q)
 
     def kinetic_of_velocity(self, q: ca.SX, v: ca.SX, c: Any) -> Expression:
         return self._functions.parametric(q, v, self._split(c)[0])

@@ -13,6 +13,7 @@ from ....polynomials import gauss_legendre
 from ...bodies import rotations
 from ...bodies.rigid import RigidBody
 from ...declared import Choice, Integer
+from ...numbers.arithmetic import diagonal, is_symbolic, joined
 from .inertia import KINDS, MEANING, CoupledInertia, coupled_less_lumped
 from .mesh import CurveMesh, Marks, RestShape, ValueOf
 from .place import BeamPlace
@@ -52,11 +53,11 @@ class Beam(CurveMesh):
         return np.eye(3) if self.triads == "space" else self.rest[i][1]
 
     def make_nodes(self) -> Iterable[Body]:
-        mass, inertia = np.zeros(len(self.rest)), np.zeros((len(self.rest), 3, 3))
+        mass, inertia = [0.0] * len(self.rest), [np.zeros((3, 3))] * len(self.rest)
         for node, axes, weight in self.shares():
             turn = self.node_axes(node).T @ axes
-            mass[node] += weight * self.section.mass
-            inertia[node] += weight * turn @ np.diag(self.section.inertia) @ turn.T
+            mass[node] = mass[node] + weight * self.section.mass
+            inertia[node] = inertia[node] + weight * turn @ diagonal(joined(*self.section.inertia)) @ turn.T
         return [RigidBody(m, _plain(j), self.rotation) for m, j in zip(mass, inertia, strict=True)]
 
     def _complete(self):
@@ -73,14 +74,12 @@ class Beam(CurveMesh):
     def make_elements(self) -> Iterable[Part]:
         xi, w = gauss_legendre(self.n_strain_points)
         values, slopes, turned = self.basis.values(xi), self.basis.derivatives(xi), self._turned
-        rest = [node.state(self.reference(i))[0] for i, node in enumerate(self.nodes)]
+        rest = [node.coordinates_of(self.reference(i)) for i, node in enumerate(self.nodes)]
         for j, length, span, numbers in self.cells():
             for g in range(self.n_strain_points):
-                point = StrainPoint([self.nodes[i] for i in numbers], values[g], slopes[g] / length,
-                                    w[g] * length * self.section.stiffness,
-                                    None if turned is None else turned[j][span], self.section.damping)
-                point.rest([rest[i] for i in numbers])
-                yield point
+                yield StrainPoint([self.nodes[i] for i in numbers], values[g], slopes[g] / length,
+                                  w[g] * length * self.section.stiffness, [rest[i] for i in numbers],
+                                  None if turned is None else turned[j][span], self.section.damping)
         if self.mass != "lumped":
             yield from self._inertia_elements()
 
@@ -117,5 +116,7 @@ class Beam(CurveMesh):
 
 def _plain(inertia):
     """Principal values where the inertia is diagonal: kernels are shorter then."""
-    diagonal = np.diag(inertia)
-    return diagonal if np.abs(inertia - np.diag(diagonal)).max() <= 1e-14 * diagonal.max() else inertia
+    if is_symbolic(inertia):
+        return inertia
+    principal = np.diag(inertia)
+    return principal if np.abs(inertia - np.diag(principal)).max() <= 1e-14 * principal.max() else inertia

@@ -4,6 +4,7 @@ import casadi as ca
 import numpy as np
 
 from ....polynomials import gauss_legendre
+from ...numbers.arithmetic import joined
 from ...part import Part
 
 KINDS = "lumped", "consistent", "gauss"
@@ -37,7 +38,11 @@ class CoupledMass(Part):
     couples_inertia = True
 
     def __init__(self, nodes, masses, section):
-        self.bodies, self.own_parameters = tuple(nodes), np.concatenate([masses.ravel(), [section.mass]])
+        self.bodies, self.masses, self.mass_per_length = tuple(nodes), masses, section.mass
+        self.own_parameters = self.declared_numbers()
+
+    def numbers(self, c):
+        return {"masses": c.masses, "mass_per_length": c.mass_per_length}
 
     def __repr__(self):
         return f"mass of {self.bodies[0]!r} to {self.bodies[-1]!r}"
@@ -71,10 +76,12 @@ class CoupledInertia(CoupledMass):
     """
 
     def __init__(self, nodes, masses, section, turned=None):
+        self.turned, self.turns = turned is not None, np.zeros(0) if turned is None else turned.ravel()
+        self.euler = joined(*(sum(section.inertia) / 2 - j for j in section.inertia))
         super().__init__(nodes, masses, section)
-        self.turned = turned is not None
-        euler = sum(section.inertia) / 2 - np.array(section.inertia)
-        self.own_parameters = np.concatenate([self.own_parameters, euler, [] if turned is None else turned.ravel()])
+
+    def numbers(self, c):
+        return {**super().numbers(c), "euler": c.euler, "turns": c.turns}
 
     @property
     def kind(self):

@@ -12,6 +12,7 @@ import numpy as np
 from ....errors import InputError
 from ....polynomials import gauss_legendre
 from ...declared import Choice, Function, Numbers, On, VectorFunction
+from ...numbers.arithmetic import size
 from ...part import Part
 from ..composite import Composite
 from .mesh import CurveMesh
@@ -27,6 +28,12 @@ class OnBeam(On):
 
     kind_of_value = "Beam or Rope"
     given_as = kept_as = "CurveMesh"
+
+
+class Span(Numbers):
+    """Where a load begins and ends, which shapes its elements."""
+
+    varies = False
 
 
 class LoadPoint(Part):
@@ -46,8 +53,12 @@ class LoadPoint(Part):
     def __init__(self, load, place, weight):
         self.load, self.bodies = load, place.carriers
         self.turned = 0 if place.turned is None else place.turned.shape[1]
-        own = [place.shapes, [weight], [] if place.turned is None else place.turned.ravel(), load.declared_numbers()]
-        self.own_parameters = np.concatenate(own)
+        self.shapes, self.weight = place.shapes, weight
+        self.turns = np.zeros(0) if place.turned is None else place.turned.ravel()
+        self.own_parameters = self.declared_numbers()
+
+    def numbers(self, c):
+        return {"shapes": c.shapes, "weight": c.weight, "turns": c.turns, **self.load.numbers(c.load)}
 
     def __repr__(self):
         return f"{self.load!r}, {self.place}"
@@ -89,7 +100,7 @@ class LineLoad(Composite, abstract=True):
     value = VectorFunction("components, numbers or functions of time, of a moment in N m/m", "N/m")
     time = Function("factor of all components", "", 1.0)
     frame = Choice('axes of `value`: "section" is a follower load', ("space", "section"), "space")
-    span = Numbers("places where it begins and ends, as `at` takes them; default: all of the beam", ())
+    span = Span("places where it begins and ends, as `at` takes them; default: all of the beam", ())
     profile = Numbers("factors of the load at equal distances along the span, linear between", (1.0, 1.0))
 
     def _checked_bodies(self, bodies):
@@ -118,8 +129,8 @@ class LineLoad(Composite, abstract=True):
     def reference(self, i: int) -> Pose:
         raise InputError(f"{self._title} has no nodes")
 
-    def numbers(self) -> dict[str, Any]:
-        return {name: self.fields[name].numbers(getattr(self, name)) for name in ("value", "time")}
+    def numbers(self, c: Any) -> dict[str, Any]:
+        return {name: self.number(name, c) for name in ("value", "time")}
 
     @property
     def _form(self):
@@ -128,7 +139,7 @@ class LineLoad(Composite, abstract=True):
 
     def make_elements(self) -> Iterable[Part]:
         beam, (first, last) = self.beam, self._span
-        corners = np.linspace(first, last, len(self.profile))
+        corners = np.linspace(first, last, size(self.profile))
         ends = np.concatenate([j + np.arange(beam.n_elements + 1) / beam.n_elements for j in range(len(beam.legs))])
         cuts = np.unique(np.round(np.concatenate([ends, corners]), 12))
         cuts = cuts[(cuts >= first) & (cuts <= last)]
@@ -137,7 +148,9 @@ class LineLoad(Composite, abstract=True):
             j, e, _, _ = beam.locate((a + b) / 2)
             for point, weight in zip(x, w, strict=True):
                 s = a + point * (b - a)
-                factor = np.interp(s, corners, self.profile)
+                k = min(max(np.searchsorted(corners, s, "right") - 1, 0), len(corners) - 2)
+                beyond = (s - corners[k]) / (corners[k + 1] - corners[k])
+                factor = (1 - beyond) * self.profile[k] + beyond * self.profile[k + 1]
                 place = beam.make_place(s, j, e, (s - j) * beam.n_elements - e)
                 yield LoadPoint(self, place, weight * (b - a) * beam.curve[j].length * factor)
 

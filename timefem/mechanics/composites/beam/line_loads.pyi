@@ -6,7 +6,7 @@ from timefem.types import Number, UserFunction, Vector
 from typing import Any, Literal
 import numpy as np
 from ...bodies.states import Pose
-from ...declared import On
+from ...declared import Numbers, On
 from ...part import Body, Part
 from ..composite import Composite
 from .mesh import CurveMesh
@@ -16,6 +16,10 @@ class OnBeam(On):
     kind_of_value: str
     given_as: str
     kept_as: str
+
+
+class Span(Numbers):
+    varies: bool
 
 
 class LoadPoint(Part):
@@ -33,7 +37,7 @@ class LineLoad(Composite):
     profile: np.ndarray
     def make_nodes(self) -> Iterable[Body]: ...
     def reference(self, i: int) -> Pose: ...
-    def numbers(self) -> dict[str, Any]: ...
+    def numbers(self, c: Any) -> dict[str, Any]: ...
     def make_elements(self) -> Iterable[Part]: ...
     def __init__(self, beam: CurveMesh,
                  value: Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction,

@@ -12,6 +12,7 @@ from ....errors import InputError, OpenJoint
 from ....polynomials import LagrangeBasis, gauss_legendre
 from ...bodies.states import Pose
 from ...declared import Field
+from ...numbers.arguments import inside
 from ...shapes import Stroke
 from ..composite import Composite
 from .curve import Curve, Line
@@ -61,6 +62,11 @@ class RestShape(Field):
 
 class ValueOf(Field):
     """A value object of one class, which files state as a table of its arguments."""
+
+    varies = True
+
+    def shapes_at(self, value, steps):
+        return bool(steps) and steps[0] in self.cls.absent_at_zero and not inside(value, steps)
 
     def __init__(self, cls, help=""):
         super().__init__(help)

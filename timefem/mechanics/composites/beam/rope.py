@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import casadi as ca
-import numpy as np
 
 from ....polynomials import gauss_legendre
 from ...bodies.point_mass import PointMass
@@ -43,7 +42,11 @@ class StretchPoint(Part):
 
     def __init__(self, nodes, slopes, stiffness, strain="linear", slack=False, damping=0.0):
         self.bodies, self.strain, self.slack, self.damped = tuple(nodes), strain, slack, damping > 0
-        self.own_parameters = np.concatenate([slopes, [stiffness, damping]])
+        self.slopes, self.section_stiffness, self.damping = slopes, stiffness, damping
+        self.own_parameters = self.declared_numbers()
+
+    def numbers(self, c):
+        return {"slopes": c.slopes, "stiffness": c.section_stiffness, "damping": c.damping}
 
     def workless_motions(self):
         return ALL
@@ -115,9 +118,9 @@ class Rope(CurveMesh):
     dimension = Integer("moves along x, in the plane (x, y), or in space", 3, least=1, most=3)
 
     def make_nodes(self) -> Iterable[Body]:
-        mass = np.zeros(len(self.rest))
+        mass = [0.0] * len(self.rest)
         for node, _, weight in self.shares():
-            mass[node] += weight * self.section.mass
+            mass[node] = mass[node] + weight * self.section.mass
         return [PointMass(m, self.dimension) for m in mass]
 
     def reference(self, i: int) -> Pose:

@@ -11,6 +11,7 @@ from .... import validate
 from ....argument_names import NamedArguments
 from ....errors import InputError
 from ....types import Converted, Vector
+from ...numbers.arithmetic import joined
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -61,6 +62,7 @@ class Section(NamedArguments):
     inertia: Converted[Vector, tuple[float, float, float]]
     damping: float = 0.0
     shape: tuple | None = None
+    absent_at_zero = ("damping",)  # of formulas
 
     def __post_init__(self):
         for name in ("EA", "GJ", "mass"):
@@ -105,7 +107,7 @@ class Section(NamedArguments):
     @property
     def stiffness(self) -> np.ndarray:
         """Of Gamma and kappa, shape (6,)."""
-        return np.array([self.EA, *self.GA, self.GJ, *self.EI])
+        return joined(self.EA, *self.GA, self.GJ, *self.EI)
 
     @classmethod
     def circle(cls, E: float, nu: float, density: float, radius: float, shear_factor: float | None = None,
@@ -173,6 +175,7 @@ class RopeSection(NamedArguments):
     EA: float
     mass: float
     damping: float = 0.0
+    absent_at_zero = ("damping",)  # of formulas
 
     def __post_init__(self):
         for name in ("EA", "mass"):

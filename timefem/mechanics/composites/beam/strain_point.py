@@ -1,5 +1,7 @@
 """The strain energy of a beam at one quadrature point along it."""
 
+from functools import cache
+
 import casadi as ca
 import numpy as np
 
@@ -23,18 +25,27 @@ class StrainPoint(Part):
         N_a and dN_a/ds [1/m] at the point.
     stiffness : array_like, shape (6,)
         w C [N m, N m^3].
+    rest : sequence of ndarray
+        Coordinates of the nodes at rest.
     turned : ndarray, shape (n_nodes, 4 or 9), optional
         Section axes in those of the nodes, see `strains`.
     damping : float
         Retardation time [s].
     """
 
-    def __init__(self, nodes, shapes, slopes, stiffness, turned=None, damping=0.0):
+    def __init__(self, nodes, shapes, slopes, stiffness, rest, turned=None, damping=0.0):
         self.bodies = tuple(nodes)
         self.turned = turned is not None
         self.damped = damping > 0
-        numbers = [shapes, slopes, stiffness, np.zeros(6), [damping], *([] if turned is None else [np.ravel(turned)])]
-        self.own_parameters = np.concatenate([np.asarray(v, float) for v in numbers])
+        self.places = np.concatenate([shapes, slopes])
+        self.turns = np.zeros(0) if turned is None else np.ravel(turned)
+        self.section_stiffness, self.damping = stiffness, damping
+        self.rest_strains = self._strains_of(rest)
+        self.own_parameters = self.declared_numbers()
+
+    def numbers(self, c):
+        return {"places": c.places, "stiffness": c.section_stiffness, "rest": c.rest_strains, "damping": c.damping,
+                "turns": c.turns}
 
     def workless_motions(self):
         return ALL
@@ -46,12 +57,10 @@ class StrainPoint(Part):
     def kind(self):
         return (type(self), self.turned, self.damped, *(body.kind for body in self.bodies))
 
-    def rest(self, q):
-        """Take the coordinates q (list of (n_q,)) as those of the rest shape."""
-        n = len(self.bodies)
-        own, symbols = ca.DM(self.own_parameters), [ca.SX.sym("q", len(x)) for x in q]
-        value = ca.Function("e", symbols, [self._total(symbols, ca.SX(own))])(*q)
-        self.own_parameters[2 * n + 6:2 * n + 12] = np.array(value).ravel()
+    def _strains_of(self, q):
+        """Strains of the shape with these coordinates of the nodes, ndarray (6,)."""
+        own = np.concatenate([self.places, np.zeros(13), self.turns])
+        return np.array(_strains(self.bodies[0].rotation, len(q), self.turned)(np.concatenate(q), own)).ravel()
 
     def _total(self, q, own):
         """Strains of the deformed shape."""
@@ -59,10 +68,7 @@ class StrainPoint(Part):
 
     def _numbers(self, own):
         """Rotations of the section against the nodes or None, shape functions and their slopes."""
-        n = len(self.bodies)
-        size = {"quaternion": 4, "directors": 9}[self.bodies[0].rotation]
-        turned = [own[2 * n + 13 + size * a:2 * n + 13 + size * (a + 1)] for a in range(n)] if self.turned else None
-        return turned, own[:n], own[n:2 * n]
+        return _split(self.bodies[0].rotation, len(self.bodies), self.turned, own)
 
     @property
     def strains_are_quadratic(self):
@@ -105,3 +111,20 @@ class StrainPoint(Part):
         n, q = len(self.bodies), ca.vertcat(*s.q)
         rates = [r.T for r in ca.vertsplit(ca.jacobian(self.strains(s), q))]
         return dissipative_force(s, rates, ca.vertsplit(s.own[2 * n + 12] * self.stiffness(s)))
+
+
+SIZES = {"quaternion": 4, "directors": 9}  # of the coordinates of a rotation
+
+
+def _split(rotation, n, turned, own):
+    size, start = SIZES[rotation], 2 * n + 13
+    turns = [own[start + size * a:start + size * (a + 1)] for a in range(n)] if turned else None
+    return turns, own[:n], own[n:2 * n]
+
+
+@cache
+def _strains(rotation, n, turned):
+    """Strains of n nodes as a function of their coordinates and the numbers of a point."""
+    size = 3 + SIZES[rotation]
+    q, own = ca.SX.sym("q", n * size), ca.SX.sym("c", 2 * n + 13 + n * SIZES[rotation] * turned)
+    return ca.Function("e", [q, own], [STRAINS[rotation](ca.vertsplit(q, size), *_split(rotation, n, turned, own))])

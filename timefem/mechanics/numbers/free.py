@@ -1,32 +1,14 @@
 """Numbers of bodies, joints and forces that a problem is to find."""
 
-import re
 from functools import cache
 
-from ..errors import InputError
-from ..late import Late
-from .catalogue import made, stored
-from .stand_ins import StandIns, moved_parts
+from ...errors import InputError
+from ...late import Late
+from ..stand_ins import StandIns
+from .names import resolve
+from .records import with_records
 
-other_numbers = Late(f"{__package__}.other_numbers")
-redundancy = Late(f"{__package__}.redundancy.redundancy")
-
-
-def with_number(part, name, value):
-    """The same part with another value of a number: an argument, an entry of one, or a place in `own_parameters`."""
-    if isinstance(name, int):
-        other = part.same_part()
-        other.own_parameters = part.own_parameters.copy()
-        other.own_parameters[name] = value
-        return other
-    own = {part.fields[a].argument or a: getattr(part, a) for a in stored(part)}
-    attribute, index = _split(name)
-    if index is None:
-        own[attribute] = value
-    else:
-        own[attribute] = list(own[attribute])
-        own[attribute][index] = value
-    return made(type(part), part.given_bodies, own, part.key)
+redundancy = Late("timefem.mechanics.redundancy.redundancy")
 
 
 def with_free_numbers(system, entries):
@@ -36,7 +18,7 @@ def with_free_numbers(system, entries):
     ----------
     system : System
     entries : iterable
-        Names that `with_other_numbers` takes; of other parts they do not count.
+        Names that `System.with_numbers` takes; of other parts they do not count.
 
     Returns
     -------
@@ -46,8 +28,8 @@ def with_free_numbers(system, entries):
     free = {}
     for entry in entries:
         for part, attribute, *steps in [] if isinstance(entry, tuple) and isinstance(entry[-1], int) else \
-                other_numbers.meant(system, entry):
-            if hasattr(part, "is_shaped_by") and part.is_shaped_by((attribute, *steps)):
+                resolve(system, entry):
+            if hasattr(part, "freed") and part.is_shaped_by((attribute, *steps)):
                 free.setdefault(part, []).append((attribute, *steps))
     return with_freed(system, free)
 
@@ -61,14 +43,13 @@ def _replaced(system, others):
     """The system with parts that others stand for, and what stands on them."""
     if not others:
         return system
-    changed = StandIns(others)
-    moved_parts(system.parts, changed)
+    changed = StandIns(with_records(system.parts, others))
     other = system.of_parts([changed.get(part, part) for part in system.parts])
     other.stands_for = StandIns({old: changed.get(part, part) for old, part in system.stands_for.items()} | changed)
     return other
 
 
-def with_numbers(system, numbers, values):
+def with_values(system, numbers, values):
     """The system with values of its unknown numbers.
 
     Parameters
@@ -82,7 +63,7 @@ def with_numbers(system, numbers, values):
     length, values = values.get("duration"), [values[name] for name in numbers]
     changes, fits = numbers.changes(values), True
     try:
-        other = other_numbers.with_other_numbers(system, changes)
+        other = system.with_numbers(changes)
     except InputError as error:
         if any(part.is_body for part in numbers.following):
             found = ", ".join(f"{entry if isinstance(entry, str) else f'{system.label(entry[0])}.{entry[1]}'} = "
@@ -95,6 +76,7 @@ def with_numbers(system, numbers, values):
         if not own.is_body and (part.sources or (part in found and (not fits or part in numbers.by_place))):
             others[own] = (own.lasting(length) if own.durations else own).same_part()
             others[own].sources, others[own].own_parameters = (), others[own].own_parameters.copy()  # places may differ
+            others[own].numbers_found = True
             for place, value in found.get(part, {}).items():
                 if place < len(own.own_parameters):
                     others[own].own_parameters[place] = float(value)
@@ -128,8 +110,3 @@ def _with_unknowns(cls):
     """The class with another kind, for its kernels differ."""
     return type(cls.__name__, (cls,), {
         "kind": property(lambda self: ("unknown numbers", self.unknown_numbers, cls.kind.__get__(self)))})
-
-
-def _split(name):
-    match = re.fullmatch(r"(\w+)(?:\[(\d+)\])?", str(name))
-    return (name, None) if match is None else (match[1], None if match[2] is None else int(match[2]))

@@ -1,0 +1,138 @@
+"""Arguments of parts with other numbers, or expressions, in the place of some: what formulas of numbers are of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from .arithmetic import as_symbols, joined
+
+NUMBER = int | float | np.number | ca.SX
+INERTIA = "inertia"  # of which an entry and the one that mirrors it are one number
+
+
+class Arguments:
+    """Attributes of a part, or of what parts refer to, as formulas of numbers take them (`Declared.numbers`).
+
+    Parameters
+    ----------
+    thing : object
+    values : dict
+        Attributes that differ from those of the thing.
+    of : callable
+        `of(part)` -> its arguments, for what the thing refers to.
+    symbolic : bool
+        Whether arrays are expressions.
+    """
+
+    def __init__(self, thing: Any, values: Mapping[str, Any], of: Callable[[Any], Any], symbolic: bool = True) -> None:
+        vars(self).update(_thing=thing, _values=values, _of=of, _symbolic=symbolic)
+
+    def __getattr__(self, name):
+        value = self._values[name] if name in self._values else getattr(self._thing, name)
+        return self._seen(value)
+
+    def _seen(self, value):
+        if isinstance(value, tuple | list):
+            return tuple(map(self._seen, value))
+        if hasattr(value, "own_parameters"):
+            return self._of(value)
+        if hasattr(value, "coordinate") and hasattr(value, "owner"):  # of a joint, with that as its owner
+            return Arguments(value, {}, self._of, self._symbolic)
+        return as_symbols(value) if self._symbolic else value
+
+
+def own_parameters(part: Any, c: Any) -> Any:
+    """All of `numbers` of a part, ndarray or SX (n_own,), of its arguments `c`."""
+    given = vars(c).get("_values", {})  # those that are meant by their place
+    return given["own_parameters"] if "own_parameters" in given else joined(*part.numbers(c).values())
+
+
+# ---- entries of arguments
+
+def _is_constant(value):
+    """Whether it is a function of time that is constant, or the formula of one."""
+    return hasattr(value, "formula") and [f.name for f in fields(value)] == ["value"]
+
+
+def unchecked(thing, **values):
+    """A copy of a frozen object with other attributes, as they are."""
+    other = copy(thing)
+    for name, value in values.items():
+        object.__setattr__(other, name, value)
+    return other
+
+
+def symmetric(name: str, steps: Sequence[Any]) -> Sequence[Any]:
+    """Steps into an attribute of that name; of an inertia to both entries that mirror each other, or to a principal
+    value."""
+    if name != INERTIA or not steps or isinstance(steps[0], frozenset):
+        return steps
+    i, j = steps[0] if isinstance(steps[0], tuple) else (steps[0], steps[0])
+    return [frozenset({(i, j), (j, i)}), *steps[1:]]
+
+
+def put(present: Any, steps: Sequence[Any], value: Any) -> Any:
+    """An argument with a number inside of it replaced, unchecked.
+
+    Parameters
+    ----------
+    present : object
+        A number, an array, a function of time, a section, a link, a tuple of these.
+    steps : sequence of int, tuple or str
+        Into it: entries of arrays and tuples, attributes of what stands there; see `symmetric`.
+    value : float or SX
+    """
+    if not steps:
+        return unchecked(present, value=value) if _is_constant(present) and isinstance(value, NUMBER) else value
+    step, *further = steps
+    if isinstance(step, str):
+        own = getattr(present, step)
+        return unchecked(present, **{step: put(own, _steps_into(own, step, further), value)})
+    if isinstance(present, tuple | list):
+        rows = list(present)
+        rows[step] = put(rows[step], further, value)
+        return tuple(rows)
+    entries = ca.SX(as_symbols(present)) if isinstance(value, ca.SX) else np.array(present)
+    for place in step if isinstance(step, frozenset) else (step,):
+        entries[place] = value
+    return entries
+
+
+def _steps_into(own, name, steps):
+    """The same of an attribute inside of another value: principal values as a vector are its entries."""
+    is_vector = 1 in own.shape if isinstance(own, ca.SX) else np.ndim(own) == 1
+    return steps if is_vector else symmetric(name, steps)
+
+
+def inside(present: Any, steps: Sequence[Any]) -> Any:
+    """The number to which `put` leads."""
+    for i, step in enumerate(steps):
+        if isinstance(step, str):
+            own, further = getattr(present, step), steps[i + 1:]
+            return inside(own, _steps_into(own, step, further))
+        present = present[min(step) if isinstance(step, frozenset) else step]
+    return getattr(present, "value", present)
+
+
+def entries(name: str, value: Any) -> list[tuple[Any, ...]]:
+    """Steps to all numbers inside of an argument of that name; none for what is no number."""
+    if isinstance(value, float | np.floating):
+        return [()]
+    if isinstance(value, np.ndarray):
+        if name == INERTIA and value.ndim == 2:
+            return [((i, j),) for i in range(3) for j in range(i, 3)]
+        return [(i[0] if value.ndim == 1 else i,) for i in np.ndindex(value.shape)]
+    if isinstance(value, tuple | list):
+        return [(i, *steps) for i, one in enumerate(value) for steps in entries(name, one)]
+    if is_dataclass(value):
+        if _is_constant(value):
+            return [()]
+        names = getattr(value, "varied", [f.name for f in fields(value)])
+        return [(own, *steps) for own in names for steps in entries(own, getattr(value, own))]
+    return []

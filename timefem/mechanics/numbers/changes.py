@@ -1,0 +1,190 @@
+"""The same system with other numbers of its parts: masses, stiffnesses, loads, weights of costs, gravity."""
+
+import dataclasses
+import re
+from contextlib import contextmanager
+
+import numpy as np
+
+from ...argument_names import did_you_mean
+from ...errors import InputError
+from ..bodies.tree.links import TreeJoint
+from ..bodies.tree.numbers import TURNING
+from ..catalogue import made, stored
+from ..composites.beam.section import RopeSection, Section
+from ..part_groups import regrouped
+from ..stand_ins import StandIns, geared
+from .arguments import inside, put, symmetric, unchecked
+from .names import resolve
+from .records import with_records
+
+SHARED = ("redundant", "n_q", "n_z", "n_constraints", "n_multipliers", "n_nonholonomic",
+          "velocities_solved", "couples_inertia")  # by systems that differ in numbers only
+
+
+def with_numbers(system, changes):
+    """See `System.with_numbers`."""
+    whole = system.complete or system
+    values, given = _values(whole, changes)
+    known = whole.structure.__dict__.setdefault("_known_references", {})
+    other = _rebuilt(whole, with_records(whole.parts, _changed_parts(whole, values, given), known=known))
+    if system.complete is None:
+        return other
+    reduced = _rebuilt(system, with_records(system.parts, {part: part for part in other.parts}, made=True))
+    reduced.complete, reduced.kept, reduced.dropped = other, system.kept, system.dropped
+    return reduced
+
+
+def check_names(system, changes):
+    """Refuse changes by the names of numbers, whatever the values."""
+    _values(system.complete or system, changes, names_only=True)
+
+
+def _values(system, changes, names_only=False):
+    """Part -> attribute -> value, and place of a number -> its name and value."""
+    if not isinstance(changes, dict):
+        raise InputError(f"parameters must be a dict from names such as 'rod.mass' to values, not {changes!r}")
+    values, given = {}, {}
+    for name, value in changes.items():
+        for part, attribute, *inner in resolve(system, name):
+            _check_once(system, given, (part, attribute, *inner), (name, value))
+            value = _present(part, attribute, inner, value) if names_only else value
+            own = values.setdefault(part, {})
+            with _about(system, part):
+                own[attribute] = _replaced(part, attribute, inner, own.get(attribute), value, name)
+    return values, given
+
+
+def _check_once(system, given, place, named):
+    """Refuse a number that is given twice, itself and inside of another."""
+    for other in given:
+        if place[0] is other[0] and all(a == b for a, b in zip(place[1:], other[1:], strict=False)):
+            raise InputError(f"parameters: {_spoken(system, named[0])} and {_spoken(system, given[other][0])} are the "
+                             "same number, or one inside of the other; give one of them")
+    given[place] = named
+
+
+def _spoken(system, name):
+    return repr(f"{system.label(name[0])}.{name[1]}" if isinstance(name, tuple) else name)
+
+
+def _present(part, attribute, steps, otherwise):
+    """The number as it is; where there is none `otherwise`, which `_replaced` refuses."""
+    try:
+        return inside(getattr(getattr(part, "part", part), attribute), symmetric(attribute, steps))
+    except (LookupError, TypeError, AttributeError):
+        return otherwise
+
+
+def _replaced(part, attribute, steps, present, value, name):
+    """The value of an attribute with what the steps lead to replaced; `present` is one that was changed before."""
+    part = getattr(part, "part", part)
+    present = getattr(part, attribute) if present is None else present
+    if not steps:
+        return value
+    try:
+        if isinstance(steps[0], int | tuple):
+            inner = value if len(steps) == 1 else _inside(present[steps[0]], steps[1:], value)
+            return put(present, symmetric(attribute, steps[:1]), inner)
+        return _inside(present, steps, value)
+    except (IndexError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"parameters: there is no entry {name!r}: {attribute} is {_on_a_line(present)}") from None
+
+
+def _on_a_line(value):
+    return " ".join(repr(value).split())
+
+
+def _inside(function, steps, value):
+    """A function of time, a link or a joint of a tree, with another number inside."""
+    leaf, *index = steps
+    fields = [f.name for f in dataclasses.fields(function)]
+    if leaf not in fields:
+        raise InputError(f"parameters: a {type(function).__name__} has no number {leaf!r}"
+                         + (did_you_mean(str(leaf), fields) or f"; it has {', '.join(fields)}"))
+    if index:
+        entries = np.array(getattr(function, leaf), float)
+        i, j = index[0] if isinstance(index[0], tuple) else (index[0], index[0])
+        if entries.ndim == 2 and leaf != "orientation":  # of a symmetric matrix
+            entries[i, j] = entries[j, i] = value
+        elif entries.ndim == 2:
+            entries[i, j] = value
+        else:
+            entries[index[0]] = value
+        value = tuple(entries.tolist()) if isinstance(getattr(function, leaf), tuple) else entries
+    if isinstance(function, Section | RopeSection) or (index and leaf in TURNING):  # checked with all changes
+        return unchecked(function, **{leaf: value})
+    return function.changed(leaf, value) if isinstance(function, TreeJoint) else \
+        dataclasses.replace(function, **{leaf: value})
+
+
+# ---- parts
+
+def _changed_parts(system, values, given):
+    """Part -> the one with other numbers of its own, and those that it brings along."""
+    found = {}
+    for part, own in values.items():
+        with _about(system, part):
+            other = _made_with(system, part, own)
+        found[part] = other
+        before, after = part.members, other.members
+        alike = len(before) == len(after) and before[-1].kind == after[-1].kind
+        for old, new in zip(before, after, strict=False):
+            if new != part and alike and (new != old or part in system.composites):
+                vars(new)["key"] = old.key
+                found[old] = new
+                alike = old.kind == new.kind
+        if not alike:
+            cannot = [f"{_spoken(system, name)} cannot become {_on_a_line(value)}"
+                      for place, (name, value) in given.items() if place[0] == part]
+            raise InputError(f"parameters: {', '.join(cannot)}: its formulas would change; prepare a solver of "
+                             "that system")
+    for tree in system.parts:
+        motors = [motor for _, motor in getattr(tree, "rotors", ())]
+        if any(motor in values for motor in motors):
+            own = found.get(tree, tree)
+            found[tree] = geared(own, [(name, found.get(motor, motor)) for name, motor in tree.rotors])
+    return found
+
+
+def _made_with(system, part, own):
+    """The part with other values of attributes."""
+    if part not in system.composites:
+        if hasattr(part, "links") and "joints" in own:
+            own["joints"] = [joint.turned_anew() for joint in own["joints"]]
+        return part.changed(own)
+    own = {name: dataclasses.replace(value) if dataclasses.is_dataclass(value) else value
+           for name, value in own.items()}
+    bodies = [getattr(part, name) for name, field in part.fields.items() if field.is_body]
+    other = made(type(part), bodies, {name: getattr(part, name) for name in stored(part)} | own, part.key)
+    for member in other.members:
+        member.owner = other
+    return other
+
+
+@contextmanager
+def _about(system, part):
+    """Name the part in what is told of a number that it cannot have."""
+    try:
+        yield
+    except InputError as error:
+        label = system.label(part)
+        if re.search(rf"\b{re.escape(label)}\b", str(error)):
+            raise
+        raise InputError(f"{label}: {error}") from None
+
+
+def _rebuilt(system, changed):
+    """The system with parts that have other numbers, and those that refer to them."""
+    changed = StandIns(changed)
+    other, parts = object.__new__(type(system)), [changed.get(part, part) for part in system.parts]
+    own = vars(system)
+    vars(other).update({name: own[name] for name in SHARED if name in own})
+    other._take_parts(parts)
+    other.groups = regrouped(system.groups, changed)
+    other._original = system.structure
+    stood = {old: changed.get(part, part) for old, part in system.stands_for.items()}
+    other.stands_for = StandIns(stood | changed)
+    return other

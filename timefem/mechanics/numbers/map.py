@@ -1,0 +1,173 @@
+"""Parameters of all parts of a system as formulas of the numbers that parts declare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from ...errors import InputError
+from .arguments import Arguments, inside, own_parameters, put, symmetric
+from .arithmetic import is_symbolic
+from .records import sees
+
+if TYPE_CHECKING:
+    from ..part import Part
+    from ..system import System
+
+NONE: Mapping = MappingProxyType({})
+Entry = tuple  # a part or composite part, one of its arguments, and steps into that, see `put`
+
+
+class NumberMap:
+    """From arguments of the parts of a system, and of what they refer to, to the parameters of their formulas.
+
+    An entry is (part, argument, *steps into it), see `timefem.mechanics.numbers.arguments.put`.
+    """
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self._seen: dict[Any, set] = {}
+        self._records = {part: part for part in (*system.parts, *system.composites)}
+
+    def values(self, given: Mapping[Entry, float]) -> dict[Part, np.ndarray]:
+        """Own parameters of the parts that see some entries, with other numbers of these, unchecked."""
+        changed = self._with_members(self._changed(given))
+        return {part: own_parameters(part, self._arguments(part, changed, symbolic=False))
+                for part in self.seeing(changed)}
+
+    def expressions(self, unknown: Mapping[Entry, ca.SX], own: Mapping[Part, Mapping[int, ca.SX]] = NONE,
+                    names: Mapping[str, ca.SX] = NONE) -> dict[Part, ca.SX]:
+        """Own parameters of the parts that follow from unknown numbers.
+
+        Parameters
+        ----------
+        unknown : dict
+            Entry -> expression.
+        own : dict
+            Part -> place in its own parameters -> expression, of numbers that are meant by their place.
+        names : dict
+            Name -> expression, of numbers that costs have by name.
+
+        Returns
+        -------
+        dict
+            Part -> SX (n_own,), of parts of which some depend on these.
+
+        Raises
+        ------
+        InputError
+            For numbers that shape the formulas.
+        """
+        for part, *path in unknown:
+            if part.owner is not None or part.helper:
+                raise InputError(f"{self.system.label(part)} and what belongs to it are made together; their numbers "
+                                 "cannot be unknown")
+            if part.is_shaped_by(path):
+                raise InputError(f"{self.system.label(part)}: {spoken(part, path)} shapes the formulas where it is "
+                                 f"{present_value((part, *path)):g}; start from another value")
+        given = self._with_members(self._changed(unknown)) | {
+            part: {"own_parameters": _with_entries(part.own_parameters, places)} for part, places in own.items()}
+        named = {part: {i: names[s] for i, s in enumerate(part.sources) if isinstance(s, str) and s in names}
+                 for part in self.system.parts if part.sources}
+        symbols = ca.vertcat(ca.SX(0, 1), *ca.symvar(ca.vertcat(ca.SX(0, 1), *unknown.values(), *names.values(), *(
+            x for places in own.values() for x in places.values()))))
+        found, seeing = {}, set(self.seeing(given))
+        for part in self.system.parts:
+            if part in seeing or named.get(part):
+                parameters = ca.SX(own_parameters(part, self._arguments(part, given)))
+                for place, x in named.get(part, NONE).items():
+                    parameters[place] = x
+                if ca.depends_on(parameters, symbols):
+                    found[part] = parameters
+        return found
+
+    def rotations(self, unknown: Mapping[Entry, ca.SX]) -> list[tuple[Part, ca.SX]]:
+        """Rotation matrices of which entries are unknown, with the parts that have them."""
+        found = []
+        for part, values in self._changed(unknown).items():
+            rows = values.get("joints", ())
+            turned = [values.get("orientation"), *(getattr(row, "orientation", None) for row in rows)]
+            found += [(part, x) for x in turned if isinstance(x, ca.SX) and x.shape == (3, 3)]
+        return found
+
+    def jacobian(self, entries: Iterable[Entry]) -> dict[Part, np.ndarray]:
+        """Derivatives of own parameters by entries, part -> (n_own, n_entries); of parts of which some are not zero."""
+        entries = list(entries)
+        x = ca.SX.sym("x", len(entries))
+        found = self.expressions(dict(zip(entries, ca.vertsplit(x), strict=True)))
+        at = [present_value(entry) for entry in entries]
+        return {part: np.array(ca.Function("jacobian", [x], [ca.densify(ca.jacobian(own, x))])(at))
+                for part, own in found.items()}
+
+    def seeing(self, changed: Iterable[Any]) -> list[Part]:
+        """Parts whose parameters are formulas of arguments of some parts."""
+        return [part for part in self.system.parts if not self._sees(part).isdisjoint(changed)]
+
+    def _sees(self, part):
+        """The parts, joints and composite parts whose arguments the formula of the parameters of a part asks for."""
+        if part not in self._seen:
+            self._seen[part] = set(map(self._present, sees(part)))
+        return self._seen[part]
+
+    def _present(self, part):
+        """The part as it is in the system."""
+        return self._records[part] if part in self._records else self.system.here(part)
+
+    def _arguments(self, part, given, symbolic=True):
+        part = self._present(part)
+        return Arguments(part, given.get(part, {}), lambda other: self._arguments(other, given, symbolic), symbolic)
+
+    @staticmethod
+    def _changed(given):
+        """Part -> attribute -> value with some entries replaced."""
+        found: dict[Any, dict] = {}
+        for (part, name, *steps), x in given.items():
+            values = found.setdefault(part, {})
+            values[name] = put(values.get(name, getattr(part, name)), symmetric(name, steps), x)
+        return found
+
+    def _with_members(self, given):
+        """The same with members of composite parts, and those of their attributes that are numbers."""
+        found = dict(given)
+        for composite in [part for part in given if part in self.system.composites]:
+            try:
+                made = composite.made_of(given[composite])
+            except RuntimeError:  # of CasADi, for a decision by an expression
+                raise InputError(f"{self.system.label(composite)}: {', '.join(given[composite])} shape its formulas, "
+                                 "and cannot be unknown") from None
+            for member, other in zip(composite.members, made, strict=True):
+                found[member] = {name: value for name, value in vars(other).items() if name != "own_parameters" and (
+                    is_symbolic(value) or isinstance(value, float | np.ndarray) or getattr(
+                        member.fields.get(name), "varies", False))}
+        return found
+
+
+def present_value(entry: Entry) -> float:
+    """The number that an entry is at present."""
+    part, name, *steps = entry
+    return inside(getattr(part, name), symmetric(name, steps))
+
+
+def spoken(part, path):
+    """An argument and steps into it, as names of numbers are written."""
+    text, value = "", part
+    for step in path:
+        value = getattr(value, step) if isinstance(step, str) else value[step]
+        if isinstance(step, str):
+            text += f".{step}"
+        elif hasattr(value, "varied"):  # a link or joint of a tree
+            text = f".{value.name}"
+        else:
+            text += f"[{step}]".replace("(", "").replace(")", "")
+    return text[1:]
+
+
+def _with_entries(values, places):
+    found = ca.SX(values)
+    for place, x in places.items():
+        found[place] = x
+    return found

@@ -1,0 +1,186 @@
+"""Unknown numbers, and how the parameters of all parts follow from them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from ...errors import InputError
+from ..stored_formula import StoredFormula
+from .arguments import inside, symmetric
+from .map import NumberMap
+from .names import resolve
+
+NOTHING = ca.SX.sym("x", 0)
+
+
+@dataclass(frozen=True)
+class Following:
+    """Parameters of a part by formulas of the unknown numbers that it sees.
+
+    Attributes
+    ----------
+    places : tuple of int
+        Among its `parameters`.
+    form : tuple
+        The formulas as plain data.
+    """
+
+    places: tuple
+    form: tuple
+
+    @classmethod
+    def of(cls, places, x, values):
+        """Of expressions SX (n_places,) in the symbols x."""
+        stored = StoredFormula.of("a number", ca.Function("numbers", [x], [ca.densify(values)]))
+        return cls(tuple(places), (tuple(stored.sizes), tuple(map(tuple, stored.steps)), tuple(stored.results)))
+
+    def __call__(self, x):
+        """Place -> expression, of numbers SX (n,)."""
+        return dict(zip(self.places, ca.vertsplit(StoredFormula(*self.form).at(x)), strict=True))
+
+
+class UnknownNumbers:
+    """Unknown numbers of a system; iterates over their names.
+
+    Parameters
+    ----------
+    system : System
+    guesses : dict
+        Name -> value.
+    entries : dict
+        What `System.with_numbers` takes as a name, or a pair of a joint or force and a place in its `own_parameters` ->
+        formula `f(parameters)` of the dict of all unknown numbers, SX.
+
+    Attributes
+    ----------
+    values : ndarray
+    following : dict
+        Part -> (numbers that it sees, how its parameters follow from these: `Following`).
+
+    Raises
+    ------
+    InputError
+        When there is no such number, or what follows from it is not known.
+    """
+
+    def __init__(self, system, guesses: Mapping, entries: Mapping):
+        self._names, self.values = list(guesses), np.array(list(guesses.values()), float)
+        self._x = ca.SX.sym("x", len(self._names)) if self._names else NOTHING
+        unknown = dict(zip(self._names, ca.vertsplit(self._x) if self._names else [], strict=True))
+        self._entries = {entry: ca.SX(formula(unknown)) for entry, formula in entries.items()}
+        self.following, source = {}, system.complete or system
+        if not self._names:
+            return
+        found = self._parameters(source, unknown)
+        for part, own in zip(system.parts, source.parts, strict=True):
+            if own in found:
+                self._take(part, found[own])
+
+    def _parameters(self, system, unknown):
+        """Part -> all of its parameters, SX, of those on which unknown numbers have an influence."""
+        meant, own = {}, {}
+        for entry, x in self._entries.items():
+            if _is_place(entry):
+                own.setdefault(entry[0], {})[entry[1]] = x
+            else:
+                meant |= dict.fromkeys(resolve(system, entry), x)
+        numbers = NumberMap(system)
+        self._check_rotations(system, numbers.rotations(meant))
+        found = numbers.expressions(meant, own, unknown)
+        whole = {}
+        for part in system.parts:
+            bodies = [] if part.is_body else part.bodies
+            if part in found or any((b.carrier or b) in found for b in bodies):
+                whole[part] = ca.vertcat(found.get(part, ca.SX(part.own_parameters)), *(
+                    found[b.carrier][list(b.parameters_of_carrier)] if b.carrier in found else
+                    found.get(b, ca.SX(b.own_parameters)) for b in bodies))
+        return whole
+
+    def _check_rotations(self, system, rotations):
+        """Refuse entries of rotation matrices that do not remain one as the unknown numbers change."""
+        for part, matrix in rotations:
+            change = ca.jacobian(matrix.T @ matrix, self._x)
+            if np.abs(np.array(ca.Function("change", [self._x], [ca.densify(change)])(self.values))).max() > 1e-8:
+                raise InputError(f"{system.label(part)}: orientation: with other unknown numbers the matrix is not a "
+                                 "rotation; R^T R = I is needed, whatever they are")
+
+    def _take(self, part, parameters):
+        places = [i for i, value in enumerate(ca.vertsplit(parameters)) if ca.depends_on(value, self._x)]
+        values = parameters[places] if places else ca.SX(0, 1)
+        seen = [i for i in range(len(self)) if ca.depends_on(values, self._x[i])]
+        if seen:
+            self.following[part] = tuple(seen), Following.of(places, self._x[seen], values)
+
+    def __getstate__(self):
+        formulas = ca.Function("entries", [self._x], [ca.vertcat(ca.SX(0, 1), *self._entries.values())])
+        return {**vars(self), "_x": formulas, "_entries": list(self._entries)}  # CasADi sends functions alone elsewhere
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self._x = ca.SX.sym("x", len(self._names)) if self._names else NOTHING
+        self._entries = dict(zip(state["_entries"], ca.vertsplit(state["_x"](self._x)) if state["_entries"] else [],
+                                 strict=True))
+
+    def __iter__(self):
+        return iter(self._names)
+
+    def __len__(self):
+        return len(self._names)
+
+    @property
+    def form(self):
+        """What tells these formulas apart, hashable."""
+        return tuple(self._names), tuple(self.following.items())
+
+    def of(self, name):
+        """The parts of which some parameters follow from a number."""
+        number = self._names.index(name)
+        return [part for part, (seen, _) in self.following.items() if number in seen]
+
+    def at(self, values):
+        """Part -> place in its parameters -> expression, of values of the numbers in their order."""
+        x = ca.vertcat(ca.SX(0, 1), *values)
+        return {part: following(x[list(seen)]) for part, (seen, following) in self.following.items()}
+
+    @property
+    def by_place(self):
+        """Parts of which a number is meant by its place in `own_parameters`."""
+        return [entry[0] for entry in self._entries if _is_place(entry)]
+
+    def changes(self, values):
+        """What `System.with_numbers` takes for values of the numbers; without places in `own_parameters`."""
+        named = {entry: formula for entry, formula in self._entries.items() if not _is_place(entry)}
+        function = ca.Function("changes", [self._x], [ca.vertcat(ca.SX(0, 1), *named.values())])
+        return dict(zip(named, np.array(function(values)).ravel().tolist(), strict=True))
+
+
+def _is_place(entry):
+    return isinstance(entry, tuple) and isinstance(entry[1], int)
+
+
+def present_value(system, entry):
+    """The value of a number as it is.
+
+    Raises
+    ------
+    InputError
+        When there is none.
+    """
+    if _is_place(entry):
+        part, place = entry
+        if getattr(part, "is_body", True) or isinstance(place, bool) or not 0 <= place < len(part.own_parameters):
+            raise InputError(f"{system.label(part)} has no number {place!r}")
+        return float(part.own_parameters[place])
+    part, attribute, *steps = resolve(system, entry)[0]
+    part = getattr(part, "part", part)
+    try:
+        value = inside(getattr(part, attribute), symmetric(attribute, steps))
+    except (LookupError, TypeError, AttributeError):
+        value = None
+    if not isinstance(value, int | float | np.number) or isinstance(value, bool):
+        what = entry.rpartition(".")[2] if isinstance(entry, str) else entry[1]
+        raise InputError(f"{system.label(part)} has no number {what!r} that can be unknown; of several numbers name "
+                         f"one, such as '{what}[0]'")
+    return float(value)
