@@ -83,27 +83,40 @@ class LimitRows:
     # ---- what limits ask for
 
     def on_path(self, limit):
-        """Rows at nodes of the state and at further points; those of the state alone once at a node that two elements
-        share, those of controls alone, and equations for them, at the nodes of the controls, as many as these have
-        values."""
-        rows, *bounds = limit.rows(self._now, self._symbols[1])
-        element, inner = self.chain.plan.element, np.linspace(0, 1, limit.points + 2)
-        by_controls = ca.depends_on(rows, self._symbols[1])
-        if by_controls and (np.all(bounds[0] == bounds[1]) or not ca.depends_on(rows, self._symbols[0])):
-            points = np.union1d(element.trial["controls"].basis.points, inner[1:-1])
-        else:
-            points = np.union1d(element.state.basis.points, inner)
-        points = points[np.append(np.diff(points) > 1e-12, True)]
-        if not by_controls:
-            points = points[points > 0]
-            if self.problem.free_start and self.chain.reaches[0]:
-                self.along(limit.name, rows, bounds, np.zeros(1, int), np.zeros(1))
-        elements = np.repeat(np.arange(self._n_elements), len(points))
-        self.along(limit.name, rows, bounds, elements, np.tile(points, self._n_elements))
+        """Rows of the state at its nodes, once at a node that two elements share, and at further points; rows of
+        controls alone at the nodes of these, as many as they have values; those of controls and states at as many Gauss
+        points, where the dynamics see the controls, so that the order of the element stays."""
+        rows, lower, upper = limit.rows(self._now, self._symbols[1])
+        groups = {}
         for i, row in enumerate(ca.vertsplit(rows)):
-            if bounds[0][i] == bounds[1][i] and not ca.depends_on(row, ca.vertcat(self._symbols[0], self._symbols[2])):
-                which = np.tile(np.arange(rows.numel()) == i, len(elements))
-                self.ties.append((self.rows[-1], which, self._used(row)))
+            sees = [ca.depends_on(row, symbols) for symbols in self._symbols]
+            where = "nodes" if not sees[1] else "controls" if not sees[0] else \
+                "equations" if lower[i] == upper[i] else "Gauss points"
+            groups.setdefault(where, []).append(i)
+            if where == "controls" and lower[i] == upper[i] and not sees[2]:
+                groups.setdefault("ties", []).append(i)
+        ties = groups.pop("ties", [])
+        for where, own in groups.items():
+            points = self._points(where, limit.points)
+            elements = np.repeat(np.arange(self._n_elements), len(points))
+            bounds, names = (lower[own], upper[own]), [f"{limit.name}[{i}]" for i in own]
+            if where == "nodes" and self.problem.free_start and self.chain.reaches[0]:
+                self.along(names, rows[own], bounds, np.zeros(1, int), np.zeros(1))
+            self.along(names, rows[own], bounds, elements, np.tile(points, self._n_elements))
+            for i in set(ties).intersection(own):
+                self.ties.append((self.rows[-1], np.tile(np.array(own) == i, len(elements)), self._used(rows[i])))
+
+    def _points(self, where, further):
+        """Points of each element at which rows on the path hold."""
+        element, inner = self.chain.plan.element, np.linspace(0, 1, further + 2)
+        basis = element.trial["controls"].basis
+        if where == "equations":  # more of them than controls have values would leave nothing
+            return gauss_legendre(basis.n_shapes)[0]
+        points = {"nodes": np.append(element.state.basis.points, [0.0, 1.0]), "controls": basis.points,
+                  "Gauss points": gauss_legendre(basis.n_shapes)[0]}[where]
+        points = np.union1d(points, inner[1:-1])
+        points = points[np.append(np.diff(points) > 1e-12, True)]
+        return points[points > 0] if where == "nodes" else points
 
     def _used(self, rows):
         """Which controls rows depend on."""
