@@ -38,6 +38,13 @@ class Scaling:
         all count alike.
     reference : float
         `size` of the state that it was made at.
+    lifts : (float, float)
+        Of optimal control: how much larger coordinates, and what goes with momenta, are than those of an energy of one
+        in a time of one; equations in these are as much larger, and costates as much smaller.
+    objective : float
+        Its size, by which costates are larger, and equations of its gradient smaller.
+    controls, constants : ndarray, or None
+        Sizes of controls and of unknown constants; one unless given.
     """
 
     name: str
@@ -49,6 +56,10 @@ class Scaling:
     emphasis: np.ndarray | None = None
     reference: float = 1.0
     unit: float = 1.0  # size of what has none of its own
+    lifts: tuple[float, float] = (1.0, 1.0)
+    objective: float = 1.0
+    controls: np.ndarray | None = None
+    constants: np.ndarray | None = None
 
     @classmethod
     def of(cls, name, system, element, t, z):
@@ -84,7 +95,9 @@ class Scaling:
             self.multiplier_power, self.constraint_power) == (other.multiplier_power, other.constraint_power) and all(
             a is b or np.array_equal(a, b) for a, b in (
                 (self.state, other.state), (self.multipliers, other.multipliers),
-                (self.nonholonomic, other.nonholonomic), (self.emphasis, other.emphasis)))
+                (self.nonholonomic, other.nonholonomic), (self.emphasis, other.emphasis),
+                ((*self.lifts, self.objective), (*other.lifts, other.objective)), (self.controls, other.controls),
+                (self.constants, other.constants)))
 
     def places(self):
         """The scaling with places in `values` for sizes."""
@@ -103,7 +116,7 @@ class Scaling:
 
     def rows(self, numbering, lengths):
         """Weights of all rows of a chain of elements, in time order."""
-        return _along(numbering, lengths, *self.local(numbering, self.constraint_power, self.multiplier_power))
+        return _along(numbering, lengths, *self.local(numbering, self.constraint_power, self.multiplier_power, True))
 
     def emphasis_of(self, numbering):
         """`emphasis` of the dofs of one element, or None."""
@@ -122,22 +135,43 @@ class Scaling:
             mask[field] = space.components in ("state", "coordinates") and not space.dual
         return mask
 
-    def local(self, numbering, power, dual_power=0):
+    def local(self, numbering, power, dual_power=0, rows=False):
         """Sizes of the dofs of one element of length 1, and the power of its length that they carry.
 
         `dual_power` is for fields of costates, which belong to rows, and for rows that belong to unknowns.
         """
         size, exponent = np.full(numbering.n_local, self.unit), np.zeros(numbering.n_local, int)
+        factors = np.ones(numbering.n_local)
         n, m = len(self.state) // 2, len(self.multipliers) // 2
         sizes = {"state": self.state, "coordinates": self.state[:n], "multipliers": self.multipliers,
                  "constraints": self.multipliers[:m], "impulses": self.multipliers[:m],
                  "nonholonomic pairs": self.nonholonomic,
                  "nonholonomic": self.nonholonomic[:len(self.nonholonomic) // 2]}
         for field, space in zip(numbering.fields, numbering.spaces, strict=True):
+            costate = space.dual is not rows  # or an equation, whose tests are costates
+            if self.objective != 1 and costate is not rows:
+                factors[field] = 1 / self.objective if rows else self.objective
+            if space.components == "controls" and self.controls is not None:
+                size[field] = self.controls
+                continue
+            if hasattr(space.components, "shared") and self.constants is not None:  # the unknown constants
+                size[field] = 1 / self.constants if costate else self.constants
+                continue
             size[field] = sizes.get(space.components, self.unit)
+            if self.lifts != (1, 1) and isinstance(space.components, str):
+                lift = self._lifts_of(space.components, field.shape[-1], costate)
+                size[field] *= 1 / lift if costate else lift
             if space.components in ("multipliers", "constraints", "joints", "nonholonomic", "nonholonomic pairs"):
                 exponent[field] = dual_power if space.dual else power
-        return size, exponent
+        return size if self.objective == 1 else size * factors, exponent
+
+
+    def _lifts_of(self, name, n, costate):
+        """Of the components of a field, or of the equations that its costates belong to, shape (n,)."""
+        places, momenta = self.lifts
+        halves = {"state": (momenta, places) if costate else (places, momenta),  # of costates of q: of momenta
+                  "multipliers": (places, momenta) if costate else (momenta, places)}
+        return np.repeat(halves.get(name, (momenta, momenta)), [n // 2, n - n // 2])
 
 
 def _unit_gradient(jacobian, state):

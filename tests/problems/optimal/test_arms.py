@@ -105,4 +105,4 @@ def test_payload_on_a_weld(arm):
                                 cost=[tf.Effort(motor) for motor in motors],
                                 bounds={motor: tuple(5 * b for b in bounds[motor]) for motor in motors})
     sol = tf.solve(problem, tf.MixedGalerkin(2, form="energy"), 20, progress=False)
-    assert sol.success and sol.objective < 334 and sol.statistics["newton_iterations"]["max"] < 80
+    assert sol.success and sol.objective < 334 and sol.statistics["newton_iterations"]["max"] < 150

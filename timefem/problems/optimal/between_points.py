@@ -11,7 +11,7 @@ from .limits import Limit
 
 POINTS = np.array([0.25, 0.5, 0.75])  # of each element
 # excess between points, over the range of a formula, or of its terms where it is an equation, that is told: 1.2 % of
-# the range of a crouch make a hop 1.2 % too high. Of formulas of controls as well, which are polynomials of lower degree
+# the range of a crouch make a hop 1.2 % too high. Formulas of controls as well are polynomials of lower degree
 FAR, FAR_WITH_CONTROLS = 0.01, 0.1
 ROUND = 1e-6  # over its size, which is none
 DRIVEN = 0.02  # work of a rigid contact on the motion, over the mean force times the range of the gap

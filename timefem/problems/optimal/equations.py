@@ -43,7 +43,7 @@ class OptimalityRows:
     def __init__(self, problem, plan, mesh, scaling, linear=None, hold=False, **shared):
         self.problem, self._hold, self._held = problem, hold, problem.held
         self._fields = dict(zip(plan.element.trial, plan.columns.fields, strict=True))
-        super().__init__(plan, mesh, scaling, ends_of(problem, plan, hold), linear, **shared)
+        super().__init__(plan, mesh, scaling, ends_of(problem, plan, hold, scaling), linear, **shared)
         c, n_elements = self.plan.columns, self.last - self.first
         self._dual = np.zeros(c.n_node + n_elements * c.step, bool)
         for name, field in self._fields.items():
@@ -60,13 +60,13 @@ class OptimalityRows:
         if mesh.n_elements != self.mesh.n_elements:
             return False
         same = problem is self.problem and problem.held is self._held  # which stands in the end block
-        if same and np.array_equal(mesh.nodes, self.mesh.nodes):
+        if same and np.array_equal(mesh.nodes, self.mesh.nodes) and scaling.objective == self.objective_size:
             self.forget()
             if "_functional" in self.__dict__:
                 self._functional.plan.take(self.plan.system)
             return True
         same_cost = (problem.end_cost, problem.t_span) == (self.problem.end_cost, self.problem.t_span)
-        ends = ends_of(problem, self.plan, self._hold, self.blocks[1] if same_cost else None)
+        ends = ends_of(problem, self.plan, self._hold, scaling, self.blocks[1] if same_cost else None)
         if not self.renew(mesh, scaling, ends):
             return False
         self.problem, self._held = problem, problem.held
@@ -113,14 +113,15 @@ class OptimalityRows:
         gradient = self.evaluate(x)
         tangent, costates = TangentParts(self), np.arange(self.pattern.n_columns - n, self.pattern.n_columns)
         rows = tangent.rows_of(costates)
-        self.split(x)[2][:] = np.linalg.lstsq(tangent.dense(rows, costates), -gradient[rows], rcond=None)[0]
+        found = np.linalg.lstsq(tangent.dense(rows, costates), -gradient[rows], rcond=None)[0]
+        self.split(x)[2][:] = self.blocks[1].sizes * found
         return x
 
     def broken(self, x):
         """How far off those conditions are that no actuator was found to move."""
         if self.problem.held is None:
             return 0.0
-        return HELD_BY * np.abs(self.problem.held.T @ self.split(x)[2]).max()
+        return HELD_BY * np.abs(self.problem.held.T @ (self.split(x)[2] / self.blocks[1].sizes)).max()
 
     def nodal(self, x, name):
         """Nodal values of a field at unknowns `x`, shape (n_elements, n_shapes, n_components)."""
@@ -176,6 +177,19 @@ class OptimalityRows:
     def _end_cost(self):
         z, numbers = ca.SX.sym("z", self.plan.system.n_z), ca.SX.sym("numbers", len(self.problem.guesses))
         return Buffered(ca.Function("end_cost", [z, numbers], [ca.densify(self.problem.terminal(z, numbers))]))
+
+    @property
+    def objective_size(self):
+        """That of the objective in the sizes of costates."""
+        return self.assembler.scaling.objective
+
+    def size_of_objective(self, x):
+        """What unknowns of size one change it by, to first or second order, at unknowns x."""
+        residual, p = self.evaluate(self.with_costates(x, 0)), self.pattern
+        rows = np.repeat(np.arange(p.n_rows), np.diff(p.indptr))
+        own = (rows == p.indices) & ~self.dual[rows]
+        size = self.objective_size * max(np.abs(residual[~self.dual]).sum(), np.abs(self.data[own]).sum() / 2)
+        return float(size) if 0 < size < np.inf else 1.0
 
     def objective(self, x):
         """Integral of the cost and end cost."""
@@ -234,10 +248,12 @@ class OptimalityEquations(OptimalityRows, ElementEquations, SaddleEquations):
         self.linear.solve_checked(np.ones(self.n_unknowns))  # for `solve` does not
 
 
-def ends_of(problem, plan, hold, known=None):
+def ends_of(problem, plan, hold, scaling, known=None):
     """Dofs that take part, and blocks, at the start and at the end; `known` is an `OptimalEnd` with the same end cost.
     """
     free = tuple(np.array(mask) for mask in taking_part(plan, hold, problem.free_start))
     conditions, held = problem.conditions, problem.held
-    end = (known and known.of(conditions, held)) or OptimalEnd(plan, conditions, held, problem.terminal, problem.units)
+    state = scaling.state * np.repeat(scaling.lifts, len(scaling.state) // 2)
+    end = (known and known.of(conditions, held, state, scaling.objective)) or \
+        OptimalEnd(plan, conditions, held, problem.terminal, problem.units, state, scaling.objective)
     return Ends(free, free, (EndBlock.none(plan.columns.n_node), end))

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ...assembly import Scaling
 from ...polynomials import gauss_legendre
 from ...solvers.march.motion import size_of_motion
 from ..common.task import Task
@@ -11,6 +10,7 @@ from ..refinement.grading import density_of, halved, size_of_components, surplus
 from .equations import OptimalityEquations
 from .guess import from_solution
 from .mesh_sequence import optimality_plan, solve_optimal
+from .sizes import scaling_of
 from .switches import settled
 
 COSTATES = "costate of state", "costate of motion"  # whichever an element has is compared, beside the controls
@@ -47,7 +47,7 @@ class OptimalErrors(ErrorEstimate):
         self.full_system = self.plan.system
 
     def assembled(self, sol, mesh):
-        scale = Scaling.of("full", self.full_system, self.plan.element, mesh.nodes[0], self.problem.z0)
+        scale = scaling_of("full", self.problem, self.plan, mesh.nodes[0])
         equations = OptimalityEquations(self.problem, self.plan, mesh, scale)
         return equations, equations.with_end_costates(from_solution(self.problem, self.plan, mesh, sol))
 
@@ -55,7 +55,8 @@ class OptimalErrors(ErrorEstimate):
         equations, x = self.assembled(sol, mesh)
         y = equations.moved(x, equations.linear_step(equations.evaluate(x)), -1.0)
         before, after = self.fields(equations, x), self.fields(equations, y)
-        objective = equations.objective(y) + equations.scaled(y)[equations.dual] @ equations.evaluate(y)[equations.dual]
+        defects = equations.scaled(y)[equations.dual] @ equations.evaluate(y)[equations.dual]
+        objective = equations.objective(y) + equations.objective_size * defects
         errors = self.errors(sol, mesh, before, after) | self.errors_of_numbers(sol, objective, equations.numbers(y))
         xi, weights = gauss_legendre(self.better.degree)
         changes = [np.einsum("gi,eia->ega", self.plan.element.trial[name].basis.values(xi), after[name] - before[name])

@@ -283,14 +283,19 @@ def waving(problem, n):
 
 
 def swung(problem):
-    """A guess whose controls put in energy until it is that of the target; None where the time is given, the start is
-    free, or that is of no use."""
-    if not problem.free_time or problem.free_start:
+    """A guess whose controls put in energy until it is that of the target; None where the start is free, or that is of
+    no use. Where the time is given the motion is stretched to that."""
+    if problem.free_start:
         return None
+    t0, t1 = problem.t_span
+    longest = problem.number_bounds[1, 0] if problem.free_time else 2 * (t1 - t0)
     found = pumping(problem.system, problem.actuators, problem.bounds, problem.t_span,
-                    (problem.z0, problem.conditions.state), problem.number_bounds[1, 0])
+                    (problem.z0, problem.conditions.state), longest)
     if found is None:
         return None
-    (z, t, controls), (t0, t1) = found, problem.t_span
+    z, t, controls = found
     duration = float(t[-1] - t0)
-    return Guess(z, times=t0 + (t - t0) * ((t1 - t0) / duration), controls=controls, duration=duration)
+    times = t0 + (t - t0) * ((t1 - t0) / duration)
+    if problem.free_time:
+        return Guess(z, times=times, controls=controls, duration=duration)
+    return Guess(z, times=times, controls=controls)

@@ -6,6 +6,7 @@ import numpy as np
 from ...polynomials import gauss_legendre
 from ...solvers.nonlinear.program import CARRIER, LIMIT
 from .point_rows import PointRows
+from .sizes import has_contacts
 from .start import start_rows
 from .views import View
 
@@ -43,6 +44,7 @@ class LimitRows:
         z, u, c = (ca.SX.sym(name, k) for name, k in (("z", chain.plan.system.n_z), ("u", problem.n_controls),
                                                       ("c", len(problem.guesses))))
         self._tau, t0 = ca.SX.sym("tau"), problem.t_span[0]  # time on the mesh
+        self._sized = not has_contacts(problem)
         self._stretch = c[0] if problem.free_time else ca.SX(1)
         self._symbols, self._w = (z, u, c), ca.vertcat(z, u, c)
         self._now = problem.now(z, t0 + (self._tau - t0) * self._stretch, c * problem.units, u)
@@ -78,7 +80,11 @@ class LimitRows:
         times = self.times(elements, points)
         self.rows.append(PointRows(name, (self._w, self._tau), rows, bounds, self.view(elements, points), elements,
                                    times, times[:, None]))
-        return self.rows[-1]
+        return self._over_sizes(self.rows[-1])
+
+    def _over_sizes(self, rows):
+        """Rows over their sizes, but beside contacts."""
+        return rows.over_sizes() if self._sized else rows
 
     # ---- what limits ask for
 
@@ -133,7 +139,8 @@ class LimitRows:
         rows, lower, upper = limit.rows(self._now, self._symbols[1])
         n, n_e = rows.numel(), self._n_elements
         xi, weights = gauss_legendre(self.chain.plan.element.n_points)
-        size = np.maximum(1.0, np.max([np.abs(np.where(np.isfinite(b), b, 0)) for b in (lower, upper)], axis=0))
+        size = np.max([np.abs(np.where(np.isfinite(b), b, 0)) for b in (lower, upper)], axis=0)
+        size = np.where(size > 0, size, 1.0)
         elements, points = np.repeat(np.arange(n_e), len(xi)), np.tile(xi, n_e)
         columns = self._n + np.arange(n_e * n).reshape(n_e, n)
         self._n += columns.size
@@ -151,7 +158,7 @@ class LimitRows:
                          total - old - h * integral / size, (0.0, 0.0), view, np.arange(n_e),
                          self.chain.mesh.nodes[1:], np.column_stack([self.times(elements, points).reshape(n_e, -1),
                                                                      self.chain.mesh.lengths]))
-        sums.role = CARRIER
+        self._over_sizes(sums).role = CARRIER
         self.rows.append(sums)
         self.totals.append((sums, columns))
         if not self.chain.reaches[1]:
@@ -204,7 +211,7 @@ class LimitRows:
             view, times = View.joined(view, self.views.constants(elements)), self.times(elements, points)
             self.rows.append(PointRows(names, (ca.vertcat(change[limited], self._symbols[2]), ca.vertcat(h, self._tau)),
                                        rows, bounds, view, elements, times, np.column_stack([given, times])))
-            self.rows[-1].role = CARRIER if names is JUMP else LIMIT
+            self._over_sizes(self.rows[-1]).role = CARRIER if names is JUMP else LIMIT
 
         jump = controls(later, 0.0).minus(controls(later - 1, 1.0))
         if basis.n_shapes == 1:

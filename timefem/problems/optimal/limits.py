@@ -108,7 +108,7 @@ class Limit(NamedArguments):
     def kinks(self) -> list[float]:
         """Times at which its bounds jump or bend, as far as functions of the time tell."""
         return [t for bound in (self.lower, self.upper) for f in (bound if isinstance(bound, list) else [bound])
-                for t in getattr(f, "kinks", ())]
+                for t in getattr(getattr(f, "function", f), "kinks", ())]
 
     def _bounds_at(self, t, n):
         """Lower and upper bounds of n expressions at a time, two lists of numbers and expressions."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...assembly import Scaling, TimeMesh
+from ...assembly import TimeMesh
 from ...elements.augmented.constants import WithConstants
 from ...elements.augmented.controlled import Controlled
 from ...elements.augmented.optimality import Optimality
@@ -29,7 +29,8 @@ from .fast_turns import WatchedTurns
 from .guess import BENDS, Guess, first_guess, from_solution, is_warm, prolonged, swung, waving
 from .nonlinear_program import OptimalProgram
 from .sequence_program import Closing, SequenceProgram
-from .target_continuation import towards_the_target
+from .sizes import has_contacts, scaling_of, with_objective
+from .target_continuation import through_held_durations, towards_the_target
 
 over_ranks = Late(f"{__package__}.equations_over_ranks")
 saddle_point = Late("timefem.solvers.nonlinear.saddle_point")
@@ -139,6 +140,13 @@ class OneMesh:
         """The equations of all elements, on this rank."""
         return self._equations_here(level, self.problem, False, self._linear_here)
 
+    def take_size_of_objective(self, level, x):
+        """Take the objective over its size at unknowns x."""
+        if self._scale.name == "full" and not has_contacts(self.problem):
+            size = self.kept.thing("size of the objective", self.plan,
+                                   lambda: self.all_equations(level).size_of_objective(x))
+            self._scale = with_objective(self._scale, size)
+
     def _place(self, level):
         return sum(level.n_elements <= other.n_elements for other in self._levels)  # 1 for the last
 
@@ -171,6 +179,7 @@ class OneMesh:
         answer = solve_in_stages(self._method, whole, equations.problem.limits, self._element)
         self.certain = answer.status.reason == Reason.INFEASIBLE and whole.has_linear_rows(answer.v)
         found = whole.placed(answer.v, answer.multipliers) if shared else (answer.v, answer.multipliers)
+        found = program.within_bounds(found[0]), found[1]
         return equations.gather(program.place(*found)), answer.status, answer.iterations
 
     def _by_newton(self, equations, guess, level, hold, near, bar):
@@ -218,7 +227,7 @@ def solve_optimal(task, mesh):
     with progress("set-up of optimal control", show=task.progress):
         plan = optimality_plan(problem, task.element) if task.kept.once else \
             task.kept.plan(*optimality_element(problem, task.element)[::-1])
-    scale = Scaling.of(driver.scaling, plan.system, plan.element, mesh.nodes[0], problem.z0)
+    scale = scaling_of(driver.scaling, problem, plan, mesh.nodes[0])
     method, warm, levels = method_for_inequalities(task.method), is_warm(problem.system, plan, task.guess), [mesh]
     if not (warm or (problem.bounded and not (method.warm_starts and mesh.n_elements > MANY))):
         levels = meshes(mesh)
@@ -263,6 +272,7 @@ def _start(task, solve, level, warm):
     problem = task.problem
     with progress("guess of optimal control", show=task.progress):
         x = from_solution(problem, solve.plan, level, task.guess) if warm else guess_in_reach(solve, level, task.guess)
+    solve.take_size_of_objective(level, x)
     if problem.unknown_names and not (problem.bounded or warm):
         _, x, _ = solve(level, x, hold=True)
     return x
@@ -273,9 +283,21 @@ def _otherwise(solve, level, x, show):
     None if these fail, too."""
     problem = solve.problem
     with progress("optimal control, another way", 3, show) as bar:
+        swings = swung(problem)
+        if swings is not None:
+            bar.note("from a motion that gains energy")
+            found = solve(level, first_guess(problem, solve.plan, level, swings))
+            if found[2].success or found[2].reason == Reason.STOPPED:
+                return found
         if len(problem.conditions.combinations) and not problem.free_start:
             found = towards_the_target(lambda share, x: solve(level, x, problem=problem.towards(share)), x, bar)
             if found and found[2].success:
+                return found
+        if problem.free_time and problem.bounded:
+            found = through_held_durations(
+                problem, lambda x, own, near: solve(level, x, near=near, problem=own),
+                lambda duration: first_guess(problem, solve.plan, level, Guess(duration=duration)), bar)
+            if found:
                 return found
         for guess in _other_guesses(problem):
             bar.note("from another path")
@@ -286,9 +308,6 @@ def _otherwise(solve, level, x, show):
 
 
 def _other_guesses(problem):
-    swings = swung(problem)
-    if swings is not None:
-        yield swings
     yield from (Guess(bend=bend) for bend in BENDS)
     yield from waving(problem, OTHERS * problem.bounded)
 

@@ -12,7 +12,7 @@ from .added_rows import AddedRows
 from .contact_march import ContactMarch
 from .equation_names import name_of_equation, roles_of_equations
 from .limit_rows import LimitRows
-from .resolved_turns import most_of_controls
+from .sizes import most_of_controls
 from .views import ChainView, View
 
 SHORTEST = 1e-6  # duration over its guess
@@ -182,6 +182,10 @@ class OptimalProgram(NonlinearProgram):
         none = np.full(self.n - self.n_chain, np.inf)
         return np.concatenate([lower[self.primal], -none]), np.concatenate([upper[self.primal], none])
 
+    def within_bounds(self, v):
+        """Variables without what methods let bounds give way by."""
+        return np.clip(v[:self.n_chain], *(bound[:self.n_chain] for bound in self.bounds))
+
     def place(self, change, costates):
         """All unknowns after changes, with scaled costates."""
         x = self.base.copy()
@@ -217,7 +221,7 @@ class OptimalProgram(NonlinearProgram):
         self._added.expect(multipliers)
 
     def objective(self, v):
-        return self.chain.own_objective(self._at(v))
+        return self.chain.own_objective(self._at(v)) / self.chain.objective_size
 
     def gradient(self, v):
         self._at(v)

@@ -28,9 +28,13 @@ class OptimalEnd(EndBlock):
         `terminal(z, numbers)` -> the end cost in symbols.
     units : ndarray
         Of the unknown numbers.
+    state : ndarray, shape (n_z,)
+        Sizes of the state: by states of these sizes rows have gradients of one.
+    objective : float
+        Its size, by which costates are larger.
     """
 
-    def __init__(self, plan, conditions, held, terminal, units):
+    def __init__(self, plan, conditions, held, terminal, units, state, objective=1.0):
         n = plan.columns.n_node
         places = constants_of(plan)
         self._formulas = conditions.formulas
@@ -42,14 +46,16 @@ class OptimalEnd(EndBlock):
         values = ca.densify(ca.vertcat(ca.gradient(ca.SX(total), node), rows))
         jacobian = ca.jacobian(values, x)
         self._function = Buffered(ca.Function("end", [x, wanted], [ca.vertcat(values, *jacobian.nonzeros())]))
+        self._state, self._objective = state, objective
         self._places, self.n_node_rows = [np.array(i, int) for i in jacobian.sparsity().get_triplet()], n
         self._take(conditions, held)
 
-    def of(self, conditions, held):
+    def of(self, conditions, held, state, objective):
         """The block for other conditions, None where these differ in more than numbers."""
         if conditions.formulas is not self._formulas:
             return None
         other = copy(self)
+        other._state, other._objective = state, objective
         other._take(conditions, held)
         return other
 
@@ -57,9 +63,13 @@ class OptimalEnd(EndBlock):
         c = conditions
         self._wanted, self._offset = c.wanted, c.offset
         self._combinations = c.combinations.reshape(len(c.combinations), len(c.names))
-        self.n_unknowns = self.n_rows = n = len(self._combinations)
-        self._held = None if held is None else HELD_BY * held @ held.T  # nothing else determines these
-        self.sizes = self.weights = np.ones(n)  # conditions have rows of unit gradient already
+        self.n_unknowns = self.n_rows = len(self._combinations)
+        gradient = c.formulas.with_gradient(c.state, c.numbers, c.wanted)[1][:, :len(c.state)]
+        lengths = np.linalg.norm(self._combinations @ (gradient * self._state), axis=1)
+        self.weights = 1 / np.where(lengths > 0, lengths, 1.0)
+        self.sizes = self._objective * self.weights
+        # nothing else determines these
+        self._held = None if held is None else HELD_BY * (held @ held.T) / np.outer(self.weights, self.sizes)
         self._spread = self._of_function()
 
     def _of_function(self):

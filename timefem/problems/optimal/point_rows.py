@@ -13,6 +13,7 @@ from ...solvers.nonlinear.program import LIMIT
 from ...types import Floats, Vector
 from .views import View
 
+NONE = 1e3  # bounds over what variables of size one change, from which on they may stand for none
 TOGETHER = 10  # points of which formulas are one expression, at most
 
 
@@ -65,6 +66,26 @@ class PointRows:
                                   for b in bounds)
         self._places(*(np.array(m.sparsity().get_triplet(), int) for m in (jacobian, hessian)))
         self._linear, self._known = hessian.nnz() == 0, None
+        self._size, self._of_entries = np.ones(self.n_rows), np.array(jacobian.sparsity().get_triplet()[0], int)
+
+    def over_sizes(self) -> PointRows:
+        """Take rows over their sizes: the larger one of their bounds, or where these are zero, or stand for none, what
+        variables of size one change at the start."""
+        bounds = np.array([self.lower[:self.n_values], self.upper[:self.n_values]])
+        size = np.abs(np.where(np.isfinite(bounds), bounds, 0.0)).max(axis=0)
+        change = np.zeros(self.n_values)
+        w = self._view.start
+        entries = np.abs(self._function(w, self._given, self._weights)[1]).reshape(self.n_points, -1)
+        entries = entries * np.abs(self._view.factors).sum(axis=2)[:, self._components]
+        np.add.at(change, self._of_entries, entries.mean(axis=0) if self.n_points else 0.0)
+        change = np.where(np.isfinite(change), change, 0.0)
+        size = np.where(change > 0, np.where(size > 0, np.minimum(size, NONE * change), change), size)
+        self._size = np.tile(np.where(size > 0, size, 1.0), self.n_points)
+        self.lower, self.upper = self.lower / self._size, self.upper / self._size
+        slots, entries, factors = self._to_jacobian
+        self._to_jacobian = slots, entries, factors / self._size[self._row_of_entry]
+        self._known = None
+        return self
 
     def _places(self, of_jacobian, of_hessian):
         columns, factors = self._view.columns, self._view.factors
@@ -72,6 +93,7 @@ class PointRows:
         at = columns[:, component]
         rows = np.broadcast_to(np.arange(self.n_points)[:, None, None] * self.n_values + row[:, None], at.shape)
         kept, n = at >= 0, columns.max(initial=0) + 1
+        self._components, self._row_of_entry = component, rows[kept]
         keys, slots = np.unique(rows[kept] * n + at[kept], return_inverse=True)
         self._to_jacobian = slots, self._entries(kept, len(row)), factors[:, component][kept]
         self.jacobian_places = np.divmod(keys, n)
@@ -100,10 +122,10 @@ class PointRows:
         if self._known is None or self._known[0] != key:
             view = self._view
             w = products.gathered(view.start, view.columns, view.factors, v)
-            rows, entries, curvatures = self._function(w, self._given, self._weights)
+            rows, entries, curvatures = self._function(w, self._given, self._weights / self._size)
             jacobian = np.zeros(len(self.jacobian_places[0]))
             products.add_spread(*self._to_jacobian, entries, jacobian)
-            self._known = key, rows.copy(), jacobian, self._weights, curvatures  # these last until the next v
+            self._known = key, rows / self._size, jacobian, self._weights, curvatures  # these last until the next v
         return self._known[1:]
 
     @property

@@ -326,6 +326,14 @@ class OptimalControl(NamedArguments):
         other.conditions = conditions
         return other
 
+    def held_at(self, duration: float, room: float = 0.02) -> OptimalControl:
+        """The problem with its duration near one, by at most that share of it."""
+        other = self._copied()
+        lower, upper = self.number_bounds[:, 0]
+        other.number_bounds = self.number_bounds.copy()
+        other.number_bounds[:, 0] = max(lower, (1 - room) * duration), min(upper, (1 + room) * duration)
+        return other
+
     def _copied(self):
         """The same problem, to be changed: what is kept is of this one."""
         other = copy(self)

@@ -15,7 +15,7 @@ from ...solution.between_nodes import jump_of
 from ...status import RETRY, Reason, Status
 from .between_points import look_between_points
 from .end_limits import with_allowed_ends
-from .resolved_turns import look_at_turns
+from .sizes import look_at_turns
 
 MISSED, MORE = 1e-3, 10.0  # of a condition, scaled, and times what constraints miss: below are errors of the elements
 TRIES = 3

@@ -1,6 +1,10 @@
-"""Optimal control towards targets that move: from where the system is to where it should be."""
+"""Optimal control towards targets that move, from where the system is to where it should be, and to any time by way of
+durations that are nearly given."""
 
 import casadi as ca
+import numpy as np
+
+from ...status import Reason
 
 FIRST, LEAST, GROWTH = 0.25, 0.02, 2.0  # of the way: the first step, the shortest one, and how steps grow
 
@@ -50,3 +54,39 @@ def towards_the_target(solve, x, bar):
         else:
             return found and trial
     return found
+
+
+def through_held_durations(phase, solve, guessed, bar):
+    """The solution in any time from that for the first nearly given duration that has one; None where none has.
+
+    Where the end does not depend on the time to first order, as of an oscillator after half a period, a search stops.
+    For a given duration such problems can be convex.
+
+    Parameters
+    ----------
+    phase : OptimalControl
+        With free time.
+    solve : callable
+        `solve(x, phase, near)` -> (equations, x, status).
+    guessed : callable
+        All unknowns to start from with a duration.
+    bar
+        Of progress; told how far it is.
+
+    Returns
+    -------
+    (equations, x, status), or None
+    """
+    lower, upper = phase.number_bounds[:, 0]
+    first, tried = phase.guesses[0], []
+    for duration in np.clip([first, 2 * first, 4 * first], lower, upper):
+        if duration in tried or duration <= 0:
+            continue
+        tried.append(duration)
+        bar.note(f"with a duration of {duration:.3g} s")
+        found = solve(guessed(float(duration)), phase.held_at(duration), False)
+        if found[2].success:
+            found = solve(found[1], phase, True)
+        if found[2].success or found[2].reason == Reason.STOPPED:
+            return found
+    return None

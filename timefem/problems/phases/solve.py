@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 
-from ...assembly import Scaling
 from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
 from ...progress import progress
@@ -22,6 +21,7 @@ from ..optimal.mesh_sequence import optimality_plan
 from ..optimal.nonlinear_program import OptimalProgram
 from ..optimal.reduced_again import solved_as_stated
 from ..optimal.sequence_program import Closing, SequenceProgram
+from ..optimal.sizes import has_contacts, scaling_of, with_objective
 from ..optimal.solve import check_linear, method_of, solution_of
 from ..refinement.loop import START
 from .refinement import solve_refined
@@ -74,6 +74,7 @@ def solve_on(task, meshes, guess):
     method = method_of(task)
     check_linear(task.driver.linear, method)
     made = [_made(task, *one) for one in zip(phases, meshes, guesses, strict=True)]
+    _take_size_of_objective(made, phases)
     warm = all(hasattr(guess, "nodal_state") for guess in guesses)
     title = f"optimal control, {len(phases)} phases"
     alone = needs_all_elements(task.element, task.problem.limits) or task.element.elements_per_block > 1
@@ -106,11 +107,20 @@ def solve_on(task, meshes, guess):
         "stated": OnDemand(lambda: task.problem.stated), "n_unknowns": share.n_unknowns(program)})
 
 
+def _take_size_of_objective(made, phases):
+    """Take the costs of all phases over their common size."""
+    scales = [equations.assembler.scaling for *_, equations, _ in made]
+    if all(scale.name == "full" for scale in scales) and not any(map(has_contacts, phases)):
+        size = sum(equations.size_of_objective(x) for *_, equations, x in made)
+        for (*_, equations, _), phase, scale in zip(made, phases, scales, strict=True):
+            equations.renew_for(phase, equations.mesh, with_objective(scale, size))
+
+
 def _made(task, phase, mesh, guess):
     """Element, system, equations and unknowns to start from of one phase."""
     plan = optimality_plan(phase, task.element)
     element, system = plan.element, plan.system
-    scale = Scaling.of(task.driver.scaling, system, element, mesh.nodes[0], phase.z0)
+    scale = scaling_of(task.driver.scaling, phase, plan, mesh.nodes[0])
     equations = OptimalityEquations(phase, plan, mesh, scale, "chain")
     warm = hasattr(guess, "nodal_state")
     x = (from_solution if warm else first_guess)(phase, plan, mesh, guess)

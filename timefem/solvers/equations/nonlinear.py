@@ -103,9 +103,12 @@ class SaddleEquations(NonlinearEquations):
     ----------
     dual : ndarray of bool, shape (n,)
         Which unknowns are costates, and which rows are the conditions c.
+    objective_size : float
+        What J is over in the scaled equations.
     """
 
     dual: np.ndarray
+    objective_size = 1.0
 
     @abstractmethod
     def with_costates(self, x: np.ndarray, factor: float) -> np.ndarray:

@@ -101,7 +101,7 @@ class _Point:
         self.equations, self.x, self.base = equations, x, equations.with_costates(x, share)
         self.residual = equations.evaluate(self.base)
         self.defects = self.residual[equations.dual].copy()
-        self.cost = equations.objective(x)
+        self.cost = equations.objective(x) / equations.objective_size
         values = equations.scaled(x)
         self.size = max(1.0, equations.norm(values[~equations.dual]))
         self.norm = equations.norm(self.defects) / self.size

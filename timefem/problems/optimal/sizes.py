@@ -1,0 +1,111 @@
+"""Sizes of what an optimal control problem looks for, by what it states: masses, lengths, times, bounds and guesses.
+
+With these its program is the same in any units, and so are the tolerances of the methods that solve it.
+"""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from ...assembly import Scaling, TimeMesh
+from ...errors import InputError, UnderResolved
+from ...mechanics.values.equations_of_motion import EquationsOfMotion
+from .complementarity import Soft
+
+TURN, REACHED = 1.0, 0.9  # rad per element and degree, and the share of that from which on it is told
+TYPICAL = 100.0  # scaled objective of the interior-point method; 10 takes a tenth more iterations, 1 more still
+
+
+def scaling_of(name, phase, plan, t):
+    """The `Scaling` called `name` of the optimality system of a problem, with its own sizes where it is "full"."""
+    scale = Scaling.of(name, plan.system, plan.element, t, phase.z0)
+    if name != "full" or has_contacts(phase):
+        return scale
+    energy, span = energy_of(phase), phase.t_span[1] - phase.t_span[0]
+    root = np.sqrt(energy)
+    return replace(scale, lifts=(root * span, root), controls=sizes_of_controls(phase, root),
+                   constants=sizes_of_constants(phase))
+
+
+def has_contacts(phase):
+    """Whether it has complementary pairs, whose smoothing is in the user's units."""
+    return any(isinstance(limit, Soft) for limit in phase.limits)
+
+
+def with_objective(scale, size):
+    """The scaling with an objective of this size, which becomes `TYPICAL`, beside a barrier of 0.1 at first."""
+    return replace(scale, objective=size / TYPICAL)
+
+
+def energy_of(phase):
+    """Twice the kinetic energy of masses that go from start to end in the time given, or have the speeds there; of
+    masses that go by one in the time without either."""
+    system, span = phase.system, phase.t_span[1] - phase.t_span[0]
+    n, mass = system.n_q, system.mass_scale
+    ends = np.array([phase.z0, phase.conditions.state])
+    with np.errstate(invalid="ignore", over="ignore"):
+        found = max((mass * (ends[1] - ends[0])[:n]**2).max(initial=0.0) / span**2,
+                    (ends[:, n:]**2 / mass).max(initial=0.0))
+    return found if np.isfinite(found) and found > 0 else mass.max() / span**2
+
+
+def sizes_of_controls(phase, root):
+    """The larger one of two finite bounds; else what gives masses their size of speed within the time."""
+    lower, upper = phase.bounds
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    sizes = np.abs(np.where(bounded, phase.bounds, 0.0)).max(axis=0)
+    if not bounded.all():
+        sizes = np.where(bounded, sizes, _by_effect(phase, root))
+    return np.where(sizes > 0, sizes, 1.0)
+
+
+def _by_effect(phase, root):
+    system, (t0, t1) = phase.system, phase.t_span
+    try:
+        at = EquationsOfMotion.of_state(system, t0, phase.z0, np.zeros(phase.n_controls))
+        effect = np.linalg.norm(np.sqrt(system.mass_scale)[:, None] * at.by_controls(), axis=0)
+    except (InputError, np.linalg.LinAlgError, ValueError):
+        return np.zeros(phase.n_controls)
+    largest = effect.max(initial=0.0)
+    return np.where(effect > 1e-6 * largest, root / ((t1 - t0) * np.maximum(effect, 1e-300)), 0.0)
+
+
+def sizes_of_constants(phase):
+    """Of the duration over that of the guess, one; of others their guesses, or bounds where these are zero."""
+    guesses, bounds = np.abs(phase.guesses), np.abs(phase.number_bounds)
+    bounds = np.where(np.isfinite(bounds), bounds, 0.0).max(axis=0, initial=0.0)
+    sizes = np.where(guesses > 0, guesses, bounds) / np.abs(phase.units)
+    return np.where(sizes > 0, sizes, 1.0)
+
+
+def most_of_controls(phase, mesh, degree):
+    """Largest controls in magnitude, shape (n_controls,); infinite where costs or bounds say enough."""
+    most = np.full(phase.n_controls, np.inf)
+    if not phase.limits_itself.any():
+        return most
+    system = phase.system
+    q, scale, none = phase.z0[:system.n_q], np.sqrt(system.mass_scale), np.zeros(phase.n_controls)
+
+    def by_controls(v):
+        return scale[:, None] * EquationsOfMotion(system, phase.t_span[0], q, v, none).by_controls()
+
+    try:
+        still = by_controls(np.zeros(system.n_q))
+        turns = np.array([by_controls(v) - still for v in np.diag(1 / scale)])  # (along, n_q, n_controls)
+    except (InputError, np.linalg.LinAlgError):
+        return most
+    rates = np.linalg.norm(turns, ord=2, axis=(0, 1))
+    least = TURN * degree / (mesh.lengths.max() * np.maximum(rates, 1e-300))
+    return np.where(phase.limits_itself & (rates > 0), least, np.inf)
+
+
+def look_at_turns(phase, solution):
+    """Warn of controls that are as large as elements see, which more of them would let grow."""
+    if not phase.limits_itself.any():
+        return
+    most = most_of_controls(phase, TimeMesh(solution.t), solution.element.degree)
+    largest = np.abs(solution.fields["controls"]).max(axis=(0, 1))
+    for i in np.flatnonzero(largest >= REACHED * most):
+        warnings.warn(f"{phase.control_name(i)} has no bounds, and turns velocities as fast as elements see, by "
+                      f"{largest[i]:.3g}: take more elements, or give it bounds", UnderResolved, stacklevel=8)
