@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
+from ...argument_names import NamedArguments, named_arguments
 from ...errors import InputError
 from ..declared import Formula, Real
 from ..formula import call, check_symbols
@@ -93,7 +94,7 @@ class PortConnection(FormulaPart):
 
 
 @dataclass(frozen=True)
-class Port:
+class Port(NamedArguments):
     """An output, and with it the input that is conjugate to it, of a joint, of bodies, or of a `PortSystem`.
 
     Parameters
@@ -132,6 +133,7 @@ class Port:
         return bound.rate([f.q for f in frames], [f.rate for f in frames], numbers)
 
 
+@named_arguments
 def connect(a: Port, b: Port, gain: float = 1.0, name: str | None = None) -> PortConnection:
     """Join two ports, `u_a = gain y_b`, `u_b = -gain y_a`.
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from timefem.types import Number, UserFunction
 from typing import Any
+from ...argument_names import NamedArguments, named_arguments
 from ..joints.formula_part import FormulaPart
 from ..joints.joint import Joint
 from ..part import Body
@@ -25,7 +26,7 @@ class PortConnection(FormulaPart):
 
 
 @dataclass(frozen=True)
-class Port:
+class Port(NamedArguments):
     of: Joint | Body | Sequence[Body]
     output: Callable[[Any], Any] | str | int | None = ...
     @property
@@ -33,4 +34,5 @@ class Port:
     def value(self, frames: Sequence[Any]) -> Any: ...
 
 
+@named_arguments
 def connect(a: Port, b: Port, gain: float = 1.0, name: str | None = None) -> PortConnection: ...
