@@ -37,7 +37,9 @@ class Formula(Field):
         return Same(value, partial(_stated, part, self.name), (bodies, len(part.own_parameters), part.n_controls))
 
     def stored(self, part, value):
-        """The formula as text; InputError where it has no such form."""
+        """The formula as text, or None; InputError where it has no such form."""
+        if value is None:
+            return None
         if isinstance(value, TextFormula):
             return value.text
         return text_of(f"{part._title}: {self.name}", *part.traced(self.name))
