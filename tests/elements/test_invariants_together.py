@@ -1,5 +1,7 @@
 """Energy, momenta, constraints and order of mG(k) that keeps all, with k Gauss points."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -184,3 +186,13 @@ def test_what_is_kept_of_tops_and_driven_bodies():
     assert not ALL[0].kept(pushed).energy and ALL[0].kept(pushed).working == ("push",)
     with pytest.raises(tf.InputError, match="keep='all'"):
         tf.MixedGalerkin(1).kept(pushed)
+
+
+def test_reports_name_what_is_kept(timefem, tmp_path):
+    run = "run", "heavy-top", "--keep", "all", "--degree", "1", "--n-elements", "20", "--t-end", "0.1"
+    status, out, _ = timefem(*run, "--json")
+    kept = json.loads(out)["kept"]
+    assert status == 0 and kept["energy"] and kept["momenta"] == []
+    assert kept["not_by"]["Gravity 1"] == "it acts from space"
+    assert kept["not_by"]["FixedPoint 1"].endswith("bodies in directors keep it")
+    assert "energy, constraints" in timefem(*run)[1]

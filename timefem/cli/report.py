@@ -71,6 +71,7 @@ def run_report(case, problem, sol):
         "energy_error_max": errors["energy"],
         "angular_momentum_error_max": momentum,
         **({"generalized_energy_error_max": errors["generalized_energy"]} if "generalized_energy" in errors else {}),
+        **kept_facts(problem.system, element),
         "constraint_error_max": {level: errors[level] for level in ("configuration", "velocity")},
         **kind_facts(case.kind, problem, sol),
         **{name: statistics[name] for name in ("tolerance", "estimated_error", "estimated_errors", "meshes", "per_rank")
@@ -78,6 +79,14 @@ def run_report(case, problem, sol):
         "backward_error": statistics["backward_error"], "seconds": statistics["seconds"],
         "n_unknowns": statistics["n_unknowns"],
     }
+
+
+def kept_facts(system, element):
+    """What an element with lifted gradients keeps of the system, and which parts do work or take momenta."""
+    if not element.lifted or element.form != "hamilton":
+        return {}
+    found = element.kept(system)
+    return {"kept": {"energy": found.energy, "working": found.working, "momenta": found.names, "not_by": found.reasons}}
 
 
 def print_report(r, case, output):
@@ -107,6 +116,11 @@ def print_report(r, case, output):
     if "meshes" in r:
         table.add_row("elements of the meshes", ", ".join(map(str, r["meshes"])))
     table.add_row("error of the energy", f"{r['energy_error_max']:.2e} J")
+    if "kept" in r:
+        energy = ["energy"] if r["kept"]["energy"] else []
+        table.add_row("kept to round-off", ", ".join([*energy, "constraints", *r["kept"]["momenta"]]))
+        for part, why in r["kept"]["not_by"].items():
+            table.add_row("  momenta not kept by", f"{part}: {why}")
     if "generalized_energy_error_max" in r:
         table.add_row("error of the generalized energy", f"{r['generalized_energy_error_max']:.2e} J")
     if case.conserved_axes:

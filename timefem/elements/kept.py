@@ -45,12 +45,16 @@ class Kept(Summarized):
     reasons: dict[str, str]
     order: int
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The momenta that are kept, in words."""
+        return tuple(map(_named, self.momenta))
+
     def summary(self) -> Card:
         """As a table: text where it is printed, HTML in a notebook."""
-        names = [_named(row) for row in self.momenta]
         facts = {"energy": "to round-off" if self.energy else "changes by the work of " + ", ".join(self.working),
                  "constraints": "at the nodes to round-off, with their rates", "momenta to round-off":
-                 ", ".join(names) or "none"}
+                 ", ".join(self.names) or "none"}
         return Card("kept", facts, {"momenta not kept by": [("part", "why"), *self.reasons.items()]} if self.reasons
                     else {})
 
@@ -65,7 +69,8 @@ def kept(element, system: System) -> Kept:
         lost = _lost(part)
         if lost.any():
             free = free @ null_space(lost @ free, rcond=ROUNDING) if free.size else free
-            reasons[label] = "it acts from space" if len(part.bodies) == 1 and not part.is_body else (
+            alone = len(part.bodies) == 1 and not part.is_body and part.constraint_lift(Symbols(part)) is None
+            reasons[label] = "it acts from space" if alone else (
                 "its lift turns with space: what it leaves to the motion is kept to "
                 f"h^{2 * element.degree}; bodies in directors keep it")
     return Kept(not working, tuple(working), _reduced(free.T), reasons, 2 * element.degree)
