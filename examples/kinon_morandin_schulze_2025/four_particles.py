@@ -37,11 +37,12 @@ def particles(t_end):
 
 def errors(k):
     """Relative errors of the last particle at t = 0.1 s: what -> per step."""
-    found = {what: [] for what in EXACT}
+    found: dict[str, list[float]] = {what: [] for what in EXACT}
     for h in STEPS:
         sol = tf.solve(particles(0.1), tf.MixedGalerkin(k, keep="all"), round(0.1 / h), progress=False)
         for what, exact in EXACT.items():
-            found[what].append(np.linalg.norm(getattr(sol, what)("p3", 0.1) - exact) / np.linalg.norm(exact))
+            error = np.linalg.norm(getattr(sol, what)("p3", 0.1) - exact) / np.linalg.norm(exact)
+            found[what].append(float(error))
     return found
 
 

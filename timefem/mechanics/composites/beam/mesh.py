@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 TOGETHER = 1e-9  # distance of ends that are one node, relative to the length of the curves
 NEARLY = 0.1  # distance of ends that look as if they should meet, relative to the length of the curves
+ABSENT_AT_ZERO = "damping",  # numbers of sections that formulas do without where they are zero
 SAME = 1e-9  # distance of a place from the node that it is, relative to the length of an element
 
 
@@ -65,13 +66,13 @@ class ValueOf(Field):
 
     varies = True
 
-    def shapes_at(self, value, steps):
-        return bool(steps) and steps[0] in self.cls.absent_at_zero and not inside(value, steps)
-
     def __init__(self, cls, help=""):
         super().__init__(help)
         self.cls, self.kind_of_value = cls, cls.__name__
         self.given_as = self.kept_as = cls.__name__
+
+    def shapes_at(self, value, steps):
+        return bool(steps) and steps[0] in ABSENT_AT_ZERO and not inside(value, steps)
 
     def check(self, title, value):
         if isinstance(value, dict):

@@ -62,7 +62,6 @@ class Section(NamedArguments):
     inertia: Converted[Vector, tuple[float, float, float]]
     damping: float = 0.0
     shape: tuple | None = None
-    absent_at_zero = ("damping",)  # of formulas
 
     def __post_init__(self):
         for name in ("EA", "GJ", "mass"):
@@ -175,7 +174,6 @@ class RopeSection(NamedArguments):
     EA: float
     mass: float
     damping: float = 0.0
-    absent_at_zero = ("damping",)  # of formulas
 
     def __post_init__(self):
         for name in ("EA", "mass"):
