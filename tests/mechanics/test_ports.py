@@ -98,7 +98,7 @@ def test_drivers_files_and_python_agree(tmp_path):
     again = tf.load(tmp_path / "motor.h5")
     np.testing.assert_array_equal(again.z, sol.z)
     assert again.work(by_part=True)["bearing"][-1] == pytest.approx(sol.work(by_part=True)["bearing"][-1], rel=1e-12)
-    model = load_model(EXAMPLES / "models" / "motor.toml")
+    model = load_model(EXAMPLES / "motor.toml")
     found = tf.solve(model.problem, model.element, 50, progress=False)
     done = sum(work[-1] for work in found.work(by_part=True).values())
     assert found.success and abs(done - np.ptp(found.energy()[[0, -1]])) < 1e-9

@@ -127,7 +127,7 @@ class StepSymbols(ElementSymbols):
         A discrete gradient that keeps the momenta too: of squared distances, and of strains. None for other parts.
         """
         x = ca.SX.sym("q", q0.numel())
-        at = self.at_point.at(self.split(x), self.at_point.p)
+        at = self.bodies_at(ca.vertcat(x, ca.SX.zeros(x.numel())))
         e = self.part.lift(at)
         of_strains = self.part.strains_are_quadratic and ca.SX(self.part.strains(at)).numel() > 0
         if e is None or not (e.numel() == 1 or of_strains) or polynomial_degree(e, x) > 2:

@@ -73,7 +73,7 @@ class LivensSymbols(ElementSymbols):
     @cached_property
     def _lifted(self):
         """Lifted gradient of the potential energy V(q, t), SX (n,)."""
-        part, at = self.part, lambda q, t: self.at_point.at(self.split(q), self.at_point.p, t=t)
+        part, at = self.part, lambda q, t: self.bodies_at(ca.vertcat(q, ca.SX.zeros(q.numel())), t=t)
         lift = None if part.is_body else part.lift(self.at_point)
         if lift is None:
             return Lift(self, None, lambda e, t: part.potential_energy(at(e, t)), range(self.n)).force(ca.SX.ones(1))
