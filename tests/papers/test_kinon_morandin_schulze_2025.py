@@ -1,44 +1,26 @@
 """Four particles as a port-Hamiltonian system, Kinon, Morandin & Schulze (2025): their errors beside those of mG(k)."""
 
-import casadi as ca
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import timefem as tf
 
-MASSES, PLACES = (1.0, 3.0, 2.3, 1.7), ((0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0))
-STEPS = np.array([0.01, 0.005, 0.002, 0.001])
-PUBLISHED = np.array([3.411e-5, 8.666e-6, 1.390e-6, 3.451e-7]), np.array([2.378e-4, 5.266e-5, 8.102e-6, 1.999e-6])
-# elements of degree 5 on two fine meshes, which agree to 1e-12
-POSITION = 0.9959913701255, 0.9962623994065, 0.1172586895686
-VELOCITY = -0.0802455489441, -0.1068973723983, 1.1635313657275
-
-
-def particles(t_end):
-    """Springs 0-2 and 1-3, rods 0-1 and 2-3, a damper 1-2 that is stiffer where it is long."""
-    p = [tf.PointMass(m, name=f"p{i}") for i, m in enumerate(MASSES)]
-    springs = [tf.NonlinearSpring(p[a], p[b], potential=lambda length, k: k / 2 * (length**2 - 1)**2, parameters=[k])
-               for a, b, k in ((0, 2, 50.0), (1, 3, 500.0))]
-    rods = [tf.RigidDistance(p[a], p[b], length=1.0) for a, b in ((0, 1), (2, 3))]
-
-    def damping(frames, t, c):
-        gap = frames[1].position - frames[0].position
-        force = (1 + 0.5 * ca.sumsqr(gap)) * (frames[1].velocity - frames[0].velocity)
-        return [force, -force]
-
-    state = dict(zip(p, map(tf.Pose, PLACES), strict=True)) | {p[3]: tf.Pose(PLACES[3], velocity=(0, 0, 2 / 1.7))}
-    system = tf.System([*p, *springs, *rods, tf.FormulaForce([p[1], p[2]], damping, name="damper")])
-    return tf.InitialValueProblem(system, state, (0, t_end))
+SCRIPT = Path(__file__).parents[2] / "examples" / "kinon_morandin_schulze_2025" / "four_particles.py"
+SPEC = importlib.util.spec_from_file_location("four_particles", SCRIPT)
+example = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(example)
+PUBLISHED = np.array([example.PUBLISHED["position"], example.PUBLISHED["velocity"]])
+POSITION, VELOCITY = example.EXACT["position"], example.EXACT["velocity"]
+particles = example.particles
 
 
 def errors(k):
     """Relative errors of position and velocity of the last particle at t = 0.1, per step."""
-    found = []
-    for h in STEPS:
-        sol = tf.solve(particles(0.1), tf.MixedGalerkin(k, keep="all"), round(0.1 / h), progress=False)
-        found.append([np.linalg.norm(value - exact) / np.linalg.norm(exact) for value, exact in
-                      ((sol.position("p3", 0.1), POSITION), (sol.velocity("p3", 0.1), VELOCITY))])
-    return np.array(found).T
+    found = example.errors(k)
+    return np.array([found["position"], found["velocity"]])
 
 
 def test_errors_beside_the_published_ones():

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..late import Late
 from ..polynomials import LagrangeBasis
 from ..validate.options import check_fields, field
 from .element import Space, TimeElement
 from .forms import FORMS
-from .kept import Kept, kept
 
 if TYPE_CHECKING:
     import casadi as ca
 
     from ..mechanics.system import System
+    from .kept import Kept
+
+kept_by = Late(f"{__package__}.kept")  # imports SciPy
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,7 @@ class MixedGalerkin(TimeElement):
         if not self.lifted or self.form != "hamilton":
             raise InputError("kept(system) tells of MixedGalerkin(k, keep='all') in Hamilton's form; see "
                              "docs/theory/elements.md for what the others keep")
-        return kept(self, system)
+        return kept_by.kept(self, system)
 
     def kept_multipliers(self, system: System) -> np.ndarray:
         return self._form.kept_multipliers(system)
