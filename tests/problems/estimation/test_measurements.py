@@ -1,0 +1,174 @@
+"""Measurements: what sensors would give, against the same by hand, and input that is refused."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import timefem as tf
+from timefem.errors import InputError
+from timefem.mechanics.redundancy.consistent_multipliers import multipliers_along
+from timefem.problems.estimation.measurements.directions import DirectionSensor, OrientationSensor
+from timefem.problems.estimation.measurements.inertial import Accelerometer, Gyroscope
+from timefem.problems.estimation.measurements.joints import FormulaSensor, JointSensor, ReactionSensor
+from timefem.problems.estimation.measurements.points import Marker, PointVelocity
+from timefem.problems.estimation.moment import Moment
+from timefem.problems.estimation.prior import Prior
+
+ARM, GRAVITY = np.array([0.3, -0.2, 0.5]), (0.0, 0.0, -9.81)
+
+
+def body(parametrization="quaternion"):
+    return tf.RigidBody(1.2, np.diag([0.1, 0.2, 0.15]), name="box", rotation=parametrization)
+
+
+def pendulum(coordinates="bodies"):
+    link = tf.RigidBody(1.0, np.diag([0.02, 0.03, 0.02]), name="link")
+    hinge = tf.Revolute(link, point_a=(-0.5, 0, 0), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0), name="hinge")
+    return tf.System([link, hinge], gravity=GRAVITY, coordinates=coordinates)
+
+
+def packed(system, states):
+    """The state of a system, shape (n_z,)."""
+    return tf.InitialValueProblem(system, states, (0.0, 1.0)).z0
+
+
+def value(sensor, system, z, v, a, c=None):
+    """What the sensor expects at numbers."""
+    n = system.n_q
+    t, x, w, b = ca.SX.sym("t"), ca.SX.sym("z", 2 * n), ca.SX.sym("v", n), ca.SX.sym("a", n)
+    now = Moment(system, t, x, v=w, a=b)
+    found = sensor.expected(now, {name: ca.DM(x) for name, x in (c or {}).items()})
+    return np.array(ca.Function("h", [x, w, b], [ca.densify(found)])(z, v, a)).ravel()
+
+
+def given(cls, *arguments, n=3, **more):
+    return cls(*arguments, **({"times": [0.0, 1.0], "values": np.zeros((2, n)), "sigma": 0.1} | more))
+
+
+@pytest.mark.parametrize("parametrization", ["quaternion", "directors"])
+def test_inertial_sensors_on_a_tumbling_body(parametrization):
+    """A body that turns about a fixed axis while its centre moves on a parabola: velocities, rates and specific forces
+    of a point follow from `x'' + alpha x r + omega x (omega x r)`."""
+    box = body(parametrization)
+    system = tf.System([box], gravity=GRAVITY)
+    axis, rate, spin = np.array([1.0, 2.0, -2.0]) / 3, 1.3, 0.4
+
+    def pose(t):
+        angle = rate * t + spin * t**2 / 2
+        turn = np.concatenate([[np.cos(angle / 2)], np.sin(angle / 2) * axis])
+        return tf.Pose((0.2 * t**2, 1.0 - t, 0.3), turn, (0.4 * t, -1.0, 0.0), (rate + spin * t) * axis)
+
+    h, t = 1e-4, 0.7
+    states = [np.concatenate(box.state(pose(s))) for s in (t - h, t, t + h)]
+    q = [z[:system.n_q] for z in states]
+    v, a = (q[2] - q[0]) / (2 * h), (q[2] - 2 * q[1] + q[0]) / h**2
+    z, n = states[1], system.n_q
+    turn = np.array(ca.evalf(box.frame(ca.DM(q[1]))[1]))
+    omega, alpha = (rate + spin * t) * axis, spin * axis  # in both axes, as the axis is fixed
+    arm = turn @ ARM
+    place = np.array([0.2 * t**2, 1.0 - t, 0.3]) + arm
+    velocity = np.array([0.4 * t, -1, 0]) + np.cross(omega, arm)
+    acceleration = np.array([0.4, 0, 0]) + np.cross(alpha, arm) + np.cross(omega, np.cross(omega, arm))
+    field, mount = np.array([20.0, -3.0, 45.0]), np.array([0.5, 0.5, 0.5, 0.5])
+    axes = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]], float)  # of that quaternion
+    cases = [
+        (given(Marker, box, ARM), place), (given(Marker, "box", ARM, "xz", n=2), place[[0, 2]]),
+        (given(PointVelocity, box, ARM), velocity), (given(Gyroscope, box), turn.T @ omega),
+        (given(Gyroscope, box, mounting=mount, axes="y", n=1), (axes.T @ turn.T @ omega)[1:2]),
+        (given(Accelerometer, box, ARM), turn.T @ (acceleration - GRAVITY)),
+        (given(Accelerometer, box, ARM, gravity=(0, 0, 0)), turn.T @ acceleration),
+        (given(DirectionSensor, box, field), turn.T @ field),
+        (given(Gyroscope, box, bias=(0.1, 0.2, 0.3), scale=1.1), 1.1 * turn.T @ omega + [0.1, 0.2, 0.3]),
+    ]
+    assert z.shape == (2 * n,)
+    for sensor, right in cases:
+        np.testing.assert_allclose(value(sensor, system, z, v, a), right, rtol=2e-6, atol=2e-6)
+    unknown = given(Gyroscope, box, bias=Prior(0, 0.1), mounting_error=Prior(0, 0.01))
+    small = np.array([1e-5, -2e-5, 3e-5])
+    right = turn.T @ omega - np.cross(small, turn.T @ omega) + small
+    np.testing.assert_allclose(value(unknown, system, z, v, a, {"bias": small, "mounting_error": small}), right,
+                               rtol=1e-6)
+    sensor = given(OrientationSensor, box, values=np.tile(pose(t).quaternion, (2, 1)))
+    now = Moment(system, 0.0, ca.DM(z), v=ca.DM(v), a=ca.DM(a))
+    np.testing.assert_allclose(np.array(ca.evalf(sensor.residual(now, {}, ca.DM(sensor.values[0])))), 0, atol=1e-7)
+
+
+@pytest.mark.parametrize("coordinates", ["bodies", "joint"])
+def test_sensors_of_a_pendulum(coordinates):
+    """Angle and rate of the hinge, the marker at the tip and the accelerometer there, with rigid bodies and in joint
+    coordinates."""
+    system = pendulum(coordinates)
+    angle, rate, alpha, h = 0.6, 1.4, -2.0, 1e-4
+
+    def state(t):
+        phi, omega = angle + rate * t + alpha * t**2 / 2, rate + alpha * t
+        turn = np.array([np.cos(phi / 2), 0, np.sin(phi / 2), 0])
+        place, along = np.array([np.cos(phi), 0, -np.sin(phi)]) / 2, np.array([-np.sin(phi), 0, -np.cos(phi)]) / 2
+        return packed(system, {"link": tf.Pose(place, turn, omega * along, (0, omega, 0))})
+
+    states = [np.asarray(state(t)) for t in (-h, 0, h)]
+    q = [z[:system.n_q] for z in states]
+    v, a = (q[2] - q[0]) / (2 * h), (q[2] - 2 * q[1] + q[0]) / h**2
+    tip, tangent = np.array([np.cos(angle), 0, -np.sin(angle)]), np.array([-np.sin(angle), 0, -np.cos(angle)])
+    turn = np.column_stack([tip, [0, 1, 0], -tangent])
+    force = turn.T @ (alpha * tangent - rate**2 * tip - GRAVITY)
+    signs = np.sign(value(given(JointSensor, "hinge", n=1), system, states[1], v, a))
+    for sensor, right in [(given(JointSensor, "hinge", n=1), signs * angle),
+                          (given(JointSensor, "hinge", rate=True, n=1), signs * rate),
+                          (given(Marker, "link", (0.5, 0, 0)), tip), (given(Gyroscope, "link"), [0, rate, 0]),
+                          (given(Accelerometer, "link", (0.5, 0, 0)), force),
+                          (given(FormulaSensor, "now.position('link')[2]", values=[0, 0], name="height"), tip[2:] / 2)]:
+        sensor.check(system)
+        np.testing.assert_allclose(value(sensor, system, states[1], v, a), right, rtol=1e-5, atol=1e-6)
+    turned = given(JointSensor, "hinge", n=1, bias=0.1)
+    now = Moment(system, 0.0, ca.DM(states[1]), v=ca.DM(v))
+    left = turned.residual(now, {}, ca.DM(signs[0] * angle + 0.1 + 4 * np.pi + 0.01))
+    turns = 4 * np.pi if coordinates == "joint" and abs(float(ca.evalf(left))) > 1 else 0.0
+    assert abs(float(ca.evalf(left)) - 0.01 - turns) < 1e-9
+
+
+def test_reaction_of_a_hinge_at_rest():
+    """A pendulum that hangs: the hinge carries its weight."""
+    system = pendulum()
+    sensor = given(ReactionSensor, "hinge")
+    sensor.check(system)
+    z = packed(system, {"link": tf.Pose((0, 0, -0.5), (np.cos(np.pi / 4), 0, np.sin(np.pi / 4), 0))})
+    gamma = multipliers_along(system, np.zeros(1), z[None], None)[0, :system.n_multipliers]
+    now = Moment(system, 0.0, ca.DM(z), multipliers=ca.DM(np.asarray(gamma)))
+    np.testing.assert_allclose(np.array(ca.evalf(sensor.expected(now, {}))).ravel(), [0, 0, 9.81], atol=1e-9)
+
+
+def test_missing_values_do_not_count():
+    """Rows of NaN have no weight, and a missing component leaves the others with their own covariance."""
+    covariance = np.array([[4.0, 1.0, 0.0], [1.0, 9.0, 2.0], [0.0, 2.0, 16.0]])
+    values = np.array([[1.0, 2.0, 3.0], [np.nan] * 3, [1.0, np.nan, 3.0]])
+    sensor = Marker("box", times=[0, 1, 2], values=values, covariance=covariance, missing="skip")
+    w = sensor.whitening
+    np.testing.assert_allclose(w[0].T @ w[0], np.linalg.inv(covariance), rtol=1e-12)
+    assert not w[1].any() and sensor.n_measured == 5
+    np.testing.assert_allclose((w[2].T @ w[2])[np.ix_([0, 2], [0, 2])], np.diag([1 / 4, 1 / 16]), rtol=1e-12)
+    np.testing.assert_allclose(sensor.log_determinants, [np.log(np.linalg.det(covariance)), 0, np.log(64)], atol=1e-12)
+
+
+@pytest.mark.parametrize(("more", "words"), [
+    ({"times": [0.0, 0.0]}, "comes twice"), ({"times": [1.0, 0.0]}, "must increase"),
+    ({"times": [0.0, np.nan]}, "times must be finite"), ({"times": []}, "no times"),
+    ({"values": [[0, 0, 0], [0, np.nan, 0]]}, "missing='skip'"), ({"values": [[0, 0], [0, 0]]}, "shape (2, 3)"),
+    ({"values": [[0, 0, 0], [0, np.inf, 0]]}, "infinite"),
+    ({"sigma": 0.0}, "sigma must be positive"), ({"sigma": None}, "give sigma"),
+    ({"sigma": None, "covariance": np.diag([1, 1, -1])}, "positive definite"),
+    ({"sigma": None, "covariance": np.array([[1, 2, 0], [0, 1, 0], [0, 0, 1]])}, "symmetric"),
+    ({"loss": "cauchy"}, "loss must be"), ({"bias": Prior(0.0)}, "give sigma"),
+    ({"missing": "drop"}, "missing must be one of"),
+])
+def test_bad_input_is_named(more, words):
+    with pytest.raises(InputError) as error:
+        given(Marker, "box", name="camera 2", **more)
+    assert "camera 2" in str(error.value) and words in str(error.value) and "\n" not in str(error.value)
+
+
+def test_marker_on_an_unknown_body():
+    with pytest.raises(InputError, match=r"marker on bax: no body 'bax' in the system.*'box'"):
+        given(Marker, "bax").check(tf.System([body()]))
+    with pytest.raises(InputError, match="no joint 'elbow'"):
+        given(JointSensor, "elbow", n=1).check(pendulum())

@@ -1,0 +1,1 @@
+"""Estimation of motions from measurements."""

@@ -1,0 +1,116 @@
+"""Gyroscopes and accelerometers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import casadi as ca
+import numpy as np
+
+from .... import validate
+from ....types import Matrix, Vector
+from ..moment import Moment
+from ..prior import Prior
+from .base import Sensor
+from .mounting import axes_of, check_mounting, mounting_numbers, point_of
+
+
+@dataclass(eq=False, repr=False)
+class Gyroscope(Sensor):
+    """The angular velocity of a body against space [rad/s], in the axes of the sensor, or along some of them.
+
+    Parameters
+    ----------
+    body : Body or str
+    axes : str
+        Axes of the sensor along which it measures, "xyz" or some of them.
+    mounting : array_like, shape (4,) or (3, 3), optional
+        Quaternion or rotation matrix, axes of the sensor to axes of the body; default: the same axes.
+    mounting_error : Prior, optional
+        Of an unknown small turn of the sensor, three angles in its axes [rad].
+    """
+
+    body: Any
+    axes: str = "xyz"
+    mounting: Vector | Matrix | None = None
+    mounting_error: Prior | None = None
+
+    word: ClassVar[str] = "gyroscope on"
+
+    def _check_own(self):
+        self.axes = validate_axes(self.title, self.axes)
+        check_mounting(self, with_point=False)
+
+    @property
+    def n(self) -> int:
+        return len(self.axes)
+
+    @property
+    def component_names(self) -> list[str]:
+        return list(self.axes)
+
+    @property
+    def own_numbers(self) -> dict[str, tuple[Any, int]]:
+        return mounting_numbers(self)
+
+    def predicted(self, now: Moment, c: dict[str, ca.SX]) -> ca.SX:
+        omega = axes_of(self, c).T @ now.angular_velocity(self.body, "body")
+        return omega[["xyz".index(a) for a in self.axes]]
+
+
+@dataclass(eq=False, repr=False)
+class Accelerometer(Sensor):
+    """The specific force at a point of a body, its acceleration less gravity [m/s^2], in the axes of the sensor.
+
+    At rest it shows the gravitational acceleration upwards. The rate of the velocity is that of the element's
+    polynomial at the time.
+
+    Parameters
+    ----------
+    body : Body or str
+    point : array_like, shape (3,), or Prior
+        Where it sits, in body axes from the centre of mass [m].
+    axes, mounting, mounting_error
+        As of `Gyroscope`.
+    gravity : array_like, shape (3,), optional
+        Gravitational acceleration in space [m/s^2]; default: that of the system.
+    """
+
+    body: Any
+    point: Vector | Prior = (0.0, 0.0, 0.0)
+    axes: str = "xyz"
+    mounting: Vector | Matrix | None = None
+    mounting_error: Prior | None = None
+    gravity: Vector | None = None
+
+    word: ClassVar[str] = "accelerometer on"
+
+    def _check_own(self):
+        self.axes = validate_axes(self.title, self.axes)
+        check_mounting(self, with_point=True)
+        if self.gravity is not None:
+            self.gravity = validate.array(f"{self.title}: gravity", self.gravity, (3,))
+
+    @property
+    def n(self) -> int:
+        return len(self.axes)
+
+    @property
+    def component_names(self) -> list[str]:
+        return list(self.axes)
+
+    @property
+    def own_numbers(self) -> dict[str, tuple[Any, int]]:
+        return mounting_numbers(self)
+
+    def predicted(self, now: Moment, c: dict[str, ca.SX]) -> ca.SX:
+        gravity = now.gravity() if self.gravity is None else ca.DM(np.asarray(self.gravity))
+        force = now.acceleration(self.body, point_of(self, c)) - gravity
+        force = axes_of(self, c).T @ (now.rotation_matrix(self.body).T @ force)
+        return force[["xyz".index(a) for a in self.axes]]
+
+
+def validate_axes(title, axes):
+    """Some of "xyz", as they are."""
+    return validate.choice(f"{title}: axes", axes, ("xyz", "x", "y", "z", "xy", "xz", "yz"))

@@ -1,0 +1,75 @@
+"""What is known of numbers before anything is measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ... import validate
+from ...argument_names import NamedArguments
+from ...errors import InputError
+from ...types import Floats, Matrix, Vector
+
+SYMMETRIC = 1e-9  # difference of opposite entries over the largest
+
+
+@dataclass(frozen=True, eq=False)
+class Prior(NamedArguments):
+    """A normal distribution of unknown numbers: of a bias, a mass, the place of a sensor.
+
+    Parameters
+    ----------
+    mean : float or array_like, shape (n,)
+    sigma : float or array_like, shape (n,), optional
+        Standard deviations, in the units of the numbers.
+    covariance : array_like, shape (n, n), optional
+        In the place of `sigma`, where errors of the numbers depend on each other.
+
+    Raises
+    ------
+    InputError
+        For a covariance that is not symmetric and positive, and for a sigma that is not positive.
+    """
+
+    mean: Floats = 0.0
+    sigma: float | Vector | None = None
+    covariance: Matrix | None = None
+
+    def of_size(self, title: str, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Mean, shape (n,), and covariance, shape (n, n), of so many numbers."""
+        mean = np.asarray(self.mean, float) if np.ndim(self.mean) else validate.real(f"{title}: mean", self.mean)
+        mean = validate.array(f"{title}: mean", np.broadcast_to(mean, (n,)) if not np.ndim(mean) else mean, (n,))
+        return mean, covariance_of(title, n, self.sigma, self.covariance)
+
+
+def covariance_of(title: str, n: int, sigma: float | Vector | None, covariance: Matrix | None) -> np.ndarray:
+    """The covariance of n numbers, shape (n, n), by standard deviations or as a whole."""
+    if (sigma is None) == (covariance is None):
+        raise InputError(f"{title}: give sigma, the standard deviation of each number, or covariance; one of both")
+    if sigma is not None:
+        given = np.asarray(sigma, dtype=object)
+        values = np.full(n, validate.real(f"{title}: sigma", sigma)) if given.ndim == 0 else \
+            validate.array(f"{title}: sigma", sigma, (n,))
+        if not np.all(values > 0):
+            raise InputError(f"{title}: sigma must be positive, not {values.min():g}; a number that is known for sure "
+                             "is given as a number")
+        return np.diag(values**2)
+    return checked_covariance(f"{title}: covariance", covariance, n)
+
+
+def checked_covariance(title: str, covariance: Matrix, n: int) -> np.ndarray:
+    """A symmetric positive definite matrix, shape (n, n)."""
+    if n == 1 and np.ndim(covariance) == 0:
+        covariance = [[validate.real(title, covariance)]]
+    values = validate.array(title, covariance, (n, n))
+    largest = np.abs(values).max()
+    if np.abs(values - values.T).max() > SYMMETRIC * largest:
+        raise InputError(f"{title} must be symmetric, but entries of both triangles differ by "
+                         f"{np.abs(values - values.T).max():.3g}")
+    values = (values + values.T) / 2
+    least = np.linalg.eigvalsh(values)[0]
+    if not least > 0:
+        raise InputError(f"{title} must be positive definite, but its least eigenvalue is {least:.3g}; "
+                         "what is known for sure needs a small variance, not none")
+    return values
