@@ -51,6 +51,8 @@ class Part(Declared, ABC):
         The actuators whose controls it sees.
     drives : tuple of Part
         The actuators that it moves by itself, as controllers do.
+    n_contacts : int
+        Rows of rigid contact, see `timefem.mechanics.contacts.rigid.RigidContact`.
     sees_multipliers : bool
         Whether it sees those of the whole system.
     strains_are_quadratic : bool
@@ -77,7 +79,7 @@ class Part(Declared, ABC):
     period = None  # [s], of feedback in discrete time
     is_counter = False  # whether it only counts turns, and has no energy
     has_velocity = False  # whether its energy, not being that of a body, contains momenta
-    n_controls = 0
+    n_controls = n_contacts = 0
     controls = drives = ()
     sees_multipliers = False
     couples_inertia = False

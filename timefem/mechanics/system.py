@@ -68,6 +68,8 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
         Coordinates, `2 n_q`, constraints m, and `2 m` multipliers `(gamma, mu)`.
     constraint_names : list of str
         One per configuration constraint, in order.
+    rigid_contacts : tuple of Part
+        Parts with rows of rigid contact.
     n_nonholonomic : int
     nonholonomic_names : list of str
         Constraints `A(q, t) qdot + a(q, t) = 0` on velocities alone, counted apart from the others.
@@ -127,6 +129,7 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
     def _take_parts(self, parts):
         self.parts: tuple[Part, ...] = tuple(parts)
         self.bodies: tuple[Body, ...] = tuple(p for p in parts if p.is_body)
+        self.rigid_contacts: tuple[Part, ...] = tuple(p for p in parts if p.n_contacts)
         for part in (*self.parts, *self.composites):
             part.freeze()
 

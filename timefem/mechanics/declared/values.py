@@ -39,6 +39,9 @@ class Real(Field):
     def numbers(self, value):
         return value if is_symbolic(value) else np.array([value])
 
+    def form(self, value):
+        return value is not None if self.optional else None
+
     def schema(self):
         known = {(0, None, None): "positive", (None, 0, None): "not_negative", (None, None, None): "number"}
         limits = self.above, self.least, self.most

@@ -1,4 +1,4 @@
-"""Contact with planes at rest, by penalty, and tyres."""
+"""Contact with planes at rest, rigid or by penalty, and tyres."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import numpy as np
 from ...errors import InputError
 from ...types import Expression
 from ..bodies.rigid.base import Lengths
+from ..contacts.rigid import RigidContact
 from ..declared import Direction, On, Real, Rows, Term, Vector
+from ..joints.joint import across
 from ..numbers.arithmetic import by_rows, diagonal
 from .between import ForcePart, force_at
 
@@ -44,20 +46,41 @@ class _OnPlane(ForcePart, abstract=True):
         return position, rotation, ca.jtimes(position, q, s.velocity[0]), spin
 
 
-class PlaneContact(_OnPlane):
-    """Points of a body, or spheres around them, that may touch a plane at rest, by penalty, with friction.
+class PlaneContact(RigidContact, _OnPlane):
+    """Points of a body, or spheres around them, that may touch a plane at rest, with friction.
 
-    Besides the normal force F a friction `-mu F v / sqrt(|v|^2 + w^2)` acts against the velocity v of sliding, which is
-    Coulomb's from some w on: below, the contact creeps.
+    Without a stiffness the contact is rigid: it keeps the points from the plane, with Newton's restitution in impacts
+    and Coulomb's friction. With one it is a penalty: besides the normal force F a friction
+    `-mu F v / sqrt(|v|^2 + w^2)` acts against the velocity v of sliding, which is Coulomb's from some w on: below, the
+    contact creeps.
     """
 
     points = Rows("in body axes, from the centre of mass; that one unless given [m]", default=((0, 0, 0),))
     radius = Real("of spheres around the points", "m", 0.0, least=0)
-    friction = Term("mu", "", 0.0, least=0)
-    friction_width = Real("w, speed below which friction is regularised", "m/s", 0.0, least=0)
+    stiffness = Real("k, None: rigid", "N/m", None, above=0, optional=True)
+    friction_width = Real("w, speed below which friction of a penalty is regularised", "m/s", 0.0, least=0)
+
+    @property
+    def is_rigid(self) -> bool:
+        return self.stiffness is None
+
+    @property
+    def n_contacts(self) -> int:
+        return len(self.points) if self.is_rigid else 0
+
+    @property
+    def n_slip(self) -> int:
+        return min(2, self.bodies[0].dimension - 1) if self.is_rigid and self.friction else 0
 
     def _complete(self):
-        if bool(self.friction) and not self.friction_width:
+        if self.is_rigid:
+            if self.damping or self.friction_width:
+                raise InputError(f"{self._title}: damping and friction_width are those of a penalty; without a "
+                                 "stiffness the contact is rigid, with restitution and friction")
+        elif self.restitution:
+            raise InputError(f"{self._title}: restitution is that of a rigid contact, without a stiffness; a penalty "
+                             "loses energy by its damping")
+        elif bool(self.friction) and not self.friction_width:
             raise InputError(f"{self._title}: friction needs a friction_width [m/s], the speed below which it is "
                              "regularised")
         if not self.bodies[0].has_orientation and np.any(self._corners(self)):
@@ -69,18 +92,42 @@ class PlaneContact(_OnPlane):
 
     def _depths(self, s, c):
         """Place of each point, and its depth."""
-        position, rotation = self.bodies[0].frame(s.q[0])
-        for point in ca.vertsplit(c.points, 3):
-            place = position + rotation @ point
+        for place in self._places(s, c):
             yield place, ca.fmax(c.radius - ca.dot(c.normal, place - c.plane_point), 0)
 
+    def _places(self, s, c):
+        """Places of the points in space, list of SX (3,)."""
+        position, rotation = self.bodies[0].frame(s.q[0])
+        return [position + rotation @ point for point in ca.vertsplit(c.points, 3)]
+
+    def gap(self, s: Symbols) -> ca.SX:
+        c = self.named(s.own)
+        return ca.vertcat(*(ca.dot(c.normal, place - c.plane_point) - c.radius for place in self._places(s, c)))
+
+    def slip(self, s: Symbols) -> ca.SX:
+        if not self.n_slip:
+            return super().slip(s)
+        c = self.named(s.own)
+        position, _, velocity, spin = self._moving(s)
+        at = [velocity + ca.cross(spin, place - c.radius * c.normal - position) for place in self._places(s, c)]
+        return ca.horzcat(*at).T @ self._along(c)
+
+    def _along(self, c):
+        """Directions in the plane, (3, n_slip): of a body in the plane (x, y) the one in both."""
+        if self.n_slip == 1:
+            line = ca.vertcat(c.normal[1], -c.normal[0], 0)
+            return line / ca.sqrt(ca.sumsqr(line))
+        return ca.horzcat(*across(c.normal))
+
     def energy(self, s: Symbols) -> Expression:
+        if self.is_rigid:
+            return 0
         c = self.named(s.own)
         return sum(c.stiffness / 2 * depth**2 for _, depth in self._depths(s, c))
 
     def force(self, s: Symbols) -> ca.SX:
         c, total = self.named(s.own), ca.SX(self.bodies[0].n_q, 1)
-        if not (self.friction or self.damping):
+        if self.is_rigid or not (self.friction or self.damping):
             return total
         position, _, velocity, spin = self._moving(s)
         for place, depth in self._depths(s, c):

@@ -5,6 +5,7 @@ from timefem.mechanics.part import Body
 from timefem.types import Expression, Matrix, Number, Vector
 from typing import Any
 import numpy as np
+from ..contacts.rigid import RigidContact
 from ..symbols import Symbols
 from .between import ForcePart
 
@@ -20,16 +21,25 @@ class _OnPlane(ForcePart):
                  stiffness: Number, damping: Number = 0.0, name: str | None = None) -> None: ...
 
 
-class PlaneContact(_OnPlane):
+class PlaneContact(RigidContact, _OnPlane):
     points: np.ndarray
     radius: float
-    friction: float
+    stiffness: float | None
     friction_width: float
+    @property
+    def is_rigid(self) -> bool: ...
+    @property
+    def n_contacts(self) -> int: ...
+    @property
+    def n_slip(self) -> int: ...
+    def gap(self, s: Symbols) -> ca.SX: ...
+    def slip(self, s: Symbols) -> ca.SX: ...
     def energy(self, s: Symbols) -> Expression: ...
     def force(self, s: Symbols) -> ca.SX: ...
     def __init__(self, body: Body, *, normal: Vector = (0, 0, 1), plane_point: Vector = (0.0, 0.0, 0.0),
-                 stiffness: Number, damping: Number = 0.0, points: Matrix = ((0, 0, 0),), radius: Number = 0.0,
-                 friction: Number = 0.0, friction_width: Number = 0.0, name: str | None = None) -> None: ...
+                 damping: Number = 0.0, restitution: Number = 0.0, friction: Number = 0.0,
+                 points: Matrix = ((0, 0, 0),), radius: Number = 0.0, stiffness: Number | None = None,
+                 friction_width: Number = 0.0, name: str | None = None) -> None: ...
 
 
 class BoxContact(PlaneContact):
@@ -40,8 +50,9 @@ class BoxContact(PlaneContact):
     needs_rotation: bool
     def numbers(self, c: Any) -> dict[str, Any]: ...
     def __init__(self, body: Body, *, normal: Vector = (0, 0, 1), plane_point: Vector = (0.0, 0.0, 0.0),
-                 stiffness: Number, damping: Number = 0.0, friction: Number = 0.0, friction_width: Number = 0.0,
-                 size: Vector | None = None, name: str | None = None) -> None: ...
+                 damping: Number = 0.0, restitution: Number = 0.0, friction: Number = 0.0,
+                 stiffness: Number | None = None, friction_width: Number = 0.0, size: Vector | None = None,
+                 name: str | None = None) -> None: ...
 
 
 class Tyre(_OnPlane):

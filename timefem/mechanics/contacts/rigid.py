@@ -1,0 +1,60 @@
+"""What a rigid contact states: gaps, the slip of the points that touch, and the numbers of the laws."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+import casadi as ca
+
+from ..declared import Real, Term
+from ..part import Part
+
+if TYPE_CHECKING:
+    from ..symbols import Symbols
+
+
+class RigidContact(Part, abstract=True):
+    """Unilateral constraints `g(q, t) >= 0` without a stiffness, with Newton's restitution and Coulomb's friction.
+
+    It has no energy and no force of its own: a march finds out when which row touches, sticks and slides, see
+    `timefem.solvers.nonsmooth`. Formulas are written as all others, in `Symbols`: of the coordinates `s.q`, and `slip`
+    of the velocities `s.velocity`, in which it is affine.
+
+    Attributes
+    ----------
+    n_contacts : int
+        Rows; by arguments alone, as all of the kind are the same. 0: it is no rigid contact as it was made.
+    n_slip : int
+        Tangential velocities per row: 0 without friction, 1 of what slides along one line only, 2 in space.
+    contact_names : tuple of str
+        One per row.
+    """
+
+    restitution = Real("e, speed of separation over that of approach, with stiffness None", "", 0.0, least=0, most=1)
+    friction = Term("mu", "", 0.0, least=0)
+    n_contacts, n_slip = 1, 0
+
+    @property
+    def contact_names(self) -> tuple[str, ...]:
+        return ("contact",) if self.n_contacts == 1 else tuple(f"contact {i}" for i in range(self.n_contacts))
+
+    @abstractmethod
+    def gap(self, s: Symbols) -> ca.SX:
+        """Gaps g(q, t), SX (n_contacts,), positive when open, with unit gradient in the distance of the surfaces."""
+
+    def slip(self, s: Symbols) -> ca.SX:
+        """Velocities of the material points that touch along the surface, relative to those of the other one, SX
+        (n_contacts, n_slip); along orthonormal directions that change smoothly."""
+        return ca.SX(self.n_contacts, 0)
+
+    def restitutions(self, s: Symbols) -> ca.SX:
+        """Newton's e of each row, SX (n_contacts,)."""
+        return self._of_rows(self.named(s.own).restitution)
+
+    def frictions(self, s: Symbols) -> ca.SX:
+        """Coulomb's mu of each row, SX (n_contacts,)."""
+        return self._of_rows(self.named(s.own).friction)
+
+    def _of_rows(self, values):
+        return ca.SX(values) if values.numel() == self.n_contacts else ca.repmat(ca.SX(values), self.n_contacts, 1)
