@@ -3,7 +3,7 @@
 from ..errors import InputError
 from ..late import LateTable
 
-FOLDERS = "initial", "boundary", "inverse", "optimal", "phases"
+FOLDERS = "initial", "boundary", "inverse", "optimal", "phases", "estimation"
 
 
 class Kinds(LateTable):

@@ -22,7 +22,8 @@ class Moment(End):
     z : SX, shape (n_z,)
         Coordinates and momenta.
     v, a : SX, shape (n_q,), optional
-        Velocities and their rates, where they are given: velocities otherwise follow from momenta.
+        Velocities and their rates, where they are given: velocities otherwise follow from momenta. Rates may be given
+        by a function of nothing that works them out.
     numbers : dict, optional
         Part -> {place of a parameter: SX}, unknown numbers of parts.
     u : SX, optional
@@ -48,11 +49,11 @@ class Moment(End):
     def accelerations(self, body):
         """Second rates of the coordinates of a body, SX (n_q,)."""
         found = self.system.find(body)
-        if found.carrier is not None:
-            return self.accelerations(found.carrier)[found.places.tolist()]
         if self._a is None:
             raise InputError(f"accelerations of {self.system.label(found)} are asked for where the motion has none")
-        return self._a[self.system.coordinates(found)]
+        if callable(self._a):
+            self._a = self._a()
+        return self._a[np.arange(self.system.n_q)[self.system.coordinates(found)].tolist()]
 
     def acceleration(self, body, point=None):
         """Acceleration in space of the centre of mass, or of a point of the body, SX (3,)."""

@@ -1,0 +1,117 @@
+"""Unknown forces: white noise of given spectral density, as controls to be found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import validate
+from ...argument_names import known_names
+from ...errors import InputError
+from ...mechanics.forces.actuators import Actuator, ControlForce, ControlTorque, GeneralizedControl, JointControl
+from ...mechanics.part import Body
+from .prior import checked_covariance
+
+if TYPE_CHECKING:
+    from ...mechanics.system import System
+
+
+def with_noise(system: System, noise: Mapping[Any, Any]) -> tuple[System, np.ndarray]:
+    """The system with an actuator for each unknown force, and the spectral density Q of all controls.
+
+    Parameters
+    ----------
+    system : System
+    noise : dict
+        Actuator, joint or body, or its name, or "all" -> spectral density, of each component or as a matrix; of a rigid
+        body a pair, of the force (space axes) and of the torque (body axes).
+
+    Returns
+    -------
+    system : System
+    density : ndarray, shape (n_controls, n_controls)
+        In the order of the controls of the system [unit of the control^2 s].
+
+    Raises
+    ------
+    InputError
+        For what is no part of the system, densities that are not positive, and actuators of the system without one.
+    """
+    if not isinstance(noise, Mapping):
+        raise InputError(f"noise must be a dict, from bodies, joints or actuators to spectral densities, not {noise!r}")
+    found: dict[Any, np.ndarray] = {}
+    for key, value in _spread(system, noise):
+        for actuator, given in _actuators(system, key, value):
+            if actuator in found:
+                raise InputError(f"noise: {system.label(actuator)} is named twice")
+            title = f"noise of {_label(system, key)}"
+            found[actuator] = _density(title, given, actuator.n_controls)
+    known = [part for part in system.parts if part.n_controls]
+    for part in known:
+        if part not in found:
+            raise InputError(f"noise: the actuator {system.label(part)} has no spectral density; give one, or state a "
+                             "force that is known as JointForce, Force or Torque")
+    new = [actuator for actuator in found if actuator not in known]
+    if new:
+        system = system.extended(new)
+    order = [part for part in system.parts if part.n_controls]
+    sizes = [part.n_controls for part in order]
+    out, first = np.zeros((sum(sizes), sum(sizes))), 0
+    for part, n in zip(order, sizes, strict=True):
+        out[first:first + n, first:first + n] = found[part]
+        first += n
+    return system, out
+
+
+def _spread(system, noise):
+    """With "all" as each of the bodies that are not named."""
+    named = {system.find(key) for key in noise if isinstance(key, Body)}
+    for key, value in noise.items():
+        if not (isinstance(key, str) and key == "all"):
+            yield key, value
+            continue
+        for body in system.bodies:
+            if not body.helper and body not in named and system.label(body) not in noise:
+                yield body, value
+
+
+def _actuators(system, key, value):
+    """Actuators, each with its density, that a key of `noise` stands for."""
+    part = system.here(key)
+    if isinstance(part, str):
+        labels = {system.label(p): p for p in (*system.parts, *system.bodies)}
+        part = labels.get(part) or system.carried_named(part)
+        if part is None:
+            raise InputError(f"noise: no body, joint or actuator {key!r} in the system{known_names(key, labels)}")
+    if isinstance(part, Actuator) and part.n_controls:
+        return [(part, value)]
+    if getattr(part, "coordinates", ()):
+        return [(JointControl(part), value)]
+    if not isinstance(part, Body):
+        raise InputError(f"noise: {system.label(part)} is no body, joint or actuator; name what the force acts on")
+    if part.has_orientation:
+        if not isinstance(value, tuple) or len(value) != 2:
+            raise InputError(f"noise of {system.label(part)}: give a pair, the spectral density of the force and that "
+                             f"of the torque, None where there is none, not {value!r}")
+        pair = zip((ControlForce(part), ControlTorque(part)), value, strict=True)
+        return [(actuator, given) for actuator, given in pair if given is not None]
+    if part.has_position and part.n_q == 3:
+        return [(ControlForce(part), value)]
+    return [(GeneralizedControl(part, np.eye(part.n_q)), value)]
+
+
+def _label(system, key):
+    return key if isinstance(key, str) else system.label(key)
+
+
+def _density(title, value, n):
+    """Spectral density as a matrix, shape (n, n)."""
+    if np.ndim(value) == 2:
+        return checked_covariance(f"{title}: spectral density", value, n)
+    values = np.full(n, validate.real(title, value)) if np.ndim(value) == 0 else validate.array(title, value, (n,))
+    if not np.all(values > 0):
+        raise InputError(f"{title}: spectral densities must be positive, not {values.min():g}; leave out what has no "
+                         "noise")
+    return np.diag(values)

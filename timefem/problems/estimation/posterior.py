@@ -1,0 +1,207 @@
+"""The posterior distribution of an estimation problem: covariances by selected inversion, log-determinants, draws.
+
+The matrix of the last Gauss-Newton step, `K = [H, A^T; A, 0]`, is block-tridiagonal in time order. Of its inverse the
+block of the variables is their covariance, constraints included (`N (N^T H N)^-1 N^T`); it comes by a sweep forwards
+and one backwards,
+
+`S_e = K_ee - B_e C_(e-1) B_e^T`, `C_e` the corner of `S_e^-1` that the next block is coupled to,
+`Z_ee = S_e^-1 + S_e^-1 E X_e E^T S_e^-1`, `X_e = B_(e+1)^T Z_(e+1,e+1) B_(e+1)`.
+"""
+
+import numpy as np
+
+from ...errors import SolveError
+from ...solvers.nonlinear.block_ldl import BlockLDL
+
+
+class Posterior:
+    """Normal distribution of the variables of an `EstimationProgram` about a point.
+
+    Parameters
+    ----------
+    program : EstimationProgram
+    v : ndarray
+        Where it is linearised.
+    """
+
+    def __init__(self, program, v):
+        self.program, self.v, self.n = program, v.copy(), program.n
+        self._entries(program, v)
+        self._blocks = None
+
+    def _entries(self, program, v):
+        (first, second), (rows, columns) = program.hessian_places, program.jacobian_places
+        self.values = np.concatenate([program.sum.hessian(v), program.jacobian(v)])
+        self.rows = np.concatenate([second, program.n + rows])
+        self.columns = np.concatenate([first, columns])
+        blocks = np.concatenate([program.variable_blocks, program.row_blocks])
+        self.blocks = program.joined[blocks]
+
+    # ---- steps and draws
+
+    def ldl(self):
+        """Factors of K, for steps and draws."""
+        if not hasattr(self, "_ldl"):
+            self._ldl = BlockLDL(self.blocks, self.rows, self.columns)
+            if not self._ldl.factor(self.values):
+                raise SolveError("the matrix of the least squares is singular: something has neither a prior nor a "
+                                 "measurement")
+        return self._ldl
+
+    def step(self):
+        """The Gauss-Newton step at the point, of the variables, after one of refinement."""
+        program = self.program
+        b = -np.concatenate([program.gradient(self.v), program.rows(self.v)])
+        x = self.ldl().solve(b)
+        return (x + self._ldl.solve(b - self._times(x)))[:self.n]
+
+    def _times(self, x):
+        off = self.rows != self.columns
+        out = np.bincount(self.rows, self.values * x[self.columns], len(x))
+        return out + np.bincount(self.columns[off], self.values[off] * x[self.rows[off]], len(x))
+
+    def draw(self, rng):
+        """A draw of the variables: `v + K^-1 (J^T e, 0)`, whose covariance is Z H Z = Z."""
+        b = np.concatenate([self.program.sum.draw(self.v, rng), np.zeros(self.program.n_rows)])
+        return self.v + self.ldl().solve(b)[:self.n]
+
+    # ---- covariance
+
+    def _sweep(self):
+        """Both sweeps over dense blocks, once."""
+        if self._blocks is not None:
+            return
+        n_blocks = int(self.blocks.max()) + 1
+        size = np.bincount(self.blocks, minlength=n_blocks)
+        order = np.argsort(self.blocks, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(size)])
+        place = np.empty(len(order), int)
+        place[order] = np.arange(len(order)) - starts[self.blocks[order]]
+        low, high = np.minimum(self.blocks[self.rows], self.blocks[self.columns]), \
+            np.maximum(self.blocks[self.rows], self.blocks[self.columns])
+        r, c = np.where(self.blocks[self.rows] >= self.blocks[self.columns], self.rows, self.columns), \
+            np.where(self.blocks[self.rows] >= self.blocks[self.columns], self.columns, self.rows)
+        held = np.zeros(len(self.blocks), bool)
+        held[c[high > low]] = True
+        by_block = np.argsort(high, kind="stable")
+        stops = np.concatenate([[0], np.cumsum(np.bincount(high, minlength=n_blocks))])
+        self._members = [order[starts[e]:starts[e + 1]] for e in range(n_blocks)]
+        self._place, self._held = place, [np.flatnonzero(held[m]) for m in self._members]
+        number = np.full(len(self.blocks), -1)
+        for members, own in zip(self._members, self._held, strict=True):
+            number[members[own]] = np.arange(len(own))
+        inverses, couplings, self._log_s = [], [], np.zeros(n_blocks)
+        corner = np.zeros((0, 0))
+        for e in range(n_blocks):
+            entries = by_block[stops[e]:stops[e + 1]]
+            inside = low[entries] == e
+            own, left = entries[inside], entries[~inside]
+            n = size[e]
+            block = np.zeros((n, n))
+            np.add.at(block, (place[r[own]], place[c[own]]), self.values[own])
+            block = block + np.tril(block, -1).T + np.triu(block, 1).T
+            coupling = np.zeros((n, len(corner)))
+            if len(left):
+                np.add.at(coupling, (place[r[left]], number[c[left]]), self.values[left])
+            block -= coupling @ corner @ coupling.T
+            sign, self._log_s[e] = np.linalg.slogdet(block)
+            if not (sign and np.isfinite(self._log_s[e])):
+                raise SolveError(f"block {e} of the least squares is singular: something there has neither a prior nor "
+                                 "a measurement")
+            inverse = np.linalg.inv(block)
+            inverse = (inverse + inverse.T) / 2
+            inverses.append(inverse)
+            couplings.append(coupling)
+            corner = inverse[np.ix_(self._held[e], self._held[e])]
+        self._blocks, self._inverses, self._couplings = [None] * n_blocks, inverses, couplings
+        last = np.zeros((0, 0))
+        for e in range(n_blocks - 1, -1, -1):
+            inverse = inverses[e]
+            if len(self._held[e]):
+                edge = inverse[:, self._held[e]]
+                inverse = inverse + edge @ last @ edge.T
+            self._blocks[e] = inverse
+            last = couplings[e].T @ inverse @ couplings[e]
+
+    def covariance(self, unknowns):
+        """Of variables that are all in one block, or in it and what is held of the one before; (n, n), unscaled."""
+        self._sweep()
+        unknowns = np.asarray(unknowns, int)
+        e = int(self.blocks[unknowns].max(initial=0))
+        before = self.blocks[unknowns] == e - 1
+        if np.any(self.blocks[unknowns] < e - 1):
+            raise ValueError("unknowns of elements that are no neighbours")
+        out = np.zeros((len(unknowns),) * 2)
+        own = self._place[unknowns[~before]]
+        out[np.ix_(~before, ~before)] = self._blocks[e][np.ix_(own, own)]
+        if before.any():
+            left = self._place[unknowns[before]]
+            edge = self._inverses[e - 1][:, self._held[e - 1]]
+            cross = -(edge @ self._couplings[e].T @ self._blocks[e])[np.ix_(left, own)]
+            out[np.ix_(before, ~before)], out[np.ix_(~before, before)] = cross, cross.T
+            out[np.ix_(before, before)] = self._blocks[e - 1][np.ix_(left, left)]
+        sizes = self.program.chain.sizes[unknowns]
+        return out * sizes * sizes[:, None]
+
+    # ---- evidence
+
+    def log_evidence(self):
+        """`log p(y)` of what was measured, by Laplace's approximation, which is exact where all is linear."""
+        self._sweep()
+        program, problem = self.program, self.program.problem
+        total = 2 * program.objective(self.v) + float(self._log_s.sum()) - 2 * self._log_of_elements()
+        total -= self._log_of_start() + self._log_of_noise()
+        measured = sum(float(s.log_determinants.sum()) + s.n_measured * np.log(2 * np.pi)
+                       for s in problem.measurements)
+        return -(total + measured) / 2
+
+    def _log_of_elements(self):
+        """Log-determinants of the rows of each element by its own unknowns, without controls, as a march factors."""
+        chain = self.program.chain
+        plan, n_elements = chain.plan, chain.mesh.n_elements
+        c, r = plan.columns, plan.rows
+        own = np.ones(c.n_local, bool)
+        own[:c.n_node] = False
+        if chain.has("controls"):
+            own[chain._fields["controls"].ravel()] = False
+        number = np.cumsum(own) - 1
+        rows, columns = chain.places
+        values = self.program.jacobian(self.v)[len(self.program.jacobian_places[0]) - len(rows):]
+        element = rows // r.step if not r.n_node else chain.elements_of_rows[rows]
+        local = columns - element * c.step
+        kept = (local >= 0) & (local < c.n_local)
+        kept &= own[np.clip(local, 0, c.n_local - 1)]
+        matrices = np.zeros((n_elements, r.step, int(own.sum())))
+        np.add.at(matrices, (element[kept], (rows - element * r.step)[kept], number[local[kept]]), values[kept])
+        return float(np.linalg.slogdet(matrices)[1].sum())
+
+    def _log_of_start(self):
+        """Log-determinant of the prior of the start and of numbers, on its constraints."""
+        program = self.program
+        (first, second), n = program.hessian_places, program.chain.plan.columns.n_node
+        prior = program.sum.hessian(self.v, ("prior", "wide", "number"))
+        matrix = np.zeros((n + program.n_start,) * 2)
+        here = (first < n) & (second < n)
+        matrix[first[here], second[here]] = matrix[second[here], first[here]] = prior[here]
+        rows, columns = program.jacobian_places
+        own = (rows < program.n_start) & (columns < n)
+        values = program.jacobian(self.v)
+        matrix[n + rows[own], columns[own]] = values[own]
+        matrix[columns[own], n + rows[own]] = values[own]
+        return float(np.linalg.slogdet(matrix)[1])
+
+    def _log_of_noise(self):
+        chain = self.program.chain
+        if not chain.has("controls"):
+            return 0.0
+        columns = chain.columns_of("controls").reshape(chain.mesh.n_elements, -1)
+        first, second = self.program.hessian_places
+        values = self.program.sum.hessian(self.v, ("noise",))
+        number = np.full((2, self.n), -1)
+        number[0, columns] = np.arange(len(columns))[:, None]
+        number[1, columns] = np.arange(columns.shape[1])
+        here = (number[0, first] >= 0) & (number[0, first] == number[0, second])
+        matrices = np.zeros((len(columns), *(columns.shape[1],) * 2))
+        e, i, j = number[0, first[here]], number[1, first[here]], number[1, second[here]]
+        matrices[e, i, j] = matrices[e, j, i] = values[here]
+        return float(np.linalg.slogdet(matrices)[1].sum())

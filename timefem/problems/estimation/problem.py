@@ -1,0 +1,274 @@
+"""Estimation problems: a motion from measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from ...argument_names import NamedArguments
+from ...errors import InputError
+from ...mechanics.bodies.states import CanonicalState
+from ...mechanics.consistent_state import assemble
+from ...mechanics.system import System
+from ..common.kept import Kept
+from ..common.parameters import checked_parameters
+from ..initial.problem import InitialValueProblem, checked_span
+from .loss import Loss, as_loss
+from .measurements.base import Sensor
+from .moment import Moment
+from .noise import with_noise
+from .prior import Prior
+from .start_prior import StartSensors
+
+if TYPE_CHECKING:
+    from ...elements.element import TimeElement
+
+SAME_TIME = 1e-9  # difference of times, over the time span, that are one node
+
+
+class Unknown(NamedTuple):
+    """Unknown numbers: of a part, or of a sensor."""
+
+    label: str
+    sensor: int  # number of the sensor, -1 for numbers of parts
+    name: str
+    places: slice
+    mean: np.ndarray
+    covariance: np.ndarray
+
+
+@dataclass(eq=False, repr=False)
+class Estimation(NamedArguments):
+    """Find the motion, and unknown numbers, that are most likely by measurements.
+
+    Minimise `1/2 |z_0 - prior|^2 + 1/2 sum_j |y_j - h(z(t_j), c)|^2 + 1/2 int w.Q^-1 w dt`, each over its covariance,
+    over the start, unknown forces w and unknown numbers c, subject to the equations of motion and to constraints: the
+    maximum of the posterior density of a motion with white noise w of spectral density Q.
+
+    Parameters
+    ----------
+    system : System
+    measurements : Sensor or sequence of Sensor
+        `Marker`, `Gyroscope`, `JointSensor` and others.
+    noise : dict, optional
+        Actuator, joint or body, or its name, or "all" -> spectral density of an unknown force, of each component or a
+        matrix [N^2 s, (N m)^2 s]; of a rigid body a pair, of the force (space axes) and the torque (body axes), None
+        where there is none. Without noise the motion follows from its start.
+    prior : dict or Prior, optional
+        Body, tree, or joint, or its name -> `StatePrior`, or a state near which the search begins; or a `Prior` of the
+        whole state (q, p) at the start, conditioned on its constraints. What is left out is wide.
+    t_span : (float, float), optional
+        Default: from the first to the last time of the measurements.
+    numbers : dict, optional
+        Name -> (number of a part, its `Prior`), such as `{"k": ("spring.stiffness", Prior(100, 30))}`, or (part,
+        "stiffness", Prior), or a Prior of a number that formulas alone have, as `now.parameters[name]`.
+    loss : {"huber", "student"}, Huber or Student, optional
+        Of measurements that have none of their own.
+    nodes : sequence of Sensor, optional
+        Those whose times become nodes of the mesh, where the order of the element is kept; default: all. Inside of
+        elements it is about three.
+
+    Attributes
+    ----------
+    system : System
+        With an actuator for each unknown force.
+    z0 : ndarray, shape (n_z,)
+        State at the start where the search begins.
+    unknowns : list of Unknown
+        All unknown numbers.
+
+    Raises
+    ------
+    InputError
+        For what does not fit, such as times outside of the time span and unknown bodies; names the measurement.
+    """
+
+    system: System
+    measurements: Sensor | Sequence[Sensor]
+    noise: Mapping[Any, Any] | None = None
+    prior: Mapping[Any, Any] | Prior | None = None
+    t_span: Sequence[float] | None = None
+    _: KW_ONLY
+    numbers: Mapping[str, Any] | None = None
+    loss: Loss | str | None = None
+    nodes: Sequence[Sensor] | None = None
+
+    def __post_init__(self):
+        if not isinstance(self.system, System):
+            raise InputError(f"system must be a System, not {self.system!r}")
+        given = [self.measurements] if isinstance(self.measurements, Sensor) else list(self.measurements)
+        for sensor in given:
+            if not isinstance(sensor, Sensor):
+                raise InputError(f"measurements must be a list of Marker, Gyroscope, JointSensor and others, not of "
+                                 f"{sensor!r}")
+        if not given:
+            raise InputError("measurements: there are none; give at least one")
+        self.measurements, self.loss = given, as_loss("loss", self.loss)
+        self._check_nodes()
+        self.t_span = self._span()
+        self._given_prior = self.prior
+        entries = self._entries()
+        system, self.density = with_noise(self.system, self.noise or {})
+        system, _ = checked_parameters(system, entries)
+        self._take_start(system)
+        for sensor in given:
+            sensor.check(self.system)
+        _, self.part_numbers = checked_parameters(self.system, entries)
+        self.unknowns = self._unknowns()
+
+    def _check_nodes(self):
+        self.nodes = self.measurements if self.nodes is None else list(self.nodes)
+        for sensor in self.nodes:
+            if sensor not in self.measurements:
+                raise InputError(f"nodes: {sensor!r} is not among the measurements")
+
+    def _span(self):
+        times = np.concatenate([sensor.times + sensor.offset for sensor in self.measurements])
+        if self.t_span is None:
+            if times.max() <= times.min():
+                raise InputError("t_span: all measurements are at one time; give the time span")
+            self.t_span = (float(times.min()), float(times.max()))
+        t_span = checked_span(self.system, self.t_span)
+        room = SAME_TIME * (t_span[1] - t_span[0])
+        for sensor in self.measurements:
+            at = sensor.times + sensor.offset
+            outside = (at < t_span[0] - room) | (at > t_span[1] + room)
+            if outside.any():
+                raise InputError(f"{sensor.title}: t = {at[outside][0]:g} s is outside of the time span, {t_span[0]:g} "
+                                 f"to {t_span[1]:g} s; drop it, or give another t_span")
+        return t_span
+
+    def _entries(self):
+        """Unknown numbers of parts as problems name them, and their priors."""
+        self._priors: dict[str, Prior] = {}
+        found = {}
+        for name, entry in (self.numbers or {}).items():
+            *where, prior = [entry] if isinstance(entry, Prior) else entry
+            if not isinstance(prior, Prior):
+                raise InputError(f"numbers[{name!r}] must end with the Prior of the number, not {prior!r}")
+            self._priors[name] = prior
+            mean, _ = prior.of_size(f"numbers[{name!r}]", 1)
+            found[name] = float(mean[0]) if not where else where[0] if len(where) == 1 else tuple(where)
+        return found
+
+    def _take_start(self, system):
+        t0, t1 = self.t_span
+        prior = {} if self._given_prior is None else self._given_prior
+        self.ambient = None
+        if isinstance(prior, Prior):
+            mean, covariance = prior.of_size("prior", system.n_z)
+            self.ambient = mean, covariance
+            given = self._initial(system, mean)
+            self.system, self.z0, self.start_sensors = given.system, given.z0, ([], [])
+            return
+        start = StartSensors(system, prior, t0, t1 - t0, self._length())
+        given = self._initial(system, start.states)
+        self.system, self.z0 = given.system, given.z0
+        start.system = self.system
+        self.start_sensors = start.sensors(self.z0)
+
+    def _initial(self, system, states):
+        """The `InitialValueProblem` whose start is where the search begins, assembled where it holds no constraints."""
+        if not isinstance(states, np.ndarray):
+            try:
+                return InitialValueProblem(system, states, self.t_span)
+            except InputError:
+                return InitialValueProblem(system, states, self.t_span, assemble=True)
+        n, bodies = system.n_q, {}
+        for body in system.bodies:
+            place = system.coordinates(body)
+            bodies[body] = CanonicalState(states[:n][place], states[n:][place])
+        try:
+            return InitialValueProblem(system, bodies, self.t_span)
+        except InputError:
+            return InitialValueProblem(system, assemble(system, bodies, self.t_span[0]), self.t_span)
+
+    def _length(self):
+        """Size of places in the problem: how far measured ones are spread, or bodies' radii of gyration."""
+        spread = [np.nanmax(sensor.values, axis=0) - np.nanmin(sensor.values, axis=0) for sensor in self.measurements
+                  if sensor.word.startswith(("marker", "formula"))]
+        largest = max((float(x.max()) for x in spread), default=0.0)
+        radii = [np.sqrt(np.trace(np.atleast_2d(body.inertia)) / body.mass) for body in self.system.bodies
+                 if getattr(body, "has_orientation", False) and body.mass and hasattr(body, "inertia")]
+        return max([largest, *map(float, radii)]) or 1.0
+
+    def _unknowns(self):
+        found, first = [], 0
+        for name, prior in self._priors.items():
+            mean, covariance = prior.of_size(f"numbers[{name!r}]", 1)
+            found.append(Unknown(name, -1, name, slice(first, first + 1), mean, covariance))
+            first += 1
+        for i, sensor in enumerate(self.measurements):
+            for name, prior in sensor.unknowns.items():
+                n = sensor.sizes[name]
+                mean, covariance = prior.of_size(f"{sensor.title}: {name}", n)
+                found.append(Unknown(f"{name} of {sensor.title}", i, name, slice(first, first + n), mean, covariance))
+                first += n
+        return found
+
+    # ---- what others ask
+
+    @cached_property
+    def kept(self) -> Kept:
+        """What solves of this problem share."""
+        return Kept(once=False)
+
+    @property
+    def n_constants(self) -> int:
+        """How many unknown numbers there are."""
+        return self.unknowns[-1].places.stop if self.unknowns else 0
+
+    @property
+    def unknown_names(self) -> list[str]:
+        """A name for each of them."""
+        return [u.label if u.places.stop - u.places.start == 1 else f"{u.label}[{i}]"
+                for u in self.unknowns for i in range(u.places.stop - u.places.start)]
+
+    @property
+    def guesses(self) -> np.ndarray:
+        """Means of their priors, shape (n_constants,)."""
+        return np.concatenate([np.zeros(0), *(u.mean for u in self.unknowns)])
+
+    @property
+    def n_controls(self) -> int:
+        return len(self.density)
+
+    @property
+    def kinks(self) -> np.ndarray:
+        """Times that become nodes: of loads, and of measurements."""
+        times = np.unique(np.concatenate([self.system.kinks, *(s.times + s.offset for s in self.nodes)]))
+        room = SAME_TIME * (self.t_span[1] - self.t_span[0])
+        inside = times[(times > self.t_span[0] + room) & (times < self.t_span[1] - room)]
+        return inside[np.concatenate([[True], np.diff(inside) > room])] if len(inside) else inside
+
+    def losses(self) -> list[Loss | None]:
+        """Of each of the measurements, None for squares."""
+        return [sensor.loss or self.loss for sensor in self.measurements]
+
+    def constants_of(self, i: int, c: ca.SX) -> dict[str, ca.SX]:
+        """Unknown numbers of sensor i by name, of the symbols of all."""
+        return {u.name: c[u.places] for u in self.unknowns if u.sensor == i}
+
+    def moment(self, t: Any, z: ca.SX, c: ca.SX, **others: Any) -> Moment:
+        """A time of the motion in symbols, with the unknown numbers of parts in their places."""
+        own = {u.name: c[u.places] for u in self.unknowns if u.sensor < 0}
+        now = Moment(self.system, t, z, numbers=self.part_numbers.at([own[name] for name in self.part_numbers]),
+                     **others)
+        now.parameters = own
+        return now
+
+    def check_element(self, element: TimeElement) -> None:
+        """Refuse elements that share tests, for which forces are not local in time."""
+        if not element.can_march:
+            raise InputError(f"estimation takes elements that can be marched, such as MixedGalerkin(degree=2), not "
+                             f"{element!r}")
+
+    def __repr__(self):
+        n = sum(sensor.n_measured for sensor in self.measurements)
+        return (f"Estimation({self.system!r}, {n} numbers of {len(self.measurements)} measurements, "
+                f"t_span={self.t_span})")

@@ -1,0 +1,205 @@
+"""Estimation as a nonlinear program on the chain, with Gauss-Newton's Hessian."""
+
+import casadi as ca
+import numpy as np
+
+from ...kernels.buffered import Buffered
+from ...solvers.nonlinear.program import CARRIER, CONDITION, MOTION, NonlinearProgram, Row
+from ..optimal.equation_names import name_of_equation
+from ..optimal.start import start_rows
+from ..optimal.views import ChainView, View
+from .sensor_rows import SensorRows
+from .terms import LinearTerm, Sum
+
+
+class _NoConditions:
+    """Of a start of which nothing is asked but its constraints."""
+
+    names, combinations = (), ()
+
+    def __call__(self, z, c):
+        return ca.SX(0, 1)
+
+
+class EstimationProgram(NonlinearProgram):
+    """Least squares over the motions of a chain, in scaled changes of all its unknowns from a first guess.
+
+    The Hessian is that of Gauss and Newton, `J^T J` of the residuals: positive semidefinite, without derivatives of
+    second order of the motion. Rows are those of the constraints at the start, then the equations of the elements.
+
+    Parameters
+    ----------
+    chain : EstimationChain
+    x : ndarray
+        Unknowns from which changes are counted.
+    on_iteration : callable
+    offsets : dict
+        Number of a sensor -> time offset [s] that puts its times in elements, where that is unknown.
+
+    Attributes
+    ----------
+    sensors : list of SensorTerm
+        Of the measurements.
+    """
+
+    def __init__(self, chain, x, on_iteration=lambda residual=None: None, offsets=None):
+        self.chain, self.problem, self.base, self._on = chain, chain.problem, x.copy(), on_iteration
+        self.n = len(x)
+        self.start = np.zeros(self.n)
+        self.views = ChainView(chain, self.base, np.arange(self.n))
+        self._key, self._at_start = None, self._start_rows()
+        self._least_squares(offsets or {})
+        self._places()
+        none = np.full(self.n, np.inf)
+        self.bounds = -none, none
+        self.row_bounds = (np.zeros(self.n_rows),) * 2
+        self.joined = np.arange(chain.mesh.n_elements) // chain.plan.element.elements_per_block
+
+    # ---- what it is made of
+
+    def _start_rows(self):
+        problem, chain = self.problem, self.chain
+        z, c = ca.SX.sym("z", problem.system.n_z), ca.SX.sym("c", problem.n_constants)
+        v = ca.SX.sym("v", problem.system.n_q) if chain.has("velocity") else None
+        now, views = problem.moment(ca.SX(problem.t_span[0]), z, c), [self.views("state", [0], [0.0])]
+        if v is not None:
+            views.append(self.views("velocity", [0], [0.0]))
+        view = View.joined(*views)
+        w, rows, self._start_names = start_rows(_NoConditions(), now, z, v, c, view, problem.guesses)
+        view = View.joined(view, self.views.constants([0], 0.0))
+        self._start_view, self.n_start = view, rows.numel()
+        w = ca.vertcat(w, c)
+        jacobian = ca.jacobian(rows, w)
+        row, column = (np.array(x, int) for x in jacobian.sparsity().get_triplet())
+        self._start_entries = row, column
+        values = [ca.densify(rows), ca.vertcat(ca.SX(0, 1), *jacobian.nonzeros())]
+        return Buffered(ca.Function("start", [w], values))
+
+    def _least_squares(self, offsets):
+        problem, rows = self.problem, SensorRows(self.chain, self.views)
+        self.sensors = [rows.term(sensor, i, offset=offsets.get(i, 0.0))
+                        for i, sensor in enumerate(problem.measurements)]
+        narrow, wide = problem.start_sensors
+        terms = [*self.sensors, *(rows.term(sensor, role="prior") for sensor in narrow),
+                 *(rows.term(sensor, role="wide") for sensor in wide)]
+        self.sum = Sum([*terms, *self._ambient(), *self._numbers(), *self._noise()], self.n)
+
+    def _linear(self, role, root, view, mean):
+        return LinearTerm(role, root, view.columns[:, :, 0], view.factors[:, :, 0], view.start - mean)
+
+    def _ambient(self):
+        if self.problem.ambient is None:
+            return []
+        mean, covariance = self.problem.ambient
+        return [self._linear("prior", _root(covariance)[None], self.views("state", [0], [0.0]), mean)]
+
+    def _numbers(self):
+        return [LinearTerm("number", _root(u.covariance)[None], *self._constant(u))
+                for u in self.problem.unknowns]
+
+    def _constant(self, unknown):
+        view = self.views.constants([0], 0.0)
+        return (view.columns[:, unknown.places, 0], view.factors[:, unknown.places, 0],
+                view.start[:, unknown.places] - unknown.mean)
+
+    def _noise(self):
+        """`h/2 int w.Q^-1 w` over each element, of polynomials w by their nodal values."""
+        chain, problem = self.chain, self.problem
+        if not problem.n_controls:
+            return []
+        basis = chain.plan.element.trial["controls"].basis
+        x, weights = np.polynomial.legendre.leggauss(basis.n_shapes)
+        values = basis.values((x + 1) / 2)
+        mass = (values * (weights / 2)[:, None]).T @ values
+        root = np.kron(np.linalg.cholesky(mass).T, _root(problem.density))  # of w.Q^-1 w, node by node
+        columns = chain.columns_of("controls").reshape(chain.mesh.n_elements, -1)
+        root = root[None] * np.sqrt(chain.mesh.lengths)[:, None, None]
+        return [LinearTerm("noise", root, columns, chain.sizes[columns], self.base[columns])]
+
+    def _places(self):
+        chain, (row, column) = self.chain, self._start_entries
+        columns = self._start_view.columns[0, :, 0]
+        kept = columns[column] >= 0
+        self._start_kept = kept
+        rows, own = chain.places
+        self.jacobian_places = (np.concatenate([row[kept], self.n_start + rows]),
+                                np.concatenate([columns[column[kept]], own]))
+        self.hessian_places = self.sum.places
+        self.n_rows = self.n_start + chain.pattern.n_rows
+        self.variable_blocks = chain.elements_of_unknowns
+        self.row_blocks = np.concatenate([np.zeros(self.n_start, int), chain.elements_of_rows])
+
+    # ---- values
+
+    def place(self, v):
+        """All unknowns after changes."""
+        return self.base + self.chain.sizes * v
+
+    def _at(self, v):
+        key = v.tobytes()
+        if self._key != key:
+            residual, data = self.chain.evaluate(self.place(v))
+            view = self._start_view
+            own = np.where(view.columns >= 0, v[view.columns], 0.0)
+            rows, entries = self._at_start(view.start + (view.factors * own).sum(axis=2))
+            entries = entries * view.factors[0, self._start_entries[1], 0]
+            self._rows = np.concatenate([rows, residual])
+            self._jacobian = np.concatenate([entries[self._start_kept], data])
+            self._key = key
+
+    def objective(self, v):
+        return self.sum.value(v)
+
+    def gradient(self, v):
+        return self.sum.gradient(v)
+
+    def rows(self, v):
+        self._at(v)
+        return self._rows
+
+    def jacobian(self, v):
+        self._at(v)
+        return self._jacobian
+
+    def hessian(self, v, factor, multipliers):
+        return factor * self.sum.hessian(v)
+
+    def on_iteration(self, residual=None):
+        self._on(residual)
+
+    def has_linear_rows(self, v):
+        return False
+
+    # ---- reports
+
+    @property
+    def roles(self):
+        fields = dict(zip(self.chain.plan.element.test, self.chain.plan.rows.fields, strict=True))
+        own = np.full(self.n_rows, MOTION)
+        own[:self.n_start] = CONDITION
+        if "constants" in fields:
+            steps = self.chain.plan.rows.step * np.arange(self.chain.mesh.n_elements)[:, None]
+            own[self.n_start + (steps + fields["constants"].ravel()).ravel()] = CARRIER
+        return own
+
+    def describe(self, i):
+        t0 = float(self.chain.mesh.nodes[0])
+        if i < self.n_start:
+            return Row(self._start_names[i], 0, t0)
+        plan, system = self.chain.plan, self.problem.system
+        element, local = divmod(i - self.n_start, plan.rows.step)
+        for (name, space), field in zip(plan.element.test.items(), plan.rows.fields, strict=True):
+            found = np.argwhere(field == local)
+            if len(found):
+                told = name_of_equation(system, name, space.components, int(found[0, 1]))
+                return Row(told, element, float(self.chain.mesh.nodes[element]))
+        return Row("an equation", element, float(self.chain.mesh.nodes[element]))
+
+    def describe_variable(self, i):
+        element = int(self.variable_blocks[i])
+        return Row("an unknown", element, float(self.chain.mesh.nodes[element]))
+
+
+def _root(covariance):
+    """W with W^T W the inverse of a covariance."""
+    return np.linalg.inv(np.linalg.cholesky(covariance))

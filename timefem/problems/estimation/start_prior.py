@@ -1,0 +1,159 @@
+"""What is known of the state at the start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...argument_names import NamedArguments
+from ...errors import InputError
+from ...types import Vector
+from .measurements.base import Sensor
+from .measurements.directions import OrientationSensor
+from .measurements.inertial import Gyroscope
+from .measurements.joints import FormulaSensor, JointSensor
+from .measurements.points import Marker, PointVelocity
+
+if TYPE_CHECKING:
+    from ...mechanics.system import System
+
+WIDE = 1e3  # standard deviations of what has no prior, over its size in the problem
+
+
+@dataclass(frozen=True, eq=False)
+class StatePrior(NamedArguments):
+    """The state of a body or joint at the start, with standard deviations; None where nothing is known.
+
+    Parameters
+    ----------
+    state : Pose, Coordinates, CanonicalState or float
+        As of an `InitialValueProblem`; of a joint its coordinate, or a pair with its rate. It is where the search
+        begins, also for what has no standard deviation.
+    position, velocity : float or array_like, shape (3,), optional
+        Of the centre of mass in space [m, m/s].
+    orientation, angular_velocity : float or array_like, shape (3,), optional
+        Of a small turn about the axes of the body [rad], and in its axes [rad/s].
+    q, v : float or array_like, shape (n,), optional
+        Of coordinates and their rates: of a joint, a tree or a `GeneralizedBody`.
+    """
+
+    state: Any = None
+    position: float | Vector | None = None
+    orientation: float | Vector | None = None
+    velocity: float | Vector | None = None
+    angular_velocity: float | Vector | None = None
+    q: float | Vector | None = None
+    v: float | Vector | None = None
+
+    of_pose = "position", "orientation", "velocity", "angular_velocity"
+    of_coordinates = "q", "v"
+
+
+class StartSensors:
+    """Priors of a start as sensors at its time, and the state where the search begins.
+
+    Parameters
+    ----------
+    system : System
+    prior : dict
+        Body, joint of a tree or joint, or its name -> `StatePrior` or a state.
+    t : float
+        Start [s].
+    span, length : float
+        Sizes of the time and of places in the problem, for what has no prior.
+    """
+
+    def __init__(self, system: System, prior: Mapping[Any, Any], t: float, span: float, length: float) -> None:
+        if not isinstance(prior, Mapping):
+            raise InputError(f"prior must be a dict, from bodies or joints to StatePrior, or a Prior of the whole state"
+                             f" (q, p), not {prior!r}")
+        self.system, self._t, self._span, self._length = system, t, span, length
+        self.given = {key: value if isinstance(value, StatePrior) else StatePrior(value)
+                      for key, value in prior.items()}
+        self.states = {key: own.state for key, own in self.given.items() if own.state is not None}
+        if len(system.bodies) == 1 and not self.states:
+            self.states = {}
+
+    def sensors(self, z: np.ndarray) -> tuple[list[Sensor], list[Sensor]]:
+        """Those with standard deviations, and wide ones of what has none, about a state (n_z,)."""
+        system, narrow, wide = self.system, [], []
+        told: set[Any] = set()
+        for key, own in self.given.items():
+            joint = self._joint(key)
+            if joint is not None:
+                self._check_used(key, own, own.of_pose)
+                self._of_joint(key, joint, own, narrow)
+                continue
+            body = system.find(key)
+            told.add(body)
+            self._of_body(body, own, z, narrow, wide)
+        joints = any(self._joint(key) is not None for key in self.given)
+        for body in system.bodies:
+            if body not in told and not body.helper and not joints:
+                self._of_body(body, StatePrior(), z, narrow, wide)
+            elif body not in told and not body.helper:
+                self._of_body(body, StatePrior(), z, [], wide)
+        return narrow, wide
+
+    def _joint(self, key):
+        found = self.system.here(key)
+        if self.system.is_joint(found):
+            return found
+        return None
+
+    def _of_joint(self, key, joint, own, narrow):
+        value, rate = own.state if isinstance(own.state, tuple | list) else (own.state, 0.0)
+        for name, given, number in (("q", own.q, value), ("v", own.v, rate)):
+            if given is not None:
+                title = f"prior of {name} of {self._label(key)}"
+                narrow.append(JointSensor(joint, rate=name == "v", times=[self._t], values=[number], sigma=given,
+                                          name=title))
+
+    def _of_body(self, body, own, z, narrow, wide):
+        system, n, label = self.system, self.system.n_q, self.system.label(body)
+        place = system.coordinates(body)
+        if body in system.bodies and body.has_position and body.has_orientation:
+            self._check_used(body, own, own.of_coordinates)
+            q, p = z[:n][place], z[n:][place]
+            values = {"position": body.position(q), "orientation": body.orientation(q), "velocity": body.velocity(q, p),
+                      "angular_velocity": body.angular_velocity(q, p)}
+            sizes = {"position": self._length, "orientation": 1.0, "velocity": self._length / self._span,
+                     "angular_velocity": 1 / self._span}
+            classes = {"position": Marker, "orientation": OrientationSensor, "velocity": PointVelocity,
+                       "angular_velocity": Gyroscope}
+            for name, cls in classes.items():
+                self._add(getattr(own, name), sizes[name], narrow, wide, lambda sigma, cls=cls, name=name: cls(
+                    body, times=[self._t], values=[values[name]], sigma=sigma, name=f"prior of {name} of {label}"))
+            return
+        given = {"q": own.q, "v": own.v}
+        if body in system.bodies and body.has_position and body.n_q == 3:
+            self._check_used(body, own, ("orientation", "angular_velocity"))
+            given = {"q": own.q if own.position is None else own.position,
+                     "v": own.v if own.velocity is None else own.velocity}
+        else:
+            self._check_used(body, own, own.of_pose)
+        values = {"q": z[:n][place], "v": self._rates(z)[place]}
+        for name, size in (("q", self._length), ("v", self._length / self._span)):
+            k = len(values[name])
+            formula = (lambda now, body=body: now.q(body)) if name == "q" else (lambda now, body=body: now.rates(body))
+            self._add(given[name], size, narrow, wide, lambda sigma, k=k, formula=formula, name=name: FormulaSensor(
+                formula, k, times=[self._t], values=[values[name]], sigma=sigma, name=f"prior of {name} of {label}"))
+
+    def _rates(self, z):
+        return self.system.velocity(self._t, z[None])[0]
+
+    @staticmethod
+    def _add(given, size, narrow, wide, make):
+        (wide if given is None else narrow).append(make(WIDE * size if given is None else given))
+
+    def _check_used(self, key, own, names):
+        for name in names:
+            if getattr(own, name) is not None:
+                right = "q and v" if name in own.of_pose else "position, orientation, velocity and angular_velocity"
+                raise InputError(f"prior of {self._label(key)}: it has no {name}; give standard deviations of {right}")
+
+    def _label(self, key):
+        return key if isinstance(key, str) else self.system.label(key)
