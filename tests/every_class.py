@@ -104,6 +104,7 @@ def every_class(seed, zeros=False, costs=True):
         tf.BoxContact(b, normal=direction(), plane_point=vector(), stiffness=n(), damping=z(), name="box"),
         tf.BoxContact(a, normal=direction(), plane_point=vector(), stiffness=n(), size=rng.uniform(1, 2, 3),
                       name="own box"),
+        *contacts(a, b, p, n, z, vector, direction, turn, rng),
         tf.Tyre(a, normal=direction(), plane_point=vector(), stiffness=n(), damping=z(), radius=n(), axis=direction(),
                 longitudinal=z(), lateral=z(), slow=n(), name="tyre"),
         tf.JointSpring(hinge, stiffness=n(), rest=z(), name="joint spring"),
@@ -139,6 +140,31 @@ def every_class(seed, zeros=False, costs=True):
     effort = [tf.Effort(cable, rng.uniform(1, 2, 2), name="effort")] if costs else []
     weights = [tf.Gravity(body, vector() + 0.1) for body in (*bodies[:8], tree, beam.nodes[1], chain.nodes[0])]
     return tf.System([*bodies, *joints, *forces, beam, turned, rope, chain, *loads, *effort, *weights])
+
+
+def contacts(a, b, p, n, z, vector, direction, turn, rng):
+    """By a penalty, and rigid ones."""
+    law = {"stiffness": n(), "damping": z(), "friction": z(), "friction_width": n()}
+    rigid = {"restitution": z(0.2, 0.4), "friction": z()}
+    plane = {"normal": direction(), "plane_point": vector(), "motion": (tf.Sine(n(), n()), z(), 0.0),
+             "surface_velocity": vector()}
+    return [
+        tf.PlaneContact(a, on=b, points=rng.uniform(-1, 1, (2, 3)), radius=z(), **plane, **rigid, name="on a body"),
+        tf.BoxContact(a, **plane, **rigid, name="rigid box"),
+        tf.BoxPairContact(a, b, size_b=rng.uniform(1, 2, 3), edges=False, **rigid, name="boxes"),
+        tf.EllipsoidContact(a, half_axes=rng.uniform(1, 2, 3), centre=vector(), orientation=turn(), **plane, **law,
+                            name="ellipsoid"),
+        tf.RimContact(b, radius=n(), axis=direction(), centre=vector(), **plane, **law, name="rim"),
+        tf.SphereContact(a, b, radius_a=n(), radius_b=n(), point_a=vector(), point_b=vector(), **law, name="spheres"),
+        tf.DiscContact(a, b, radius_a=n(), radius_b=n(2, 3), axis=direction(), inside=True, **rigid, name="discs"),
+        tf.SurfaceContact(a, on=b, formula="x[2] - c[0] * sin(x[0] + t)", parameters=[n()], point=vector(), **law,
+                          name="waves"),
+        tf.EdgeContact(a, b, start_a=vector(), end_a=rng.uniform(1, 2, 3), start_b=vector(), end_b=rng.uniform(1, 2, 3),
+                       outwards=(n(), 0.0, -n()), **rigid, name="edges"),
+        tf.FormulaContact([a, p], formula="f[1].position[0] - c[0] * f[0].position[2]", parameters=[n()],
+                          slip="f[1].velocity[1] - f[0].velocity[1]", n_slip=1, **rigid, name="row"),
+        tf.Tether(a, p, point_a=vector(), length=n(), restitution=z(0.2, 0.4), name="tether"),
+    ]
 
 
 def section(n, z):

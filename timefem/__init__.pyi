@@ -70,6 +70,12 @@ from .mechanics.composites.beam.rope import Rope
 from .mechanics.composites.beam.section import RopeSection, Section
 from .mechanics.composites.mass_spring_chain import MassSpringChain as MassSpringChain
 from .mechanics.consistent_state import assemble
+from .mechanics.contacts.boxes import BoxPairContact
+from .mechanics.contacts.edges import EdgeContact
+from .mechanics.contacts.planes import BoxContact, EllipsoidContact, PlaneContact, RimContact
+from .mechanics.contacts.spheres import DiscContact, SphereContact
+from .mechanics.contacts.surfaces import FormulaContact, SurfaceContact
+from .mechanics.contacts.tether import Tether
 from .mechanics.forces.actuators import (
     ControlForce,
     ControlTorque,
@@ -78,7 +84,6 @@ from .mechanics.forces.actuators import (
     LengthControl,
     Thruster,
 )
-from .mechanics.forces.contacts import BoxContact, PlaneContact, Tyre
 from .mechanics.forces.controllers import Controller, PDControl, SampledController
 from .mechanics.forces.costs import Cost, Effort
 from .mechanics.forces.dampers import Damper, RayleighDissipation, TorsionalDamper
@@ -91,6 +96,7 @@ from .mechanics.forces.on_joints import EndStop, JointDamper, JointForce, JointF
 from .mechanics.forces.one_sided import Drag, SlackRope
 from .mechanics.forces.ports import Port, PortConnection, connect
 from .mechanics.forces.springs import NonlinearSpring, RotationalSpring, Spring, TorsionalSpring
+from .mechanics.forces.tyre import Tyre
 from .mechanics.functions.base import TimeFunction
 from .mechanics.functions.elementary import Constant, Ramp, Sine, Step, TrianglePulse
 from .mechanics.functions.formula import Formula
@@ -192,9 +198,9 @@ __all__ = [
     "EndStop", "JointControl", "JointDamper", "JointForce", "JointFriction", "JointOutput", "JointSpring", "Motor",
     "PDControl", "PrescribedJoint",
     # drives, contacts, feedback
-    "BoxContact", "Controller", "Drag", "FormulaForce", "LengthControl", "PlaneContact",
-    "SampledController", "SlackRope", "Thruster",
-    "Tyre",
+    "Controller", "Drag", "FormulaForce", "LengthControl", "SampledController", "SlackRope", "Thruster", "Tyre",
+    "BoxContact", "BoxPairContact", "DiscContact", "EdgeContact", "EllipsoidContact", "FormulaContact", "PlaneContact",
+    "RimContact", "SphereContact", "SurfaceContact", "Tether",
     # one-step schemes
     "DLA", "EMH", "EML", "MPH", "MPL", "REML", "AlgoC1", "DirEM", "NewmarkSO3", "NonTwistingEM", "NullEMH", "NullEML",
     "QuatVI", "SymplecticEuler", "Zupan3", "Zupan3Printed",

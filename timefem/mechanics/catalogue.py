@@ -5,12 +5,12 @@ import re
 from functools import cache
 
 from ..late import Late
-from . import bodies, composites, forces, joints
+from . import bodies, composites, contacts, forces, joints
 from .declared.declared import Declared
 
 pkgutil = Late("pkgutil")
 
-FOLDERS = bodies, joints, forces, composites
+FOLDERS = bodies, joints, forces, contacts, composites
 
 
 @cache

@@ -244,15 +244,17 @@ def _parts(document, table, types, known, entries):
         key = "bodies" if "bodies" in entry else "body"
         names = entry.get(key, ()) if key == "bodies" else [entry[key]] if key in entry else ()
         on = [known.body((*keys, key), body) for body in names]
-        if any(field.several for field in types[entry["type"]].fields.values()):
+        fields = types[entry["type"]].fields
+        if any(field.several for field in fields.values()):
             on = [on]
+        others = {field.key: field.name for field in fields.values() if field.is_body and field.key}
         own = {k: value_of(document, (*keys, k), value) for k, value in entry.items()
-               if k not in ("type", key, "reaction", "joint", *LISTS, *OPTIMAL)}
+               if k not in ("type", key, *others, "joint", *LISTS, *OPTIMAL)}
         for word, found in ((word, getattr(known, LISTS[word])) for word in LISTS if word in entry):
             own[word] = [found((*keys, word, i), given) for i, given in enumerate(entry[word])]
         if "joint" in entry:
             own["joint"] = known.joint((*keys, "joint"), entry["joint"])
-        if "reaction" in entry:
-            own["reaction"] = known.body((*keys, "reaction"), entry["reaction"], whole=False)
+        own |= {field: known.body((*keys, word), entry[word], whole=False) for word, field in others.items()
+                if word in entry}
         with naming(document, keys, entry):
             yield types[entry["type"]](*on, **own, name=name)

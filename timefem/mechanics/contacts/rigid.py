@@ -53,7 +53,9 @@ class RigidContact(Part, abstract=True):
         return self._of_rows(self.named(s.own).restitution)
 
     def frictions(self, s: Symbols) -> ca.SX:
-        """Coulomb's mu of each row, SX (n_contacts,)."""
+        """Coulomb's mu of each row, SX (n_contacts,); zero of what has none."""
+        if self.friction is None:
+            return ca.SX.zeros(self.n_contacts)
         return self._of_rows(self.named(s.own).friction)
 
     def _of_rows(self, values):

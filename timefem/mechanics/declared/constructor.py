@@ -31,7 +31,7 @@ def signature(fields, keyword_only):
     """Signature of the constructor; with `keyword_only` all but bodies go by name."""
     parameters, exempt = [], keyword_only if isinstance(keyword_only, tuple) else ()
     for name, field in fields.items():
-        by_name = bool(keyword_only) and not (field.is_body or name in exempt)
+        by_name = bool(keyword_only) and not ((field.is_body and not field.key) or name in exempt)
         way = Parameter.KEYWORD_ONLY if by_name else Parameter.POSITIONAL_OR_KEYWORD
         parameters.append(Parameter(field.argument or name, way,
                                     default=Parameter.empty if field.default is REQUIRED else field.default))

@@ -8,6 +8,7 @@ import casadi as ca
 
 from ...errors import InputError
 from ...types import Expression
+from ..contacts.rigid import RigidContact
 from ..declared import Flag, Function, Real, Term
 from ..joints.on_joint import JointPart
 
@@ -88,19 +89,33 @@ class JointFriction(JointPart):
         return self.along(s, -size * ca.tanh(v / c.friction_width) - c.damping * v)
 
 
-class EndStop(JointPart):
-    """Elastic stops of a joint at lowest <= x <= highest, from both sides or one.
+class EndStop(RigidContact, JointPart):
+    """Stops of a joint at lowest <= x <= highest, from both sides or one.
 
-    Beyond a stop by delta it pushes back with `k delta (1 + a ddelta/dt)`, Hunt & Crossley (1975), and never pulls: the
-    force has no jump where the stop is met. A part of the energy is lost, about `2/3 a v^3 m` at the speed v of impact
-    where that is small: the coefficient of restitution is about `1 - 2/3 a v`. Angles go on over whole turns.
+    Without a stiffness they are rigid: a joint that meets one returns with the restitution e. With one they are
+    elastic: beyond a stop by delta it pushes back with `k delta (1 + a ddelta/dt)`, Hunt & Crossley (1975), and never
+    pulls: the force has no jump where the stop is met. A part of the energy is lost, about `2/3 a v^3 m` at the speed v
+    of impact where that is small: the coefficient of restitution is about `1 - 2/3 a v`. Angles go on over whole turns.
     """
 
     lowest = Real("where the lowest stop is; none unless given", "rad or m", None, optional=True)
     highest = Real("where the highest stop is; none unless given", "rad or m", None, optional=True)
-    stiffness = Real("k", "N m/rad or N/m", above=0)
-    damping = Term("a", "s/rad or s/m", 0.0, least=0)
+    stiffness = Real("k; rigid unless given", "N m/rad or N/m", None, above=0, optional=True)
+    damping = Term("a, with a stiffness", "s/rad or s/m", 0.0, least=0)
     turns = Flag(TURNS, default=True)
+    friction = None
+
+    @property
+    def is_rigid(self) -> bool:
+        return self.stiffness is None
+
+    @property
+    def n_contacts(self) -> int:
+        return len(self.contact_names) if self.is_rigid else 0
+
+    @property
+    def contact_names(self) -> tuple[str, ...]:
+        return tuple(side for side in ("lowest", "highest") if getattr(self, side) is not None)
 
     def _complete(self):
         super()._complete()
@@ -108,31 +123,38 @@ class EndStop(JointPart):
             raise InputError(f"{self._title}: give lowest, highest or both")
         if self.lowest is not None and self.highest is not None and self.lowest >= self.highest:
             raise InputError(f"{self._title}: lowest must be below highest, {self.highest:g}, not {self.lowest:g}")
+        if self.is_rigid and self.damping:
+            raise InputError(f"{self._title}: damping is that of elastic stops; without a stiffness they are rigid, "
+                             "with a restitution")
+        if self.restitution and not self.is_rigid:
+            raise InputError(f"{self._title}: restitution is that of rigid stops, without a stiffness; elastic ones "
+                             "lose energy by their damping")
 
     @property
     def counts_turns(self) -> bool:
         return self.turns
 
-    @property
-    def _form(self):
-        return (*super()._form, self.lowest is None, self.highest is None)
-
-    def _depths(self, s, c):
-        """Depth beyond each stop, and the sense of x in which it grows."""
+    def _gaps(self, s, c):
+        """Way to each stop, and the sense of x in which it is met."""
         x = self.coordinate_of(s)
         if self.lowest is not None:
-            yield ca.fmax(c.lowest - x, 0), -1
+            yield x - c.lowest, -1
         if self.highest is not None:
-            yield ca.fmax(x - c.highest, 0), 1
+            yield c.highest - x, 1
+
+    def gap(self, s: Symbols) -> ca.SX:
+        return ca.vertcat(*(gap for gap, _ in self._gaps(s, self.named(s.own))))
 
     def energy(self, s: Symbols) -> Expression:
+        if self.is_rigid:
+            return 0
         c = self.named(s.own)
-        return sum(c.stiffness / 2 * depth**2 for depth, _ in self._depths(s, c))
+        return sum(c.stiffness / 2 * ca.fmax(-gap, 0) ** 2 for gap, _ in self._gaps(s, c))
 
     def force(self, s: Symbols) -> ca.SX:
         c = self.named(s.own)
         if not self.damping:
             return super().force(s)
         v = self.rate_of(s)
-        return self.along(s, -sum(sense * c.stiffness * depth * ca.fmax(c.damping * sense * v, -1)
-                                  for depth, sense in self._depths(s, c)))
+        return self.along(s, -sum(sense * c.stiffness * ca.fmax(-gap, 0) * ca.fmax(c.damping * sense * v, -1)
+                                  for gap, sense in self._gaps(s, c)))

@@ -4,6 +4,8 @@ import casadi as ca
 from timefem.mechanics.functions.base import TimeFunction
 from timefem.mechanics.joints.joint import Joint
 from timefem.types import Expression, Number, UserFunction
+from typing import Any
+from ..contacts.rigid import RigidContact
 from ..joints.on_joint import JointPart
 from ..symbols import Symbols
 
@@ -48,16 +50,24 @@ class JointFriction(JointPart):
                  name: str | None = None) -> None: ...
 
 
-class EndStop(JointPart):
+class EndStop(RigidContact, JointPart):
     lowest: float | None
     highest: float | None
-    stiffness: float
+    stiffness: float | None
     damping: float
     turns: bool
+    friction: Any
+    @property
+    def is_rigid(self) -> bool: ...
+    @property
+    def n_contacts(self) -> int: ...
+    @property
+    def contact_names(self) -> tuple[str, ...]: ...
     @property
     def counts_turns(self) -> bool: ...
+    def gap(self, s: Symbols) -> ca.SX: ...
     def energy(self, s: Symbols) -> Expression: ...
     def force(self, s: Symbols) -> ca.SX: ...
-    def __init__(self, joint: Joint, *, coordinate: str | None = None, lowest: Number | None = None,
-                 highest: Number | None = None, stiffness: Number, damping: Number = 0.0, turns: bool = True,
-                 name: str | None = None) -> None: ...
+    def __init__(self, joint: Joint, *, coordinate: str | None = None, restitution: Number = 0.0,
+                 lowest: Number | None = None, highest: Number | None = None, stiffness: Number | None = None,
+                 damping: Number = 0.0, turns: bool = True, name: str | None = None) -> None: ...

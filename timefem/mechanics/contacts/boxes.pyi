@@ -1,0 +1,26 @@
+# made by tools/stubs.py: change the module
+
+from timefem.mechanics.part import Body
+from timefem.types import Number, Vector
+from typing import Any
+import numpy as np
+from ..symbols import Symbols
+from .geometry import Touch
+from .touching import Touching
+
+
+class BoxPairContact(Touching):
+    body_a: Body
+    body_b: Body
+    size_a: np.ndarray | None
+    size_b: np.ndarray | None
+    edges: bool
+    needs_rotation: bool
+    @property
+    def n_touches(self) -> int: ...
+    def numbers(self, c: Any) -> dict[str, Any]: ...
+    def touches(self, s: Symbols, c: Any) -> list[Touch]: ...
+    def __init__(self, body_a: Body, body_b: Body, *, restitution: Number = 0.0, friction: Number = 0.0,
+                 stiffness: Number | None = None, damping: Number = 0.0, friction_width: Number = 0.0,
+                 size_a: Vector | None = None, size_b: Vector | None = None, edges: bool = True,
+                 name: str | None = None) -> None: ...

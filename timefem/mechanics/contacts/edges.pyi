@@ -1,0 +1,26 @@
+# made by tools/stubs.py: change the module
+
+from timefem.mechanics.part import Body
+from timefem.types import Number, Vector
+from typing import Any
+import numpy as np
+from ..shapes import Stroke
+from ..symbols import Symbols
+from .geometry import Touch
+from .touching import Touching
+
+
+class EdgeContact(Touching):
+    body_a: Body
+    body_b: Body | None
+    start_a: np.ndarray
+    end_a: np.ndarray
+    start_b: np.ndarray
+    end_b: np.ndarray
+    outwards: np.ndarray
+    def drawn_lines(self) -> list[Stroke]: ...
+    def touches(self, s: Symbols, c: Any) -> list[Touch]: ...
+    def __init__(self, body_a: Body, body_b: Body | None = None, *, restitution: Number = 0.0, friction: Number = 0.0,
+                 stiffness: Number | None = None, damping: Number = 0.0, friction_width: Number = 0.0, start_a: Vector,
+                 end_a: Vector, start_b: Vector, end_b: Vector, outwards: Vector = (0, 0, 1),
+                 name: str | None = None) -> None: ...

@@ -1,0 +1,169 @@
+"""Where two surfaces are closest: gap, normal and points, in CasADi symbols."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+# no normal of a system points there to rounding, where the directions of `across` would turn at once
+AWAY = np.array([-0.2181, 0.5366, -0.8152])
+AWAY /= np.linalg.norm(AWAY)
+CORNERS = list(itertools.product((-1, 1), repeat=3))  # of a box, in its half edges
+EDGES = [(corner, i) for corner in CORNERS for i in range(3) if corner[i] < 0]  # where they start, and along which axis
+
+Counts = Callable[[ca.SX, ca.SX], ca.SX]
+
+
+class Nearness(NamedTuple):
+    """What edges take for the same: `rounding` in shares of their lengths, `parallel` by the square of a sine."""
+
+    rounding: float = 1e-9
+    parallel: float = 1e-20
+
+
+NEAR = Nearness()
+
+
+class Touch(NamedTuple):
+    """Two points of two surfaces that are closest to each other.
+
+    Attributes
+    ----------
+    gap : SX
+        Distance [m], negative where the surfaces overlap.
+    normal : SX, shape (3,)
+        Unit vector towards body a, in space.
+    at_a, at_b : SX, shape (3,)
+        The points, in space [m].
+    """
+
+    gap: ca.SX
+    normal: ca.SX
+    at_a: ca.SX
+    at_b: ca.SX
+
+
+def across(normal: ca.SX) -> ca.SX:
+    """Two directions at right angles to a unit vector and to each other, SX (3, 2), smooth but where it is `-AWAY`."""
+    away = ca.DM(AWAY)
+    mirror = ca.SX.eye(3) - (normal + away) @ (normal + away).T / (1 + ca.dot(normal, away))
+    first = ca.DM(np.linalg.svd(AWAY[None])[2][1])
+    second = ca.DM(np.cross(AWAY, np.array(first).ravel()))
+    return mirror @ ca.horzcat(first, second)
+
+
+def sphere_on_plane(centre: ca.SX, radius: ca.SX, normal: ca.SX, place: ca.SX) -> Touch:
+    """A sphere, a point where the radius is zero, above the plane through `place`."""
+    height = ca.dot(normal, centre - place)
+    return Touch(height - radius, normal, centre - radius * normal, centre - height * normal)
+
+
+def spheres(a: ca.SX, radius_a: ca.SX, b: ca.SX, radius_b: ca.SX, inside: bool = False) -> Touch:
+    """Two spheres with centres a and b, or sphere a inside sphere b; the centres must not coincide."""
+    line = a - b
+    length = ca.sqrt(ca.sumsqr(line))
+    away = line / length
+    if inside:
+        return Touch(radius_b - radius_a - length, -away, a + radius_a * away, b + radius_b * away)
+    return Touch(length - radius_a - radius_b, away, a - radius_a * away, b + radius_b * away)
+
+
+def circles(a: ca.SX, radius_a: ca.SX, b: ca.SX, radius_b: ca.SX, axis: ca.SX, inside: bool = False) -> Touch:
+    """Two cylinders about one direction `axis`, or cylinder a in a round hole of b: circles in the plane across it.
+
+    Points of contact are those at half the distance along the axis.
+    """
+    aside = ca.dot(axis, a - b) * axis / 2
+    return spheres(a - aside, radius_a, b + aside, radius_b, inside)
+
+
+def ellipsoid_on_plane(centre: ca.SX, rotation: ca.SX, half: ca.SX, normal: ca.SX, place: ca.SX) -> Touch:
+    """An ellipsoid with half axes `half` along the columns of `rotation`."""
+    seen = half * (rotation.T @ normal)
+    reach = ca.sqrt(ca.sumsqr(seen))
+    lowest = centre - rotation @ (half * seen) / reach
+    height = ca.dot(normal, lowest - place)
+    return Touch(height, normal, lowest, lowest - height * normal)
+
+
+def disc_on_plane(centre: ca.SX, axis: ca.SX, radius: ca.SX, normal: ca.SX, place: ca.SX) -> Touch:
+    """The edge of a thin disc, which must not lie flat."""
+    down = ca.dot(normal, axis) * axis - normal
+    lowest = centre + radius * down / ca.sqrt(ca.sumsqr(down))
+    height = ca.dot(normal, lowest - place)
+    return Touch(height, normal, lowest, lowest - height * normal)
+
+
+def edges(a: ca.SX, along_a: ca.SX, b: ca.SX, along_b: ca.SX, outwards: ca.SX, counts: Counts | None = None) -> Touch:
+    """Two straight edges from a to a + along_a and from b to b + along_b, with the normal on the side of `outwards`.
+
+    Edges touch between their ends. Where the lines are closest beyond these the gap is the distance of the edges, which
+    is positive; so it is of parallel ones, whose ends touch something else, and where the points at_a and at_b of the
+    lines do not count: `counts(at_a, at_b)` tells whether they belong to bodies that overlap.
+    """
+    line, normal = a - b, ca.cross(along_a, along_b)
+    aa, ab, bb, square = ca.sumsqr(along_a), ca.dot(along_a, along_b), ca.sumsqr(along_b), ca.sumsqr(normal)
+    parallel = square <= NEAR.parallel * aa * bb
+    square = ca.if_else(parallel, aa * bb, square)
+    normal *= ca.if_else(ca.dot(normal, outwards) < 0, -1, 1) / ca.sqrt(square)
+    on_a, on_b = ca.dot(along_a, line), ca.dot(along_b, line)
+    x, y = (ab * on_b - bb * on_a) / square, (aa * on_b - ab * on_a) / square
+    gap, at_a, at_b = ca.dot(normal, line), a + x * along_a, b + y * along_b
+    within = ca.logic_and(ca.fabs(2 * x - 1) <= 1, ca.fabs(2 * y - 1) <= 1)
+    within = ca.logic_and(within, ca.logic_not(parallel))
+    if counts is not None:
+        within = ca.logic_and(within, ca.logic_or(gap >= -NEAR.rounding * ca.sqrt(aa + bb), counts(at_a, at_b)))
+    x_near = _share(x)
+    y_near = _share((ab * x_near + on_b) / bb)
+    x_near = _share((ab * y_near - on_a) / aa)
+    near_a, near_b = a + x_near * along_a, b + y_near * along_b
+    length = ca.sqrt(ca.fmax(ca.sumsqr(near_a - near_b), NEAR.parallel * (aa + bb)))
+    return Touch(*(ca.if_else(within, here, there) for here, there in (
+        (gap, length), (normal, (near_a - near_b) / length), (at_a, near_a), (at_b, near_b))))
+
+
+def _share(x):
+    return ca.fmin(ca.fmax(x, 0), 1)
+
+
+def corner_on_box(corner: ca.SX, centre: ca.SX, rotation: ca.SX, half: ca.SX) -> Touch:
+    """A point against that face of a box beyond which it is furthest; the gap is the distance while it is above it."""
+    seen = rotation.T @ (corner - centre)
+    beyond = ca.fabs(seen) - half
+    x, y, z = (beyond[i] for i in range(3))
+    on_x = ca.logic_and(x >= y, x >= z)
+    on_y = ca.logic_and(ca.logic_not(on_x), y >= z)
+    face = ca.vertcat(on_x, on_y, 1 - on_x - on_y)
+    gap, normal = ca.dot(face, beyond), rotation @ (face * ca.if_else(seen < 0, -1, 1))
+    return Touch(gap, normal, corner, corner - gap * normal)
+
+
+def boxes(a: ca.SX, axes_a: ca.SX, half_a: ca.SX, b: ca.SX, axes_b: ca.SX, half_b: ca.SX,
+          with_edges: bool = True) -> list[Touch]:
+    """Where two boxes with centres a and b may touch: 16 corners of each on the other, and 144 pairs of edges."""
+    found = [corner_on_box(a + axes_a @ (half_a * ca.DM(x)), b, axes_b, half_b) for x in CORNERS]
+    for x in CORNERS:
+        gap, normal, corner, below = corner_on_box(b + axes_b @ (half_b * ca.DM(x)), a, axes_a, half_a)
+        found.append(Touch(gap, -normal, below, corner))
+
+    def overlap(at_a, at_b):
+        def inside(place, centre, axes, half):
+            return ca.mmax(ca.fabs(axes.T @ (place - centre)) - (1 - NEAR.rounding) * half) < 0
+
+        return ca.logic_or(inside(at_a, b, axes_b, half_b), inside(at_b, a, axes_a, half_a))
+
+    for (start_a, i), (start_b, j) in itertools.product(EDGES if with_edges else (), repeat=2):
+        out_a, out_b = (axes @ ca.DM(_outwards(start, k))
+                        for axes, start, k in ((axes_a, start_a, i), (axes_b, start_b, j)))
+        from_a, from_b = a + axes_a @ (half_a * ca.DM(start_a)), b + axes_b @ (half_b * ca.DM(start_b))
+        found.append(edges(from_a, 2 * half_a[i] * axes_a[:, i], from_b, 2 * half_b[j] * axes_b[:, j], out_b - out_a,
+                           overlap))
+    return found
+
+
+def _outwards(start, i):
+    return [0 if k == i else x for k, x in enumerate(start)]

@@ -1,0 +1,172 @@
+"""Contact with surfaces and of bodies that formulas state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+
+from ...errors import InputError
+from ..declared import Formula, Integer, Numbers, On, Point
+from ..formula import call, check_symbols
+from ..joints.formula_part import FormulaPart
+from ..joints.frame import Frame
+from ..joints.nonholonomic import MovingFrame
+from ..symbols import Symbols
+from .geometry import Touch
+from .rigid import RigidContact
+from .touching import Touching
+
+
+class SurfaceContact(Touching):
+    """A point of a body that stays where F(x, t) >= 0: above a surface, in a tube, outside of a ball.
+
+    F is `formula(x, t, c)` in CasADi symbols of the place x, shape (3,), in space or in the axes of the body `on`, the
+    time t [s] and the parameters c; as text `"x[2] - c[0] * sin(x[0])"`. Where F vanishes its gradient must not. The
+    gap is `F / |dF/dx|`. Laws are those of `PlaneContact`; a surface that moves does so along its normal.
+
+    Raises
+    ------
+    InputError
+        For wrong bodies and numbers; for a formula that fails, or does not depend on the place.
+
+    Examples
+    --------
+    A bead in a tube of radius 5 cm about the z-axis:
+
+    >>> import timefem as tf
+    >>> bead = tf.PointMass(0.1)
+    >>> tube = tf.SurfaceContact(bead, formula="c[0] - sqrt(x[0]**2 + x[1]**2)", parameters=[0.05], restitution=0.8)
+    """
+
+    body = On()
+    on = On("in which the surface is fixed", ground=True, key="on")
+    formula = Formula("F, see above", "x", "t", "c", default=None)
+    formula_parameters = Numbers("c of the formula", (), argument="parameters")
+    point = Point("of the body, in its axes from the centre of mass", (0.0, 0.0, 0.0))
+    refuses_arms = True
+
+    @property
+    def _formula_title(self):
+        return f"{self._title}: the formula"
+
+    def _complete(self):
+        super()._complete()
+        value, symbols = self.traced("formula")
+        check_symbols(self._formula_title, value, *symbols.values())
+        if not ca.depends_on(value, symbols["x"]):
+            raise InputError(f"{self._formula_title} does not depend on the place x")
+
+    def _value(self, x, t, c):
+        return call(self._formula_title, self.formula, 1, x, t, c)
+
+    def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]:
+        """What the formula returns, and its symbols by their names in a text."""
+        x, t, c = ca.SX.sym("x", 3), ca.SX.sym("t"), ca.SX.sym("c", len(self.formula_parameters))
+        return self._value(x, t, c), {"x": x, "t": t, "c": c}
+
+    def _surface(self, s, c, at):
+        """Normal, gap and speed of the surface along the normal, in its own axes, at a place there."""
+        x, t = ca.SX.sym("x", 3), ca.SX.sym("t")
+        value = self._value(x, t, getattr(c, "formula_parameters", ca.SX(0, 1)))
+        slope = ca.gradient(value, x)
+        steep = ca.sqrt(ca.sumsqr(slope))
+        found = [slope / steep, value / steep, -ca.gradient(value, t) / steep]
+        return ca.substitute([ca.SX(x) for x in found], [x, t], [at, s.t])
+
+    def _at(self, s, c):
+        """Place of the point in the axes of the surface, and frames of both bodies."""
+        frame, ground = self._frame(s, 0), self._frame(s, 1)
+        place = frame.point(c.point)
+        return ground.rotation.T @ (place - ground.position), place, ground
+
+    def touches(self, s: Symbols, c: Any) -> list[Touch]:
+        at, place, ground = self._at(s, c)
+        normal, gap, _ = self._surface(s, c, at)
+        normal = ground.direction(normal)
+        return [Touch(gap, normal, place, place - gap * normal)]
+
+    def velocity_of_surface(self, s: Symbols, c: Any) -> ca.SX:
+        at, _, ground = self._at(s, c)
+        normal, _, speed = self._surface(s, c, at)
+        return speed * ground.direction(normal)
+
+
+class FormulaContact(RigidContact, FormulaPart):
+    """Rigid contact of one or more bodies by gaps g >= 0 that a formula states.
+
+    The formula is `formula(frames, t, c)` and returns `n` gaps [m], whose rates should be those of a distance: the
+    force of contact on body i is `(dg/dr_i)^T lambda`. `frames` holds per body a `Frame` with `position`, `rotation`,
+    `q`, `point(x)` and `direction(a)`; `t` is the time [s], `c` the parameters. With friction `slip(frames, t, c)`
+    returns for each gap its `n_slip` velocities of sliding along orthonormal directions, one gap after the other,
+    affine in the velocities, from a `MovingFrame` of each body with `velocity`, `angular_velocity` and
+    `velocity_at(arm)` besides. As text the frames are `f`: `"f[0].position[2] - c[0]"`.
+
+    Raises
+    ------
+    InputError
+        For wrong bodies and numbers; for formulas that fail, or return another number of values; for gaps that depend
+        on no coordinate, and slips that are not affine in the velocities.
+
+    Examples
+    --------
+    >>> import timefem as tf
+    >>> a, b = tf.PointMass(1.0), tf.PointMass(1.0)
+    >>> row = tf.FormulaContact([a, b], formula="f[1].position[0] - f[0].position[0] - c[0]", parameters=[0.1],
+    ...                         restitution=1)
+    """
+
+    keyword_only = True
+    formula = Formula("g [m], see above", "f", "t", "c", default=None)
+    formula_parameters = Numbers("c of the formulas", (), argument="parameters")
+    n = Integer("how many gaps", 1, least=1, most=1000)
+    slip_formula = Formula("velocities of sliding [m/s], see above", "f", "t", "c", default=None, optional=True,
+                           argument="slip")
+    n_slip = Integer("velocities of sliding per gap, in a plane 1, in space 2", 0, least=0, most=2)
+
+    @property
+    def n_contacts(self) -> int:
+        return self.n
+
+    def _complete(self):
+        if bool(self.n_slip) != (self.slip_formula is not None):
+            raise InputError(f"{self._title}: give slip and n_slip together")
+        if self.friction and not self.n_slip:
+            raise InputError(f"{self._title}: friction needs slip= and n_slip=, the velocities of sliding")
+        s = self._symbols()
+        q, v = ca.vertcat(*s.q), ca.vertcat(*s.velocity)
+        gap = self.gap(s)
+        check_symbols(self._formula_title, gap, *s.q, s.t, s.own)
+        for i in range(self.n):
+            if not ca.depends_on(gap[i], q):
+                raise InputError(f"{self._formula_title}: gap {i} depends on no coordinate")
+        if self.n_slip:
+            slip = self.slip(s)
+            check_symbols(f"{self._title}: slip", slip, *s.q, *s.velocity, s.t, s.own)
+            if ca.depends_on(ca.jacobian(ca.vec(slip), v), v):
+                raise InputError(f"{self._title}: slip must be affine in the velocities")
+
+    def _gap(self, frames, t, c):
+        return call(self._formula_title, self.formula, self.n, frames, t, c)
+
+    def _slip(self, frames, t, c):
+        return call(f"{self._title}: slip", self.slip_formula, self.n * self.n_slip, frames, t, c)
+
+    def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]:
+        """What a formula returns, and its symbols by their names in a text."""
+        slips = name == "slip_formula"
+        *arguments, symbols = self._traced(MovingFrame if slips else Frame)
+        return ca.vertsplit((self._slip if slips else self._gap)(*arguments)), symbols
+
+    def _parameters(self, s):
+        return getattr(self.named(s.own), "formula_parameters", ca.SX(0, 1))
+
+    def gap(self, s: Symbols) -> ca.SX:
+        return self._gap([Frame.of(body, q) for body, q in zip(self.bodies, s.q, strict=True)], s.t,
+                         self._parameters(s))
+
+    def slip(self, s: Symbols) -> ca.SX:
+        if not self.n_slip:
+            return super().slip(s)
+        frames = [MovingFrame.of(*x) for x in zip(self.bodies, s.q, s.velocity, strict=True)]
+        return ca.reshape(self._slip(frames, s.t, self._parameters(s)), self.n_slip, self.n).T

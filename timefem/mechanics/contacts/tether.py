@@ -1,0 +1,32 @@
+"""Ropes that go slack, and are taut without stretch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import casadi as ca
+
+from ..declared import Real
+from ..forces.between import PointForce
+from .rigid import RigidContact
+
+if TYPE_CHECKING:
+    from ..symbols import Symbols
+
+
+class Tether(RigidContact, PointForce):
+    """A rope without mass and stretch between two points, which are never further apart than its length L.
+
+    When it becomes taut the points part again with the restitution e; with e = 0 they stay at the length until the
+    rope goes slack. One that stretches is a `SlackRope`. The points must not coincide.
+    """
+
+    length = Real("L", "m", None, above=0)
+    friction = None
+    line = "rope"
+
+    def gap(self, s: Symbols) -> ca.SX:
+        return self.named(s.own).length - ca.sqrt(self._square(s))
+
+    def lift(self, s: Symbols) -> None:
+        return None
