@@ -44,6 +44,8 @@ class Robot:
         Springs of balls and free bodies.
     control_ranges : dict
         Actuator -> least and greatest control, as data.
+    contacts : tuple of Part
+        Rigid contacts, stops and dry friction of joints, where the file was read with `contacts="rigid"`.
     """
 
     path: str
@@ -56,10 +58,11 @@ class Robot:
     actuators: dict[str, Any] = field(default_factory=dict)
     forces: tuple[Any, ...] = ()
     control_ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
+    contacts: tuple[Any, ...] = ()
 
     def system(self, gravity: Vector | None = None, parts: Sequence[Declared] = ()) -> System:
-        """The `System` of the tree, its joints and forces, of further parts, and of the weight."""
-        return System([self.tree, *self.joints, *self.forces, *parts], redundant="drop",
+        """The `System` of the tree, its joints, forces and contacts, of further parts, and of the weight."""
+        return System([self.tree, *self.joints, *self.forces, *self.contacts, *parts], redundant="drop",
                       gravity=self.gravity if gravity is None else gravity)
 
     def motors(self, *joints: str) -> dict[str, GeneralizedControl]:

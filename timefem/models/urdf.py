@@ -14,6 +14,7 @@ from ..mechanics.bodies.tree.links import Link, TreeJoint
 from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.forces.actuators import GeneralizedControl
 from ..types import FilePath
+from .contacts import Collider, checked, on_plane, rubbing, stops
 from .meshes import Meshes
 from .notes import Attributes, Notes, limits_note
 from .robot import Robot
@@ -40,13 +41,17 @@ MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 @named_arguments
 def read_urdf(path: FilePath, friction_width: float | None = None, base: str = "fixed",
-              meshes: FilePath | None = None) -> Robot:
+              meshes: FilePath | None = None, contacts: str | None = None) -> Robot:
     """Read a robot from a URDF file.
 
     Links with inertias in their frames, joints of all types, their damping and friction, and mimic joints count. Limits
     are kept as data. Transmissions of one joint become actuators. Visual boxes, cylinders and spheres are drawn, and
     meshes where their folder is given; what cannot be drawn is not, and `notes` say so. Each attribute and element that
     is not read is noted, too, but for pictures, contacts and <gazebo>.
+
+    With `contacts="rigid"` limits of joints are stops, friction of joints is dry unless there is a `friction_width`,
+    and the <collision> shapes of links that move touch the floor z = 0: spheres and capsules, corners of boxes, eight
+    points of each rim of a cylinder, with the lateral_friction (0.5 unless given) and restitution of their <contact>.
 
     Parameters
     ----------
@@ -59,6 +64,8 @@ def read_urdf(path: FilePath, friction_width: float | None = None, base: str = "
         Folder in which the files of meshes are, which trimesh reads (`pip install timefem[meshes]`), such as the one
         that has the package: `package://NAME/link.stl` is NAME/link.stl or link.stl in it. Without it they are passed
         over. Of meshes with more than 4000 faces the convex hull is drawn.
+    contacts : {None, "rigid"}
+        See above.
 
     Returns
     -------
@@ -78,6 +85,7 @@ def read_urdf(path: FilePath, friction_width: float | None = None, base: str = "
     ...                                                                               # doctest: +SKIP
     """
     validate.choice("base", base, ("fixed", "free"))
+    touches = checked(contacts) is not None
     notes = Notes()
     reader = _Reader(str(path), None if meshes is None else Meshes(meshes), notes)
     robot = reader.root
@@ -94,20 +102,36 @@ def read_urdf(path: FilePath, friction_width: float | None = None, base: str = "
         if not link.physical:
             notes.append_named("the inertia of link {} has a negative principal moment, which no body has; it is taken "
                                "as it is", link.name)
-    rubbing = [joint.name for joint in joints if joint.friction and joint.kind != "fixed"]
-    if rubbing and friction_width is None:
-        for joint in rubbing:
-            notes.append_named("Coulomb friction of {} is left out: give a friction_width (--friction-width)", joint)
+    dry = {joint.name: joint.friction for joint in joints if joint.friction and joint.kind != "fixed"}
+    if friction_width is not None:
+        dry = {}
+    if dry:
+        for joint in joints:
+            if joint.name in dry and not (touches and joint.kind in ("revolute", "prismatic")):
+                notes.append_named("Coulomb friction of {} is left out: give a friction_width (--friction-width)",
+                                   joint.name)
+                del dry[joint.name]
         joints = [TreeJoint(**{**vars(joint), "friction": 0.0}) for joint in joints]
     try:
         tree = Tree(links, joints, friction_width, name, base)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    if limits := limits_note(tree.joints):
+    if not touches and (limits := limits_note(tree.joints)):
         notes.add(limits)
+    found = [*stops(tree), *rubbing(tree, dry), *_on_floor(reader, robot, tree)] if touches else []
     reader.check(robot, "")
     actuators = _actuators(reader, robot, tree)
-    return Robot(str(path), name, tree, notes.all, actuators=actuators)
+    return Robot(str(path), name, tree, notes.all, actuators=actuators, contacts=tuple(found))
+
+
+def _on_floor(reader, robot, tree):
+    """Contacts of all shapes with the floor."""
+    floor = Collider("floor", "", "plane", np.zeros(0), np.zeros(3), np.eye(3), 0.0)
+    for element in robot.iterfind("link"):
+        name = reader.text(element, "name")
+        if tree.link(name).n_q:
+            yield from (on_plane(tree, shape, floor) for shape in reader.colliders(element, name))
+    reader.notes.add("contacts of links with each other are left out")
 
 
 def _actuators(reader, robot, tree):
@@ -201,6 +225,29 @@ class _Reader(XmlFile):
                 raise self.error(solid, f"needs positive lengths, not {size.tolist()}")
             return {"shape": kind, "size": size, "position": place, "orientation": turn}
         return None
+
+    def colliders(self, element, link):
+        """Shapes of a link that touch others."""
+        law = element.find("contact")
+        friction, restitution = (default if law is None or law.find(key) is None else
+                                 self.number(law.find(key), "value") for key, default in
+                                 (("lateral_friction", 0.5), ("restitution", 0.0)))
+        found = list(element.iterfind("collision"))
+        for i, collision in enumerate(found):
+            name = collision.get("name") or link + f" {i}" * (len(found) > 1)
+            for solid in collision.iterfind("geometry/*"):
+                if solid.tag == "box":
+                    size = self.numbers(solid, "size", 3) / 2
+                elif solid.tag in ("cylinder", "capsule"):
+                    size = np.array([self.number(solid, "radius"), self.number(solid, "length") / 2])
+                elif solid.tag == "sphere":
+                    size = np.array([self.number(solid, "radius")])
+                else:
+                    self.notes.append_named(f"the {solid.tag} of {{}} does not touch the floor", name)
+                    continue
+                if not np.all(size > 0):
+                    raise self.error(solid, f"needs positive lengths, not {size.tolist()}")
+                yield Collider(name, link, solid.tag, size, *self.frame(collision), friction, restitution)
 
     def _mesh(self, solid, place, turn):
         try:

@@ -58,31 +58,67 @@ class JointForce(JointPart):
         return self.along(s, value)
 
 
-class JointFriction(JointPart):
-    """Dry and viscous friction in a joint, regularised: with the rate v of the coordinate the force is
+class JointFriction(RigidContact, JointPart):
+    """Dry and viscous friction in a joint.
 
-    `-(f_c + (f_s - f_c) exp(-(v/v_s)^2)) tanh(v/w) - d v`.
-
-    f_c is the sliding (Coulomb) friction, f_s the breakaway friction and v_s the rate of Stribeck, f_s = f_c unless
-    given. The joint creeps instead of sticking: a small force F moves it at the rate `w F / f_s`.
+    Without a friction_width it is Coulomb's, set-valued: the joint sticks while what drives it is below f_c, and slides
+    against f_c. With one it is regularised: with the rate v of the coordinate the force is
+    `-(f_c + (f_s - f_c) exp(-(v/v_s)^2)) tanh(v/w) - d v`. f_c is the sliding (Coulomb) friction, f_s the breakaway
+    friction and v_s the rate of Stribeck, f_s = f_c unless given. The joint creeps instead of sticking: a small force F
+    moves it at the rate `w F / f_s`.
     """
 
+    restitution = None
     friction = Real("f_c", "N m or N", least=0)
-    friction_width = Real("w, rate below which friction is regularised", "rad/s or m/s", above=0)
-    breakaway = Term("f_s at rest; f_c where zero", "N m or N", 0.0, least=0)
+    friction_width = Real("w, rate below which friction is regularised; set-valued unless given", "rad/s or m/s", None,
+                          above=0, optional=True)
+    breakaway = Term("f_s at rest, with a friction_width; f_c where zero", "N m or N", 0.0, least=0)
     stribeck = Term("v_s", "rad/s or m/s", 0.0, least=0)
     damping = Real("d", "N m s/rad or N s/m", 0.0, least=0)
+    persistent = True
+
+    @property
+    def is_rigid(self) -> bool:
+        return self.friction_width is None
+
+    @property
+    def n_contacts(self) -> int:
+        return int(self.is_rigid)
+
+    @property
+    def n_slip(self) -> int:
+        return self.n_contacts
 
     def _complete(self):
         super()._complete()
         if bool(self.breakaway) != bool(self.stribeck):
             raise InputError(f"{self._title}: breakaway and stribeck belong together; give both, or none")
+        if self.breakaway and self.is_rigid:
+            raise InputError(f"{self._title}: breakaway and stribeck are those of regularised friction; give a "
+                             "friction_width")
         if self.breakaway and self.breakaway < self.friction:
             raise InputError(f"{self._title}: breakaway must be at least friction, {self.friction:g}, not "
                              f"{self.breakaway:g}")
 
+    def gap(self, s: Symbols) -> ca.SX:
+        return ca.SX(1, 1)
+
+    def slip(self, s: Symbols) -> ca.SX:
+        return self.rate_of(s)
+
+    def load(self, s: Symbols) -> ca.SX:
+        return self.named(s.own).friction
+
+    def restitutions(self, s: Symbols) -> ca.SX:
+        return ca.SX.zeros(1)
+
+    def frictions(self, s: Symbols) -> ca.SX:
+        return ca.SX.ones(1)
+
     def force(self, s: Symbols) -> ca.SX:
         c, v = self.named(s.own), self.rate_of(s)
+        if self.is_rigid:
+            return self.along(s, -c.damping * v)
         size = c.friction
         if self.breakaway:
             size = size + (c.breakaway - c.friction) * ca.exp(-(v / c.stribeck) ** 2)

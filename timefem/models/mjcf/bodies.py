@@ -46,7 +46,8 @@ class BodyReader:
         Whether some shapes may touch others.
     """
 
-    def __init__(self, file, defaults, settings, notes, assets):
+    def __init__(self, file, defaults, settings, notes, assets, touching=None):
+        self.touching = touching
         self.file, self.defaults, self.settings, self.notes = file, defaults, settings, notes
         self.links, self.start, self.poses = [], {}, {WORLD: (np.zeros(3), np.eye(3))}
         self.sites, self.copies, self.collides, self._n = {}, {}, False, 0
@@ -145,6 +146,8 @@ class BodyReader:
             elif child.tag == "geom":
                 given = self.defaults.complete(child, there.inherited, name=parent, check=False)
                 self.collides |= given.get("contype", "1") != "0" or given.get("conaffinity", "1") != "0"
+                if self.touching is not None:
+                    self.touching.add(self, child, parent, there)
             elif child.tag == "site":
                 self._site(child, parent, there)
             elif child.tag == "plugin":

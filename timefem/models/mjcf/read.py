@@ -12,6 +12,7 @@ from ...mechanics.bodies.tree.links import Link, TreeJoint
 from ...mechanics.bodies.tree.tree import Tree
 from ...mechanics.forces.springs import RotationalSpring, Spring
 from ...types import FilePath
+from ..contacts import checked, rubbing, stops
 from ..notes import Notes, limits_note
 from ..robot import Robot
 from ..xml_file import XmlFile
@@ -22,13 +23,15 @@ from .defaults import Defaults
 from .equalities import Equalities
 from .included import included
 from .settings import read_settings
+from .touching import Touching
 
 SECTIONS = ("size", "statistic", "visual", "asset", "custom", "sensor", "keyframe", "option", "compiler", "default",
             "worldbody", "equality", "actuator", "contact", "tendon", "deformable", "extension")
 
 
 @named_arguments
-def read_mjcf(path: FilePath, friction_width: float | None = None, meshes: FilePath | None = None) -> Robot:
+def read_mjcf(path: FilePath, friction_width: float | None = None, meshes: FilePath | None = None,
+              contacts: str | None = None) -> Robot:
     """Read a robot from an MJCF file.
 
     Bodies, joints of type hinge, slide, ball and free, inertias as given or of shapes, defaults and their classes;
@@ -39,6 +42,11 @@ def read_mjcf(path: FilePath, friction_width: float | None = None, meshes: FileP
     attribute that would change a motion and is not read; `notes` say so by name. Sensors, pictures, contacts and
     numerical settings do not concern the motion: nothing in them stops a file from being read.
 
+    With `contacts="rigid"` limits of joints are stops, their friction is dry unless there is a `friction_width`, and
+    spheres, capsules, boxes (their corners), ellipsoids and cylinders (eight points of each rim) touch planes, and
+    spheres each other, as contype, conaffinity and <exclude> say, with the first number of their friction; other pairs
+    are left out, and `notes` say which.
+
     Parameters
     ----------
     path : str or path-like
@@ -48,6 +56,8 @@ def read_mjcf(path: FilePath, friction_width: float | None = None, meshes: FileP
         Folder of the file, or of a copy of its meshes, which trimesh reads (`pip install timefem[meshes]`); no file
         outside of it is read. Without it meshes of files are not drawn, and bodies whose inertias follow from them are
         refused.
+    contacts : {None, "rigid"}
+        See above.
 
     Returns
     -------
@@ -76,7 +86,9 @@ def read_mjcf(path: FilePath, friction_width: float | None = None, meshes: FileP
     _check_sections(file, root, notes)
     settings = read_settings(file, root, notes)
     defaults = Defaults(file, root, notes)
-    reader = BodyReader(file, defaults, settings, notes, Assets(file, root, defaults, meshes, settings.exact_meshes))
+    touching = Touching(file, root) if checked(contacts) else None
+    assets = Assets(file, root, defaults, meshes, settings.exact_meshes)
+    reader = BodyReader(file, defaults, settings, notes, assets, touching)
     for world in root.iterfind("worldbody"):
         reader.world(world)
     reader.scale_masses()
@@ -85,19 +97,21 @@ def read_mjcf(path: FilePath, friction_width: float | None = None, meshes: FileP
         reader.complete_springs()
         tendons = fixed_tendons(file, root, reader)
         equalities = Equalities(file, root, reader, tendons)
-        _without_friction(reader, friction_width, notes)
+        dry = _without_friction(reader, friction_width, notes, touching)
         tree = Tree([Link(WORLD, shapes=None), *reader.links], reader.joints, friction_width, name)
     except InputError as error:
         raise error if str(error).startswith(str(path)) else InputError(f"{path}: {error}") from None
     limits = limits_note(tree.joints)
-    if limits:
+    if touching is None and limits:
         notes.add(limits)
-    if reader.collides and "contact" not in settings.off:
+    if touching is None and reader.collides and "contact" not in settings.off:
         notes.add("contacts are left out")
+    found = () if touching is None else (
+        *stops(tree), *rubbing(tree, dry), *(() if "contact" in settings.off else touching.parts(reader, tree)))
     actuators, ranges = read_actuators(file, root, reader, tree, tendons)
     loops = tuple(make(tree) for make in equalities.parts)
     return Robot(str(path), name, tree, notes.all, settings.gravity, reader.start, loops, actuators,
-                 tuple(_springs(tree, reader.springs)), ranges)
+                 tuple(_springs(tree, reader.springs)), ranges, found)
 
 
 def _check_sections(file, root, notes):
@@ -110,12 +124,14 @@ def _check_sections(file, root, notes):
             notes.add("<extension>: plugins are left out")
 
 
-def _without_friction(reader, friction_width, notes):
-    rubbing = [joint.name for joint in reader.joints if joint.friction]
-    if rubbing and friction_width is None:
-        for name in rubbing:
+def _without_friction(reader, friction_width, notes, touching):
+    """Take friction from joints where it is not regularised; that which is dry."""
+    dry = {} if friction_width is not None else {x.name: x.friction for x in reader.joints if x.friction}
+    if dry:
+        for name in dry if touching is None else ():
             notes.append_named("Coulomb friction of {} is left out: give a friction_width (--friction-width)", name)
         reader.joints[:] = [TreeJoint(**{**vars(joint), "friction": 0.0}) for joint in reader.joints]
+    return dry
 
 
 def _springs(tree, springs):
