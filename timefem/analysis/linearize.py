@@ -12,6 +12,7 @@ from .. import validate
 from ..argument_names import named_arguments
 from ..errors import InputError
 from ..mechanics.consistent_state import assemble
+from ..mechanics.contacts.rigid import refuse_rigid_contacts
 from ..mechanics.formula import call_vector, check_symbols
 from ..mechanics.inversion.outputs import Output
 from ..mechanics.redundancy.redundancy import drop_redundant, redundant_rows
@@ -83,6 +84,7 @@ def linearize(system: System, state: GivenStates | Equilibrium | Solution | None
     """
     balanced = isinstance(controls, str) and validate.choice("controls", controls, ("balance",))
     system, t, z, u = _at(system, state, t, None if balanced else controls)
+    refuse_rigid_contacts(system, "a linear model")
     at = EquationsOfMotion.of_state(system, t, z, u)
     if balanced:
         at = EquationsOfMotion.of_state(system, t, z, at.balance())

@@ -163,10 +163,6 @@ class TimeElement(NamedArguments, Summarized, ABC):
         if ports:
             raise InputError(f"{self.name} does not take {system.label(ports[0])}, a PortSystem; use MixedGalerkin(k, "
                              "keep='all'), or another Galerkin element in Hamilton's form")
-        if system.rigid_contacts:
-            raise InputError(f"{system.label(system.rigid_contacts[0])} is a rigid contact, whose impacts only the "
-                             "march of an initial-value problem finds (driver='march' with n_elements); elsewhere give "
-                             "it a stiffness")
         if system.n_nonholonomic and "nonholonomic" not in self.trial:
             raise InputError(f"{self.name} does not take nonholonomic constraints ('{system.nonholonomic_names[0]}'); "
                              "use MixedGalerkin, BubnovGalerkin, NonTwistingEM or DLA")

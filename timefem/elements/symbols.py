@@ -90,6 +90,8 @@ class PointSymbols(ElementSymbols):
         force = part.force(acted)
         if ("controls", "value") in self.slots:
             force += part.control_force(acted, self.slots["controls", "value"]) if part.n_controls else 0
+        further = part.multiplier_force(acted, self.multipliers[:self.multipliers.numel() // 2])
+        force = force if further is None else force + further
         pushed, flowing = self._split_by_ports(force)
         self.motion = ca.vertcat(pushed, -flowing) - (0 if part.is_port else gradient)
         if part.is_body:

@@ -216,6 +216,11 @@ class Part(Declared, ABC):
         """
         return ca.jtimes(self.constraints(s), ca.vertcat(*s.q), w, True)
 
+    def multiplier_force(self, s: Symbols, w: ca.SX) -> ca.SX | None:
+        """Further force of the multipliers `w`, linear in them, SX of the length of the local q: friction, which does
+        work; None without any."""
+        return None
+
     def velocity_constraints(self, s: Symbols) -> ca.SX:
         """Constraints Psi(q, p, t) on velocity level: the time derivative of Phi."""
         phi = self.constraints(s)

@@ -42,15 +42,12 @@ def audited(solution):
         return solution
     fault = _violated(solution)
     if fault is not None:
-        kind, n = type(solution), fault[0]
-        return kind(solution.system, solution.element, solution.t[:n + 1], solution.start, solution.nodal_state[:n],
-                    solution.nodal_multipliers[:n], _failure(*fault), solution.statistics,
-                    {field: values[:n] for field, values in solution.fields.items()})
+        return solution._cut(fault[0], _failure(*fault))
     lost = _lost_turns(solution)
     if lost is not None:
         solution.status = Status.failure(Reason.TURNS_NOT_COUNTED, *lost)
-    if not (_warn_of_turns(solution) or _warn_of_forces(solution)):
-        _warn_of_what_is_missed(solution)
+    if not (_warn_of_turns(solution) or _warn_of_forces(solution) or solution.system.rigid_contacts):
+        _warn_of_what_is_missed(solution)  # which takes motions as smooth from element to element
     return solution
 
 

@@ -87,9 +87,12 @@ class Solution(SolvedElements, Invariants, Shown):
 
     # ---- dense output
 
-    def __call__(self, t: Floats) -> np.ndarray:
-        """State `z = (q, p)` at times inside the solution, from the shape functions; shape t.shape + (n_z,)."""
-        return self._interpolate(self.nodal_state, self.element.state.basis, t)
+    def __call__(self, t: Floats, *, side: str = "right") -> np.ndarray:
+        """State `z = (q, p)` at times inside the solution, from the shape functions; shape t.shape + (n_z,).
+
+        Where momenta jump, at impacts, on that `side`: "right", after it, or "left".
+        """
+        return self._interpolate(self.nodal_state, self.element.state.basis, t, side)
 
     def multipliers(self, t: Floats, *, kind: str | None = None, minimum_norm: bool = False) -> np.ndarray:
         """Multipliers `(gamma, mu)`, shape t.shape + (n_multipliers,); gamma of a joint is its force [N, N m].
@@ -193,7 +196,15 @@ class Solution(SolvedElements, Invariants, Shown):
             warnings.warn(f"the solve failed ({self.status.reason}): these are numbers of its last iterate, no "
                           "solution", NotSolved, stacklevel=4)
 
-    def _interpolate(self, values, basis, t):
+    def _places(self, t, side="right"):
+        """Elements and reference coordinates of times, where elements meet in the one on that side."""
+        e, xi = TimeMesh(self.t).locate(t)
+        if validate.choice("side", side, ("right", "left")) == "left":
+            e = np.where((xi == 0) & (e > 0), e - 1, e)
+            xi = (t - self.t[e]) / np.diff(self.t)[e]
+        return e, xi
+
+    def _interpolate(self, values, basis, t, side="right"):
         try:
             t = np.asarray(t, float)
         except (TypeError, ValueError):
@@ -201,7 +212,7 @@ class Solution(SolvedElements, Invariants, Shown):
         if len(self.t) == 1:
             raise InputError(f"no element was solved ({self.status.reason}); the solution holds the initial state only")
         self._warn_if_failed()
-        e, xi = TimeMesh(self.t).locate(t.ravel())
+        e, xi = self._places(t.ravel(), side)
         out = np.einsum("pi,pia->pa", basis.values(xi), values[e])
         return out.reshape(*t.shape, values.shape[-1])
 

@@ -46,6 +46,13 @@ class SolvedElements(_Made):
                              statistics=statistics)
         return made
 
+    def _cut(self, n, status):
+        """The same up to the end of n elements, with another status."""
+        return self.of(self.system, self.element, self.t[:n + 1], self.start,
+                       NodalValues(self.nodal_state[:n], self.nodal_multipliers[:n],
+                                   {field: values[:n] for field, values in self.fields.items()}), status,
+                       self.statistics)
+
     @property
     def nodal_state(self) -> np.ndarray:
         """Nodal values of `(q, p)`, shape (n_elements, n_shapes, n_z)."""

@@ -100,7 +100,8 @@ def solve_many(solver, cases, *, n_workers=None, every=None, progress=None):
     found = _Found(len(share), len(kept), n_z)
     shown = progress if comm is None or not comm.rank else False
     again = range(len(share))
-    if task.driver.name == "march" and task.tolerance is None and not sampled(solver.system):
+    if task.driver.name == "march" and task.tolerance is None and not (
+            sampled(solver.system) or solver.system.rigid_contacts):
         with progress_bar("runs", len(share), shown) as bar:
             again = _march(solver, cases, share, mesh, kept, found, n_workers, bar.advance)
     if again and not interrupts.asked():

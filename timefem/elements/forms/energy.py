@@ -41,7 +41,7 @@ class EnergyForm(Form):
         gamma, mu = multipliers[:m], multipliers[m:]
         momentum, rate = s.momentum(s.q, u), s.constraint_rate(s.q, u)
         motion = (s.along(momentum, (s.q, s.v), (u, acceleration)) - s.load(s.q, u) + s.pulled(s.q, gamma)
-                  + s.pulled_by_rate(s.q, u, mu))
+                  + s.pulled_by_rate(s.q, u, mu) - s.rubbed(s.q, u, gamma))
         constraints = ca.vertcat(s.constraint_rate(s.q, s.v), s.along(rate, (s.q, s.v), (u, acceleration)))
         kinematics = s.momentum(s.q, s.v) - momentum - s.pulled(s.q, mu)
         return [motion, constraints, kinematics, *momenta_rows(element, s)]

@@ -39,10 +39,12 @@ class LivensSymbols(ElementSymbols):
         w, rate = ca.SX.sym("w", phi.numel()), ca.jtimes(phi, q, v) + ca.jacobian(phi, at.t)
         pulled = ca.SX(part.constraint_force(at, w))
         force = part.force(at) + (part.control_force(at, controls) if controls.numel() else 0)
+        further = part.multiplier_force(at, w)
         energy = part.potential_energy(at)
         rows = {"momentum": ca.gradient(kinetic, v), "inertial": ca.gradient(kinetic, q),
                 "potential": ca.gradient(ca.SX(energy), q), "applied": ca.SX(force), "rate": rate,
-                "pulled": pulled, "pulled by rate": ca.jtimes(pulled, q, v) + ca.jacobian(pulled, at.t)}
+                "rubbed": ca.SX(self.n, 1) if further is None else further, "pulled": pulled,
+                "pulled by rate": ca.jtimes(pulled, q, v) + ca.jacobian(pulled, at.t)}
         arguments = [q, v, w, at.t, controls, self.parameters]
         return {name: ca.Function(name.replace(" ", "_"), arguments, [row]) for name, row in rows.items()}
 
@@ -87,6 +89,10 @@ class LivensSymbols(ElementSymbols):
     def pulled(self, q, w, t=None):
         """`G^T w`."""
         return self._term("pulled", q, w=w, t=t)
+
+    def rubbed(self, q, v, w):
+        """`Part.multiplier_force`."""
+        return self._term("rubbed", q, v, w)
 
     def pulled_by_rate(self, q, v, w):
         """`(G v + dPhi/dt)_q^T w`, the rate of `G^T w` at fixed w."""

@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING
 
 import casadi as ca
 
+from ...errors import InputError
 from ..declared import Real, Term
 from ..part import Part
 
 if TYPE_CHECKING:
     from ..symbols import Symbols
+    from ..system import System
+
+
+def refuse_rigid_contacts(system: System, what: str) -> None:
+    """InputError of what does not take rigid contacts, by name."""
+    if system.rigid_contacts:
+        raise InputError(f"{system.label(system.rigid_contacts[0])} is a rigid contact, which {what} does not take; "
+                         "solve an initial-value problem with driver='march', or give the contact a stiffness")
 
 
 class RigidContact(Part, abstract=True):
@@ -29,24 +38,30 @@ class RigidContact(Part, abstract=True):
         Tangential velocities per row: 0 without friction, 1 of what slides along one line only, 2 in space.
     contact_names : tuple of str
         One per row.
+    persistent : bool
+        Whether rows are never open, as of dry friction under a given normal force (`load`): then there is no gap.
     """
 
     restitution = Real("e, speed of separation over that of approach, with stiffness None", "", 0.0, least=0, most=1)
     friction = Term("mu", "", 0.0, least=0)
-    n_contacts, n_slip = 1, 0
+    n_contacts, n_slip, persistent = 1, 0, False
 
     @property
     def contact_names(self) -> tuple[str, ...]:
         return ("contact",) if self.n_contacts == 1 else tuple(f"contact {i}" for i in range(self.n_contacts))
 
     @abstractmethod
-    def gap(self, s: Symbols) -> ca.SX:
+    def gap(self, s: Symbols) -> ca.SX:  # of persistent rows SX(n_contacts, 1), zeros
         """Gaps g(q, t), SX (n_contacts,), positive when open, with unit gradient in the distance of the surfaces."""
 
     def slip(self, s: Symbols) -> ca.SX:
         """Velocities of the material points that touch along the surface, relative to those of the other one, SX
         (n_contacts, n_slip); along orthonormal directions that change smoothly."""
         return ca.SX(self.n_contacts, 0)
+
+    def load(self, s: Symbols) -> ca.SX:
+        """Normal forces of persistent rows, SX (n_contacts,): friction is at most mu times as large."""
+        return ca.SX(self.n_contacts, 1)
 
     def restitutions(self, s: Symbols) -> ca.SX:
         """Newton's e of each row, SX (n_contacts,)."""

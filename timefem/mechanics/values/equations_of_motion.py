@@ -78,6 +78,8 @@ class MotionFormulas(Formulas):
         potential = ca.SX(0) if part.is_body else ca.SX(part.energy(s))
         row = (self.rate_of(self.momenta) - ca.gradient(self._kinetic, self.q) + ca.gradient(potential, self.q)
                - part.force(s) + part.constraint_force(s, self.gamma) + ca.jtimes(self.form, self.v, self.nu, True))
+        further = part.multiplier_force(s, self.gamma)
+        row = row if further is None else row - further
         return row - part.control_force(s, self.controls) if part.n_controls else row
 
     @cached_property
@@ -91,6 +93,21 @@ class MotionFormulas(Formulas):
     @cached_property
     def third(self):
         return self.rate_of(self.form)
+
+    @cached_property
+    def gap(self):
+        return ca.SX(self.part.gap(self.symbols)) if self.part.n_contacts else ca.SX(0, 1)
+
+    @cached_property
+    def slip(self):
+        """Row by row."""
+        return ca.vec(self.part.slip(self.symbols).T) if self.part.n_contacts else ca.SX(0, 1)
+
+    @cached_property
+    def laws(self):
+        """Restitution, friction and given load of each row, columns."""
+        part, s = self.part, self.symbols
+        return ca.horzcat(part.restitutions(s), part.frictions(s), part.load(s)) if part.n_contacts else ca.SX(0, 3)
 
     def function(self, *names):
         if names not in self._functions:
@@ -116,11 +133,19 @@ def _acts(formula):
     return lambda f: ca.SX(0, 0) if f.part.helper and not f.part.is_body else formula(f)
 
 
+_CONTACTS = {"gap": lambda f: f.gap, "gap rate": lambda f: f.rate_of(f.gap),
+             "gap acceleration": lambda f: f.rate_of(f.rate_of(f.gap)),
+             "restitution": lambda f: f.laws[:, 0], "friction": lambda f: f.laws[:, 1], "load": lambda f: f.laws[:, 2]}
+_SLIPS = {"slip": lambda f: f.slip, "slip rate": lambda f: f.rate_of(f.slip)}
 _ROWS = {"row": "coordinates", "psi": "positions", "second": "positions", "form": "forms", "third": "forms",
          "momenta": "coordinates"}
 _BY = {"q": "q", "v": "v", "a": "a", "u": "controls", "g": "gamma"}
 MotionFormulas.quantities = {
     "sizes": Quantity(_acts(lambda f: ca.fabs(f.row)), "coordinates", None, tuple(MotionFormulas.inputs)),
+    **{name: Quantity(formula, "contacts", None, tuple(MotionFormulas.inputs)) for name, formula in _CONTACTS.items()},
+    **{name: Quantity(formula, "slips", None, tuple(MotionFormulas.inputs)) for name, formula in _SLIPS.items()},
+    "gap_q": Quantity(lambda f: ca.jacobian(f.gap, f.q), "contacts", "coordinates", tuple(MotionFormulas.inputs)),
+    "slip_v": Quantity(lambda f: ca.jacobian(f.slip, f.v), "slips", "coordinates", tuple(MotionFormulas.inputs)),
     **{name: Quantity(_acts(lambda f, name=name: getattr(f, name)), rows, None, tuple(MotionFormulas.inputs))
        for name, rows in _ROWS.items()},
     **{f"{name}_{letter}": Quantity(_acts(lambda f, name=name, by=by: ca.jacobian(getattr(f, name), getattr(f, by))),

@@ -182,6 +182,18 @@ class StateFormulas(Formulas):
         return ca.SX(self.part.velocity_form(self.symbols))
 
     @cached_property
+    def gap(self):
+        """Of rigid contacts."""
+        return ca.SX(self.part.gap(self.symbols)) if self.part.n_contacts else ca.SX(0, 1)
+
+    @property
+    def gap_rate(self):
+        if not self.part.n_contacts:
+            return self.gap
+        s = self.symbols
+        return ca.jtimes(self.gap, ca.vertcat(*s.q), ca.vertcat(*s.velocity)) + ca.jacobian(self.gap, s.t)
+
+    @cached_property
     def pfaffian(self):
         """A and a."""
         return self.part.pfaffian(self.symbols) if self.part.nonholonomic_names else (
@@ -239,6 +251,8 @@ StateFormulas.quantities = QUANTITIES = {
     # what the motion follows from
     "gradient": Quantity(lambda f: f.gradient, "states"),
     "constraints": Quantity(lambda f: f.theta, "constraints"),
+    "gaps": Quantity(lambda f: f.gap, "contacts"),  # of rigid contacts
+    "gap rates": Quantity(lambda f: f.gap_rate, "contacts"),
     "positions": Quantity(lambda f: f.theta[:f.theta.numel() // 2], "positions"),
     "jacobian": Quantity(lambda f: ca.jacobian(f.theta, f.z), "constraints", "states"),
     "rate": Quantity(lambda f: ca.jacobian(f.theta, f.symbols.t), "constraints"),
@@ -277,6 +291,10 @@ def places_of(system):
     stops, first, found = {}, 0, []
     for part in controls:
         stops[part] = first = first + part.n_controls
+    contacts, slips, n_contacts, n_slips = {}, {}, 0, 0
+    for part in system.rigid_contacts:
+        contacts[part] = range(n_contacts, n_contacts := n_contacts + part.n_contacts)
+        slips[part] = range(n_slips, n_slips := n_slips + part.n_contacts * part.n_slip)
     n_parts = 0
     for group in system.groups:
         (size, n), m = group.state_index.shape, group.multiplier_index.shape[1]
@@ -284,8 +302,10 @@ def places_of(system):
         found.append({
             "whole": [[0]] * size, "parts": [[n_parts + i] for i in range(size)], "states": group.state_index,
             "coordinates": group.state_index[:, :n // 2], "constraints": group.multiplier_index,
-            "positions": group.multiplier_index[:, :m // 2], "forms": group.nonholonomic_index, "controls": own})
+            "positions": group.multiplier_index[:, :m // 2], "forms": group.nonholonomic_index, "controls": own,
+            "contacts": [[*contacts.get(p, ())] for p in group.members],
+            "slips": [[*slips.get(p, ())] for p in group.members]})
         n_parts += size
     return found, {"whole": 1, "parts": n_parts, "states": system.n_z, "coordinates": system.n_q,
                    "constraints": system.n_multipliers, "positions": system.n_constraints,
-                   "forms": system.n_nonholonomic, "controls": first}
+                   "forms": system.n_nonholonomic, "controls": first, "contacts": n_contacts, "slips": n_slips}

@@ -6,6 +6,7 @@ from importlib import import_module
 
 from ...errors import InputError
 from ...late import Late
+from ...mechanics.contacts.rigid import refuse_rigid_contacts
 from ...validate.options import spelt
 
 kinds = Late("timefem.problems.kinds")
@@ -105,6 +106,7 @@ class Kind:
         """InputError for parts and elements that need all conditions at the start, where some stand elsewhere."""
         if self.causal:
             return
+        refuse_rigid_contacts(system, self.title)
         periodic = [part for part in system.parts if part.period is not None]
         if periodic:
             raise InputError(f"{system.label(periodic[0])} is feedback in discrete time, which is for initial-value "

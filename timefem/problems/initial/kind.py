@@ -1,6 +1,7 @@
 """Initial-value problems in the table of kinds."""
 
 from ..common.kind import Kind
+from .contact import check_contacts
 from .drivers import DRIVERS
 from .errors import InitialErrors
 from .problem import InitialValueProblem
@@ -17,6 +18,6 @@ INITIAL = Kind(
     "initial", InitialValueProblem, "an initial-value problem",
     drivers=(DRIVERS["march"], DRIVERS["global"], DRIVERS["windows"]), solve=solve_initial, estimate=InitialErrors,
     guesses=("march", "constant"), checkpoints=True, causal=True, changes=("start", "t_span"), mesh=mesh_of,
-    warms=warms,
+    warms=warms, fits=check_contacts,
     files=f"{__package__}.files",
 )

@@ -19,6 +19,7 @@ from ...validate.memory import check_memory
 from ...validate.options import said
 from ..common.statistics import solve_statistics
 from ..refinement.loop import solve_refined
+from .contact import march_with_contacts
 from .drivers import run_driver
 from .errors import InitialErrors
 from .sampled import run_sampled, sampled
@@ -26,6 +27,10 @@ from .sampled import run_sampled, sampled
 
 def solve_initial(task):
     """Solve an initial-value problem: a `Task` of `timefem.solve`."""
+    contacts = task.problem.system.rigid_contacts
+    if contacts and (task.tolerance is not None or sampled(task.problem.system)):
+        raise InputError(f"{task.problem.system.label(contacts[0])} is a rigid contact, which is neither marched to a "
+                         "tolerance nor beside a sampled controller yet; give n_elements, or a stiffness")
     if task.tolerance is not None:
         if sampled(task.problem.system):
             raise InputError("a system with a sampled controller is not marched to a tolerance; give n_elements")
@@ -38,6 +43,8 @@ def solve_initial(task):
     mesh = mesh_of(task)
     driver, system, z0 = task.driver, task.problem.system, task.problem.z0
     driver.check(task.element, task.guess)
+    if task.problem.system.rigid_contacts:
+        return _completed(march_with_contacts(task, mesh), mesh)
     if task.checkpoint is not None:
         task.checkpoint.check()
     outcome = run_driver(task, mesh)
@@ -51,9 +58,17 @@ def solve_initial(task):
                                          outcome.status, statistics, fields=others, comm=own_world(),
                                          origin=(mesh.nodes[0], z0)))
     solution = Solution.of(system, task.element, t, z0, outcome.values, outcome.status, statistics)
+    path = task.checkpoint and task.checkpoint.path
+    if path and solution.status.reason == Reason.STOPPED:
+        solution.status.message = f"{solution.status.message} ({path})"
+        return solution
+    return _completed(solution, mesh)
+
+
+def _completed(solution, mesh):
+    """The solution with what is to be said of a failure, and audited."""
     if solution.status.reason == Reason.STOPPED:
-        path = task.checkpoint and task.checkpoint.path
-        solution.status.message = f"{solution.status.message} ({path})" if path else _stopped(solution)
+        solution.status.message = _stopped(solution)
     elif not solution.success:
         solution.status.message += _not_finite(solution, mesh) + _remedy(solution.element)
     return audited(solution)

@@ -4,6 +4,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
+from ...mechanics.contacts.rigid import refuse_rigid_contacts
 from ...mechanics.point_functions import evaluate
 from ...mechanics.symbols import Symbols
 from ...mechanics.values.quantities import sees_velocities
@@ -44,6 +45,7 @@ class StaticEquations:
     """
 
     def __init__(self, system):
+        refuse_rigid_contacts(system, "an equilibrium")
         self.system, self.n_q, self.m = system, system.n_q, system.n_constraints
         self.n = self.n_q + self.m
         self._groups = []

@@ -11,8 +11,10 @@ from ...elements.augmented.constants import with_carrier
 from ...elements.components import components
 from ...errors import InputError
 from ...mechanics.describe import build
+from ...solvers.nonsmooth.events import ContactEvent
 from ...status import Status
 from ...types import FilePath
+from ..contact_solution import ContactSolution
 from ..solution import Solution
 from . import hdf5
 from .layout import FORMAT, VERSION, _element_class
@@ -21,7 +23,7 @@ from .save import check_audit
 TEXTS = ("system", "element", "status", "statistics")
 STATISTICS = {"driver": str, "backend": str | None, "n_ranks": int, "n_elements": int, "n_unknowns": int,
               "newton_iterations": dict, "seconds": dict, "backward_error": int | float | None, "ordering": str,
-              "parameters": dict, "per_rank": dict}
+              "parameters": dict, "per_rank": dict, "contact_events": dict}
 NEEDED = ("driver", "backend", "n_ranks", "newton_iterations", "seconds", "n_unknowns")  # where there are any
 
 
@@ -62,9 +64,26 @@ def load(path: FilePath) -> Solution:
         if set(found) != set(further):
             raise InputError(f"the file has the fields {sorted(found)}, but the element {sorted(further)}")
         fields = {name: hdf5.numbers(file, f"fields/{name}", (n, *shape)) for name, shape in further.items()}
-        solution = Solution(system, element, t, z0, state, multipliers, status, statistics, fields)
+        kind = ContactSolution if system.rigid_contacts else Solution
+        solution = kind(system, element, t, z0, state, multipliers, status, statistics, fields)
+        if system.rigid_contacts:
+            _take_contacts(file, solution, element.multiplier.basis.n_shapes)
         check_audit("the solution", hdf5.numbers(file, "audit", (n + 1, 2)), system, t, solution.z)
     return solution
+
+
+def _take_contacts(file, solution, n_shapes):
+    """What the contacts of a solution did."""
+    n, size = len(solution.t) - 1, len(solution.contact_names)
+    text = bytes(hdf5.dataset(file, "contacts/events", (None,), np.uint8)[()]).decode()
+    events = [ContactEvent.from_dict(event) for event in json.loads(text)]
+    if any(set(event.contacts) - set(solution.contact_names) or not 0 <= event.node <= n for event in events):
+        raise InputError("its events name contacts or nodes that it does not have")
+    modes, signs = (np.rint(hdf5.numbers(file, f"contacts/{name}", (n, size))).astype(int)
+                    for name in ("modes", "signs"))
+    if not np.isin(modes, range(4)).all():
+        raise InputError("its contacts have modes that there are not")
+    solution.take_contacts(events, modes, signs, hdf5.numbers(file, "contacts/forces", (n, n_shapes, size, 3)))
 
 
 def _further_fields(system, element):

@@ -51,6 +51,10 @@ def create(file, solution, n_elements, start, z0):
     file.attrs.update(format=FORMAT, format_version=VERSION, timefem_version=__version__, **texts)
     shapes = {"t": (n_elements + 1,), "z0": z0.shape, "nodal_state": (n_elements, *solution.nodal_state.shape[1:]),
               "nodal_multipliers": (n_elements, *solution.nodal_multipliers.shape[1:]), "audit": (n_elements + 1, 2)}
+    if solution.system.rigid_contacts:
+        text = np.frombuffer(solution.events_as_text().encode(), np.uint8)
+        file.create_dataset("contacts/events", data=text, compression="gzip", shuffle=True, fletcher32=True)
+        shapes |= {f"contacts/{name}": values.shape for name, values in solution.contact_arrays().items()}
     shapes |= {f"fields/{name}": (n_elements, *values.shape[1:]) for name, values in solution.fields.items()}
     for name in shapes:
         file.create_dataset(name, shapes[name], float, compression="gzip", compression_opts=1, shuffle=True,
@@ -73,6 +77,9 @@ def fill(file, solution, first):
     file["audit"][first + 1:last + 1] = audit(solution.system, solution.t[1:], solution.z[1:])
     for name, values in solution.fields.items():
         file[f"fields/{name}"][first:last] = values
+    if solution.system.rigid_contacts:
+        for name, values in solution.contact_arrays().items():
+            file[f"contacts/{name}"][:] = values
 
 
 def audit(system, t, z):

@@ -1,0 +1,123 @@
+"""The law of impact: random cases, closed forms, energy, symmetry."""
+
+import numpy as np
+import pytest
+
+from tests.random_impacts import impact_case
+from timefem.solvers.nonsmooth.impact_law import PRESSED, SLIDES, STICKS, impact
+from timefem.solvers.nonsmooth.lemke import lemke
+
+
+def _cases(n, seed):
+    """Contacts, outcome, and (residual of the law as it was solved, change of energy, its size) of random impacts."""
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        compliance, before, restitution, friction = impact_case(rng)
+        found = impact(compliance, before, restitution, friction)
+        x, gamma = found.impulses.ravel(), before.ravel()
+        change, size = x @ gamma + x @ compliance @ x / 2, 1 + np.abs(x * gamma).sum()
+        xi = (compliance @ x + gamma).reshape(-1, 3)
+        xi[:, 0] += found.share * restitution * before[:, 0]
+        yield friction, found, change / size, xi, np.abs(gamma).max()
+
+
+def _violated(friction, found, xi, speed):
+    """How far from the law, relative to the velocities: signs, complementarity, cones, friction against slip."""
+    force = np.abs(found.impulses).max() + 1e-300
+    normal, along = found.impulses[:, 0], np.hypot(*found.impulses[:, 1:].T)
+    slip = np.hypot(*xi[:, 1:].T)
+    bound = friction * normal
+    inside = along < bound - 1e-6 * force
+    against = (found.impulses[:, 1:] * xi[:, 1:]).sum(axis=1) + along * slip
+    return max(-(normal / force).min(), -(xi[:, 0] / speed).min(), (normal * xi[:, 0] / force / speed).max(),
+               ((along - bound) / force).max(), (slip[inside] / speed).max(initial=0.0),
+               (against / force / speed).max())
+
+
+def _check(n, seed):
+    failed = {}
+    for friction, found, change, xi, speed in _cases(n, seed):
+        if not found.solved:
+            failed[len(friction)] = failed.get(len(friction), 0) + 1
+            continue
+        assert found.residual < 1e-9
+        assert change < 1e-9
+        assert _violated(friction, found, xi, speed) < 1e-6
+    assert sum(failed.values()) <= max(1, 0.004 * n)
+    assert all(contacts > 3 for contacts in failed)
+
+
+def test_random_impacts():
+    _check(300, 1)
+
+
+@pytest.mark.slow
+def test_ten_thousand_random_impacts():
+    _check(10_000, 2)
+
+
+def _flat_box(spin=0.0):
+    """Four corners of a box of 1 kg that falls flat, with sideways velocity 1 or a spin about the vertical."""
+    corners = np.array([[x, y, -0.5] for x in (-1, 1) for y in (-1, 1)])
+    inverse = np.diag([1, 1, 1, 3, 3, 3 / 2])
+    rows = []
+    for r in corners:
+        lever = np.array([[0, r[2], -r[1]], [-r[2], 0, r[0]], [r[1], -r[0], 0]])
+        w = np.hstack([np.eye(3), lever])[[2, 0, 1]]
+        rows.append(w)
+    w = np.concatenate(rows)
+    v = np.array([0.0 if spin else 1.0, 0, -2.0, 0, 0, spin])
+    return w @ inverse @ w.T, (w @ v).reshape(-1, 3)
+
+
+def test_a_flat_box_shares_its_impulses_evenly():
+    compliance, before = _flat_box()
+    found = impact(compliance, before, np.full(4, 0.5), np.zeros(4))
+    np.testing.assert_allclose(found.impulses[:, 0], 0.75, rtol=1e-7)
+    assert (found.statuses == PRESSED).all()
+    assert found.energy == pytest.approx(-0.5 * 4 * (1 - 0.25), rel=1e-9)
+
+
+def test_a_spinning_box_has_symmetric_friction():
+    compliance, before = _flat_box(spin=20.0)
+    found = impact(compliance, before, np.full(4, 0.5), np.full(4, 0.1))
+    assert (found.statuses == SLIDES).all()
+    np.testing.assert_allclose(found.impulses[:, 0], 0.75, rtol=1e-7)
+    np.testing.assert_allclose(np.hypot(*found.impulses[:, 1:].T), 0.075, rtol=1e-7)
+    np.testing.assert_allclose(found.impulses[:, 1:].sum(axis=0), 0, atol=1e-8)
+
+
+def test_units_do_not_matter():
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        compliance, before, restitution, friction = impact_case(rng)
+        a = impact(compliance, before, restitution, friction)
+        b = impact(compliance * 1e6, before * 1e-3, restitution, friction)
+        if a.solved:
+            assert b.solved and b.share == a.share
+            size = np.abs(a.impulses).max()
+            assert np.abs(b.impulses * 1e9 - a.impulses).max() < 1e-6 * size
+
+
+def test_the_jam_of_a_rod():
+    """Painleve's rod, of which no forces are consistent: impulses without a velocity of approach."""
+    c, s = np.cos(1.2), np.sin(1.2)
+    w = np.array([[0, 1, -c], [1, 0, s]])  # length 2 and mass 1
+    compliance = np.zeros((3, 3))
+    compliance[:2, :2] = w @ np.diag([1, 1, 3.0]) @ w.T
+    for friction in (1.4, 1.8):
+        found = impact(compliance, np.array([[-1e-9, -1.0, 0.0]]), np.zeros(1), np.array([friction]))
+        assert found.solved and found.statuses[0] == STICKS
+        np.testing.assert_allclose(found.impulses[0], [0.253299, 0.348477, 0], rtol=0, atol=1e-6)
+    found = impact(compliance, np.array([[-1e-9, -1.0, 0.0]]), np.zeros(1), np.array([1.2]))
+    assert np.abs(found.impulses).max() < 1e-7
+
+
+def test_lemke_solves_a_linear_complementarity_problem():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        a = rng.normal(size=(6, 6))
+        matrix, q = a @ a.T + 0.1 * np.eye(6), rng.normal(size=6)
+        z = lemke(matrix, q)
+        w = matrix @ z + q
+        assert z.min() >= 0 and w.min() > -1e-9 and abs(z @ w) < 1e-9

@@ -1,0 +1,93 @@
+"""What a solution with rigid contact tells, keeps in files, and what is refused."""
+
+import numpy as np
+import pytest
+
+import timefem as tf
+from tests import contact_systems as systems
+
+
+@pytest.fixture(scope="module")
+def bar():
+    return systems.bar(2, 60)[0]
+
+
+def test_both_sides_of_an_impact(bar):
+    event = bar.events[0]
+    assert bar.t[event.node] == event.t
+    before, after = bar(event.t, side="left"), bar(event.t)
+    np.testing.assert_array_equal(before, bar.z[event.node])
+    np.testing.assert_array_equal(after, bar.nodal_state[event.node, 0])
+    n = bar.system.n_q
+    np.testing.assert_array_equal(before[:n], after[:n])
+    assert np.abs(after[n:] - before[n:]).max() > 1
+    np.testing.assert_array_equal(bar(0.1, side="left"), bar(0.1))
+
+
+def test_energy_is_lost_in_impacts_alone(bar):
+    energy, lost = bar.energy(), sum(bar.energy_lost().values())
+    assert lost == pytest.approx(energy[0] - energy[-1], rel=1e-10)
+    assert sum(event.energy for event in bar.events) == pytest.approx(-lost, rel=1e-12)
+    assert np.abs(bar.energy_balance()).max() < 1e-10 * energy[0]
+    assert np.abs(bar.energy_balance(np.linspace(0.05, 1.45, 7))).max() < 1e-2 * energy[0]
+
+
+def test_work_of_friction_is_that_of_the_motion():
+    sol, _ = systems.spinning_ball(2, 20)
+    assert np.abs(sol.energy_balance()).max() < 1e-11 * sol.energy()[0]
+    lost = sol.energy_lost()["floor"]
+    rest = next(event.t for event in sol.events if event.kind == "rests")
+    assert lost == pytest.approx(sol.energy()[0] - sol.energy()[-1] + 9.81 * 0.9, rel=1e-10)  # its weight is a force
+    forces = sol.contact_forces(np.array([rest + 0.1, 2.2]))
+    np.testing.assert_allclose(forces[0], [[9.81, -0.2 * 9.81, 0]], rtol=1e-12)
+    np.testing.assert_allclose(forces[1], [[9.81, 0, 0]], rtol=1e-12, atol=1e-12)
+
+
+def test_contact_forces_are_as_accurate_as_the_state():
+    """The push of the wall on the ladder, at a node."""
+    reference = systems.ladder(3, 100)[0].contact_forces(0.3)
+    errors = [np.abs(systems.ladder(2, n)[0].contact_forces(0.3) - reference).max() for n in (25, 50, 100)]
+    assert errors[0] < 3e-7
+    assert 3.8 < np.log2(errors[0] / errors[2]) / 2 < 4.2
+
+
+def test_files(bar, tmp_path):
+    body = tf.RigidBody(2.0, (0.15, 0.15, 0.15), name="bar")
+    contact = tf.PlaneContact(body, normal=(0, 1, 0), points=[[-0.5, 0, 0], [0.5, 0, 0]], restitution=0.6,
+                              friction=0.3, name="ends")
+    problem = tf.InitialValueProblem(tf.System([body, contact], gravity=systems.DOWN), {body: systems.BAR}, (0, 1.0))
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 40)
+    sol.save(tmp_path / "bar.h5")
+    found = tf.load(tmp_path / "bar.h5")
+    assert found.events == sol.events and len(sol.events) == 2
+    for name in ("contact_modes", "slip_signs", "nodal_contact_forces"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(sol, name))
+    np.testing.assert_array_equal(found.contact_forces(), sol.contact_forces())
+    assert found.energy_lost() == sol.energy_lost()
+
+
+def test_status_and_statistics_tell_of_events(bar):
+    assert bar.status.message == "converged; contacts: 6 impact"
+    assert bar.statistics["contact_events"] == {"impact": 6}
+
+
+def test_what_does_not_take_rigid_contact_says_so():
+    body = tf.PointMass(1.0, 1, name="ball")
+    floor = tf.PlaneContact(body, normal=(1, 0, 0), name="floor")
+    system = tf.System([body, floor], gravity=(-9.81, 0, 0))
+    problem = tf.InitialValueProblem(system, {body: tf.Pose((1, 0, 0))}, (0, 1))
+    for driver in ("windows", "global"):
+        with pytest.raises(tf.InputError, match=f"floor is a rigid contact.*{driver}.*driver='march'"):
+            tf.solve(problem, tf.MixedGalerkin(1), 10, driver=driver)
+    for element in (tf.EML(), tf.BubnovGalerkin(1), tf.MixedGalerkin(2, keep="all")):
+        with pytest.raises(tf.InputError, match="floor is a rigid contact"):
+            tf.solve(problem, element, 10)
+    with pytest.raises(tf.InputError, match="give n_elements"):
+        tf.solve(problem, tf.MixedGalerkin(1), tolerance=1e-6)
+    for work in (tf.equilibrium, tf.linearize):
+        with pytest.raises(tf.InputError, match="floor is a rigid contact"):
+            work(system)
+    with pytest.raises(tf.InputError, match="restitution is that of a rigid contact"):
+        tf.PlaneContact(body, normal=(1, 0, 0), stiffness=1.0, restitution=0.5)
+    with pytest.raises(tf.InputError, match="those of a penalty"):
+        tf.PlaneContact(body, normal=(1, 0, 0), damping=1.0)

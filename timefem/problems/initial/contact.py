@@ -1,0 +1,101 @@
+"""Marches of systems with rigid contact, and the solution that comes of them."""
+
+import time
+
+import numpy as np
+
+from ...elements.evaluation.nodal_values import NodalValues
+from ...errors import InputError
+from ...interrupts import answer, asked
+from ...late import Late
+from ...progress import progress
+from ...solution.contact_solution import ContactSolution
+from ...solvers.equations.outcome import Outcome
+from ...solvers.march.march import Run
+from ...solvers.nonlinear.newton import Newton
+from ...status import Status
+from ..common.statistics import solve_statistics
+
+contact_march = Late("timefem.solvers.nonsmooth.contact_march")
+modes = Late("timefem.solvers.nonsmooth.modes")
+assembly = Late("timefem.assembly")
+
+
+def check_contacts(problem, element):
+    """Refuse elements that cannot march with rigid contact."""
+    if problem.system.rigid_contacts:
+        modes.refuse(problem.system, element)
+
+
+def march_with_contacts(task, mesh):
+    """Solve the initial-value problem of a `Task` with rigid contacts on a mesh; a `ContactSolution`.
+
+    Raises
+    ------
+    InputError
+        For drivers other than march, and for checkpoints.
+    """
+    problem, start = task.problem, time.perf_counter()
+    system, driver, settings = problem.system, task.driver, task.newton or Newton()
+    label = system.label(system.rigid_contacts[0])
+    if driver.name != "march":
+        raise InputError(f"{label} is a rigid contact, whose impacts driver={driver.name!r} does not find; use "
+                         "driver='march', or give it a stiffness")
+    if task.checkpoint is not None:
+        raise InputError(f"{label} is a rigid contact, and marches with impacts write no checkpoints; leave checkpoint "
+                         "out, and save the solution")
+    with progress("march", mesh.n_elements, task.progress) as bar:
+        done = 0
+
+        def advance(t):
+            nonlocal done
+            before, done = done, int(np.searchsorted(mesh.nodes, t, side="right")) - 1
+            bar.advance(done - before)
+            stop = asked() is not None
+            if stop:
+                answer()
+            return stop
+
+        how = modes.Marching(task.kept, driver.scaling, _reference(driver, system, task.element, mesh, problem.z0),
+                             settings, driver.keep_mesh, lambda advance, loop: Run(advance, loop=loop))
+        march = contact_march.ContactMarch(system, task.element, mesh, problem.z0, how)
+        seconds = {"setup": time.perf_counter() - start}
+        march.run(advance)
+    seconds |= {"assemble": 0.0, "solve": time.perf_counter() - start - seconds["setup"]}
+    seconds["total"] = sum(seconds.values())
+    return _solution(task, mesh, march, seconds)
+
+
+def _reference(driver, system, element, mesh, z0):
+    free = modes.without_contacts(system)
+    return assembly.Scaling.of(driver.scaling, free, element, mesh.nodes[0], z0).reference
+
+
+def _solution(task, mesh, march, seconds):
+    problem, system, element = task.problem, task.problem.system, task.element
+    solved, contacts = [piece.solved for piece in march.pieces], march.contacts
+    n = march.n_elements
+    basis = element.multiplier.basis.n_shapes
+    nodal = [np.zeros((0, element.degree + 1, system.n_z)), *(s.state for s in solved)]
+    multipliers = [np.zeros((0, basis, system.n_multipliers)), *(s.multipliers for s in solved)]
+    forces = [np.zeros((0, basis, contacts.n, 3)), *(s.forces for s in solved)]
+    names = set(element.trial).intersection(*(s.others for s in solved)) if solved else set()
+    others = {name: np.concatenate([s.others[name] for s in solved]) for name in names}
+    counts = [len(s.state) for s in solved]
+    own = [np.repeat(np.array([getattr(piece.mode, name) for piece in march.pieces], int).reshape(-1, contacts.n),
+                     counts, axis=0) for name in ("modes", "signs")]
+    t = np.concatenate([[mesh.nodes[0]], *(s.nodes[1:] for s in solved)])
+    iterations = np.concatenate([np.zeros(0, int), *(np.abs(s.iterations) for s in solved)]).astype(int)
+    values = NodalValues(np.concatenate(nodal), np.concatenate(multipliers), others)
+    kinds = [event.kind for event in march.events]
+    found = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
+    status = march.status
+    if status.success and found:
+        said = ", ".join(f"{number} {kind}" for kind, number in found.items())
+        status = Status(True, message=f"{status.message}; contacts: {said}")
+    outcome = Outcome(values, status, iterations, 0, seconds)
+    outcome.n_unknowns = max((system.plan.rows.n_interior for system in march.systems), default=0)
+    statistics = solve_statistics(task.driver, None, mesh, outcome, contact_events=found)
+    solution = ContactSolution.of(system, element, t[:n + 1], problem.z0, values, status, statistics)
+    solution.take_contacts(march.events, *own, np.concatenate(forces))
+    return solution

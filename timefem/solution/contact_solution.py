@@ -1,0 +1,174 @@
+"""Solutions with rigid contact: events, forces of contacts, and what impacts and friction take."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..assembly import TimeMesh
+from ..late import Late
+from ..polynomials import gauss_legendre
+from ..types import Floats
+from .solution import Solution
+
+if TYPE_CHECKING:
+    from ..solvers.nonsmooth.events import ContactEvent
+    from ..status import Status
+
+states = Late("timefem.solvers.nonsmooth.states")
+evaluate = Late("timefem.mechanics.values.evaluate")
+
+
+class ContactSolution(Solution):
+    """Motion of a system with rigid contacts: elements end on events, and momenta may jump there.
+
+    `sol(t)` is the state after an impact, `sol(t, side="left")` the one before it, and so is `sol.z`. Work and balance
+    of energy count what impacts and friction take.
+
+    Attributes
+    ----------
+    events : tuple of ContactEvent
+        In time order.
+    contact_names : list of str
+        One per row of contact.
+    contact_modes : ndarray of int, shape (n_elements, n_contacts)
+        0 open, 1 closed without friction, 2 slides, 3 sticks.
+    slip_signs : ndarray of int, shape (n_elements, n_contacts)
+        Of slips along a line.
+    nodal_contact_forces : ndarray, shape (n_elements, n, n_contacts, 3)
+        Multipliers of the elements, of their order; see `contact_forces`.
+    """
+
+    def take_contacts(self, events: list[ContactEvent], modes: np.ndarray, signs: np.ndarray,
+                      forces: np.ndarray) -> None:
+        """What contacts did, see the attributes."""
+        self.events, self.contact_modes, self.slip_signs = tuple(events), modes, signs
+        self.nodal_contact_forces = forces
+
+    def _cut(self, n: int, status: Status) -> ContactSolution:
+        found = super()._cut(n, status)
+        found.take_contacts([event for event in self.events if event.node <= n], self.contact_modes[:n],
+                            self.slip_signs[:n], self.nodal_contact_forces[:n])
+        return found
+
+    @property
+    def _contacts(self):
+        return states.Contacts(self.system)
+
+    @property
+    def contact_names(self) -> list[str]:
+        return self._contacts.names
+
+    def contact_forces(self, t: Floats | None = None, *, side: str = "right") -> np.ndarray:
+        """Forces of the contacts [N], shape t.shape + (n_contacts, 3): normal first, then friction along the surface.
+
+        Those for which the accelerations keep the contacts closed or sticking, as accurate as the states. Impulses are
+        in `events`.
+
+        Parameters
+        ----------
+        t : array_like, optional
+            Times [s]; default: the ends of the elements.
+        side : {"right", "left"}
+            At events, after or before.
+        """
+        t = self.t if t is None else np.asarray(t, float)
+        e, _ = self._places(t.ravel(), side)
+        z, contacts = self(t.ravel(), side=side), self._contacts
+        found = np.zeros((t.size, contacts.n, 3))
+        keys = np.concatenate([self.contact_modes, self.slip_signs], axis=1)[e]
+        for key in np.unique(keys, axis=0):
+            own = np.flatnonzero((keys == key).all(axis=1))
+            modes, signs = key[:contacts.n], key[contacts.n:]
+            if (modes != states.OPEN).any():
+                along = np.stack([signs, np.zeros(contacts.n)], axis=1).astype(float)
+                here = contacts.at_state(t.ravel()[own], z[own])
+                found[own] = states.InMode(here, modes, along).forces
+        return found.reshape(*t.shape, contacts.n, 3)
+
+    def contact_gaps(self, t: Floats | None = None) -> np.ndarray:
+        """Gaps [m], shape t.shape + (n_contacts,), at times or at the ends of the elements."""
+        t, z = self._at(t)
+        shape, z = z.shape[:-1], z.reshape(-1, self.system.n_z)
+        return evaluate.quantities_at(self.system, np.broadcast_to(t, shape).ravel(), z, "gaps")[0].reshape(*shape, -1)
+
+    # ---- energy
+
+    def energy_lost(self) -> dict[str, float]:
+        """Energy that impacts and friction took [J], by contact, up to the end: an impact's is shared by the impulses.
+
+        Of persistent contacts that are driven it may be negative.
+        """
+        names = self.contact_names
+        lost = dict.fromkeys(names, 0.0)
+        for event in self.events:
+            size = np.abs(event.impulses).sum(axis=1)
+            for name, share in zip(event.contacts, size / (size.sum() or 1.0), strict=False):
+                lost[name] -= share * event.energy
+        n = len(self.t) - 1
+        if n:
+            friction = self._friction_work(np.arange(n), np.ones(n)).sum(axis=0)
+            for name, work in zip(names, friction, strict=True):
+                lost[name] -= work
+        return {name: float(value) for name, value in lost.items()}
+
+    def _friction_work(self, e, end):
+        """Work of the friction of each contact in elements `e`, from their start to `end`, (n, n_contacts)."""
+        x, weights = gauss_legendre(self.element.n_points)
+        contacts, n = self._contacts, len(x)
+        out = np.zeros((len(e), contacts.n))
+        for key in np.unique(self.contact_modes[e], axis=0):
+            slides = (key == states.SLIDES) | (key == states.STICKS)
+            if not slides.any():
+                continue
+            own = np.flatnonzero((self.contact_modes[e] == key).all(axis=1))
+            xi, many = (end[own, None] * x).ravel(), np.repeat(e[own], n)
+            h = np.diff(self.t)[many]
+            basis = self.element.state.basis
+            z = np.einsum("gi,gia->ga", basis.values(xi), self.nodal_state[many])
+            rate = np.einsum("gi,gia->ga", basis.derivatives(xi), self.nodal_state[many][..., :self.system.n_q])
+            t = self.t[many] + h * xi
+            force = np.einsum("gi,gica->gca", self.element.multiplier.basis.values(xi), self.nodal_contact_forces[many])
+            moving = contacts.at(t, z[:, :self.system.n_q], rate / h[:, None])
+            sliding = np.flatnonzero(key == states.SLIDES)
+            here = contacts.at_state(t, z)
+            for c in sliding:
+                along = states.direction(here.gamma[:, c, 1:], np.array([1.0, 0.0]), contacts.n_slip[c])
+                if contacts.n_slip[c] == 1:
+                    along = along * self.slip_signs[many, c][:, None]
+                pressed = here.load[:, c] if contacts.persistent[c] else force[:, c, 0]
+                force[:, c, 1:] = -(here.friction[:, c] * pressed)[:, None] * along
+            power = (force[..., 1:] * moving.gamma[..., 1:]).sum(axis=-1)
+            out[own] = (h[:, None] * power).reshape(len(own), n, -1).transpose(0, 2, 1) @ weights * end[own, None]
+        return out
+
+    def _element_work(self, e, end):
+        return super()._element_work(e, end) + self._friction_work(e, end).sum(axis=1)
+
+    def work(self, t: Floats | None = None, by_part: bool = False) -> np.ndarray | dict[str, np.ndarray]:
+        if by_part:
+            return super().work(t, by_part)
+        n = len(self.t) - 1
+        jumps = np.zeros(n + 1)
+        for event in self.events:
+            jumps[min(event.node, n)] += event.energy
+        every = np.concatenate([[0.0], np.cumsum(self._element_work(np.arange(n), np.ones(n)))]) if n else np.zeros(1)
+        after = np.cumsum(jumps)
+        if t is None:
+            return every + after - jumps
+        t = np.asarray(t, float)
+        e, xi = TimeMesh(self.t).locate(t.ravel())
+        return (every[e] + after[e] + self._element_work(e, xi)).reshape(t.shape)
+
+    # ---- files
+
+    def contact_arrays(self) -> dict[str, np.ndarray]:
+        """What `take_contacts` takes besides the events, for files."""
+        return {"modes": self.contact_modes.astype(float), "signs": self.slip_signs.astype(float),
+                "forces": self.nodal_contact_forces}
+
+    def events_as_text(self) -> str:
+        """The events as JSON."""
+        return json.dumps([event.as_dict() for event in self.events])

@@ -1,0 +1,373 @@
+"""The march with rigid contact: stretches in one mode, elements that end on events, impacts between them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...status import Reason, Status
+from . import events
+from .modes import Mode, ModeSystem
+from .node import NodeLaw, NoMode, event
+from .options import CONTACT
+from .search import CLOSES, Search, values_of
+from .states import OPEN, SLIDES, STICKS, Contacts, InMode
+
+
+class Piece(NamedTuple):
+    """Elements in one mode, one after the other.
+
+    Attributes
+    ----------
+    mode : Mode
+    solved : Solved
+    """
+
+    mode: Mode
+    solved: object
+
+
+class Stuck(Exception):
+    """The march cannot go on."""
+
+    def __init__(self, reason, detail, history=()):
+        super().__init__(detail)
+        self.reason, self.detail, self.history = reason, detail, history
+
+
+class ContactMarch:
+    """A march of a system with rigid contacts.
+
+    Parameters
+    ----------
+    system : System
+    element : TimeElement
+    mesh : TimeMesh
+    z0 : ndarray, shape (n_z,)
+    how : Marching
+    options : ContactOptions
+
+    Attributes
+    ----------
+    pieces : list of Piece
+    events : list of ContactEvent
+    status : Status
+    """
+
+    def __init__(self, system, element, mesh, z0, how, options=CONTACT):
+        self.contacts, self.element, self.mesh, self.how, self.options = Contacts(system), element, mesh, how, options
+        self.law, self.search = NodeLaw(self.contacts, options), Search(self.contacts, element.degree)
+        self.pieces, self.events, self.status = [], [], Status(True)
+        self.t, self.z, self.n_elements = mesh.nodes[0], np.array(z0), 0
+        self._systems, self._zero = {}, set()
+        self.modes = np.zeros(self.contacts.n, int)
+        self.directions = np.zeros((self.contacts.n, 2))
+
+    # ---- the march
+
+    def run(self, advance=lambda t: False):
+        """March to the end, or as far as it goes; `advance` is told the time, and what it returns, if true, stops."""
+        nodes, o = self.mesh.nodes, self.options
+        try:
+            self._node(())
+            chunk, here = o.first, 0
+            while self.t < nodes[-1]:
+                before = len(self.events)
+                k = int(np.searchsorted(nodes, self.t, side="right"))
+                if k < len(nodes) - 1 and nodes[k] - self.t <= o.sliver * (nodes[k + 1] - nodes[k]):
+                    k += 1
+                ahead = np.concatenate([[self.t], nodes[k:k + chunk]])
+                turning = (self.modes == SLIDES) & (self.contacts.n_slip == 2)
+                if turning.any():  # the end of sliding in space is predicted element by element
+                    ahead = ahead[:2]
+                if not (turning.any() and self._predicted_stop(ahead, np.flatnonzero(turning))):
+                    self._stretch(ahead)
+                chunk = min(2 * chunk, o.most) if len(self.events) == before else o.first
+                here = here + len(self.events) - before if k == self._last else len(self.events) - before
+                self._last = k
+                if here > o.events_per_element:
+                    raise Stuck(Reason.NOT_CONVERGED, f"more than {o.events_per_element} events of contact in an "
+                                f"element, the last of {', '.join(self.events[-1].contacts)}")
+                if advance(self.t):
+                    raise Stuck(Reason.STOPPED, "")
+        except (Stuck, NoMode) as error:
+            reason = getattr(error, "reason", Reason.NOT_CONVERGED)
+            detail = getattr(error, "detail", str(error))
+            if reason == Reason.STOPPED:
+                self.status = Status.failure(reason, self.n_elements, self.t, [])
+            else:
+                self.status = Status.failure(reason, self.n_elements, self.t, getattr(error, "history", ()), detail)
+        return self
+
+    _last = -1
+
+    @property
+    def systems(self):
+        """Those of the modes met, list of `ModeSystem`."""
+        return list(self._systems.values())
+
+    def _mode_system(self):
+        mode = self.mode
+        if mode not in self._systems:
+            self._systems[mode] = ModeSystem(self.contacts, self.element, mode, self.how)
+        return self._systems[mode]
+
+    def _stretch(self, nodes):
+        """Solve elements up to the first event in them."""
+        system, self.search.still = self._mode_system(), self.law.still
+        solved = system.march(nodes, self.z)
+        n = len(solved.state)
+        if n:
+            z = np.concatenate([self.z[None], solved.state[:, -1]])
+            e, candidate = self.search.first(self.mode, self.directions, solved.nodes, z, self._zero)
+            last = n if e is None else e
+            self._accept(solved, last)
+            if e is not None:
+                self._go_to(candidate, solved.nodes[e + 1] - solved.nodes[e])
+                return
+        if not solved.status.success:
+            status = solved.status
+            raise Stuck(status.reason, status.message.partition(": ")[0], status.residual_history)
+
+    def _accept(self, solved, n):
+        """Keep the first n elements of those solved."""
+        if not n:
+            return
+        if n < len(solved.state):
+            solved = solved._replace(
+                nodes=solved.nodes[:n + 1], state=solved.state[:n], multipliers=solved.multipliers[:n],
+                forces=solved.forces[:n], others={k: v[:n] for k, v in solved.others.items()},
+                iterations=solved.iterations[:n])
+        self.pieces.append(Piece(self.mode, solved))
+        self.t, self.z = float(solved.nodes[-1]), solved.state[-1, -1].copy()
+        self.n_elements += n
+        self._zero = set()
+        self.law.meet(self.search.gaps, self.search.rates[:, :, None])
+
+    # ---- elements that end on events
+
+    def _go_to(self, candidate, length):
+        """The element that ends on an event, and what follows from it."""
+        kind, c, theta = candidate
+        solved = self._located(kind, c, theta * length, length)
+        if solved is None:  # it does not happen after all
+            solved = self._mode_system().march(np.array([self.t, self.t + length]), self.z)
+            if not len(solved.state):
+                raise Stuck(solved.status.reason, solved.status.message, solved.status.residual_history)
+            self._accept(solved, 1)
+            return
+        if kind == events.TOUCHES:
+            states = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1])
+            gap = states.gap[0, c]
+            if gap < 0:
+                h = solved.nodes[1] - solved.nodes[0]
+                acceleration = InMode(states, self.mode.modes, self.directions).accelerations[0, c, 0]
+                start = h - np.sqrt(2 * -gap / acceleration) if acceleration > 0 else h / 2
+                closing = self._located(CLOSES, c, max(start, 1e-3 * h), h)
+                if closing is not None:
+                    self._accept(closing, 1)
+                    self._node((c,))
+                    return
+            self._accept(solved, 1)
+            if gap <= self.options.touching * self.law.length:
+                self._log(events.TOUCHES, [c])
+                self._zero = {(CLOSES, c)}
+            return
+        self._accept(solved, 1)
+        if kind == CLOSES:
+            self._node((c,))
+        elif kind == events.OPENS:
+            self._node((), opens=(c,))
+        elif kind == events.SLIPS:
+            self._node((), slips=(c,))
+        else:
+            self._node((), stops=(c,))
+
+    def _value(self, kind, c, solved):
+        """Value of the function of an event at the end of an element, and its rate where it is known."""
+        states = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1])
+        if kind == CLOSES:
+            return states.gap[0, c], states.gamma[0, c, 0]
+        here = InMode(states, self.mode.modes, self.directions)
+        if kind == events.TOUCHES:
+            return -states.gamma[0, c, 0], -here.accelerations[0, c, 0]
+        value = float(values_of(self.mode, self.directions, here)[kind, c][0])
+        rate = float(here.accelerations[0, c, 1:] @ self.directions[c]) if kind == events.STICKS else None
+        return value, rate
+
+    def _located(self, kind, c, h, longest):
+        """The element from here that ends where the function of an event vanishes, or None where it does not.
+
+        Newton's method and the secant on `h -> E(z_1(h))`, within a bracket: E is positive before the event.
+        """
+        system, low, high = self._mode_system(), 0.0, None
+        known, best = [], None
+        rounding = 2 * np.finfo(float).eps * max(abs(self.t), longest)
+        longest = 1.5 * longest
+        for _ in range(self.options.locations):
+            solved = system.march(np.array([self.t, self.t + h]), self.z, exact=True)
+            if not len(solved.state):
+                if best is None and low == 0.0 and h < 1e-6 * longest:
+                    raise Stuck(solved.status.reason, f"the element that ends where {self.contacts.names[c]} {kind} "
+                                "has no solution", solved.status.residual_history)
+                high = h if high is None else min(high, h)
+                h = (low + h) / 2
+                continue
+            value, rate = self._value(kind, c, solved)
+            if best is None or abs(value) <= abs(best[0]):
+                best = value, solved
+            if value > 0:
+                low = max(low, h)
+            else:
+                high = h if high is None else min(high, h)
+            if value == 0:
+                break
+            known.append((h, value))
+            if len(known) > 1 and known[-1][0] != known[-2][0]:
+                (h0, f0), (h1, f1) = known[-2:]
+                slope = (f1 - f0) / (h1 - h0)
+                slope = rate if rate is not None and abs(h1 - h0) < 1e-7 * longest else slope
+            else:
+                slope = rate
+            step = -value / slope if slope and slope < 0 else None
+            if step is not None and abs(step) <= rounding:
+                break
+            new = h + step if step is not None else (low + (high if high is not None else longest)) / 2
+            if high is not None and high - low <= rounding:
+                break
+            if not low < new < (high if high is not None else longest):
+                if high is None and new >= longest and low >= longest * (1 - 1e-9):
+                    return None
+                new = (low + high) / 2 if high is not None else longest
+            h = new
+        if high is None and best is not None and best[0] > 0 and kind != events.TOUCHES and abs(
+                best[0]) > 1e-6 * self.law.length:
+            return None
+        return None if best is None else best[1]
+
+    def _predicted_stop(self, nodes, rows):
+        """Go to the end of sliding in space of contacts at once, where it is predicted within the next element."""
+        states = self.contacts.at_state(self.t, self.z)
+        here, length, found = InMode(states, self.mode.modes, self.directions), nodes[1] - nodes[0], []
+        for c in rows:
+            slip, rate = states.gamma[0, c, 1:], here.accelerations[0, c, 1:]
+            size = np.hypot(*slip)
+            if size > 0:
+                self.directions[c] = slip / size
+                ahead = -(size**2) / (slip @ rate) if slip @ rate < 0 else np.inf
+                if ahead < self.options.stop_ahead * length:
+                    found.append((ahead, c))
+        if not found:
+            return False
+        ahead, c = min(found)
+        solved = self._stop(c, ahead)
+        if solved is None:
+            return False
+        z = np.concatenate([self.z[None], solved.state[:, -1]])
+        h = solved.nodes[-1] - self.t
+        if h > length:  # the node of the mesh comes first
+            return False
+        e, candidate = self.search.first(self.mode, self.directions, solved.nodes, z, self._zero)
+        if e is not None and candidate.kind != events.STICKS and candidate.theta < 1 - 1e-6:
+            self._go_to(candidate, h)
+            return True
+        self._accept(solved, 1)
+        self._node((), stops=(c,))
+        return True
+
+    def _stop(self, c, ahead):
+        """The element that ends where the slip of a contact in space vanishes: from below, as there is none beyond."""
+        system, h, known = self._mode_system(), self.options.first_stop * ahead, []
+        best, left = None, np.inf
+        for _ in range(self.options.locations):
+            solved = system.march(np.array([self.t, self.t + h]), self.z, exact=True)
+            if not len(solved.state):
+                if best is None:
+                    h *= 0.5
+                    if h < 1e-6 * ahead:
+                        return None
+                    continue
+                h = (known[-1][0] + h) / 2
+                if h - known[-1][0] <= 1e-13 * ahead:
+                    break
+                continue
+            value, rate = self._value(events.STICKS, c, solved)
+            known.append((h, value))
+            if best is None or abs(value) <= left:
+                best, left = solved, abs(value)
+            if abs(value) <= 1e-12 * max(self.law.speed, 1e-300):
+                break
+            slope = rate if len(known) < 2 else (known[-1][1] - known[-2][1]) / (known[-1][0] - known[-2][0])
+            if not slope < 0:
+                break
+            step = -value / slope
+            if abs(step) <= 1e-15 * ahead:
+                break
+            h += step
+        return best
+
+    # ---- nodes
+
+    def _log(self, kind, rows, **given):
+        self.events.append(event(self.t, self.n_elements, kind, [self.contacts.names[c] for c in rows], **given))
+
+    def _node(self, closes, opens=(), slips=(), stops=()):
+        """Impacts and modes at the node where the march is."""
+        contacts, law = self.contacts, self.law
+        states = contacts.at_state(self.t, self.z)
+        length = float(self.mesh.lengths.max())
+        law.meet(states.gap, states.gamma)
+        law.know(states, length)
+        touching = law.touching(states, self.modes, closes)
+        hit = law.impact(states, touching, length) if len(touching) else None
+        if hit is not None:
+            velocity, found, slow = hit
+            states = self._with_velocity(states, velocity)
+            struck = np.flatnonzero(np.abs(found.impulses).max(axis=1) > 0)
+            self._log(events.RESTS if slow else events.IMPACT, [], found=found, touching=struck, contacts=contacts)
+            law.meet(states.gap, states.gamma)
+        given = {}
+        if slips:
+            here = InMode(states, self.modes, self.directions)
+            for c in slips:
+                along = here.forces[0, c, 1:]
+                given[c] = -along / np.hypot(*along)
+        for c in stops:  # what is left across is not a slip
+            states.gamma[0, c, 1:] = 0.0
+        found = law.modes(states, touching, opens, given)
+        if found is None:
+            hit = law.jam(states, touching) if len(touching) else None
+            if hit is None:
+                raise NoMode("no mode of " + ", ".join(contacts.names[c] for c in touching) + " is consistent")
+            velocity, impulse = hit
+            states = self._with_velocity(states, velocity)
+            self._log(events.JAM, [], found=impulse, touching=touching, contacts=contacts)
+            found = law.modes(states, touching)
+            if found is None:
+                raise NoMode("no mode of " + ", ".join(contacts.names[c] for c in touching) + " is consistent after "
+                             "a jam")
+        self._enter(states, *found)
+        for kind, rows in ((events.OPENS, opens), (events.SLIPS, slips)):
+            if rows:
+                self._log(kind, rows)
+        for c in stops:
+            self._log(events.STICKS if self.modes[c] == STICKS else events.SLIPS, [c])
+        begins = {(events.STICKS, c) for c in (*slips, *stops) if self.modes[c] == SLIDES}
+        self._zero = begins | {(CLOSES, c) for c in (*touching, *opens) if self.modes[c] == OPEN}
+
+    def _with_velocity(self, states, velocity):
+        """The states with other velocities, and the march with their momenta."""
+        system, n = self.contacts.system, self.contacts.system.n_q
+        momenta = system.momentum(self.t, self.z, velocity)
+        momenta[self.contacts.helpers] = self.z[n:][self.contacts.helpers]
+        self.z = np.concatenate([self.z[:n], momenta])
+        return self.contacts.at(states.t, states.q, velocity)
+
+    def _enter(self, states, modes, directions):
+        """Go on in these modes, with velocities that hold them."""
+        velocity, kept = self.law.consistent(states, modes)
+        if np.any(velocity != states.v[0]):
+            states = self._with_velocity(states, velocity)
+        self.modes, self.directions = modes, directions
+        line = self.contacts.n_slip == 1
+        signs = np.where(line & (modes == SLIDES), np.sign(directions[:, 0]), 1.0)
+        self.mode = Mode(tuple(modes.tolist()), tuple(signs.astype(int).tolist()), kept)

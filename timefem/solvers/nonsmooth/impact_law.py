@@ -1,0 +1,252 @@
+"""Newton's law of impact with Coulomb's friction at any number of contacts.
+
+`0 <= L_N _|_ xi_N >= 0`, `-xi_T in N_disk(mu L_N)(L_T)`, `xi = D L + b`: with the compliance D of the contacts (joints
+eliminated) and `b = ((1 + e) gamma_N, gamma_T)` of the velocities gamma before the impact. Every contact has three
+rows, the normal one and two along the surface; those that it has not have zeros in D and b.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .lemke import faceted
+from .options import LAW
+
+OPEN, STICKS, SLIDES, PRESSED = range(4)
+
+
+class Impact(NamedTuple):
+    """What the law gives.
+
+    Attributes
+    ----------
+    solved : bool
+    impulses : ndarray, shape (n_contacts, 3)
+    share : float
+        Of the restitutions, below 1 where contacts jam or energy would have grown.
+    statuses : ndarray of int, shape (n_contacts,)
+        OPEN (no impulse), STICKS, SLIDES, or PRESSED without friction.
+    energy : float
+        Change of the kinetic energy.
+    residual : float
+        Relative to the velocities before.
+    distance : float
+        To a change of a status, relative to the largest velocity or impulse; zero where derivatives do not exist.
+    iterations : int
+        Of Newton's method, all attempts.
+    """
+
+    solved: bool
+    impulses: np.ndarray
+    share: float
+    statuses: np.ndarray
+    energy: float
+    residual: float
+    distance: float
+    iterations: int
+
+
+class _Scaled:
+    """The law with one size per contact, so that the diagonal of D is near one."""
+
+    def __init__(self, compliance, friction, options, bound=None):
+        self.n, self.mu, self.options, self.iterations, self.r = len(friction), friction, options, 0, 1.0
+        diagonal = np.diag(compliance).reshape(-1, 3)
+        count = np.maximum((diagonal > 0).sum(axis=1), 1)
+        mean = diagonal.sum(axis=1) / count
+        size = np.repeat(1 / np.sqrt(np.where(mean > 0, mean, 1.0)), 3)
+        self.size = size
+        self.d = size[:, None] * compliance * size
+        self.bound = np.zeros(self.n) if bound is None else bound / size[::3]  # of friction under a given load
+        absent = np.diag(compliance) == 0
+        self.d[absent, absent] = 1.0
+
+    def residual(self, impulses, b, shift=0.0, drift=0.0):
+        """`L - proj(L - r xi)`, and what it is made of."""
+        a = (impulses - self.r * (self.d @ impulses + shift * impulses - drift + b)).reshape(-1, 3)
+        normal = np.maximum(a[:, 0], 0.0)
+        radius, length = self.mu * normal + self.bound, np.hypot(a[:, 1], a[:, 2])
+        share = np.where(length > radius, radius / np.where(length > 0, length, 1.0), 1.0)
+        projected = np.stack([normal, share * a[:, 1], share * a[:, 2]], axis=1)
+        return impulses - projected.ravel(), a, length, radius
+
+    def _tangent(self, a, length, radius, shift):
+        """Generalized derivative of `residual`."""
+        n = self.n
+        blocks = np.zeros((n, 3, 3))
+        pressed = a[:, 0] > 0
+        blocks[pressed, 0, 0] = 1.0
+        pressed |= self.bound > 0
+        inside = pressed & (length <= radius)
+        blocks[inside, 1, 1] = blocks[inside, 2, 2] = 1.0
+        out = pressed & (length > radius)
+        if out.any():
+            u = a[out, 1:] / length[out, None]
+            blocks[out, 1:, 0] = self.mu[out, None] * u
+            ratio = (radius[out] / length[out])[:, None, None]
+            blocks[out, 1:, 1:] = ratio * (np.eye(2) - u[:, :, None] * u[:, None, :])
+        inner = np.eye(3 * n) * (1 - self.r * shift) - self.r * self.d
+        return np.eye(3 * n) - (blocks @ inner.reshape(n, 3, 3 * n)).reshape(3 * n, 3 * n)
+
+    def newton(self, start, b, shift, drift=0.0):
+        """Semismooth Newton's method with a non-monotone search; the last iterate and whether it converged."""
+        x, o = start, self.options
+        f, *rest = self.residual(x, b, shift, drift)
+        norm = np.linalg.norm(f)
+        recent = [norm]
+        for _ in range(o.iterations):
+            if norm < 0.1 * o.exact:
+                return x, True
+            self.iterations += 1
+            try:
+                step = np.linalg.solve(self._tangent(*rest, shift), f)
+            except np.linalg.LinAlgError:
+                return x, False
+            length, bound = 1.0, max(recent)
+            for _ in range(o.halvings + 1):
+                trial = x - length * step
+                found, *others = self.residual(trial, b, shift, drift)
+                size = np.linalg.norm(found)
+                if size <= (1 - 1e-4 * length) * bound:
+                    break
+                length /= 2
+            else:
+                return x, norm < o.exact
+            x, f, rest, norm = trial, found, others, size
+            recent = [*recent[1 - o.memory:], norm]
+        return x, norm < o.exact
+
+    def proximal(self, start, b, shift):
+        """Solutions of shifted laws one after the other, until the shift has no effect; None where one fails."""
+        x, done = self.newton(start, b, shift)
+        last = np.inf
+        for _ in range(self.options.rounds):
+            if not done:
+                return None
+            left = np.abs(self.residual(x, b)[0]).max()
+            if left < self.options.exact or (left < self.options.stalled and left > 0.5 * last):
+                return x
+            last = left
+            x, done = self.newton(x, b, shift, shift * x)
+        return None
+
+    def solve(self, b, lemke):
+        """Impulses, or None; with `lemke` by further starts."""
+        o = self.options
+        for self.r in o.steps:
+            found = self.proximal(np.zeros(3 * self.n), b, o.shift)
+            if found is not None:
+                break
+        self.r = 1.0
+        if found is not None or not lemke:
+            return found
+        starts = [start for facets in o.facets if (start := faceted(self.d, b, self.mu, facets)) is not None]
+        for start in starts:
+            found = self.proximal(start, b, o.shift)
+            if found is not None:
+                return found
+        for shift in o.shifts:
+            for start in (np.zeros(3 * self.n), *starts):
+                x, done = self.newton(start, b, shift)
+                while done and shift > o.shift:
+                    shift *= 0.1
+                    x, done = self.newton(x, b, shift)
+                if done and (found := self.proximal(x, b, o.shift)) is not None:
+                    return found
+        return None
+
+
+def impact(compliance, before, restitution, friction, bound=None, options=LAW):
+    """The impulses of an impact.
+
+    Parameters
+    ----------
+    compliance : ndarray, shape (3 n_contacts, 3 n_contacts)
+        D; rows and columns of tangents that a contact has not are zero.
+    before : ndarray, shape (n_contacts, 3)
+        Velocities gamma of the contacts before.
+    restitution, friction : ndarray, shape (n_contacts,)
+    bound : ndarray, shape (n_contacts,), optional
+        Further friction, under given loads; of contacts with that alone the normal row is zero.
+    options : LawOptions
+
+    Returns
+    -------
+    Impact
+    """
+    law = _Scaled(compliance, friction, options, bound)
+    gamma = before.ravel() * law.size
+    largest = np.abs(gamma).max(initial=0.0)
+    if largest > 0:
+        gamma, law.bound = gamma / largest, law.bound / largest
+
+    def right(share):
+        b = gamma.copy()
+        b[::3] *= 1 + share * restitution
+        return b
+
+    def change(x):
+        return x @ gamma + x @ law.d @ x / 2
+
+    found, share = None, 1.0
+    shares = options.shares if restitution.any() else ()
+    for share in shares:
+        found = law.solve(right(share), lemke=share == 1.0 and law.n <= options.few)
+        if found is not None:
+            break
+    if found is None:
+        share = 0.0 if restitution.any() else 1.0
+        found = law.solve(right(share), lemke=True)
+    if found is None:
+        return Impact(False, np.zeros((law.n, 3)), share, np.zeros(law.n, int), 0.0, np.inf, 0.0, law.iterations)
+    bound = options.gain * max(1.0, np.abs(found).max(initial=0.0))
+    if change(found) > bound and share > 0 and restitution.any():
+        found, share = _less_restitution(law, right, change, found, share, bound)
+    return _result(law, found, right(share), share, change(found), largest)
+
+
+def complementary(compliance, free, friction, bound, options=LAW):
+    """The same law on acceleration level, without restitution: forces and statuses; None where none were found.
+
+    The compliance need not be symmetric: what slides is a contact without friction, whose column has it.
+    """
+    law = _Scaled(compliance, friction, options, bound)
+    b = free.ravel() * law.size
+    largest = np.abs(b).max(initial=0.0)
+    if largest > 0:
+        b, law.bound = b / largest, law.bound / largest
+    found = law.solve(b, lemke=not law.bound.any())
+    if found is None:
+        return None
+    result = _result(law, found, b, 1.0, 0.0, largest)
+    return result.impulses, result.statuses
+
+
+def _less_restitution(law, right, change, found, share, bound):
+    """The largest share of the restitutions that was found with which energy does not grow, by bisection."""
+    low, best = 0.0, law.solve(right(0.0), lemke=True)
+    if best is None:
+        return found, share
+    high = share
+    for _ in range(law.options.bisections):
+        middle = (low + high) / 2
+        trial = law.solve(right(middle), lemke=False)
+        if trial is not None and change(trial) <= bound:
+            low, best = middle, trial
+        else:
+            high = middle
+    return best, low
+
+
+def _result(law, x, b, share, energy, largest):
+    residual, a, length, radius = law.residual(x, b)
+    xi = (law.d @ x + b).reshape(-1, 3)
+    pressed = (a[:, 0] > 0) | (law.bound > 0)
+    slides = pressed & (length > radius) & (np.hypot(xi[:, 1], xi[:, 2]) > law.options.stalled)
+    statuses = np.where(~pressed, OPEN, np.where(slides, SLIDES, STICKS))
+    statuses[pressed & (law.mu + law.bound == 0)] = PRESSED
+    rubs = pressed & (law.mu > 0)
+    distance = min(np.abs(a[:, 0]).min(initial=np.inf), np.abs(length - radius)[rubs].min(initial=np.inf))
+    return Impact(bool(energy <= law.options.gain * max(1.0, np.abs(x).max(initial=0.0)) or share == 0.0),
+                  (x * law.size).reshape(-1, 3) * largest, share, statuses, float(energy) * largest**2,
+                  float(np.abs(residual).max(initial=0.0)), float(distance), law.iterations)

@@ -1,0 +1,164 @@
+"""Modes of contacts: each is a system with the closed contacts as constraints, and the element that marches it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ...assembly import Scaling, TimeMesh
+from ...elements.evaluation.plan import ElementPlan
+from ...errors import InputError
+from ...mechanics.contacts import closed
+from ..march.halving import march_halving
+from ..march.march import LoopArrays, march
+from .states import CLOSED, OPEN, SLIDES, STICKS
+
+WORDS = {CLOSED: closed.CLOSED, SLIDES: closed.SLIDES, STICKS: closed.STICKS}
+
+
+class Mode(NamedTuple):
+    """What each contact does.
+
+    Attributes
+    ----------
+    modes : tuple of int
+        OPEN, CLOSED, SLIDES or STICKS.
+    signs : tuple of int
+        Of slips along a line.
+    kept : tuple of tuple of int
+        Rows that are constraints, see `independent`.
+    """
+
+    modes: tuple
+    signs: tuple
+    kept: tuple
+
+
+class Solved(NamedTuple):
+    """Elements that were solved in one mode.
+
+    Attributes
+    ----------
+    nodes : ndarray, shape (n + 1,)
+    state : ndarray, shape (n, n_shapes, n_z)
+    multipliers : ndarray, shape (n, n, n_multipliers)
+        `(gamma, mu)` of the joints.
+    forces : ndarray, shape (n, n, n_contacts, 3)
+        Multipliers of the contacts.
+    others : dict
+    iterations : ndarray of int
+    status : Status
+        Of the elements that were to be solved.
+    """
+
+    nodes: np.ndarray
+    state: np.ndarray
+    multipliers: np.ndarray
+    forces: np.ndarray
+    others: dict
+    iterations: np.ndarray
+    status: object
+
+
+class ModeSystem:
+    """The system of one mode, with its element.
+
+    Parameters
+    ----------
+    contacts : Contacts
+    element : TimeElement
+        Of the system without contacts.
+    mode : Mode
+    how : Marching
+    """
+
+    def __init__(self, contacts, element, mode, how):
+        base = contacts.system
+        self.contacts, self.mode, self.how = contacts, mode, how
+        self.rows = [c for c in range(contacts.n) if mode.modes[c] != OPEN and (
+            mode.kept[c] or contacts.persistent[c])]
+        made = [closed.ClosedContact(*contacts.parts[c], WORDS[mode.modes[c]], mode.kept[c], mode.signs[c])
+                for c in self.rows]
+        self.system = without_contacts(base, made)
+        self.element = element_of(element, self.system)
+        self.element.check(self.system)
+        self.plan = how.plan(self.system, self.element, mode)
+        self._loop = self._scale = None
+
+    def march(self, nodes, z, advance=lambda n: None, exact=False):
+        """Elements from the state z on, `Solved`; unless `exact` halved where Newton's method fails."""
+        mesh, how, t = TimeMesh(nodes), self.how, nodes[0]
+        if self._scale is None:
+            self._scale = Scaling.of(how.scaling, self.system, self.element, t, z)
+            self._scale.reference = max(self._scale.reference, how.reference)
+            self._loop = LoopArrays(self.plan, self._scale)
+        multipliers = np.zeros(self.system.n_multipliers)
+        run = how.run(advance, self._loop)
+        given = self.plan, mesh, z, multipliers, self._scale, how.settings, run
+        if exact or how.keep_mesh:
+            x, n, status, iterations = march(*given)
+        else:
+            mesh, x, n, status, iterations = march_halving(*given)
+        columns = self.plan.columns
+        state, every, others = self.plan.unpack(x[:columns.n_node + n * columns.step])
+        return Solved(mesh.nodes[:n + 1], state, *self._shared(every, others), iterations, status)
+
+    def _shared(self, every, others):
+        """Multipliers of the system without contacts, those of the contacts, and further fields."""
+        base, contacts = self.contacts.system, self.contacts
+        m, own = base.n_constraints, self.system.n_constraints
+        multipliers = np.concatenate([every[..., :m], every[..., own:own + m]], axis=-1)
+        forces = np.zeros((*every.shape[:2], contacts.n, 3))
+        pressed = [c for c in self.rows if 0 in self.mode.kept[c]]
+        forces[..., pressed, 0] = every[..., m:own]
+        sticking = [(c, i) for c in self.rows if self.mode.modes[c] == STICKS for i in self.mode.kept[c] if i]
+        n, total = base.n_nonholonomic, self.system.n_nonholonomic
+        others = dict(others)
+        if total:
+            values = others.pop("nonholonomic")
+            for place, (c, i) in enumerate(sticking):
+                forces[..., c, i] = values[..., n + place]
+            if n:
+                others["nonholonomic"] = np.concatenate([values[..., :n], values[..., total:total + n]], axis=-1)
+        return multipliers, forces, others
+
+
+def without_contacts(system, further=()):
+    """The system without its rigid contacts, and with further parts."""
+    return system.of_parts([*(part for part in system.parts if not part.n_contacts), *further])
+
+
+def element_of(element, system):
+    """The element that takes a system with constraints of closed contacts."""
+    if getattr(element, "form", None) == "lagrange" and system.n_constraints:
+        points = None if element.n_points == element.degree else element.n_points
+        return replace(element, form="energy", n_points=points)
+    return element
+
+
+class Marching(NamedTuple):
+    """How all modes are marched: plans of earlier solves, scaling, settings of Newton's method."""
+
+    kept: object
+    scaling: str
+    reference: float
+    settings: object
+    keep_mesh: bool
+    run: object
+
+    def plan(self, system, element, mode):
+        return self.kept.thing(("mode", element, mode), ElementPlan, lambda: ElementPlan(system, element),
+                               lambda plan: plan.take(system))
+
+
+def refuse(system, element):
+    """Refuse elements that cannot march with contacts, by name."""
+    part = system.rigid_contacts[0]
+    if type(element).__name__ != "MixedGalerkin":
+        raise InputError(f"{system.label(part)} is a rigid contact, which {element!r} does not take; use "
+                         "MixedGalerkin(k), or give the contact a stiffness")
+    if element.lifted:
+        raise InputError(f"{system.label(part)} is a rigid contact, which keep='all' does not take yet; use "
+                         "MixedGalerkin(k)")

@@ -1,0 +1,195 @@
+"""What contacts do at a node: impacts, and the modes that follow."""
+
+import numpy as np
+
+from . import events
+from .impact_law import OPEN as SEPARATES
+from .impact_law import PRESSED, complementary, impact
+from .impact_law import SLIDES as SLIDE
+from .impact_law import STICKS as STICK
+from .states import CLOSED, OPEN, SLIDES, STICKS, independent
+
+SAID = {SEPARATES: "separates", SLIDE: "slides", STICK: "sticks", PRESSED: "pressed"}
+
+
+class NoMode(Exception):
+    """No mode is consistent with the forces, or no impulse with the law of impact."""
+
+
+class NodeLaw:
+    """Impacts and modes at nodes.
+
+    Parameters
+    ----------
+    contacts : Contacts
+    options : ContactOptions
+
+    Attributes
+    ----------
+    speed, length : float
+        Largest of velocities and gaps of contacts met so far.
+    still : float
+        Speed that is none, by the speeds that contacts could have with the kinetic energies met, or get in an element.
+    """
+
+    def __init__(self, contacts, options):
+        self.contacts, self.options, self.speed, self.length, self.still = contacts, options, 0.0, 0.0, 0.0
+
+    def meet(self, gaps, gamma):
+        """Take note of sizes: gaps (n, n_contacts), velocities (n, n_contacts, 3)."""
+        free = gaps[:, ~self.contacts.persistent]
+        self.length = max(self.length, np.abs(free).max(initial=0.0))
+        self.speed = max(self.speed, np.abs(gamma).max(initial=0.0))
+
+    def know(self, states, length):
+        """Take note of the speeds and ways that are possible at the first state, with an element of that length."""
+        energy = max(0.0, states.v[0] @ states.mass[0] @ states.v[0])
+        reach = np.sqrt(np.diag(states.compliance[0]).max(initial=0.0) * energy)
+        gained = np.abs(states.free[0]).max(initial=0.0) * length
+        self.still = max(self.still, self.options.still * max(reach, gained))
+        self.length = max(self.length, max(reach, gained) * length)
+
+    def touching(self, states, modes, sure=()):
+        """Contacts that touch at the first state."""
+        near = states.gap[0] <= self.options.touching * self.length
+        near |= np.asarray(modes) != OPEN
+        near[list(sure)] = True
+        return np.flatnonzero(near & ~self.contacts.persistent)
+
+    def impact(self, states, touching, length):
+        """The impact of contacts, or None where none approaches; `length` is that of the element.
+
+        Returns
+        -------
+        velocity : ndarray, shape (n_q,)
+            After it.
+        found : Impact
+            With all contacts.
+        slow : bool
+            Whether all that approach are without restitution because they are slow.
+        """
+        gamma, o = states.gamma[0], self.options
+        approach = -gamma[touching, 0]
+        if not (approach > self.still).any():
+            return None
+        rest = states.restitution[0].copy()
+        acceleration = np.abs(states.free[0].reshape(-1, 3)[:, 0])
+        flight = 2 * rest * np.abs(gamma[:, 0]) / np.maximum(acceleration, 1e-300)
+        slow = (rest < 1) & ((np.abs(gamma[:, 0]) < o.rest * self.speed) | (flight < o.short_flight * length))
+        had = rest > 0
+        rest[slow] = 0.0
+        rows = (3 * touching[:, None] + np.arange(3)).ravel()
+        found = impact(states.compliance[0][np.ix_(rows, rows)], gamma[touching], rest[touching],
+                       states.friction[0][touching] * (self.contacts.n_slip[touching] > 0))
+        if not found.solved:
+            names = ", ".join(self.contacts.names[c] for c in touching)
+            raise NoMode(f"no impulses were found for the impact of {names}")
+        impulses, statuses = np.zeros((self.contacts.n, 3)), np.zeros(self.contacts.n, int)
+        impulses[touching], statuses[touching] = found.impulses, found.statuses
+        approaching = touching[approach > self.still]
+        velocity = states.velocities_after(impulses[None])[0]
+        return velocity, found._replace(impulses=impulses, statuses=statuses), bool((slow & had)[approaching].all())
+
+    def modes(self, states, touching, opens=(), slips=None):
+        """Modes, and directions of slips, at the first state after all impacts.
+
+        Parameters
+        ----------
+        states : ContactStates
+        touching : ndarray of int
+        opens : tuple of int
+            Contacts that open, whatever the forces.
+        slips : dict
+            Contact -> direction (2,) in which it begins to slip.
+
+        Returns
+        -------
+        modes : ndarray of int, shape (n_contacts,)
+        directions : ndarray, shape (n_contacts, 2)
+            Of slips.
+        """
+        contacts, slips = self.contacts, slips or {}
+        gamma = states.gamma[0]
+        inside = [c for c in touching if c not in opens and gamma[c, 0] <= self.still]
+        inside = np.array(sorted({*inside, *np.flatnonzero(contacts.persistent)}), int)
+        modes, directions = np.zeros(contacts.n, int), np.zeros((contacts.n, 2))
+        if not len(inside):
+            return modes, directions
+        friction = states.friction[0] * (contacts.n_slip > 0)
+        bound = np.where(contacts.persistent, friction * states.load[0], 0.0)
+        size = np.hypot(gamma[:, 1], gamma[:, 2])
+        columns, given = np.eye(3 * contacts.n), np.zeros(3 * contacts.n)
+        law_friction, slides = np.where(contacts.persistent, 0.0, friction), {}
+        for c in inside:
+            moving = contacts.n_slip[c] and size[c] > self.still
+            if not (moving or c in slips):
+                continue
+            along = gamma[c, 1:] / size[c] if moving else slips[c]
+            directions[c] = slides[c] = along
+            place = slice(3 * c + 1, 3 * c + 3)
+            columns[place, place] = 0.0
+            if contacts.persistent[c]:
+                given[place] = -bound[c] * along
+            else:
+                columns[place, 3 * c] = -friction[c] * along
+            law_friction[c] = bound[c] = 0.0
+        matrix = states.compliance[0] @ columns
+        free = states.free[0] + states.compliance[0] @ given
+        for c in slides:
+            matrix[3 * c + 1:3 * c + 3] = 0.0
+            free[3 * c + 1:3 * c + 3] = 0.0
+        rows = (3 * inside[:, None] + np.arange(3)).ravel()
+        found = complementary(matrix[np.ix_(rows, rows)], free[rows], law_friction[inside], bound[inside])
+        if found is None:
+            return None
+        forces, statuses = found
+        none = self.options.none * np.abs(forces).max(initial=0.0)
+        for c, force, status in zip(inside, forces, statuses, strict=True):
+            if not contacts.persistent[c] and (status == SEPARATES or force[0] <= none):
+                continue
+            if c in slides:
+                modes[c] = SLIDES
+            elif status == PRESSED:
+                modes[c] = CLOSED
+            elif status == SLIDE:
+                modes[c] = SLIDES
+                directions[c] = -force[1:] / np.hypot(*force[1:])
+            else:
+                modes[c] = STICKS
+        return modes, directions
+
+    def jam(self, states, touching):
+        """Impulses where forces alone are not consistent (Painleve): those of an impact with a very slow approach."""
+        rows = (3 * touching[:, None] + np.arange(3)).ravel()
+        gamma = states.gamma[0][touching].copy()
+        gamma[:, 0] = np.minimum(gamma[:, 0], -1e-9 * max(self.speed, 1e-300))
+        found = impact(states.compliance[0][np.ix_(rows, rows)], gamma, np.zeros(len(touching)),
+                       states.friction[0][touching])
+        if not found.solved or not np.abs(found.impulses).max(initial=0.0) > 1e-6 * np.abs(gamma).max() / np.abs(
+                np.diag(states.compliance[0])).max():
+            return None
+        impulses, statuses = np.zeros((self.contacts.n, 3)), np.zeros(self.contacts.n, int)
+        impulses[touching], statuses[touching] = found.impulses, found.statuses
+        return states.velocities_after(impulses[None])[0], found._replace(impulses=impulses, statuses=statuses)
+
+    def consistent(self, states, modes):
+        """Velocities for which what is closed does not move, and what sticks does not slip, by the least impulse; and
+        the rows of the contacts that do not depend on each other."""
+        kept = independent(states, modes)
+        rows = np.array([3 * c + i for c, own in enumerate(kept) for i in own], int)
+        if not len(rows):
+            return states.v[0], kept
+        matrix = states.compliance[0][np.ix_(rows, rows)]
+        forces = np.zeros(3 * self.contacts.n)
+        forces[rows] = -np.linalg.solve(matrix, states.gamma[0].ravel()[rows])
+        return states.velocities_after(forces.reshape(1, -1, 3))[0], kept
+
+
+def event(t, node, kind, names, found=None, touching=(), contacts=()):
+    """A `ContactEvent`, of an impact with its impulses."""
+    if found is None:
+        return events.ContactEvent(float(t), node, kind, tuple(names))
+    touching = list(touching)
+    return events.ContactEvent(
+        float(t), node, kind, tuple(contacts.names[c] for c in touching), found.impulses[touching],
+        tuple(SAID[int(s)] for s in found.statuses[touching]), found.energy, found.share, found.distance)

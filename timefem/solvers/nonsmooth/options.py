@@ -1,0 +1,63 @@
+"""Thresholds of impacts and rigid contact, each with what it means and what was seen with others."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class LawOptions:
+    """Of the law of impact, and of the same law for accelerations."""
+
+    shift: float = 1e-8  # added to the diagonal of the scaled compliance, and taken back by the proximal loop
+    exact: float = 1e-11  # residual, relative to the largest velocity, that is a solution
+    stalled: float = 1e-9  # residual that is one where rounding stops Newton's method
+    steps: tuple[float, ...] = (1.0, 0.3, 3.0)  # r of the projections, tried one after the other
+    rounds: int = 60  # of the proximal loop; one or two are used where contacts are independent
+    iterations: int = 50  # of Newton's method, each
+    memory: int = 6  # residuals that a step may not exceed: of the last iterations
+    halvings: int = 12  # of a step
+    shares: tuple[float, ...] = (1.0, 0.5, 0.25)  # of the restitutions, tried one after the other; then none
+    few: int = 3  # contacts up to which Lemke's starts are tried with the restitutions as given
+    facets: tuple[int, ...] = (6, 10)  # of the cones of Lemke's starts
+    shifts: tuple[float, ...] = (1e-6, 1e-4, 1e-2)  # where the first one does not do, and a path down from there
+    bisections: int = 12  # of the share of the restitutions, where energy would grow
+    pivot: float = 1e-12  # of Lemke's method, of the largest entry of a column: smaller ones are none
+    pivots: int = 40  # of it, per row
+    gain: float = 1e-10  # of the kinetic energy, that is rounding
+
+
+LAW = LawOptions()
+
+
+@dataclass(frozen=True)
+class ContactOptions:
+    """Of marches with rigid contact; speeds and gaps are those met so far."""
+
+    touching: float = 1e-8  # of the largest gap: what is as near touches
+    still: float = 1e-9  # of the largest speed: no speed
+    rest: float = 1e-5  # of the largest speed: impacts below it are without restitution, so that bouncing ends
+    short_flight: float = 1e-6  # of the element: bounces as short are none
+    first: int = 1  # elements that are solved between two searches for events, after an event
+    most: int = 64  # and at most
+    locations: int = 40  # of one event
+    sliver: float = 1e-9  # of an element, left before a node of the mesh: the next one is taken
+    stalled: int = 3  # events at one time before the march gives up there
+    events_per_element: int = 200
+    stop_ahead: float = 1.2  # of an element, within which a predicted end of sliding in space is gone to at once
+    first_stop: float = 0.9  # of the predicted time
+    none: float = 1e-9  # of the largest force: no force
+
+
+CONTACT = ContactOptions()
+
+
+@dataclass(frozen=True)
+class RankOptions:
+    """Which rows count as independent."""
+
+    dependent: float = 1e-10  # singular value of constraints, of the largest: they repeat others
+    independent: float = 1e-6  # length of a row of contact without what others have of it, of its own
+    singular: float = 1e11  # condition of the compliance of closed contacts, from which on forces are of least norm
+    least: float = 1e-9  # singular value, of the largest, that counts for these
+
+
+RANK = RankOptions()

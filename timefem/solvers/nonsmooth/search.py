@@ -1,0 +1,127 @@
+"""The first event in elements that were solved in one mode."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...mechanics.values.evaluate import quantities_at
+from . import events
+from .crossings import Closing, first_negative
+from .states import OPEN, SLIDES, STICKS, InMode
+
+CLOSES = "closes"
+
+
+class Candidate(NamedTuple):
+    """An event that is to be located: of a contact, at theta of an element."""
+
+    kind: str
+    contact: int
+    theta: float
+
+
+class Search:
+    """Events of a motion in one mode.
+
+    Parameters
+    ----------
+    contacts : Contacts
+    degree : int
+        Of the element.
+    """
+
+    def __init__(self, contacts, degree):
+        self.contacts, self.still = contacts, 0.0
+        n = 2 * degree + 6
+        self.theta = np.concatenate([[0.0], (1 - np.cos(np.pi * (np.arange(n) + 0.5) / n)) / 2, [1.0]])
+
+    def first(self, mode, directions, t, z, zero):
+        """The first event in elements with ends at times t (n + 1,), in states z (n + 1, n_z).
+
+        Parameters
+        ----------
+        mode : Mode
+        directions : ndarray, shape (n_contacts, 2)
+            Of slips at the start.
+        zero : set of (str, int)
+            What is zero at the start because it has just begun.
+
+        Returns
+        -------
+        element : int or None
+        candidate : Candidate
+        """
+        modes = np.array(mode.modes)
+        free = np.flatnonzero((modes == OPEN) & ~self.contacts.persistent)
+        bound = ((modes != OPEN) & (~self.contacts.persistent | (self.contacts.n_slip > 0))).any()
+        system = self.contacts.system
+        gaps, rates = quantities_at(system, t, z, "gaps", "gap rates", repeatable=False)
+        self.gaps, self.rates = gaps, rates
+        h = np.diff(t)[:, None]
+        near = np.zeros((len(h), self.contacts.n), bool)
+        if len(free):
+            least = np.minimum(gaps[:-1], gaps[1:])
+            reach = h * (np.abs(rates[:-1]) + np.abs(rates[1:]) + np.abs(np.diff(rates, axis=0)))
+            near[:, free] = (least <= reach)[:, free]
+        elements = range(len(h)) if bound else np.flatnonzero(near.any(axis=1))
+        for e in elements:
+            started = zero if e == 0 else set()
+            found = self._in_element(mode, directions, t[e:e + 2], z[e:e + 2], np.flatnonzero(near[e]), bound, started)
+            if found is not None:
+                return int(e), found
+        return None, None
+
+    def _in_element(self, mode, directions, t, z, near, bound, started):
+        states = self.contacts.at_state(t, z)
+        here, h, found = InMode(states, mode.modes, directions), t[1] - t[0], []
+        for c in near:
+            ends = np.stack([states.gap[:, c], states.gamma[:, c, 0], here.accelerations[:, c, 0]], axis=1)
+            closing = Closing(h, ends[0], ends[1], (CLOSES, c) in started, self.still)
+            if closing.crossing is not None:
+                found.append(Candidate(CLOSES, int(c), closing.crossing))
+            elif closing.minimum is not None:
+                found.append(Candidate(events.TOUCHES, int(c), closing.minimum))
+        if bound:
+            found += self._of_forces(mode, directions, states, here, h, started)
+        return min(found, key=lambda candidate: candidate.theta) if found else None
+
+    def _of_forces(self, mode, directions, states, here, h, started):
+        theta = self.theta
+        q, v = hermite(theta, h, states, here.of_coordinates)
+        between = self.contacts.at(states.t[0] + theta * h, q, v)
+        functions = values_of(mode, directions, InMode(between, mode.modes, directions))
+        found = []
+        for (kind, c), values in functions.items():
+            at = first_negative(theta, values, (kind, c) in started)
+            if at is not None:
+                found.append(Candidate(kind, c, at))
+        return found
+
+
+def values_of(mode, directions, here):
+    """Functions that are positive as long as a mode lasts: dict (kind, contact) -> (n,)."""
+    states, contacts, found = here.states, here.states.contacts, {}
+    for c, what in enumerate(mode.modes):
+        if what == OPEN:
+            continue
+        if not contacts.persistent[c]:
+            found[events.OPENS, c] = here.forces[:, c, 0]
+        if what == SLIDES:
+            found[events.STICKS, c] = states.gamma[:, c, 1:] @ directions[c]
+        elif what == STICKS:
+            normal = states.load[:, c] if contacts.persistent[c] else here.forces[:, c, 0]
+            found[events.SLIPS, c] = states.friction[:, c] * normal - np.hypot(*here.forces[:, c, 1:].T)
+    return found
+
+
+def hermite(theta, h, states, accelerations):
+    """Coordinates and velocities (n, n_q) between two states, by the quintics through them and their derivatives."""
+    x = theta[:, None]
+    q0, q1 = states.q
+    v0, v1 = h * states.v
+    a0, a1 = h * h * accelerations
+    d, e, g = q1 - q0 - v0 - a0 / 2, v1 - v0 - a0, a1 - a0
+    c3, c4, c5 = 10 * d - 4 * e + g / 2, -15 * d + 7 * e - g, 6 * d - 3 * e + g / 2
+    q = q0 + x * (v0 + x * (a0 / 2 + x * (c3 + x * (c4 + x * c5))))
+    v = v0 + x * (a0 + x * (3 * c3 + x * (4 * c4 + x * 5 * c5)))
+    return q, v / h

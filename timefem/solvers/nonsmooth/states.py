@@ -1,0 +1,240 @@
+"""What the contacts of a system are worth at states: gaps, velocities, compliance, and forces on acceleration level."""
+
+from functools import cached_property
+
+import numpy as np
+
+from ...mechanics.values.equations_of_motion import MotionFormulas
+from ...mechanics.values.evaluate import evaluator
+from .options import RANK
+
+NAMES = ("row", "row_a", "psi_v", "form_v", "second", "third", "gap", "gap rate", "gap acceleration", "gap_q", "slip",
+         "slip rate", "slip_v", "restitution", "friction", "load")
+
+OPEN, CLOSED, SLIDES, STICKS = range(4)
+NAMES_OF_MODES = "open", "closed", "slides", "sticks"
+
+
+class Contacts:
+    """The rows of rigid contact of a system, without numbers that depend on a state.
+
+    Attributes
+    ----------
+    n : int
+    names : list of str
+    parts : list of (Part, int)
+        Of each row, and which of its rows it is.
+    n_slip : ndarray of int, shape (n,)
+    persistent : ndarray of bool, shape (n,)
+    """
+
+    def __init__(self, system):
+        self.system = system
+        self.parts = [(part, i) for part in system.rigid_contacts for i in range(part.n_contacts)]
+        self.names = [f"{system.label(part)}: {part.contact_names[i]}" if part.n_contacts > 1 else system.label(part)
+                      for part, i in self.parts]
+        self.n = len(self.parts)
+        self.n_slip = np.array([part.n_slip for part, _ in self.parts], int)
+        self.persistent = np.array([part.persistent for part, _ in self.parts], bool)
+        stops = np.cumsum(self.n_slip)
+        # rows of slip, contact by contact, among the three of each
+        self.tangents = np.concatenate([np.zeros(0, int), *(3 * c + 1 + np.arange(n)
+                                                            for c, n in enumerate(self.n_slip))])
+        self.n_slips = int(stops[-1]) if self.n else 0
+        self.helpers = np.concatenate([np.zeros(0, int), *(np.arange(system.n_q)[system.coordinates(b)]
+                                                           for b in system.bodies if b.helper)])
+
+    def at(self, t, q, v):
+        """`ContactStates` at times (n,), coordinates and velocities (n, n_q)."""
+        return ContactStates(self, np.atleast_1d(t), np.atleast_2d(q), np.atleast_2d(v))
+
+    def at_state(self, t, z):
+        """The same at states (n, n_z)."""
+        z = np.atleast_2d(z)
+        v = np.array(self.system.velocity(np.atleast_1d(t), z))
+        v[:, self.helpers] = 0.0
+        return self.at(t, z[:, :self.system.n_q], v)
+
+
+class ContactStates:
+    """At n states; of each contact the normal row comes first, then two along the surface, zero where there is none.
+
+    Attributes
+    ----------
+    t, q, v : ndarray, shapes (n,), (n, n_q), (n, n_q)
+    gap : ndarray, shape (n, n_contacts)
+    gamma : ndarray, shape (n, n_contacts, 3)
+        Rate of the gap and slip.
+    restitution, friction, load : ndarray, shape (n, n_contacts)
+    """
+
+    def __init__(self, contacts, t, q, v):
+        self.contacts, self.t, self.q, self.v = contacts, t, q, v
+        system, n = contacts.system, len(q)
+        zeros = {"a": system.n_q, "gamma": system.n_constraints, "nu": system.n_nonholonomic,
+                 "controls": sum(part.n_controls for part in system.parts)}
+        found = evaluator(system, *NAMES, formulas=MotionFormulas)(
+            system, t, q, v=v, **{name: np.zeros((n, size)) for name, size in zeros.items()})
+        self._of = {name: value if isinstance(value, np.ndarray) else value.dense()
+                    for name, value in zip(NAMES, found, strict=True)}
+        self.gap = self._of["gap"]
+        self.restitution, self.friction, self.load = (self._of[x] for x in ("restitution", "friction", "load"))
+        self.gamma = self._rows(self._of["gap rate"], self._of["slip"]).reshape(n, -1, 3)
+
+    def _rows(self, normal, along):
+        """Three rows of each contact, shape (n, 3 n_contacts, ...)."""
+        rows = np.zeros((normal.shape[0], 3 * self.contacts.n, *normal.shape[2:]))
+        rows[:, ::3], rows[:, self.contacts.tangents] = normal, along
+        return rows
+
+    @cached_property
+    def jacobian(self):
+        """d gamma / dv, shape (n, 3 n_contacts, n_q)."""
+        return self._rows(self._of["gap_q"], self._of["slip_v"])
+
+    @cached_property
+    def mass(self):
+        mass = self._of["row_a"]
+        mass[:, self.contacts.helpers, self.contacts.helpers] = 1.0
+        return mass
+
+    @cached_property
+    def _motion(self):
+        """Mobility C of the constrained system, and the accelerations without contacts: (n, n_q, n_q), (n, n_q)."""
+        of, mass = self._of, self.mass
+        right = -np.concatenate([of["second"], of["third"]], axis=1)
+        gradient = np.concatenate([of["psi_v"], of["form_v"]], axis=1)
+        force = -of["row"]
+        force[:, self.contacts.helpers] = 0.0
+        if not gradient.shape[1]:
+            mobility = np.linalg.inv(mass)
+            return mobility, np.einsum("nij,nj->ni", mobility, force)
+        root = np.sqrt(np.array(self.contacts.system.mass_scale))
+        left, values, rows = np.linalg.svd(gradient / root, full_matrices=True)
+        rank = int((values[0] > RANK.dependent * values[0].max()).sum())
+        first = np.einsum("nki,nk->ni", rows[:, :rank], np.einsum("nji,nj->ni", left[:, :, :rank], right)
+                          / values[:, :rank]) / root
+        free = rows[:, rank:].swapaxes(1, 2) / root[:, None]
+        reduced = np.linalg.inv(free.swapaxes(1, 2) @ mass @ free)
+        mobility = free @ reduced @ free.swapaxes(1, 2)
+        left_over = force - np.einsum("nij,nj->ni", mass, first)
+        return mobility, first + np.einsum("nij,nj->ni", mobility, left_over)
+
+    @cached_property
+    def compliance(self):
+        """D of all contacts, shape (n, 3 n_contacts, 3 n_contacts)."""
+        return self.jacobian @ self._motion[0] @ self.jacobian.swapaxes(1, 2)
+
+    @cached_property
+    def free(self):
+        """Accelerations of the rows without forces of contacts, shape (n, 3 n_contacts)."""
+        known = self._rows(self._of["gap acceleration"], self._of["slip rate"])
+        return known + np.einsum("nij,nj->ni", self.jacobian, self._motion[1])
+
+    def velocities_after(self, impulses):
+        """Velocities after impulses (n, n_contacts, 3) of the contacts, shape (n, n_q)."""
+        pushed = np.einsum("nji,nj->ni", self.jacobian, impulses.reshape(len(impulses), -1))
+        return self.v + np.einsum("nij,nj->ni", self._motion[0], pushed)
+
+    def accelerations(self, forces):
+        """Of the coordinates, with forces (n, 3 n_contacts) of the contacts, shape (n, n_q)."""
+        return self._motion[1] + np.einsum("nij,nj->ni", self._motion[0] @ self.jacobian.swapaxes(1, 2), forces)
+
+
+class InMode:
+    """Forces of contacts that are in given modes, on acceleration level, at `ContactStates`.
+
+    Parameters
+    ----------
+    states : ContactStates
+    modes : tuple of int
+        OPEN, CLOSED, SLIDES or STICKS, of each contact.
+    signs : ndarray, shape (n_contacts, 2)
+        Direction of the slip: of lines with its sign; in space only where there is no slip yet.
+
+    Attributes
+    ----------
+    forces : ndarray, shape (n, n_contacts, 3)
+        Normal forces and friction.
+    accelerations : ndarray, shape (n, n_contacts, 3)
+        Of the gaps and slips.
+    """
+
+    def __init__(self, states, modes, signs):
+        contacts, n = states.contacts, len(states.t)
+        modes = np.asarray(modes)
+        self.states, self.modes = states, modes
+        pressed = np.flatnonzero((modes != OPEN) & ~contacts.persistent)
+        slides, sticks = np.flatnonzero(modes == SLIDES), np.flatnonzero(modes == STICKS)
+        tangents = [3 * c + 1 + i for c in sticks for i in range(contacts.n_slip[c])]
+        rows = np.array([*(3 * pressed), *tangents], int)
+        columns = np.zeros((n, 3 * contacts.n, len(rows)))
+        columns[:, rows, np.arange(len(rows))] = 1.0
+        given = np.zeros((n, 3 * contacts.n))
+        for c in slides:
+            along = states.friction[:, c, None] * direction(states.gamma[:, c, 1:], signs[c], contacts.n_slip[c])
+            if contacts.persistent[c]:
+                given[:, 3 * c + 1:3 * c + 3] = -states.load[:, c, None] * along
+            else:
+                columns[:, 3 * c + 1:3 * c + 3, int(np.flatnonzero(rows == 3 * c)[0])] = -along
+        forces = given
+        if len(rows):
+            matrix = states.compliance[:, rows] @ columns
+            right = -states.free[:, rows] - np.einsum("nij,nj->ni", states.compliance[:, rows], given)
+            forces = given + np.einsum("nij,nj->ni", columns, solved(matrix, right))
+        self.rows = rows
+        self.forces = forces.reshape(n, -1, 3)
+        self.accelerations = (states.free + np.einsum("nij,nj->ni", states.compliance, forces)).reshape(n, -1, 3)
+        self._flat = forces
+
+    @cached_property
+    def of_coordinates(self):
+        """Accelerations of the coordinates, shape (n, n_q)."""
+        return self.states.accelerations(self._flat)
+
+
+def direction(slip, sign, n_slip):
+    """Directions of slips (n, 2): of lines by the sign; in space those of the slip, or `sign` where it is zero."""
+    if n_slip < 2:
+        return np.broadcast_to(sign, slip.shape)
+    size = np.hypot(slip[:, 0], slip[:, 1])[:, None]
+    return np.where(size > 0, slip / np.where(size > 0, size, 1.0), sign)
+
+
+def solved(matrix, right):
+    """Solutions of square systems, those of least norm where rows depend on each other."""
+    scale = 1 / np.sqrt(np.maximum(np.abs(np.einsum("nii->ni", matrix)), 1e-300))
+    scaled = scale[:, :, None] * matrix * scale[:, None, :]
+    if np.linalg.cond(scaled[0]) < RANK.singular:
+        return scale * np.linalg.solve(scaled, (scale * right)[:, :, None])[:, :, 0]
+    return scale * np.einsum("nij,nj->ni", np.linalg.pinv(scaled, rcond=RANK.least), scale * right)
+
+
+def independent(states, modes):
+    """Rows of the contacts in given modes, at the first state, that do not depend on each other: those of gaps first.
+
+    Returns
+    -------
+    tuple of tuple of int
+        Of each contact, which of its three rows.
+    """
+    contacts, modes = states.contacts, np.asarray(modes)
+    rows = states.jacobian[0] @ _root(states._motion[0][0])
+    size, basis, kept = np.linalg.norm(rows, axis=1), np.zeros((rows.shape[1], 0)), [[] for _ in range(contacts.n)]
+    normal = [(c, 0) for c in np.flatnonzero((modes != OPEN) & ~contacts.persistent)]
+    along = [(k, 1 + j) for k in np.flatnonzero(modes == STICKS) for j in range(contacts.n_slip[k])]
+    for c, i in normal + along:
+        left = rows[3 * c + i]
+        for _ in range(2):
+            left = left - basis @ (basis.T @ left)
+        length = np.linalg.norm(left)
+        if length > RANK.independent * size[3 * c + i]:
+            basis = np.hstack([basis, left[:, None] / length])
+            kept[c].append(i)
+    return tuple(map(tuple, kept))
+
+
+def _root(matrix):
+    """R of a positive semidefinite matrix `R R^T`."""
+    values, vectors = np.linalg.eigh(matrix)
+    return vectors * np.sqrt(np.maximum(values, 0.0))
