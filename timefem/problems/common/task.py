@@ -46,6 +46,8 @@ class Task:
     def __post_init__(self):
         if self.newton is not None and not isinstance(self.newton, Newton):
             raise InputError(f"newton must be a Newton(...), not {self.newton!r}")
+        if self.mesh is None and self.n_elements is None and getattr(self.problem, "own_mesh", None) is not None:
+            object.__setattr__(self, "mesh", self.problem.own_mesh)
         if self.tolerance is None and (self.mesh is None) == (self.n_elements is None):
             raise InputError("give either n_elements or mesh, or tolerance")
         if self.mesh is not None and self.n_elements is not None:

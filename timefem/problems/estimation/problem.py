@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import casadi as ca
 import numpy as np
 
+from ... import validate
 from ...argument_names import NamedArguments
+from ...assembly.mesh import TimeMesh
 from ...errors import InputError
 from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.consistent_state import assemble
@@ -18,6 +20,7 @@ from ...mechanics.system import System
 from ..common.kept import Kept
 from ..common.parameters import checked_parameters
 from ..initial.problem import InitialValueProblem, checked_span
+from .kinematic.statement import check_kinematic_element, frames_of, without_dynamics
 from .loss import Loss, as_loss
 from .measurements.base import Sensor
 from .moment import Moment
@@ -72,6 +75,12 @@ class Estimation(NamedArguments):
     nodes : sequence of Sensor, optional
         Those whose times become nodes of the mesh, where the order of the element is kept; default: all. Inside of
         elements it is about three.
+    dynamics : {"full", "none"}
+        "none": inverse kinematics of the whole motion, without masses and forces. Accelerations of the coordinates, or
+        with MixedGalerkin(3) their rates, are white noise, whose spectral densities are `noise`: a number, or a dict
+        from joints of trees, bodies (a pair for place and turn) or "all" to numbers [rad^2/s^3, m^2/s^3; s^-5].
+        Constraints hold at the frames, which are the times of the measurements: `tf.solve(problem, element)` takes no
+        number of elements.
 
     Attributes
     ----------
@@ -90,13 +99,14 @@ class Estimation(NamedArguments):
 
     system: System
     measurements: Sensor | Sequence[Sensor]
-    noise: Mapping[Any, Any] | None = None
+    noise: Mapping[Any, Any] | float | None = None
     prior: Mapping[Any, Any] | Prior | None = None
     t_span: Sequence[float] | None = None
     _: KW_ONLY
     numbers: Mapping[str, Any] | None = None
     loss: Loss | str | None = None
     nodes: Sequence[Sensor] | None = None
+    dynamics: str = "full"
 
     def __post_init__(self):
         if not isinstance(self.system, System):
@@ -113,7 +123,10 @@ class Estimation(NamedArguments):
         self.t_span = self._span()
         self._given_prior = self.prior
         entries = self._entries()
-        system, self.density = with_noise(self.system, self.noise or {})
+        if validate.choice("dynamics", self.dynamics, ("full", "none")) == "none":
+            system, self.density = without_dynamics(self), np.zeros((0, 0))
+        else:
+            system, self.density = with_noise(self.system, self.noise or {})
         system, _ = checked_parameters(system, entries)
         self._take_start(system)
         for sensor in given:
@@ -262,8 +275,15 @@ class Estimation(NamedArguments):
         now.parameters = own
         return now
 
+    @property
+    def own_mesh(self) -> TimeMesh | None:
+        """The frames of a motion without dynamics, which are all there is to its mesh; otherwise None."""
+        return frames_of(self) if self.dynamics == "none" else None
+
     def check_element(self, element: TimeElement) -> None:
         """Refuse elements that share tests, for which forces are not local in time."""
+        if self.dynamics == "none":
+            return check_kinematic_element(element)
         if not element.can_march:
             raise InputError(f"estimation takes elements that can be marched, such as MixedGalerkin(degree=2), not "
                              f"{element!r}")

@@ -12,6 +12,7 @@ from ...solvers.nonlinear.interior_point import InteriorPoint
 from ..common.statistics import solve_statistics
 from .chain import EstimationChain, element_of
 from .guess import first_guess
+from .kinematic.solve import solve_kinematic
 from .posterior import Posterior
 from .program import EstimationProgram
 from .solution import Estimate
@@ -28,6 +29,8 @@ def solve_estimation(task):
     Estimate
     """
     start, problem = time.perf_counter(), task.problem
+    if problem.dynamics == "none":
+        return solve_kinematic(task)
     mesh = task.mesh_through(problem.kinks, problem.kept)
     with progress("set-up of estimation", show=task.progress):
         element, system = element_of(problem, task.element)

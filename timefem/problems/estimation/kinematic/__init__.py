@@ -1,0 +1,1 @@
+"""Estimation of motions from measurements without dynamics: inverse kinematics of whole trajectories."""

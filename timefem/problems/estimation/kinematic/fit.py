@@ -1,0 +1,131 @@
+"""A whole motion fitted to measurements, without dynamics."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ....errors import InputError
+from .block_chain import NotPositive
+from .geometry import Geometry
+from .measured import measured_at
+from .options import DEFAULT
+from .smoother import Iterate, Smoother
+from .start import continuous, postures
+from .steps import Steps
+from .tangents import Tangents
+
+
+@dataclass
+class Fit:
+    """The most likely motion.
+
+    Attributes
+    ----------
+    x : ndarray, shape (n, levels, n_q)
+        Coordinates, velocities and, of order 3, accelerations at the frames.
+    c : ndarray
+        Unknown numbers.
+    cost : float
+        Half the sum of squares.
+    iterations : int
+    converged : bool
+    message : str
+        Where it is not.
+    weights : list of ndarray or None
+        Of residuals, of each of `measured`.
+    smoother : Smoother
+        With the factors of the last iteration.
+    """
+
+    x: np.ndarray
+    c: np.ndarray
+    cost: float
+    iterations: int
+    converged: bool
+    message: str
+    weights: list
+    smoother: Smoother
+
+
+def fit(system, sensors, densities, q, order, t_span=(), guess=None, options=DEFAULT):
+    """Fit a motion.
+
+    Parameters
+    ----------
+    system : System
+    sensors : list of Sensor
+    densities : callable
+        `densities(geometry)` -> spectral densities of coordinates and of turns.
+    q : ndarray, shape (n_q,)
+        A posture, from which the search begins.
+    order : {2, 3}
+    t_span : sequence of float
+        Times that are frames though nothing is measured there.
+    guess : callable, optional
+        `guess(t)` -> coordinates (n, n_q), in the place of postures frame by frame.
+    options : KinematicOptions
+
+    Raises
+    ------
+    InputError
+        Where measurements leave something undetermined; names it.
+    """
+    geometry = Geometry(system, order)
+    t, measured, stated = measured_at(system, order, sensors, t_span)
+    steps = Steps(geometry, *geometry.densities(*densities(geometry)), t)
+    mean, information = stated.prior()
+    first = np.zeros((1, order, geometry.n))
+    first[0, 0] = q
+    n_free = Tangents(geometry, steps.root, first, t[:1]).n_free
+    if guess is None:
+        places = postures(geometry, steps.root, n_free, measured, q, t, mean, options)
+    else:
+        places = continuous(geometry, guess(t))
+    x = np.zeros((len(t), order, geometry.n))
+    x[:, 0], x[:, 1] = places, np.gradient(places, t, axis=0)
+    return _iterate(Smoother(geometry, steps, measured, (mean, information), t, n_free, options), x, mean.copy())
+
+
+def _iterate(smoother, x, c):
+    """Gauss-Newton's steps, halved where they lead astray."""
+    options, robust = smoother.options, any(own.robust for own in smoother.measured)
+    weights = [np.ones((len(own.frames), own.n_values)) if own.robust else None for own in smoother.measured]
+    n, before, rest, cost = len(x) * smoother.size + len(c), None, np.inf, np.inf
+    for iteration in range(options.iterations):
+        try:
+            new_x, new_c, cost, decrement = smoother.step(Iterate(x, c, weights))
+        except NotPositive as error:
+            raise InputError(_undetermined(smoother, error)) from None
+        if not np.isfinite(decrement):
+            return Fit(x, c, cost, iteration, False, "residuals are not finite", weights, smoother)
+        if before is not None and cost > 4 * before[0] + n and before[1] < options.halvings:
+            x, c = (before[2] + x) / 2, (before[3] + c) / 2
+            before = before[0], before[1] + 1, *before[2:]
+            continue
+        change = 0.0
+        if robust:
+            fresh = smoother.weights(new_x, new_c)
+            change = max(float(np.abs(a - b).max()) for a, b in zip(fresh, weights, strict=True) if a is not None)
+            weights = fresh
+        before = cost, 0, x, c
+        x, c, rest = new_x, new_c, np.sqrt(max(decrement, 0.0) / n)
+        if rest <= options.tolerance and change <= options.weights:
+            return Fit(smoother.closed(x), c, cost - decrement / 2, iteration + 1, True, "", weights, smoother)
+    message = f"steps of {rest:.2g} standard deviations are left after {options.iterations} iterations; give a guess"
+    return Fit(smoother.closed(x), c, cost, options.iterations, False, message, weights, smoother)
+
+
+def _undetermined(smoother, error):
+    """Which coordinates nothing measured determines."""
+    geometry = smoother.geometry
+    d, motion = smoother.n_free, np.zeros(geometry.n)
+    ways = error.direction.reshape(geometry.levels, smoother.n_open)
+    level = int(np.argmax((ways**2).sum(axis=1)))
+    piece, own = next(pair for pair in smoother.tangents if pair[0].start <= error.index < pair[0].stop)
+    motion[geometry.touched] = own.basis[error.index - piece.start] @ ways[level, :d]
+    motion[geometry.apart] = ways[level, d:] / smoother.steps.root_apart
+    largest = np.argsort(-np.abs(motion))[:smoother.options.shown]
+    names = [geometry.names()[i] for i in largest if np.abs(motion[i]) > 0.1 * np.abs(motion).max()]
+    what = ("the position", "the rate", "the acceleration")[level]
+    return (f"the measurements leave {what} of {', '.join(names)} undetermined; measure it, give a prior of it, or "
+            "hold it by a constraint")

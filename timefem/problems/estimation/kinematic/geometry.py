@@ -1,0 +1,173 @@
+"""What holds a system together at one time, and how far it moves from one time to the next.
+
+Bodies in space go along the axes of space and turn about their own: `[x_b - x_a; log(R_a^T R_b)]`, with rates
+`[v; Omega]`, whatever coordinates turn them; all others by the differences of their coordinates. A motion with constant
+rates has just these increments times its duration.
+"""
+
+from math import comb
+
+import casadi as ca
+import numpy as np
+
+from ....errors import InputError
+from ....mechanics.bodies.rigid import RigidBodyBase
+from ....mechanics.inversion.direct import constraints_of, quaternions
+from .batched import Batched
+
+
+class Geometry:
+    """Constraints and increments of a system.
+
+    Parameters
+    ----------
+    system : System
+    order : {2, 3}
+        Rate of the coordinates that noise is: of velocities, or of accelerations, which are part of the state then.
+
+    Attributes
+    ----------
+    n, levels, n_rows : int
+        Coordinates; how many of them, their rates and second rates are the state; constraints.
+    touched, apart : ndarray of int
+        Coordinates that constraints see or that turn, and all others.
+    plain : ndarray of int
+        Those of the touched ones whose increments are differences.
+    turns : list of (Body or None, ndarray of int)
+        What turns, and the places of its coordinates among the touched ones.
+    n_increments : int
+        Of the touched coordinates: the plain ones, then three of each turn.
+    held : Batched or None
+        `(q, v, a, t)` -> constraints on each level, each followed by its derivatives by coordinates and rates; all
+        derivatives are by touched ones.
+    turning : Batched or None
+        Coordinates of two times -> increments of turns, and their derivatives by both.
+    spins : Batched or None
+        State -> rates of turns on each level, each followed by its derivatives by coordinates and rates.
+    """
+
+    def __init__(self, system, order):
+        if system.n_nonholonomic:
+            raise InputError(f"dynamics='none' does not take nonholonomic constraints ('{system.nonholonomic_names[0]}'"
+                             "); leave them out, or let the dynamics count")
+        self.system, self.n, self.levels = system, system.n_q, order
+        symbols = [ca.SX.sym(name, self.n) for name in "qva"[:order]]
+        t = ca.SX.sym("t")
+        self.lengths = quaternions(system)
+        lengths = [(ca.sumsqr(symbols[0][places.tolist()]) - 1) / 2 for places in self.lengths]
+        rows = ca.vertcat(constraints_of(system, symbols[0], t), *lengths)
+        self.n_rows = rows.numel()
+        self._collect_turns(np.array(ca.jacobian(rows, symbols[0]).sparsity().get_triplet()[1], int))
+        self.held = Batched([*symbols, t], _levels(rows, symbols, t, self.touched)) if self.n_rows else None
+        self.turning = self.spins = None
+        if self.turns:
+            self._state_turns()
+
+    def _collect_turns(self, held):
+        bodies = [(body, np.arange(self.n)[self.system.coordinates(body)]) for body in self.system.bodies]
+        turns = [(body, place[3:]) for body, place in bodies if isinstance(body, RigidBodyBase)]
+        turns += [(None, places) for places in self.lengths]
+        turning = np.concatenate([np.zeros(0, int), *(places for _, places in turns)])
+        self.touched = np.union1d(held, turning)
+        self.apart = np.setdiff1d(np.arange(self.n), self.touched)
+        self.plain = np.searchsorted(self.touched, np.setdiff1d(self.touched, turning))
+        self.turns = [(body, np.searchsorted(self.touched, places)) for body, places in turns]
+        self.n_increments = len(self.plain) + 3 * len(turns)
+
+    def _state_turns(self):
+        ends = [[ca.SX.sym(name + end, self.n) for name in "qva"[:self.levels]] for end in "ab"]
+        touched = self.touched.tolist()
+        both = [[self._turn(body, self.touched[places], symbols) for body, places in self.turns] for symbols in ends]
+        increments = ca.vertcat(*(_logarithm(a[0], b[0]) for a, b in zip(*both, strict=True)))
+        slopes = [ca.jacobian(increments, end[0])[:, touched] for end in ends]
+        self.turning = Batched([ends[0][0], ends[1][0]], [increments, *slopes])
+        found = []
+        for level in range(1, self.levels):
+            rates = ca.vertcat(*(rates[level - 1] for _, rates in both[0]))
+            found += [rates, *(ca.jacobian(rates, x)[:, touched] for x in ends[0][:level + 1])]
+        self.spins = Batched(ends[0], found)
+
+    def densities(self, of_coordinates, of_turns):
+        """Spectral densities of the increments of touched coordinates, and of the coordinates apart.
+
+        Shapes (n_q,), (n_turns, 3) -> (n_increments,), (n_apart,).
+        """
+        plain = of_coordinates[self.touched[self.plain]]
+        return np.concatenate([plain, np.ravel(of_turns)]), of_coordinates[self.apart]
+
+    def spread(self, root):
+        """Q^-1/2 of increments as weights of touched coordinates: those of turns are about alike there."""
+        out = np.empty(len(self.touched))
+        out[self.plain] = root[:len(self.plain)]
+        for i, (_, places) in enumerate(self.turns):
+            own = root[len(self.plain) + 3 * i:][:3]
+            out[places] = np.exp(np.log(own).mean()) * (2.0 if len(places) == 4 else 0.5**0.5)
+        return out
+
+    def _turn(self, body, places, symbols):
+        """Rotation, and rates of it in its own axes, of the turn of a body or of a quaternion."""
+        if body is None or body.rotation == "quaternion":
+            x = symbols[0][places.tolist()]
+            return x, [_spin(x, s[places.tolist()]) for s in symbols[1:]]
+        x = [s[np.arange(self.n)[self.system.coordinates(body)].tolist()] for s in symbols]
+        own = [ca.SX.sym("x", body.n_q) for _ in symbols]
+        rotation = body.frame(own[0])[1]
+        rates = [rotation.T @ (body.angular_velocity_map(own[0]) @ own[1])]
+        if self.levels > 2:
+            rates.append(ca.jtimes(rates[0], own[0], own[1]) + ca.jtimes(rates[0], own[1], own[2]))
+        rotation, *rates = ca.Function("turn", own, [rotation, *rates])(*x)
+        return rotation, rates
+
+    def angles(self):
+        """Coordinates of joints that are the same position after a whole turn."""
+        found = []
+        for tree in self.system.bodies:
+            for body in getattr(tree, "moving", ()):
+                if body.joint.mimic is None:
+                    place = np.arange(self.n)[self.system.coordinates(tree)][list(body.places)]
+                    found += [place[i] for i, (_, unit) in enumerate(body.motion.told) if unit == "rad"]
+        return found
+
+    def names(self):
+        """Of the coordinates, for messages."""
+        return [name for body in self.system.bodies for name in getattr(body, "coordinate_names", ()) or
+                [f"{self.system.label(body)} q[{i}]" for i in range(body.n_q)]]
+
+
+def _levels(rows, symbols, t, touched):
+    """Constraints, their rates, and second rates, each followed by its derivatives by the coordinates and rates."""
+    columns = touched.tolist()
+    found, value = [], rows
+    for level in range(len(symbols)):
+        found += [ca.densify(value), *(ca.jacobian(value, s)[:, columns] for s in symbols[:level + 1])]
+        if level + 1 < len(symbols):
+            value = sum((ca.jtimes(value, symbols[k], symbols[k + 1]) for k in range(level + 1)),
+                        ca.jacobian(value, t))
+    return found
+
+
+def _spin(x, v):
+    """Angular velocity in own axes of a quaternion and its rate."""
+    return 2 * (x[0] * v[1:] - v[0] * x[1:] - ca.cross(x[1:], v[1:]))
+
+
+def _logarithm(a, b):
+    """Rotation vector from one rotation to another, both quaternions or matrices, in the axes of the first."""
+    if a.numel() == 4:
+        cosine, sine = ca.dot(a, b), _spin(a, b) / 2
+        return 2 * ca.if_else(cosine < 0, -1, 1) * _over_sine(sine, ca.fabs(cosine)) * sine
+    relative = a.T @ b
+    sine = ca.vertcat(relative[2, 1] - relative[1, 2], relative[0, 2] - relative[2, 0],
+                      relative[1, 0] - relative[0, 1]) / 2
+    return _over_sine(sine, (ca.trace(relative) - 1) / 2) * sine
+
+
+def _over_sine(sine, cosine):
+    """Angle over its sine, of a sine as a vector."""
+    square = ca.sumsqr(sine)
+    small = ca.logic_and(square < 1e-2, cosine > 0)  # there the series of asin(x) / x is exact to rounding
+    length = ca.sqrt(ca.if_else(small, 1, square))
+    series = 0
+    for n in range(7, -1, -1):
+        series = comb(2 * n, n) / 4**n / (2 * n + 1) + square * series
+    return ca.if_else(small, series, ca.atan2(length, cosine) / length)

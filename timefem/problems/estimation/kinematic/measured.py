@@ -1,0 +1,166 @@
+"""Residuals of sensors at the frames of a motion without dynamics."""
+
+from itertools import pairwise
+
+import casadi as ca
+import numpy as np
+
+from ....errors import InputError
+from ..moment import Moment
+from .batched import Batched
+from .statement import frames, places_among
+
+
+class Measured:
+    """Sensors that measure at the same times.
+
+    Parameters
+    ----------
+    sensors : list of Sensor
+    stated : Stated
+    residuals : list of SX
+        Of each.
+    frames : ndarray of int
+        Those at which they measure.
+
+    Attributes
+    ----------
+    t : ndarray
+        Times of the frames [s].
+    parts : list of slice
+        Where the numbers of each sensor are among all.
+    of_places : bool
+        Whether they see coordinates alone.
+    """
+
+    def __init__(self, sensors, stated, residuals, frames):
+        self.sensors, self.frames, self.t = sensors, frames, sensors[0].times + sensors[0].offset
+        stops = np.cumsum([0, *(sensor.n for sensor in sensors)]).tolist()
+        self.parts = [slice(*ends) for ends in pairwise(stops)]
+        self.n_values = stops[-1]
+        values, y = ca.vertcat(*residuals), ca.vertcat(*(stated.values[sensor] for sensor in sensors))
+        slopes = [ca.jacobian(values, x) for x in (*stated.levels, stated.numbers)]
+        self.seen = [bool(x.nnz()) for x in slopes]
+        self.of_places = not any(self.seen[1:-1])
+        inputs = [*stated.levels, stated.numbers, stated.t, y]
+        self._residuals = Batched(inputs, [values])
+        self._slopes = Batched(inputs, [values, *(x for x, seen in zip(slopes, self.seen, strict=True) if seen)])
+        self.given = np.nan_to_num(np.concatenate([sensor.values for sensor in sensors], axis=1))
+        whitening = [sensor.whitening for sensor in sensors]
+        self._diagonal = all(not np.any(w - np.einsum("jab,ab->jab", w, np.eye(w.shape[1]))) for w in whitening)
+        self._whitening = np.concatenate([np.einsum("jaa->ja", w) for w in whitening], axis=1) if self._diagonal else \
+            whitening
+        self.robust = any(sensor.loss is not None for sensor in sensors)
+
+    def _white(self, values, rows):
+        """Whitened values, shape (m, n_values, ...)."""
+        if self._diagonal:
+            return values * self._whitening[rows].reshape(*values.shape[:2], *(1,) * (values.ndim - 2))
+        out = np.empty_like(values)
+        for part, w in zip(self.parts, self._whitening, strict=True):
+            out[:, part] = np.einsum("jab,jb...->ja...", w[rows], values[:, part])
+        return out
+
+    def residuals(self, x, c, rows=slice(None)):
+        """Whitened residuals at states (m, levels, n_q) of some of the frames, shape (m, n_values)."""
+        return self._white(self._residuals(*self._given(x, c, rows))[0][..., 0], rows)
+
+    def linearized(self, x, c, rows):
+        """Whitened residuals, and their derivatives by each level of the state and by the numbers, None where zero."""
+        values, *slopes = self._slopes(*self._given(x, c, rows))
+        left = iter(slopes)
+        return self._white(values[..., 0], rows), [self._white(next(left), rows) if seen else None
+                                                   for seen in self.seen]
+
+    def _given(self, x, c, rows):
+        m = len(x)
+        return x.reshape(m, -1), np.broadcast_to(c, (m, len(c))), self.t[rows], self.given[rows]
+
+    def weights(self, residuals, rows=slice(None)):
+        """Weights of squares by the losses, shape (m, n_values), of whitened residuals."""
+        out = np.ones_like(residuals)
+        for sensor, part in zip(self.sensors, self.parts, strict=True):
+            if sensor.loss is not None:
+                length = np.linalg.norm(residuals[:, part], axis=1)
+                out[:, part] = sensor.loss.weights(length, sensor.measured[rows].sum(axis=1))[:, None]
+        return out
+
+
+class Stated:
+    """Symbols of a frame, in which sensors state their residuals.
+
+    Parameters
+    ----------
+    system : System
+    n_levels : int
+        How many of coordinates, velocities and accelerations are the state.
+    sensors : list of Sensor
+
+    Attributes
+    ----------
+    levels : list of SX
+    numbers, t : SX
+    of_sensors : dict
+        Sensor -> {name: SX}, its unknown numbers.
+    values : dict
+        Sensor -> SX, what it measured.
+    """
+
+    def __init__(self, system, n_levels, sensors):
+        self.levels = [ca.SX.sym(name, system.n_q) for name in "qva"[:n_levels]]
+        self.t, self._momenta = ca.SX.sym("t"), ca.SX.sym("p", system.n_q)
+        self.of_sensors = {sensor: {name: ca.SX.sym(name, n) for name, n in sensor.sizes.items()}
+                           for sensor in sensors}
+        self.numbers = ca.vertcat(ca.SX(0, 1), *(x for own in self.of_sensors.values() for x in own.values()))
+        self.values = {sensor: ca.SX.sym("y", sensor.values.shape[1]) for sensor in sensors}
+        self._now = Moment(system, self.t, ca.vertcat(self.levels[0], self._momenta), v=self.levels[1],
+                           a=self.levels[2] if n_levels > 2 else None)
+
+    def residual(self, sensor):
+        """SX (n,), not whitened.
+
+        Raises
+        ------
+        InputError
+            For what a motion without dynamics does not have.
+        """
+        if "time_offset" in sensor.unknowns:
+            raise InputError(f"{sensor.title}: an unknown time_offset needs a motion between the frames, which "
+                             "dynamics='none' does not have; give the offset as a number")
+        try:
+            value = ca.SX(sensor.residual(self._now, self.of_sensors[sensor], self.values[sensor]))
+        except InputError as error:
+            hint = "; take noise of order 3" if len(self.levels) < 3 and "accelerations" in str(error) else ""
+            raise InputError(f"{sensor.title}: {error}{hint}") from None
+        if ca.depends_on(value, self._momenta):
+            raise InputError(f"{sensor.title}: it depends on masses, which dynamics='none' leaves out; let the dynamics"
+                             " count")
+        return value
+
+    def prior(self):
+        """Mean and inverse covariance of the unknown numbers."""
+        pairs = [prior.of_size(f"{sensor.title}: {name}", sensor.sizes[name])
+                 for sensor in self.of_sensors for name, prior in sensor.unknowns.items()]
+        n = self.numbers.numel()
+        mean, information, first = np.zeros(n), np.zeros((n, n)), 0
+        for values, covariance in pairs:
+            own = slice(first, first + len(values))
+            mean[own], information[own, own] = values, np.linalg.inv(covariance)
+            first += len(values)
+        return mean, information
+
+
+def measured_at(system, n_levels, sensors, others=()):
+    """Times of all frames, of `others` too, the `Measured` of sensors with the same times, and their `Stated`."""
+    stated, groups = Stated(system, n_levels, sensors), {}
+    rates = ca.vertcat(*stated.levels[1:])
+    for sensor in sensors:
+        residual = stated.residual(sensor)
+        key = (sensor.times + sensor.offset).tobytes(), ca.depends_on(residual, rates)
+        groups.setdefault(key, []).append((sensor, residual))
+    t, measured = frames([sensor.times + sensor.offset for sensor in sensors], others), []
+    for group in groups.values():
+        own, residuals = zip(*group, strict=True)
+        at = places_among(t, own[0].times + own[0].offset)
+        measured.append(Measured(list(own), stated, list(residuals), at))
+    return t, measured, stated

@@ -1,0 +1,63 @@
+"""Thresholds of the estimation without dynamics."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class KinematicOptions:
+    """How a motion without dynamics is found.
+
+    Attributes
+    ----------
+    tolerance : float
+        Root mean square of the change that is left at the end, in standard deviations of the unknowns.
+    weights : float
+        Largest change of a weight of a robust loss that is left.
+    iterations, halvings : int
+        Of Gauss-Newton on all frames, and of a step that leads astray.
+    closing : int
+        Newton steps that close constraints at the end.
+    piece : int
+        Frames that are linearized at once; arrays of more leave the caches.
+    frame_iterations : int
+        Damped steps of frames by themselves.
+    frame_tolerance : float
+        Length of their steps, in standard deviations, that is short enough for a start.
+    largest : float
+        Largest change of a coordinate in one of these steps, over the larger of one and the coordinates [rad, m].
+    worse : float
+        Misfit per number, over the median of all frames, from which on a frame starts again from its neighbours.
+    shown : int
+        Coordinates that messages name.
+    dependent : float
+        Singular values of rows of unit length, relative to the largest, that count as zero.
+    close : float
+        Pivots of rows of unit length, relative to the largest, up to which their rank is that of singular values.
+    same : float
+        Difference of times, over the time span, that are one frame.
+    pays : float
+        Instructions of all evaluations of a formula from which on machine code pays.
+    false_outliers, most_outliers : float
+        Share of right measurements that count as outliers, and share of outliers by which a whole sensor is named.
+    """
+
+    tolerance: float = 1e-4
+    weights: float = 1e-2
+    iterations: int = 60
+    halvings: int = 6
+    closing: int = 8
+    piece: int = 128
+    frame_iterations: int = 60
+    frame_tolerance: float = 0.1
+    largest: float = 0.5
+    worse: float = 9.0
+    shown: int = 4
+    dependent: float = 1e-9
+    close: float = 1e-6
+    same: float = 1e-9
+    pays: float = 2e6
+    false_outliers: float = 1e-4
+    most_outliers: float = 0.5
+
+
+DEFAULT = KinematicOptions()

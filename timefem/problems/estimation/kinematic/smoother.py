@@ -1,0 +1,244 @@
+"""Gauss-Newton on all frames of a motion, each with its state (q, v) or (q, v, a), and on unknown numbers."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .block_chain import BlockChain
+from .options import DEFAULT
+from .tangents import Tangents
+
+
+@dataclass
+class Iterate:
+    """Where Gauss-Newton is.
+
+    Attributes
+    ----------
+    x, c : ndarray, shapes (n_frames, levels, n_q), (n_numbers,)
+    weights : list of ndarray
+        Of the residuals of each `Measured`.
+    """
+
+    x: np.ndarray
+    c: np.ndarray
+    weights: list = field(default_factory=list)
+
+
+@dataclass
+class Gradients:
+    """Right-hand sides of normal equations, and what unknown numbers add to them.
+
+    Attributes
+    ----------
+    gradient, border : ndarray, shapes (n, size), (n, size, n_c)
+    corner, pull : ndarray, shapes (n_c, n_c), (n_c,)
+        Of the unknown numbers.
+    cost : float
+        Half the sum of squares.
+    tangents : list of (slice, Tangents)
+    """
+
+    gradient: np.ndarray
+    border: np.ndarray
+    corner: np.ndarray
+    pull: np.ndarray
+    cost: float
+    tangents: list = field(default_factory=list)
+
+
+class Smoother:
+    """All frames as one least-squares problem.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    steps : Steps
+    measured : list of Measured
+    prior : tuple of ndarray
+        Mean and inverse covariance of the unknown numbers.
+    t : ndarray, shape (n_frames,)
+        [s]
+    n_free : int
+        Directions that constraints leave open to touched coordinates; the others are behind them in each level.
+    """
+
+    def __init__(self, geometry, steps, measured, prior, t, n_free, options=DEFAULT):
+        self.geometry, self.steps, self.measured, self.t = geometry, steps, measured, t
+        self.mean, self.information = prior
+        self.n_free, self.options, self.n_c = n_free, options, len(self.mean)
+        self.n_apart = len(geometry.apart)
+        self.n_open = n_free + self.n_apart
+        self.size = geometry.levels * self.n_open
+        self.chain = BlockChain(len(t), self.size)
+        self.places = [np.full(len(t), -1) for _ in measured]
+        for places, own in zip(self.places, measured, strict=True):
+            places[own.frames] = np.arange(len(own.frames))
+
+    # ---- one linearization
+
+    def assemble(self, at):
+        """Fill the chain with the normal equations at an `Iterate`.
+
+        Returns
+        -------
+        Gradients
+        """
+        n, chain = len(at.x), self.chain
+        chain.diagonal[:], chain.coupling[:] = 0.0, 0.0
+        pull = self.information @ (at.c - self.mean)
+        out = Gradients(np.zeros((n, self.size)), np.zeros((n, self.size, self.n_c)), self.information.copy(), pull,
+                        0.5 * float(pull @ (at.c - self.mean)))
+        for first in range(0, n, self.options.piece):
+            last = min(first + self.options.piece, n)
+            with_next = slice(first, min(last + 1, n))
+            own = Tangents(self.geometry, self.steps.root, at.x[with_next], self.t[with_next], self.n_free)
+            out.tangents.append((slice(first, last), own))
+            for i, places in enumerate(self.places):
+                frames = first + np.flatnonzero(places[first:last] >= 0)
+                if len(frames):
+                    self._measure(i, frames, frames - first, own, at, out)
+            if last - first + (last < n) > 1:
+                self._step(at.x[with_next], own, slice(first, with_next.stop - 1), out)
+        return out
+
+    def _measure(self, i, frames, local, tangents, at, out):
+        measured, rows = self.measured[i], self.places[i][frames]
+        values, slopes = measured.linearized(at.x[frames], at.c, rows)
+        if at.weights[i] is not None:
+            root = np.sqrt(at.weights[i][rows])
+            values, slopes = values * root, [None if s is None else s * root[..., None] for s in slopes]
+        out.cost += 0.5 * float((values**2).sum())
+        p, d, geometry = self.geometry.levels, self.n_free, self.geometry
+        seen = [level for level in range(p) if slopes[level] is not None]
+        n_seen = max(seen) + 1 if seen else 0
+        by_motion = np.zeros((len(frames), measured.n_values, n_seen, self.n_open))
+        for level in seen:
+            touched = slopes[level][:, :, geometry.touched]
+            for k in range(level + 1):
+                by_motion[:, :, k, :d] += touched @ tangents.whole[local, level, k]
+            by_motion[:, :, level, d:] += slopes[level][:, :, geometry.apart] / self.steps.root_apart
+            values = values + (touched @ tangents.shift[local, level, :, None])[..., 0]
+        used = n_seen * self.n_open
+        flat = by_motion.reshape(len(frames), measured.n_values, used)
+        self.chain.diagonal[frames, :used, :used] += flat.swapaxes(1, 2) @ flat
+        out.gradient[frames, :used] += (values[:, None] @ flat)[:, 0]
+        if self.n_c and slopes[p] is not None:
+            out.border[frames, :used] += flat.swapaxes(1, 2) @ slopes[p]
+            out.corner += np.einsum("fmi,fmj->ij", slopes[p], slopes[p])
+            out.pull = out.pull + np.einsum("fmi,fm->i", slopes[p], values)
+
+    def _step(self, x, tangents, piece, out):
+        d, behind, p = self.n_free, slice(piece.start + 1, piece.stop + 1), self.geometry.levels
+        steps, shape = self.steps, (-1, p, self.n_open, p, self.n_open)
+        cost, pull, push = steps.apart(x[:, :, self.geometry.apart], piece)
+        out.cost += cost
+        gradient = out.gradient.reshape(len(out.gradient), p, self.n_open)
+        gradient[piece, :, d:] += pull
+        gradient[behind, :, d:] += push
+        targets = self.chain.diagonal[piece], self.chain.diagonal[behind], self.chain.coupling[piece]
+        weights = steps.before[piece], steps.after[piece], steps.coupled[piece]
+        for target, weight in zip(targets, weights, strict=True):
+            diagonal = np.einsum("miajb->mijab", target.reshape(shape))[..., d:, d:]
+            np.einsum("mijaa->mija", diagonal)[:] += weight[..., None]
+        if d:
+            cost, *blocks, pull, push = steps.equations(x, tangents, piece, d)
+            out.cost += cost
+            for target, block in zip(targets, blocks, strict=True):
+                target.reshape(shape)[:, :, :d, :, :d] += block
+            gradient[piece, :, :d] += pull
+            gradient[behind, :, :d] += push
+
+    # ---- one step
+
+    def step(self, at):
+        """Gauss-Newton's step from an `Iterate`.
+
+        Returns
+        -------
+        x, c : ndarray
+            The next state.
+        cost : float
+            Of the state at hand.
+        decrement : float
+            Twice what the step gains to first order: the squared length of the step in standard deviations.
+
+        Raises
+        ------
+        NotPositive
+        """
+        here = self.assemble(at)
+        self.tangents = here.tangents
+        self.chain.factor()
+        solved = self.chain.solve(np.concatenate([here.gradient[..., None], here.border], axis=2))
+        self.reduced = here.corner - np.einsum("fdi,fdj->ij", here.border, solved[..., 1:])
+        self.by_numbers = solved[..., 1:]
+        rest = here.pull - np.einsum("fdi,fd->i", here.border, solved[..., 0])
+        change = -np.linalg.solve(self.reduced, rest) if self.n_c else np.zeros(0)
+        motion = -solved[..., 0] - self.by_numbers @ change
+        decrement = -float((motion * here.gradient).sum() + change @ here.pull)
+        return self._moved(at.x, motion, here.tangents), at.c + change, here.cost, decrement
+
+    def _moved(self, x, motion, tangents):
+        d, geometry = self.n_free, self.geometry
+        steps = motion.reshape(len(x), geometry.levels, self.n_open)
+        out = np.empty_like(x)
+        out[:, :, geometry.apart] = x[:, :, geometry.apart] + steps[:, :, d:] / self.steps.root_apart
+        for piece, own in tangents:
+            out[piece, :, geometry.touched] = own.moved(x[piece][:, :, geometry.touched], steps[piece, :, :d])
+        return out
+
+    def weights(self, x, c):
+        """Weights of the squares of residuals at a state, of each `Measured`; None of those without a loss."""
+        return [own.weights(own.residuals(x[own.frames], c)) if own.robust else None for own in self.measured]
+
+    def wholes(self, piece):
+        """Derivatives of the states of frames by their open motions, at the last iteration, (m, levels n_q, size)."""
+        geometry, p, d = self.geometry, self.geometry.levels, self.n_free
+        frames = np.arange(len(self.t))[piece]
+        out = np.zeros((len(frames), p, geometry.n, p, self.n_open))
+        for own, tangents in self.tangents:
+            here = np.flatnonzero((frames >= own.start) & (frames < own.stop))
+            if len(here):
+                whole = tangents.whole[frames[here] - own.start]
+                for j in range(p):
+                    for k in range(j + 1):
+                        places = np.ix_(here, [j], geometry.touched, [k], np.arange(d))
+                        out[places] = whole[:, None, j, k][:, :, :, None]
+        for level in range(p):
+            out[:, level, geometry.apart, level, d + np.arange(self.n_apart)] = 1 / self.steps.root_apart
+        return out.reshape(len(frames), p * geometry.n, self.size)
+
+    def closed(self, x):
+        """States whose constraints hold to rounding."""
+        if not self.geometry.n_rows:
+            return x
+        x, touched = x.copy(), self.geometry.touched
+        best = np.full(len(x), np.inf)
+        for _ in range(self.options.closing):
+            going = []
+            for first in range(0, len(x), self.options.piece):
+                piece = slice(first, first + self.options.piece)
+                own = Tangents(self.geometry, self.steps.root, x[piece], self.t[piece], self.n_free)
+                size = np.abs(own.shift[:, 0]).max(axis=1)
+                better = size < best[piece] / 2
+                best[piece] = np.minimum(best[piece], size)
+                frames = first + np.flatnonzero(better)
+                x[np.ix_(frames, np.arange(x.shape[1]), touched)] += own.shift[better]
+                going.append(better.any())
+            if not any(going):
+                break
+        return x
+
+    # ---- covariance
+
+    def covariances(self):
+        """Posterior covariances of the open motions at each frame, shape (n, size, size), numbers' share included."""
+        blocks = self.chain.inverse_blocks()
+        if self.n_c:
+            blocks += self.by_numbers @ self.number_covariance() @ self.by_numbers.swapaxes(1, 2)
+        return blocks
+
+    def number_covariance(self):
+        """Of the unknown numbers."""
+        return np.linalg.inv(self.reduced)

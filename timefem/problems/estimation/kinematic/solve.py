@@ -1,0 +1,73 @@
+"""Estimation without dynamics solved: the motion at the frames, as elements between them."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from ....elements.evaluation.nodal_values import NodalValues
+from ....errors import InputError
+from ....progress import progress
+from ....solvers.equations.outcome import Outcome
+from ....status import Reason, Status
+from ...common.statistics import solve_statistics
+from .estimate import KinematicEstimate
+from .fit import fit
+from .noise import densities
+from .options import DEFAULT
+
+
+def solve_kinematic(task):
+    """The `KinematicEstimate` of a `Task` of `timefem.solve`."""
+    start, problem, element = time.perf_counter(), task.problem, task.element
+    if task.guess is not None and not callable(task.guess):
+        raise InputError(f"guess must be a function t -> z or a Solution, not {task.guess!r}")
+    system, n = problem.system, problem.system.n_q
+    guess = None if task.guess is None else lambda t: np.array([task.guess(time) for time in t])[:, :n]
+    options = DEFAULT if task.newton is None else \
+        replace(DEFAULT, tolerance=task.newton.tol_increment, iterations=task.newton.max_iterations)
+    with progress("estimation without dynamics", show=task.progress):
+        found = fit(system, [*problem.measurements, *problem.start_sensors[0]],
+                    lambda geometry: densities(geometry, problem.noise), problem.z0[:n], element.degree,
+                    problem.t_span, guess=guess, options=options)
+    status = Status(True) if found.converged else \
+        Status.failure(Reason.NOT_CONVERGED, 0, problem.t_span[0], [], detail=found.message)
+    t = found.smoother.t
+    mesh = task.mesh
+    states, others = _nodal(system, element, mesh, found)
+    total = time.perf_counter() - start
+    seconds = {"setup": 0.0, "assemble": 0.0, "solve": total, "total": total}
+    n_unknowns = len(t) * found.smoother.size + len(found.c)
+    outcome = Outcome(NodalValues(*states, others), status, np.array([found.iterations]), n_unknowns, seconds)
+    statistics = solve_statistics(task.driver, "block Cholesky", mesh, outcome, objective=found.cost)
+    z0 = _state(system, t[:1], found.x[:1])[0]
+    sol = KinematicEstimate.of(system, element, mesh.nodes, z0, outcome.values, status, statistics)
+    sol.take(problem, found)
+    return sol
+
+
+def _state(system, t, x):
+    """(q, p) of frames, shape (n, n_z)."""
+    z = np.concatenate([x[:, 0], np.zeros_like(x[:, 0])], axis=1)
+    return np.concatenate([x[:, 0], system.momentum(t, z, x[:, 1])], axis=1)
+
+
+def _nodal(system, element, mesh, found):
+    """Nodal values of all fields: between frames the coordinates are the polynomials of their ends."""
+    points = mesh.points(element.state.basis)
+    h, x = mesh.lengths, found.x
+    s = ((points - mesh.nodes[:-1, None]) / h[:, None])[..., None]
+    ends = [x[:-1, 0][:, None], x[1:, 0][:, None]]
+    rates = [(h[:, None] * x[:-1, 1])[:, None], (h[:, None] * x[1:, 1])[:, None]]
+    q = ((1 + 2 * s) * (1 - s) ** 2 * ends[0] + s * (1 - s) ** 2 * rates[0]
+         + s**2 * (3 - 2 * s) * ends[1] - s**2 * (1 - s) * rates[1])
+    v = (6 * s * (s - 1) * (ends[0] - ends[1]) + (1 - s) * (1 - 3 * s) * rates[0] + s * (3 * s - 2) * rates[1])
+    v /= h[:, None, None]
+    z = _state(system, points.ravel(), np.stack([q.reshape(-1, system.n_q), v.reshape(-1, system.n_q)], axis=1))
+    z = z.reshape(*points.shape, system.n_z)
+    if "multipliers" in element.trial:
+        multipliers = np.zeros((len(h), element.multiplier.basis.n_shapes, system.n_multipliers))
+    else:
+        multipliers = np.zeros((len(h), 1, system.n_multipliers))
+    state, multipliers, *others = element.nodal_values(system, points, z, multipliers)
+    return (state, multipliers), dict(zip(list(element.trial)[2:], others, strict=False))
