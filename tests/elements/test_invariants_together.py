@@ -54,7 +54,9 @@ def drifts(sol):
     """Largest changes of energy and of angular momentum, and violations of constraints, each by its size."""
     energy, momentum = sol.energy(), sol.angular_momentum()
     size = np.abs(momentum[0]).max()
-    constraints = max((np.abs(level).max() for level in sol.constraints() if level.size), default=0.0)
+    sizes = 1.0, max(1.0, size)  # of constraints of position, and of momenta
+    levels = zip(sol.constraints(), sizes, strict=True)
+    constraints = max((np.abs(level).max() / n for level, n in levels if level.size), default=0.0)
     return np.abs(energy - energy[0]).max() / abs(energy[0]), np.abs(momentum - momentum[0]).max() / size, constraints
 
 

@@ -8,6 +8,7 @@ import timefem as tf
 from tests.example_systems import assert_tangent_is_derivative, slope
 from timefem.elements.evaluation.batch import ElementBatch
 from timefem.mechanics.part import Part
+from timefem.mechanics.symbols import Symbols
 
 
 class Bar(Part):
@@ -68,6 +69,45 @@ def test_order(form, k, n_elements, cap):
     element = tf.MixedGalerkin(k, form=form, keep="all")
     errors = [np.abs(tf.solve(problem, element, n, progress=False).z[-1] - exact).max() for n in n_elements]
     assert slope(1 / np.array(n_elements), errors) == pytest.approx(2 * k, abs=0.2) and errors[-1] < cap
+
+
+def hinged():
+    """Two bodies in quaternions: a hinge between them, a spring off their centres, and one to a fixed point."""
+    a, b = tf.RigidBody(1.0, (0.1, 0.2, 0.25), name="a"), tf.RigidBody(2.0, (0.3, 0.3, 0.4), name="b")
+    hinge = tf.Revolute(a, b, point_a=(0.5, 0, 0.1), point_b=(-0.5, 0.2, 0), axis_a=(0, 1, 2), axis_b=(0, 1, 2))
+    springs = [tf.Spring(a, b, point_a=(0, 1, 0), point_b=(0, -1, 0), stiffness=3.0, length=0.5),
+               tf.Spring(a, None, point_b=(2, 0, 0), stiffness=3.0, length=0.5)]
+    return tf.System([a, b, hinge, *springs], gravity=(0, 0, -9.81))
+
+
+def bent():
+    section = tf.Section(EA=4.0, GA=3.0, GJ=2.0, EI=(1.5, 2.0), mass=1.2, inertia=(0.35, 0.2, 0.3))
+    return tf.System([tf.Beam(1.0, section, 1, 1, "quaternion", name="beam")])
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("make", [hinged, bent])
+def test_tangents_by_products(make, k):
+    batch = ElementBatch(make(), tf.MixedGalerkin(k, keep="all"))
+    assert_tangent_is_derivative(batch, 0.1, step=1e-6, atol=2e-8)
+
+
+def test_hinges_turn_with_their_bodies():
+    """What a hinge of bodies in quaternions states of its axis is lifted by the relative quaternion: no moment."""
+    system = hinged()
+    hinge, s = system.parts[2], Symbols(system.parts[2])
+    z = ca.vertcat(*s.q, *s.p)
+    stated = ca.vertcat(hinge.constraints(s), hinge.velocity_constraints(s))
+    lifted = hinge.lifted_constraints(s, hinge.constraint_lift(s), s.t)
+    both = ca.Function("both", [z, s.parameters], [stated, lifted])
+    q, p = np.random.default_rng(5).normal(size=(2, 2, 7))
+    q[:, 3:] /= np.linalg.norm(q[:, 3:], axis=1, keepdims=True)
+    p[:, 3:] -= q[:, 3:] * (q * p)[:, 3:].sum(axis=1, keepdims=True)
+    a, b = both(np.concatenate([q, p], axis=None), hinge.parameters)
+    np.testing.assert_allclose(np.array(a), np.array(b), rtol=0, atol=1e-13)
+    e = ca.SX.sym("e", hinge.constraint_lift(s).numel())
+    of_axis = hinge.lifted_constraints(s, e, s.t)[[3, 4, 8, 9]]
+    assert not ca.depends_on(of_axis, e[:12])  # place and rotation matrix of one body alone
 
 
 @pytest.mark.parametrize("form", ["hamilton", "impulse"])

@@ -1,8 +1,11 @@
 """What the density of a time element is written in: CasADi symbols of one part."""
 
+from functools import cached_property
+
 import casadi as ca
 
 from ..mechanics.symbols import Symbols
+from .along import lagrange, value
 from .lift import Lift
 
 
@@ -27,14 +30,36 @@ class ElementSymbols:
     at_point : Symbols
         The mechanical symbols of the part.
     parameters : SX
+    inner : list of Inner
+        Symbols in the rows of densities that stand for formulas, see `closed`.
     """
 
     def __init__(self, part, element, sizes):
+        self.inner = []
         self.part, self.element, self.at_point = part, element, Symbols(part)
         self.slots = {(field, where): ca.SX.sym(f"{field}_{where}", sizes[element.trial[field].components])
                       for field, where in element.slots}
         self.t, self.parameters = self.at_point.t, self.at_point.parameters
         self.h, self.xi = ca.SX.sym("h"), ca.SX.sym("xi")
+
+    @cached_property
+    def shapes(self):
+        """Shape functions of the state at the quadrature point, list of SX."""
+        points = self.element.state.basis.points
+        return [value(lagrange(points, j), self.xi) for j in range(len(points))]
+
+    @cached_property
+    def slopes(self):
+        """Their derivatives by xi."""
+        points = self.element.state.basis.points
+        return [value(lagrange(points, j).deriv(), self.xi) for j in range(len(points))]
+
+    def closed(self, rows):
+        """Rows of a density with the formulas that inner symbols stand for: list of SX."""
+        rows = list(map(ca.SX, rows))
+        for inner in self.inner:
+            rows = inner.closed(rows)
+        return rows
 
     def split(self, values):
         """Components of the coordinates of the part, one SX per body; of points of beams one per node."""
@@ -111,8 +136,8 @@ class PointSymbols(ElementSymbols):
         for body, c in zip(self.part.bodies, self.at_point.bodies, strict=True):
             places = range(start, start + body.n_q)
             if body.is_port:
-                effort = Lift(self, None, lambda x, t, body=body, c=c: body.stored_in(x, c), places).slope
-                velocity[list(places)] = effort.T
+                stored = Lift(self, None, lambda x, t, body=body, c=c: body.stored_in(x, c), places)
+                velocity[list(places)] = stored.gradient(ca.SX.ones(1))
             start += body.n_q
         return velocity
 

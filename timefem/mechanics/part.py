@@ -257,6 +257,7 @@ class Body(Part, abstract=True):
     own_symbols = None  # of `own_parameters` that stand in formulas which are not given them, such as `frame`
     has_inverse_mass = True  # T(q, p) exists for all momenta, and is cheap
     velocity_by_solve = False  # whether velocities follow from momenta in numbers only
+    quaternion_place = None  # of the quaternion among q, in which the rotation matrix of a `frame_lift` is quadratic
     carried_names = {}  # noqa: RUF012  what it carries: name -> word for `carried`
     carrier, called, places = None, (), None  # of a body that moves with some coordinates of another one, see `Carried`
     no_inverse = ("has a singular mass matrix", "use EML() or MixedGalerkin(k, form='energy'), which do without, or "
@@ -350,7 +351,8 @@ class Body(Part, abstract=True):
         return self.kinetic_of_invariant_momentum(e, s.own)
 
     def frame_lift(self, q: ca.SX, p: ca.SX) -> ca.SX | None:
-        """Functions of coordinates and momenta, at most quadratic, in which frames are simpler; None: themselves."""
+        """Position, rotation matrix (9,) and further functions of coordinates and momenta, at most quadratic, in which
+        frames and their rates are simpler; None: themselves."""
         return None
 
     def frame_of_lift(self, e: ca.SX, c: ca.SX) -> tuple[ca.SX, ...]:

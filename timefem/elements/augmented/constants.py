@@ -93,7 +93,7 @@ class WithConstants(Extended):
         return (*self.element.test_slots, ("constants", "value"))
 
     def density(self, s):
-        rows = list(self.element.density(s))
+        rows = s.closed(self.element.density(s))
         if self.free_time:
             stretch = s.slots["constants", "value"][0]
             rates = [v for (_, where), v in s.slots.items() if where == "rate"][:-1]

@@ -47,7 +47,7 @@ class Optimality(WithCostates):
 
     def density(self, s):
         total = self.element.cost(s)
-        for (name, where), rows in zip(self.element.test_slots, self.element.density(s), strict=True):
+        for (name, where), rows in zip(self.element.test_slots, s.closed(self.element.density(s)), strict=True):
             if rows.numel():
                 total += ca.dot(rows, s.slots[costate(name), where])
         return [ca.gradient(ca.SX(total), v) if v.numel() else ca.SX(0, 1) for v in s.slots.values()]

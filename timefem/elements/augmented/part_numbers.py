@@ -100,7 +100,7 @@ class Numbered(Extended):
         return (*self.element.slots, ("numbers", "value"))
 
     def density(self, s):
-        rows = [ca.SX(r) for r in self.element.density(s)]
+        rows = s.closed(self.element.density(s))
         local = self.numbers.local[s.part.kind]
         if not local:
             return rows
@@ -127,7 +127,8 @@ class Contracted(WithCostates):
         return (("numbers", "value"),)
 
     def density(self, s):
-        total = sum((ca.dot(ca.SX(rows), s.slots[costate(name), where]) for (name, where), rows in
-                     zip(self.element.test_slots, self.element.density(s), strict=True) if rows.numel()), ca.SX(0))
+        density = s.closed(self.element.density(s))
+        total = sum((ca.dot(rows, s.slots[costate(name), where]) for (name, where), rows in
+                     zip(self.element.test_slots, density, strict=True) if rows.numel()), ca.SX(0))
         local = list(self.numbers.local[s.part.kind])
         return [ca.gradient(ca.SX(total), s.parameters)[local] if local else ca.SX(0, 1)]

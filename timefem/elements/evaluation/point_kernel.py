@@ -78,20 +78,40 @@ def _density(part, element, sizes):
     """The density and its derivatives as a casadi.Function, and the fields of `PointKernel` from `n_inputs` on."""
     s = element.symbols(part, element, sizes)
     rows = [ca.densify(ca.SX(r)) for r in element.density(s)]
-    variables = list(s.slots.values())
-    slots = [v if ca.depends_on(ca.vertcat(*rows), v) else ca.SX(0, 1) for v in variables]
+    variables, closed = list(s.slots.values()), ca.vertcat(*s.closed(rows))
+    slots = [v if ca.depends_on(closed, v) else ca.SX(0, 1) for v in variables]
     outputs, entries = list(rows), []
     for test, row in enumerate(rows):
-        for slot, variable in enumerate(slots):
-            if element.has_tangent and row.numel() and variable.numel():
-                jacobian = ca.sparsify(ca.jacobian(row, variable))
-                outputs += jacobian.nonzeros()
-                entries += [(test, slot, r, c) for r, c in zip(*jacobian.sparsity().get_triplet(), strict=True)]
+        if not (element.has_tangent and row.numel()):
+            continue
+        for slot, jacobian in enumerate(_jacobians(s, element, row, dict(zip(s.slots, slots, strict=True)))):
+            outputs += jacobian.nonzeros()
+            entries += [(test, slot, r, c) for r, c in zip(*jacobian.sparsity().get_triplet(), strict=True)]
     inputs = ca.vertcat(*slots, s.t, s.h, s.xi, s.parameters)
-    values = ca.densify(ca.vertcat(*outputs))
+    values = ca.densify(s.closed([ca.vertcat(*outputs)])[0])
     constants = [float(v) if v.is_constant() else float("nan") for v in ca.vertsplit(values)]
     function = ca.Function("point", [inputs], [values])
     return function, tuple(v.numel() for v in slots), tuple(r.numel() for r in rows), entries, constants
+
+
+def _jacobians(s, element, row, slots):
+    """Derivatives of a row by each slot, sparse SX.
+
+    Of rows that see the nodes of the state through inner symbols, by the nodes alone: of each pair of shape
+    functions there is one sum over the points in the place of three.
+    """
+    found = {name: ca.jacobian(row, variable) + sum(i.derivative(row, variable) for i in s.inner)
+             for name, variable in slots.items()}
+    through = [blocks for i in s.inner if (blocks := i.by_nodes(row, s.slots["state", 0].numel())) is not None]
+    if through:
+        nodes = [("state", j) for j in range(element.state.basis.n_shapes)]
+        by_nodes = [sum(blocks) for blocks in zip(*through, strict=True)]
+        for where, weights in ("value", s.shapes), ("rate", [slope / s.h for slope in s.slopes]):
+            matrix, found["state", where] = found["state", where], ca.SX(row.numel(), slots["state", where].numel())
+            if matrix.nnz():
+                by_nodes = [block + weight * matrix for block, weight in zip(by_nodes, weights, strict=True)]
+        found |= {node: found[node] + block for node, block in zip(nodes, by_nodes, strict=True)}
+    return list(map(ca.sparsify, found.values()))
 
 
 _DENSITIES, _FUNCTIONS = {}, {}  # by kind of part and density

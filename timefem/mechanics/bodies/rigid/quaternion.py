@@ -25,6 +25,7 @@ class QuaternionBody(RigidBodyBase):
     rotation = "quaternion"
     n_q = 7
     spin_per_momentum = 0.5
+    quaternion_place = slice(3, 7)
     constraint_names = ("unit length of the quaternion",)
 
     name = Name()

@@ -14,6 +14,7 @@ class QuaternionBody(RigidBodyBase):
     rotation: str
     n_q: int
     spin_per_momentum: float
+    quaternion_place: Any
     constraint_names: Any
     name: str | None
     inverse_mass: str

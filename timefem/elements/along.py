@@ -1,0 +1,222 @@
+"""Functions of the state that are at most quadratic, along an element with k Gauss points, and their derivatives.
+
+`e(t) = e(z_0) + h sum_s a_s(t) e_z(z_s) z'_s`, a_s the integrals of the Lagrange polynomials of the points. For
+`e = e_0 + L z + z.E z / 2` and `z = sum_j N_j z_j` its derivative by a nodal state is as sparse as e_z,
+
+`de(t)/dz_j = N_j(t) L + E w_j(t)`, `w_j = sum_s a_s(t) (N_j(x_s) h z'_s + N_j'(x_s) z_s) + (z_0 of j = 0)`,
+
+so that tangents are products with it. Derivatives of whole densities by operations take several times the work.
+"""
+
+import casadi as ca
+import numpy as np
+
+from ..polynomials import LagrangeBasis
+
+
+class Along:
+    """Functions `e(z)` along an element.
+
+    Parameters
+    ----------
+    s : ElementSymbols
+        With slots ("state", i) for all nodes.
+    places : list of int
+        The components of the state that are seen, z.
+    x, e : SX
+        Symbols of z, and the functions in them and the parameters, (n_e,).
+    """
+
+    def __init__(self, s, places, x, e):
+        k, r = s.element.degree, ca.SX.sym("r", x.numel())
+        self.size, self._components, self._parameters = e.numel(), places, s.parameters
+        basis = s.element.state.basis
+        self._points = points = gauss_points(k)
+        self._shapes, self._slopes = basis.values(points).tolist(), basis.derivatives(points).tolist()
+        self._nodal = [s.slots["state", i][places] for i in range(k + 1)]
+        self._z = [weighted(row, self._nodal) for row in self._shapes]
+        self._rates = [weighted(row, self._nodal) for row in self._slopes]  # times h
+        slope, change = ca.jacobian(e, x), ca.jtimes(e, x, r)
+        seen = [x, r, s.parameters]
+        turned = ca.sparsify(ca.jacobian(change, x))
+        curved = sorted({i % e.numel() for i in turned.row()})  # the others may be linear by pieces
+        slope[curved, :] = ca.substitute(slope[curved, :], x, ca.SX.zeros(x.numel()))
+        slope = ca.sparsify(slope)
+        self._by_pieces = ca.depends_on(slope, x)
+        functions = {"e": e, "change": change, "constant": slope, "turned": turned}
+        self._functions = {name: ca.Function(name, seen, [value]) for name, value in functions.items()}
+
+    def _of(self, name, x=None, r=None):
+        none = ca.SX.zeros(len(self._components))
+        return self._functions[name](none if x is None else x, none if r is None else r, self._parameters)
+
+    def at(self, places):
+        """e at places of the element, numbers or a symbol: list of SX."""
+        weights = [[integral(self._points, i, x) for i in range(len(self._points))] for x in places]
+        rates = [self._of("change", z, rate) for z, rate in zip(self._z, self._rates, strict=True)]
+        start = self._of("e", self._nodal[0])
+        return [start + weighted(row, rates) for row in weights]
+
+    def derivatives(self, rows, places, n, left=None):
+        """`left sum_i rows_i de(places_i)/dz_j` for all nodes j, list of SX (m, n), by all n components of the state.
+
+        Parameters
+        ----------
+        rows : callable
+            `rows(weights)` gives `sum_i weights_i rows_i`, SX (l, n_e).
+        places : list of float or SX
+        n : int
+        left : SX, shape (m, l), optional
+        """
+        def weighted_rows(factors):
+            row = rows(factors)
+            return row if left is None else left @ row
+
+        nodes = range(len(self._nodal))
+        weights = [[integral(self._points, i, x) for i in range(len(self._points))] for x in places]
+        steps = [[shapes[j] * rate + slopes[j] * z for shapes, slopes, z, rate in
+                  zip(self._shapes, self._slopes, self._z, self._rates, strict=True)] for j in nodes]
+        if len(places) == 1:
+            linear = [[a * slopes[j] for a, slopes in zip(weights[0], self._slopes, strict=True)] for j in nodes]
+            w = [weighted(weights[0], step) for step in steps]
+            linear, w = [[*x, 0 if j else 1] for j, x in enumerate(linear)], [w[0] + self._nodal[0], *w[1:]]
+            row, z = weighted_rows([1.0]), [*self._z, self._nodal[0]]
+            found = [row @ (self._linear(x, z) + self._of("turned", r=y)) for x, y in zip(linear, w, strict=True)]
+        else:
+            by_point = [weighted_rows([a[i] for a in weights]) for i in range(len(self._points))]
+            found = [sum(row @ (self._linear([slopes[j]], [z]) + self._of("turned", r=w)) for row, slopes, z, w in
+                         zip(by_point, self._slopes, self._z, steps[j], strict=True)) for j in nodes]
+            start = self._nodal[0]
+            found[0] += weighted_rows([1.0] * len(places)) @ (
+                self._linear([1.0], [start]) + self._of("turned", r=start))
+        return [self._block(values, n) for values in found]
+
+    def _linear(self, weights, z):
+        """`sum_i weights_i L(z_i)`, L the same everywhere but for what is linear by pieces."""
+        if not self._by_pieces:
+            return sum(weights) * self._of("constant")
+        return weighted(weights, [self._of("constant", x) for x in z])
+
+    def _block(self, values, n):
+        whole = ca.SX(values.shape[0], n)
+        whole[:, self._components] = values
+        return whole
+
+
+class Inner:
+    """A quantity in the rows of a density that stands for a formula, with the derivatives of that formula.
+
+    Parameters
+    ----------
+    along : Along
+    places : list of float or SX
+
+    Attributes
+    ----------
+    symbols : list of SX
+        One per place.
+    """
+
+    def __init__(self, along, places):
+        self._along, self._places = along, places
+        self.symbols = [ca.SX.sym("e", along.size) for _ in places]
+
+    def closed(self, rows):
+        """Rows with the formulas in the place of the symbols: list of SX."""
+        return ca.substitute(rows, self.symbols, self._along.at(self._places))
+
+    def derivative(self, row, variable):
+        """Derivative of expressions by a slot, through the symbols, but for what these depend on by the nodes."""
+        return ca.SX(row.numel(), variable.numel())
+
+    def by_nodes(self, row, n):
+        """Derivatives of expressions by the states at all nodes through the symbols, list of SX (m, n), or None."""
+        rows = [ca.jacobian(row, symbol) for symbol in self.symbols]
+        return self.through(lambda weights: weighted(weights, rows), n) if any(r.nnz() for r in rows) else None
+
+    def through(self, rows, n, left=None):
+        """As `Along.derivatives`."""
+        return self._along.derivatives(rows, self._places, n, left)
+
+
+class Mean:
+    """A quantity in the rows of a density that stands for `sum_i weights_i g(e_i)`, e_i at places of the element.
+
+    Parameters
+    ----------
+    g : SX
+        An expression of e and the time.
+    symbols : (SX, SX)
+        Of e and the time in it.
+    at : (list of SX, list of SX)
+        Weights and times of the places.
+    inner : Inner
+        What e is at the places.
+    affine : bool
+        Whether the derivative of g is affine in e, so that it is taken once, of the mean of e.
+
+    Attributes
+    ----------
+    symbol : SX
+    """
+
+    def __init__(self, g, symbols, at, inner, affine):
+        (e, self._t), (self._weights, self._times) = symbols, at
+        self._inner, self._e = inner, e
+        self._value = sum(w * value for w, value in zip(self._weights, self._at_places(g), strict=True))
+        self._slope = ca.jacobian(g, e)
+        nonzeros = ca.vertcat(*self._slope.nonzeros())
+        self._curvature = ca.jacobian(nonzeros, e) if affine else None
+        self._constant = ca.substitute(nonzeros, e, ca.SX.zeros(e.numel())) if affine else None
+        self.symbol = ca.SX.sym("mean", self._value.sparsity())
+
+    def closed(self, rows):
+        """As `Inner.closed`."""
+        return self._inner.closed(ca.substitute(rows, [self.symbol], [self._value]))
+
+    def _at_places(self, g):
+        return [ca.substitute(g, ca.vertcat(self._e, self._t), ca.vertcat(e, t))
+                for e, t in zip(self._inner.symbols, self._times, strict=True)]
+
+    def _rows(self, factors):
+        weights = [a * b for a, b in zip(factors, self._weights, strict=True)]
+        if self._curvature is None:
+            return weighted(weights, self._at_places(self._slope))
+        values = sum(weights) * self._constant + self._curvature @ weighted(weights, self._inner.symbols)
+        return ca.SX(self._slope.sparsity(), ca.densify(values))
+
+    def derivative(self, row, variable):
+        """As `Inner.derivative`."""
+        return ca.jacobian(row, self.symbol) @ ca.jacobian(self._value, variable)
+
+    def by_nodes(self, row, n):
+        """As `Inner.by_nodes`."""
+        left = ca.jacobian(row, self.symbol)
+        return self._inner.through(self._rows, n, left) if left.nnz() else None
+
+
+def gauss_points(k):
+    """The k Gauss points in [0, 1]."""
+    return LagrangeBasis(k - 1, "gauss").points
+
+
+def weighted(weights, values):
+    """Sum of products."""
+    return sum(w * v for w, v in zip(weights, values, strict=True))
+
+
+def lagrange(points, i):
+    """The Lagrange polynomial of place i."""
+    others = np.delete(points, i)
+    polynomial = np.polynomial.Polynomial.fromroots(others) if len(others) else np.polynomial.Polynomial([1.0])
+    return polynomial / np.prod(points[i] - others)
+
+
+def value(polynomial, x):
+    """Value of a polynomial at a number or symbol."""
+    return sum(c * x**m for m, c in enumerate(polynomial.coef.tolist()) if c)
+
+
+def integral(points, i, x):
+    """Integral from 0 to x of the Lagrange polynomial of place i."""
+    return value(lagrange(points, i).integ(), x)
