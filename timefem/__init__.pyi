@@ -122,6 +122,11 @@ from .mechanics.redundancy.redundancy import redundant_constraints
 from .mechanics.sympy_bridge import from_sympy
 from .mechanics.system import System
 from .models.mjcf.read import read_mjcf
+from .models.motion.c3d import read_c3d
+from .models.motion.data import MarkerData, MotionTable
+from .models.motion.osim import OsimModel, read_osim
+from .models.motion.tables import read_csv, read_mot
+from .models.motion.trc import read_trc
 from .models.robot import Robot
 from .models.urdf import read_urdf
 from .polynomials import LagrangeBasis, gauss_legendre
@@ -224,6 +229,8 @@ __all__ = [
     "InverseDynamics", "OrientationOutput", "Polynomial", "PositionOutput", "Spline", "Transfer", "pose_outputs",
     # trees and robots
     "Link", "Robot", "Tree", "TreeJoint", "read_mjcf", "read_urdf",
+    # measured motions
+    "MarkerData", "MotionTable", "OsimModel", "read_c3d", "read_csv", "read_mot", "read_osim", "read_trc",
     # optimal control
     "Cost", "Effort", "Guess", "OptimalControl",
 ]

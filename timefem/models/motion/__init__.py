@@ -1,0 +1,1 @@
+"""Files of measured motions: markers, and tables of joints."""

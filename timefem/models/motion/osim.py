@@ -1,0 +1,122 @@
+"""OpenSim models (.osim, format 4): rigid bodies, joints, couplings and markers, without muscles and other forces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from ...mechanics.bodies.tree.links import Link
+from ...mechanics.bodies.tree.tree import Tree
+from ...mechanics.joints.turning import Spherical
+from ...types import FilePath
+from ..notes import Notes
+from ..robot import Robot
+from .osim_file import OsimFile
+from .osim_joints import OsimJoints
+
+GROUND = "ground"
+
+
+@dataclass(frozen=True, eq=False)
+class OsimModel(Robot):
+    """A model of OpenSim.
+
+    Attributes
+    ----------
+    markers : dict
+        Name -> (link, point in the frame of the link [m]), for `MarkerData.sensors`.
+
+    Notes
+    -----
+    Joints of the tree are called as the coordinates of the model, links as its bodies. y is up.
+    """
+
+    markers: dict[str, tuple[Any, np.ndarray]] = field(default_factory=dict)
+
+
+def read_osim(path: FilePath) -> OsimModel:
+    """Read a model of OpenSim 4.
+
+    Bodies with their masses, pin, slider, universal, planar, ball, free, weld and custom joints become a tree whose
+    joints have one coordinate each, called as in the model; a locked one stays at its default value. Custom joints may
+    have linear and constant functions, and coordinates that move several axes, which then follow each other. Linear
+    coordinate couplers do so, too, and point constraints become spherical joints between links. Ranges are kept as
+    data.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    OsimModel
+
+    Raises
+    ------
+    InputError
+        For files of older formats, joints of other types, axes that move by splines, other constraints that are
+        enforced, and frames that are not there; names file, line and element.
+    """
+    notes = Notes()
+    file = OsimFile(str(path))
+    model = file.model
+    bodies = file.objects(model, "BodySet")
+    links = [Link(GROUND)] + [_link(file, body) for body in bodies if body.tag == "Body"]
+    file.collect_frames({link.name for link in links})
+    joints = OsimJoints(file, notes)
+    for element in file.objects(model, "JointSet"):
+        joints.read(element)
+    loops = _constraints(file, joints)
+    for name in ("ForceSet", "ControllerSet", "ProbeSet"):
+        left = [element.get("name") or element.tag for element in file.objects(model, name)]
+        for one in left:
+            notes.append_named(f"{{}} of <{name}> are left out", one)
+    name = model.get("name") or "model"
+    try:
+        tree = Tree([*links, *joints.links], joints.joints, name=name)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    markers = {}
+    for element in file.objects(model, "MarkerSet"):
+        if element.tag == "Marker":
+            link, turn, place = file.frame(element, "socket_parent_frame")
+            markers[file.name(element)] = tree.link(link), place + turn @ file.numbers(element, "location", 3)
+    made = tuple(Spherical(tree.link(a), tree.link(b), point_a=p, point_b=q, name=label) if b != GROUND else
+                 Spherical(tree.link(a), point_a=p, point_b=q, name=label) for label, (a, p), (b, q) in loops)
+    gravity = tuple(file.numbers(model, "gravity", 3, (0.0, -9.80665, 0.0)).tolist())
+    start = {coordinate: value for coordinate, value in joints.start.items() if coordinate in tree.joint_names}
+    return OsimModel(str(path), name, tree, notes.all, gravity, start, made, markers=markers)
+
+
+def _link(file, body):
+    xx, yy, zz, xy, xz, yz = file.numbers(body, "inertia", 6, (0.0,) * 6)
+    inertia = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+    mass = file.numbers(body, "mass", 1)[0]
+    centre = file.numbers(body, "mass_center", 3, (0, 0, 0))
+    return file.made(body, Link, name=file.name(body), mass=mass, centre=centre,
+                     inertia=inertia if mass else np.zeros((3, 3)), physical=False)
+
+
+def _constraints(file, joints):
+    """Couplings of coordinates go to the joints; of point constraints a label and two places each."""
+    loops = []
+    for element in file.objects(file.model, "ConstraintSet"):
+        if file.text_of(element, "isEnforced", "true").lower() == "false":
+            continue
+        if element.tag == "CoordinateCouplerConstraint":
+            joints.couple(element)
+        elif element.tag == "PointConstraint":
+            ends = []
+            for which in ("1", "2"):
+                link, turn, place = file.frame(element, f"socket_body_{which}")
+                ends.append((link, place + turn @ file.numbers(element, f"location_body_{which}", 3, (0, 0, 0))))
+            if ends[0][0] == GROUND:
+                ends.reverse()
+            loops.append((file.name(element), *ends))
+        else:
+            raise file.error(element, "is not read: coordinate couplers and point constraints are; set its isEnforced "
+                                      "to false, or state it as a joint of the system")
+    return loops
