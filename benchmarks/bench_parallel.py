@@ -36,7 +36,19 @@ OTHERS = {  # on 2 ranks
 
 
 def prepared(n_elements, comm=None, options=None):
-    """A chain and its guess: `iterate()` is one Newton iteration and returns seconds of assembly and solution."""
+    """A chain at its guess: `iterate()` is one Newton iteration and returns seconds of assembly and solution."""
+    return one_iteration(*chain_and_guess(n_elements, comm, options))
+
+
+def prepared_chain(n_elements, comm=None, options=None):
+    """A chain, and `iterate()`, one Newton iteration from its guess, which returns its seconds."""
+    chain, x = chain_and_guess(n_elements, comm, options)
+    iterate = one_iteration(chain, x)
+    return chain, lambda: iterate()[-1]
+
+
+def chain_and_guess(n_elements, comm=None, options=None):
+    """The equations of the spinning box, and the unknowns to begin with."""
     import timefem as tf
     from timefem.elements.evaluation.plan import ElementPlan
     from timefem.problems.initial.driver_input import DriverInput
@@ -49,7 +61,7 @@ def prepared(n_elements, comm=None, options=None):
     driver = tf.Global("chain" if options is None else tf.PETSc(options))
     job = DriverInput(ElementPlan(problem.system, element), mesh, problem.z0, driver, show=False, comm=comm)
     chain = equations_on(job, mesh)
-    return one_iteration(chain, first_iterate(job, chain, mesh, problem.z0)[0])
+    return chain, first_iterate(job, chain, mesh, problem.z0)[0]
 
 
 def prepared_boundary(n_elements, comm=None, options=None):

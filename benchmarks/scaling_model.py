@@ -1,9 +1,11 @@
 """Cost model of a distributed Newton iteration, fitted on this machine and drawn to 10^4 ranks; see docs/scaling.md.
 
     python benchmarks/scaling_model.py [--output docs/images/scaling.png] [--json]
+    python benchmarks/scaling_model.py --compare strong.jsonl weak.jsonl [--latency 2e-6] [--bandwidth 1e10]
 
 Measured here: time per element of assembly, of elimination and recovery of the whole chain, of the first, an inner
-and the last slab; of a step of the tree of ranks; per step of the march. Assumed: a network.
+and the last slab; of a step of the tree of ranks; per step of the march. Assumed: a network. `--compare` sets
+what `benchmarks/scaling/measure.py` has measured on a cluster beside the model, fitted where it is called.
 """
 
 import argparse
@@ -84,21 +86,41 @@ def pair_time(n_node, repeats=200):
     return statistics.median(times)
 
 
-def iteration(p, e, c, pair, n_node):
+def iteration(p, e, c, pair, n_node, latency=LATENCY, bandwidth=BANDWIDTH):
     """Model of one Newton iteration on p ranks with e elements [s]: slabs of equal work, then a tree of ranks."""
     share = np.where(p == 1, e, e / p)
     work = np.where(p == 1, c["assembly"] + c["all"], c["assembly"] + np.where(p == 2, c["first"], c["inner"]))
-    message = LATENCY + 8 * (2 * n_node) ** 2 / BANDWIDTH
-    return share * work + np.ceil(np.log2(p)) * (pair + 2 * message + 4 * LATENCY)
+    message = latency + 8 * (2 * n_node) ** 2 / bandwidth
+    return share * work + np.ceil(np.log2(p)) * (pair + 2 * message + 4 * latency)
+
+
+def compare(paths, c, pair, n_node, latency, bandwidth):
+    """Measured seconds beside those of the model, a dict for each line of the files."""
+    points = [json.loads(line) for path in paths for line in path.read_text().splitlines() if line.strip()]
+    for point in points:
+        ranks = np.array(point["ranks"])
+        point["model"] = float(iteration(ranks, point["elements"], c, pair, n_node, latency, bandwidth))
+        point["measured over model"] = point["seconds"] / point["model"]
+    return sorted(points, key=lambda point: (point["study"], point["ranks"]))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, default=Path("docs/images/scaling.png"))
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--compare", type=Path, nargs="+", help="files of benchmarks/scaling/measure.py")
+    parser.add_argument("--latency", type=float, default=LATENCY, help="of the network [s]")
+    parser.add_argument("--bandwidth", type=float, default=BANDWIDTH, help="of the network [bytes/s]")
     args = parser.parse_args()
     c, n_node = slab_times()
     pair = pair_time(n_node)
+    if args.compare:
+        points = compare(args.compare, c, pair, n_node, args.latency, args.bandwidth)
+        print(json.dumps(points, indent=1) if args.json else "\n".join(
+            f"{p['study']}: {p['ranks']} ranks on {p['hosts']} hosts, {p['elements']} elements: {p['seconds']:.4g} s, "
+            f"model {p['model']:.4g} s, ratio {p['measured over model']:.2f}; {p['messages_per_iteration']:.0f} "
+            f"messages, at most {p['largest_message']} bytes, {p['memory'] / 2**20:.0f} MiB a rank" for p in points))
+        return
     ranks = np.unique(np.round(np.logspace(0, 4, 81)).astype(int))
     speed, break_even = {}, {}
     for e in (10**5, 10**6, 10**7, 10**8):

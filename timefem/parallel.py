@@ -12,7 +12,7 @@ from . import interrupts
 from .errors import InputError, MissingBackend, RankError, SolveError
 
 FAREWELL = 32_001  # tag of the message of a rank that ends
-PATIENCE = 5  # seconds that a failed rank waits for the others before it ends them all
+PATIENCE = 60  # seconds that a failed rank waits for the others, which may be compiling, before it ends them all
 LAUNCHER_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
 
 

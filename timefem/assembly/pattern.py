@@ -67,6 +67,13 @@ class ChainPattern:
             plan.columns, n_elements, free_columns)
         self.n_rows_full, self.row_starts, self.row_index = taking_part(plan.rows, n_elements, kept_rows)
         self.n_columns, self.n_rows = int(self.column_starts[-1]), int(self.row_starts[-1])
+        self._numberings = plan.columns, plan.rows
+
+    def multipliers(self):
+        """Which columns are of multipliers, and which rows of constraints, arrays of bool."""
+        full = [np.concatenate([own[:n.n_node], np.tile(own[n.n_node:], len(self.base))])
+                for n in self._numberings for own in [~n.states]]
+        return full[0][self.column_index], full[1][self.row_index]
 
     @property
     def nnz(self):

@@ -130,10 +130,7 @@ class Scaling:
 
     def states_of(self, numbering):
         """1 for the dofs of one element that are coordinates or momenta, 0 for others."""
-        mask = np.zeros(numbering.n_local)
-        for field, space in zip(numbering.fields, numbering.spaces, strict=True):
-            mask[field] = space.components in ("state", "coordinates") and not space.dual
-        return mask
+        return numbering.states.astype(float)
 
     def local(self, numbering, power, dual_power=0, rows=False):
         """Sizes of the dofs of one element of length 1, and the power of its length that they carry.

@@ -5,11 +5,12 @@ from ..errors import InputError
 from ..problems.kinds import KINDS
 
 
-def case_to_study(name):
-    """The case of a study, by name; InputError where it is no initial-value problem."""
+def case_to_study(name, kinds=("initial",)):
+    """The case of a study, by name; InputError where it is a problem of none of these kinds."""
     case = find_case(name)
-    if case.kind != "initial":
-        raise InputError(f"studies are those of initial-value problems, and {name} is {KINDS[case.kind].title}")
+    if case.kind not in kinds:
+        known = " or ".join(KINDS[kind].title for kind in kinds)
+        raise InputError(f"this study takes {known}, and {name} is {KINDS[case.kind].title}")
     return case
 
 

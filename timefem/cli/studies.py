@@ -15,7 +15,8 @@ from ..elements.schemes.table import ALIASES
 from ..errors import InputError
 from ..solvers.linear.table import LINEAR_SOLVERS, linear_options
 from ..studies import conditioning as run_study
-from ..studies import plot_conditioning, quotient_of_precision, unit_body
+from ..studies import plot_conditioning, preconditioners, quotient_of_precision, table, unit_body, write_csv
+from ..studies.preconditioners import METHODS
 from .accuracy import conservation, convergence
 from .options import with_fields
 from .output import check_output, stdout_to_stderr
@@ -27,7 +28,7 @@ UNIT_BODY = "unit-body"
 HELP_BACKEND = f"{', '.join(LINEAR_SOLVERS)}; default: chain. Under mpirun petsc shares the work."
 WORDS = {"--multipliers": ("continuous", "discontinuous"), "--rotation": ("quaternion", "directors"),
          "--scaling": ("none", "reference", "weights", "full")}
-NUMBERS = ("--elements", "--degree")
+NUMBERS = ("--elements", "--degree", "--slabs")
 SEVERAL_ELEMENTS = ("convergence", "conservation")
 
 study = typer.Typer(help="Studies of methods.", add_completion=False)
@@ -39,6 +40,8 @@ def repeat_options(arguments):
     Behind the case that is all that stands alone; before it, what looks like a value.
     """
     words, repeated, option, behind_case = WORDS, [], None, not "".join(arguments[2:3]).startswith("-")
+    if arguments[1:2] == ["preconditioners"]:
+        words = {"--element": ("bg", "mg"), "--method": METHODS}
     if arguments[1:2] and arguments[1] in SEVERAL_ELEMENTS:
         words = {"--element": (*ELEMENTS, *ALIASES)}
     for argument, before in zip(arguments, [None, *arguments], strict=False):
@@ -160,6 +163,46 @@ def precision(given):
     console = make_console()
     console.print(table)
     console.print(f"order {result.order:.3f}; a method of order {time_element.order} has {facts['expected']:g}")
+
+
+@dataclass(frozen=True)
+class PreconditionersOptions:
+    """Options of `timefem study preconditioners`."""
+
+    case: Annotated[str, typer.Argument(metavar="CASE", help="A case of initial or boundary values that `timefem list` "
+                                                             "names.")]
+    element: Annotated[list[str], typer.Option(help="mg, bg.")] = ("mg",)
+    degree: Annotated[list[int], typer.Option(help="Polynomial degrees.")] = (1, 2)
+    elements: Annotated[list[int], typer.Option(help="Numbers of elements.")] = (64, 256)
+    slabs: Annotated[list[int], typer.Option(help="Numbers of slabs in time.")] = (4, 16)
+    method: Annotated[list[str], typer.Option(help=", ".join(METHODS))] = METHODS
+    t_end: Annotated[float | None, typer.Option(help="End of the motion [s]; default: that of the case.")] = None
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values and nothing else.")] = False
+
+
+@study.command("preconditioners")
+@with_fields(PreconditionersOptions)
+def preconditioners_command(given):
+    """Iterations of GMRES with blocks in time as preconditioners, against elements, slabs and degree.
+
+    Options that take several values: --element, --degree, --elements, --slabs, --method.
+    """
+    if given.as_json and given.as_csv:
+        raise InputError("give either --json or --csv")
+    found = case_to_study(given.case, ("initial", "boundary"))
+    problem = found.make(**({} if given.t_end is None else {"t_end": given.t_end}))
+    studied = [named_element(e, degree=k) for e, k in product(given.element, given.degree)]
+    with stdout_to_stderr():
+        studies = preconditioners(problem, studied, given.elements, given.slabs, given.method)
+    if rank():
+        return
+    if given.as_json:
+        print_json({"case": given.case, "studies": [s.facts() for s in studies]})
+    elif given.as_csv:
+        write_csv(studies, sys.stdout)
+    else:
+        make_console().print(table(studies, f"{given.case}: iterations of GMRES"))
 
 
 def _print_tables(case, studies):

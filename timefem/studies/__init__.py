@@ -1,4 +1,5 @@
-"""Studies of methods: convergence, conservation, condition numbers, rank of multipliers, quotients of precision."""
+"""Studies of methods: convergence, conservation, condition numbers, rank of multipliers, quotients of precision,
+iterations of preconditioners."""
 
 from .bodies import unit_body
 from .conditioning import Conditioning, conditioning
@@ -8,9 +9,11 @@ from .drift import Drift
 from .figure import plot_conditioning
 from .plots import plot_conservation, plot_convergence
 from .precision import QuotientOfPrecision, quotient_of_precision
+from .preconditioners import Preconditioning, preconditioners
 from .rank import MultiplierRank, multiplier_rank
 from .table import table, write_csv
 
-__all__ = ["Conditioning", "Conservation", "Convergence", "Drift", "MultiplierRank", "QuotientOfPrecision",
-           "conditioning", "conservation", "convergence", "multiplier_rank", "plot_conditioning", "plot_conservation",
-           "plot_convergence", "quotient_of_precision", "table", "unit_body", "write_csv"]
+__all__ = ["Conditioning", "Conservation", "Convergence", "Drift", "MultiplierRank", "Preconditioning",
+           "QuotientOfPrecision", "conditioning", "conservation", "convergence", "multiplier_rank",
+           "plot_conditioning", "plot_conservation", "plot_convergence", "preconditioners", "quotient_of_precision",
+           "table", "unit_body", "write_csv"]

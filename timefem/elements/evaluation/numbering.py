@@ -27,6 +27,14 @@ class Numbering(NamedTuple):
         """Dofs from one element to the next."""
         return self.n_node + self.n_interior
 
+    @property
+    def states(self):
+        """Which dofs of one element are coordinates, momenta or velocities, or tests of motion, shape (n_local,)."""
+        mask = np.zeros(self.n_local, bool)
+        for field, space in zip(self.fields, self.spaces, strict=True):
+            mask[field] = space.components in ("state", "coordinates") and not space.dual
+        return mask
+
     def unpack(self, x):
         """Nodal values per field, shape (n_elements, n_shapes, n_components), of all dofs of a chain of elements."""
         elements = self.elements(x)

@@ -92,13 +92,18 @@ class DistributedEquations(ElementEquations):
         owned = SimpleNamespace(indptr=indptr - indptr[0],
                                 indices=pattern.indices[self.entries].astype(PETSc.IntType) + first_column,
                                 column_starts=self._starts[0], row_starts=self._starts[1],
-                                n_node=(self.plan.columns.n_node, self.plan.rows.n_node))
+                                n_node=(self.plan.columns.n_node, self.plan.rows.n_node),
+                                multipliers=self._own_multipliers)
         self._whole = PETSc.Vec().createMPI((self.own[1] - self.own[0], None), comm=PETSc.Comm(self.comm))
         self._part = PETSc.Vec().createSeq(pattern.n_columns)
         needed = PETSc.IS().createStride(pattern.n_columns, first_column, 1, comm=PETSc.COMM_SELF)
         self._scatter = PETSc.Scatter().create(self._whole, needed, self._part, None)
         self._own_columns = slice(self.own[0] - first_column, self.own[1] - first_column)
         return linear.make(owned, self.comm)
+
+    def _own_multipliers(self):
+        columns, rows = self.pattern.multipliers()
+        return columns[self._own_columns], rows[self.local_rows]
 
     @property
     def where(self):

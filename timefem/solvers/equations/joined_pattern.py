@@ -54,6 +54,7 @@ class JoinedPattern:
         self.indices = np.concatenate(lists, dtype=p.indices.dtype, casting="same_kind")
         self.n_columns, self.n_rows = n, len(lengths)
         self.entries = np.empty(indptr[-1])
+        self._added = (start.n_unknowns, end.n_unknowns), (start.n_rows, end.n_rows)
         self._before = int(indptr[start.n_rows + head] - p.indptr[head])
         at_start, at_end = np.cumsum([0, start.n_rows, head]), self.n_rows - np.cumsum([0, end.n_rows, tail])
         self._places = [self._merge(places, *indptr[rows].tolist())
@@ -70,6 +71,10 @@ class JoinedPattern:
                 np.concatenate(none + [np.arange(p.indptr[row], p.indptr[row + 1]) for row, _, _, _ in places]),
                 np.concatenate(none + [start + own for start, (_, _, own, _) in zip(ends, places, strict=False)]),
                 np.concatenate([*none, *of_block, rows]))
+
+    def multipliers(self):
+        """As of `ChainPattern`; the unknowns and rows of the blocks are of the motion."""
+        return tuple(np.pad(own, added) for own, added in zip(self._elements.multipliers(), self._added, strict=True))
 
     @property
     def of_elements(self):

@@ -5,14 +5,18 @@ import scipy
 
 
 class AssembledMatrix:
-    """Matrix in PETSc's own format, for its preconditioners; parameters as of `RowMatrix`."""
+    """Matrix in PETSc's own format, for its preconditioners; parameters as of `RowMatrix`.
 
-    def __init__(self, pattern, comm):
+    `rows`, shape (n,), says where each row of this rank goes among its rows; default: where it is.
+    """
+
+    def __init__(self, pattern, comm, rows=None):
         from petsc4py import PETSc
 
         n = len(pattern.indptr) - 1
         first = comm.tompi4py().exscan(n) if comm.size > 1 else 0
-        indptr, indices, self.places = _with_diagonal(pattern.indptr, pattern.indices, first or 0)
+        places = np.arange(n) if rows is None else rows
+        indptr, indices, self.places = _with_diagonal(places, pattern.indptr, pattern.indices, first or 0)
         self.indptr, self.indices = (np.asarray(a, dtype=PETSc.IntType) for a in (indptr, indices))
         self.values = np.zeros(len(self.indices))
         self.mat = PETSc.Mat().createAIJ(((n, None), (n, None)), csr=(self.indptr, self.indices, self.values),
@@ -99,10 +103,11 @@ class _Rows:
         self.scatter.scatter(self.part, y, *self.add)
 
 
-def _with_diagonal(indptr, indices, first):
-    """CSR pattern with all diagonal entries, which PETSc's own factorisations ask for, and the places of the others."""
+def _with_diagonal(places, indptr, indices, first):
+    """CSR pattern with all diagonal entries, which PETSc's own factorisations ask for, and the places of the others;
+    row i goes to places[i]."""
     n = len(indptr) - 1
-    rows = np.repeat(np.arange(n), np.diff(indptr))
+    rows = np.repeat(places, np.diff(indptr))
     width = int(max(indices.max(), first + n)) + 1
     keys = rows * width + indices
     every = np.union1d(keys, np.arange(n) * width + first + np.arange(n))

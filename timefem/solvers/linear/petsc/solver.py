@@ -13,8 +13,9 @@ import numpy as np
 
 from .... import validate
 from ....errors import InputError, SolveError
-from ..base import LinearOptions, LinearSolver
+from ..base import REFINE_ABOVE, LinearOptions, LinearSolver
 from ..norms import infinity_norm
+from .blocks import SETS, Blocks
 from .library import check_numpy, petsc
 from .matrix import AssembledMatrix, RowMatrix
 from .substructure import Substructure
@@ -25,8 +26,21 @@ WORKSPACE_PERCENT = (100, 400, 1600)
 LAG = PREFIX + "pc_chain_lag"  # time-chain substructuring factors in every lag-th Newton iteration only
 WORKSPACE_ERRORS = (-8, -9, -14, -15, -17, -20)  # INFOG(1) of MUMPS
 FACTOR_ENTRIES = 29  # INFOG of MUMPS: numbers in the factors, negative in millions
+ADVICE = "; errors travel through all of the time span, which iterations need many for: take method='substructuring'"
 NO_TRANSPOSE = ("superlu_dist",)  # solves with A where A^T is asked for, and says nothing
-METHODS = {"mumps": {"pc_type": "lu", "pc_factor_mat_solver_type": "mumps"}, "substructuring": {"pc_type": "python"}}
+SLABS = PREFIX + "pc_time_slabs"  # slabs of elements on each rank, for pc_type fieldsplit and asm
+DIRECT = {"ksp_type": "preonly", "pc_type": "lu", "pc_factor_mat_solver_type": "mumps"}  # of blocks
+KRYLOV = {"ksp_type": "gmres", "ksp_rtol": 1e-10, "ksp_gmres_restart": 200, "ksp_max_it": 1000, "ksp_pc_side": "right"}
+METHODS = {
+    "mumps": {"pc_type": "lu", "pc_factor_mat_solver_type": "mumps"},
+    "substructuring": {"pc_type": "python"},
+    "block-jacobi": KRYLOV | {"pc_type": "fieldsplit", "pc_fieldsplit_sets": "slabs", "pc_fieldsplit_type": "additive"},
+    "gauss-seidel": KRYLOV | {"pc_type": "fieldsplit", "pc_fieldsplit_sets": "slabs",
+                              "pc_fieldsplit_type": "multiplicative"},
+    # with less overlap the pieces of BG(2) and BG(3) may be singular
+    "schwarz": KRYLOV | {"pc_type": "asm", "pc_asm_sets": "slabs", "pc_asm_overlap": 4},
+    "schur": KRYLOV | {"pc_type": "fieldsplit", "pc_fieldsplit_sets": "states", "pc_fieldsplit_type": "schur"}}
+SCHUR = {"ksp_type": "gmres", "ksp_rtol": 1e-12, "ksp_gmres_restart": 200, "pc_type": "none"}  # of the complement
 SHORTHANDS = {"chain": "substructuring"}  # of methods
 
 _given = []  # options in PETSc's database that came from the last solver made here
@@ -75,23 +89,52 @@ class PETScSolver(LinearSolver):
             self.ksp.setFromOptions()
         except PETSc.Error as error:
             raise InputError(f"PETSc does not take the options {options}: {_reason(error)}") from error
-        self.direct = self.ksp.getType() == "preonly"
-        self.slabs = self._make_slabs(pattern) if self.ksp.pc.getType() == "python" else None
-        self._rows = (RowMatrix if self.slabs else AssembledMatrix)(pattern, self._comm)
+        self.n_iterations = 0
+        self.direct, kind = self.ksp.getType() == "preonly", self.ksp.pc.getType()
+        self.slabs = self._make_slabs(pattern) if kind == "python" else None
+        blocks = self._make_blocks(kind, pattern) if kind in ("fieldsplit", "asm") else None
+        self._order = None if blocks is None else blocks.rows
+        self._rows = RowMatrix(pattern, self._comm) if self.slabs else AssembledMatrix(pattern, self._comm, self._order)
         self.A = self._rows.mat
         self.ksp.setOperators(self.A)
         self.x, self.b = self.A.createVecs()
 
     def _make_slabs(self, pattern):
-        try:
-            lag = self.options.getInt(LAG, 1)
-        except self.PETSc.Error as error:
-            raise InputError(f"-{LAG} must be an integer: {_reason(error)}") from error
+        lag = self._integer(LAG, 1)
         if lag > 1 and self.ksp.getType() == "preonly":
             raise InputError(f"-{LAG} {lag} needs a Krylov method, for instance -{PREFIX}ksp_type gmres")
         slabs = Substructure(pattern, self._comm, lag)
         self.ksp.pc.setPythonContext(slabs)
         return slabs
+
+    def _make_blocks(self, kind, pattern):
+        """The blocks of a preconditioner that takes some; their solvers are direct unless options say otherwise."""
+        sets = self.options.getString(f"{PREFIX}pc_{kind}_sets", "slabs" if kind == "fieldsplit" else "")
+        if kind == "asm" and not sets:
+            return None
+        n_slabs = self._integer(SLABS, 1 if self.comm else 4)
+        blocks = Blocks(sets, pattern, self._comm, n_slabs, ("slabs",) if kind == "asm" else SETS)
+        if kind == "asm":
+            overlap = self._integer(PREFIX + "pc_asm_overlap", 1)
+            pieces = blocks.pieces(overlap)
+            self.ksp.pc.setASMLocalSubdomains(len(pieces), pieces, blocks.pieces(0))
+            self.ksp.pc.setASMOverlap(0)
+            prefixes = ["sub_"]
+        else:
+            self.ksp.pc.setFieldSplitIS(*blocks)
+            prefixes = [f"fieldsplit_{name}_" for name in blocks.names]
+        for prefix in prefixes:
+            for key, value in (SCHUR if prefix == "fieldsplit_multipliers_" and self.options.getString(
+                    PREFIX + "pc_fieldsplit_type", "") == "schur" else DIRECT).items():
+                if not self.options.hasName(PREFIX + prefix + key):
+                    self._set(PREFIX + prefix + key, value)
+        return blocks
+
+    def _integer(self, name, default):
+        try:
+            return self.options.getInt(name, default)
+        except self.PETSc.Error as error:
+            raise InputError(f"-{name} must be an integer: {_reason(error)}") from error
 
     def _set(self, key, value):
         self.options[key] = value
@@ -138,7 +181,8 @@ class PETScSolver(LinearSolver):
 
     @property
     def facts(self):
-        return self.slabs.facts if self.slabs else {}
+        iterations = {} if self.direct else {"krylov_iterations": self.n_iterations}
+        return iterations | (self.slabs.facts if self.slabs else {})
 
     def _call(self, function, *args):
         try:
@@ -150,16 +194,26 @@ class PETScSolver(LinearSolver):
         raise AssertionError("PETSc keeps its own matrix: `factor` does it all")
 
     def solve(self, b):
-        return self._solve(self.ksp.solve, self.b, b, self.x)
+        self._put_rows(b)
+        self._solve(self.ksp.solve, self.b, self.x)
+        return self.x.array.copy()
 
     def solve_transposed(self, b):
         self.check_transpose()
-        return self._solve(self.ksp.solveTranspose, self.x, b, self.b)
+        self.x.array[:] = b
+        self._solve(self.ksp.solveTranspose, self.x, self.b)
+        return self._get_rows()
 
-    def _solve(self, solve, right, b, solution):
-        right.array[:] = b
+    def _put_rows(self, values):
+        self.b.array[slice(None) if self._order is None else self._order] = values
+
+    def _get_rows(self):
+        return self.b.array.copy() if self._order is None else self.b.array[self._order]
+
+    def _solve(self, solve, right, solution):
         self._call(solve, right, solution)
         self._check_options()
+        self.n_iterations = max(self.n_iterations, self.ksp.its, self._iterations_of_complement())
         if self.ksp.reason < 0 and self.slabs and not self.slabs.current:  # the factors are too old
             self._call(self.slabs.factor, self._data, True, True)
             self._call(solve, right, solution)
@@ -167,8 +221,20 @@ class PETScSolver(LinearSolver):
             names = {v: k for k, v in vars(self.PETSc.KSP.ConvergedReason).items() if isinstance(v, int)}
             status = self._mumps_status()
             raise SolveError(f"backend 'petsc': KSP stopped with {names.get(self.ksp.reason, self.ksp.reason)} after "
-                             f"{self.ksp.its} iterations" + (f" (MUMPS INFOG(1) = {status})" if status else ""))
-        return solution.array.copy()
+                             f"{self.ksp.its} iterations" + (f" (MUMPS INFOG(1) = {status})" if status else "")
+                             + ("" if self.direct else ADVICE))
+
+    def _iterations_of_complement(self):
+        """Of the last solve with the Schur complement of the multipliers, in which the work of that method is."""
+        if self._order is None or self.options.getString(PREFIX + "pc_fieldsplit_type", "") != "schur":
+            return 0
+        return self.ksp.pc.getFieldSplitSchurGetSubKSP()[1].its
+
+    def solve_checked(self, b, transposed=False, refine_above=REFINE_ABOVE):
+        try:
+            return super().solve_checked(b, transposed, refine_above)
+        except SolveError as error:
+            raise error if self.direct or ADVICE in str(error) else SolveError(f"{error}{ADVICE}") from error
 
     def _check_options(self):
         """Refuse options that PETSc has not looked at in the first solve: they are misspelt or belong elsewhere."""
@@ -190,10 +256,10 @@ class PETScSolver(LinearSolver):
     def multiply(self, x):
         self.x.array[:] = x
         self.A.mult(self.x, self.b)
-        return self.b.array.copy()
+        return self._get_rows()
 
     def multiply_transposed(self, x):
-        self.b.array[:] = x
+        self._put_rows(x)
         self.A.multTranspose(self.b, self.x)
         return self.x.array.copy()
 
@@ -231,9 +297,12 @@ class PETSc(LinearOptions):
     ----------
     options : dict, optional
         PETSc options, with or without the prefix `timefem_`, for instance {"ksp_type": "gmres", "pc_type": "asm"}.
-    method : {"mumps", "substructuring"}, optional
+    method : {"mumps", "substructuring", "block-jacobi", "gauss-seidel", "schwarz", "schur"}, optional
         The general direct solver MUMPS (unless options say otherwise), or time-chain substructuring: each rank
         eliminates the inside of its slab of elements, which is several times faster. "chain" is short for the latter.
+        The others are GMRES around blocks that MUMPS solves, for studies: slabs of elements (`pc_time_slabs` on each
+        rank, default 4 on one and 1 on several) side by side, one after the other or with an overlap of
+        `pc_asm_overlap` elements, and the Schur complement of the multipliers.
 
     Raises
     ------
@@ -267,7 +336,7 @@ class PETSc(LinearOptions):
         if method is not None:
             validate.choice("method", method, tuple(METHODS))
             for key in given:
-                if _bare(key) in METHODS[method]:
+                if _bare(key) in METHODS[method] and _bare(key) not in (*KRYLOV, "pc_asm_overlap"):
                     raise InputError(f"give either method or the PETSc option {key!r}")
         object.__setattr__(self, "options", given)
         object.__setattr__(self, "method", method)
