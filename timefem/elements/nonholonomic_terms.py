@@ -12,13 +12,14 @@ AVERAGE_POINTS = 3  # exact for Pfaffians up to degree 5 in the coordinates; tho
 def nonholonomic_values(element, system, times, state):
     """Guess of the multipliers of nonholonomic constraints: consistent at the first state, shape (n_elements, n, m).
 
-    Arguments as for `TimeElement.nodal_values`. Second multipliers, of rates, are zero.
+    Arguments as for `TimeElement.nodal_values`. Second multipliers, of rates, are zero, and so are all of systems whose
+    mass matrix has no inverse in symbols.
     """
     if not system.n_nonholonomic:
         return np.zeros((len(state), 1, 0))
     space = element.trial["nonholonomic"]
     values = np.zeros((len(state), space.basis.n_shapes, components(system, [space.components])[space.components].size))
-    if len(state):
+    if len(state) and system.has_inverse_mass and not any(body.velocity_by_solve for body in system.bodies):
         values[..., :system.n_nonholonomic] = system.consistent_nonholonomic(times[0, 0], state[0, 0])
     return values
 

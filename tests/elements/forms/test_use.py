@@ -25,7 +25,11 @@ def driven(t_end=0.5):
                                   assemble=True)
 
 
-CASES = [(make, form) for make in (driven, lambda: pendulum("directors", 0.5), mass_spring)
+def rolling(t_end=0.5):
+    return find_case("rolling-disc").make(t_end=t_end)
+
+
+CASES = [(rolling, "energy")] + [(make, form) for make in (driven, lambda: pendulum("directors", 0.5), mass_spring)
          for form in ("impulse", "energy")] + [(double_pendulum, "lagrange")]
 
 
@@ -39,6 +43,19 @@ def test_tangent_and_drivers(make, form, k):
     size = np.abs(march.z).max()
     for other in (windows, together):
         np.testing.assert_allclose(other.z, march.z, rtol=0, atol=1e-11 * size)
+
+
+def test_nonholonomic_constraints_in_the_energy_form():
+    """The motion of Hamilton's form, to the order of the element; rolling keeps the energy, and links may roll, too."""
+    problem, errors = rolling(), []
+    for n in (10, 20):
+        ours, other = (tf.solve(problem, tf.MixedGalerkin(2, form=form), n, progress=False)
+                       for form in ("energy", "hamilton"))
+        errors.append(np.abs(ours.z[-1] - other.z[-1]).max())
+    assert errors[1] < 1e-4 and 3.5 < np.log2(errors[0] / errors[1]) < 4.6
+    assert np.abs(ours.energy() - ours.energy()[0]).max() < 1e-5
+    force = [sol.field("nonholonomic", 0.3)[:2] for sol in (ours, other)]
+    np.testing.assert_allclose(*force, atol=0.02 * np.abs(force).max())
 
 
 def test_lagrange_form_marches_with_the_coordinates_alone():

@@ -46,6 +46,10 @@ class LivensSymbols(ElementSymbols):
                 "rubbed": ca.SX(self.n, 1) if further is None else further, "pulled": pulled,
                 "pulled by rate": ca.jtimes(pulled, q, v) + ca.jacobian(pulled, at.t)}
         arguments = [q, v, w, at.t, controls, self.parameters]
+        form, nu = ca.SX(part.velocity_form(at)), ca.SX.sym("nu", len(part.nonholonomic_names))
+        rolling = {"form": form, "rolled": ca.jtimes(form, v, nu, True), "rolled by rate": ca.jtimes(form, q, nu, True)}
+        self._rolling = {name: ca.Function(name.replace(" ", "_"), [q, v, nu, at.t, self.parameters], [row])
+                         for name, row in rolling.items()}
         return {name: ca.Function(name.replace(" ", "_"), arguments, [row]) for name, row in rows.items()}
 
     def _term(self, name, q, v=None, w=None, t=None):
@@ -97,6 +101,21 @@ class LivensSymbols(ElementSymbols):
     def pulled_by_rate(self, q, v, w):
         """`(G v + dPhi/dt)_q^T w`, the rate of `G^T w` at fixed w."""
         return self._term("pulled by rate", q, v, w)
+
+    def _rolls(self, name, q, v, nu):
+        return self._rolling[name](q, v, nu, self.t, self.parameters)
+
+    def form(self, q, v):
+        """Nonholonomic constraints `F = A(q, t) v + a(q, t)`."""
+        return self._rolls("form", q, v, ca.SX.zeros(len(self.part.nonholonomic_names)))
+
+    def rolled(self, q, nu):
+        """`A^T nu`."""
+        return self._rolls("rolled", q, ca.SX.zeros(self.n), nu)
+
+    def rolled_by_rate(self, q, v, sigma):
+        """`F_q^T sigma`."""
+        return self._rolls("rolled by rate", q, v, sigma)
 
     def along(self, f, *pairs):
         """Time derivative of `f` (SX) along pairs of symbols and their rates, with that at fixed symbols."""

@@ -114,6 +114,7 @@ class ContactMarch:
     def _stretch(self, nodes):
         """Solve elements up to the first event in them."""
         system, self.search.still = self._mode_system(), self.law.still
+        self.search.touching = self.options.touching * self.law.length
         solved = system.march(nodes, self.z)
         n = len(solved.state)
         if n:

@@ -131,8 +131,8 @@ def without_contacts(system, further=()):
 
 
 def element_of(element, system):
-    """The element that takes a system with constraints of closed contacts."""
-    if getattr(element, "form", None) == "lagrange" and system.n_constraints:
+    """The element that takes a system with constraints of closed contacts, and of those that stick."""
+    if getattr(element, "form", None) == "lagrange" and (system.n_constraints or system.n_nonholonomic):
         points = None if element.n_points == element.degree else element.n_points
         return replace(element, form="energy", n_points=points)
     return element

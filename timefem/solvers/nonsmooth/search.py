@@ -31,7 +31,7 @@ class Search:
     """
 
     def __init__(self, contacts, degree):
-        self.contacts, self.still = contacts, 0.0
+        self.contacts, self.still, self.touching = contacts, 0.0, 0.0
         n = 2 * degree + 6
         self.theta = np.concatenate([[0.0], (1 - np.cos(np.pi * (np.arange(n) + 0.5) / n)) / 2, [1.0]])
 
@@ -76,7 +76,8 @@ class Search:
         here, h, found = InMode(states, mode.modes, directions), t[1] - t[0], []
         for c in near:
             ends = np.stack([states.gap[:, c], states.gamma[:, c, 0], here.accelerations[:, c, 0]], axis=1)
-            closing = Closing(h, ends[0], ends[1], (CLOSES, c) in started, self.still)
+            rests = abs(ends[0, 0]) <= self.touching and abs(ends[0, 1]) <= self.still  # side by side, without a force
+            closing = Closing(h, ends[0], ends[1], rests or (CLOSES, c) in started, self.still)
             if closing.crossing is not None:
                 found.append(Candidate(CLOSES, int(c), closing.crossing))
             elif closing.minimum is not None:
