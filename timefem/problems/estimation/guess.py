@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...assembly import TimeMesh
 from ...late import Late
 from ..common.task import Task
 from ..initial.march_driver import March
@@ -27,10 +28,23 @@ def unknowns_of(chain, times, states, multipliers, numbers):
     return plan.columns.pack(*values)
 
 
+def prolonged(task, chain, before, x):
+    """Unknowns of a chain that goes on where a shorter one ends: what that found, then a march from its last state."""
+    plan, mesh, n = chain.plan, chain.mesh, before.mesh.n_elements
+    values = [v.copy() for v in plan.columns.unpack(x)]
+    last = values[0][-1, -1]
+    rest = TimeMesh(mesh.nodes[n:])
+    states, multipliers = _marched(chain.problem, task.element, rest, last)
+    numbers = before.nodal(x, "constants")[-1, -1] if chain.problem.n_constants else np.zeros(0)
+    more = unknowns_of(chain, rest.points(plan.element.state.basis), states, multipliers, numbers)
+    return plan.columns.pack(*(np.concatenate(both) for both in zip(values, plan.columns.unpack(more), strict=True)))
+
+
 def _marched(problem, element, mesh, z0):
     """Nodal states and multipliers of a march; where it fails the last state goes on."""
     start = InitialValueProblem.__new__(InitialValueProblem)
-    start.__dict__.update(system=problem.system, z0=z0, t_span=problem.t_span, _state=z0, _assemble=False)
+    span = float(mesh.nodes[0]), float(mesh.nodes[-1])
+    start.__dict__.update(system=problem.system, z0=z0, t_span=span, _state=z0, _assemble=False)
     task = Task(start, element, mesh=mesh, driver=March(keep_mesh=True), progress=False)
     found = initial.run_driver(task, mesh)
     n = found.n_solved

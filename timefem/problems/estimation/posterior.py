@@ -11,7 +11,6 @@ and one backwards,
 import numpy as np
 
 from ...errors import SolveError
-from ...solvers.nonlinear.block_ldl import BlockLDL
 
 
 class Posterior:
@@ -20,50 +19,20 @@ class Posterior:
     Parameters
     ----------
     program : EstimationProgram
+    kkt : Kkt
+        Of the program.
     v : ndarray
         Where it is linearised.
     """
 
-    def __init__(self, program, v):
-        self.program, self.v, self.n = program, v.copy(), program.n
-        self._entries(program, v)
-        self._blocks = None
-
-    def _entries(self, program, v):
-        (first, second), (rows, columns) = program.hessian_places, program.jacobian_places
-        self.values = np.concatenate([program.sum.hessian(v), program.jacobian(v)])
-        self.rows = np.concatenate([second, program.n + rows])
-        self.columns = np.concatenate([first, columns])
-        blocks = np.concatenate([program.variable_blocks, program.row_blocks])
-        self.blocks = program.joined[blocks]
-
-    # ---- steps and draws
-
-    def ldl(self):
-        """Factors of K, for steps and draws."""
-        if not hasattr(self, "_ldl"):
-            self._ldl = BlockLDL(self.blocks, self.rows, self.columns)
-            if not self._ldl.factor(self.values):
-                raise SolveError("the matrix of the least squares is singular: something has neither a prior nor a "
-                                 "measurement")
-        return self._ldl
-
-    def step(self):
-        """The Gauss-Newton step at the point, of the variables, after one of refinement."""
-        program = self.program
-        b = -np.concatenate([program.gradient(self.v), program.rows(self.v)])
-        x = self.ldl().solve(b)
-        return (x + self._ldl.solve(b - self._times(x)))[:self.n]
-
-    def _times(self, x):
-        off = self.rows != self.columns
-        out = np.bincount(self.rows, self.values * x[self.columns], len(x))
-        return out + np.bincount(self.columns[off], self.values[off] * x[self.rows[off]], len(x))
+    def __init__(self, program, kkt, v):
+        self.program, self.v, self.n, self._blocks, self._kkt = program, v.copy(), program.n, None, kkt
+        self.values, self.rows, self.columns, self.blocks = kkt.values(v), kkt.rows, kkt.columns, kkt.blocks
 
     def draw(self, rng):
         """A draw of the variables: `v + K^-1 (J^T e, 0)`, whose covariance is Z H Z = Z."""
-        b = np.concatenate([self.program.sum.draw(self.v, rng), np.zeros(self.program.n_rows)])
-        return self.v + self.ldl().solve(b)[:self.n]
+        self._kkt.factor(self.v)
+        return self.v + self._kkt.solve(self.program.sum.draw(self.v, rng), np.zeros(self.program.n_rows))[0]
 
     # ---- covariance
 
@@ -124,7 +93,17 @@ class Posterior:
             last = couplings[e].T @ inverse @ couplings[e]
 
     def covariance(self, unknowns):
-        """Of variables that are all in one block, or in it and what is held of the one before; (n, n), unscaled."""
+        """Of unknowns that are all in one block, or in it and what is held of the one before; (n, n)."""
+        sizes = self.program.chain.sizes[unknowns]
+        return self.scaled(unknowns) * sizes * sizes[:, None]
+
+    def of_local(self, columns, jacobian):
+        """Covariance of numbers with a Jacobian (n, n_local) by variables, columns that are -1 left out."""
+        used = columns >= 0
+        return jacobian[:, used] @ self.scaled(columns[used]) @ jacobian[:, used].T
+
+    def scaled(self, unknowns):
+        """The covariance of variables, which are scaled."""
         self._sweep()
         unknowns = np.asarray(unknowns, int)
         e = int(self.blocks[unknowns].max(initial=0))
@@ -140,8 +119,7 @@ class Posterior:
             cross = -(edge @ self._couplings[e].T @ self._blocks[e])[np.ix_(left, own)]
             out[np.ix_(before, ~before)], out[np.ix_(~before, before)] = cross, cross.T
             out[np.ix_(before, before)] = self._blocks[e - 1][np.ix_(left, left)]
-        sizes = self.program.chain.sizes[unknowns]
-        return out * sizes * sizes[:, None]
+        return out
 
     # ---- evidence
 

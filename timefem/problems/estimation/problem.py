@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,6 +32,8 @@ from .start_prior import StartSensors
 if TYPE_CHECKING:
     from ...elements.element import TimeElement
 
+OF_PARTS = -1  # number of the sensor of unknown numbers of parts
+MISSING = 10**6  # number of a sensor that has no values yet
 SAME_TIME = 1e-9  # difference of times, over the time span, that are one node
 
 
@@ -38,7 +41,7 @@ class Unknown(NamedTuple):
     """Unknown numbers: of a part, or of a sensor."""
 
     label: str
-    sensor: int  # number of the sensor, -1 for numbers of parts
+    sensor: int  # number of the sensor, OF_PARTS or MISSING
     name: str
     places: slice
     mean: np.ndarray
@@ -214,7 +217,7 @@ class Estimation(NamedArguments):
         found, first = [], 0
         for name, prior in self._priors.items():
             mean, covariance = prior.of_size(f"numbers[{name!r}]", 1)
-            found.append(Unknown(name, -1, name, slice(first, first + 1), mean, covariance))
+            found.append(Unknown(name, OF_PARTS, name, slice(first, first + 1), mean, covariance))
             first += 1
         for i, sensor in enumerate(self.measurements):
             for name, prior in sensor.unknowns.items():
@@ -269,7 +272,7 @@ class Estimation(NamedArguments):
 
     def moment(self, t: Any, z: ca.SX, c: ca.SX, **others: Any) -> Moment:
         """A time of the motion in symbols, with the unknown numbers of parts in their places."""
-        own = {u.name: c[u.places] for u in self.unknowns if u.sensor < 0}
+        own = {u.name: c[u.places] for u in self.unknowns if u.sensor == OF_PARTS}
         now = Moment(self.system, t, z, numbers=self.part_numbers.at([own[name] for name in self.part_numbers]),
                      **others)
         now.parameters = own
@@ -279,6 +282,22 @@ class Estimation(NamedArguments):
     def own_mesh(self) -> TimeMesh | None:
         """The frames of a motion without dynamics, which are all there is to its mesh; otherwise None."""
         return frames_of(self) if self.dynamics == "none" else None
+
+    def until(self, t: float) -> Estimation:
+        """The same problem up to a time, with the measurements until then."""
+        room = SAME_TIME * (self.t_span[1] - self.t_span[0])
+        other, found = copy(self), []
+        other.__dict__.pop("kept", None)
+        for sensor in self.measurements:
+            kept = sensor.times + sensor.offset <= t + room
+            found.append(sensor if kept.all() else sensor.of_times(kept))
+        other.t_span = (self.t_span[0], t)
+        places = [i for i, sensor in enumerate(found) if sensor is not None]
+        other.measurements = [found[i] for i in places]
+        other.nodes = [found[i] for i in places if self.measurements[i] in self.nodes]
+        other.unknowns = [u._replace(sensor=places.index(u.sensor) if u.sensor in places else MISSING)
+                          if u.sensor >= 0 else u for u in self.unknowns]
+        return other
 
     def check_element(self, element: TimeElement) -> None:
         """Refuse elements that share tests, for which forces are not local in time."""

@@ -7,46 +7,169 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import validate
+from ...errors import InputError
+from ...late import Late
+from ...mechanics.part import Body
 from ...solution.solution import Solution
+from ...types import Floats
+from .measurements.base import Sensor
+from .outputs import term_of
+from .verdict import Fit, fit_of
 
 if TYPE_CHECKING:
-    from .posterior import Posterior
-    from .problem import Estimation
-    from .program import EstimationProgram
+    from .search import Found
+
+scipy = Late("scipy")
 
 
 class Estimate(Solution):
-    """The most likely motion, with the posterior distribution about it."""
+    """The most likely motion by measurements, with the posterior distribution about it.
 
-    posterior: Posterior | None
+    What can be asked of it, `what` below: a body (its place, a small turn about its axes, velocity and angular velocity
+    in its axes, 12 numbers; of others coordinates and velocities), a joint (its coordinate), an actuator that stands for
+    an unknown force (its controls), an output such as `PositionOutput`, the name of an unknown number, or a formula
+    `now -> expressions` as in `FormulaSensor`, also as text.
 
-    def take(self, problem: Estimation, program: EstimationProgram, v: np.ndarray,
-             posterior: Posterior | None) -> None:
+    Attributes
+    ----------
+    problem : Estimation
+    """
+
+    def take(self, problem: Any, found: Found) -> None:
         """What it knows besides the motion."""
-        self.problem, self.program, self.posterior, self._v = problem, program, posterior, v
+        self.problem, self._found = problem, found
 
-    @cached_property
-    def log_evidence(self) -> float:
-        """`log p(y)`: how likely what was measured is by the model and its noise."""
-        return self.posterior.log_evidence()
+    # ---- uncertainty
+
+    def value(self, what: Any, t: Floats | None = None) -> np.ndarray:
+        """The most likely value, shape t.shape + (n,), or (n,) of an unknown number; of a turn of a body zero."""
+        return self._distribution(what, t)[0]
+
+    def covariance(self, what: Any, t: Floats | None = None) -> np.ndarray:
+        """Posterior covariance, shape t.shape + (n, n), or (n, n) of an unknown number.
+
+        Parameters
+        ----------
+        what
+            See above.
+        t : array_like, optional
+            Times [s]; default: the ends of the elements.
+        """
+        return self._distribution(what, t)[1]
+
+    def std(self, what: Any, t: Floats | None = None) -> np.ndarray:
+        """Posterior standard deviations, shape t.shape + (n,), or (n,) of an unknown number."""
+        covariance = self.covariance(what, t)
+        return np.sqrt(np.maximum(np.diagonal(covariance, axis1=-2, axis2=-1), 0.0))
+
+    def interval(self, what: Any, t: Floats | None = None, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper ends of the interval that holds each number with this probability."""
+        level = validate.real("level", level, positive=True)
+        if level >= 1:
+            raise InputError(f"level must be below one, not {level:g}")
+        factor = float(scipy.stats.norm.ppf((1 + level) / 2))
+        mean, covariance = self._distribution(what, t)
+        deviation = factor * np.sqrt(np.maximum(np.diagonal(covariance, axis1=-2, axis2=-1), 0.0))
+        return mean - deviation, mean + deviation
+
+    def _distribution(self, what, t):
+        posterior = self._posterior
+        names = [u.label for u in self.problem.unknowns]
+        if isinstance(what, str) and what in names:
+            u = self.problem.unknowns[names.index(what)]
+            columns = self._found.chain.columns_of("constants")[-1, -1, u.places]
+            return self.numbers[u.places], posterior.covariance(columns)
+        t = self.t if t is None else np.asarray(t, float)
+        times, inverse = np.unique(t.ravel(), return_inverse=True)
+        if len(times) and (times[0] < self.t[0] or times[-1] > self.t[-1]):
+            raise InputError(f"times must be inside of the solution, {self.t[0]:g} to {self.t[-1]:g} s, not "
+                             f"{times[0]:g} to {times[-1]:g}")
+        term, shift = term_of(self, what, times)
+        residual, jacobian = term.evaluate(self._found.v)
+        covariances = np.array([posterior.of_local(columns, own) for columns, own in
+                                zip(term.columns, np.broadcast_to(jacobian, (len(times), *jacobian.shape[1:])),
+                                    strict=True)])
+        mean = shift - residual
+        return mean[inverse].reshape(*t.shape, -1), covariances[inverse].reshape(*t.shape, *covariances.shape[1:])
+
+    @property
+    def _posterior(self):
+        if self._found.posterior is None:
+            raise InputError(f"the solve failed ({self.status.reason}), so that there are no standard deviations")
+        return self._found.posterior
 
     def state_covariance(self, i: int) -> np.ndarray:
-        """Posterior covariance of the state (q, p) at node i, shape (n_z, n_z)."""
-        return self.posterior.covariance(self._node(i))
+        """Posterior covariance of the state (q, p) at node i, shape (n_z, n_z); singular where there are constraints.
+        """
+        columns = self._found.chain.columns_of("state")
+        return self._posterior.covariance(columns[0, 0] if i == 0 else columns[i - 1, -1])
 
-    def _node(self, i):
-        columns = self.program.chain.columns_of("state")
-        return columns[0, 0] if i == 0 else columns[i - 1, -1]
+    def draws(self, n: int, seed: int = 0) -> np.ndarray:
+        """States at the nodes of n draws from the posterior, shape (n, n_nodes, n_z), linearised about the motion."""
+        rng, found = np.random.default_rng(validate.integer("seed", seed, minimum=0)), []
+        for _ in range(validate.integer("n", n, minimum=1)):
+            x = self._found.program.place(self._posterior.draw(rng))
+            values = self._found.chain.nodal(x, "state")
+            found.append(np.concatenate([values[:1, 0], values[:, -1]]))
+        return np.array(found)
+
+    # ---- unknown numbers
 
     @property
     def numbers(self) -> np.ndarray:
         """Unknown numbers, in the order of `problem.unknown_names`."""
         return self.fields["constants"][-1, -1] if self.problem.n_constants else np.zeros(0)
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Unknown numbers by name, those of sensors as "bias of NAME"; several numbers as arrays."""
+        return {u.label: self.numbers[u.places] if u.places.stop - u.places.start > 1 else
+                float(self.numbers[u.places][0]) for u in self.problem.unknowns}
+
     @cached_property
     def number_covariance(self) -> np.ndarray:
-        """Their posterior covariance."""
-        return self.posterior.covariance(self.program.chain.columns_of("constants")[-1, -1])
+        """Posterior covariance of all unknown numbers."""
+        return self._posterior.covariance(self._found.chain.columns_of("constants")[-1, -1])
 
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__
+    # ---- how well the model explains the data
+
+    @cached_property
+    def log_evidence(self) -> float:
+        """`log p(y)`: how likely what was measured is by the model and its noise; to compare models by."""
+        return self._posterior.log_evidence()
+
+    @cached_property
+    def fit(self) -> Fit:
+        """How well model and errors explain what was measured, with a verdict, outliers, and what is not determined."""
+        return fit_of(self)
+
+    def residuals(self, sensor: Sensor) -> np.ndarray:
+        """What a sensor gave less what is expected, shape (n_times, n), NaN where it gave nothing."""
+        i = self._number(sensor)
+        values = self._found.program.sensors[i].values(self._found.v)
+        return np.where(self.problem.measurements[i].measured, values, np.nan)
+
+    def weights(self, sensor: Sensor) -> np.ndarray:
+        """Weights of a sensor's values by its loss, shape (n_times,); ones for squares."""
+        return self._found.program.sensors[self._number(sensor)].weights
+
+    def _number(self, sensor):
+        known = self.problem.measurements
+        if sensor not in known:
+            raise InputError(f"{sensor!r} is not among the measurements of the problem")
+        return known.index(sensor)
+
+    def band(self, what: Body | Any, t: Floats | None = None, level: float = 0.95,
+             ax: Any = None) -> Any:
+        """Draw the most likely value over the time, with its interval as a band; returns the axes of Matplotlib."""
+        from matplotlib import pyplot
+
+        t = np.linspace(self.t[0], self.t[-1], 201) if t is None else np.asarray(t, float)
+        mean, (lower, upper) = self.value(what, t), self.interval(what, t, level)
+        ax = ax or pyplot.gca()
+        for i in range(mean.shape[-1]):
+            line, = ax.plot(t, mean[:, i])
+            ax.fill_between(t, lower[:, i], upper[:, i], color=line.get_color(), alpha=0.25, linewidth=0)
+        ax.set_xlabel("t [s]")
+        return ax

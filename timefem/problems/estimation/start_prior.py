@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import casadi as ca
 import numpy as np
 
 from ...argument_names import NamedArguments
@@ -125,6 +126,9 @@ class StartSensors:
             classes = {"position": Marker, "orientation": OrientationSensor, "velocity": PointVelocity,
                        "angular_velocity": Gyroscope}
             for name, cls in classes.items():
+                if name == "orientation" and own.orientation is None:  # the other one has no slope at half a turn
+                    wide.append(self._any_orientation(body, q))
+                    continue
                 self._add(getattr(own, name), sizes[name], narrow, wide, lambda sigma, cls=cls, name=name: cls(
                     body, times=[self._t], values=[values[name]], sigma=sigma, name=f"prior of {name} of {label}"))
             return
@@ -141,6 +145,14 @@ class StartSensors:
             formula = (lambda now, body=body: now.q(body)) if name == "q" else (lambda now, body=body: now.rates(body))
             self._add(given[name], size, narrow, wide, lambda sigma, k=k, formula=formula, name=name: FormulaSensor(
                 formula, k, times=[self._t], values=[values[name]], sigma=sigma, name=f"prior of {name} of {label}"))
+
+    def _any_orientation(self, body, q):
+        """A wide prior of an orientation: of the entries of its matrix, whose changes by any small turn are as large."""
+        own = ca.SX.sym("q", len(q))
+        values = np.array(ca.Function("turn", [own], [ca.densify(body.frame(own)[1])])(q)).ravel(order="F")
+        return FormulaSensor(lambda now: ca.reshape(now.rotation_matrix(body), 9, 1), 9, times=[self._t],
+                             values=[values], sigma=WIDE * 2**0.5,
+                             name=f"prior of orientation of {self.system.label(body)}")
 
     def _rates(self, z):
         return self.system.velocity(self._t, z[None])[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -224,6 +225,17 @@ class Sensor(NamedArguments, ABC):
         if value.numel() != self.n:
             raise InputError(f"{self.title}: it gives {value.numel()} numbers, and values have {self.n}")
 
+    def of_times(self, kept: np.ndarray) -> Sensor | None:
+        """The same sensor with some of its times, bool (n_times,); None where none of them has a value."""
+        if not self.measured[kept].any():
+            return None
+        other = copy(self)
+        for name in ("times", "values", "measured", "covariances"):
+            setattr(other, name, getattr(self, name)[kept])
+        for name in ("whitening", "log_determinants", "_roots", "n_measured"):
+            other.__dict__.pop(name, None)
+        return other
+
     # ---- errors
 
     @cached_property
@@ -245,7 +257,7 @@ class Sensor(NamedArguments, ABC):
     def _roots(self):
         whitening, logs = np.zeros(self.covariances.shape), np.zeros(len(self.times))
         known: dict[Any, tuple[np.ndarray, float]] = {}
-        constant = self.covariances.strides[0] == 0
+        constant = np.ndim(self.covariance) < 3
         for j, mask in enumerate(self.measured):
             key = (mask.tobytes(), 0 if constant else j)
             if key not in known:

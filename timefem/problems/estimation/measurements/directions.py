@@ -91,7 +91,7 @@ class OrientationSensor(Sensor):
                 turns[j] = matrix_from_quaternion(as_quaternion(values[j]))
             except InputError as error:
                 raise InputError(f"{title}: values at t = {self.times[j]:g} s: {error}") from None
-        self.values = np.where(lacking[:, None], np.nan, 0.0) * np.ones(3)
+        self.values = np.where(lacking[:, None], np.nan, 0.0) * np.ones(n)
         super()._check_values(title, n)
         self.values = turns.reshape(len(values), 9)  # what the residual is given, row by row
 

@@ -1,0 +1,139 @@
+"""Data that are not as they should be: outliers, swapped markers, a reversed axis, a clock that is off, degrees."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import timefem as tf
+from timefem.problems.estimation.loss import Huber
+from timefem.problems.estimation.measurements.inertial import Gyroscope
+from timefem.problems.estimation.measurements.joints import FormulaSensor
+from timefem.problems.estimation.measurements.points import Marker
+from timefem.problems.estimation.prior import Prior
+from timefem.problems.estimation.problem import Estimation
+from timefem.problems.estimation.start_prior import StatePrior
+
+TIMES, SIGMA = np.linspace(0.1, 4.0, 40), 0.02
+
+
+def rod():
+    return tf.GeneralizedSystem(1, lambda q, v, c: v[0]**2 / 2, lambda q, c: -9.81 * ca.cos(q[0]), name="rod")
+
+
+def angles(times):
+    """A swing, by the equations of motion."""
+    system = rod()
+    problem = tf.InitialValueProblem(system, tf.Coordinates([1.0], [0.3]), (0.0, 5.0))
+    return tf.solve(problem, tf.MixedGalerkin(4), 100, progress=False)(times)[:, 0]
+
+
+def estimated(values, **more):
+    own = {"name": "angle", "times": TIMES, "values": values, "sigma": SIGMA} | more
+    sensor = FormulaSensor(lambda now: now.q("rod")[0], **own)
+    problem = Estimation(rod(), [sensor], noise={"rod": 0.01}, t_span=(0.0, 4.0), prior={
+        "rod": StatePrior(tf.Coordinates([0.9], [0.0]), q=0.3, v=1.0)})
+    return tf.solve(problem, tf.MixedGalerkin(2), 40, progress=False), sensor
+
+
+def noisy(seed=0):
+    return angles(TIMES) + SIGMA * np.random.default_rng(seed).standard_normal(len(TIMES))
+
+
+OUTLIERS = [3, 11, 20, 33]
+
+
+def with_outliers():
+    values = noisy()
+    values[OUTLIERS] += np.array([12, -15, 18, -10]) * SIGMA
+    return values
+
+
+@pytest.mark.parametrize("loss", ["huber", "student", Huber(1.0)])
+def test_outliers_count_little(loss):
+    """A tenth of outliers of 10 to 18 sigma: robust losses stay at the smoother of the clean data, and name them."""
+    clean, _ = estimated(noisy())
+    squares, _ = estimated(with_outliers())
+    robust, sensor = estimated(with_outliers(), loss=loss)
+
+    def distance(sol):
+        return np.sqrt(np.mean((sol.z - clean.z)**2))
+
+    assert distance(robust) < 0.35 * distance(squares)
+    named = {round(t, 6) for _, t, _ in robust.fit.outliers}
+    assert named == {round(TIMES[i], 6) for i in OUTLIERS}
+    weights = robust.weights(sensor)
+    assert weights[OUTLIERS].max() < 0.25 and np.delete(weights, OUTLIERS).min() > 0.35
+    assert "angle at t = " in robust.fit.verdict
+
+
+def test_squares_with_outliers_are_not_silent():
+    sol, _ = estimated(with_outliers())
+    assert not sol.fit.good and "residuals are larger than errors explain" in sol.fit.verdict
+    assert estimated(noisy())[0].fit.good
+
+
+def test_units_in_degrees_are_told():
+    sol, _ = estimated(np.degrees(noisy()), sigma=np.degrees(SIGMA))
+    assert not (sol.success and sol.fit.good)
+    assert "angle look like degrees" in (sol.fit.verdict if sol.success else sol.status.message)
+
+
+def test_a_clock_that_is_off():
+    """Late by 37 ms: named as a misfit, and found where its offset is unknown."""
+    times = np.linspace(0.2, 3.8, 40)
+    values = angles(times + 0.037) + SIGMA / 4 * np.random.default_rng(1).standard_normal(40)
+    other = np.linspace(0.15, 3.9, 30)
+    right = FormulaSensor(lambda now: now.q("rod")[0], name="camera", times=other, sigma=SIGMA / 4,
+                          values=angles(other) + SIGMA / 4 * np.random.default_rng(2).standard_normal(30))
+    found = {}
+    for name, offset in (("none", None), ("unknown", Prior(0.0, 0.05))):
+        late = FormulaSensor(lambda now: now.q("rod")[0], name="encoder", times=times, values=values, sigma=SIGMA / 4,
+                             time_offset=offset)
+        problem = Estimation(rod(), [right, late], noise={"rod": 0.01}, t_span=(0.0, 4.0), prior={
+            "rod": StatePrior(tf.Coordinates([0.9], [0.0]), q=0.3, v=1.0)})
+        found[name] = tf.solve(problem, tf.MixedGalerkin(3), 80, progress=False)
+    assert not found["none"].fit.good and "the clock of encoder looks off by" in found["none"].fit.verdict
+    sol = found["unknown"]
+    assert sol.fit.good, sol.fit.verdict
+    offset, deviation = sol.parameters["time_offset of encoder"], sol.std("time_offset of encoder")[0]
+    assert abs(offset - 0.037) < 3 * deviation and 0 < deviation < 1e-3
+
+
+def tumbling():
+    """A box that turns freely, seen by two markers and a gyroscope; the truth, its times and the sensors' values."""
+    box = tf.RigidBody(1.0, (0.2, 0.3, 0.1), name="box")
+    points = np.array([[0.3, 0, 0], [0, 0.3, 0.1]])
+    start = {box: tf.Pose((0, 0, 0), angular_velocity=(0.5, 1.5, -0.4))}
+    truth = tf.solve(tf.InitialValueProblem(tf.System([box]), start, (0.0, 2.0)), tf.MixedGalerkin(3), 40,
+                     progress=False)
+    times, rng = np.linspace(0.1, 2.0, 20), np.random.default_rng(3)
+    z = truth(times)
+    turns = np.array([np.array(ca.evalf(box.frame(ca.DM(x[:7]))[1])) for x in z])
+    places = [x[:, :3] + turns @ point + 0.005 * rng.standard_normal((20, 3)) for x, point in
+              zip([z, z], points, strict=True)]
+    rates = np.array([box.angular_velocity(x[:7], x[7:]) for x in z]) + 0.02 * rng.standard_normal((20, 3))
+    return box, points, times, places, rates
+
+
+def of_tumbling(places, rates, box, points, times):
+    sensors = [Marker("box", point, times=times, values=own, sigma=0.005, name=f"marker {i + 1}")
+               for i, (point, own) in enumerate(zip(points, places, strict=True))]
+    sensors.append(Gyroscope("box", times=times, values=rates, sigma=0.02, name="gyro"))
+    problem = Estimation(tf.System([box]), sensors, noise={"box": (1e-4, 1e-5)}, t_span=(0.0, 2.0), prior={
+        "box": StatePrior(tf.Pose(), position=0.05, orientation=0.2, velocity=0.1, angular_velocity=1.5)})
+    return tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False)
+
+
+def test_swapped_markers_and_a_reversed_axis():
+    box, points, times, places, rates = tumbling()
+    good = of_tumbling(places, rates, box, points, times)
+    assert good.success and good.fit.good, good.fit.verdict
+    swapped = [p.copy() for p in places]
+    swapped[0][8:], swapped[1][8:] = places[1][8:], places[0][8:]
+    sol = of_tumbling(swapped, rates, box, points, times)
+    assert not (sol.success and sol.fit.good)
+    assert "marker 1 and marker 2 look swapped" in (sol.fit.verdict if sol.success else sol.status.message)
+    sol = of_tumbling(places, rates * [1, -1, 1], box, points, times)
+    assert not (sol.success and sol.fit.good)
+    told = sol.fit.verdict if sol.success else sol.status.message
+    assert "the sign of gyro, component y, looks reversed" in told

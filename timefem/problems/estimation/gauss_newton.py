@@ -1,0 +1,99 @@
+"""Gauss-Newton steps on the chain: the matrix of a step, and a search along it."""
+
+import numpy as np
+
+from ...errors import SolveError
+from ...solvers.nonlinear.block_ldl import BlockLDL
+from ...status import Reason, Status
+
+MOST, FORGIVEN = 60, 3  # full steps, and how often one may be longer than the one before
+HELD, HOLDS = 1e-13, 1e-9  # violations of rows at the end that are rounding, and those that will do where they rest
+STEADY = 0.9  # steps over those before, from which on they no longer shrink and what is left is rounding
+NEAR = 1e-5  # standard deviations within which steps may stop for that
+
+
+class Kkt:
+    """The matrix `[H, A^T; A, 0]` of a program's Gauss-Newton steps, with the memory of its factors.
+
+    Parameters
+    ----------
+    program : EstimationProgram
+    """
+
+    def __init__(self, program):
+        (first, second), (rows, columns) = program.hessian_places, program.jacobian_places
+        self.program, self.n, self._ldl = program, program.n, None
+        self.rows = np.concatenate([second, program.n + rows])
+        self.columns = np.concatenate([first, columns])
+        self.blocks = program.joined[np.concatenate([program.variable_blocks, program.row_blocks])]
+        self._off = self.rows != self.columns
+
+    def values(self, v):
+        """Entries at a point, at `rows` and `columns` of the lower triangle."""
+        return np.concatenate([self.program.sum.hessian(v), self.program.jacobian(v)])
+
+    def factor(self, v):
+        """Factor at a point.
+
+        Raises
+        ------
+        SolveError
+            Where the matrix is singular.
+        """
+        if self._ldl is None:
+            self._ldl = BlockLDL(self.blocks, self.rows, self.columns)
+        self._values = self.values(v)
+        if not self._ldl.factor(self._values):
+            raise SolveError("the matrix of the least squares is singular: something has neither a prior nor a "
+                             "measurement")
+
+    def solve(self, of_variables, of_rows):
+        """Solution of the last matrix, after a step of refinement: of variables and of rows."""
+        b = np.concatenate([of_variables, of_rows])
+        x = self._ldl.solve(b)
+        x = x + self._ldl.solve(b - self._times(x))
+        return x[:self.n], x[self.n:]
+
+    def _times(self, x):
+        rows, columns, off = self.rows, self.columns, self._off
+        out = np.bincount(rows, self._values * x[columns], len(x))
+        return out + np.bincount(columns[off], self._values[off] * x[rows[off]], len(x))
+
+    def length(self, step):
+        """Length of a step of the variables in posterior standard deviations, `sqrt(s.H s)`."""
+        n = len(self.program.hessian_places[0])
+        rows, columns, off, values = self.rows[:n], self.columns[:n], self._off[:n], self._values[:n]
+        return float(np.sqrt(max(np.dot(values * step[rows], step[columns] * np.where(off, 2.0, 1.0)), 0.0)))
+
+
+def gauss_newton(program, kkt, v, *, near):
+    """Variables, status and number of full steps from v, which end where the next one is shorter than `near`, in
+    posterior standard deviations, or where they grow."""
+    lengths, violations, growing = [], [], 0
+    for n in range(1, MOST + 1):
+        try:
+            kkt.factor(v)
+        except SolveError as error:
+            return v, Status.failure(Reason.SINGULAR_TANGENT, 0, 0.0, lengths, str(error)), n
+        with np.errstate(all="ignore"):
+            step, _ = kkt.solve(-program.gradient(v), -program.rows(v))
+        if not np.isfinite(step).all():
+            return v, Status.failure(Reason.NOT_FINITE, 0, 0.0, lengths, "a step is not finite"), n
+        v = v + step
+        lengths.append(kkt.length(step))
+        with np.errstate(all="ignore"):
+            violations.append(float(np.abs(program.rows(v)).max(initial=0.0)))
+        program.on_iteration(lengths[-1])
+        if not np.isfinite(violations[-1]):
+            return v, Status.failure(Reason.NOT_FINITE, 0, 0.0, lengths, "an equation is not finite"), n
+        growing = growing + (len(lengths) > 1 and lengths[-1] > lengths[-2])
+        rests = len(lengths) > 1 and lengths[-1] <= NEAR and lengths[-1] > STEADY * lengths[-2]
+        if lengths[-1] <= near or rests:
+            size = max(1.0, float(np.abs(program.place(v) / program.chain.sizes).max()))
+            held = violations[-1] <= HELD * size or (len(violations) > 1 and violations[-1] > violations[-2] / 2)
+            if held and violations[-1] <= HOLDS * size:
+                return v, Status(True, residual_history=lengths), n
+        elif growing > FORGIVEN:
+            break
+    text = f"{n} Gauss-Newton steps lead nowhere"
+    return v, Status.failure(Reason.NOT_CONVERGED, 0, 0.0, lengths, text), n

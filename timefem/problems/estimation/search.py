@@ -1,0 +1,189 @@
+"""The search for the most likely motion: weights of outliers, clocks that are off, and windows that grow."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...assembly import TimeMesh
+from ...elements.evaluation.plan import ElementPlan
+from ...status import Reason
+from .chain import EstimationChain, element_of
+from .gauss_newton import Kkt, gauss_newton
+from .guess import first_guess, prolonged
+from .posterior import Posterior
+from .program import EstimationProgram
+
+NEAR, ROUGH = 1e-8, 1.0  # posterior standard deviations from the solution, and in windows that grow
+ROUGHLY, FEW = 1e-4, 100  # tolerance and iterations of the interior-point method there
+ROUNDS = 50  # of weights and time offsets, each of which ends at a solution
+RESTED = 1e-4  # change of weights that is none
+ASTRAY = 10.0  # standard deviations of the sum of squares above what errors explain, from which on windows are tried
+
+
+class Found:
+    """A solution on a mesh.
+
+    Attributes
+    ----------
+    chain : EstimationChain
+    program : EstimationProgram
+    v : ndarray
+    status : Status
+    iterations : int
+    """
+
+    def __init__(self, program, kkt, v, status, iterations):
+        self.program, self.chain, self.v, self.status, self.iterations = program, program.chain, v, status, iterations
+        self._kkt = kkt
+
+    @cached_property
+    def posterior(self):
+        """The posterior distribution, None where the solve failed."""
+        return Posterior(self.program, self._kkt, self.v) if self.status.success else None
+
+    @property
+    def x(self):
+        return self.program.place(self.v)
+
+    @property
+    def squares(self):
+        """Twice the least cost."""
+        return 2 * self.program.objective(self.v)
+
+
+class Search:
+    """Solves of an estimation problem on meshes.
+
+    Parameters
+    ----------
+    task : Task
+    method : InteriorPoint
+    bar
+        Of the progress.
+    """
+
+    def __init__(self, task: Any, method: Any, bar: Any) -> None:
+        self.task, self.problem, self.method, self.bar = task, task.problem, method, bar
+        self.element, self.system = element_of(task.problem, task.element)
+        self.plan = ElementPlan(self.system, self.element)
+        self.iterations = 0
+
+    def __call__(self, mesh: TimeMesh, x: np.ndarray | None = None) -> Found:
+        """The solution on a mesh, from unknowns x or from the motion of the prior's mean."""
+        if x is not None:
+            return self._settled(EstimationChain(self.problem, self.plan, mesh), x)
+        chain = EstimationChain(self.problem, self.plan, mesh)
+        guess = first_guess(self.task, chain)
+        found = self._settled(chain, guess, by_steps=True)
+        if found.status.reason == Reason.STOPPED or (found.status.success and not self._astray(found)):
+            return found
+        self.bar.note("windows that grow")
+        grown = self._grown(mesh)
+        if grown is None:
+            return found
+        if grown.status.success:
+            return found if found.status.success and found.squares <= grown.squares else grown
+        return found if found.status.success else self._settled(chain, guess)
+
+    def _astray(self, found):
+        n = sum(sensor.n_measured for sensor in self.problem.measurements)
+        robust = any(loss is not None for loss in self.problem.losses())
+        return not robust and found.squares > n + ASTRAY * np.sqrt(2 * n)
+
+    # ---- windows
+
+    def _grown(self, mesh):
+        """From a short window at the start, each next one twice as long, with the motion of the last one going on."""
+        ends = self._ends(mesh)
+        found, before = None, None
+        for n in ends:
+            part, whole = TimeMesh(mesh.nodes[:n + 1]), n == mesh.n_elements
+            problem = self.problem if whole else self.problem.until(float(part.nodes[-1]))
+            if not problem.measurements:
+                continue
+            chain = EstimationChain(problem, self.plan, part)
+            x = first_guess(self.task, chain) if found is None else \
+                prolonged(self.task, chain, before, found.x)
+            found, before = self._settled(chain, x, NEAR if whole else ROUGH), chain
+            if found.status.reason == Reason.STOPPED:
+                return None
+        return found
+
+    def _ends(self, mesh):
+        """Numbers of elements of the windows."""
+        times = np.unique(np.concatenate([s.times + s.offset for s in self.problem.measurements]))
+        nodes = np.searchsorted(mesh.nodes, times - 1e-9 * (mesh.nodes[-1] - mesh.nodes[0]))
+        nodes = np.unique(nodes[nodes > 0])
+        ends, count = [], 1
+        while count < len(nodes):
+            ends.append(int(nodes[count - 1]))
+            count = max(count + 1, int(1.5 * count))
+        return [*dict.fromkeys([*ends, mesh.n_elements])]
+
+    # ---- weights and clocks
+
+    def _settled(self, chain, x, near=NEAR, by_steps=False):
+        """A solution whose weights rest, and whose times lie in the elements in which they are looked for."""
+        offsets = self._offsets(chain, x)
+        program = EstimationProgram(chain, x, self.bar.step, offsets)
+        kkt, v = Kkt(program), program.start
+        for _ in range(ROUNDS):
+            v, status = self._minimum(program, kkt, v, near, by_steps)
+            found = Found(program, kkt, v, status, self.iterations)
+            if not status.success:
+                break
+            change, moved = self._weigh(program, v), self._offsets(chain, found.x)
+            if self._elements(chain, offsets) != self._elements(chain, moved):
+                offsets, weights = moved, [term.weights for term in program.sensors]
+                program = EstimationProgram(chain, found.x, self.bar.step, offsets)
+                for term, own in zip(program.sensors, weights, strict=True):
+                    term.weights = own
+                kkt, v = Kkt(program), program.start
+            elif change <= RESTED:
+                break
+        return found
+
+    def _minimum(self, program, kkt, v, near, by_steps):
+        """By full Gauss-Newton steps, and where these lead nowhere by the interior-point method with its filter."""
+        found, status, n = gauss_newton(program, kkt, v, near=near)
+        self.iterations += n
+        if status.success or by_steps or status.reason == Reason.SINGULAR_TANGENT:
+            return found, status
+        program.start = v
+        method = self.method if near == NEAR else dataclasses.replace(self.method, tolerance=ROUGHLY, max_iterations=FEW)
+        answer = method.solve(program)
+        self.iterations += answer.iterations
+        if not answer.status.success or near != NEAR:
+            return answer.v, answer.status
+        found, status, n = gauss_newton(program, kkt, answer.v, near=near)
+        self.iterations += n
+        return (found, status) if status.success else (answer.v, answer.status)
+
+    def _weigh(self, program, v):
+        """Give each measurement its weight; the largest change."""
+        change = 0.0
+        for term, loss, sensor in zip(program.sensors, program.problem.losses(), program.problem.measurements,
+                                      strict=True):
+            if loss is None:
+                continue
+            weights = loss.weights(term.lengths(v), sensor.measured.sum(axis=1))
+            change = max(change, float(np.abs(weights - term.weights).max(initial=0.0)))
+            term.weights = weights
+        return change
+
+    def _offsets(self, chain, x):
+        """Time offsets of sensors, where they are unknown, at unknowns x."""
+        if not chain.problem.n_constants:
+            return {}
+        numbers = chain.nodal(x, "constants")[-1, -1]
+        return {u.sensor: float(numbers[u.places][0]) for u in chain.problem.unknowns if u.name == "time_offset"}
+
+    def _elements(self, chain, offsets):
+        """In which elements the times of sensors lie, hashable."""
+        sensors = chain.problem.measurements
+        return {i: np.searchsorted(chain.mesh.nodes, sensors[i].times + offset).tobytes()
+                for i, offset in offsets.items() if i < len(sensors)}

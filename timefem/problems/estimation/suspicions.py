@@ -1,0 +1,84 @@
+"""What could be wrong with data that do not fit: degrees, a reversed axis, swapped markers, a clock that is off."""
+
+from itertools import combinations
+
+import numpy as np
+
+from .measurements.directions import OrientationSensor
+
+BAD = 3.0  # root of the mean square of a sensor's residuals, in standard deviations, from which on it is looked at
+DEGREES = np.pi / 180
+NEARLY = 0.25  # of a factor of degrees
+ALIKE = 0.8  # correlation of what was measured with what is expected, from which on they are the same but for a sign
+EXPLAINS = 0.6  # share of the squares that goes with a cause, from which on it is told
+SWAPPED = 0.25  # ways to where the other one was, over those to its own place, in squares
+FEW = 4  # times from which on there is something to see
+
+
+def suspicions(program, *points):
+    """Sentences about sensors whose residuals are large, by what is expected of them at points v, the first that tells.
+
+    Parameters
+    ----------
+    program : EstimationProgram
+    *points : ndarray
+    """
+    sensors, found = program.problem.measurements, []
+    for v in points:
+        seen = [_seen(sensor, term, v) for sensor, term in zip(sensors, program.sensors, strict=True)]
+        bad = [own is not None and own[2] > BAD for own in seen]
+        for sensor, own, is_bad in zip(sensors, seen, bad, strict=True):
+            if is_bad and len(sensor.times) >= FEW:
+                found += _of_one(sensor, *own[:2])
+        for (a, one, a_bad), (b, two, b_bad) in combinations(zip(sensors, seen, bad, strict=True), 2):
+            if a_bad and b_bad:
+                found += _swapped(a, b, one[0], two[0])
+        if found:
+            break
+    return list(dict.fromkeys(found))
+
+
+def _seen(sensor, term, v):
+    """What was measured, what is expected, and the root of the mean square; None where these do not compare."""
+    residual = term.values(v)
+    if isinstance(sensor, OrientationSensor) or sensor.values.shape != residual.shape or not np.isfinite(residual).all():
+        return None
+    y = np.where(sensor.measured, np.nan_to_num(sensor.values), 0.0)
+    return y, y - np.where(sensor.measured, residual, 0.0), float(
+        np.sqrt((term.lengths(v)**2).sum() / sensor.n_measured))
+
+
+def _of_one(sensor, y, expected):
+    squares, slope = (y**2).sum(), (y * expected).sum()
+    if squares and abs(slope / squares / DEGREES - 1) < NEARLY:
+        return [f"values of {sensor.title} look like degrees: radians are wanted"]
+    found, names = [], sensor.component_names
+    for i, name in enumerate(names):
+        a, b = y[:, i], expected[:, i]
+        if a @ b < -ALIKE * np.sqrt((a @ a) * (b @ b)) < 0:
+            found.append(f"the sign of {sensor.title}{f', component {name},' * bool(name)} looks reversed")
+    if found:
+        return found
+    rate = np.gradient(expected, sensor.times, axis=0) * sensor.measured
+    residual, total = y - expected, (rate**2).sum()
+    late = (residual * rate).sum() / total if total else 0.0
+    left = ((residual - late * rate)**2).sum()
+    if late and left < (1 - EXPLAINS) * (residual**2).sum():
+        return [f"the clock of {sensor.title} looks off by {late:.3g} s: give it a time_offset"]
+    return []
+
+
+def _swapped(a, b, y, z):
+    """Of two sensors of the same kind: times at which each goes on where the other one was."""
+    if type(a) is not type(b) or a.component_names != b.component_names:
+        return []
+    _, i, j = np.intersect1d(a.times, b.times, return_indices=True)
+    both = a.measured[i].all(axis=1) & b.measured[j].all(axis=1)
+    times, y, z = a.times[i[both]], y[i[both]], z[j[both]]
+    stays = ((y[1:] - y[:-1])**2 + (z[1:] - z[:-1])**2).sum(axis=1)
+    changes = ((y[1:] - z[:-1])**2 + (z[1:] - y[:-1])**2).sum(axis=1)
+    at = times[1:][changes < SWAPPED * stays]
+    if not len(at):
+        return []
+    shown = ", ".join(f"{t:.4g}" for t in at[:FEW]) + ", ..." * (len(at) > FEW)
+    return [f"{a.title} and {b.title} look swapped from t = {shown} s on"]

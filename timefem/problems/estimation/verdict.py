@@ -1,0 +1,183 @@
+"""How well a model and its errors explain what was measured: a verdict, outliers, and what the data leave open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...late import Late
+from .suspicions import suspicions
+scipy = Late("scipy")
+
+FITS = 3.0  # standard deviations of the sum of squares about its mean, within which errors explain it
+OUTLIER = 1e-4  # probability, over all measurements, that the largest residual of normal errors is as large
+OPEN = 0.5  # posterior over prior standard deviation of what has none but a wide prior, from which on it is open
+MOST_TOLD = 8
+
+
+@dataclass(frozen=True)
+class SensorFit:
+    """Residuals of one measurement, in standard deviations of its errors.
+
+    Attributes
+    ----------
+    name : str
+    squares : float
+        Sum of squares.
+    n : int
+        Numbers measured.
+    outliers : tuple of (float, float)
+        Times [s], and lengths of residuals that are too large for normal errors.
+    mean : ndarray, shape (n,)
+        Of each component.
+    """
+
+    name: str
+    squares: float
+    n: int
+    outliers: tuple[tuple[float, float], ...]
+    mean: np.ndarray
+
+    @property
+    def ratio(self) -> float:
+        """Root of the mean square: one where errors are as large as was said."""
+        return float(np.sqrt(self.squares / self.n))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well model and errors explain what was measured.
+
+    Attributes
+    ----------
+    chi2 : float
+        Twice the least cost: of normal errors of the size given the sum of squares of so many normal numbers.
+    degrees_of_freedom : float
+        Numbers measured, less what a wide prior leaves to them.
+    sensors : list of SensorFit
+    undetermined : list of str
+        What neither data nor priors determine.
+    suspicions : list of str
+        What could be wrong with data that do not fit.
+    """
+
+    chi2: float
+    degrees_of_freedom: float
+    sensors: list[SensorFit]
+    undetermined: list[str]
+    suspicions: list[str]
+
+    @property
+    def deviations(self) -> float:
+        """By how many standard deviations chi2 is off its mean."""
+        return (self.chi2 - self.degrees_of_freedom) / float(np.sqrt(2 * max(self.degrees_of_freedom, 1.0)))
+
+    @property
+    def good(self) -> bool:
+        """Whether errors explain the residuals, without outliers, and everything is determined."""
+        return abs(self.deviations) <= FITS and not self.outliers and not self.undetermined
+
+    @property
+    def outliers(self) -> list[tuple[str, float, float]]:
+        """Measurement, time [s] and residual in standard deviations, the largest first."""
+        found = [(own.name, t, size) for own in self.sensors for t, size in own.outliers]
+        return sorted(found, key=lambda entry: -entry[2])
+
+    @property
+    def verdict(self) -> str:
+        """The same in a sentence or a few."""
+        told = []
+        off = self.deviations
+        if abs(off) <= FITS:
+            told.append(f"errors explain the residuals (chi2 = {self.chi2:.4g} for {self.degrees_of_freedom:.4g}, "
+                        f"{off:+.1f} sigma)")
+        elif off < 0:
+            told.append(f"residuals are smaller than errors should be (chi2 = {self.chi2:.4g} for "
+                        f"{self.degrees_of_freedom:.4g}, {off:+.1f} sigma): standard deviations are too large")
+        else:
+            worst = max(self.sensors, key=lambda own: own.ratio)
+            told.append(f"residuals are larger than errors explain (chi2 = {self.chi2:.4g} for "
+                        f"{self.degrees_of_freedom:.4g}, {off:+.1f} sigma), most those of {worst.name}, "
+                        f"{worst.ratio:.3g} times its sigma")
+        told += self.suspicions
+        if self.outliers:
+            shown = ", ".join(f"{name} at t = {t:.4g} s ({size:.3g} sigma)" for name, t, size in
+                              self.outliers[:MOST_TOLD])
+            more = len(self.outliers) - MOST_TOLD
+            told.append(f"outliers: {shown}" + (f" and {more} more" if more > 0 else ""))
+        if self.undetermined:
+            told.append("not determined: " + "; ".join(self.undetermined[:MOST_TOLD]))
+        return "; ".join(told)
+
+    def __str__(self):
+        return self.verdict
+
+
+def fit_of(solution: Any) -> Fit:
+    """The `Fit` of an `Estimate`."""
+    found, problem = solution._found, solution.problem
+    program, v = found.program, found.v
+    n = sum(sensor.n_measured for sensor in problem.measurements)
+    sensors = []
+    for sensor, term in zip(problem.measurements, program.sensors, strict=True):
+        lengths, counts = term.lengths(v), sensor.measured.sum(axis=1)
+        limit = scipy.stats.chi2.isf(OUTLIER / max(n, 1), np.maximum(counts, 1))
+        far = np.flatnonzero(lengths**2 > limit)
+        whitened = np.where(sensor.measured, np.einsum("pij,pj->pi", sensor.whitening, term.values(v)), np.nan)
+        with np.errstate(invalid="ignore"):
+            mean = np.array([np.nanmean(x) if np.isfinite(x).any() else 0.0 for x in whitened.T])
+        sensors.append(SensorFit(sensor.title, float((lengths**2).sum()), sensor.n_measured,
+                                 tuple((float(sensor.times[i]), float(lengths[i])) for i in far), mean))
+    freedom, open_ones = _freedom(solution)
+    return Fit(found.squares, n - freedom, sensors, open_ones, suspicions(program, v, np.zeros_like(v)))
+
+
+def _freedom(solution):
+    """How many combinations of wide priors the data settle, and names of those that they do not."""
+    found, problem = solution._found, solution.problem
+    posterior, settled, told = solution._posterior, 0.0, []
+    wide = [term for term in found.program.sum.terms if term.role == "wide"]
+    names = [sensor.title.removeprefix("prior of ") for sensor in problem.start_sensors[1]]
+    if wide:
+        jacobian = np.concatenate([_dense(term, found) for term in wide])
+        used = np.flatnonzero(np.abs(jacobian).sum(axis=0) > 0)
+        covariance = posterior.scaled(used)
+        before = _conditioned(found.program, found.v, used)
+        jacobian = jacobian[:, used]
+        after, prior = jacobian @ covariance @ jacobian.T, jacobian @ before @ jacobian.T
+        settled = float(np.trace(prior) - np.trace(after))
+        first = 0
+        for name, term in zip(names, wide, strict=True):
+            n = term.evaluate(found.v)[0].shape[1]
+            own = np.sqrt(np.maximum(np.diag(after)[first:first + n], 0))
+            if own.max() > OPEN:
+                entries = [f"[{'xyz'[i] if n == 3 else i}]" for i in np.flatnonzero(own > OPEN)]
+                told.append(f"the {name} at the start" + (f" {' '.join(entries)}" if len(entries) < n else "")
+                            + ": give a StatePrior, or a measurement of it")
+            first += n
+    return settled, told
+
+
+def _dense(term, found):
+    residual, jacobian = term.evaluate(found.v)
+    out = np.zeros((residual.shape[1], found.program.n))
+    np.add.at(out, (np.arange(residual.shape[1])[:, None], np.maximum(term.columns[0], 0)[None]),
+              np.where(term.columns[0] >= 0, jacobian[0], 0.0))
+    return out
+
+
+def _conditioned(program, v, used):
+    """Covariance of a start by priors alone, on its constraints, of some variables."""
+    n = program.chain.plan.columns.n_node
+    (first, second), matrix = program.hessian_places, np.zeros((n + program.n_start,) * 2)
+    prior = program.sum.hessian(v, ("prior", "wide", "number"))
+    here = (first < n) & (second < n)
+    matrix[first[here], second[here]] = matrix[second[here], first[here]] = prior[here]
+    rows, columns = program.jacobian_places
+    own = (rows < program.n_start) & (columns < n)
+    values = program.jacobian(v)
+    matrix[n + rows[own], columns[own]] = values[own]
+    matrix[columns[own], n + rows[own]] = values[own]
+    return np.linalg.pinv(matrix)[np.ix_(used, used)]
