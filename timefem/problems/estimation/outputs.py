@@ -9,9 +9,9 @@ from ...mechanics.forces.actuators import Actuator
 from ...mechanics.formula_text import as_formula
 from ...mechanics.inversion.outputs import Output
 from ...mechanics.part import Body
+from .dynamic.sensor_rows import SensorRows
 from .measurements.directions import OrientationSensor
 from .measurements.joints import FormulaSensor
-from .sensor_rows import SensorRows
 
 
 class BodySensor(OrientationSensor):
@@ -48,15 +48,15 @@ def _sensor(solution, what, times):
         what = system.here(what) if not callable(what) and hasattr(what, "bodies") and not isinstance(what, Output) \
             else what
     if isinstance(what, Output):
-        formula = lambda now: now.output(what)  # noqa: E731
+        formula = lambda now: now.output(what)
     elif isinstance(what, Actuator) and what.n_controls:
-        formula = lambda now: now.control(what)  # noqa: E731
+        formula = lambda now: now.control(what)
     elif isinstance(what, Body) and what.has_orientation:
         return _of_body(solution, what, times)
     elif getattr(what, "coordinates", ()):
-        formula = lambda now: ca.vertcat(*(now.joint(what, x.name) for x in what.coordinates))  # noqa: E731
+        formula = lambda now: ca.vertcat(*(now.joint(what, x.name) for x in what.coordinates))
     elif isinstance(what, Body):
-        formula = lambda now: ca.vertcat(now.q(what), now.rates(what))  # noqa: E731
+        formula = lambda now: ca.vertcat(now.q(what), now.rates(what))
     elif not (callable(what) or isinstance(what, str | list | tuple)):
         raise InputError(f"{what!r} is no body, joint, actuator, output or formula of the estimate")
     n = _size(solution, formula)

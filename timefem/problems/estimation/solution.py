@@ -18,7 +18,7 @@ from .outputs import term_of
 from .verdict import Fit, fit_of
 
 if TYPE_CHECKING:
-    from .search import Found
+    from .dynamic.search import Found
 
 scipy = Late("scipy")
 
@@ -26,10 +26,10 @@ scipy = Late("scipy")
 class Estimate(Solution):
     """The most likely motion by measurements, with the posterior distribution about it.
 
-    What can be asked of it, `what` below: a body (its place, a small turn about its axes, velocity and angular velocity
-    in its axes, 12 numbers; of others coordinates and velocities), a joint (its coordinate), an actuator that stands for
-    an unknown force (its controls), an output such as `PositionOutput`, the name of an unknown number, or a formula
-    `now -> expressions` as in `FormulaSensor`, also as text.
+    What can be asked of it, `what` below: a body (its place, a small turn about its axes, velocity and angular
+    velocity in its axes, 12 numbers; of others coordinates and velocities), a joint (its coordinate), an actuator that
+    stands for an unknown force (its controls), an output such as `PositionOutput`, the name of an unknown number, or a
+    formula `now -> expressions` as in `FormulaSensor`, also as text.
 
     Attributes
     ----------

@@ -9,8 +9,8 @@ from ...progress import progress
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.interior_point import InteriorPoint
 from ..common.statistics import solve_statistics
+from .dynamic.search import Search
 from .kinematic.solve import solve_kinematic
-from .search import Search
 from .solution import Estimate
 from .suspicions import suspicions
 

@@ -147,7 +147,7 @@ class StartSensors:
                 formula, k, times=[self._t], values=[values[name]], sigma=sigma, name=f"prior of {name} of {label}"))
 
     def _any_orientation(self, body, q):
-        """A wide prior of an orientation: of the entries of its matrix, whose changes by any small turn are as large."""
+        """A wide prior of an orientation: of the entries of its matrix, which any small turn changes as much."""
         own = ca.SX.sym("q", len(q))
         values = np.array(ca.Function("turn", [own], [ca.densify(body.frame(own)[1])])(q)).ravel(order="F")
         return FormulaSensor(lambda now: ca.reshape(now.rotation_matrix(body), 9, 1), 9, times=[self._t],

@@ -21,11 +21,13 @@ def suspicions(program, *points):
     Parameters
     ----------
     program : EstimationProgram
-    *points : ndarray
+    *points : ndarray or callable
+        Or `point(i)` -> the point by which sensor i is judged.
     """
     sensors, found = program.problem.measurements, []
-    for v in points:
-        seen = [_seen(sensor, term, v) for sensor, term in zip(sensors, program.sensors, strict=True)]
+    for point in points:
+        seen = [_seen(sensor, term, point(i) if callable(point) else point)
+                for i, (sensor, term) in enumerate(zip(sensors, program.sensors, strict=True))]
         bad = [own is not None and own[2] > BAD for own in seen]
         for sensor, own, is_bad in zip(sensors, seen, bad, strict=True):
             if is_bad and len(sensor.times) >= FEW:
@@ -41,7 +43,7 @@ def suspicions(program, *points):
 def _seen(sensor, term, v):
     """What was measured, what is expected, and the root of the mean square; None where these do not compare."""
     residual = term.values(v)
-    if isinstance(sensor, OrientationSensor) or sensor.values.shape != residual.shape or not np.isfinite(residual).all():
+    if isinstance(sensor, OrientationSensor) or not np.isfinite(residual).all():
         return None
     y = np.where(sensor.measured, np.nan_to_num(sensor.values), 0.0)
     return y, y - np.where(sensor.measured, residual, 0.0), float(

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from ...late import Late
-from .suspicions import suspicions
+from .suspicions import BAD, suspicions
+
 scipy = Late("scipy")
 
 FITS = 3.0  # standard deviations of the sum of squares about its mean, within which errors explain it
 OUTLIER = 1e-4  # probability, over all measurements, that the largest residual of normal errors is as large
 OPEN = 0.5  # posterior over prior standard deviation of what has none but a wide prior, from which on it is open
-MOST_TOLD = 8
+MOST_TOLD, MOST_LEFT_OUT = 8, 4
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,20 @@ def fit_of(solution: Any) -> Fit:
         sensors.append(SensorFit(sensor.title, float((lengths**2).sum()), sensor.n_measured,
                                  tuple((float(sensor.times[i]), float(lengths[i])) for i in far), mean))
     freedom, open_ones = _freedom(solution)
-    return Fit(found.squares, n - freedom, sensors, open_ones, suspicions(program, v, np.zeros_like(v)))
+    return Fit(found.squares, n - freedom, sensors, open_ones, _suspicions(found))
+
+
+def _suspicions(found):
+    """By the motion that was found, by that of the other sensors alone for each that does not fit, and by the guess."""
+    program, v = found.program, found.v
+    ratios = np.array([np.sqrt((term.lengths(v)**2).sum() / sensor.n_measured)
+                       for sensor, term in zip(program.problem.measurements, program.sensors, strict=True)])
+    worst = np.argsort(-ratios)[:MOST_LEFT_OUT]
+
+    def without(i):
+        return found.without(i) if i in worst and ratios[i] > BAD else v
+
+    return suspicions(program, v, *([without] if len(ratios) > 1 and ratios.max() > BAD else []), np.zeros_like(v))
 
 
 def _freedom(solution):

@@ -5,10 +5,10 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from ...assembly import Assembler, Scaling
-from ...elements.augmented.constants import WithConstants
-from ...elements.augmented.controlled import Controlled
-from ..common.parameters import parts_with_unknowns
+from ....assembly import Assembler, Scaling
+from ....elements.augmented.constants import WithConstants
+from ....elements.augmented.controlled import Controlled
+from ...common.parameters import parts_with_unknowns
 
 
 def element_of(problem, element):

@@ -10,7 +10,7 @@ and one backwards,
 
 import numpy as np
 
-from ...errors import SolveError
+from ....errors import SolveError
 
 
 class Posterior:

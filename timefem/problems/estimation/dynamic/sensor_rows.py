@@ -3,9 +3,9 @@
 import casadi as ca
 import numpy as np
 
-from ...mechanics.values.velocities import rates_follow
-from ..common.end_state import body_velocity
-from ..optimal.views import View
+from ....mechanics.values.velocities import rates_follow
+from ...common.end_state import body_velocity
+from ...optimal.views import View
 from .chain import shape_functions
 from .terms import SensorTerm
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ...errors import SolveError
-from ...solvers.nonlinear.block_ldl import BlockLDL
-from ...status import Reason, Status
+from ....errors import SolveError
+from ....solvers.nonlinear.block_ldl import BlockLDL
+from ....status import Reason, Status
 
 MOST, FORGIVEN = 60, 3  # full steps, and how often one may be longer than the one before
 HELD, HOLDS = 1e-13, 1e-9  # violations of rows at the end that are rounding, and those that will do where they rest

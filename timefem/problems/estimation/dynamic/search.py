@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...assembly import TimeMesh
-from ...elements.evaluation.plan import ElementPlan
-from ...status import Reason
+from ....assembly import TimeMesh
+from ....elements.evaluation.plan import ElementPlan
+from ....status import Reason
 from .chain import EstimationChain, element_of
 from .gauss_newton import Kkt, gauss_newton
 from .guess import first_guess, prolonged
@@ -19,6 +19,7 @@ from .program import EstimationProgram
 
 NEAR, ROUGH = 1e-8, 1.0  # posterior standard deviations from the solution, and in windows that grow
 ROUGHLY, FEW = 1e-4, 100  # tolerance and iterations of the interior-point method there
+LEFT_OUT = 1e-8  # weight of a sensor that is as good as left out
 ROUNDS = 50  # of weights and time offsets, each of which ends at a solution
 RESTED = 1e-4  # change of weights that is none
 ASTRAY = 10.0  # standard deviations of the sum of squares above what errors explain, from which on windows are tried
@@ -48,6 +49,16 @@ class Found:
     @property
     def x(self):
         return self.program.place(self.v)
+
+    def without(self, i):
+        """Variables where sensor i has next to no weight, by steps from the solution."""
+        term = self.program.sensors[i]
+        weights, term.weights = term.weights, np.full(term.n_points, LEFT_OUT)
+        try:
+            v, status, _ = gauss_newton(self.program, self._kkt, self.v, near=ROUGH)
+        finally:
+            term.weights = weights
+        return v if status.success else self.v
 
     @property
     def squares(self):
@@ -154,7 +165,9 @@ class Search:
         if status.success or by_steps or status.reason == Reason.SINGULAR_TANGENT:
             return found, status
         program.start = v
-        method = self.method if near == NEAR else dataclasses.replace(self.method, tolerance=ROUGHLY, max_iterations=FEW)
+        method = self.method
+        if near != NEAR:
+            method = dataclasses.replace(method, tolerance=ROUGHLY, max_iterations=FEW)
         answer = method.solve(program)
         self.iterations += answer.iterations
         if not answer.status.success or near != NEAR:

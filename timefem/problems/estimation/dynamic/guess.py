@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ...assembly import TimeMesh
-from ...late import Late
-from ..common.task import Task
-from ..initial.march_driver import March
-from ..initial.problem import InitialValueProblem
+from ....assembly import TimeMesh
+from ....late import Late
+from ...common.task import Task
+from ...initial.march_driver import March
+from ...initial.problem import InitialValueProblem
 
 initial = Late("timefem.problems.initial.solve")
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 import casadi as ca
 import numpy as np
 
-from ...kernels.buffered import Buffered
-from ..optimal.views import View
+from ....kernels.buffered import Buffered
+from ...optimal.views import View
 
 TOGETHER = 10  # points of which formulas are one expression, at most
 

@@ -1,0 +1,1 @@
+"""Least squares over the motions of a chain of elements, with the equations of motion as side conditions."""
