@@ -10,8 +10,7 @@ from ... import validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...types import Floats, Matrix, Vector
-
-SYMMETRIC = 1e-9  # difference of opposite entries over the largest
+from .options import DEFAULTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +63,7 @@ def checked_covariance(title: str, covariance: Matrix, n: int) -> np.ndarray:
         covariance = [[validate.real(title, covariance)]]
     values = validate.array(title, covariance, (n, n))
     largest = np.abs(values).max()
-    if np.abs(values - values.T).max() > SYMMETRIC * largest:
+    if np.abs(values - values.T).max() > DEFAULTS.symmetric * largest:
         raise InputError(f"{title} must be symmetric, but entries of both triangles differ by "
                          f"{np.abs(values - values.T).max():.3g}")
     values = (values + values.T) / 2

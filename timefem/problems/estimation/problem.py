@@ -26,22 +26,19 @@ from .loss import Loss, as_loss
 from .measurements.base import Sensor
 from .moment import Moment
 from .noise import with_noise
+from .options import DEFAULTS
 from .prior import Prior
 from .start_prior import StartSensors
 
 if TYPE_CHECKING:
     from ...elements.element import TimeElement
 
-OF_PARTS = -1  # number of the sensor of unknown numbers of parts
-MISSING = 10**6  # number of a sensor that has no values yet
-SAME_TIME = 1e-9  # difference of times, over the time span, that are one node
-
 
 class Unknown(NamedTuple):
     """Unknown numbers: of a part, or of a sensor."""
 
     label: str
-    sensor: int  # number of the sensor, OF_PARTS or MISSING
+    sensor: int | None  # its number; None for numbers of parts, and -1 while it has no values
     name: str
     places: slice
     mean: np.ndarray
@@ -150,7 +147,7 @@ class Estimation(NamedArguments):
                 raise InputError("t_span: all measurements are at one time; give the time span")
             self.t_span = (float(times.min()), float(times.max()))
         t_span = checked_span(self.system, self.t_span)
-        room = SAME_TIME * (t_span[1] - t_span[0])
+        room = DEFAULTS.same_time * (t_span[1] - t_span[0])
         for sensor in self.measurements:
             at = sensor.times + sensor.offset
             outside = (at < t_span[0] - room) | (at > t_span[1] + room)
@@ -217,7 +214,7 @@ class Estimation(NamedArguments):
         found, first = [], 0
         for name, prior in self._priors.items():
             mean, covariance = prior.of_size(f"numbers[{name!r}]", 1)
-            found.append(Unknown(name, OF_PARTS, name, slice(first, first + 1), mean, covariance))
+            found.append(Unknown(name, None, name, slice(first, first + 1), mean, covariance))
             first += 1
         for i, sensor in enumerate(self.measurements):
             for name, prior in sensor.unknowns.items():
@@ -258,7 +255,7 @@ class Estimation(NamedArguments):
     def kinks(self) -> np.ndarray:
         """Times that become nodes: of loads, and of measurements."""
         times = np.unique(np.concatenate([self.system.kinks, *(s.times + s.offset for s in self.nodes)]))
-        room = SAME_TIME * (self.t_span[1] - self.t_span[0])
+        room = DEFAULTS.same_time * (self.t_span[1] - self.t_span[0])
         inside = times[(times > self.t_span[0] + room) & (times < self.t_span[1] - room)]
         return inside[np.concatenate([[True], np.diff(inside) > room])] if len(inside) else inside
 
@@ -272,7 +269,7 @@ class Estimation(NamedArguments):
 
     def moment(self, t: Any, z: ca.SX, c: ca.SX, **others: Any) -> Moment:
         """A time of the motion in symbols, with the unknown numbers of parts in their places."""
-        own = {u.name: c[u.places] for u in self.unknowns if u.sensor == OF_PARTS}
+        own = {u.name: c[u.places] for u in self.unknowns if u.sensor is None}
         now = Moment(self.system, t, z, numbers=self.part_numbers.at([own[name] for name in self.part_numbers]),
                      **others)
         now.parameters = own
@@ -285,7 +282,7 @@ class Estimation(NamedArguments):
 
     def until(self, t: float) -> Estimation:
         """The same problem up to a time, with the measurements until then."""
-        room = SAME_TIME * (self.t_span[1] - self.t_span[0])
+        room = DEFAULTS.same_time * (self.t_span[1] - self.t_span[0])
         other, found = copy(self), []
         other.__dict__.pop("kept", None)
         for sensor in self.measurements:
@@ -295,8 +292,8 @@ class Estimation(NamedArguments):
         places = [i for i, sensor in enumerate(found) if sensor is not None]
         other.measurements = [found[i] for i in places]
         other.nodes = [found[i] for i in places if self.measurements[i] in self.nodes]
-        other.unknowns = [u._replace(sensor=places.index(u.sensor) if u.sensor in places else MISSING)
-                          if u.sensor >= 0 else u for u in self.unknowns]
+        other.unknowns = [u._replace(sensor=places.index(u.sensor) if u.sensor in places else -1)
+                          if u.sensor is not None else u for u in self.unknowns]
         return other
 
     def check_element(self, element: TimeElement) -> None:

@@ -11,10 +11,9 @@ from ...solvers.nonlinear.interior_point import InteriorPoint
 from ..common.statistics import solve_statistics
 from .dynamic.search import Search
 from .kinematic.solve import solve_kinematic
+from .options import DEFAULTS
 from .solution import Estimate
 from .suspicions import suspicions
-
-TOLERANCE = 1e-9
 
 
 def solve_estimation(task):
@@ -28,7 +27,7 @@ def solve_estimation(task):
     if problem.dynamics == "none":
         return solve_kinematic(task)
     mesh = task.mesh_through(problem.kinks, problem.kept)
-    method = InteriorPoint(tolerance=TOLERANCE)
+    method = InteriorPoint(tolerance=DEFAULTS.tolerance)
     with progress(f"estimation, {mesh.n_elements} elements", method.max_iterations, task.progress,
                   method.tolerance) as bar:
         search = Search(task, method, bar)

@@ -17,11 +17,10 @@ from .measurements.directions import OrientationSensor
 from .measurements.inertial import Gyroscope
 from .measurements.joints import FormulaSensor, JointSensor
 from .measurements.points import Marker, PointVelocity
+from .options import DEFAULTS
 
 if TYPE_CHECKING:
     from ...mechanics.system import System
-
-WIDE = 1e3  # standard deviations of what has no prior, over its size in the problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +150,7 @@ class StartSensors:
         own = ca.SX.sym("q", len(q))
         values = np.array(ca.Function("turn", [own], [ca.densify(body.frame(own)[1])])(q)).ravel(order="F")
         return FormulaSensor(lambda now: ca.reshape(now.rotation_matrix(body), 9, 1), 9, times=[self._t],
-                             values=[values], sigma=WIDE * 2**0.5,
+                             values=[values], sigma=DEFAULTS.wide * 2**0.5,
                              name=f"prior of orientation of {self.system.label(body)}")
 
     def _rates(self, z):
@@ -159,7 +158,7 @@ class StartSensors:
 
     @staticmethod
     def _add(given, size, narrow, wide, make):
-        (wide if given is None else narrow).append(make(WIDE * size if given is None else given))
+        (wide if given is None else narrow).append(make(DEFAULTS.wide * size if given is None else given))
 
     def _check_used(self, key, own, names):
         for name in names:

@@ -5,14 +5,9 @@ from itertools import combinations
 import numpy as np
 
 from .measurements.directions import OrientationSensor
+from .options import DEFAULTS
 
-BAD = 3.0  # root of the mean square of a sensor's residuals, in standard deviations, from which on it is looked at
 DEGREES = np.pi / 180
-NEARLY = 0.25  # of a factor of degrees
-ALIKE = 0.8  # correlation of what was measured with what is expected, from which on they are the same but for a sign
-EXPLAINS = 0.6  # share of the squares that goes with a cause, from which on it is told
-SWAPPED = 0.25  # ways to where the other one was, over those to its own place, in squares
-FEW = 4  # times from which on there is something to see
 
 
 def suspicions(program, *points):
@@ -28,9 +23,9 @@ def suspicions(program, *points):
     for point in points:
         seen = [_seen(sensor, term, point(i) if callable(point) else point)
                 for i, (sensor, term) in enumerate(zip(sensors, program.sensors, strict=True))]
-        bad = [own is not None and own[2] > BAD for own in seen]
+        bad = [own is not None and own[2] > DEFAULTS.bad for own in seen]
         for sensor, own, is_bad in zip(sensors, seen, bad, strict=True):
-            if is_bad and len(sensor.times) >= FEW:
+            if is_bad and len(sensor.times) >= DEFAULTS.least_times:
                 found += _of_one(sensor, *own[:2])
         for (a, one, a_bad), (b, two, b_bad) in combinations(zip(sensors, seen, bad, strict=True), 2):
             if a_bad and b_bad:
@@ -52,12 +47,12 @@ def _seen(sensor, term, v):
 
 def _of_one(sensor, y, expected):
     squares, slope = (y**2).sum(), (y * expected).sum()
-    if squares and abs(slope / squares / DEGREES - 1) < NEARLY:
+    if squares and abs(slope / squares / DEGREES - 1) < DEFAULTS.nearly:
         return [f"values of {sensor.title} look like degrees: radians are wanted"]
     found, names = [], sensor.component_names
     for i, name in enumerate(names):
         a, b = y[:, i], expected[:, i]
-        if a @ b < -ALIKE * np.sqrt((a @ a) * (b @ b)) < 0:
+        if a @ b < -DEFAULTS.alike * np.sqrt((a @ a) * (b @ b)) < 0:
             found.append(f"the sign of {sensor.title}{f', component {name},' * bool(name)} looks reversed")
     if found:
         return found
@@ -65,7 +60,7 @@ def _of_one(sensor, y, expected):
     residual, total = y - expected, (rate**2).sum()
     late = (residual * rate).sum() / total if total else 0.0
     left = ((residual - late * rate)**2).sum()
-    if late and left < (1 - EXPLAINS) * (residual**2).sum():
+    if late and left < (1 - DEFAULTS.explains) * (residual**2).sum():
         return [f"the clock of {sensor.title} looks off by {late:.3g} s: give it a time_offset"]
     return []
 
@@ -79,8 +74,8 @@ def _swapped(a, b, y, z):
     times, y, z = a.times[i[both]], y[i[both]], z[j[both]]
     stays = ((y[1:] - y[:-1])**2 + (z[1:] - z[:-1])**2).sum(axis=1)
     changes = ((y[1:] - z[:-1])**2 + (z[1:] - y[:-1])**2).sum(axis=1)
-    at = times[1:][changes < SWAPPED * stays]
+    at = times[1:][changes < DEFAULTS.swapped * stays]
     if not len(at):
         return []
-    shown = ", ".join(f"{t:.4g}" for t in at[:FEW]) + ", ..." * (len(at) > FEW)
+    shown = ", ".join(f"{t:.4g}" for t in at[:DEFAULTS.least_times]) + ", ..." * (len(at) > DEFAULTS.least_times)
     return [f"{a.title} and {b.title} look swapped from t = {shown} s on"]

@@ -8,14 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...late import Late
-from .suspicions import BAD, suspicions
+from .options import DEFAULTS
+from .suspicions import suspicions
 
 scipy = Late("scipy")
-
-FITS = 3.0  # standard deviations of the sum of squares about its mean, within which errors explain it
-OUTLIER = 1e-4  # probability, over all measurements, that the largest residual of normal errors is as large
-OPEN = 0.5  # posterior over prior standard deviation of what has none but a wide prior, from which on it is open
-MOST_TOLD, MOST_LEFT_OUT = 8, 4
 
 
 @dataclass(frozen=True)
@@ -78,7 +74,7 @@ class Fit:
     @property
     def good(self) -> bool:
         """Whether errors explain the residuals, without outliers, and everything is determined."""
-        return abs(self.deviations) <= FITS and not self.outliers and not self.undetermined
+        return abs(self.deviations) <= DEFAULTS.fits and not self.outliers and not self.undetermined
 
     @property
     def outliers(self) -> list[tuple[str, float, float]]:
@@ -91,7 +87,7 @@ class Fit:
         """The same in a sentence or a few."""
         told = []
         off = self.deviations
-        if abs(off) <= FITS:
+        if abs(off) <= DEFAULTS.fits:
             told.append(f"errors explain the residuals (chi2 = {self.chi2:.4g} for {self.degrees_of_freedom:.4g}, "
                         f"{off:+.1f} sigma)")
         elif off < 0:
@@ -105,11 +101,11 @@ class Fit:
         told += self.suspicions
         if self.outliers:
             shown = ", ".join(f"{name} at t = {t:.4g} s ({size:.3g} sigma)" for name, t, size in
-                              self.outliers[:MOST_TOLD])
-            more = len(self.outliers) - MOST_TOLD
+                              self.outliers[:DEFAULTS.told])
+            more = len(self.outliers) - DEFAULTS.told
             told.append(f"outliers: {shown}" + (f" and {more} more" if more > 0 else ""))
         if self.undetermined:
-            told.append("not determined: " + "; ".join(self.undetermined[:MOST_TOLD]))
+            told.append("not determined: " + "; ".join(self.undetermined[:DEFAULTS.told]))
         return "; ".join(told)
 
     def __str__(self):
@@ -124,7 +120,7 @@ def fit_of(solution: Any) -> Fit:
     sensors = []
     for sensor, term in zip(problem.measurements, program.sensors, strict=True):
         lengths, counts = term.lengths(v), sensor.measured.sum(axis=1)
-        limit = scipy.stats.chi2.isf(OUTLIER / max(n, 1), np.maximum(counts, 1))
+        limit = scipy.stats.chi2.isf(DEFAULTS.outlier / max(n, 1), np.maximum(counts, 1))
         far = np.flatnonzero(lengths**2 > limit)
         whitened = np.where(sensor.measured, np.einsum("pij,pj->pi", sensor.whitening, term.values(v)), np.nan)
         with np.errstate(invalid="ignore"):
@@ -140,12 +136,13 @@ def _suspicions(found):
     program, v = found.program, found.v
     ratios = np.array([np.sqrt((term.lengths(v)**2).sum() / sensor.n_measured)
                        for sensor, term in zip(program.problem.measurements, program.sensors, strict=True)])
-    worst = np.argsort(-ratios)[:MOST_LEFT_OUT]
+    worst = np.argsort(-ratios)[:DEFAULTS.looked_at]
 
     def without(i):
-        return found.without(i) if i in worst and ratios[i] > BAD else v
+        return found.without(i) if i in worst and ratios[i] > DEFAULTS.bad else v
 
-    return suspicions(program, v, *([without] if len(ratios) > 1 and ratios.max() > BAD else []), np.zeros_like(v))
+    others = [without] if len(ratios) > 1 and ratios.max() > DEFAULTS.bad else []
+    return suspicions(program, v, *others, np.zeros_like(v))
 
 
 def _freedom(solution):
@@ -166,8 +163,8 @@ def _freedom(solution):
         for name, term in zip(names, wide, strict=True):
             n = term.evaluate(found.v)[0].shape[1]
             own = np.sqrt(np.maximum(np.diag(after)[first:first + n], 0))
-            if own.max() > OPEN:
-                entries = [f"[{'xyz'[i] if n == 3 else i}]" for i in np.flatnonzero(own > OPEN)]
+            if own.max() > DEFAULTS.open:
+                entries = [f"[{'xyz'[i] if n == 3 else i}]" for i in np.flatnonzero(own > DEFAULTS.open)]
                 told.append(f"the {name} at the start" + (f" {' '.join(entries)}" if len(entries) < n else "")
                             + ": give a StatePrior, or a measurement of it")
             first += n

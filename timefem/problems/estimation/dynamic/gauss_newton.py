@@ -5,11 +5,7 @@ import numpy as np
 from ....errors import SolveError
 from ....solvers.nonlinear.block_ldl import BlockLDL
 from ....status import Reason, Status
-
-MOST, FORGIVEN = 60, 3  # full steps, and how often one may be longer than the one before
-HELD, HOLDS = 1e-13, 1e-9  # violations of rows at the end that are rounding, and those that will do where they rest
-STEADY = 0.9  # steps over those before, from which on they no longer shrink and what is left is rounding
-NEAR = 1e-5  # standard deviations within which steps may stop for that
+from ..options import DEFAULTS
 
 
 class Kkt:
@@ -70,7 +66,7 @@ def gauss_newton(program, kkt, v, *, near):
     """Variables, status and number of full steps from v, which end where the next one is shorter than `near`, in
     posterior standard deviations, or where they grow."""
     lengths, violations, growing = [], [], 0
-    for n in range(1, MOST + 1):
+    for n in range(1, DEFAULTS.most_steps + 1):
         try:
             kkt.factor(v)
         except SolveError as error:
@@ -87,13 +83,13 @@ def gauss_newton(program, kkt, v, *, near):
         if not np.isfinite(violations[-1]):
             return v, Status.failure(Reason.NOT_FINITE, 0, 0.0, lengths, "an equation is not finite"), n
         growing = growing + (len(lengths) > 1 and lengths[-1] > lengths[-2])
-        rests = len(lengths) > 1 and lengths[-1] <= NEAR and lengths[-1] > STEADY * lengths[-2]
+        rests = len(lengths) > 1 and lengths[-1] <= DEFAULTS.rests and lengths[-1] > DEFAULTS.steady * lengths[-2]
         if lengths[-1] <= near or rests:
             size = max(1.0, float(np.abs(program.place(v) / program.chain.sizes).max()))
-            held = violations[-1] <= HELD * size or (len(violations) > 1 and violations[-1] > violations[-2] / 2)
-            if held and violations[-1] <= HOLDS * size:
+            still = len(violations) > 1 and violations[-1] > violations[-2] / 2
+            if (still or violations[-1] <= DEFAULTS.held * size) and violations[-1] <= DEFAULTS.holds * size:
                 return v, Status(True, residual_history=lengths), n
-        elif growing > FORGIVEN:
+        elif growing > DEFAULTS.forgiven:
             break
     text = f"{n} Gauss-Newton steps lead nowhere"
     return v, Status.failure(Reason.NOT_CONVERGED, 0, 0.0, lengths, text), n

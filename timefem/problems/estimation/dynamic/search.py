@@ -11,18 +11,12 @@ import numpy as np
 from ....assembly import TimeMesh
 from ....elements.evaluation.plan import ElementPlan
 from ....status import Reason
+from ..options import DEFAULTS
 from .chain import EstimationChain, element_of
 from .gauss_newton import Kkt, gauss_newton
 from .guess import first_guess, prolonged
 from .posterior import Posterior
 from .program import EstimationProgram
-
-NEAR, ROUGH = 1e-8, 1.0  # posterior standard deviations from the solution, and in windows that grow
-ROUGHLY, FEW = 1e-4, 100  # tolerance and iterations of the interior-point method there
-LEFT_OUT = 1e-8  # weight of a sensor that is as good as left out
-ROUNDS = 50  # of weights and time offsets, each of which ends at a solution
-RESTED = 1e-4  # change of weights that is none
-ASTRAY = 10.0  # standard deviations of the sum of squares above what errors explain, from which on windows are tried
 
 
 class Found:
@@ -53,9 +47,9 @@ class Found:
     def without(self, i):
         """Variables where sensor i has next to no weight, by steps from the solution."""
         term = self.program.sensors[i]
-        weights, term.weights = term.weights, np.full(term.n_points, LEFT_OUT)
+        weights, term.weights = term.weights, np.full(term.n_points, DEFAULTS.left_out)
         try:
-            v, status, _ = gauss_newton(self.program, self._kkt, self.v, near=ROUGH)
+            v, status, _ = gauss_newton(self.program, self._kkt, self.v, near=DEFAULTS.rough)
         finally:
             term.weights = weights
         return v if status.success else self.v
@@ -103,7 +97,7 @@ class Search:
     def _astray(self, found):
         n = sum(sensor.n_measured for sensor in self.problem.measurements)
         robust = any(loss is not None for loss in self.problem.losses())
-        return not robust and found.squares > n + ASTRAY * np.sqrt(2 * n)
+        return not robust and found.squares > n + DEFAULTS.astray * np.sqrt(2 * n)
 
     # ---- windows
 
@@ -119,7 +113,7 @@ class Search:
             chain = EstimationChain(problem, self.plan, part)
             x = first_guess(self.task, chain) if found is None else \
                 prolonged(self.task, chain, before, found.x)
-            found, before = self._settled(chain, x, NEAR if whole else ROUGH), chain
+            found, before = self._settled(chain, x, DEFAULTS.near if whole else DEFAULTS.rough), chain
             if found.status.reason == Reason.STOPPED:
                 return None
         return found
@@ -132,17 +126,17 @@ class Search:
         ends, count = [], 1
         while count < len(nodes):
             ends.append(int(nodes[count - 1]))
-            count = max(count + 1, int(1.5 * count))
+            count = max(count + 1, int(DEFAULTS.growth * count))
         return [*dict.fromkeys([*ends, mesh.n_elements])]
 
     # ---- weights and clocks
 
-    def _settled(self, chain, x, near=NEAR, by_steps=False):
+    def _settled(self, chain, x, near=DEFAULTS.near, by_steps=False):
         """A solution whose weights rest, and whose times lie in the elements in which they are looked for."""
         offsets = self._offsets(chain, x)
         program = EstimationProgram(chain, x, self.bar.step, offsets)
         kkt, v = Kkt(program), program.start
-        for _ in range(ROUNDS):
+        for _ in range(DEFAULTS.rounds):
             v, status = self._minimum(program, kkt, v, near, by_steps)
             found = Found(program, kkt, v, status, self.iterations)
             if not status.success:
@@ -154,7 +148,7 @@ class Search:
                 for term, own in zip(program.sensors, weights, strict=True):
                     term.weights = own
                 kkt, v = Kkt(program), program.start
-            elif change <= RESTED:
+            elif change <= DEFAULTS.rested:
                 break
         return found
 
@@ -166,11 +160,11 @@ class Search:
             return found, status
         program.start = v
         method = self.method
-        if near != NEAR:
-            method = dataclasses.replace(method, tolerance=ROUGHLY, max_iterations=FEW)
+        if near != DEFAULTS.near:
+            method = dataclasses.replace(method, tolerance=DEFAULTS.rough_tolerance, max_iterations=DEFAULTS.few)
         answer = method.solve(program)
         self.iterations += answer.iterations
-        if not answer.status.success or near != NEAR:
+        if not answer.status.success or near != DEFAULTS.near:
             return answer.v, answer.status
         found, status, n = gauss_newton(program, kkt, answer.v, near=near)
         self.iterations += n
@@ -193,7 +187,8 @@ class Search:
         if not chain.problem.n_constants:
             return {}
         numbers = chain.nodal(x, "constants")[-1, -1]
-        return {u.sensor: float(numbers[u.places][0]) for u in chain.problem.unknowns if u.name == "time_offset"}
+        return {u.sensor: float(numbers[u.places][0]) for u in chain.problem.unknowns
+                if u.name == "time_offset" and u.sensor is not None and u.sensor >= 0}
 
     def _elements(self, chain, offsets):
         """In which elements the times of sensors lie, hashable."""

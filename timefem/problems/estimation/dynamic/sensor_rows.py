@@ -6,18 +6,17 @@ import numpy as np
 from ....mechanics.values.velocities import rates_follow
 from ...common.end_state import body_velocity
 from ...optimal.views import View
+from ..options import DEFAULTS
 from .chain import shape_functions
 from .terms import SensorTerm
-
-AT_NODE = 1e-9  # distance from a node, over the time span, that counts as none
 
 
 def points_of(mesh, times):
     """Element, and place in it (0 to 1), of times; at nodes the end of the element before."""
     nodes, span = mesh.nodes, mesh.nodes[-1] - mesh.nodes[0]
-    elements = np.clip(np.searchsorted(nodes, times - AT_NODE * span) - 1, 0, mesh.n_elements - 1)
+    elements = np.clip(np.searchsorted(nodes, times - DEFAULTS.same_time * span) - 1, 0, mesh.n_elements - 1)
     xi = (times - nodes[elements]) / mesh.lengths[elements]
-    near = AT_NODE * span / mesh.lengths[elements]
+    near = DEFAULTS.same_time * span / mesh.lengths[elements]
     return elements, np.where(np.abs(xi - 1) <= near, 1.0, np.where(np.abs(xi) <= near, 0.0, xi))
 
 

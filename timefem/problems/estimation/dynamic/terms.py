@@ -10,8 +10,6 @@ import numpy as np
 from ....kernels.buffered import Buffered
 from ...optimal.views import View
 
-TOGETHER = 10  # points of which formulas are one expression, at most
-
 
 class Term:
     """Residuals r(v), shape (n_points, n), each of a few variables of the program.
@@ -71,7 +69,7 @@ class SensorTerm(Term):
         full[seen.tolist()] = own
         entries = ca.vertcat(ca.SX(0, 1), *jacobian.nonzeros())
         residual, entries = ca.substitute([residual, entries], [w], [full])
-        few = max(k for k in range(1, TOGETHER + 1) if n % k == 0)
+        few = max(k for k in range(1, 11) if n % k == 0)  # points of which formulas are one expression
         self._function = Buffered(ca.Function("sensor", [own, p], [residual, ca.densify(entries)]).map(few).expand()
                                   .map(n // few))
         self.columns = view.columns.reshape(n, -1)

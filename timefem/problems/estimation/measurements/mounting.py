@@ -11,8 +11,6 @@ from .... import validate
 from ....mechanics.bodies.rotations import as_quaternion, matrix_from_quaternion
 from ..prior import Prior
 
-NO_TURN = (1.0, 0.0, 0.0, 0.0)
-
 
 def turned(c: ca.SX) -> ca.SX:
     """Rotation matrix of Rodrigues' parameters, SX (3,): twice the tangent of half the angle, about the axis c."""
@@ -34,7 +32,7 @@ def axes_of(sensor: Any, c: dict[str, ca.SX]) -> ca.SX:
 
 def check_mounting(sensor: Any, with_point: bool) -> None:
     """Convert the arguments `mounting`, `mounting_error` and `point` of a sensor."""
-    sensor.mounting = as_quaternion(NO_TURN if sensor.mounting is None else sensor.mounting)
+    sensor.mounting = as_quaternion((1.0, 0.0, 0.0, 0.0) if sensor.mounting is None else sensor.mounting)
     if with_point and not isinstance(sensor.point, Prior):
         sensor.point = validate.array(f"{sensor.title}: point", np.asarray(sensor.point, float), (3,))
 

@@ -1,0 +1,95 @@
+"""Thresholds of the estimation of motions."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class EstimationOptions:
+    """How the most likely motion is found, and from which sizes on a report tells of something.
+
+    Attributes
+    ----------
+    near, rough : float
+        Posterior standard deviations from the solution at which steps end: of the whole, and of windows that grow.
+    rests : float
+        Those within which steps may end that no longer shrink, to less than `steady` of the one before.
+    steady : float
+    most_steps, forgiven : int
+        Full Gauss-Newton steps, and how often one may be longer than the one before.
+    held, holds : float
+        Violations of rows, scaled, that are rounding, and those that will do where they rest.
+    tolerance, rough_tolerance : float
+        Of the interior-point method where full steps lead nowhere: of the whole, and of windows.
+    few : int
+        Its iterations in windows.
+    rounds : int
+        Of weights of outliers and of time offsets, each of which ends at a solution.
+    rested : float
+        Change of weights that is none.
+    growth : float
+        Measured times of a window over those of the one before.
+    astray : float
+        Standard deviations of the sum of squares above what errors explain, from which on windows are tried.
+    left_out : float
+        Weight of a sensor that is as good as left out.
+    wide : float
+        Standard deviations of what has no prior, over its size in the problem.
+    same_time : float
+        Difference of times, over the time span, that is none.
+    symmetric : float
+        Difference of opposite entries of a covariance, over the largest, that is rounding.
+    fits : float
+        Standard deviations of the sum of squares about its mean, within which errors explain it.
+    outlier : float
+        Probability, over all measurements, that the largest residual of normal errors is as large as one that is told.
+    open : float
+        Posterior standard deviation over that of a wide prior, from which on a number is not determined.
+    bad : float
+        Root of the mean square of a sensor's residuals, in standard deviations, from which on it is looked at.
+    nearly : float
+        Relative error of a factor of degrees.
+    alike : float
+        Correlation of measured and expected values from which on they are the same but for a sign.
+    explains : float
+        Share of the squares that goes with a cause, from which on it is told.
+    swapped : float
+        Squares of ways to where another marker was, over those to its own place.
+    least_times : int
+        From which on there is something to see.
+    told, looked_at : int
+        Outliers that a verdict names, and sensors that are left out to look at them.
+    """
+
+    near: float = 1e-8
+    rough: float = 1.0
+    rests: float = 1e-5
+    steady: float = 0.9
+    most_steps: int = 60
+    forgiven: int = 3
+    held: float = 1e-13
+    holds: float = 1e-9
+    tolerance: float = 1e-9
+    rough_tolerance: float = 1e-4
+    few: int = 100
+    rounds: int = 50
+    rested: float = 1e-4
+    growth: float = 1.5
+    astray: float = 10.0
+    left_out: float = 1e-8
+    wide: float = 1e3
+    same_time: float = 1e-9
+    symmetric: float = 1e-9
+    fits: float = 3.0
+    outlier: float = 1e-4
+    open: float = 0.5
+    bad: float = 3.0
+    nearly: float = 0.25
+    alike: float = 0.8
+    explains: float = 0.6
+    swapped: float = 0.25
+    least_times: int = 4
+    told: int = 8
+    looked_at: int = 4
+
+
+DEFAULTS = EstimationOptions()
