@@ -132,6 +132,15 @@ from .models.urdf import read_urdf
 from .polynomials import LagrangeBasis, gauss_legendre
 from .problems.boundary.problem import BoundaryValueProblem
 from .problems.common.end_state import EndState
+from .problems.estimation.loss import Huber, Student
+from .problems.estimation.measurements.directions import DirectionSensor, OrientationSensor
+from .problems.estimation.measurements.inertial import Accelerometer, Gyroscope
+from .problems.estimation.measurements.joints import FormulaSensor, JointSensor, ReactionSensor
+from .problems.estimation.measurements.points import Marker, PointVelocity
+from .problems.estimation.prior import Prior
+from .problems.estimation.problem import Estimation
+from .problems.estimation.solution import Estimate
+from .problems.estimation.start_prior import StatePrior
 from .problems.initial.checkpoint_option import Checkpoint
 from .problems.initial.global_driver import Global
 from .problems.initial.march_driver import March
@@ -231,6 +240,9 @@ __all__ = [
     "Link", "Robot", "Tree", "TreeJoint", "read_mjcf", "read_urdf",
     # measured motions
     "MarkerData", "MotionTable", "OsimModel", "read_c3d", "read_csv", "read_mot", "read_osim", "read_trc",
+    # estimation
+    "Accelerometer", "DirectionSensor", "Estimate", "Estimation", "FormulaSensor", "Gyroscope", "Huber", "JointSensor",
+    "Marker", "OrientationSensor", "PointVelocity", "Prior", "ReactionSensor", "StatePrior", "Student",
     # optimal control
     "Cost", "Effort", "Guess", "OptimalControl",
 ]

@@ -11,6 +11,8 @@ class EstimationOptions:
     ----------
     near, rough : float
         Posterior standard deviations from the solution at which steps end: of the whole, and of windows that grow.
+    weighing : float
+        The same while weights of outliers change.
     rests : float
         Those within which steps may end that no longer shrink, to less than `steady` of the one before.
     steady : float
@@ -62,6 +64,7 @@ class EstimationOptions:
 
     near: float = 1e-8
     rough: float = 1.0
+    weighing: float = 1e-2
     rests: float = 1e-5
     steady: float = 0.9
     most_steps: int = 60

@@ -267,7 +267,7 @@ class Estimation(NamedArguments):
         """Unknown numbers of sensor i by name, of the symbols of all."""
         return {u.name: c[u.places] for u in self.unknowns if u.sensor == i}
 
-    def moment(self, t: Any, z: ca.SX, c: ca.SX, **others: Any) -> Moment:
+    def moment(self, t: Any, z: ca.SX, c: ca.SX, **others: Any) -> Any:
         """A time of the motion in symbols, with the unknown numbers of parts in their places."""
         own = {u.name: c[u.places] for u in self.unknowns if u.sensor is None}
         now = Moment(self.system, t, z, numbers=self.part_numbers.at([own[name] for name in self.part_numbers]),

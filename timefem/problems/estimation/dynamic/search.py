@@ -135,9 +135,10 @@ class Search:
         """A solution whose weights rest, and whose times lie in the elements in which they are looked for."""
         offsets = self._offsets(chain, x)
         program = EstimationProgram(chain, x, self.bar.step, offsets)
-        kkt, v = Kkt(program), program.start
+        kkt, v, robust = Kkt(program), program.start, any(loss is not None for loss in chain.problem.losses())
+        ends = DEFAULTS.weighing if robust else near
         for _ in range(DEFAULTS.rounds):
-            v, status = self._minimum(program, kkt, v, near, by_steps)
+            v, status = self._minimum(program, kkt, v, max(ends, near), by_steps)
             found = Found(program, kkt, v, status, self.iterations)
             if not status.success:
                 break
@@ -149,7 +150,9 @@ class Search:
                     term.weights = own
                 kkt, v = Kkt(program), program.start
             elif change <= DEFAULTS.rested:
-                break
+                if ends <= near:
+                    break
+                ends = near
         return found
 
     def _minimum(self, program, kkt, v, near, by_steps):

@@ -50,7 +50,7 @@ class SensorRows:
         t, place = ca.SX.sym("t"), ca.SX.sym("xi")
         c = ca.SX.sym("c", n)
         own = problem.constants_of(number, c) if number >= 0 else {}
-        symbols, views = [c], [self.views.constants(elements, 1.0)]
+        symbols, views = [c], [self.views.constants(elements, 0.0 if np.all(xi == 0) else 1.0)]  # of the start its own
         shift = own["time_offset"] - offset if unknown else None
         field = _Moved(self, elements, place + shift / h, symbols, views) if unknown else \
             _Fixed(self, elements, xi, symbols, views)
