@@ -59,7 +59,7 @@ def test_motion_from_markers():
     frames = [leg(*x) for x in q]
     places = {name: np.array([f[link.called[1]][1] + f[link.called[1]][0] @ point for f in frames])
               for name, (link, point) in model.markers.items()}
-    data = tf.models.motion.data.MarkerData("walk.trc", t, tuple(places), np.stack(
+    data = tf.MarkerData("walk.trc", t, tuple(places), np.stack(
         [p + 0.001 * rng.standard_normal(p.shape) for p in places.values()], axis=1))
     problem = Estimation(model.system(), data.sensors(model.markers, 0.001), dynamics="none",
                          noise={"all": 100.0}, prior={model.tree: model.start})

@@ -21,34 +21,35 @@ class Batched:
 
     def __init__(self, inputs, outputs):
         outputs = [ca.SX(x) for x in outputs]
-        self._patterns = []
-        for x in outputs:
+        self._places, first = [], 0
+        for x in outputs:  # of each entry among those that are evaluated, the last of which is zero
             rows, columns = (np.array(places, int) for places in x.sparsity().get_triplet())
-            self._patterns.append((x.shape, rows, columns))
-        self._stops = np.cumsum([0, *(x.nnz() for x in outputs)])
-        values = ca.vertcat(ca.SX(0, 1), *(ca.vec(ca.SX(x.nz[:])) for x in outputs))
+            place = np.full(x.shape, -1)
+            place[rows, columns] = first + np.arange(len(rows))
+            first += len(rows)
+            whole = np.array_equal(place.ravel(), np.arange(first - x.numel(), first))
+            self._places.append(slice(first - x.numel(), first) if whole else place.ravel())
+        self._shapes = [x.shape for x in outputs]
+        self._n_values = first
+        values = ca.vertcat(*(ca.vec(ca.SX(x.nz[:])) for x in outputs), ca.SX.zeros(1))
         x = ca.vertcat(ca.SX(0, 1), *(ca.vec(ca.SX(i)) for i in inputs))
         self.n_in = x.numel()
         self._packed = ca.Function("values", [x], [ca.densify(values)])
         self._plain = ca.Function("values", [x, ca.SX.sym("t", 0), ca.SX.sym("c", 0)], [ca.densify(values)])
-        self._kernel = None
+        self._kernel, self._work = None, 0
 
     def __call__(self, *inputs):
         """Values of frames, inputs of shape (n, ...) -> list of arrays (n, rows, columns)."""
         x = np.concatenate([np.reshape(i, (len(inputs[0]), -1)) for i in inputs], axis=1)
         values = self._values(np.ascontiguousarray(x))
-        found = []
-        for (shape, rows, columns), start, stop in zip(self._patterns, self._stops, self._stops[1:], strict=False):
-            out = np.zeros((len(x), *shape))
-            out[:, rows, columns] = values[:, start:stop]
-            found.append(out)
-        return found
+        return [(values[:, place] if isinstance(place, slice) else values.take(place, axis=1)).reshape(len(x), *shape)
+                for place, shape in zip(self._places, self._shapes, strict=True)]
 
     def _values(self, x):
-        if not self._stops[-1]:
-            return np.zeros((len(x), 0))
-        work = len(x) * self._packed.n_instructions()
-        if self._kernel is None and default_backend() == "llvm" and work > DEFAULT.pays:
+        if not self._n_values:
+            return np.zeros((len(x), 1))
+        self._work += len(x) * self._packed.n_instructions()
+        if self._kernel is None and default_backend() == "llvm" and self._work > DEFAULT.pays:
             self._kernel = cached_kernel(("frames", self._packed.serialize()), lambda: self._packed)
         if self._kernel is not None:
             return self._kernel(x, lanes=len(x) > 1)

@@ -48,8 +48,8 @@ class BlockChain:
         self.diagonal, self.coupling = np.empty((n, size, size)), np.empty((max(n - 1, 0), size, size))
         self.log_determinant = np.nan
 
-    def factor(self):
-        """Cholesky factors in the place of the blocks.
+    def factor(self, b=None):
+        """Cholesky factors in the place of the blocks; of b, shape (n, size, m), substituted forwards, if it is given.
 
         Raises
         ------
@@ -58,6 +58,7 @@ class BlockChain:
         lapack, blas = scipy.linalg.lapack, scipy.linalg.blas
         potrf, trtri, syrk, trmm = lapack.dpotrf, lapack.dtrtri, blas.dsyrk, blas.dtrmm
         halves, w = np.empty((self.n, self.size)), None
+        y = None if b is None else np.empty_like(b)
         for i, block in enumerate(self.diagonal):
             s = block.T  # Fortran's order, in which LAPACK works in place
             last = i == self.n - 1
@@ -72,10 +73,13 @@ class BlockChain:
                 raise NotPositive(i, np.eye(self.size)[failed - 1])
             halves[i] = s.diagonal()
             trtri(s, lower=1, overwrite_c=1)
+            if y is not None:
+                y[i] = s.dot(b[i] if w is None else b[i] - w.dot(y[i - 1]))
             if not last:
                 w = self.coupling[i].T
                 trmm(1.0, s, w, side=1, lower=1, trans_a=1, overwrite_b=1)
         self.log_determinant = 2 * float(np.log(halves).sum())
+        return y
 
     def _check_last(self, schur, before, failed):
         """What chains of couplings that are regular leave undetermined shows in the last block alone."""
@@ -89,13 +93,14 @@ class BlockChain:
         y = np.array(b, float)
         flat = y if y.ndim == 3 else y[..., None]
         for i in range(self.n):
-            if i:
-                flat[i] -= self.coupling[i - 1].T @ flat[i - 1]
-            flat[i] = self.diagonal[i].T @ flat[i]
+            flat[i] = self.diagonal[i].T.dot(flat[i] - self.coupling[i - 1].T.dot(flat[i - 1]) if i else flat[i])
+        return self.substituted(flat).reshape(y.shape)
+
+    def substituted(self, y):
+        """The same of what `factor` has substituted forwards, in its place."""
         for i in range(self.n - 1, -1, -1):
-            if i < self.n - 1:
-                flat[i] -= self.coupling[i] @ flat[i + 1]
-            flat[i] = self.diagonal[i] @ flat[i]
+            last = i == self.n - 1
+            y[i] = self.diagonal[i].dot(y[i] if last else y[i] - self.coupling[i].dot(y[i + 1]))
         return y
 
     def inverse_blocks(self, coupled=False):

@@ -108,8 +108,9 @@ def _iterate(smoother, x, c):
             change = max(float(np.abs(a - b).max()) for a, b in zip(fresh, weights, strict=True) if a is not None)
             weights = fresh
         before = cost, 0, x, c
-        x, c, rest = new_x, new_c, np.sqrt(max(decrement, 0.0) / n)
-        if rest <= options.tolerance and change <= options.weights:
+        x, c, last, rest = new_x, new_c, rest, np.sqrt(max(decrement, 0.0) / n)
+        left = rest * min(1.0, rest / last) if iteration else rest  # as steps have become shorter
+        if left <= options.tolerance and change <= options.weights:
             return Fit(smoother.closed(x), c, cost - decrement / 2, iteration + 1, True, "", weights, smoother)
     message = f"steps of {rest:.2g} standard deviations are left after {options.iterations} iterations; give a guess"
     return Fit(smoother.closed(x), c, cost, options.iterations, False, message, weights, smoother)

@@ -55,7 +55,8 @@ class Measured:
     def _white(self, values, rows):
         """Whitened values, shape (m, n_values, ...)."""
         if self._diagonal:
-            return values * self._whitening[rows].reshape(*values.shape[:2], *(1,) * (values.ndim - 2))
+            values *= self._whitening[rows].reshape(*values.shape[:2], *(1,) * (values.ndim - 2))
+            return values
         out = np.empty_like(values)
         for part, w in zip(self.parts, self._whitening, strict=True):
             out[:, part] = np.einsum("jab,jb...->ja...", w[rows], values[:, part])

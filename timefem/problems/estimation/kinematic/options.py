@@ -19,6 +19,8 @@ class KinematicOptions:
         Newton steps that close constraints at the end.
     piece : int
         Frames that are linearized at once; arrays of more leave the caches.
+    stride : int
+        Frames from one that is solved by itself for a start to the next; those between are interpolated.
     frame_iterations : int
         Damped steps of frames by themselves.
     frame_tolerance : float
@@ -46,7 +48,8 @@ class KinematicOptions:
     iterations: int = 60
     halvings: int = 6
     closing: int = 8
-    piece: int = 128
+    piece: int = 64
+    stride: int = 8
     frame_iterations: int = 60
     frame_tolerance: float = 0.1
     largest: float = 0.5

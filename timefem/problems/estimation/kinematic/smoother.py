@@ -114,11 +114,12 @@ class Smoother:
         n_seen = max(seen) + 1 if seen else 0
         by_motion = np.zeros((len(frames), measured.n_values, n_seen, self.n_open))
         for level in seen:
-            touched = slopes[level][:, :, geometry.touched]
-            for k in range(level + 1):
-                by_motion[:, :, k, :d] += touched @ tangents.whole[local, level, k]
-            by_motion[:, :, level, d:] += slopes[level][:, :, geometry.apart] / self.steps.root_apart
-            values = values + (touched @ tangents.shift[local, level, :, None])[..., 0]
+            if d:
+                touched = slopes[level].take(geometry.touched, axis=2)
+                for k in range(level + 1):
+                    by_motion[:, :, k, :d] += touched @ tangents.whole[local, level, k]
+                values = values + (touched @ tangents.shift[local, level, :, None])[..., 0]
+            by_motion[:, :, level, d:] += slopes[level].take(geometry.apart, axis=2) / self.steps.root_apart
         used = n_seen * self.n_open
         flat = by_motion.reshape(len(frames), measured.n_values, used)
         self.chain.diagonal[frames, :used, :used] += flat.swapaxes(1, 2) @ flat
@@ -169,8 +170,8 @@ class Smoother:
         """
         here = self.assemble(at)
         self.tangents = here.tangents
-        self.chain.factor()
-        solved = self.chain.solve(np.concatenate([here.gradient[..., None], here.border], axis=2))
+        forwards = self.chain.factor(np.concatenate([here.gradient[..., None], here.border], axis=2))
+        solved = self.chain.substituted(forwards)
         self.reduced = here.corner - np.einsum("fdi,fdj->ij", here.border, solved[..., 1:])
         self.by_numbers = solved[..., 1:]
         rest = here.pull - np.einsum("fdi,fd->i", here.border, solved[..., 0])
@@ -214,20 +215,18 @@ class Smoother:
         if not self.geometry.n_rows:
             return x
         x, touched = x.copy(), self.geometry.touched
-        best = np.full(len(x), np.inf)
+        best, going = np.full(len(x), np.inf), np.arange(len(x))
         for _ in range(self.options.closing):
-            going = []
-            for first in range(0, len(x), self.options.piece):
-                piece = slice(first, first + self.options.piece)
-                own = Tangents(self.geometry, self.steps.root, x[piece], self.t[piece], self.n_free)
+            left = []
+            for first in range(0, len(going), self.options.piece):
+                frames = going[first:first + self.options.piece]
+                own = Tangents(self.geometry, self.steps.root, x[frames], self.t[frames], self.n_free)
                 size = np.abs(own.shift[:, 0]).max(axis=1)
-                better = size < best[piece] / 2
-                best[piece] = np.minimum(best[piece], size)
-                frames = first + np.flatnonzero(better)
-                x[np.ix_(frames, np.arange(x.shape[1]), touched)] += own.shift[better]
-                going.append(better.any())
-            if not any(going):
-                break
+                better = size < best[frames] / 2
+                best[frames] = np.minimum(best[frames], size)
+                x[np.ix_(frames[better], np.arange(x.shape[1]), touched)] += own.shift[better]
+                left.append(frames[better])
+            going = np.concatenate([np.zeros(0, int), *left])
         return x
 
     # ---- covariance

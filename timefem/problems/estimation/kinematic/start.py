@@ -17,10 +17,19 @@ def postures(geometry, root, n_free, measured, q, t, c, options=DEFAULT):
         return x
     problem = _Frames(geometry, root, n_free, measured, t, c, options)
     first = problem.solve(x[:1].copy(), np.array([problem.fullest]))[0]
-    x[:] = first
-    misfit = np.empty(len(t))
-    x[:], misfit[:] = problem.solve(x, np.arange(len(t)))
-    _from_neighbours(problem, x, misfit)
+    some = problem.anchors(options.stride)
+    x[some], misfit = problem.solve(np.tile(first, (len(some), 1)), some)
+    limit = options.worse * max(np.median(misfit), 1.0)
+    _from_neighbours(problem, x, misfit, some, limit)
+    x[some] = continuous(geometry, x[some])
+    others = np.setdiff1d(np.arange(len(t)), some)
+    for i in range(geometry.n):
+        x[others, i] = np.interp(t[others], t[some], x[some, i])
+    misfit = problem.misfits(x)
+    bad = np.flatnonzero(misfit > limit)
+    if len(bad):
+        x[bad], misfit[bad] = problem.solve(x[bad], bad)
+    _from_neighbours(problem, x, misfit, np.arange(len(t)), limit)
     return continuous(geometry, x)
 
 
@@ -37,13 +46,12 @@ def continuous(geometry, q):
     return q
 
 
-def _from_neighbours(problem, x, misfit):
-    """Try again, from what is beside them, frames that fit much worse than most."""
-    limit = problem.options.worse * max(np.median(misfit), 1.0)
-    tried = np.zeros((2, len(x)), bool)
-    for _ in range(2 * len(x)):
+def _from_neighbours(problem, x, misfit, some, limit):
+    """Try again, from what is beside them, those of some frames whose misfit is above a limit."""
+    tried = np.zeros((2, len(some)), bool)
+    for _ in range(2 * len(some)):
         bad = misfit > limit
-        again = np.zeros(len(x), int)
+        again = np.zeros(len(some), int)
         for side in (0, 1):
             step = (1, -1)[side]
             beside = np.roll(~bad, step)
@@ -53,9 +61,9 @@ def _from_neighbours(problem, x, misfit):
         frames = np.flatnonzero(again)
         if not len(frames):
             return
-        found, own = problem.solve(x[frames - again[frames]].copy(), frames)
+        found, own = problem.solve(x[some[frames - again[frames]]].copy(), some[frames])
         better = own < misfit[frames]
-        x[frames[better]], misfit[frames[better]] = found[better], own[better]
+        x[some[frames[better]]], misfit[frames[better]] = found[better], own[better]
 
 
 class _Frames:
@@ -70,6 +78,21 @@ class _Frames:
             places[own.frames] = np.arange(len(own.frames))
             self.counts[own.frames] += sum(sensor.measured.sum(axis=1) for sensor in own.sensors)
         self.fullest = int(np.argmax(self.counts))
+
+    def anchors(self, stride):
+        """Frames at about this distance from each other, those at which most was measured, and both ends."""
+        starts = np.arange(0, len(self.t), stride)
+        best = [start + int(np.argmax(self.counts[start:start + stride])) for start in starts]
+        return np.unique([0, *best, len(self.t) - 1])
+
+    def misfits(self, q):
+        """Of all frames, per number."""
+        out, p = np.zeros(len(q)), self.geometry.levels
+        for own in self.measured:
+            states = np.zeros((len(own.frames), p, self.geometry.n))
+            states[:, 0] = q[own.frames]
+            out[own.frames] += (own.residuals(states, self.c)**2).sum(axis=1)
+        return out / np.maximum(self.counts, 1.0)
 
     def _equations(self, q, frames, robust):
         n, p = self.geometry.n, self.geometry.levels
