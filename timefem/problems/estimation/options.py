@@ -56,6 +56,8 @@ class EstimationOptions:
         Share of the squares that goes with a cause, from which on it is told.
     swapped : float
         Squares of ways to where another marker was, over those to its own place.
+    exchanged : float
+        Median distance of two markers from where the other one should be, over that from their own places.
     least_times : int
         From which on there is something to see.
     told, looked_at : int
@@ -90,6 +92,7 @@ class EstimationOptions:
     alike: float = 0.8
     explains: float = 0.6
     swapped: float = 0.25
+    exchanged: float = 0.25
     least_times: int = 4
     told: int = 8
     looked_at: int = 4

@@ -9,6 +9,7 @@ from ...mechanics.forces.actuators import Actuator
 from ...mechanics.formula_text import as_formula
 from ...mechanics.inversion.outputs import Output
 from ...mechanics.part import Body
+from ...mechanics.tree_joints import tree_joint
 from .dynamic.sensor_rows import SensorRows
 from .measurements.directions import OrientationSensor
 from .measurements.joints import FormulaSensor
@@ -34,15 +35,16 @@ class BodySensor(OrientationSensor):
 def term_of(solution, what, times):
     """The term whose residuals are what is asked for with the other sign, and what is to be added to it."""
     rows = SensorRows(solution._found.chain, solution._found.program.views)
-    sensor = _sensor(solution, what, times)
+    sensor = sensor_of(solution, what, times)
     return rows.term(sensor), 0.0
 
 
-def _sensor(solution, what, times):
+def sensor_of(solution, what, times):
+    """A sensor without errors of what is asked for."""
     system, formula = solution.problem.system, what
     if isinstance(what, str):
         labels = {system.label(part): part for part in (*system.parts, *system.bodies)}
-        known = labels.get(what) or system.carried_named(what)
+        known = labels.get(what) or tree_joint(system, what) or system.carried_named(what)
         what = what if known is None else known
     else:
         what = system.here(what) if not callable(what) and hasattr(what, "bodies") and not isinstance(what, Output) \

@@ -29,7 +29,7 @@ def suspicions(program, *points):
                 found += _of_one(sensor, *own[:2])
         for (a, one, a_bad), (b, two, b_bad) in combinations(zip(sensors, seen, bad, strict=True), 2):
             if a_bad and b_bad:
-                found += _swapped(a, b, one[0], two[0])
+                found += _swapped(a, b, one[0], two[0]) or _exchanged(a, b, one, two)
         if found:
             break
     return list(dict.fromkeys(found))
@@ -79,3 +79,18 @@ def _swapped(a, b, y, z):
         return []
     shown = ", ".join(f"{t:.4g}" for t in at[:DEFAULTS.least_times]) + ", ..." * (len(at) > DEFAULTS.least_times)
     return [f"{a.title} and {b.title} look swapped from t = {shown} s on"]
+
+
+def _exchanged(a, b, one, two):
+    """Of two sensors of the same kind: whether each measured what the other should have, most of the time."""
+    if type(a) is not type(b) or a.component_names != b.component_names:
+        return []
+    _, i, j = np.intersect1d(a.times, b.times, return_indices=True)
+    both = a.measured[i].all(axis=1) & b.measured[j].all(axis=1)
+    (y, h), (z, g) = (x[i[both]] for x in one[:2]), (x[j[both]] for x in two[:2])
+    if not len(y):
+        return []
+    own, other = (sum(np.median(np.linalg.norm(x, axis=1)) for x in pair) for pair in ((y - h, z - g), (y - g, z - h)))
+    if not other < DEFAULTS.exchanged * own:
+        return []
+    return [f"{a.title} and {b.title} look swapped: each is where the other should be"]

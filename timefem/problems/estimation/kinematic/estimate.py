@@ -2,49 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import casadi as ca
 import numpy as np
+import scipy
 
+from .... import validate
 from ....errors import InputError
-from ....mechanics.formula_text import as_formula
-from ....mechanics.inversion.outputs import Output
-from ....solution.solution import Solution
-from ..moment import Moment
-from .batched import Batched
-from .misfits import Misfits
+from ....types import Floats
+from ..measurements.base import Sensor
+from ..options import DEFAULTS
+from ..outputs import sensor_of
+from ..solution import Estimate
+from ..suspicions import suspicions
+from ..verdict import Fit, SensorFit
+from .measured import Measured, Stated
+from .statement import momenta_of, places_among
 
-if TYPE_CHECKING:
-    from ..problem import Estimation
-    from .fit import Fit
 
+class KinematicEstimate(Estimate):
+    """The most likely motion without dynamics, with the posterior distribution about it, at the frames `t`.
 
-class KinematicEstimate(Solution):
-    """A `Solution` with the posterior distribution about it, at the frames `t`.
-
-    Attributes
-    ----------
-    problem : Estimation
-    misfits : Misfits
-        How well each sensor fits, outliers, and markers that look swapped.
+    What can be asked of it is as of an `Estimate`, at frames only; formulas may have accelerations where these are part
+    of the state, as with MixedGalerkin(3).
     """
 
-    def take(self, problem: Estimation, found: Fit) -> None:
-        """What it knows besides the motion."""
-        self.problem, self._fit = problem, found
+    # ---- the motion
 
     @property
     def q(self) -> np.ndarray:
         """Coordinates at the frames, shape (n, n_q)."""
-        return self._fit.x[:, 0]
+        return self._found.x[:, 0]
 
     @property
     def rates(self) -> np.ndarray:
         """Velocities of the coordinates at the frames, shape (n, n_q)."""
-        return self._fit.x[:, 1]
+        return self._found.x[:, 1]
 
     @property
     def accelerations(self) -> np.ndarray:
@@ -55,83 +49,137 @@ class KinematicEstimate(Solution):
         InputError
             Where accelerations are the noise, as with MixedGalerkin(2).
         """
-        if self._fit.x.shape[1] < 3:
+        if self._found.x.shape[1] < 3:
             raise InputError("accelerations are noise with MixedGalerkin(2); solve with MixedGalerkin(3), whose state "
                              "has them")
-        return self._fit.x[:, 2]
+        return self._found.x[:, 2]
 
     @property
     def numbers(self) -> np.ndarray:
         """Unknown numbers of sensors, in the order of `problem.unknown_names`."""
-        return self._fit.c
-
-    @cached_property
-    def number_covariance(self) -> np.ndarray:
-        """Their posterior covariance."""
-        return self._fit.smoother.number_covariance()
-
-    @cached_property
-    def misfits(self) -> Misfits:
-        return Misfits(self._fit)
+        return self._found.c
 
     # ---- covariance
 
     @cached_property
+    def number_covariance(self) -> np.ndarray:
+        """Posterior covariance of all unknown numbers."""
+        return self._found.smoother.number_covariance()
+
+    @cached_property
     def _covariances(self):
-        return self._fit.smoother.covariances()
+        return self._found.smoother.covariances()
 
     def state_covariance(self, i: int) -> np.ndarray:
         """Posterior covariance of `(q, v)`, with MixedGalerkin(3) of `(q, v, a)`, at frame i, shape (2 n_q, 2 n_q)."""
-        whole = self._fit.smoother.wholes(slice(i, i + 1) if i != -1 else slice(len(self.t) - 1, None))[0]
+        i = range(len(self.t))[i]
+        whole = self._found.smoother.wholes(slice(i, i + 1))[0]
         return whole @ self._covariances[i] @ whole.T
 
-    def evaluate(self, of: Any) -> np.ndarray:
-        """Values of a formula of the motion at the frames, shape (n, k); see `std`."""
-        return self._function(of)(*self._inputs(slice(None)))[0][..., 0]
+    def _distribution(self, what, t):
+        names = [u.label for u in self.problem.unknowns]
+        if isinstance(what, str) and what in names:
+            places = self.problem.unknowns[names.index(what)].places
+            return self.numbers[places], self.number_covariance[places, places]
+        t = self.t if t is None else np.asarray(t, float)
+        frames = self._frames(t.ravel())
+        mean, slopes = self._linearized(what, frames)
+        by_motion = slopes @ self._found.smoother.wholes(frames)
+        covariance = by_motion @ self._covariances[frames] @ by_motion.swapaxes(1, 2)
+        return mean.reshape(*t.shape, -1), covariance.reshape(*t.shape, *covariance.shape[1:])
 
-    def covariance(self, of: Any) -> np.ndarray:
-        """Posterior covariance of a formula of the motion at the frames, shape (n, k, k); see `std`."""
-        function, smoother = self._function(of), self._fit.smoother
-        found = []
-        for first in range(0, len(self.t), smoother.options.piece):
-            piece = slice(first, first + smoother.options.piece)
-            _, slopes = function(*self._inputs(piece))
-            by_motion = slopes @ smoother.wholes(piece)
-            found.append(by_motion @ self._covariances[piece] @ by_motion.swapaxes(1, 2))
-        return np.concatenate(found)
+    def _frames(self, t):
+        places = np.clip(places_among(self.t, t), 0, len(self.t) - 1)
+        off = np.abs(self.t[places] - t)
+        if len(t) and off.max() > 1e-6 * (self.t[-1] - self.t[0]):
+            raise InputError(f"without dynamics a motion is known at its frames alone, and t = {t[off.argmax()]:g} s "
+                             "is none; take times of sol.t, or leave t out")
+        return places
 
-    def std(self, of: Any) -> np.ndarray:
-        """Posterior standard deviations of a formula of the motion at the frames, shape (n, k).
+    def _linearized(self, what, frames):
+        """Values, and derivatives by the states of frames, (n, k, levels n_q)."""
+        order, inverse = np.unique(frames, return_inverse=True)
+        sensor = sensor_of(self, what, self.t[order])
+        stated = Stated(self.system, self._found.x.shape[1], [sensor])
+        own = Measured([sensor], stated, [stated.residual(sensor)], order)
+        values, slopes = own.linearized(self._found.x[order], np.zeros(0), slice(None))
+        zero = np.zeros((*values.shape, self.system.n_q))
+        every = np.concatenate([zero if s is None else -s for s in slopes[:-1]], axis=2)
+        return -values[inverse], every[inverse]
 
-        Parameters
-        ----------
-        of : Output, Joint, callable or str
-            An output, a joint or its name (its first coordinate), or `formula(now)` as that of a `FormulaSensor`, also
-            as text: `"now.position('hand')"`.
+    def draws(self, n: int, seed: int = 0) -> np.ndarray:
+        """States (q, p) at the frames of n draws from the posterior, shape (n, n_frames, n_z), constraints closed."""
+        rng = np.random.default_rng(validate.integer("seed", seed, minimum=0))
+        found, smoother = self._found, self._found.smoother
+        return np.array([momenta_of(self.system, self.t, smoother.closed(smoother.draw(found.x, rng)))
+                         for _ in range(validate.integer("n", n, minimum=1))])
+
+    def band(self, what: Any, t: Floats | None = None, level: float = 0.95, ax: Any = None) -> Any:
+        """Draw the most likely value at the frames, with its interval as a band; returns the axes of Matplotlib."""
+        return super().band(what, self.t if t is None else t, level, ax)
+
+    # ---- how well the model explains the data
+
+    @property
+    def log_evidence(self) -> float:  # type: ignore[override]
+        """Not known: the first state has no prior.
+
+        Raises
+        ------
+        InputError
         """
-        return np.sqrt(np.einsum("nkk->nk", self.covariance(of)))
+        raise InputError("the evidence needs a prior of the whole start, which dynamics='none' does not have")
 
-    def _inputs(self, piece):
-        return self._fit.x[piece].reshape(len(self.t[piece]), -1), self.t[piece]
+    @cached_property
+    def fit(self) -> Fit:
+        """How well model and errors explain what was measured, with a verdict, outliers, and what could be wrong."""
+        return fit_of(self._found, self.problem)
 
-    def _function(self, of):
-        system, levels = self.system, self._fit.x.shape[1]
-        x, t, momenta = ca.SX.sym("x", levels * system.n_q), ca.SX.sym("t"), ca.SX.sym("p", system.n_q)
-        parts = ca.vertsplit(x, system.n_q)
-        now = Moment(system, t, ca.vertcat(parts[0], momenta), v=parts[1], a=parts[2] if levels > 2 else None)
-        value = ca.densify(ca.vec(ca.vertcat(*_as_list(self._value(of, now)))))
-        if ca.depends_on(value, momenta):
-            raise InputError(f"{of!r} depends on masses, which dynamics='none' leaves out")
-        return Batched([x, t], [value, ca.jacobian(value, x)])
+    def residuals(self, sensor: Sensor) -> np.ndarray:
+        """What a sensor gave less what is expected, shape (n_times, n), NaN where it gave nothing."""
+        values = self._found.residuals(self.problem.measurements[self._number(sensor)])
+        return np.where(self.problem.measurements[self._number(sensor)].measured, values, np.nan)
 
-    def _value(self, of, now):
-        if isinstance(of, Output):
-            return now.output(of)
-        label = isinstance(of, str) and not of.startswith("now")
-        if label or not (isinstance(of, str | Callable)):
-            return now.joint(of)
-        return as_formula("formula", of, ["now"])(now)
+    def weights(self, sensor: Sensor) -> np.ndarray:
+        """Weights of a sensor's values by its loss, shape (n_times,); ones for squares."""
+        return self._found.weights_of(self.problem.measurements[self._number(sensor)])
 
 
-def _as_list(value):
-    return [ca.SX(v) for v in value] if isinstance(value, list | tuple) else [ca.SX(value)]
+class Terms:
+    """Residuals of all sensors, as `suspicions` asks for them."""
+
+    def __init__(self, found, problem):
+        self.problem, self.sensors = problem, [Term(found, sensor) for sensor in problem.measurements]
+
+
+class Term:
+    """Residuals of one sensor."""
+
+    def __init__(self, found, sensor):
+        self._values = found.residuals(sensor)
+        self.whitened = np.einsum("jab,jb->ja", sensor.whitening, self._values)
+
+    def values(self, point):
+        """What it gave less what is expected, shape (n_times, n)."""
+        return self._values
+
+    def lengths(self, point):
+        """Of residuals in standard deviations, shape (n_times,)."""
+        return np.linalg.norm(self.whitened, axis=1)
+
+
+def fit_of(found, problem):
+    """The `Fit`: chi^2 is that of measurements, numbers and noise; the first state has no prior, and takes its part."""
+    terms, n = Terms(found, problem), sum(sensor.n_measured for sensor in problem.measurements)
+    sensors = []
+    for sensor, term in zip(problem.measurements, terms.sensors, strict=True):
+        lengths = term.lengths(None)
+        limit = scipy.stats.chi2.isf(DEFAULTS.outlier / max(n, 1), np.maximum(sensor.measured.sum(axis=1), 1))
+        far = np.flatnonzero(lengths**2 > limit)
+        with np.errstate(invalid="ignore"):
+            seen = np.where(sensor.measured, term.whitened, np.nan)
+            mean = np.array([np.nanmean(x) if np.isfinite(x).any() else 0.0 for x in seen.T])
+        sensors.append(SensorFit(sensor.title, float((lengths**2).sum()), sensor.n_measured,
+                                 tuple((float(sensor.times[i]), float(lengths[i])) for i in far), mean))
+    freedom = n + sum(sensor.n_measured for sensor in problem.start_sensors[0]) - found.smoother.size
+    return Fit(2 * found.cost, freedom, sensors, [], suspicions(terms, None))

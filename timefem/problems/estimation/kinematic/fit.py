@@ -46,6 +46,22 @@ class Fit:
     weights: list
     smoother: Smoother
 
+    def residuals(self, sensor):
+        """What a sensor gave less what is expected, shape (n_times, n)."""
+        measured, part, _ = self._place(sensor)
+        return measured.residuals(self.x[measured.frames], self.c, white=False)[:, part]
+
+    def weights_of(self, sensor):
+        """By its loss, shape (n_times,)."""
+        _, part, weights = self._place(sensor)
+        return np.ones(len(sensor.times)) if weights is None else weights[:, part.start]
+
+    def _place(self, sensor):
+        for measured, weights in zip(self.smoother.measured, self.weights, strict=True):
+            if sensor in measured.sensors:
+                return measured, measured.parts[measured.sensors.index(sensor)], weights
+        raise KeyError(sensor)
+
 
 def fit(system, sensors, densities, q, order, t_span=(), guess=None, options=DEFAULT):
     """Fit a motion.

@@ -62,9 +62,10 @@ class Measured:
             out[:, part] = np.einsum("jab,jb...->ja...", w[rows], values[:, part])
         return out
 
-    def residuals(self, x, c, rows=slice(None)):
-        """Whitened residuals at states (m, levels, n_q) of some of the frames, shape (m, n_values)."""
-        return self._white(self._residuals(*self._given(x, c, rows))[0][..., 0], rows)
+    def residuals(self, x, c, rows=slice(None), white=True):
+        """Residuals at states (m, levels, n_q) of some of the frames, whitened or not, shape (m, n_values)."""
+        values = self._residuals(*self._given(x, c, rows))[0][..., 0]
+        return self._white(values, rows) if white else values
 
     def linearized(self, x, c, rows):
         """Whitened residuals, and their derivatives by each level of the state and by the numbers, None where zero."""

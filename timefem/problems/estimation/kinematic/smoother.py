@@ -238,6 +238,13 @@ class Smoother:
             blocks += self.by_numbers @ self.number_covariance() @ self.by_numbers.swapaxes(1, 2)
         return blocks
 
+    def draw(self, x, rng):
+        """States of a draw from the posterior about x, linearized."""
+        motion = self.chain.substituted(rng.standard_normal((len(x), self.size, 1)))[..., 0]
+        if self.n_c:
+            motion -= self.by_numbers @ (np.linalg.cholesky(self.number_covariance()) @ rng.standard_normal(self.n_c))
+        return x + (self.wholes(slice(None)) @ motion[..., None])[..., 0].reshape(x.shape)
+
     def number_covariance(self):
         """Of the unknown numbers."""
         return np.linalg.inv(self.reduced)

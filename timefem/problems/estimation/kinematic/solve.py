@@ -15,6 +15,7 @@ from .estimate import KinematicEstimate
 from .fit import fit
 from .noise import densities
 from .options import DEFAULT
+from .statement import momenta_of
 
 
 def solve_kinematic(task):
@@ -40,16 +41,10 @@ def solve_kinematic(task):
     n_unknowns = len(t) * found.smoother.size + len(found.c)
     outcome = Outcome(NodalValues(*states, others), status, np.array([found.iterations]), n_unknowns, seconds)
     statistics = solve_statistics(task.driver, "block Cholesky", mesh, outcome, objective=found.cost)
-    z0 = _state(system, t[:1], found.x[:1])[0]
+    z0 = momenta_of(system, t[:1], found.x[:1])[0]
     sol = KinematicEstimate.of(system, element, mesh.nodes, z0, outcome.values, status, statistics)
     sol.take(problem, found)
     return sol
-
-
-def _state(system, t, x):
-    """(q, p) of frames, shape (n, n_z)."""
-    z = np.concatenate([x[:, 0], np.zeros_like(x[:, 0])], axis=1)
-    return np.concatenate([x[:, 0], system.momentum(t, z, x[:, 1])], axis=1)
 
 
 def _nodal(system, element, mesh, found):
@@ -63,7 +58,7 @@ def _nodal(system, element, mesh, found):
          + s**2 * (3 - 2 * s) * ends[1] - s**2 * (1 - s) * rates[1])
     v = (6 * s * (s - 1) * (ends[0] - ends[1]) + (1 - s) * (1 - 3 * s) * rates[0] + s * (3 * s - 2) * rates[1])
     v /= h[:, None, None]
-    z = _state(system, points.ravel(), np.stack([q.reshape(-1, system.n_q), v.reshape(-1, system.n_q)], axis=1))
+    z = momenta_of(system, points.ravel(), np.stack([q.reshape(-1, system.n_q), v.reshape(-1, system.n_q)], axis=1))
     z = z.reshape(*points.shape, system.n_z)
     if "multipliers" in element.trial:
         multipliers = np.zeros((len(h), element.multiplier.basis.n_shapes, system.n_multipliers))

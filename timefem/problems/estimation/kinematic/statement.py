@@ -1,4 +1,4 @@
-"""What a problem without dynamics may ask for, and its frames."""
+"""What a problem without dynamics may ask for, its frames, and states at these."""
 
 import numpy as np
 
@@ -47,3 +47,9 @@ def check_kinematic_element(element):
     if element.degree not in (2, 3) or not element.can_march:
         raise InputError("dynamics='none' takes MixedGalerkin(2), by which accelerations are noise, or MixedGalerkin(3)"
                          f", by which these are known and change by noise, not {element!r}")
+
+
+def momenta_of(system, t, x):
+    """(q, p) of frames, shapes (n,), (n, levels, n_q) -> (n, n_z)."""
+    z = np.concatenate([x[:, 0], np.zeros_like(x[:, 0])], axis=1)
+    return np.concatenate([x[:, 0], system.momentum(t, z, x[:, 1])], axis=1)
