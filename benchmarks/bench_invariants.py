@@ -1,17 +1,18 @@
 """Lifted gradients: orders, what is kept, and cost of `MixedGalerkin(k, keep="all")` beside mG(k) with 2k points.
 
-python benchmarks/bench_invariants.py [--quick] [--long]
+python benchmarks/bench_invariants.py [--quick] [--costs] [--long]
 
 Errors are the largest ones of (q, p) at the end on three meshes, each halved, against elements of degree 5 on a fine
 mesh; energy by the kinetic one, angular momentum by its size, and constraints at all nodes. Costs are processor times
-of marches of equal elements, medians of runs in turns, without the set-up. `--long`: 10^6 elements of the box, 10^5 of
-a floating four-bar.
+of marches of equal elements, the least of runs in turns, without the set-up; errors of the coordinates at the end.
 """
 
 import argparse
-import time
 
 import numpy as np
+from _common import PreparedMarch
+from bench_chain_of_bodies import chain
+from bench_elements import arm
 
 import timefem as tf
 from timefem.cases import find_case
@@ -94,7 +95,8 @@ def drifts(sol, axes):
     energy, momentum = sol.energy(), sol.angular_momentum()
     size = np.abs(momentum).max()
     changes = np.abs(momentum - momentum[0])[:, list(axes)].max(initial=0.0) / size
-    constraints = max(np.abs(level).max(initial=0.0) for level in sol.constraints())
+    constraints = max(np.abs(level).max(initial=0.0) / max(1.0, n)
+                      for level, n in zip(sol.constraints(), (1.0, size), strict=True))
     moving = sum(sol.energies(body).kinetic for body in sol.system.bodies)
     return np.abs(energy - energy[0]).max() / np.abs(moving).max(), changes, constraints
 
@@ -115,39 +117,74 @@ def table(names):
                       + " ".join(f"{x:.0e}" for x in drifts(sol, axes)), flush=True)
 
 
+def beam(rotation):
+    section = tf.Section(EA=400.0, GA=300.0, GJ=2.0, EI=(1.5, 2.0), mass=1.2, inertia=(0.35, 0.2, 0.3))
+    rod = tf.Beam(1.0, section, 2, 2, rotation, name="rod")
+    spin = np.array([0.5, 1, 2])
+    state = {rod: lambda s: tf.Pose((s, 0, 0), angular_velocity=spin, velocity=np.cross(spin, (s, 0, 0)) + (
+        1, 0.5 + 0.8 * s**2, -0.3 - 0.5 * s))}
+    return tf.InitialValueProblem(tf.System([rod]), state, (0, 1))
+
+
+def problem_of(make, *arguments, share=1.0):
+    system, state, t_end = make(*arguments)
+    return tf.InitialValueProblem(system, state, (0, share * t_end))
+
+
+MARCHES = {  # problem, elements for k = 1
+    "free body, quaternion": (lambda: problem_of(box), 80), "directors": (lambda: problem_of(box, "directors"), 80),
+    "heavy top, quaternion": (lambda: problem_of(top, "quaternion"), 160), "directors ": (lambda: problem_of(top), 160),
+    "four-bar, quaternion": (lambda: problem_of(four_bar, "quaternion"), 64), "directors  ": (
+        lambda: problem_of(four_bar), 64),
+    "Kepler": (lambda: problem_of(kepler, share=0.8), 256), "chain of 20, quaternion": (lambda: chain(20), 128),
+    "directors   ": (lambda: chain(20, "directors"), 128), "arm of six hinges (UR5), quaternion": (lambda: arm(), 100),
+    "beam, quaternion": (lambda: beam("quaternion"), 64), "directors    ": (lambda: beam("directors"), 64)}
+
+
 def costs(names, repeats):
-    print("\nmarch of keep='all' over that with 2k points, by element")
+    """Processor time of an element over that with 2k points, errors over those with 2k points, and from both the time
+    to the same error."""
+    print("\nkeep='all' over 2k points: time of an element / error / time to the same error")
     for name in names:
-        make, n, _ = CASES[name]
-        ratios = []
+        make, n = MARCHES[name]
+        problem, cells = make(), []
+        exact = PreparedMarch(problem, tf.MixedGalerkin(4)).march(2 * n)[1]
         for k in (1, 2, 3):
-            times = {keep: [] for keep in ("points", "all")}
-            for _ in range(repeats):
-                for keep in times:
-                    spent = []
-                    for share in (2, 20):
-                        begun = time.process_time()
-                        solved(make, tf.MixedGalerkin(k, keep=keep), share * 2 * n, float(share))
-                        spent.append(time.process_time() - begun)
-                    times[keep].append(spent[1] - spent[0])
-            ratios.append(np.median(times["all"]) / np.median(times["points"]))
-        print(f"{name:22s} " + "  ".join(f"k = {k}: {r:.2f}" for k, r in enumerate(ratios, 1)), flush=True)
+            marches = {keep: PreparedMarch(problem, tf.MixedGalerkin(k, keep=keep)) for keep in ("points", "all")}
+            found = [[run.march(2 * n // k) for run in marches.values()] for _ in range(repeats)]
+            if any(q is None for q in (*(q for _, q in found[0]), exact)):
+                cells.append("fails")
+                continue
+            time_ratio = min(both[1][0] for both in found) / min(both[0][0] for both in found)
+            points, lifted = (np.abs(q - exact).max() for _, q in found[0])
+            cells.append(f"{time_ratio:.2f} / {lifted / points:.2f} / "
+                         f"{time_ratio * (lifted / points)**(1 / (2 * k)):.2f}")
+        print(f"{name:36s} " + "   ".join(cells), flush=True)
+
+
+LONG = (("box", box, 10**6, 0.02, (0, 1, 2)), ("heavy top, quaternion", lambda: top("quaternion"), 10**6, 0.005, (2,)),
+        ("Kepler", kepler, 10**6, 0.02, (2,)), ("floating four-bar", four_bar, 10**5, 0.02, (0, 1, 2)))
 
 
 def long_runs():
-    for name, make, n, h in (("box", box, 10**6, 0.02), ("floating four-bar", four_bar, 10**5, 0.02)):
-        sol = solved(make, tf.MixedGalerkin(1, keep="all"), n, n * h)
-        print(f"{name}, {n} elements: " + "energy {:.1e}, momentum {:.1e}, constraints {:.1e}".format(
-            *drifts(sol, (0, 1, 2))), flush=True)
+    print("\nlong motions: largest changes of energy, momentum, constraints")
+    for name, make, n, h, axes in LONG:
+        for k in (1, 2):
+            for keep in ("points", "all"):
+                sol = solved(make, tf.MixedGalerkin(k, keep=keep), n // k, n * h / make()[2])
+                print(f"{name}, {n // k} elements of degree {k}, {keep}: " + "{:.1e}, {:.1e}, {:.1e}".format(
+                    *drifts(sol, axes)), flush=True)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="two cases, fewer repeats")
-    parser.add_argument("--long", action="store_true", help="10^6 elements of the box, 10^5 of a floating four-bar")
+    parser.add_argument("--costs", action="store_true", help="times and errors alone")
+    parser.add_argument("--long", action="store_true", help="motions of 10^5 and 10^6 elements alone")
     chosen = parser.parse_args()
-    names = list(CASES)[:2] if chosen.quick else list(CASES)
-    table(names)
-    costs(names, 3 if chosen.quick else 5)
     if chosen.long:
         long_runs()
+    else:
+        if not chosen.costs:
+            table(list(CASES)[:2] if chosen.quick else list(CASES))
+        costs(list(MARCHES)[:2] if chosen.quick else list(MARCHES), 3 if chosen.quick else 9)

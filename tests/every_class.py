@@ -125,6 +125,7 @@ def every_class(seed, zeros=False, costs=True):
         tf.SampledController([(planar, "v")], lambda x, v, t, c: c[0] * x, period=0.1, parameters=[n()],
                              name="sampled"),
         tf.PortConnection([a, coil], "f[0].angular_velocity[2]", "f[1].rate[0]", gain=n(), name="ports"),
+        tf.connect(tf.Port(cylindrical, "displacement"), tf.Port(coil), gain=n(), name="ports of a joint"),
         tf.FormulaEnergy(p, lambda e, t, c: c[0] * e[0]**2, parameters=[n()], n_lift=1,
                          lift=lambda f, t, c: f[0].position[2], name="energy"),
         motor, cable, matrix, thruster,

@@ -104,6 +104,40 @@ def test_drivers_files_and_python_agree(tmp_path):
     assert found.success and abs(done - np.ptp(found.energy()[[0, -1]])) < 1e-9
 
 
+def driven(axis):
+    """A rotor that a motor on its shaft drives; the axis says which way."""
+    rotor = tf.RigidBody(1.0, (0.02, 0.02, 0.03), name="rotor")
+    shaft = tf.Revolute(rotor, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=axis, axis_b=axis, name="shaft")
+    coil = tf.PortSystem(1, "x[0]**2 / (2 * c[0])", "-c[1] * w[0] + c[2]", parameters=[0.05, 2.0, 5.0], name="coil")
+    return tf.System([rotor, shaft, coil, tf.connect(tf.Port(shaft), tf.Port(coil), gain=0.3, name="motor")])
+
+
+def test_a_port_on_a_joint_follows_its_axes(tmp_path):
+    """Other axes, given as numbers or from the start, from a file too; with constants of the joint it turned back."""
+    def end(system):
+        problem = tf.InitialValueProblem(system, {"rotor": tf.Pose(), "coil": [0.0]}, (0, 0.5))
+        sol = tf.solve(problem, tf.MixedGalerkin(2, keep="all"), 20, progress=False)
+        assert sol.success
+        return sol
+
+    made = end(driven((0, 0, -1.0)).with_numbers({"shaft.axis_a": (0, 0, 1.0), "shaft.axis_b": (0, 0, 1.0)}))
+    other = end(driven((0, 0, 1.0)))
+    assert other.angular_velocity("rotor", 0.5)[2] > 1.0
+    np.testing.assert_allclose(made.z, other.z, rtol=0, atol=1e-13)
+    back = end(driven((0, 0, 1.0)).with_numbers({"shaft.axis_a": (0, 0, -1.0), "shaft.axis_b": (0, 0, -1.0)}))
+    assert back.angular_velocity("rotor", 0.5)[2] == pytest.approx(-other.angular_velocity("rotor", 0.5)[2], rel=1e-10)
+    other.save(tmp_path / "driven.h5")
+    np.testing.assert_allclose(end(tf.load(tmp_path / "driven.h5").system).z, other.z, rtol=0, atol=1e-14)
+    text = (EXAMPLES / "motor.toml").read_text()
+    formula = 'output_a = "f[0].angular_velocity[0]"'
+    assert formula in text
+    (tmp_path / "motor.toml").write_text(text.replace(formula, 'joint_a = "shaft"'))
+    by_joint, by_formula = (load_model(path).problem for path in (tmp_path / "motor.toml", EXAMPLES / "motor.toml"))
+    a, b = (tf.solve(tf.InitialValueProblem(p.system, p.z0, (0, 0.02)), tf.MixedGalerkin(2, keep="all"), 4,
+                     progress=False) for p in (by_joint, by_formula))
+    np.testing.assert_allclose(a.z, b.z, rtol=0, atol=1e-11)
+
+
 def test_voltage_as_a_control():
     """Half a turn from rest to rest with least effort: the currents are at rest at both ends, too."""
     rotor = tf.RigidBody(1.0, (0.02, 0.02, 0.03), name="rotor")
@@ -128,6 +162,12 @@ def test_other_elements_refuse(element):
 def test_bad_input():
     rotor = tf.RigidBody(1.0, (1, 1, 1), name="rotor")
     coil = tf.PortSystem(1, "x[0]**2", "-w[0]", name="coil")
+    with pytest.raises(tf.InputError, match="give output_b, a formula, or joint_b"):
+        tf.PortConnection([rotor, coil], lambda f: f[0].velocity[0])
+    shaft = tf.Revolute(tf.RigidBody(1.0, (1, 1, 1)), point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1),
+                        axis_b=(0, 0, 1))
+    with pytest.raises(tf.InputError, match=r"joint_a joins .* have to be among the bodies"):
+        tf.PortConnection([rotor, coil], joint_a=shaft, output_b=lambda f: f[1].rate[0])
     with pytest.raises(tf.InputError, match="the energy does not depend on x\\[1\\]"):
         tf.PortSystem(2, "x[0]**2", "[-w[0], 0]")
     with pytest.raises(tf.InputError, match="flow must return 2 values"):

@@ -36,6 +36,11 @@ def stored(part):
     return tuple(name for name, field in part.fields.items() if not field.is_body) if known(part) else ()
 
 
+def acts_through(cls):
+    """Whether a part of the class has its bodies from the joints and parts that it refers to, and none of its own."""
+    return bool(refers_in(cls)) and not any(field.is_body and not field.key for field in cls.fields.values())
+
+
 def refers_in(cls):
     """The fields of a class whose values name other parts: name -> field."""
     return {name: field for name, field in cls.fields.items() if field.refers}

@@ -8,7 +8,7 @@ from ..errors import InputError
 from .bodies.generalized_body import GeneralizedBody
 from .bodies.generalized_system import GeneralizedPotential
 from .bodies.tree.links import Link, TreeJoint
-from .catalogue import catalogue, known, made, refers_in, stored
+from .catalogue import acts_through, catalogue, known, made, refers_in, stored
 from .composites.beam.curve import Line
 from .composites.beam.section import RopeSection, Section
 from .composites.composite import Composite
@@ -72,7 +72,7 @@ def _entry(part, refer):
     if not known(part):
         raise InputError(f"{label} cannot be saved: {name} has no description for files; known are {_known()}")
     entry = {"class": name}
-    bodies = () if refers_in(type(part)) else getattr(part, "bodies", ()) if whole else part.given_bodies
+    bodies = () if acts_through(type(part)) else getattr(part, "bodies", ()) if whole else part.given_bodies
     if bodies and not refer.is_body(part):
         entry["bodies"] = [refer.body(body) for body in bodies]
     for attribute in stored(part):
@@ -120,7 +120,8 @@ def _refers(entry):
 
 def _made_of(entry, found):
     """The part of an entry that names others."""
-    own = {name: field.restored(entry[name], found) for name, field in _refers(entry).items()}
+    own = {name: field.restored(entry[name], found) for name, field in _refers(entry).items()
+           if name in entry or not field.optional}
     return _make({**entry, **own}, [found.body(reference) for reference in entry.get("bodies", ())])
 
 

@@ -6,7 +6,7 @@ from ..errors import InputError
 from .bodies.rigid import RigidBodyBase
 from .bodies.tree.links import Link, TreeJoint
 from .bodies.tree.tree import Tree
-from .catalogue import known, made, refers_in, stored
+from .catalogue import acts_through, known, made, refers_in, stored
 from .declared.declared import Declared
 from .joints.sliding import Prismatic
 from .joints.turning import Revolute, Spherical, Universal, Weld
@@ -140,8 +140,8 @@ def _shapes(body, centre):
 
 
 def _joints_of(part):
-    """The arguments of a part that are joints."""
-    return {name: getattr(part, name) for name, field in part.fields.items() if field.is_joint}
+    """The arguments of a part that are joints, those given."""
+    return {name: joint for name, field in part.fields.items() if field.is_joint and (joint := getattr(part, name))}
 
 
 def _moved(part, found):
@@ -154,7 +154,7 @@ def _moved(part, found):
     given = {name: part.fields[name].moved(getattr(part, name), lambda thing: _stand_in(thing, found))
              for name in refers_in(type(part))}
     own = {name: getattr(part, name) for name in stored(part) if name not in given}
-    bodies = () if given else [found.get(body, body) for body in part.given_bodies]
+    bodies = () if acts_through(type(part)) else [found.get(body, body) for body in part.given_bodies]
     own = {part.fields[name].argument or name: value for name, value in {**own, **given, "name": part.name}.items()}
     return made(type(part), bodies, own)
 

@@ -248,12 +248,12 @@ def _parts(document, table, types, known, entries):
         if any(field.several for field in fields.values()):
             on = [on]
         others = {field.key: field.name for field in fields.values() if field.is_body and field.key}
+        joints = [name for name, field in fields.items() if field.is_joint and name in entry]
         own = {k: value_of(document, (*keys, k), value) for k, value in entry.items()
-               if k not in ("type", key, *others, "joint", *LISTS, *OPTIMAL)}
+               if k not in ("type", key, *others, *joints, *LISTS, *OPTIMAL)}
         for word, found in ((word, getattr(known, LISTS[word])) for word in LISTS if word in entry):
             own[word] = [found((*keys, word, i), given) for i, given in enumerate(entry[word])]
-        if "joint" in entry:
-            own["joint"] = known.joint((*keys, "joint"), entry["joint"])
+        own |= {word: known.joint((*keys, word), entry[word]) for word in joints}
         own |= {field: known.body((*keys, word), entry[word], whole=False) for word, field in others.items()
                 if word in entry}
         with naming(document, keys, entry):

@@ -133,29 +133,35 @@ class OnJoint(Field):
         return value
 
     def described(self, value, refer):
-        return refer.joint(value)
+        return None if value is None else refer.joint(value)
 
     def restored(self, data, found):
-        return found.joint(data)
+        return None if data is None else found.joint(data)
 
     def moved(self, value, stand_in):
-        return stand_in(value)
+        return None if value is None else stand_in(value)
 
 
 class CoordinateName(Field):
-    """Which of the coordinates of the `joint`; the first unless given."""
+    """Which of the coordinates of the `joint`, or of the one that is the argument `of`; the first unless given."""
 
     kind_of_value, schema_type = "str", "coordinate"
     given_as = kept_as = "str"
 
-    def __init__(self, help="which coordinate of the joint, where it has several: the first unless given"):
+    def __init__(self, help="which coordinate of the joint, where it has several: the first unless given", of="joint"):
         super().__init__(help, default=None, optional=True)
+        self.of = of
 
     def check(self, title, value):
         return value
 
     def checked(self, part, value):
-        names = tuple(c.name for c in part.joint.coordinates)
+        joint = getattr(part, self.of)
+        if joint is None and value is not None:
+            raise InputError(f"{part._argument(self.name)} = {value!r} needs {self.of}")
+        if joint is None:
+            return None
+        names = tuple(c.name for c in joint.coordinates)
         return names[0] if value is None else validate.choice(part._argument(self.name), value, names)
 
 

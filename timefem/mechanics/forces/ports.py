@@ -10,7 +10,7 @@ import casadi as ca
 
 from ...argument_names import NamedArguments, named_arguments
 from ...errors import InputError
-from ..declared import Formula, Real
+from ..declared import CoordinateName, Formula, OnJoint, Real
 from ..formula import call, check_symbols
 from ..joints.formula_part import FormulaPart
 from ..joints.nonholonomic import MovingFrame
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class PortConnection(FormulaPart):
     """Power-preserving interconnection of two ports, `u_a = g y_b`, `u_b = -g y_a`: what one gains the other loses.
 
-    The outputs y_a, y_b are formulas of the frames of the `bodies` (`MovingFrame`), linear in velocities: the rate of a
-    joint, the velocity of a point along an axis, or an effort of a `PortSystem`, which is the `rate` in its frame.
+    The outputs y_a, y_b are rates of joints, or formulas of the frames of the `bodies` (`MovingFrame`), linear in
+    velocities: the velocity of a point along an axis, or an effort of a `PortSystem`, which is the `rate` in its frame.
     Their inputs act where the outputs are measured: a force along a velocity, a voltage in the circuit of a current. As
     text the frames are `f`: `"f[0].angular_velocity[2]"`. With the velocities and efforts of the element both powers
     cancel to round-off there.
@@ -33,7 +33,7 @@ class PortConnection(FormulaPart):
     Raises
     ------
     InputError
-        For formulas that fail, or are not linear in the velocities.
+        For formulas that fail, or are not linear in the velocities; for outputs that are missing or given twice.
 
     Examples
     --------
@@ -46,24 +46,51 @@ class PortConnection(FormulaPart):
     """
 
     table = "forces"
-    output_a = Formula("y_a, see above", "f")
-    output_b = Formula("y_b, see above", "f")
+    output_a = Formula("y_a, see above", "f", default=None, optional=True)
+    output_b = Formula("y_b, see above", "f", default=None, optional=True)
     gain = Real("g", "SI", 1.0)
+    joint_a = OnJoint("between some of the bodies, whose rate is y_a", default=None, optional=True)
+    coordinate_a = CoordinateName("which coordinate of joint_a: the first unless given", of="joint_a")
+    joint_b = OnJoint("between some of the bodies, whose rate is y_b", default=None, optional=True)
+    coordinate_b = CoordinateName("which coordinate of joint_b: the first unless given", of="joint_b")
+    keyword_only = "output_a", "output_b", "gain"  # what goes by place
 
     def _complete(self):
+        super()._complete()
+        self.bound_a, self.bound_b = self._bound("a"), self._bound("b")
         s = self._symbols()
         for name in ("output_a", "output_b"):
             value = self._output(name, s)
             title, v = f"{self._title}: {name}", ca.vertcat(*s.velocity)
-            check_symbols(title, value, *s.q, *s.velocity)
+            check_symbols(title, value, *s.q, *s.velocity, s.own)
             slope = ca.jacobian(value, v)
             if ca.depends_on(slope, v) or not ca.simplify(ca.substitute(value, v, ca.SX.zeros(v.numel()))).is_zero():
                 raise InputError(f"{title} must be linear in velocities and efforts")
             if slope.is_zero():
                 raise InputError(f"{title} depends on no velocity: it has no power")
 
+    def _bound(self, letter):
+        """The coordinate of a joint whose rate is an output; None where that is a formula."""
+        joint, formula = getattr(self, f"joint_{letter}"), getattr(self, f"output_{letter}")
+        if (joint is None) == (formula is None):
+            raise InputError(f"{self._title}: give output_{letter}, a formula, or joint_{letter}")
+        if joint is None:
+            return None
+        bound = joint.bound(getattr(self, f"coordinate_{letter}"))
+        if not set(bound.bodies) <= set(self.bodies):
+            raise InputError(f"{self._title}: joint_{letter} joins {' and '.join(map(repr, bound.bodies))}, which have "
+                             "to be among the bodies")
+        return bound
+
+    @property
+    def _form(self):
+        return (*super()._form, *(b and (b.form, tuple(map(self.bodies.index, b.bodies)))
+                                  for b in (self.bound_a, self.bound_b)))
+
     def numbers(self, c: Any) -> dict[str, Any]:
-        return {"gain": c.gain}
+        axes = {name: getattr(self, name).numbers(getattr(c, name)) for name in ("bound_a", "bound_b")
+                if getattr(self, name) is not None}
+        return {"gain": c.gain} | axes
 
     def traced(self, name: str) -> tuple[ca.SX, dict[str, ca.SX]]:
         """An output, and its symbols by their names in a text."""
@@ -78,6 +105,10 @@ class PortConnection(FormulaPart):
         return call(f"{self._title}: {name}", getattr(self, name), 1, frames), symbols
 
     def _output(self, name, s):
+        bound = getattr(self, name.replace("output", "bound"))
+        if bound is not None:
+            q, v = ([x[self.bodies.index(body)] for body in bound.bodies] for x in (s.q, s.velocity))
+            return bound.rate(q, v, getattr(self.named(s.own), name.replace("output", "bound")))
         frames = [MovingFrame.of(*x) for x in zip(self.bodies, s.q, s.velocity, strict=True)]
         return call(f"{self._title}: {name}", getattr(self, name), 1, frames)
 
@@ -90,7 +121,7 @@ class PortConnection(FormulaPart):
         v = [ca.SX.sym("v", body.n_q) for body in self.bodies]
         at = s.at(s.q, s.p, v)
         rows = [ca.jacobian(y, ca.vertcat(*v)).T for y in self.outputs(at)]
-        return s.own[0] * (rows[0] * b - rows[1] * a)
+        return self.named(s.own).gain * (rows[0] * b - rows[1] * a)
 
 
 @dataclass(frozen=True)
@@ -120,17 +151,16 @@ class Port(NamedArguments):
             return tuple(self.of)
         return tuple(self.of.bodies)
 
-    def value(self, frames: Sequence[Any]) -> Any:
-        """The output, of the frames of the `bodies`."""
+    def arguments(self, bodies: Sequence[Body]) -> dict[str, Any]:
+        """The `output`, or the `joint` and its `coordinate`, for a `PortConnection` of these bodies."""
+        places = [bodies.index(body) for body in self.bodies]
         if callable(self.output):
-            return self.output(list(frames))
+            return {"output": lambda f: self.output([f[i] for i in places])}
         if getattr(self.of, "is_port", False):
-            return frames[0].rate[self.output or 0]
+            return {"output": lambda f: f[places[0]].rate[self.output or 0]}
         if not hasattr(self.of, "bound"):
             raise InputError(f"Port: give the output of {self.of!r} as a formula of its frames")
-        bound = self.of.bound(self.output)
-        numbers = ca.SX(bound.coordinate.numbers)
-        return bound.rate([f.q for f in frames], [f.rate for f in frames], numbers)
+        return {"joint": self.of, "coordinate": self.output}
 
 
 @named_arguments
@@ -150,9 +180,6 @@ def connect(a: Port, b: Port, gain: float = 1.0, name: str | None = None) -> Por
     PortConnection
     """
     bodies = tuple(dict.fromkeys((*a.bodies, *b.bodies)))
-    places = [[bodies.index(body) for body in port.bodies] for port in (a, b)]
-
-    def _formula(port, numbers):
-        return lambda f: port.value([f[i] for i in numbers])
-
-    return PortConnection(list(bodies), _formula(a, places[0]), _formula(b, places[1]), gain=gain, name=name)
+    given = {f"{key}_{letter}": value for letter, port in (("a", a), ("b", b))
+             for key, value in port.arguments(bodies).items()}
+    return PortConnection(list(bodies), gain=gain, name=name, **given)

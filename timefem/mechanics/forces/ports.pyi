@@ -14,15 +14,24 @@ from ..symbols import Symbols
 
 class PortConnection(FormulaPart):
     table: str
-    output_a: Any
-    output_b: Any
+    output_a: Any | None
+    output_b: Any | None
     gain: float
+    joint_a: Joint | None
+    coordinate_a: str | None
+    joint_b: Joint | None
+    coordinate_b: str | None
+    keyword_only: Any
     def numbers(self, c: Any) -> dict[str, Any]: ...
     def traced(self, name: str) -> tuple[ca.SX, dict[str, ca.SX]]: ...
     def outputs(self, s: Symbols) -> tuple[ca.SX, ca.SX]: ...
     def force(self, s: Symbols) -> ca.SX: ...
-    def __init__(self, bodies: Body | Sequence[Body], output_a: UserFunction | str | Sequence[Any],
-                 output_b: UserFunction | str | Sequence[Any], gain: Number = 1.0, name: str | None = None) -> None: ...
+    bound_a: Any
+    bound_b: Any
+    def __init__(self, bodies: Body | Sequence[Body], output_a: UserFunction | str | Sequence[Any] | None = None,
+                 output_b: UserFunction | str | Sequence[Any] | None = None, gain: Number = 1.0, *,
+                 joint_a: Joint | None = None, coordinate_a: str | None = None, joint_b: Joint | None = None,
+                 coordinate_b: str | None = None, name: str | None = None) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -31,7 +40,7 @@ class Port(NamedArguments):
     output: Callable[[Any], Any] | str | int | None = ...
     @property
     def bodies(self) -> tuple[Body, ...]: ...
-    def value(self, frames: Sequence[Any]) -> Any: ...
+    def arguments(self, bodies: Sequence[Body]) -> dict[str, Any]: ...
 
 
 @named_arguments
