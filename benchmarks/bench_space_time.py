@@ -3,7 +3,10 @@
 Two-point problems of a free beam (all positions and orientations at both ends), mG(1), quaternion nodes, the tangent
 of the first iteration. Processor time of one factorisation and one solve, numbers stored, backward error.
 
-    python benchmarks/bench_space_time.py [--grids 10x100 30x100] [--solvers dissection time mumps] [--json]
+    python benchmarks/bench_space_time.py [--grids 10x100 30x100] [--solvers dissection time mumps bounded]
+        [--memory "1 GB"] [--json]
+
+"bounded" is dissection with no more memory for its factors than `--memory`, which factors in the solve.
 
 `--exponents` fits time and storage by powers of the nodes N and the elements T, over all grids of one solver.
 """
@@ -21,7 +24,9 @@ from timefem.solvers.linear import LINEAR_SOLVERS
 from timefem.solvers.linear.base import LinearOptions
 
 STEP = 0.01  # s
-CHOICES = {"dissection": lambda: tf.TimeChain("dissection"), "time": lambda: tf.TimeChain("time"), "mumps": tf.PETSc}
+CHOICES = {"dissection": lambda: tf.TimeChain("dissection"), "time": lambda: tf.TimeChain("time"), "mumps": tf.PETSc,
+           "bounded": lambda: tf.TimeChain("dissection", MEMORY["given"])}
+MEMORY = {"given": "100 MB"}
 
 
 class Caught(Exception):
@@ -66,9 +71,11 @@ def measure(grid, solvers):
         factored = time.process_time()
         x = solver.solve(b)
         solved = time.process_time()
+        held = getattr(getattr(solver, "_lu", None), "kept", solver.factor_size)
         rows.append({"nodes": grid[0], "elements": grid[1], "unknowns": len(b), "solver": name,
                      "plan": planned - start, "factor": factored - planned, "solve": solved - factored,
-                     "stored GB": 8e-9 * solver.factor_size, "backward error": solver.backward_error(x, b)[0],
+                     "factors GB": 8e-9 * solver.factor_size, "held GB": 8e-9 * held,
+                     "backward error": solver.backward_error(x, b)[0],
                      "peak GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1e-6})
         del solver
     return rows
@@ -81,18 +88,20 @@ def exponents(rows):
         own = [row for row in rows if row["solver"] == solver]
         powers = np.array([[1, np.log(row["nodes"]), np.log(row["elements"])] for row in own])
         fits[solver] = {what: np.linalg.lstsq(powers, np.log([row[what] for row in own]), rcond=None)[0][1:].tolist()
-                        for what in ("plan", "factor", "solve", "stored GB")}
+                        for what in ("plan", "factor", "solve", "factors GB")}
     return fits
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--grids", nargs="+", default=["10x100", "30x100"], help="nodes x elements")
-    parser.add_argument("--solvers", nargs="+", default=list(CHOICES), choices=list(CHOICES))
+    parser.add_argument("--solvers", nargs="+", default=["dissection", "time", "mumps"],
+                        choices=list(CHOICES))
+    parser.add_argument("--memory", default=MEMORY["given"], help="for the factors of 'bounded'")
     parser.add_argument("--exponents", action="store_true", help="fit powers of nodes and elements")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    rows = []
+    MEMORY["given"], rows = arguments.memory, []
     for grid in arguments.grids:
         rows += measure(tuple(map(int, grid.split("x"))), arguments.solvers)
         for row in [] if arguments.json else rows[-len(arguments.solvers):]:

@@ -53,6 +53,66 @@ def test_solves_and_transposed_solves(shape):
     assert solver.factor_size >= matrix.nnz / 2
 
 
+@pytest.mark.parametrize("share", [0.9, 0.5, 0.3])
+def test_factors_that_do_not_fit_are_made_twice(share):
+    """The same answers; what is kept at any moment stays below the bound."""
+    rng = np.random.default_rng(7)
+    matrix, starts = grid(6, 120, 4, rng)
+    pattern = pattern_of(matrix, starts)
+    fronts = dissect(pattern)
+    whole = DissectionLU(pattern, fronts)
+    bounded = DissectionLU(pattern, fronts, share * whole.fill)
+    assert bounded.kept <= share * whole.fill and bounded._pieces
+    b, most, eliminate = rng.uniform(-1, 1, matrix.shape[0]), [], bounded._eliminate
+
+    def watched(i, left):
+        eliminate(i, left)
+        most.append(sum(own.size + upper.size for own, _, upper in filter(None, bounded._factors))
+                    + sum(rest.size for rest in left.values()))
+
+    bounded._eliminate = watched
+    for _ in range(2):
+        data = rng.uniform(-1, 1, matrix.nnz)
+        whole.factor(data)
+        bounded.factor(data)
+        for _ in range(2):  # the fronts above the pieces are kept between solves
+            np.testing.assert_array_equal(bounded.solve(b), whole.solve(b))
+            np.testing.assert_array_equal(bounded.solve_transposed(b), whole.solve_transposed(b))
+    assert 0.3 * bounded.kept < max(most) <= bounded.kept
+    bounded.factor(np.zeros(matrix.nnz))
+    with pytest.raises(SingularMatrix):
+        bounded.solve(b)
+
+
+def test_too_little_memory_says_how_much_would_do():
+    matrix, starts = grid(6, 40, 4, np.random.default_rng(7))
+    pattern = pattern_of(matrix, starts)
+    with pytest.raises(InputError, match=r"want at least .* GB of memory"):
+        DissectionLU(pattern, dissect(pattern), 100)
+
+
+@pytest.mark.parametrize(("memory", "n_bytes"), [("4 GB", 4e9), ("500MB", 5e8), (1e6, 1e6), ("2 kB", 2000), ("7 B", 7)])
+def test_memory_is_read(memory, n_bytes):
+    assert time_chain.bytes_of(memory) == n_bytes
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"memory": "much"}, "like '4 GB'"), ({"memory": -1}, "memory"),
+    ({"memory": "4 GB", "order": "time"}, "dissection")])
+def test_memory_that_is_none_is_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        tf.TimeChain(**options)
+
+
+def test_solve_in_bounded_memory():
+    """A long mesh, of which the factors do not fit: the same motion."""
+    problem = find_case("reorientation").make()
+    reference = tf.solve(problem, tf.MixedGalerkin(1), 200)
+    sol = tf.solve(problem, tf.MixedGalerkin(1), 200, driver=tf.Global(tf.TimeChain(memory="400 kB")))
+    assert sol.success and sol.statistics["ordering"] == "space and time"
+    np.testing.assert_allclose(sol.z, reference.z, rtol=0, atol=1e-10 * np.abs(reference.z).max())
+
+
 def test_large_factors_are_rounded_and_solves_refined(monkeypatch):
     rng = np.random.default_rng(4)
     matrix, starts = grid(12, 20, 3, rng)

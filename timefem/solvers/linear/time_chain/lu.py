@@ -46,6 +46,8 @@ class ChainLU:
         Whether it is eliminated from the last block to the first, which is chosen where it takes less work.
     work : float
         Estimated multiplications of a factorisation.
+    expected_fill : int
+        Numbers for which there is room at first.
     fill : int
         Numbers stored for the factors, 0 before `factor`.
 
@@ -82,6 +84,7 @@ class ChainLU:
         self._capacity = 4 * self._largest_block + LANES
         usual_block = int(max(np.diff(starts).max() for starts in (self._column_starts, self._row_starts)))
         self._store = self._n_columns * loops.whole(2 * usual_block) + self._capacity * loops.whole(self._capacity)
+        self.expected_fill = 2 * self._store
         self._memory = self._front = self._factors = self._by_panels = None
 
     def factor(self, data, finite=False):

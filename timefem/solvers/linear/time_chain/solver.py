@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .... import validate
+from ....errors import InputError
 from ....progress import progress
 from ..base import LinearOptions
 from ..dissection.lu import DissectionLU
@@ -31,31 +33,50 @@ class TimeChain(LinearOptions):
         of the unknowns of an element. "dissection": nested dissection of space and time, for long beams and chains of
         bodies. "auto": in time, unless elements are wide and the estimated work is less by dissection. The report says
         which was taken (`statistics["ordering"]`).
+    memory : str or float, optional
+        For the factors, such as "4 GB", or a number of bytes. Where they do not fit, parts of the dissection are
+        factored one after the other, and again on the way back of a solve: at most twice the time.
 
     Raises
     ------
     InputError
-        For another order.
+        For another order, or memory that is none. A solve raises it where the memory does not do, and says how much
+        would.
     """
 
     name = "chain"
 
     order: str = "auto"
+    memory: str | float | None = None
 
     def __post_init__(self):
         validate.choice("order", self.order, ("auto", "time", "dissection"))
+        bytes_of(self.memory)
+        if self.memory is not None and self.order == "time":
+            raise InputError("memory is bounded by dissection: leave out order='time'")
 
     def make(self, pattern: Any) -> Any:
-        chain = None
+        chain, most = None, np.inf if self.memory is None else bytes_of(self.memory) / 8
         if self.order != "dissection":
             chain = _chain(pattern)
-            if self.order == "time" or not _pays(pattern, chain.work):
+            if self.order == "time" or (chain.expected_fill <= most and not _pays(pattern, chain.work)):
                 return EmbeddedSolver(pattern, chain, "time")
         with progress("ordering of the unknowns"):
             fronts = dissect(pattern)
-        if fronts is None or (chain and SLOWER * sum(f.work for f in fronts) >= chain.work):
+        if fronts is None or (chain and chain.expected_fill <= most
+                              and SLOWER * sum(f.work for f in fronts) >= chain.work):
             return EmbeddedSolver(pattern, chain or _chain(pattern), "time")  # tells more about a singular pattern
-        return EmbeddedSolver(pattern, DissectionLU(pattern, fronts), "space and time")
+        return EmbeddedSolver(pattern, DissectionLU(pattern, fronts, most), "space and time")
+
+
+def bytes_of(memory):
+    """Bytes of a text such as "4 GB", or of a number; None stays."""
+    if isinstance(memory, str):
+        found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([kMGT]?)B\s*", memory)
+        if not found:
+            raise InputError(f"memory must be like '4 GB', or a number of bytes, not {memory!r}")
+        memory = float(found[1]) * 1000.0 ** " kMGT".index(found[2] or " ")
+    return None if memory is None else validate.real("memory", memory, positive=True)
 
 
 def _chain(pattern):
