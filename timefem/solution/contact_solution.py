@@ -34,7 +34,7 @@ class ContactSolution(Solution):
     contact_names : list of str
         One per row of contact.
     contact_modes : ndarray of int, shape (n_elements, n_contacts)
-        0 open, 1 closed without friction, 2 slides, 3 sticks.
+        0 open, 1 closed without friction, 2 slides, 3 sticks, 4 begins to slide (in a very short element).
     slip_signs : ndarray of int, shape (n_elements, n_contacts)
         Of slips along a line.
     nodal_contact_forces : ndarray, shape (n_elements, n, n_contacts, 3)
@@ -83,6 +83,7 @@ class ContactSolution(Solution):
             own = np.flatnonzero((keys == key).all(axis=1))
             modes, signs = key[:contacts.n], key[contacts.n:]
             if (modes != states.OPEN).any():
+                modes = np.where(modes == states.BEGINS, states.SLIDES, modes)
                 along = np.stack([signs, np.zeros(contacts.n)], axis=1).astype(float)
                 here = contacts.at_state(t.ravel()[own], z[own])
                 found[own] = states.InMode(here, modes, along).forces
@@ -120,7 +121,7 @@ class ContactSolution(Solution):
         contacts, n = self._contacts, len(x)
         out = np.zeros((len(e), contacts.n))
         for key in np.unique(self.contact_modes[e], axis=0):
-            slides = (key == states.SLIDES) | (key == states.STICKS)
+            slides = key >= states.SLIDES
             if not slides.any():
                 continue
             own = np.flatnonzero((self.contact_modes[e] == key).all(axis=1))
@@ -132,7 +133,7 @@ class ContactSolution(Solution):
             t = self.t[many] + h * xi
             force = np.einsum("gi,gica->gca", self.element.multiplier.basis.values(xi), self.nodal_contact_forces[many])
             moving = contacts.at(t, z[:, :self.system.n_q], rate / h[:, None])
-            sliding = np.flatnonzero(key == states.SLIDES)
+            sliding = np.flatnonzero((key == states.SLIDES) | (key == states.BEGINS))
             here = contacts.at_state(t, z)
             for c in sliding:
                 along = states.direction(here.gamma[:, c, 1:], np.array([1.0, 0.0]), contacts.n_slip[c])

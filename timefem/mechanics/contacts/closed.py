@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
+from ...types import Vector
 from ..part import Part
 from .rigid import RigidContact
 
 if TYPE_CHECKING:
     from ..symbols import Symbols
 
-CLOSED, SLIDES, STICKS = "closed", "slides", "sticks"
+CLOSED, SLIDES, STICKS, BEGINS = "closed", "slides", "sticks", "begins to slide"
 
 
 class ClosedContact(Part):
@@ -30,18 +31,18 @@ class ClosedContact(Part):
     contact : RigidContact
         With the numbers that count.
     row : int
-    mode : {"closed", "slides", "sticks"}
-        "closed" is without friction.
+    mode : {"closed", "slides", "sticks", "begins to slide"}
+        "closed" is without friction. What begins to slide in space has no slip yet: its direction is given.
     kept : tuple of int
         What of the gap (0) and the slips (1, 2) are constraints: others repeat those of other contacts.
-    sign : int
-        Of the slip along a line, which slides.
+    direction : array_like, shape (2,)
+        Of the slip, where it is along a line, or only begins.
     """
 
-    def __init__(self, contact: RigidContact, row: int, mode: str, kept: tuple[int, ...], sign: int = 1) -> None:
+    def __init__(self, contact: RigidContact, row: int, mode: str, kept: tuple[int, ...], direction: Vector) -> None:
         self.contact, self.row, self.mode, self.kept = contact, row, mode, kept
         self.bodies, self.name = contact.bodies, f"{contact.name or type(contact).__name__}, {mode}"
-        self.own_parameters = np.append(contact.own_parameters, float(sign))
+        self.own_parameters = np.append(contact.own_parameters, direction)
         name = contact.contact_names[row]
         self.constraint_names = (name,) if 0 in kept else ()
         self.nonholonomic_names = tuple(f"{name}, slip {i}" for i in kept if i) if mode == STICKS else ()
@@ -53,7 +54,7 @@ class ClosedContact(Part):
     def _given(self, s):
         """The symbols as the contact takes them."""
         given = copy(s)
-        given.own = s.own[:-1]
+        given.own = s.own[:-2]
         return given
 
     def constraints(self, s: Symbols) -> ca.SX:
@@ -63,12 +64,12 @@ class ClosedContact(Part):
         return -self._slip(s)[[i - 1 for i in self.kept if i]] if self.nonholonomic_names else ca.SX(0, 1)
 
     def force(self, s: Symbols) -> ca.SX:
-        if not self.contact.persistent or self.mode != SLIDES:
+        if not self.contact.persistent or self.mode not in (SLIDES, BEGINS):
             return super().force(s)
         return self._friction(s, self.contact.load(self._given(s))[self.row])
 
     def multiplier_force(self, s: Symbols, w: ca.SX) -> ca.SX | None:
-        if self.mode != SLIDES or not self.constraint_names:
+        if self.mode not in (SLIDES, BEGINS) or not self.constraint_names:
             return None
         return self._friction(s, w)
 
@@ -80,7 +81,9 @@ class ClosedContact(Part):
         bodies = s.at(s.q, s.p, [ca.SX.sym("v", b.n_q) for b in self.bodies])
         by_velocity = ca.jacobian(self._slip(bodies), ca.vertcat(*bodies.velocity))
         if self.contact.n_slip == 1:
-            along = s.own[-1]
+            along = s.own[-2]
+        elif self.mode == BEGINS:
+            along = s.own[-2:]
         else:
             slip = self._slip(s)
             along = slip / ca.sqrt(ca.sumsqr(slip))

@@ -18,13 +18,22 @@ from ..common.statistics import solve_statistics
 
 contact_march = Late("timefem.solvers.nonsmooth.contact_march")
 modes = Late("timefem.solvers.nonsmooth.modes")
+options = Late("timefem.solvers.nonsmooth.options")
+states = Late("timefem.solvers.nonsmooth.states")
 assembly = Late("timefem.assembly")
 
 
 def check_contacts(problem, element):
     """Refuse elements that cannot march with rigid contact."""
-    if problem.system.rigid_contacts:
-        modes.refuse(problem.system, element)
+    if not problem.system.rigid_contacts:
+        return
+    modes.refuse(problem.system, element)
+    contacts = states.Contacts(problem.system)
+    start = contacts.at_state(problem.t_span[0], problem.z0)
+    sizes = np.abs(start.jacobian[0, ::3]) @ np.abs(start.q[0])
+    for name, gap, size in zip(contacts.names, start.gap[0], sizes, strict=True):
+        if gap < -options.CONTACT.inside * size:
+            raise InputError(f"{name} overlaps at the start by {-gap:.3g}: rigid bodies start apart, or touch")
 
 
 def march_with_contacts(task, mesh):
@@ -57,7 +66,7 @@ def march_with_contacts(task, mesh):
             return stop
 
         how = modes.Marching(task.kept, driver.scaling, _reference(driver, system, task.element, mesh, problem.z0),
-                             settings, driver.keep_mesh, lambda advance, loop: Run(advance, loop=loop))
+                             settings, driver.keep_mesh, lambda advance, loop: Run(advance, loop=loop), {})
         march = contact_march.ContactMarch(system, task.element, mesh, problem.z0, how)
         seconds = {"setup": time.perf_counter() - start}
         march.run(advance)

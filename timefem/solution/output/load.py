@@ -81,7 +81,7 @@ def _take_contacts(file, solution, n_shapes):
         raise InputError("its events name contacts or nodes that it does not have")
     modes, signs = (np.rint(hdf5.numbers(file, f"contacts/{name}", (n, size))).astype(int)
                     for name in ("modes", "signs"))
-    if not np.isin(modes, range(4)).all():
+    if not np.isin(modes, range(5)).all():
         raise InputError("its contacts have modes that there are not")
     solution.take_contacts(events, modes, signs, hdf5.numbers(file, "contacts/forces", (n, n_shapes, size, 3)))
 

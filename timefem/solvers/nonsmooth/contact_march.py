@@ -1,5 +1,6 @@
 """The march with rigid contact: stretches in one mode, elements that end on events, impacts between them."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from .modes import Mode, ModeSystem
 from .node import NodeLaw, NoMode, event
 from .options import CONTACT
 from .search import CLOSES, Search, values_of
-from .states import OPEN, SLIDES, STICKS, Contacts, InMode
+from .states import BEGINS, OPEN, SLIDES, STICKS, Contacts, InMode
 
 
 class Piece(NamedTuple):
@@ -69,13 +70,16 @@ class ContactMarch:
         nodes, o = self.mesh.nodes, self.options
         try:
             self._node(())
-            chunk, here = o.first, 0
+            chunk, here, waited = o.first, 0, 0
             while self.t < nodes[-1]:
-                before = len(self.events)
+                before, at = len(self.events), self.t
                 k = int(np.searchsorted(nodes, self.t, side="right"))
                 if k < len(nodes) - 1 and nodes[k] - self.t <= o.sliver * (nodes[k + 1] - nodes[k]):
                     k += 1
                 ahead = np.concatenate([[self.t], nodes[k:k + chunk]])
+                if (self.modes == BEGINS).any():
+                    self._begin(ahead[1] - self.t)
+                    continue
                 turning = (self.modes == SLIDES) & (self.contacts.n_slip == 2)
                 if turning.any():  # the end of sliding in space is predicted element by element
                     ahead = ahead[:2]
@@ -87,6 +91,9 @@ class ContactMarch:
                 if here > o.events_per_element:
                     raise Stuck(Reason.NOT_CONVERGED, f"more than {o.events_per_element} events of contact in an "
                                 f"element, the last of {', '.join(self.events[-1].contacts)}")
+                waited = waited + 1 if self.t == at else 0
+                if waited > o.stalled:
+                    raise Stuck(Reason.NOT_CONVERGED, "contacts change without end at this time")
                 if advance(self.t):
                     raise Stuck(Reason.STOPPED, "")
         except (Stuck, NoMode) as error:
@@ -107,9 +114,17 @@ class ContactMarch:
 
     def _mode_system(self):
         mode = self.mode
-        if mode not in self._systems:
-            self._systems[mode] = ModeSystem(self.contacts, self.element, mode, self.how)
+        if mode not in self._systems or BEGINS in mode.modes:  # with the directions of now
+            self._systems[mode] = ModeSystem(self.contacts, self.element, mode, self.directions, self.how)
         return self._systems[mode]
+
+    def _begin(self, length):
+        """A very short element in which slips in space begin, in the direction of their accelerations."""
+        before = self.n_elements
+        self._stretch(np.array([self.t, self.t + self.options.beginning * length]))
+        if self.n_elements > before and (self.modes == BEGINS).any():  # no event came between
+            self.modes = np.where(self.modes == BEGINS, SLIDES, self.modes)
+            self.mode = self.mode._replace(modes=tuple(self.modes.tolist()))
 
     def _stretch(self, nodes):
         """Solve elements up to the first event in them."""
@@ -149,7 +164,19 @@ class ContactMarch:
     def _go_to(self, candidate, length):
         """The element that ends on an event, and what follows from it."""
         kind, c, theta = candidate
+        if self.t + theta * length <= self.t:  # at once
+            self._at_event(kind, c)
+            return
         solved = self._located(kind, c, theta * length, length)
+        for _ in range(self.contacts.n):
+            before = None if solved is None else self._passed(solved, c if kind == CLOSES else None)
+            if before is None:
+                break
+            h = solved.nodes[1] - solved.nodes[0]
+            earlier = self._located(CLOSES, before, h, h)
+            if earlier is None:
+                break
+            kind, c, solved = CLOSES, before, earlier
         if solved is None:  # it does not happen after all
             solved = self._mode_system().march(np.array([self.t, self.t + length]), self.z)
             if not len(solved.state):
@@ -174,7 +201,11 @@ class ContactMarch:
                 self._zero = {(CLOSES, c)}
             return
         self._accept(solved, 1)
-        if kind == CLOSES:
+        self._at_event(kind, c)
+
+    def _at_event(self, kind, c):
+        """What follows from an event at the node where the march is."""
+        if kind in (CLOSES, events.TOUCHES):
             self._node((c,))
         elif kind == events.OPENS:
             self._node((), opens=(c,))
@@ -182,6 +213,15 @@ class ContactMarch:
             self._node((), slips=(c,))
         else:
             self._node((), stops=(c,))
+
+    def _passed(self, solved, c):
+        """The open contact besides c whose gap is most negative at the end of an element, if one is: it closed before.
+        """
+        states = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1])
+        gaps = np.where((self.modes == OPEN) & ~self.contacts.persistent, states.gap[0], np.inf)
+        gaps[[other for kind, other in self._zero if kind == CLOSES] + ([] if c is None else [c])] = np.inf
+        first = int(np.argmin(gaps))
+        return first if gaps[first] < -self.options.through * self.law.length else None
 
     def _value(self, kind, c, solved):
         """Value of the function of an event at the end of an element, and its rate where it is known."""
@@ -260,6 +300,9 @@ class ContactMarch:
         if not found:
             return False
         ahead, c = min(found)
+        if ahead <= self.options.sliver * length:
+            self._node((), stops=(c,))
+            return True
         solved = self._stop(c, ahead)
         if solved is None:
             return False
@@ -313,18 +356,20 @@ class ContactMarch:
 
     def _node(self, closes, opens=(), slips=(), stops=()):
         """Impacts and modes at the node where the march is."""
-        contacts, law = self.contacts, self.law
+        contacts, law, n_events = self.contacts, self.law, len(self.events)
+        self._taken = 0.0
         states = contacts.at_state(self.t, self.z)
         length = float(self.mesh.lengths.max())
         law.meet(states.gap, states.gamma)
         law.know(states, length)
         touching = law.touching(states, self.modes, closes)
         hit = law.impact(states, touching, length) if len(touching) else None
+        struck, before = np.zeros(0, int), self.modes
         if hit is not None:
-            velocity, found, slow = hit
+            velocity, found = hit
             states = self._with_velocity(states, velocity)
             struck = np.flatnonzero(np.abs(found.impulses).max(axis=1) > 0)
-            self._log(events.RESTS if slow else events.IMPACT, [], found=found, touching=struck, contacts=contacts)
+            self._log(events.IMPACT, [], found=found, touching=struck, contacts=contacts)
             law.meet(states.gap, states.gamma)
         given = {}
         if slips:
@@ -332,9 +377,11 @@ class ContactMarch:
             for c in slips:
                 along = here.forces[0, c, 1:]
                 given[c] = -along / np.hypot(*along)
-        for c in stops:  # what is left across is not a slip
-            states.gamma[0, c, 1:] = 0.0
-        found = law.modes(states, touching, opens, given)
+        if stops:  # what is left across is not a slip
+            still = self.modes.copy()
+            still[list(stops)] = STICKS
+            states = self._projected(states, law.consistent(states, still)[0])
+        found = law.modes(states, touching, length, opens, given)
         if found is None:
             hit = law.jam(states, touching) if len(touching) else None
             if hit is None:
@@ -342,17 +389,22 @@ class ContactMarch:
             velocity, impulse = hit
             states = self._with_velocity(states, velocity)
             self._log(events.JAM, [], found=impulse, touching=touching, contacts=contacts)
-            found = law.modes(states, touching)
+            found = law.modes(states, touching, length)
             if found is None:
                 raise NoMode("no mode of " + ", ".join(contacts.names[c] for c in touching) + " is consistent after "
                              "a jam")
         self._enter(states, *found)
+        rests = [c for c in struck if self.modes[c] != OPEN and before[c] == OPEN and states.restitution[0, c] > 0]
+        if rests:
+            self._log(events.RESTS, rests)
         for kind, rows in ((events.OPENS, opens), (events.SLIPS, slips)):
             if rows:
                 self._log(kind, rows)
         for c in stops:
             self._log(events.STICKS if self.modes[c] == STICKS else events.SLIPS, [c])
-        begins = {(events.STICKS, c) for c in (*slips, *stops) if self.modes[c] == SLIDES}
+        if len(self.events) > n_events:
+            self.events[-1] = replace(self.events[-1], energy=self.events[-1].energy + self._taken)
+        begins = {(events.STICKS, c) for c in (*slips, *stops) if self.modes[c] in (SLIDES, BEGINS)}
         self._zero = begins | {(CLOSES, c) for c in (*touching, *opens) if self.modes[c] == OPEN}
 
     def _with_velocity(self, states, velocity):
@@ -363,11 +415,18 @@ class ContactMarch:
         self.z = np.concatenate([self.z[:n], momenta])
         return self.contacts.at(states.t, states.q, velocity)
 
+    def _projected(self, states, velocity):
+        """The same by an impulse of what closes or sticks, whose energy the next event tells."""
+        change = velocity - states.v[0]
+        if not change.any():
+            return states
+        self._taken += float(change @ states.mass[0] @ (velocity + states.v[0])) / 2
+        return self._with_velocity(states, velocity)
+
     def _enter(self, states, modes, directions):
         """Go on in these modes, with velocities that hold them."""
         velocity, kept = self.law.consistent(states, modes)
-        if np.any(velocity != states.v[0]):
-            states = self._with_velocity(states, velocity)
+        self._projected(states, velocity)
         self.modes, self.directions = modes, directions
         line = self.contacts.n_slip == 1
         signs = np.where(line & (modes == SLIDES), np.sign(directions[:, 0]), 1.0)

@@ -21,8 +21,8 @@ class ContactEvent:
     node : int
         Of the solution, `sol.t[node]`.
     kind : str
-        "impact", "opens", "slips" (from sticking, or back), "sticks", "touches" (and goes on), "rests" (an impact
-        without restitution because it is slow), "jam" (an impulse without an impact), "fallback begins", "fallback
+        "impact", "opens", "slips" (from sticking, or back), "sticks", "touches" (and goes on), "rests" (what
+        bounced stays closed: it became too slow), "jam" (an impulse without an impact), "fallback begins", "fallback
         ends".
     contacts : tuple of str
         Names of the contacts.

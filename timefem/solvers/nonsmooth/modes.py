@@ -13,9 +13,9 @@ from ...errors import InputError
 from ...mechanics.contacts import closed
 from ..march.halving import march_halving
 from ..march.march import LoopArrays, march
-from .states import CLOSED, OPEN, SLIDES, STICKS
+from .states import BEGINS, CLOSED, OPEN, SLIDES, STICKS
 
-WORDS = {CLOSED: closed.CLOSED, SLIDES: closed.SLIDES, STICKS: closed.STICKS}
+WORDS = {CLOSED: closed.CLOSED, SLIDES: closed.SLIDES, STICKS: closed.STICKS, BEGINS: closed.BEGINS}
 
 
 class Mode(NamedTuple):
@@ -24,7 +24,7 @@ class Mode(NamedTuple):
     Attributes
     ----------
     modes : tuple of int
-        OPEN, CLOSED, SLIDES or STICKS.
+        OPEN, CLOSED, SLIDES, STICKS or BEGINS.
     signs : tuple of int
         Of slips along a line.
     kept : tuple of tuple of int
@@ -71,15 +71,19 @@ class ModeSystem:
     element : TimeElement
         Of the system without contacts.
     mode : Mode
+    directions : ndarray, shape (n_contacts, 2)
+        Of slips that begin.
     how : Marching
     """
 
-    def __init__(self, contacts, element, mode, how):
+    def __init__(self, contacts, element, mode, directions, how):
         base = contacts.system
         self.contacts, self.mode, self.how = contacts, mode, how
         self.rows = [c for c in range(contacts.n) if mode.modes[c] != OPEN and (
             mode.kept[c] or contacts.persistent[c])]
-        made = [closed.ClosedContact(*contacts.parts[c], WORDS[mode.modes[c]], mode.kept[c], mode.signs[c])
+        line = np.array(mode.signs)[:, None] * [1.0, 0.0]
+        along = np.where(np.array(mode.modes)[:, None] == BEGINS, directions, line)
+        made = [closed.ClosedContact(*contacts.parts[c], WORDS[mode.modes[c]], mode.kept[c], along[c])
                 for c in self.rows]
         self.system = without_contacts(base, made)
         self.element = element_of(element, self.system)
@@ -147,8 +151,16 @@ class Marching(NamedTuple):
     settings: object
     keep_mesh: bool
     run: object
+    plans: dict  # of this march, by element and mode
 
     def plan(self, system, element, mode):
+        """The `ElementPlan` of a mode, with the numbers of that system."""
+        plan = self.plans.get((element, mode))
+        if plan is None or not plan.take(system):
+            plan = self.plans[element, mode] = self._kept_plan(system, element, mode)
+        return plan
+
+    def _kept_plan(self, system, element, mode):
         return self.kept.thing(("mode", element, mode), ElementPlan, lambda: ElementPlan(system, element),
                                lambda plan: plan.take(system))
 

@@ -7,7 +7,7 @@ from .impact_law import OPEN as SEPARATES
 from .impact_law import PRESSED, complementary, impact
 from .impact_law import SLIDES as SLIDE
 from .impact_law import STICKS as STICK
-from .states import CLOSED, OPEN, SLIDES, STICKS, independent
+from .states import BEGINS, CLOSED, OPEN, SLIDES, STICKS, independent
 
 SAID = {SEPARATES: "separates", SLIDE: "slides", STICK: "sticks", PRESSED: "pressed"}
 
@@ -65,8 +65,6 @@ class NodeLaw:
             After it.
         found : Impact
             With all contacts.
-        slow : bool
-            Whether all that approach are without restitution because they are slow.
         """
         gamma, o = states.gamma[0], self.options
         approach = -gamma[touching, 0]
@@ -76,8 +74,7 @@ class NodeLaw:
         acceleration = np.abs(states.free[0].reshape(-1, 3)[:, 0])
         flight = 2 * rest * np.abs(gamma[:, 0]) / np.maximum(acceleration, 1e-300)
         slow = (rest < 1) & ((np.abs(gamma[:, 0]) < o.rest * self.speed) | (flight < o.short_flight * length))
-        had = rest > 0
-        rest[slow] = 0.0
+        rest[slow | (gamma[:, 0] > 0)] = 0.0  # what leaves is not to come back by the restitution
         rows = (3 * touching[:, None] + np.arange(3)).ravel()
         found = impact(states.compliance[0][np.ix_(rows, rows)], gamma[touching], rest[touching],
                        states.friction[0][touching] * (self.contacts.n_slip[touching] > 0))
@@ -86,17 +83,17 @@ class NodeLaw:
             raise NoMode(f"no impulses were found for the impact of {names}")
         impulses, statuses = np.zeros((self.contacts.n, 3)), np.zeros(self.contacts.n, int)
         impulses[touching], statuses[touching] = found.impulses, found.statuses
-        approaching = touching[approach > self.still]
-        velocity = states.velocities_after(impulses[None])[0]
-        return velocity, found._replace(impulses=impulses, statuses=statuses), bool((slow & had)[approaching].all())
+        return states.velocities_after(impulses[None])[0], found._replace(impulses=impulses, statuses=statuses)
 
-    def modes(self, states, touching, opens=(), slips=None):
+    def modes(self, states, touching, length, opens=(), slips=None):
         """Modes, and directions of slips, at the first state after all impacts.
 
         Parameters
         ----------
         states : ContactStates
         touching : ndarray of int
+        length : float
+            Of the element.
         opens : tuple of int
             Contacts that open, whatever the forces.
         slips : dict
@@ -110,7 +107,9 @@ class NodeLaw:
         """
         contacts, slips = self.contacts, slips or {}
         gamma = states.gamma[0]
-        inside = [c for c in touching if c not in opens and gamma[c, 0] <= self.still]
+        pulled = np.abs(states.free[0].reshape(-1, 3)[:, 0])
+        slow = np.maximum(self.still, pulled * self.options.short_flight * length / 2)
+        inside = [c for c in touching if c not in opens and gamma[c, 0] <= slow[c]]  # if pressed, it would soon return
         inside = np.array(sorted({*inside, *np.flatnonzero(contacts.persistent)}), int)
         modes, directions = np.zeros(contacts.n, int), np.zeros((contacts.n, 2))
         if not len(inside):
@@ -121,7 +120,7 @@ class NodeLaw:
         columns, given = np.eye(3 * contacts.n), np.zeros(3 * contacts.n)
         law_friction, slides = np.where(contacts.persistent, 0.0, friction), {}
         for c in inside:
-            moving = contacts.n_slip[c] and size[c] > self.still
+            moving = contacts.n_slip[c] and size[c] > self.still and c not in slips
             if not (moving or c in slips):
                 continue
             along = gamma[c, 1:] / size[c] if moving else slips[c]
@@ -148,11 +147,11 @@ class NodeLaw:
             if not contacts.persistent[c] and (status == SEPARATES or force[0] <= none):
                 continue
             if c in slides:
-                modes[c] = SLIDES
+                modes[c] = BEGINS if c in slips and contacts.n_slip[c] == 2 else SLIDES
             elif status == PRESSED:
                 modes[c] = CLOSED
             elif status == SLIDE:
-                modes[c] = SLIDES
+                modes[c] = BEGINS if contacts.n_slip[c] == 2 else SLIDES
                 directions[c] = -force[1:] / np.hypot(*force[1:])
             else:
                 modes[c] = STICKS

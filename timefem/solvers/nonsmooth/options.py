@@ -33,6 +33,7 @@ class ContactOptions:
     """Of marches with rigid contact; speeds and gaps are those met so far."""
 
     touching: float = 1e-8  # of the largest gap: what is as near touches
+    through: float = 1e-13  # of the largest gap: what is as far beyond a surface closed before
     still: float = 1e-9  # of the largest speed: no speed
     rest: float = 1e-5  # of the largest speed: impacts below it are without restitution, so that bouncing ends
     short_flight: float = 1e-6  # of the element: bounces as short are none
@@ -40,8 +41,10 @@ class ContactOptions:
     most: int = 64  # and at most
     locations: int = 40  # of one event
     sliver: float = 1e-9  # of an element, left before a node of the mesh: the next one is taken
-    stalled: int = 3  # events at one time before the march gives up there
+    stalled: int = 20  # events at one time before the march gives up there
+    inside: float = 1e-8  # of the terms of a gap: overlap at the start that is refused
     events_per_element: int = 200
+    beginning: float = 1e-5  # of an element, in which a slip in space begins in a fixed direction
     stop_ahead: float = 1.2  # of an element, within which a predicted end of sliding in space is gone to at once
     first_stop: float = 0.9  # of the predicted time
     none: float = 1e-9  # of the largest force: no force

@@ -7,7 +7,7 @@ import numpy as np
 from ...mechanics.values.evaluate import quantities_at
 from . import events
 from .crossings import Closing, first_negative
-from .states import OPEN, SLIDES, STICKS, InMode
+from .states import BEGINS, OPEN, SLIDES, STICKS, InMode
 
 CLOSES = "closes"
 
@@ -107,7 +107,7 @@ def values_of(mode, directions, here):
             continue
         if not contacts.persistent[c]:
             found[events.OPENS, c] = here.forces[:, c, 0]
-        if what == SLIDES:
+        if what in (SLIDES, BEGINS):
             found[events.STICKS, c] = states.gamma[:, c, 1:] @ directions[c]
         elif what == STICKS:
             normal = states.load[:, c] if contacts.persistent[c] else here.forces[:, c, 0]

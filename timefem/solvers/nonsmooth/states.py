@@ -11,7 +11,7 @@ from .options import RANK
 NAMES = ("row", "row_a", "psi_v", "form_v", "second", "third", "gap", "gap rate", "gap acceleration", "gap_q", "slip",
          "slip rate", "slip_v", "restitution", "friction", "load")
 
-OPEN, CLOSED, SLIDES, STICKS = range(4)
+OPEN, CLOSED, SLIDES, STICKS, BEGINS = range(5)  # BEGINS: to slide in space, in a given direction
 NAMES_OF_MODES = "open", "closed", "slides", "sticks"
 
 
@@ -148,9 +148,9 @@ class InMode:
     ----------
     states : ContactStates
     modes : tuple of int
-        OPEN, CLOSED, SLIDES or STICKS, of each contact.
+        OPEN, CLOSED, SLIDES, STICKS or BEGINS, of each contact.
     signs : ndarray, shape (n_contacts, 2)
-        Direction of the slip: of lines with its sign; in space only where there is no slip yet.
+        Direction of the slip: of lines with its sign; in space only where it begins.
 
     Attributes
     ----------
@@ -165,14 +165,15 @@ class InMode:
         modes = np.asarray(modes)
         self.states, self.modes = states, modes
         pressed = np.flatnonzero((modes != OPEN) & ~contacts.persistent)
-        slides, sticks = np.flatnonzero(modes == SLIDES), np.flatnonzero(modes == STICKS)
+        slides, sticks = np.flatnonzero((modes == SLIDES) | (modes == BEGINS)), np.flatnonzero(modes == STICKS)
         tangents = [3 * c + 1 + i for c in sticks for i in range(contacts.n_slip[c])]
         rows = np.array([*(3 * pressed), *tangents], int)
         columns = np.zeros((n, 3 * contacts.n, len(rows)))
         columns[:, rows, np.arange(len(rows))] = 1.0
         given = np.zeros((n, 3 * contacts.n))
         for c in slides:
-            along = states.friction[:, c, None] * direction(states.gamma[:, c, 1:], signs[c], contacts.n_slip[c])
+            given_by = 1 if modes[c] == BEGINS else contacts.n_slip[c]
+            along = states.friction[:, c, None] * direction(states.gamma[:, c, 1:], signs[c], given_by)
             if contacts.persistent[c]:
                 given[:, 3 * c + 1:3 * c + 3] = -states.load[:, c, None] * along
             else:
