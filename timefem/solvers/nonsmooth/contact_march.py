@@ -217,9 +217,11 @@ class ContactMarch:
     def _passed(self, solved, c):
         """The open contact besides c whose gap is most negative at the end of an element, if one is: it closed before.
         """
-        states = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1])
-        gaps = np.where((self.modes == OPEN) & ~self.contacts.persistent, states.gap[0], np.inf)
-        gaps[[other for kind, other in self._zero if kind == CLOSES] + ([] if c is None else [c])] = np.inf
+        start, end = self.contacts.at_state(np.array([self.t, solved.nodes[-1]]), np.stack([
+            self.z, solved.state[-1, -1]])).gap
+        gaps = np.where((self.modes == OPEN) & ~self.contacts.persistent, end - np.minimum(start, 0), np.inf)
+        if c is not None:
+            gaps[c] = np.inf
         first = int(np.argmin(gaps))
         return first if gaps[first] < -self.options.through * self.law.length else None
 
@@ -405,7 +407,8 @@ class ContactMarch:
         if len(self.events) > n_events:
             self.events[-1] = replace(self.events[-1], energy=self.events[-1].energy + self._taken)
         begins = {(events.STICKS, c) for c in (*slips, *stops) if self.modes[c] in (SLIDES, BEGINS)}
-        self._zero = begins | {(CLOSES, c) for c in (*touching, *opens) if self.modes[c] == OPEN}
+        near = states.gap[0] <= self.options.through * law.length
+        self._zero = begins | {(CLOSES, c) for c in (*touching, *opens) if self.modes[c] == OPEN and near[c]}
 
     def _with_velocity(self, states, velocity):
         """The states with other velocities, and the march with their momenta."""
