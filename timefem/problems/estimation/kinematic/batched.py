@@ -49,7 +49,8 @@ class Batched:
         if not self._n_values:
             return np.zeros((len(x), 1))
         self._work += len(x) * self._packed.n_instructions()
-        if self._kernel is None and default_backend() == "llvm" and self._work > DEFAULT.pays:
+        short = self._packed.n_instructions() < DEFAULT.longest
+        if self._kernel is None and short and default_backend() == "llvm" and self._work > DEFAULT.pays:
             self._kernel = cached_kernel(("frames", self._packed.serialize()), lambda: self._packed)
         if self._kernel is not None:
             return self._kernel(x, lanes=len(x) > 1)

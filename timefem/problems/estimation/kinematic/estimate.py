@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +11,9 @@ import scipy
 
 from .... import validate
 from ....errors import InputError
+from ....mechanics.forces.actuators import Actuator
 from ....types import Floats
+from ..loads import Loads, loads_along
 from ..measurements.base import Sensor
 from ..options import DEFAULTS
 from ..outputs import sensor_of
@@ -106,6 +109,36 @@ class KinematicEstimate(Estimate):
         zero = np.zeros((*values.shape, self.system.n_q))
         every = np.concatenate([zero if s is None else -s for s in slopes[:-1]], axis=2)
         return -values[inverse], every[inverse]
+
+    def inverse_dynamics(self, actuators: Actuator | Sequence[Actuator] = ()) -> Loads:
+        """Forces of drives along the motion, and of constraints, with their uncertainty.
+
+        Masses, gravity, springs and all other forces of the system count; constraints take what is normal to them.
+
+        Parameters
+        ----------
+        actuators : Actuator or sequence of Actuator
+            Those that are not in the system. Where there is none at all, forces on all coordinates: the torques of
+            joints of a tree, and what is left over on a free base.
+
+        Raises
+        ------
+        InputError
+            Where accelerations are the noise, as with MixedGalerkin(2), and where actuators cannot give the motion.
+        """
+        _ = self.accelerations
+        given = [actuators] if isinstance(actuators, Actuator) else list(actuators)
+        system = self.system.extended(given) if given else self.system
+
+        def covariances(slopes):
+            out = np.empty((len(slopes), slopes.shape[1], slopes.shape[1]))
+            for first in range(0, len(slopes), self._found.smoother.options.piece):
+                piece = slice(first, first + self._found.smoother.options.piece)
+                by_motion = slopes[piece] @ self._found.smoother.wholes(piece)
+                out[piece] = by_motion @ self._covariances[piece] @ by_motion.swapaxes(1, 2)
+            return out
+
+        return loads_along(system, self.t, self._found.x, covariances)
 
     def draws(self, n: int, seed: int = 0) -> np.ndarray:
         """States (q, p) at the frames of n draws from the posterior, shape (n, n_frames, n_z), constraints closed."""

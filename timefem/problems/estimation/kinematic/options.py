@@ -39,8 +39,8 @@ class KinematicOptions:
         Difference of times, over the time span, that are one frame.
     pays : float
         Instructions of all evaluations of a formula from which on machine code pays.
-    false_outliers, most_outliers : float
-        Share of right measurements that count as outliers, and share of outliers by which a whole sensor is named.
+    longest : int
+        Instructions of a formula up to which it is compiled: that takes a second for some ten thousand.
     """
 
     tolerance: float = 1e-4
@@ -59,8 +59,7 @@ class KinematicOptions:
     close: float = 1e-6
     same: float = 1e-9
     pays: float = 2e6
-    false_outliers: float = 1e-4
-    most_outliers: float = 0.5
+    longest: int = 40_000
 
 
 DEFAULT = KinematicOptions()
