@@ -28,6 +28,8 @@ class EstimationOptions:
         Of weights of outliers and of time offsets, each of which ends at a solution.
     rested : float
         Change of weights that is none.
+    narrower : float
+        By which wide priors are narrower in windows.
     growth : float
         Measured times of a window over those of the one before.
     astray : float
@@ -78,6 +80,7 @@ class EstimationOptions:
     few: int = 100
     rounds: int = 50
     rested: float = 1e-4
+    narrower: float = 100.0
     growth: float = 1.5
     astray: float = 10.0
     left_out: float = 1e-8

@@ -136,12 +136,14 @@ def _suspicions(found):
     program, v = found.program, found.v
     ratios = np.array([np.sqrt((term.lengths(v)**2).sum() / sensor.n_measured)
                        for sensor, term in zip(program.problem.measurements, program.sensors, strict=True)])
+    if not ratios.max() > DEFAULTS.bad:
+        return []
     worst = np.argsort(-ratios)[:DEFAULTS.looked_at]
 
     def without(i):
         return found.without(i) if i in worst and ratios[i] > DEFAULTS.bad else v
 
-    others = [without] if len(ratios) > 1 and ratios.max() > DEFAULTS.bad else []
+    others = [without] if len(ratios) > 1 else []
     return suspicions(program, v, *others, np.zeros_like(v))
 
 

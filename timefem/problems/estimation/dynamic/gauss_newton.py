@@ -3,6 +3,7 @@
 import numpy as np
 
 from ....errors import SolveError
+from ....solvers.nonlinear import products
 from ....solvers.nonlinear.block_ldl import BlockLDL
 from ....status import Reason, Status
 from ..options import DEFAULTS
@@ -51,9 +52,10 @@ class Kkt:
         return x[:self.n], x[self.n:]
 
     def _times(self, x):
-        rows, columns, off = self.rows, self.columns, self._off
-        out = np.bincount(rows, self._values * x[columns], len(x))
-        return out + np.bincount(columns[off], self._values[off] * x[rows[off]], len(x))
+        out = np.zeros(len(x))
+        products.add_product(self.rows, self.columns, self._values, x, 1.0, out)
+        products.add_product(self.columns, self.rows, self._values * self._off, x, 1.0, out)
+        return out
 
     def length(self, step):
         """Length of a step of the variables in posterior standard deviations, `sqrt(s.H s)`."""

@@ -84,6 +84,13 @@ class EstimationProgram(NonlinearProgram):
                  *(rows.term(sensor, role="wide") for sensor in wide)]
         self.sum = Sum([*terms, *self._ambient(), *self._numbers(), *self._noise()], self.n)
 
+    def narrow(self, factor):
+        """Make wide priors narrower by a factor, so that what a short window leaves open stays where the search began.
+        """
+        for term in self.sum.terms:
+            if term.role == "wide":
+                term.weights = np.full(term.n_points, factor**2)
+
     def _linear(self, role, root, view, mean):
         return LinearTerm(role, root, view.columns[:, :, 0], view.factors[:, :, 0], view.start - mean)
 

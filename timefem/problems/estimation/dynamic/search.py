@@ -135,6 +135,8 @@ class Search:
         """A solution whose weights rest, and whose times lie in the elements in which they are looked for."""
         offsets = self._offsets(chain, x)
         program = EstimationProgram(chain, x, self.bar.step, offsets)
+        if near == DEFAULTS.rough:
+            program.narrow(DEFAULTS.narrower)
         kkt, v, robust = Kkt(program), program.start, any(loss is not None for loss in chain.problem.losses())
         ends = DEFAULTS.weighing if robust else near
         for _ in range(DEFAULTS.rounds):

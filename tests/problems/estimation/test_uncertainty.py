@@ -1,0 +1,175 @@
+"""Standard deviations: the same in all coordinates, of any output, and true: intervals hold what they should."""
+
+import numpy as np
+import pytest
+
+import timefem as tf
+from timefem.errors import InputError
+
+from .references import data, oscillator, pendulum, three_stars
+from .test_oscillator import step
+
+TIMES = np.linspace(0.1, 1.0, 10)
+
+
+def hinged(kind):
+    """A rod on a hinge, in quaternions, directors, or the angle."""
+    rod = tf.RigidBody(1.0, (0.01, 0.03, 0.03), name="rod", rotation="directors" if kind == "directors" else "quaternion")
+    hinge = tf.Revolute(rod, point_a=(-0.3, 0, 0), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0), name="hinge")
+    return tf.System([rod, hinge], gravity=(0, 0, -9.81), coordinates="joint" if kind == "joint" else "bodies")
+
+
+def estimated(kind, n, degree=4):
+    truth = tf.solve(tf.InitialValueProblem(hinged("joint"), {"hinge": (0.5, 0.3)}, (0.0, 1.0)), tf.MixedGalerkin(4), 20,
+                     progress=False)
+    rng = np.random.default_rng(4)
+    angle = truth.joint("hinge").at(TIMES) if hasattr(truth.joint("hinge"), "at") else truth(TIMES)[:, 0]
+    tip = np.column_stack([np.cos(angle), 0 * angle, -np.sin(angle)]) * 0.6
+    sensors = [tf.JointSensor("hinge", times=TIMES[::2], values=angle[::2] + 0.05 * rng.standard_normal(5), sigma=0.05),
+               tf.Marker("rod", (0.3, 0, 0), "xz", times=TIMES, values=tip[:, [0, 2]] + 0.02 * rng.standard_normal((10, 2)),
+                         sigma=0.02),
+               tf.Gyroscope("rod", times=TIMES, values=0.1 * rng.standard_normal((10, 3)) + np.outer(
+                   np.gradient(angle, TIMES), [0, 1, 0]), sigma=0.1, bias=tf.Prior(0.0, 0.2), name="gyro")]
+    problem = tf.Estimation(hinged(kind), sensors, noise={"hinge": 0.02}, t_span=(0.0, 1.0), prior={
+        "hinge": tf.StatePrior((0.4, 0.0), q=0.3, v=1.0)})
+    sol = tf.solve(problem, tf.MixedGalerkin(degree), n, progress=False)
+    assert sol.success
+    return sol
+
+
+def test_the_same_in_all_coordinates():
+    """Redundant coordinates, directors and the joint coordinate have the same posterior."""
+    found = {kind: estimated(kind, n) for kind, n in (("bodies", 20), ("directors", 20), ("joint", 20))}
+    at = [0.0, 0.5, 1.0]
+    rate = "now.joint_rate('hinge')"
+    for what in ("hinge", rate):
+        right, deviation = found["joint"].value(what, at), found["joint"].std(what, at)
+        for kind in ("bodies", "directors"):
+            np.testing.assert_allclose(found[kind].value(what, at), right, rtol=0, atol=1e-8)
+            np.testing.assert_allclose(found[kind].std(what, at), deviation, rtol=0, atol=1e-8)
+    for kind in ("bodies", "directors"):
+        np.testing.assert_allclose(found[kind].numbers, found["joint"].numbers, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(found[kind].std("bias of gyro"), found["joint"].std("bias of gyro"), rtol=0, atol=1e-8)
+
+
+def test_what_can_be_asked():
+    """Of a hinge's angle by all ways, at nodes and between them; of a turn about the axis of the hinge it is the same.
+    """
+    sol = estimated("bodies", 10, 2)
+    t = [0.2, 0.6]
+    angle = sol.std("hinge", t)[:, 0]
+    body = sol.std("rod", t)
+    assert body.shape == (2, 12)
+    np.testing.assert_allclose(body[:, 4], angle, rtol=1e-9)  # about y
+    np.testing.assert_allclose(body[:, [3, 5, 1, 7]], 0, atol=1e-8)  # what the hinge does not allow
+    place = sol.std(tf.PositionOutput(sol.problem.system["rod"], "x"), t)[:, 0]
+    np.testing.assert_allclose(place, 0.3 * np.abs(np.sin(sol.value("hinge", t)[:, 0])) * angle, rtol=1e-9)
+    lower, upper = sol.interval("hinge", t)
+    np.testing.assert_allclose((upper - lower)[:, 0], 2 * 1.959963984540054 * angle, rtol=1e-9)
+    assert sol.std("now.energy()", 0.5).shape == (1,) and sol.std("now.reaction('hinge')", 0.45).shape == (6,)
+    motor = next(part for part in sol.problem.system.parts if part.n_controls)
+    assert sol.std(motor, 0.5)[0] > 0
+    with pytest.raises(InputError, match="inside of the solution"):
+        sol.std("hinge", 1.5)
+    with pytest.raises(InputError, match="'hin'"):
+        sol.std("hin", 0.5)
+
+
+def test_draws_have_the_covariance():
+    sol = tf.solve(oscillator(), tf.MixedGalerkin(2), 8, progress=False)
+    draws = sol.draws(4000, seed=1)
+    found = np.cov(draws[:, 4].T)
+    np.testing.assert_allclose(found, sol.state_covariance(4), rtol=0, atol=5 * sol.state_covariance(4).max() / 60)
+
+
+def test_what_nothing_determines_is_named():
+    """A body that sees stars: attitude and spin are found without a prior, its place is not."""
+    problem = three_stars()
+    body = problem.measurements[0].body
+    free = tf.Estimation(tf.System([tf.RigidBody(1.0, (0.6, 0.8, 0.3), name=body)]), problem.measurements,
+                         noise={body: (None, 4e-4)}, prior={body: tf.StatePrior(tf.Pose(
+                             orientation=(0.997, 0.05, -0.05, 0.03) / np.linalg.norm((0.997, 0.05, -0.05, 0.03)),
+                             angular_velocity=(0.05, 1.6, 9.0)))}, t_span=(0.0, 3.0))
+    sol = tf.solve(free, tf.MixedGalerkin(2), 24, progress=False)
+    assert sol.success
+    told = "; ".join(sol.fit.undetermined)
+    assert "position of body" in told and "velocity of body" in told and "angular" not in told
+    assert "orientation" not in told and not sol.fit.good and "StatePrior" in told
+    assert abs(sol.fit.degrees_of_freedom - 102) < 0.1
+
+
+def drawn(rng, d, phi, root, n):
+    """Measurements and states of an oscillator drawn from its prior and noise."""
+    z = rng.multivariate_normal(d["prior_mean"], d["prior_covariance"])
+    states = [z]
+    for _ in range(n):
+        z = phi @ z + root @ rng.standard_normal(2)
+        states.append(z)
+    states = np.array(states)
+    at = [round(t * n / 4.0) for t in d["times"]]
+    return states, states[at, 0] + np.sqrt(d["R"]) * rng.standard_normal(len(at))
+
+
+@pytest.mark.slow
+def test_coverage_and_chi2():
+    """500 seeds: 95 % intervals hold 95 +- 2 %; the sums of squares are chi^2."""
+    d, n, inside, squares = data("oscillator"), 8, [], []
+    w2, damping = d["omega"]**2, 2 * d["zeta"] * d["omega"]
+    phi, q = step(np.array([[0, 1], [-w2, -damping]]), np.array([[0.0], [1.0]]), np.array([[d["Q"]]]), 2, 4.0 / n)
+    root = np.linalg.cholesky(q)
+    for seed in range(500):
+        states, values = drawn(np.random.default_rng(seed), d, phi, root, n)
+        sol = tf.solve(oscillator(d | {"measurements": values.tolist()}), tf.MixedGalerkin(2), n, progress=False)
+        deviations = np.array([np.sqrt(np.diag(sol.state_covariance(i))) for i in range(n + 1)])
+        inside.append((np.abs(sol.z - states) < 1.959964 * deviations).mean())
+        squares.append(sol.fit.chi2)
+    assert abs(np.mean(inside) - 0.95) < 0.02
+    assert abs(np.mean(squares) - 8) < 3 * np.sqrt(2 * 8 / 500)
+    assert abs(np.var(squares) - 16) < 3 * 16 * np.sqrt(2 / 500) * 1.7
+
+
+@pytest.mark.slow
+def test_coverage_of_a_pendulum():
+    """Nonlinear: 200 seeds of white noise in fine steps."""
+    d, inside, squares = data("pendulum"), [], []
+    fine = 400
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        x = rng.multivariate_normal(d["prior_mean"], d["prior_covariance"])
+        h, states = 2.0 / fine, [x]
+        for _ in range(fine):  # leapfrog with a kick of the noise
+            v = x[1] - h / 2 * 9.81 * np.sin(x[0]) + np.sqrt(d["Q"] * h) * rng.standard_normal()
+            angle = x[0] + h * v
+            x = np.array([angle, v - h / 2 * 9.81 * np.sin(angle)])
+            states.append(x)
+        states = np.array(states)[::fine // 10]
+        values = states[1:, 0] + np.sqrt(d["R"]) * rng.standard_normal(10)
+        sol = tf.solve(pendulum(d | {"measurements": values.tolist()}), tf.MixedGalerkin(2), 20, progress=False)
+        deviations = np.array([np.sqrt(np.diag(sol.state_covariance(2 * i))) for i in range(11)])
+        inside.append((np.abs(sol.z[::2] - states) < 1.959964 * deviations).mean())
+        squares.append(sol.fit.chi2)
+    assert abs(np.mean(inside) - 0.95) < 0.02
+    assert abs(np.mean(squares) - 10) < 3 * np.sqrt(2 * 10 / 200)
+
+
+@pytest.mark.parametrize("seed", [0, 2, 4])
+def test_wide_priors_of_fast_tumbling_bodies_come_in(seed):
+    """Nothing is known of attitude and spin, some 5 rad/s: a march from the guess leads nowhere, windows that grow do.
+    """
+    rng = np.random.default_rng(seed)
+    turn, spin = rng.standard_normal(4), 3 * rng.standard_normal(3)
+    body = tf.RigidBody(1.0, (0.6, 0.8, 0.3), name="body")
+    start = {body: tf.Pose(orientation=turn / np.linalg.norm(turn), angular_velocity=spin)}
+    truth = tf.solve(tf.InitialValueProblem(tf.System([body]), start, (0.0, 3.0)), tf.MixedGalerkin(3), 60,
+                     progress=False)
+    times = np.arange(1, 13) / 4
+    turns = truth.rotation_matrix("body", times)
+    stars = [tf.DirectionSensor("body", star, times=times, sigma=0.01, name=f"star {i}",
+                                values=turns.transpose(0, 2, 1) @ star + 0.01 * rng.standard_normal((12, 3)))
+             for i, star in enumerate(np.array([[1, 0, 0], [0.6, 0.8, 0], [0, 0.28, 0.96]]))]
+    problem = tf.Estimation(tf.System([body]), stars, noise={"body": (None, 4e-4)}, t_span=(0.0, 3.0), prior={
+        "body": tf.StatePrior(tf.Pose(), position=1e-3, velocity=1e-3)})
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 24, progress=False)
+    assert sol.success and sol.fit.good, sol.fit.verdict
+    right = truth.angular_velocity("body", [3.0], frame="body")[0]
+    assert np.all(np.abs(sol.value("body", 3.0)[9:] - right) < 4 * sol.std("body", 3.0)[9:])
