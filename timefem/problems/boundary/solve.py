@@ -17,6 +17,7 @@ def solve_boundary(task):
 
     def solve_on(element, mesh, last):
         solver = BoundarySolver(problem, element, task.driver, task.newton, task.progress, task.kept)
+        solver.tells = task.tolerance is None and task.kept.once  # many solves are to be quick
         return solver.solve(mesh, task.guess if last is None else last)
 
     if task.tolerance is not None:

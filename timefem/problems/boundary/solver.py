@@ -26,6 +26,7 @@ from ..initial.problem import InitialValueProblem
 from ..initial.solve import solve_initial
 from .equations import BoundaryForm
 from .guess import interpolation
+from .uniqueness import warn_if_undetermined
 
 COARSE, COARSE_ELEMENT = 12, MixedGalerkin(2)  # elements of the mesh on which the guess becomes a motion
 UNMET = {True: 1e-6, False: 0.05}  # violation of a condition that only reduced it holds; Bubnov-Galerkin elements keep
@@ -35,7 +36,15 @@ DEFAULT = Newton()
 
 
 class BoundarySolver:
-    """What the solves of one problem on several meshes share; arguments as for `solve`."""
+    """What the solves of one problem on several meshes share; arguments as for `solve`.
+
+    Attributes
+    ----------
+    tells : bool
+        Whether it warns where conditions do not determine a motion.
+    """
+
+    tells = False
 
     def __init__(self, problem, element, driver=None, newton=None, show=False, kept=None):
         self.begin, self.kept = time.perf_counter(), kept
@@ -54,7 +63,10 @@ class BoundarySolver:
         else:
             x = self._from_coarse(mesh, guess)
         x, status, equations = self.newton(mesh, x)
-        return self.solution(mesh, x, status, equations)
+        sol = self.solution(mesh, x, status, equations)
+        if sol.success and self.tells and self.comm is None:
+            warn_if_undetermined(self, sol, x, equations)
+        return sol
 
     def newton(self, mesh, x):
         equations = self.form.equations(mesh, x, self.driver.scaling, self.driver.linear, self.comm)

@@ -1,0 +1,57 @@
+"""Conditions at the ends that do not determine a motion: a warning; none where they do, however stiff or unstable."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import timefem as tf
+
+
+def oscillator(span, mass=1.0, stiffness=1.0, end=0.0):
+    ball = tf.PointMass(mass, dimension=1, name="ball")
+    return tf.BoundaryValueProblem(tf.System([ball, tf.Spring(ball, None, stiffness=stiffness)]), (0, span),
+                                   start={ball: tf.Pose((0, 0, 0))}, end={ball: tf.Pose((end, 0, 0))})
+
+
+def chain(span):
+    """Two masses between walls: modes of frequencies 1 and sqrt(3)."""
+    a, b = (tf.PointMass(1.0, dimension=1, name=name) for name in "ab")
+    springs = [tf.Spring(*pair, stiffness=1.0) for pair in ((a, None), (a, b), (b, None))]
+    rest = {a: tf.Pose((0, 0, 0)), b: tf.Pose((0, 0, 0))}
+    return tf.BoundaryValueProblem(tf.System([a, b, *springs]), (0, span), start=rest, end=rest)
+
+
+def unstable(span):
+    ball = tf.PointMass(1.0, dimension=1, name="ball")
+    hill = tf.FormulaEnergy(ball, lambda f, t, c: -f[0].position[0]**2 / 2)
+    pose = {ball: tf.Pose((1, 0, 0))}
+    return tf.BoundaryValueProblem(tf.System([ball, hill]), (0, span), start=pose, end=pose)
+
+
+def told(problem, element, n=30):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert tf.solve(problem, element, n, progress=False).success
+    found = [w for w in caught if "do not determine the motion" in str(w.message)]
+    assert all(w.category is tf.IllConditioned and w.filename == __file__ for w in found)
+    return bool(found)
+
+
+ELEMENTS = tf.MixedGalerkin(1), tf.MixedGalerkin(2), tf.MixedGalerkin(3), tf.MixedGalerkin(2, keep="all"), \
+    tf.BubnovGalerkin(2)
+
+
+@pytest.mark.parametrize("element", ELEMENTS, ids=repr)
+def test_half_an_oscillation_between_zeros(element):
+    assert told(oscillator(np.pi), element)
+    assert not told(oscillator(3.0), element)
+    assert not told(oscillator(3.0, end=0.1), element)
+
+
+@pytest.mark.parametrize("problem, many", [
+    (oscillator(2 * np.pi), True), (oscillator(np.pi / 1000, 1e-6, 1.0), True), (oscillator(1e-2, 1e-3, 1e3), False),
+    (oscillator(np.pi + 1e-3, end=0.1), False), (chain(np.pi), True), (chain(np.pi / np.sqrt(3)), True),
+    (chain(2.0), False), (unstable(15.0), False)])
+def test_modes_units_and_growth(problem, many):
+    assert told(problem, tf.MixedGalerkin(2)) is many

@@ -1,0 +1,65 @@
+"""Whether conditions at the ends determine a motion, or others beside it meet them as well."""
+
+import warnings
+
+import numpy as np
+
+from ...assembly import TimeMesh
+from ...errors import IllConditioned, SolveError
+from ...estimated_norm import estimated_norm
+from ...late import Late
+from ...solvers.equations.conditioning import WARN_ABOVE
+
+scipy = Late("scipy")
+
+
+def warn_if_undetermined(solver, sol, x, equations):
+    """Warn where the conditions hold for other motions as well, to the accuracy of the mesh.
+
+    By how much the motion moves where a condition is shifted converges with the mesh, and grows with the order of the
+    element where conditions determine nothing: it is the inverse of the error of the mesh then.
+
+    Parameters
+    ----------
+    solver : BoundarySolver
+    sol : Solution
+    x : ndarray
+        Its unknowns.
+    equations : ElementEquations
+        Theirs, on one process.
+    """
+    if equations.linear.no_transpose:
+        return
+    found, n = _response(equations, x), len(sol.t) - 1
+    if not found > 30 or n < 4:  # spares a second mesh
+        return
+    grows = found * np.finfo(float).eps > WARN_ABOVE
+    if not grows:
+        coarse = TimeMesh(np.unique(np.append(sol.t[::2], sol.t[-1])))
+        guess = solver.from_solution(sol, coarse)
+        before = _response(solver.form.equations(coarse, guess, solver.driver.scaling, solver.driver.linear), guess)
+        grows = found > before * 2 ** (getattr(sol.element, "order", 2) / 2)
+    if grows:
+        warnings.warn(f"the conditions at the ends do not determine the motion: a shift of one by {1 / found:.0e} of "
+                      "its size changes all of it, and a smaller one on a finer mesh; what is given is one of many "
+                      "motions. Give another condition, or another time", IllConditioned, stacklevel=9)
+
+
+def _response(equations, x):
+    """By how much the motion moves at most where one of its equations is not met, both by their sizes: the norm of the
+    inverse of the tangent by the number of unknowns, in some five solves; infinite where it is singular."""
+    equations.evaluate(x)
+    try:
+        equations.factor()
+    except SolveError:
+        return np.inf
+    n, linear = equations.n_unknowns, equations.linear
+
+    def plain(b):
+        return linear.solve(b.ravel())
+
+    def transposed(b):
+        return linear.solve_transposed(b.ravel())
+
+    inverse = scipy.sparse.linalg.LinearOperator((n, n), plain, rmatvec=transposed, dtype=float)
+    return float(estimated_norm(inverse, t=1, itmax=2)) / n
