@@ -47,6 +47,8 @@ class Run(NamedTuple):
         Of the plan and the scaling, where many marches share them.
     compiles : bool
         Whether the compiled loop is made where there is none yet, or `NotCompiled` raised.
+    first : ndarray, optional
+        All dofs of the first element to start from, instead of those of a state that stays as it is at the start.
     """
 
     advance: Callable = lambda n: None
@@ -55,6 +57,7 @@ class Run(NamedTuple):
     start: int = 0
     loop: object = None
     compiles: bool = True
+    first: np.ndarray | None = None
 
 
 def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
@@ -80,12 +83,12 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
     iterations : ndarray of int
         Of the elements solved here.
     """
-    advance, most, x, start, loop, compiles = run
+    advance, most, x, start, loop, compiles, first = run
     loop = LoopArrays(plan, scaling) if loop is None else loop
     n_node, own = loop.record.n_node, loop.begin()
     x = np.zeros(n_node + mesh.n_elements * plan.columns.step) if x is None else x
     if start == 0:
-        x[:n_node + plan.columns.step] = plan.first_element(mesh, z0, multipliers)
+        x[:n_node + plan.columns.step] = plan.first_element(mesh, z0, multipliers) if first is None else first
     reference = scaling.reference
     iterations, history = np.zeros(mesh.n_elements, int), np.empty(settings.max_iterations + 1)
     e, code, stopped, left_open = start, 0, False, False

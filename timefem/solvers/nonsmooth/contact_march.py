@@ -85,7 +85,8 @@ class ContactMarch:
                     ahead = ahead[:2]
                 if not (turning.any() and self._predicted_stop(ahead, np.flatnonzero(turning))):
                     self._stretch(ahead)
-                chunk = min(2 * chunk, o.most) if len(self.events) == before else o.first
+                most = o.most_closed if (self.modes != OPEN).any() else o.most
+                chunk = min(2 * chunk, most) if len(self.events) == before else o.first
                 here = here + len(self.events) - before if k == self._last else len(self.events) - before
                 self._last = k
                 if here > o.events_per_element:

@@ -100,6 +100,8 @@ class ModeSystem:
             self._loop = LoopArrays(self.plan, self._scale)
         multipliers = np.zeros(self.system.n_multipliers)
         run = how.run(advance, self._loop)
+        if self.system.n_nonholonomic:  # multipliers are linear unknowns: to look for good ones costs more
+            run = run._replace(first=self._first(mesh, z))
         given = self.plan, mesh, z, multipliers, self._scale, how.settings, run
         if exact or how.keep_mesh:
             x, n, status, iterations = march(*given)
@@ -108,6 +110,14 @@ class ModeSystem:
         columns = self.plan.columns
         state, every, others = self.plan.unpack(x[:columns.n_node + n * columns.step])
         return Solved(mesh.nodes[:n + 1], state, *self._shared(every, others), iterations, status)
+
+    def _first(self, mesh, z):
+        """Dofs of the first element, at rest without forces of contacts."""
+        if self.element.form != "hamilton":
+            return self.plan.first_element(mesh, z, np.zeros(self.system.n_multipliers))
+        x = np.zeros(self.plan.columns.n_local)
+        x[self.plan.columns.fields[0]] = z
+        return x
 
     def _shared(self, every, others):
         """Multipliers of the system without contacts, those of the contacts, and further fields."""

@@ -38,7 +38,9 @@ class ContactOptions:
     rest: float = 1e-5  # of the largest speed: impacts below it are without restitution, so that bouncing ends
     short_flight: float = 1e-6  # of the element: bounces as short are none
     first: int = 1  # elements that are solved between two searches for events, after an event
-    most: int = 64  # and at most
+    most: int = 4096  # and at most, while nothing touches
+    most_closed: int = 64  # and while something does
+    unsure: float = 1e-12  # of its largest value in an element, beyond which a function of forces is negative
     locations: int = 40  # of one event
     sliver: float = 1e-9  # of an element, left before a node of the mesh: the next one is taken
     stalled: int = 20  # events at one time before the march gives up there

@@ -7,6 +7,7 @@ import numpy as np
 from ...mechanics.values.evaluate import quantities_at
 from . import events
 from .crossings import Closing, first_negative
+from .options import CONTACT
 from .states import BEGINS, OPEN, SLIDES, STICKS, InMode
 
 CLOSES = "closes"
@@ -63,13 +64,30 @@ class Search:
             least = np.minimum(gaps[:-1], gaps[1:])
             reach = h * (np.abs(rates[:-1]) + np.abs(rates[1:]) + np.abs(np.diff(rates, axis=0)))
             near[:, free] = (least <= reach)[:, free]
-        elements = range(len(h)) if bound else np.flatnonzero(near.any(axis=1))
-        for e in elements:
+        flagged = near.any(axis=1)
+        if bound:
+            flagged |= self._changes(mode, directions, t, z, zero)
+        for e in np.flatnonzero(flagged):
             started = zero if e == 0 else set()
             found = self._in_element(mode, directions, t[e:e + 2], z[e:e + 2], np.flatnonzero(near[e]), bound, started)
             if found is not None:
                 return int(e), found
         return None, None
+
+    def _changes(self, mode, directions, t, z, zero):
+        """Whether a function of the forces of closed contacts may become negative, shape (n,) bool."""
+        states, theta, n = self.contacts.at_state(t, z), self.theta, len(t) - 1
+        accelerations = InMode(states, mode.modes, directions).of_coordinates
+        h = np.diff(t)
+        q, v = hermite(theta, h, states, accelerations)
+        between = self.contacts.at((t[:-1, None] + h[:, None] * theta).ravel(), q.reshape(n * len(theta), -1),
+                                   v.reshape(n * len(theta), -1))
+        found = np.zeros(n, bool)
+        for key, values in values_of(mode, directions, InMode(between, mode.modes, directions)).items():
+            values = values.reshape(n, -1)
+            found |= (values < -CONTACT.unsure * np.abs(values).max(axis=1, initial=0.0)[:, None]).any(axis=1)
+            found[0] |= key in zero
+        return found
 
     def _in_element(self, mode, directions, t, z, near, bound, started):
         states = self.contacts.at_state(t, z)
@@ -88,8 +106,8 @@ class Search:
 
     def _of_forces(self, mode, directions, states, here, h, started):
         theta = self.theta
-        q, v = hermite(theta, h, states, here.of_coordinates)
-        between = self.contacts.at(states.t[0] + theta * h, q, v)
+        q, v = hermite(theta, np.array([h]), states, here.of_coordinates)
+        between = self.contacts.at(states.t[0] + theta * h, q[0], v[0])
         functions = values_of(mode, directions, InMode(between, mode.modes, directions))
         found = []
         for (kind, c), values in functions.items():
@@ -116,11 +134,12 @@ def values_of(mode, directions, here):
 
 
 def hermite(theta, h, states, accelerations):
-    """Coordinates and velocities (n, n_q) between two states, by the quintics through them and their derivatives."""
-    x = theta[:, None]
-    q0, q1 = states.q
-    v0, v1 = h * states.v
-    a0, a1 = h * h * accelerations
+    """Coordinates and velocities (n, n_theta, n_q) in elements of lengths h (n,) between states (n + 1): by the
+    quintics through these and their derivatives."""
+    x, h = theta[:, None], h[:, None, None]
+    q0, q1 = states.q[:-1, None], states.q[1:, None]
+    v0, v1 = h * states.v[:-1, None], h * states.v[1:, None]
+    a0, a1 = h * h * accelerations[:-1, None], h * h * accelerations[1:, None]
     d, e, g = q1 - q0 - v0 - a0 / 2, v1 - v0 - a0, a1 - a0
     c3, c4, c5 = 10 * d - 4 * e + g / 2, -15 * d + 7 * e - g, 6 * d - 3 * e + g / 2
     q = q0 + x * (v0 + x * (a0 / 2 + x * (c3 + x * (c4 + x * c5))))
