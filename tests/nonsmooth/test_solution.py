@@ -5,6 +5,7 @@ import pytest
 
 import timefem as tf
 from tests import contact_systems as systems
+from timefem.sensitivity import Linearization
 
 
 @pytest.fixture(scope="module")

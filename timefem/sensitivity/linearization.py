@@ -18,6 +18,7 @@ from ..elements.augmented.part_numbers import Contracted, Numbered, NumberPlaces
 from ..elements.evaluation.batch import ElementBatch
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError
+from ..mechanics.contacts.rigid import refuse_rigid_contacts
 from ..parallel import own_world
 from ..solution.solution import Solution
 from ..solvers.equations.ends import Ends
@@ -59,6 +60,8 @@ class Linearization(NamedArguments):
     """
 
     def __init__(self, solution: Solution, linear: LinearOptions | str | None = None) -> None:
+        if isinstance(solution, Solution):
+            refuse_rigid_contacts(solution.system, "a derivative of a solution")
         _check(solution)
         self._solution, self._linear = solution, linear
         linear = linear_options(linear)
