@@ -86,7 +86,7 @@ def test_what_does_not_take_rigid_contact_says_so():
     sol = tf.solve(problem, tf.MixedGalerkin(1), 10)
     with pytest.raises(tf.InputError, match="floor is a rigid contact, which a derivative of a solution"):
         Linearization(sol)
-    with pytest.raises(tf.InputError, match="floor overlaps at the start by 0.2"):
+    with pytest.raises(tf.InputError, match=r"floor overlaps at the start by 0\.2"):
         tf.solve(tf.InitialValueProblem(system, {body: tf.Pose((-0.2, 0, 0))}, (0, 1)), tf.MixedGalerkin(1), 10)
     with pytest.raises(tf.InputError, match="give n_elements"):
         tf.solve(problem, tf.MixedGalerkin(1), tolerance=1e-6)
