@@ -120,7 +120,7 @@ def continuation(make: Callable[[float], BoundaryValueProblem], element: TimeEle
     validate.real("first_step", first_step, positive=True)
     values, refused, first_guess = [start], "", arguments.pop("guess", None)
 
-    def solve_at(s, guess):
+    def solve_at(s: float, guess: Any) -> tuple[Solution | None, int]:
         nonlocal refused
         value = end if s == 1 else start + s * (end - start)
         try:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -66,17 +67,17 @@ class Functional(Extended):
     has_tangent = False
 
     @property
-    def test(self):
+    def test(self) -> dict[str, Space]:
         return {"cost": Space(LagrangeBasis(0), False, _one)}
 
     @property
-    def test_slots(self):
+    def test_slots(self) -> tuple[tuple[str, Any], ...]:
         return (("cost", "value"),)
 
-    def symbols(self, part, element, sizes):
+    def symbols(self, part: Any, element: Any, sizes: Any) -> ElementSymbols:
         return ElementSymbols(part, element, sizes)  # costs see no terms of the equations
 
-    def density(self, s):
+    def density(self, s: Any) -> list[Any]:
         return [ca.SX(self.element.cost(s))]
 
 

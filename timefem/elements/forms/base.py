@@ -1,6 +1,9 @@
 """What a form of the equations of motion gives to a Galerkin element."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,6 +12,12 @@ from ...mechanics.values.velocities import consistent_velocity
 from ...polynomials import LagrangeBasis
 from ..element import Space
 from .symbols import LivensSymbols
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...mechanics.system import System
+    from ..element import TimeElement
 
 
 class Form(ABC):
@@ -31,38 +40,39 @@ class Form(ABC):
     most_points = 1
 
     @abstractmethod
-    def trial(self, element):
+    def trial(self, element: TimeElement) -> dict[str, Space]:
         """Trial spaces without that of the state."""
 
     @abstractmethod
-    def test(self, element):
+    def test(self, element: TimeElement) -> dict[str, Space]:
         """Test spaces by field."""
 
     @abstractmethod
-    def slots(self, element):
+    def slots(self, element: TimeElement) -> tuple[tuple[str, Any], ...]:
         """As `TimeElement.slots`."""
 
-    def test_slots(self, element):
+    def test_slots(self, element: TimeElement) -> tuple[tuple[str, Any], ...]:
         """As `TimeElement.test_slots`."""
         return tuple((name, "value") for name in self.test(element))
 
-    def explicit(self, element):
+    def explicit(self, element: TimeElement) -> tuple[tuple[str, int, str, int], ...]:
         """As `TimeElement.explicit`."""
         return ()
 
     @abstractmethod
-    def density(self, element, s):
+    def density(self, element: TimeElement, s: Any) -> Sequence[Any]:
         """Rows of one part per test slot, in the symbols `s`."""
 
     @abstractmethod
-    def nodal_values(self, element, system, times, state, multipliers):
+    def nodal_values(self, element: TimeElement, system: System, times: np.ndarray, state: np.ndarray,
+                     multipliers: np.ndarray) -> list[np.ndarray]:
         """As `TimeElement.nodal_values`."""
 
-    def kept_multipliers(self, system):
+    def kept_multipliers(self, system: System) -> np.ndarray:
         """As `TimeElement.kept_multipliers`."""
         return np.ones(system.n_multipliers, bool)
 
-    def check(self, element, system):
+    def check(self, element: TimeElement, system: System) -> None:
         """Refuse systems that the form cannot take."""
         if system.n_nonholonomic:
             raise InputError(f"form={self.name!r} does not take nonholonomic constraints "

@@ -4,8 +4,10 @@ Each kind offers the system of mG(k + 1) on a mesh, with the unknowns that a sol
 errors count. For optimal control see `timefem.problems.optimal.errors`.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +15,12 @@ from ...elements.mixed_galerkin import MixedGalerkin
 from ...solvers.equations.transfer import transferred
 from ...solvers.march.motion import size_of_motion
 from .grading import defects, density_of, surplus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ...assembly import TimeMesh
+    from ...solution import Solution
 
 BETWEEN_NODES = "controls between nodes", "costates between nodes"  # of order k only: told, but not counted
 
@@ -82,12 +90,12 @@ class ErrorEstimate(ABC):
         n = mesh.n_elements * (error * alike**self.trust / goal) ** (1 / order)
         return Estimated(error, density, n, errors)
 
-    def settled(self, mesh, sol, solve_on):
+    def settled(self, mesh: TimeMesh, sol: Solution, solve_on: Callable[..., Any]) -> tuple[TimeMesh, Solution, Any]:
         """The mesh and the solution to go on with, and times through which further meshes go; `solve_on(mesh, guess)`
         solves again."""
         return mesh, sol, ()
 
-    def compared(self, sol, mesh):
+    def compared(self, sol: Solution, mesh: TimeMesh) -> tuple[dict[str, float], np.ndarray]:
         """Errors by quantity, and the density of elements, from one Newton step of mG(k + 1)."""
         equations, x = self.assembled(sol, mesh)
         y = equations.moved(x, equations.linear_step(equations.evaluate(x)), -1.0)
@@ -95,32 +103,33 @@ class ErrorEstimate(ABC):
         return self.errors(sol, mesh, before, after), self.density(sol, mesh, self.dofs(equations, x), after)
 
     @abstractmethod
-    def prepare(self):
+    def prepare(self) -> None:
         """Make `plan`, the `ElementPlan` of mG(k + 1)."""
 
     @abstractmethod
-    def assembled(self, sol, mesh):
+    def assembled(self, sol: Solution, mesh: TimeMesh) -> tuple[Any, np.ndarray]:
         """The equations of mG(k + 1) on the mesh of a solution, and its unknowns at that."""
 
-    def dofs(self, equations, x):
+    def dofs(self, equations: Any, x: np.ndarray) -> np.ndarray:
         """Dofs of the elements."""
         return equations.split(x)[1]
 
-    def fields(self, equations, x):
+    def fields(self, equations: Any, x: np.ndarray) -> dict[str, np.ndarray]:
         return dict(zip(self.plan.element.trial, self.plan.columns.unpack(self.dofs(equations, x)), strict=True))
 
     @property
-    def trust(self):
+    def trust(self) -> float:
         return 1.0 if self.element.can_march else 0.5
 
-    def errors(self, sol, mesh, before, after):
+    def errors(self, sol: Solution, mesh: TimeMesh, before: Mapping[str, np.ndarray],
+               after: Mapping[str, np.ndarray]) -> dict[str, float]:
         change = (after["state"] - before["state"])[:, [0, -1]]
         return {"state": float(np.abs(change / self.size(sol)).max())}
 
-    def size(self, sol):
+    def size(self, sol: Solution) -> Any:
         return size_of_motion(self.problem.system, sol.t, sol.z)
 
-    def density(self, sol, mesh, dofs, better):
+    def density(self, sol: Solution, mesh: TimeMesh, dofs: np.ndarray, better: Mapping[str, np.ndarray]) -> np.ndarray:
         """Density of elements with equal errors, from their defects where tests belong to one element."""
         size, order = self.size(sol), self.element.order
         if self.element.can_march:
@@ -129,7 +138,7 @@ class ErrorEstimate(ABC):
         own = (surplus(better["state"], self.better.state.basis) / size).max(axis=1)
         return density_of(mesh, own, self.better.degree)
 
-    def transferred(self, sol, mesh):
+    def transferred(self, sol: Solution, mesh: TimeMesh) -> dict[str, np.ndarray]:
         """Nodal values of the fields of mG(k + 1), from those of a solution on the same mesh."""
         system, spaces = self.problem.system, self.plan.element.trial
         given = {"state": sol.nodal_state, **sol.fields,
