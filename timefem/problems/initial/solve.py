@@ -155,10 +155,10 @@ def _remedy(element):
 
 def _not_finite(solution, mesh):
     """For the message of a failed solve: a part that is NaN or infinite at a later time, from the last good state."""
-    system, n = solution.system, len(solution.t) - 1
-    if n == mesh.n_elements:  # all are solved, but not well enough
+    system, end = solution.system, solution.t[-1]
+    if end >= mesh.nodes[-1]:  # all are solved, but not well enough
         return ""
-    rest = mesh.part(n, mesh.n_elements)
+    rest = TimeMesh(np.append(end, mesh.nodes[mesh.nodes > end]))  # elements may have ended on events
     times = (rest.nodes[:-1, None] + rest.lengths[:, None] * gauss_legendre(solution.element.n_points)[0]).ravel()
     found = not_finite(system, times, np.broadcast_to(solution.z[-1], (len(times), system.n_z)))
     return "".join(f"; {system.label(part)} is not finite at t = {t:g}" for part, t in list(found.items())[:1])

@@ -10,7 +10,7 @@ from . import events
 from .modes import Mode, ModeSystem
 from .node import NodeLaw, NoMode, event
 from .options import CONTACT
-from .search import CLOSES, Search, values_of
+from .search import CLOSES, Candidate, Search, values_of
 from .states import BEGINS, OPEN, SLIDES, STICKS, Contacts, InMode
 
 
@@ -33,6 +33,14 @@ class Stuck(Exception):
     def __init__(self, reason, detail, history=()):
         super().__init__(detail)
         self.reason, self.detail, self.history = reason, detail, history
+
+
+class _AtOnce(Exception):
+    """An event is where the march is."""
+
+    def __init__(self, kind, contact):
+        super().__init__(kind)
+        self.kind, self.contact = kind, contact
 
 
 class ContactMarch:
@@ -77,14 +85,7 @@ class ContactMarch:
                 if k < len(nodes) - 1 and nodes[k] - self.t <= o.sliver * (nodes[k + 1] - nodes[k]):
                     k += 1
                 ahead = np.concatenate([[self.t], nodes[k:k + chunk]])
-                if (self.modes == BEGINS).any():
-                    self._begin(ahead[1] - self.t)
-                    continue
-                turning = (self.modes == SLIDES) & (self.contacts.n_slip == 2)
-                if turning.any():  # the end of sliding in space is predicted element by element
-                    ahead = ahead[:2]
-                if not (turning.any() and self._predicted_stop(ahead, np.flatnonzero(turning))):
-                    self._stretch(ahead)
+                self._go_on(ahead)
                 most = o.most_closed if (self.modes != OPEN).any() else o.most
                 chunk = min(2 * chunk, most) if len(self.events) == before else o.first
                 here = here + len(self.events) - before if k == self._last else len(self.events) - before
@@ -107,6 +108,18 @@ class ContactMarch:
         return self
 
     _last = -1
+
+    def _go_on(self, nodes):
+        """Elements over nodes, or up to the first event in them."""
+        if (self.modes == BEGINS).any():
+            self._begin(nodes[1] - self.t)
+            return
+        turning = (self.modes == SLIDES) & (self.contacts.n_slip == 2)
+        if turning.any():  # the end of sliding in space is predicted element by element
+            nodes = nodes[:2]
+            if self._predicted_stop(nodes, np.flatnonzero(turning)):
+                return
+        self._stretch(nodes)
 
     @property
     def systems(self):
@@ -165,9 +178,13 @@ class ContactMarch:
     def _go_to(self, candidate, length):
         """The element that ends on an event, and what follows from it."""
         kind, c, theta = candidate
-        if self.t + theta * length <= self.t:  # at once
-            self._at_event(kind, c)
-            return
+        try:
+            self._go_to_inside(kind, c, theta, length)
+        except _AtOnce as event:
+            self._at_event(event.kind, event.contact)
+
+    def _go_to_inside(self, kind, c, theta, length):
+        """The same; _AtOnce where an event is here, to rounding."""
         solved = self._located(kind, c, theta * length, length)
         for _ in range(self.contacts.n):
             before = None if solved is None else self._passed(solved, c if kind == CLOSES else None)
@@ -182,8 +199,12 @@ class ContactMarch:
             solved = self._mode_system().march(np.array([self.t, self.t + length]), self.z)
             if not len(solved.state):
                 raise Stuck(solved.status.reason, solved.status.message, solved.status.residual_history)
-            self._accept(solved, 1)
-            return
+            other = self._passed(solved, None)
+            closing = None if other is None else self._located(CLOSES, other, 0.9 * length, length)
+            if closing is None:
+                self._accept(solved, 1)
+                return
+            kind, c, solved = CLOSES, other, closing
         if kind == events.TOUCHES:
             states = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1])
             gap = states.gap[0, c]
@@ -211,9 +232,18 @@ class ContactMarch:
         elif kind == events.OPENS:
             self._node((), opens=(c,))
         elif kind == events.SLIPS:
-            self._node((), slips=(c,))
+            self._node((), slips=self._slipping_with(c))
         else:
             self._node((), stops=(c,))
+
+    def _slipping_with(self, c):
+        """A contact that begins to slip, and others whose friction is at its limit too, such as its mirror image."""
+        states = self.contacts.at_state(self.t, self.z)
+        here = InMode(states, self.modes, self.directions)
+        bound = states.friction[0] * np.where(self.contacts.persistent, states.load[0], here.forces[0, :, 0])
+        at_limit = bound - np.hypot(*here.forces[0, :, 1:].T) <= self.options.at_limit * bound
+        also = np.flatnonzero((self.modes == STICKS) & at_limit & (bound > 0))
+        return tuple({c, *also.tolist()})
 
     def _passed(self, solved, c):
         """The open contact besides c whose gap is most negative at the end of an element, if one is: it closed before.
@@ -248,6 +278,8 @@ class ContactMarch:
         rounding = 2 * np.finfo(float).eps * max(abs(self.t), longest)
         longest = 1.5 * longest
         for _ in range(self.options.locations):
+            if self.t + h <= self.t:
+                raise _AtOnce(kind, c)
             solved = system.march(np.array([self.t, self.t + h]), self.z, exact=True)
             if not len(solved.state):
                 if best is None and low == 0.0 and h < 1e-6 * longest:
@@ -316,6 +348,10 @@ class ContactMarch:
         e, candidate = self.search.first(self.mode, self.directions, solved.nodes, z, self._zero)
         if e is not None and candidate.kind != events.STICKS and candidate.theta < 1 - 1e-6:
             self._go_to(candidate, h)
+            return True
+        before = self._passed(solved, None)
+        if before is not None:  # behind another event that comes to nothing
+            self._go_to(Candidate(CLOSES, before, 0.9), h)
             return True
         self._accept(solved, 1)
         self._node((), stops=(c,))

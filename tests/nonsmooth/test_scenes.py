@@ -1,0 +1,108 @@
+"""Scenes of rigid contact against closed forms, invariants and the same motions stated otherwise."""
+
+import numpy as np
+import pytest
+
+import timefem as tf
+from tests.nonsmooth.contact_scenes import G, billiard, box, clutch, cradle, gripper, rolling_stone, stone, tippe_top
+
+
+def balanced(sol, atol=1e-12):
+    assert sol.success, sol.status.message
+    assert np.abs(sol.energy_balance()).max() < atol
+    assert sol.contact_gaps().min() > -1e-10
+
+
+def test_a_cradle_of_balls_that_touch():
+    """Newton's law for all contacts at once: the others share what is left, (-1/3, 2/3, 2/3)."""
+    sol, speeds = cradle(0.0)
+    balanced(sol)
+    np.testing.assert_allclose(speeds, (-1 / 3, 2 / 3, 2 / 3), atol=1e-12)
+
+
+def test_a_cradle_with_gaps():
+    """One impact after the other: the last ball leaves with the speed of the first."""
+    sol, speeds = cradle(0.01, 4)
+    balanced(sol)
+    np.testing.assert_allclose(speeds, (0, 0, 0, 1), atol=1e-12)
+    assert [event.kind for event in sol.events] == ["impact"] * 3
+    np.testing.assert_allclose([event.t for event in sol.events], (0.51, 0.52, 0.53), atol=1e-12)
+
+
+@pytest.mark.parametrize("rotation", ["quaternion", "directors"])
+def test_a_box_comes_to_rest_on_four_corners(rotation):
+    """Dropped flat while it drifts: it slides and stops, and all corners carry the same."""
+    body, sol = box(tf.Pose((0, 0, 0.15), velocity=(0.2, 0, 0)), 1.0, 20, rotation, friction=0.5, restitution=0.3)
+    balanced(sol, 1e-10)
+    assert sol.events[0].kind == "impact" and sol.events[0].t == pytest.approx(np.sqrt(2 * 0.05 / G), rel=1e-10)
+    assert sol.position(body, 1.0)[2] == pytest.approx(0.1, abs=1e-10)
+    np.testing.assert_allclose(sol.velocity(body, 1.0), 0, atol=1e-10)
+    forces = sol.contact_forces([1.0])[0]
+    np.testing.assert_allclose(np.sort(forces[:, 0]), [0] * 4 + [G / 4] * 4, atol=1e-9)
+
+
+@pytest.mark.slow
+def test_a_box_that_tumbles_comes_to_rest():
+    turn = np.array([np.cos(0.2), 0.6 * np.sin(0.2), 0.8 * np.sin(0.2), 0])
+    body, sol = box(tf.Pose((0, 0, 0.3), turn), 2.5, 50, friction=0.5, restitution=0.3)
+    balanced(sol, 1e-8)
+    assert sol.position(body, 2.5)[2] == pytest.approx(0.1, abs=1e-8)
+    np.testing.assert_allclose(sol.velocity(body, 2.5), 0, atol=1e-8)
+    assert sum(sol.contact_forces([2.5])[0, :, 0]) == pytest.approx(G, rel=1e-9)
+
+
+@pytest.mark.parametrize("rotation", ["quaternion", "directors"])
+def test_a_billiard_ball_with_side_spin(rotation):
+    """A parabola as long as it slides, in the direction that its slip keeps; then it rolls on straight."""
+    ball, sol, stop, velocity, place = billiard(rotation=rotation)
+    balanced(sol)
+    event, = sol.events
+    assert event.kind == "sticks" and event.t == pytest.approx(stop, abs=2e-5)
+    np.testing.assert_allclose(sol.velocity(ball, 0.5), velocity, atol=3e-5)
+    np.testing.assert_allclose(sol.position(ball, 0.5), place, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["quaternion", "directors", "tree"])
+def test_a_clutch_locks(kind):
+    """After w J_a J_b / (M (J_a + J_b)), with the momentum of the start; the heat is that of the relative motion."""
+    sol = clutch(kind)
+    balanced(sol)
+    event, = sol.events
+    assert event.kind == "sticks" and event.t == pytest.approx(0.72, abs=1e-12 if kind == "tree" else 1e-6)
+    lost = 0.5 * 0.12 * 3**2
+    assert sol.energy()[0] - sol.energy()[-1] == pytest.approx(lost, rel=1e-6)
+
+
+def test_a_gripper_holds_without_creep():
+    """For a minute, by half of the friction that there could be."""
+    body, sol = gripper(60.0, 30)
+    balanced(sol)
+    assert not sol.events
+    assert np.abs(sol.position(body, 60.0)).max() < 1e-9
+
+
+def test_a_rattleback_turns_back():
+    """The motion of the same stone with a nonholonomic constraint; rolling keeps the energy; its spin is reversed."""
+    (body, sol), (other, exact) = stone(5.0), rolling_stone()
+    balanced(sol)
+    assert not sol.events
+    t = np.linspace(0, 2, 9)
+    spin = sol.angular_velocity(body, t, "space")
+    np.testing.assert_allclose(spin, exact.angular_velocity(other, t, "space"), atol=2e-3)
+    np.testing.assert_allclose(sol.position(body, t), exact.position(other, t), atol=2e-5)
+    assert spin[0, 2] == pytest.approx(-2) and spin[-1, 2] > 1.9
+
+
+def test_a_tippe_top_keeps_what_jellett_found():
+    """Forces at the lowest point of a sphere leave L.a as it is, with the arm a to that point, whatever friction."""
+    top, sol, low, radius = tippe_top()
+    balanced(sol, 1e-10)
+    assert "sticks" in [event.kind for event in sol.events]
+    t = sol.t
+    axis = sol.rotation_matrix(top, t)[:, :, 2]
+    spin = np.einsum("nij,j,nj->ni", sol.rotation_matrix(top, t), (8e-7, 8e-7, 7e-7),
+                     sol.angular_velocity(top, t, "body"))
+    arm = low * axis - (0, 0, radius)
+    jellett = np.einsum("ni,ni->n", spin, arm)
+    assert np.ptp(jellett) < 1e-5 * np.abs(jellett).max()
+    assert np.ptp(axis[:, 2]) > 1e-3
