@@ -38,7 +38,8 @@ class Measured:
         stops = np.cumsum([0, *(sensor.n for sensor in sensors)]).tolist()
         self.parts = [slice(*ends) for ends in pairwise(stops)]
         self.n_values = stops[-1]
-        values, y = ca.vertcat(*residuals), ca.vertcat(*(stated.values[sensor] for sensor in sensors))
+        values = ca.cse(ca.vertcat(*residuals))  # links share the chains that carry them
+        y = ca.vertcat(*(stated.values[sensor] for sensor in sensors))
         slopes = [ca.jacobian(values, x) for x in (*stated.levels, stated.numbers)]
         self.seen = [bool(x.nnz()) for x in slopes]
         self.of_places = not any(self.seen[1:-1])

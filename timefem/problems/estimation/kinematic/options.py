@@ -10,7 +10,8 @@ class KinematicOptions:
     Attributes
     ----------
     tolerance : float
-        Root mean square of the change that is left at the end, in standard deviations of the unknowns.
+        Root mean square of the change that is left at the end, in standard deviations of the unknowns; constraints
+        are closed to rounding whatever it is.
     weights : float
         Largest change of a weight of a robust loss that is left.
     iterations, halvings : int
@@ -43,7 +44,7 @@ class KinematicOptions:
         Instructions of a formula up to which it is compiled: that takes a second for some ten thousand.
     """
 
-    tolerance: float = 1e-4
+    tolerance: float = 1e-3
     weights: float = 1e-2
     iterations: int = 60
     halvings: int = 6

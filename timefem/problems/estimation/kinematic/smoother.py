@@ -218,16 +218,23 @@ class Smoother:
         best, going = np.full(len(x), np.inf), np.arange(len(x))
         for _ in range(self.options.closing):
             left = []
-            for first in range(0, len(going), self.options.piece):
-                frames = going[first:first + self.options.piece]
-                own = Tangents(self.geometry, self.steps.root, x[frames], self.t[frames], self.n_free)
-                size = np.abs(own.shift[:, 0]).max(axis=1)
+            for frames in self._pieces(going):
+                gap = self._tangents(x, frames, True).gap
+                size = np.abs(gap).max(axis=1)
                 better = size < best[frames] / 2
                 best[frames] = np.minimum(best[frames], size)
-                x[np.ix_(frames[better], np.arange(x.shape[1]), touched)] += own.shift[better]
-                left.append(frames[better])
+                x[np.ix_(frames[better], [0], touched)] += gap[better, None]
+                left.append(frames[better & (size > 1e-14 * np.maximum(np.abs(x[frames, 0]).max(axis=1), 1.0))])
             going = np.concatenate([np.zeros(0, int), *left])
+        for frames in self._pieces(np.arange(len(x))):
+            x[np.ix_(frames, np.arange(1, x.shape[1]), touched)] += self._tangents(x, frames).shift[:, 1:]
         return x
+
+    def _pieces(self, frames):
+        return [frames[first:first + self.options.piece] for first in range(0, len(frames), self.options.piece)]
+
+    def _tangents(self, x, frames, positions=False):
+        return Tangents(self.geometry, self.steps.root, x[frames], self.t[frames], self.n_free, positions)
 
     # ---- covariance
 

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -35,34 +36,63 @@ def solve_kinematic(task):
         Status.failure(Reason.NOT_CONVERGED, 0, problem.t_span[0], [], detail=found.message)
     t = found.smoother.t
     mesh = task.mesh
-    states, others = _nodal(system, element, mesh, found)
     total = time.perf_counter() - start
     seconds = {"setup": 0.0, "assemble": 0.0, "solve": total, "total": total}
     n_unknowns = len(t) * found.smoother.size + len(found.c)
-    outcome = Outcome(NodalValues(*states, others), status, np.array([found.iterations]), n_unknowns, seconds)
+    values = FrameValues(system, element, mesh, found)
+    outcome = Outcome(values, status, np.array([found.iterations]), n_unknowns, seconds)
     statistics = solve_statistics(task.driver, "block Cholesky", mesh, outcome, objective=found.cost)
     z0 = momenta_of(system, t[:1], found.x[:1])[0]
-    sol = KinematicEstimate.of(system, element, mesh.nodes, z0, outcome.values, status, statistics)
+    sol = KinematicEstimate.of(system, element, mesh.nodes, z0, values, status, statistics)
     sol.take(problem, found)
     return sol
 
 
-def _nodal(system, element, mesh, found):
-    """Nodal values of all fields: between frames the coordinates are the polynomials of their ends."""
-    points = mesh.points(element.state.basis)
-    h, x = mesh.lengths, found.x
-    s = ((points - mesh.nodes[:-1, None]) / h[:, None])[..., None]
-    ends = [x[:-1, 0][:, None], x[1:, 0][:, None]]
-    rates = [(h[:, None] * x[:-1, 1])[:, None], (h[:, None] * x[1:, 1])[:, None]]
-    q = ((1 + 2 * s) * (1 - s) ** 2 * ends[0] + s * (1 - s) ** 2 * rates[0]
-         + s**2 * (3 - 2 * s) * ends[1] - s**2 * (1 - s) * rates[1])
-    v = (6 * s * (s - 1) * (ends[0] - ends[1]) + (1 - s) * (1 - 3 * s) * rates[0] + s * (3 * s - 2) * rates[1])
-    v /= h[:, None, None]
-    z = momenta_of(system, points.ravel(), np.stack([q.reshape(-1, system.n_q), v.reshape(-1, system.n_q)], axis=1))
-    z = z.reshape(*points.shape, system.n_z)
-    if "multipliers" in element.trial:
-        multipliers = np.zeros((len(h), element.multiplier.basis.n_shapes, system.n_multipliers))
-    else:
-        multipliers = np.zeros((len(h), 1, system.n_multipliers))
-    state, multipliers, *others = element.nodal_values(system, points, z, multipliers)
-    return (state, multipliers), dict(zip(list(element.trial)[2:], others, strict=False))
+class FrameValues(NodalValues):
+    """Nodal values of all fields, worked out when they are first asked for: between frames the coordinates are the
+    polynomials of their ends."""
+
+    def __init__(self, system, element, mesh, found):
+        self._of = system, element, mesh, found
+
+    def __len__(self):
+        return self._of[2].n_elements
+
+    def __reduce__(self):
+        return NodalValues, self.arrays
+
+    @cached_property
+    def _values(self):
+        system, element, mesh, found = self._of
+        points = mesh.points(element.state.basis)
+        q, v = _between(points, mesh, found.x)
+        x = np.stack([q.reshape(-1, system.n_q), v.reshape(-1, system.n_q)], axis=1)
+        z = momenta_of(system, points.ravel(), x).reshape(*points.shape, system.n_z)
+        n = element.multiplier.basis.n_shapes if "multipliers" in element.trial else 1
+        multipliers = np.zeros((len(points), n, system.n_multipliers))
+        state, multipliers, *others = element.nodal_values(system, points, z, multipliers)
+        return state, multipliers, dict(zip(list(element.trial)[2:], others, strict=False))
+
+    @property
+    def state(self):
+        return self._values[0]
+
+    @property
+    def multipliers(self):
+        return self._values[1]
+
+    @property
+    def others(self):
+        return self._values[2]
+
+
+def _between(points, mesh, x):
+    """Coordinates and velocities at points of the elements, by those at their ends."""
+    h = mesh.lengths[:, None, None]
+    s = (points - mesh.nodes[:-1, None])[..., None] / h
+    first, last = x[:-1, 0][:, None], x[1:, 0][:, None]
+    start, end = h * x[:-1, 1][:, None], h * x[1:, 1][:, None]
+    q = ((1 + 2 * s) * (1 - s) ** 2 * first + s * (1 - s) ** 2 * start
+         + s**2 * (3 - 2 * s) * last - s**2 * (1 - s) * end)
+    v = 6 * s * (s - 1) * (first - last) + (1 - s) * (1 - 3 * s) * start + s * (3 * s - 2) * end
+    return q, v / h

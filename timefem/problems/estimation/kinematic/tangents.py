@@ -25,7 +25,7 @@ class Tangents:
     n_free : int, optional
         Directions that are open; found unless given.
     positions : bool
-        Whether N and U alone are wanted.
+        Whether N, U and the gap alone are wanted.
 
     Attributes
     ----------
@@ -35,6 +35,8 @@ class Tangents:
         Derivative of the state, level by level, by the open motions of each level.
     shift : ndarray, shape (n, levels, n_touched)
         Motion that closes constraints to first order.
+    gap : ndarray, shape (n, n_touched)
+        The same of positions.
     rates : ndarray, shape (n, levels - 1, n_free)
         `U^T Q^-1/2 rho` of each level.
     """
@@ -50,6 +52,8 @@ class Tangents:
             self._make_orthonormal()
         if not positions:
             self._levels(values, x[:, :, geometry.touched])
+        elif values is not None:
+            self.gap = -self._inverse(values[0])[..., 0]
 
     def _null_space(self, jacobian, scale, n_free):
         """Sets the basis, and the pseudo-inverse of the Jacobian as a function of right-hand sides (n, rows, m)."""
