@@ -287,7 +287,7 @@ def test_robust_losses_and_swapped_markers():
     for i, j in hit:
         jumps[i, j] += rng.choice([-0.3, 0.3], 3)
     squares = solve(tf.System([tree]), markers(tree, t, jumps), 5.0)
-    huber = solve(tf.System([tree]), markers(tree, t, jumps, loss="huber"), 5.0, tol=1e-4)
+    huber = solve(tf.System([tree]), markers(tree, t, jumps), 5.0, tol=1e-4, loss="huber")  # of all
     assert huber.success and np.abs(huber.q - q).max() < 0.5 * np.abs(squares.q - q).max()
     named = {(int(name[-1]), round(time * 39 / 2)) for name, time, _ in huber.fit.outliers}
     assert huber.weights(huber.problem.measurements[0]).min() < 0.2

@@ -104,7 +104,7 @@ class KinematicEstimate(Estimate):
         order, inverse = np.unique(frames, return_inverse=True)
         sensor = sensor_of(self, what, self.t[order])
         stated = Stated(self.system, self._found.x.shape[1], [sensor])
-        own = Measured([sensor], stated, [stated.residual(sensor)], order)
+        own = Measured({sensor: None}, stated, [stated.residual(sensor)], order)
         values, slopes = own.linearized(self._found.x[order], np.zeros(0), slice(None))
         zero = np.zeros((*values.shape, self.system.n_q))
         every = np.concatenate([zero if s is None else -s for s in slopes[:-1]], axis=2)

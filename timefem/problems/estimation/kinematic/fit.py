@@ -69,7 +69,8 @@ def fit(system, sensors, densities, q, order, t_span=(), guess=None, options=DEF
     Parameters
     ----------
     system : System
-    sensors : list of Sensor
+    sensors : dict
+        Sensor -> its loss, or None.
     densities : callable
         `densities(geometry)` -> spectral densities of coordinates and of turns.
     q : ndarray, shape (n_q,)

@@ -16,7 +16,8 @@ class Measured:
 
     Parameters
     ----------
-    sensors : list of Sensor
+    sensors : dict
+        Sensor -> its loss, or None.
     stated : Stated
     residuals : list of SX
         Of each.
@@ -34,12 +35,21 @@ class Measured:
     """
 
     def __init__(self, sensors, stated, residuals, frames):
+        self.losses, sensors = list(sensors.values()), list(sensors)
         self.sensors, self.frames, self.t = sensors, frames, sensors[0].times + sensors[0].offset
         stops = np.cumsum([0, *(sensor.n for sensor in sensors)]).tolist()
         self.parts = [slice(*ends) for ends in pairwise(stops)]
         self.n_values = stops[-1]
         values = ca.cse(ca.vertcat(*residuals))  # links share the chains that carry them
         y = ca.vertcat(*(stated.values[sensor] for sensor in sensors))
+        whitening = [sensor.whitening for sensor in sensors]
+        self._diagonal = all(not np.any(w - np.einsum("jab,ab->jab", w, np.eye(w.shape[1]))) for w in whitening)
+        self._whitening = np.concatenate([np.einsum("jaa->ja", w) for w in whitening], axis=1) if self._diagonal else \
+            whitening
+        self._scale = self._whitening[0] if self._diagonal and np.all(self._whitening == self._whitening[0]) and \
+            np.all(self._whitening[0] > 0) else None
+        if self._scale is not None:  # the same at all times: part of the formulas
+            values = values * ca.DM(self._scale)
         slopes = [ca.jacobian(values, x) for x in (*stated.levels, stated.numbers)]
         self.seen = [bool(x.nnz()) for x in slopes]
         self.of_places = not any(self.seen[1:-1])
@@ -47,14 +57,12 @@ class Measured:
         self._residuals = Batched(inputs, [values])
         self._slopes = Batched(inputs, [values, *(x for x, seen in zip(slopes, self.seen, strict=True) if seen)])
         self.given = np.nan_to_num(np.concatenate([sensor.values for sensor in sensors], axis=1))
-        whitening = [sensor.whitening for sensor in sensors]
-        self._diagonal = all(not np.any(w - np.einsum("jab,ab->jab", w, np.eye(w.shape[1]))) for w in whitening)
-        self._whitening = np.concatenate([np.einsum("jaa->ja", w) for w in whitening], axis=1) if self._diagonal else \
-            whitening
-        self.robust = any(sensor.loss is not None for sensor in sensors)
+        self.robust = any(loss is not None for loss in self.losses)
 
     def _white(self, values, rows):
         """Whitened values, shape (m, n_values, ...)."""
+        if self._scale is not None:
+            return values
         if self._diagonal:
             values *= self._whitening[rows].reshape(*values.shape[:2], *(1,) * (values.ndim - 2))
             return values
@@ -66,7 +74,9 @@ class Measured:
     def residuals(self, x, c, rows=slice(None), white=True):
         """Residuals at states (m, levels, n_q) of some of the frames, whitened or not, shape (m, n_values)."""
         values = self._residuals(*self._given(x, c, rows))[0][..., 0]
-        return self._white(values, rows) if white else values
+        if white:
+            return self._white(values, rows)
+        return values if self._scale is None else values / self._scale
 
     def linearized(self, x, c, rows):
         """Whitened residuals, and their derivatives by each level of the state and by the numbers, None where zero."""
@@ -82,10 +92,10 @@ class Measured:
     def weights(self, residuals, rows=slice(None)):
         """Weights of squares by the losses, shape (m, n_values), of whitened residuals."""
         out = np.ones_like(residuals)
-        for sensor, part in zip(self.sensors, self.parts, strict=True):
-            if sensor.loss is not None:
+        for sensor, loss, part in zip(self.sensors, self.losses, self.parts, strict=True):
+            if loss is not None:
                 length = np.linalg.norm(residuals[:, part], axis=1)
-                out[:, part] = sensor.loss.weights(length, sensor.measured[rows].sum(axis=1))[:, None]
+                out[:, part] = loss.weights(length, sensor.measured[rows].sum(axis=1))[:, None]
         return out
 
 
@@ -154,7 +164,10 @@ class Stated:
 
 
 def measured_at(system, n_levels, sensors, others=()):
-    """Times of all frames, of `others` too, the `Measured` of sensors with the same times, and their `Stated`."""
+    """Times of all frames, of `others` too, the `Measured` of sensors with the same times, and their `Stated`.
+
+    Sensors are a dict from each to its loss, or None.
+    """
     stated, groups = Stated(system, n_levels, sensors), {}
     rates = ca.vertcat(*stated.levels[1:])
     for sensor in sensors:
@@ -165,5 +178,5 @@ def measured_at(system, n_levels, sensors, others=()):
     for group in groups.values():
         own, residuals = zip(*group, strict=True)
         at = places_among(t, own[0].times + own[0].offset)
-        measured.append(Measured(list(own), stated, list(residuals), at))
+        measured.append(Measured({sensor: sensors[sensor] for sensor in own}, stated, list(residuals), at))
     return t, measured, stated

@@ -44,13 +44,13 @@ class KinematicOptions:
         Instructions of a formula up to which it is compiled: that takes a second for some ten thousand.
     """
 
-    tolerance: float = 1e-3
+    tolerance: float = 2e-3
     weights: float = 1e-2
     iterations: int = 60
     halvings: int = 6
     closing: int = 8
     piece: int = 64
-    stride: int = 8
+    stride: int = 16
     frame_iterations: int = 60
     frame_tolerance: float = 0.1
     largest: float = 0.5

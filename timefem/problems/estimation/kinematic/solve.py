@@ -26,10 +26,11 @@ def solve_kinematic(task):
         raise InputError(f"guess must be a function t -> z or a Solution, not {task.guess!r}")
     system, n = problem.system, problem.system.n_q
     guess = None if task.guess is None else lambda t: np.array([task.guess(time) for time in t])[:, :n]
+    sensors = dict(zip(problem.measurements, problem.losses(), strict=True)) | dict.fromkeys(problem.start_sensors[0])
     options = DEFAULT if task.newton is None else \
         replace(DEFAULT, tolerance=task.newton.tol_increment, iterations=task.newton.max_iterations)
     with progress("estimation without dynamics", show=task.progress):
-        found = fit(system, [*problem.measurements, *problem.start_sensors[0]],
+        found = fit(system, sensors,
                     lambda geometry: densities(geometry, problem.noise), problem.z0[:n], element.degree,
                     problem.t_span, guess=guess, options=options)
     status = Status(True) if found.converged else \
