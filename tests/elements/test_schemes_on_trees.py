@@ -47,3 +47,10 @@ def test_order(name, loop):
 def test_refused(name):
     with pytest.raises(tf.InputError, match=r"arm.*varies with its joints.*use MixedGalerkin\(k, form='lagrange'\)"):
         tf.solve(problem(False), SCHEMES[name](), 10, progress=False)
+
+
+def test_a_form_that_is_given_is_not_replaced():
+    """Without a form trees get the one that fits; Hamilton's, asked for, is refused."""
+    assert tf.solve(problem(False), tf.MixedGalerkin(2), 4, progress=False).element.form == "lagrange"
+    with pytest.raises(tf.InputError, match="form='lagrange'"):
+        tf.solve(problem(False), tf.MixedGalerkin(2, form="hamilton"), 4, progress=False)

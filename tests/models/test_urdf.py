@@ -224,6 +224,7 @@ WRONG = {
     "gravity": (["--gravity", "9.81"], "--gravity must be X,Y,Z"),
     "nan": (["--joint", "hinge=nan"], "must be finite"),
     "rotation": (["--rotation", "directors"], "belongs to named cases"),
+    "form": (["--form", "hamilton"], "form='lagrange'"),
     "base": (["--base", "loose"], "base must be one of 'fixed', 'free', not 'loose'"),
 }
 

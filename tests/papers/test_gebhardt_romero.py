@@ -38,7 +38,11 @@ def test_case_1_conserves_energy_and_two_momenta(a, rotation):
     sol = tf.solve(case_1(a, rotation=rotation), NonTwistingEM(), 1000)
     momentum = body_momentum(sol)
     assert momentum[0] == pytest.approx(MOMENTUM, rel=0, abs=1e-12)
-    assert np.abs(momentum - momentum[0]).max() < 5e-12
+    # the constraint holds for means of neighbouring nodes: rounding of a step, 2e-13, stays with alternating sign, and
+    # that of all steps adds up at random
+    error = momentum - momentum[0]
+    assert np.abs(error[1:, 2] + error[:-1, 2]).max() < 5e-15 * np.abs(MOMENTUM).max()
+    assert np.abs(error).max() < 1e-13 * np.abs(MOMENTUM).max()
     assert sol.energy()[0] == pytest.approx(ENERGY, rel=0, abs=1e-11)
     assert np.abs(sol.energy() - ENERGY).max() < 2e-11  # 3e-14 of it
     # the momentum in space is not conserved: this is no standard rigid body

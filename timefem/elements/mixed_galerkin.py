@@ -46,11 +46,11 @@ class MixedGalerkin(TimeElement):
         mass matrix the energy of bodies is kept; k for the others, which makes them symplectic. k keeps the angular
         momentum. A constraint of degree d in the coordinates needs about k d / 2.
     nodes : {"equidistant", "lobatto"}
-    form : {"hamilton", "lagrange", "impulse", "energy"}
-        Of the equations of motion. "lagrange", without constraints: the discrete Euler-Lagrange equations, in the
+    form : {"hamilton", "lagrange", "impulse", "energy"}, optional
+        Of the equations of motion; unless given Hamilton's, and of trees, which that does not take, Lagrange's, with
+        constraints the energy form. "lagrange", without constraints: the discrete Euler-Lagrange equations, in the
         coordinates alone when marched. "impulse": symplectic with k points, also with constraints. "energy": keeps the
         energy where the mass matrix is constant, singular or not; the method of Hamilton's form where it is regular.
-        Trees, which Hamilton's form does not take, are solved in Lagrange's, and with constraints in the energy form.
     keep : {"points", "all"}
         What the elements keep: what the Gauss points do, see `n_points`, or with k of them energy, momenta and
         constraints together, by lifted gradients (see `timefem.elements.lift`): the energy of any formula without the
@@ -68,14 +68,17 @@ class MixedGalerkin(TimeElement):
     degree: int = field("degree")
     n_points: int | None = field("n_points", default=None)
     nodes: str = field("nodes")
-    form: str = field("form")
+    form: str | None = field("form", default=None)
     keep: str = field("keep")
 
     name = "mg"
     takes_outputs = costates_converge = keeps_factors = True
+    _any_form = True  # whether none is given
 
     def __post_init__(self):
         check_fields(self)
+        object.__setattr__(self, "_any_form", self.form is None)
+        object.__setattr__(self, "form", self.form or "hamilton")
         if self.n_points is None and isinstance(self.degree, int):
             per_degree = 1 if self.lifted else self._form.most_points
             object.__setattr__(self, "n_points", per_degree * self.degree)
@@ -141,9 +144,9 @@ class MixedGalerkin(TimeElement):
         return self._form.explicit(self)
 
     def fitting(self, system: System) -> MixedGalerkin:
-        """Of trees, whose mass matrix varies: in Lagrange's form, and with constraints in the energy form."""
+        """Of trees, whose mass matrix varies: Lagrange's form, with constraints the energy form, if none is given."""
         trees = any(body.velocity_by_solve for body in system.bodies)
-        if not trees or self.form != "hamilton" or self.lifted or system.n_nonholonomic:
+        if not trees or not self._any_form or self.lifted or system.n_nonholonomic:
             return self
         given = self.n_points != self._form.most_points * self.degree
         return replace(self, form="energy" if system.n_constraints else "lagrange",
