@@ -31,12 +31,14 @@ def around(side=None):
 @pytest.mark.parametrize("processes", [1, 2])
 def test_both_ways_around_a_disc(processes):
     found = tf.solve_all(around(0.1), ELEMENT, 16, n_starts=6, processes=processes, progress=False)
-    assert len(found) == 2
-    below, above = found
-    assert below.objective < 0.95 * above.objective
-    assert below.position("boat", 1.0)[1] < 0 < above.position("boat", 1.0)[1]
-    assert sorted([*below.statistics["starts"], *above.statistics["starts"], *below.statistics["failed_starts"]]) == \
-        list(range(6))
+    below, *above = found  # by 30 starts two of these: nodes on both sides of the middle pass a disc more closely
+    assert 1 <= len(above) <= 2
+    for other in above:
+        assert below.objective < 0.95 * other.objective
+        assert other.objective == pytest.approx(above[0].objective, rel=1e-6)
+        assert below.position("boat", 1.0)[1] < 0 < other.position("boat", 1.0)[1]
+    starts_of = [start for sol in found for start in sol.statistics["starts"]]
+    assert sorted([*starts_of, *below.statistics["failed_starts"]]) == list(range(6))
     best = tf.solve(around(0.1), ELEMENT, 16, guess=below, progress=False)
     assert best.objective == pytest.approx(below.objective, rel=1e-7)
 
@@ -62,7 +64,7 @@ def test_unknown_numbers_are_varied():
     found = tf.solve_all(problem, ELEMENT, 16, n_starts=6, processes=1, progress=False)
     stiff, soft = (sol.parameters["k"] for sol in found)
     assert stiff == pytest.approx((1.5 * np.pi)**2, rel=0.02) and soft == pytest.approx((0.5 * np.pi)**2, rel=0.02)
-    again = tf.solve(problem, ELEMENT, 16, guess=tf.Guess(parameters={"k": 20.0}), progress=False)
+    again = tf.solve(problem, ELEMENT, 16, guess=tf.Guess(parameters={"k": 30.0}), progress=False)
     assert again.objective == pytest.approx(found[0].objective, rel=1e-7)
 
 

@@ -284,8 +284,8 @@ def rod(seed):
     return tf.OptimalControl(system, state(), state(), (0, 3), [tf.Effort(tf.ControlForce(m)) for m in masses])
 
 
-@pytest.mark.parametrize("seed, share", [(18, 1.0), (19, 0.9544)])  # of 40 the only one with two minima
-def test_velocities_lead_rods_to_no_costlier_minimum(seed, share, monkeypatch):
+@pytest.mark.parametrize("seed, least", [(18, None), (19, 89.3161266)])  # of 40 the only one with two minima: 93.58
+def test_velocities_lead_rods_to_no_costlier_minimum(seed, least, monkeypatch):
     """Beside the way from rest to rest."""
     costs = []
     for rates in (rates_at_ends, lambda way, *_: np.zeros_like(way.rates)):
@@ -293,7 +293,8 @@ def test_velocities_lead_rods_to_no_costlier_minimum(seed, share, monkeypatch):
         sol = tf.solve(rod(seed), tf.MixedGalerkin(2), 20, progress=False)
         assert sol.success
         costs.append(sol.objective)
-    assert costs[0] / costs[1] == pytest.approx(share, rel=1e-3)
+    assert costs[0] <= costs[1] * (1 + 1e-9)
+    assert least is None or costs[0] == pytest.approx(least, rel=1e-8)
 
 
 def test_a_first_solve_loads_no_splines():

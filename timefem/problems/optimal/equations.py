@@ -13,10 +13,11 @@ from ...solvers.equations.elements import ElementEquations
 from ...solvers.equations.ends import EndBlock, Ends
 from ...solvers.equations.nonlinear import SaddleEquations
 from ...solvers.nonlinear.block_ldl import BlockLDL
-from ...solvers.nonlinear.interior_point_options import InteriorPointOptions
 from ...solvers.nonlinear.symmetric_solver import SymmetricSolver
 from .optimal_end import HELD_BY, OptimalEnd, taking_part
 from .tangent_parts import TangentParts
+
+REGULAR = 1e-9  # subtracted from the diagonal of equations, of which some may depend on each other, to count inertia
 
 
 class OptimalityRows:
@@ -140,7 +141,7 @@ class OptimalityRows:
         dual = np.flatnonzero(self.dual)
         places = (np.concatenate([x[lower], dual]) for x in (rows, p.indices))
         blocks = self.joined[self.elements_of_unknowns()]
-        return lower, BlockLDL(blocks, *places), np.full(len(dual), -InteriorPointOptions.delta_c)
+        return lower, BlockLDL(blocks, *places), np.full(len(dual), -REGULAR)
 
     @property
     def joined(self):

@@ -14,6 +14,7 @@ from ...mechanics.values.equations_of_motion import EquationsOfMotion
 from .complementarity import Soft
 
 TURN, REACHED = 1.0, 0.9  # rad per element and degree, and the share of that from which on it is told
+DRIVES = 1e-3  # share of what a control accelerates that is along the motion, from which on it drives that
 TYPICAL = 100.0  # scaled objective of the interior-point method; 10 takes a tenth more iterations, 1 more still
 
 
@@ -41,13 +42,21 @@ def with_objective(scale, size):
 def energy_of(phase):
     """Twice the kinetic energy of masses that go from start to end in the time given, or have the speeds there; of
     masses that go by one in the time without either."""
+    return (phase.system.mass_scale * rates_of(phase)**2).max()
+
+
+def rates_of(phase):
+    """Rates of that size, shape (n_q,): mean ones from start to end or, where these are faster, those there."""
     system, span = phase.system, phase.t_span[1] - phase.t_span[0]
     n, mass = system.n_q, system.mass_scale
-    ends = np.array([phase.z0, phase.conditions.state])
+    start, end = phase.z0, phase.conditions.state
     with np.errstate(invalid="ignore", over="ignore"):
-        found = max((mass * (ends[1] - ends[0])[:n]**2).max(initial=0.0) / span**2,
-                    (ends[:, n:]**2 / mass).max(initial=0.0))
-    return found if np.isfinite(found) and found > 0 else mass.max() / span**2
+        found = [(end - start)[:n] / span, start[n:] / mass, end[n:] / mass]
+        most = np.array([(mass * v**2).max(initial=0.0) for v in found])
+    most[~np.isfinite(most)] = 0.0
+    if most.any():
+        return found[int(np.argmax(most))]
+    return np.where(mass == mass.max(), 1 / span, 0.0)
 
 
 def sizes_of_controls(phase, root):
@@ -61,12 +70,18 @@ def sizes_of_controls(phase, root):
 
 
 def _by_effect(phase, root):
+    """By the power that gives the energy within the time where a control drives the motion that has it, as a motor of a
+    flexible arm, which accelerates little at first; else by that acceleration."""
     system, (t0, t1) = phase.system, phase.t_span
+    mass, rates = system.mass_scale, rates_of(phase)
     try:
         at = EquationsOfMotion.of_state(system, t0, phase.z0, np.zeros(phase.n_controls))
-        effect = np.linalg.norm(np.sqrt(system.mass_scale)[:, None] * at.by_controls(), axis=0)
+        along = np.sqrt(mass)[:, None] * at.by_controls()
     except (InputError, np.linalg.LinAlgError, ValueError):
         return np.zeros(phase.n_controls)
+    effect, direction = np.linalg.norm(along, axis=0), np.sqrt(mass) * rates
+    driven = np.abs(direction @ along) / np.linalg.norm(direction)
+    effect = np.where(driven > DRIVES * effect, driven, effect)
     largest = effect.max(initial=0.0)
     return np.where(effect > 1e-6 * largest, root / ((t1 - t0) * np.maximum(effect, 1e-300)), 0.0)
 

@@ -86,7 +86,8 @@ class Fatrop(NamedArguments):
             found = self._solve(program, max(self.tolerance, ROUGH))
             iterations += found.iterations
             if found.status.success and self.tolerance < ROUGH:
-                found = self._near(program, found.v, found.multipliers, found.bound_multipliers, MU)
+                found = self._near(program, found.v, found.multipliers, found.bound_multipliers,
+                                   MU * max(1.0, _size(program, found.v)))
                 iterations += found.iterations
                 if not found.status.success:
                     found = self._checked(program, self._solve(program, self.tolerance))
