@@ -152,6 +152,7 @@ from .problems.optimal.couplings import Coupling
 from .problems.optimal.guess import Guess
 from .problems.optimal.limits import Limit
 from .problems.optimal.problem import OptimalControl
+from .problems.optimal.receding_horizon import RecedingHorizon
 from .problems.optimal.spring_contact import SpringContact
 from .problems.phases.problem import Phases
 from .problems.phases.solution import PhasedSolution
@@ -244,5 +245,5 @@ __all__ = [
     "Accelerometer", "DirectionSensor", "Estimate", "Estimation", "FormulaSensor", "Gyroscope", "Huber", "JointSensor",
     "Marker", "OrientationSensor", "PointVelocity", "Prior", "ReactionSensor", "StatePrior", "Student",
     # optimal control
-    "Cost", "Effort", "Guess", "OptimalControl",
+    "Cost", "Effort", "Guess", "OptimalControl", "RecedingHorizon",
 ]

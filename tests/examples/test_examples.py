@@ -94,6 +94,15 @@ def test_swing_up(tmp_path):
     assert (tmp_path / "figure.png").stat().st_size > 10_000
 
 
+def test_receding_horizon(tmp_path):
+    module = example("receding_horizon")
+    result = module.main(steps=50, iterations=3)
+    assert np.abs(result["force"]).max() <= module.BOUND and result["iterations"].max() <= 3
+    assert abs(result["angle"][-1]) < 0.05 and np.ptp(result["position"]) < 1.0
+    module.plot(result, tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").stat().st_size > 10_000
+
+
 def test_motor(tmp_path):
     module = example("motor")
     result = module.main(n_elements=100)

@@ -57,6 +57,11 @@ class AddedRows:
     def blocks(self):
         return np.concatenate([np.zeros(0, int), *(rows.elements for rows in self.sets)])
 
+    def move_start(self, change):
+        """Change the dofs of the first node, which is given."""
+        for rows in self.sets:
+            rows.move_start(change)
+
     def expect(self, multipliers):
         """Told those of all rows with which the Hessian may be asked for next."""
         for rows, start in zip(self.sets, self.starts, strict=False):

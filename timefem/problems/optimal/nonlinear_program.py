@@ -63,12 +63,41 @@ class OptimalProgram(NonlinearProgram):
 
     def again(self, x, on_iteration, warm):
         """Begin another solve from the same unknowns; False where something is not the same."""
+        if self._given is None:
+            return False
         problem, mesh, given, was_warm = self._given
         if problem is not self.chain.problem or mesh is not self.chain.mesh or was_warm is not warm or \
                 not np.array_equal(x, given):
             return False
         self.on_iteration, self._key, self._expected = on_iteration, None, None
         return True
+
+    def start_from(self, node):
+        """Change the dofs of the first node, which are given, shape (n_node,)."""
+        dofs = self.chain.dofs(self.base)
+        change = node - dofs[:len(node)]
+        dofs[:len(node)] = node
+        self._added.move_start(change)
+        self._key = self._given = self._expected = None
+
+    def later(self, v):
+        """Variables of a motion that is one element ahead, and for each of those and each row where its value there
+        comes from: the same place of the next element, or of itself where that has none."""
+        ahead = self._ahead
+        base, sizes = self.chain.scaled(self.base)[self.primal], self.chain.sizes[self.primal]
+        variables, n = ahead[0], self.n_chain
+        from_ = variables[:n]
+        moved = v[variables].copy()
+        moved[:n] = (base[from_] + v[from_]) * (sizes[from_] / sizes) - base
+        return moved, ahead
+
+    @cached_property
+    def _ahead(self):
+        rows = [self.row_blocks[:self.n_equations - self.chain.blocks[1].n_unknowns],
+                self.row_blocks[self.n_equations - self.chain.blocks[1].n_unknowns:self.n_equations],
+                *(one.elements for one in self._added.sets)]
+        summed = np.full(self.n - self.n_chain, -1)
+        return _next_ones([self.variable_blocks[:self.n_chain], summed]), _next_ones(rows)
 
     def at_start(self):
         """`View` of state and constants at the start."""
@@ -306,3 +335,17 @@ class OptimalProgram(NonlinearProgram):
         t0, t1 = problem.t_span
         stretch = self.chain.numbers(self.x)[0] / (t1 - t0) if problem.free_time else 1.0
         return Row(name, element, float(t0 + (t - t0) * stretch))
+
+
+def _next_ones(groups):
+    """Of things one group behind the other, whose blocks rise, that at the same place of the next block, or itself."""
+    found, first = [], 0
+    for blocks in groups:
+        at = np.arange(first, first + len(blocks))
+        n = np.bincount(blocks) if len(blocks) and blocks[0] >= 0 else np.zeros(0, int)
+        if len(n) > 1 and (n == n[0]).all():
+            order = at[np.argsort(blocks, kind="stable")].reshape(len(n), -1)
+            at[order[:-1].ravel() - first] = order[1:].ravel()
+        found.append(at)
+        first += len(blocks)
+    return np.concatenate([np.zeros(0, int), *found])

@@ -54,7 +54,8 @@ class PointRows:
         (w, p), rows = symbols, ca.densify(rows)
         self.names = [f"{name}[{i}]" for i in range(rows.numel())] if isinstance(name, str) else list(name)
         self.n_points, self.n_values = len(view.start), rows.numel()
-        self._view, self._blocks, self._times = view, np.asarray(blocks), np.asarray(times)
+        self._view, self._of_start = _without_given(view)
+        self._blocks, self._times = np.asarray(blocks), np.asarray(times)
         self._given = np.zeros((self.n_points, 0)) if given is None else np.asarray(given, float)
         weights = ca.SX.sym("weights", rows.numel())
         jacobian, hessian = ca.jacobian(rows, w), ca.triu(ca.hessian(ca.dot(weights, rows), w)[0])
@@ -139,6 +140,13 @@ class PointRows:
         """Change the last of the given numbers, at all points."""
         self._given[:, -1], self._known = value, None
 
+    def move_start(self, change: np.ndarray) -> None:
+        """Change the dofs of the first node, which is given."""
+        points, components, dofs, factors = self._of_start
+        if len(points):
+            np.add.at(self._view.start, (points, components), factors * change[dofs])
+            self._known = None
+
     def values(self, v: np.ndarray) -> np.ndarray:
         """g at all points, shape (n_rows,)."""
         if not self._linear:
@@ -166,6 +174,15 @@ class PointRows:
         """Block, time on the mesh [s] and name of row i."""
         point, value = divmod(i, self.n_values)
         return int(self._blocks[point]), float(self._times[point]), self.names[value]
+
+
+def _without_given(view):
+    """A view of variables alone, and where dofs of a first node that is given count: points, components, dofs, factors.
+    """
+    at = np.nonzero(view.columns <= -2)
+    of_start = at[0], at[1], -2 - view.columns[at], view.factors[at]
+    given = view.columns <= -2
+    return View(view.start.copy(), np.where(given, -1, view.columns), np.where(given, 0.0, view.factors)), of_start
 
 
 def _at_points(n, arguments, results):

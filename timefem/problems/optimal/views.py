@@ -14,7 +14,8 @@ class View(NamedTuple):
     ----------
     start : ndarray, shape (n_points, n_w)
     columns : ndarray of int, shape (n_points, n_w, n_shapes)
-        Variables, -1 where there is none.
+        Variables, -1 where there is none, and -2 - i for the dof i of a first node that is given: what changes with
+        that, its factor is not of a scaled variable.
     factors : ndarray, shape (n_points, n_w, n_shapes)
     """
 
@@ -47,7 +48,7 @@ class View(NamedTuple):
 
     def shifted(self, n):
         """With variables that are numbered from n on."""
-        return self._replace(columns=np.where(self.columns < 0, -1, self.columns + n))
+        return self._replace(columns=np.where(self.columns < 0, self.columns, self.columns + n))
 
     def grouped(self, n):
         """Each n points that follow each other as one, their components one behind the other."""
@@ -77,7 +78,10 @@ class ChainView:
         factors = np.broadcast_to(shapes[:, None, :], unknown.shape)
         used = (unknown >= 0) & (np.abs(factors) > 1e-14)
         start = np.einsum("ps,psa->pa", shapes, chain.nodal(self._base, name)[elements])
-        return View(start, np.where(used, self._number[unknown], -1), np.where(used, factors * chain.sizes[unknown], 0))
+        dofs = chain.places_of(name)[elements].transpose(0, 2, 1)
+        given = (unknown < 0) & (dofs < chain.plan.columns.n_node) & (np.abs(factors) > 1e-14)
+        return View(start, np.where(used, self._number[unknown], np.where(given, -2 - dofs, -1)),
+                    np.where(used, factors * chain.sizes[unknown], np.where(given, factors, 0)))
 
     def constants(self, elements, point=0.0):
         """Unknown constants, where there are some, by the variables at a point (0 to 1) of elements."""

@@ -1,0 +1,208 @@
+"""Optimal control over a horizon that moves on: model predictive control, in milliseconds a step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from ... import validate
+from ...elements.evaluation.nodal_values import NodalValues
+from ...elements.forms.base import velocities
+from ...errors import InputError, SolveError
+from ...kernels.buffered import Buffered
+from ...solvers.equations.outcome import Outcome
+from ...solvers.nonlinear.interior_point import InteriorPoint
+from ...solvers.nonlinear.resumed import SOLVED, Resumed
+from ...status import Reason, Status
+from ..common.end_state import momenta
+from .equations import OptimalityEquations
+from .guess import from_solution
+from .mesh_sequence import optimality_plan
+from .nonlinear_program import OptimalProgram
+from .sizes import scaling_of, with_objective
+from .solve import solution_of
+
+if TYPE_CHECKING:
+    from ...elements.element import TimeElement
+    from ...solution.solution import Solution
+    from ...solving.solve import Solver
+    from ...types import Vector
+    from .problem import OptimalControl
+
+ACCEPTABLE = 1e-7  # below the tolerance there are no final steps
+TOLERANCE = 1e-6  # of the scaled conditions of optimality, far below what a horizon that ends leaves out
+
+
+class RecedingHorizon:
+    """Solves a problem of optimal control again and again, from the state that was measured.
+
+    The first solve is that of `prepare`. Formulas, kernels, patterns, factors and memory stay, and each further step
+    goes on from the variables and multipliers of the last one, moved on by the elements that have passed. Only the
+    state at the start changes; a formula of the time counts that from the start of the horizon.
+
+    Parameters
+    ----------
+    problem : OptimalControl
+        With a given time and a given start, and bounds or limits.
+    element : TimeElement
+    n_elements : int
+        Of equal lengths.
+    iterations : int, optional
+        Budget of each step, after which the best iterate is taken; default: until it converges.
+    tolerance : float
+        Of the scaled conditions of optimality.
+
+    Attributes
+    ----------
+    controls : ndarray, shape (n_elements, n_shapes, n_controls)
+        Nodal values of the last step.
+    iterations, error : int, float
+        Of the last step, and what is left of the conditions of optimality.
+    converged : bool
+        Whether that is within the tolerance.
+
+    Raises
+    ------
+    InputError
+        For problems with a free start, a free time, couplings or integral limits, or without inequalities.
+    SolveError
+        Where the first solve fails.
+    """
+
+    def __init__(self, problem: OptimalControl, element: TimeElement, n_elements: int, *,
+                 iterations: int | None = None, tolerance: float = TOLERANCE) -> None:
+        from ...solving.solve import prepare
+
+        for what, refused in (("a free start", problem.free_start), ("a free time", problem.free_time),
+                              ("couplings", problem.couplings), ("contacts", bool(problem.limits) and any(
+                                  not hasattr(limit, "at") for limit in problem.limits)),
+                              ("integral limits", any(getattr(limit, "at", "") == "integral"
+                                                      for limit in problem.limits))):
+            if refused:
+                raise InputError(f"a receding horizon cannot have {what}; solve such problems by tf.prepare(...)")
+        if not problem.bounded:
+            raise InputError("a receding horizon takes a problem with bounds or limits; without, tf.prepare(...) takes "
+                             "few steps of Newton's method")
+        self.budget = None if iterations is None else validate.integer("iterations", iterations, minimum=1)
+        validate.real("tolerance", tolerance, positive=True)
+        self.problem, self._method = problem, InteriorPoint(tolerance=tolerance, options={
+            "acceptable": min(tolerance / 2, ACCEPTABLE)})
+        self._solver: Solver = prepare(problem, element, n_elements, progress=False)
+        self._start_anew({})
+        self._momenta = _momenta(problem.system)
+
+    def step(self, state: Vector | None = None, *, q: Vector | None = None, v: Vector | None = None,
+             passed: int = 0) -> np.ndarray:
+        """The controls at the start of the horizon, from a new state.
+
+        Parameters
+        ----------
+        state : array_like, shape (n_z,)
+            Coordinates and momenta.
+        q, v : array_like, shape (n_q,) each
+            Coordinates and their rates, instead.
+        passed : int
+            Elements that have passed since the last step, by which the guess is moved on.
+
+        Returns
+        -------
+        ndarray, shape (n_controls,)
+        """
+        z = self._state(state, q, v)
+        program, resumed = self._program, self._resumed
+        for _ in range(validate.integer("passed", passed, minimum=0)):
+            moved, ahead = program.later(resumed.v)
+            resumed.shift(moved, *ahead)
+        self._node[self._places[0]] = z
+        if len(self._places) > 1:
+            self._node[self._places[1]] = velocities(self.problem.system, self.problem.t_span[0], z)
+        program.start_from(self._node)
+        outcome = resumed.step(self.budget)
+        self.iterations, self.error, self.converged = resumed.iterations, resumed.error, outcome in SOLVED
+        if not self.converged and (self.budget is None or outcome != Reason.NOT_CONVERGED):
+            self._start_anew({"start": self._as_start(z)})
+        return self._taken()
+
+    def solution(self) -> Solution:
+        """The last step as a `Solution`."""
+        x = self._program.place(self._resumed.v, self._resumed.multipliers[:self._program.n_equations])
+        status = Status(True, message="converged") if self.converged else Status.failure(
+            Reason.NOT_CONVERGED, None, None, [self.error], "the budget of iterations was taken")
+        equations = self._equations
+        outcome = Outcome(NodalValues(*self._plan.unpack(equations.dofs(x))), status, np.array([self.iterations]),
+                          equations.n_unknowns_of_all, dict.fromkeys(("setup", "assemble", "solve", "total"), 0.0))
+        found = self._plan.element, self._plan.system, outcome, np.zeros(0), equations.objective(x)
+        return solution_of(self.problem, self._solver.task.driver, self._method.name, equations.mesh, found)
+
+    def _start_anew(self, changes):
+        """By a solve from scratch, or of what it was prepared with, with all its strategies."""
+        sol = self._solver.solve(**changes)
+        if not sol.success:
+            raise SolveError(sol.status.message)
+        first = not hasattr(self, "_program")
+        problem, task = self._solver.problem, self._solver.task
+        if first:
+            mesh = self._solver.kind.mesh(task)
+            self._plan = optimality_plan(problem, task.element)
+            scale = scaling_of("full", problem, self._plan, mesh.nodes[0])
+            x = from_solution(problem, self._plan, mesh, sol)
+            equations = OptimalityEquations(problem, self._plan, mesh, scale, "chain")
+            scale = with_objective(scale, equations.size_of_objective(x))
+            self._equations = OptimalityEquations(problem, self._plan, mesh, scale, "chain")
+            c = self._plan.columns
+            names = [name for name in ("state", "velocity") if name in self._plan.element.trial]
+            fields = dict(zip(self._plan.element.trial, c.fields, strict=True))
+            self._places = [fields[name][0] for name in names]
+        x = from_solution(self._solver._changed(None, changes), self._plan, self._equations.mesh, sol)
+        self._node = x[:self._plan.columns.n_node].copy()
+        self._program = OptimalProgram(self._equations, self._equations.with_end_costates(x), warm=True)
+        self._resumed = Resumed(self._method, self._program)
+        self._resumed.step()
+        self.iterations, self.error, self.converged = self._resumed.iterations, self._resumed.error, True
+        self._taken()
+
+    def _taken(self):
+        """The controls at the start."""
+        chain, program, v = self._equations, self._program, self._resumed.v
+        if not hasattr(self, "_controls"):
+            at, number = chain.columns_of("controls"), np.full(chain.n_unknowns, -1)
+            number[program.primal] = np.arange(program.n_chain)
+            self._controls = number[at], chain.sizes[at], chain.nodal(program.base, "controls").copy()
+            self._at_start = self._plan.element.trial["controls"].basis.values(np.zeros(1))[0]
+        columns, sizes, base = self._controls
+        self.controls = base + sizes * v[columns]
+        lower, upper = self.problem.bounds
+        np.clip(self.controls, lower, upper, out=self.controls)
+        return self._at_start @ self.controls[0]
+
+    def _state(self, state, q, v):
+        n = self.problem.system.n_q
+        if state is None:
+            if q is None or v is None:
+                raise InputError("step takes a state, or both q and v")
+            q, v = validate.array("q", q, (n,)), validate.array("v", v, (n,))
+            return np.concatenate([q, self._momenta(q, v)[0]])
+        return validate.array("state", state, (2 * n,))
+
+    def _as_start(self, z):
+        from ...mechanics.bodies.states import CanonicalState
+
+        system, start, first = self.problem.system, {}, 0
+        for body in system.bodies:
+            own = slice(first, first + body.n_q)
+            start[body] = CanonicalState(z[:system.n_q][own], z[system.n_q:][own])
+            first += body.n_q
+        return start
+
+
+def _momenta(system):
+    """Momenta of coordinates and rates, shape (n_q,)."""
+    q, v = ca.SX.sym("q", system.n_q), ca.SX.sym("v", system.n_q)
+    parts, first = [], 0
+    for body in system.bodies:
+        own = slice(first, first + body.n_q)
+        parts.append(momenta(body, q[own], v[own]))
+        first += body.n_q
+    return Buffered(ca.Function("momenta", [q, v], [ca.densify(ca.vertcat(*parts))]))
