@@ -3,7 +3,7 @@
 In each step, of 25 ms, `tf.RecedingHorizon` looks a second ahead from coordinates and rates that are measured with
 errors of 1 mm, 1 mrad, 1 cm/s and 0.01 rad/s, and the first of its forces acts until the next step. After 1.5 s
 something hits the pole, which turns by 1.2 rad/s more. The plant is not the model: it is marched by elements a quarter
-as long, and its pole is a tenth heavier. Prints iterations and times of the steps, and draws cart, pole and force over time.
+as long, and its pole is a tenth heavier. Prints iterations and times, and draws cart, pole and force over time.
 """
 
 import argparse
