@@ -152,10 +152,10 @@ from .problems.optimal.couplings import Coupling
 from .problems.optimal.guess import Guess
 from .problems.optimal.limits import Limit
 from .problems.optimal.problem import OptimalControl
-from .problems.optimal.receding_horizon import RecedingHorizon
 from .problems.optimal.spring_contact import SpringContact
 from .problems.phases.problem import Phases
 from .problems.phases.solution import PhasedSolution
+from .problems.receding.horizon import RecedingHorizon
 from .problems.static import Equilibrium, StaticPath, equilibrium, equilibrium_path
 from .sensitivity import (
     EndValue,

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .barrier_parameter import Errors
-from .bounds import inside
-from .filter_search import Iterate
-from .interior_point import Loop, _Solve
+from ...solvers.nonlinear.barrier_parameter import Errors
+from ...solvers.nonlinear.bounds import inside
+from ...solvers.nonlinear.filter_search import Iterate
+from ...solvers.nonlinear.interior_point import Loop, _Solve
 
 if TYPE_CHECKING:
-    from .interior_point import InteriorPoint
-    from .program import NonlinearProgram
+    from ...solvers.nonlinear.interior_point import InteriorPoint
+    from ...solvers.nonlinear.program import NonlinearProgram
 
 SOLVED = "solved", "acceptable"
 

@@ -14,22 +14,22 @@ from ...errors import InputError, SolveError
 from ...kernels.buffered import Buffered
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.interior_point import InteriorPoint
-from ...solvers.nonlinear.resumed import SOLVED, Resumed
 from ...status import Reason, Status
 from ..common.end_state import momenta
-from .equations import OptimalityEquations
-from .guess import from_solution
-from .mesh_sequence import optimality_plan
-from .nonlinear_program import OptimalProgram
-from .sizes import scaling_of, with_objective
-from .solve import solution_of
+from ..optimal.equations import OptimalityEquations
+from ..optimal.guess import from_solution
+from ..optimal.mesh_sequence import optimality_plan
+from ..optimal.nonlinear_program import OptimalProgram
+from ..optimal.sizes import scaling_of, with_objective
+from ..optimal.solve import solution_of
+from .resumed import SOLVED, Resumed
 
 if TYPE_CHECKING:
     from ...elements.element import TimeElement
     from ...solution.solution import Solution
     from ...solving.solve import Solver
     from ...types import Vector
-    from .problem import OptimalControl
+    from ..optimal.problem import OptimalControl
 
 ACCEPTABLE = 1e-7  # below the tolerance there are no final steps
 TOLERANCE = 1e-6  # of the scaled conditions of optimality, far below what a horizon that ends leaves out

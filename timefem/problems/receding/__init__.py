@@ -1,0 +1,1 @@
+"""Horizons that move on."""
