@@ -7,8 +7,9 @@ import numpy as np
 
 from ...status import Reason, Status
 from . import events
+from .fallback import Fallback
 from .modes import Mode, ModeSystem
-from .node import NodeLaw, NoMode, event
+from .node import NodeLaw, NoMode, event, fallback_event
 from .options import CONTACT
 from .search import CLOSES, Candidate, Search, values_of
 from .states import BEGINS, OPEN, SLIDES, STICKS, Contacts, InMode
@@ -68,6 +69,7 @@ class ContactMarch:
         self.pieces, self.events, self.status = [], [], Status(True)
         self.t, self.z, self.n_elements = mesh.nodes[0], np.array(z0), 0
         self._systems, self._zero = {}, set()
+        self._fallback, self._fallbacks = None, 1  # elements that it takes at once
         self.modes = np.zeros(self.contacts.n, int)
         self.directions = np.zeros((self.contacts.n, 2))
 
@@ -90,12 +92,10 @@ class ContactMarch:
                 chunk = min(2 * chunk, most) if len(self.events) == before else o.first
                 here = here + len(self.events) - before if k == self._last else len(self.events) - before
                 self._last = k
-                if here > o.events_per_element:
-                    raise Stuck(Reason.NOT_CONVERGED, f"more than {o.events_per_element} events of contact in an "
-                                f"element, the last of {', '.join(self.events[-1].contacts)}")
                 waited = waited + 1 if self.t == at else 0
-                if waited > o.stalled:
-                    raise Stuck(Reason.NOT_CONVERGED, "contacts change without end at this time")
+                if here > o.events_per_element or waited > o.stalled:
+                    self._fall_back()
+                    here = waited = 0
                 if advance(self.t):
                     raise Stuck(Reason.STOPPED, "")
         except (Stuck, NoMode) as error:
@@ -120,6 +120,31 @@ class ContactMarch:
             if self._predicted_stop(nodes, np.flatnonzero(turning)):
                 return
         self._stretch(nodes)
+
+    def _fall_back(self):
+        """Go on by fallback elements to the next node of the mesh, and to some more where that was done before."""
+        o, nodes, n = self.options, self.mesh.nodes, self._fallbacks
+        self._fallbacks = min(2 * n, o.most_fallback)
+        if self._fallback is None:
+            self._fallback = Fallback(self.contacts, self.element, self.how, o)
+        k = int(np.searchsorted(nodes, self.t, side="right"))
+        self._log(events.FALLBACK_BEGINS, [])
+        self.modes = np.zeros(self.contacts.n, int)
+        self.mode = Mode((OPEN,) * self.contacts.n, (1,) * self.contacts.n, ((),) * self.contacts.n)
+        for end in nodes[k:k + n]:
+            step = self._fallback.step(self.t, self.z, end - self.t, o.rest * self.law.speed)
+            if step is None:
+                raise Stuck(Reason.NOT_CONVERGED, "no impulses of contacts were found for an element with many impacts")
+            rows = np.flatnonzero(np.abs(step.impulses).max(axis=1, initial=0.0) > 0)
+            if len(rows):
+                self.events.append(fallback_event(self.t, self.n_elements, step, rows, self.contacts))
+            states = self.contacts.at_state(end, step.solved.state[-1, -1])
+            self.law.meet(states.gap, states.gamma)
+            self.pieces.append(Piece(self.mode, step.solved))
+            self.t, self.z, self.n_elements = float(end), step.solved.state[-1, -1].copy(), self.n_elements + 1
+        self._log(events.FALLBACK_ENDS, [])
+        if self.t < nodes[-1]:
+            self._node(())
 
     @property
     def systems(self):

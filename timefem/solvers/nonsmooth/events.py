@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 
 IMPACT, OPENS, SLIPS, STICKS, TOUCHES, RESTS, JAM = "impact", "opens", "slips", "sticks", "touches", "rests", "jam"
-FALLBACK_BEGINS, FALLBACK_ENDS = "fallback begins", "fallback ends"
+FALLBACK, FALLBACK_BEGINS, FALLBACK_ENDS = "fallback", "fallback begins", "fallback ends"
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class ContactEvent:
     kind : str
         "impact", "opens", "slips" (from sticking, or back), "sticks", "touches" (and goes on), "rests" (what
         bounced stays closed: it became too slow), "jam" (an impulse without an impact), "fallback begins", "fallback
-        ends".
+        ends", and "fallback" for each such element that begins at the node, with all its impulses.
     contacts : tuple of str
         Names of the contacts.
     impulses : ndarray, shape (n_contacts, 3)

@@ -222,6 +222,40 @@ def complementary(compliance, free, friction, bound, options=LAW):
     return result.impulses, result.statuses
 
 
+def stepped(compliance, after, before, restitution, friction, bound, options=LAW):
+    """The law for the velocities at both ends of an element, `xi = after + D L + e before`, with impulses in between.
+
+    Returns
+    -------
+    impulses, statuses, share
+        As of an `Impact`; or None.
+    """
+    law = _Scaled(compliance, friction, options, bound)
+    free, start = after.ravel() * law.size, before.ravel() * law.size
+    largest = max(np.abs(free).max(initial=0.0), np.abs(start).max(initial=0.0))
+    if largest > 0:
+        free, start, law.bound = free / largest, start / largest, law.bound / largest
+
+    def right(share):
+        b = free.copy()
+        b[::3] += share * restitution * start[::3]
+        return b
+
+    def change(x):
+        return x @ (start + free + law.d @ x) / 2
+
+    found, share = law.solve(right(1.0), lemke=False), 1.0
+    if found is None:
+        found, share = law.solve(right(0.0), lemke=not law.bound.any()), 0.0
+    if found is None:
+        return None
+    gain = options.gain * max(1.0, np.abs(found).max(initial=0.0))
+    if change(found) > gain and share > 0 and restitution.any():
+        found, share = _less_restitution(law, right, change, found, share, gain)
+    result = _result(law, found, right(share), share, 0.0, largest)
+    return result.impulses, result.statuses, share
+
+
 def _less_restitution(law, right, change, found, share, bound):
     """The largest share of the restitutions that was found with which energy does not grow, by bisection."""
     low, best = 0.0, law.solve(right(0.0), lemke=True)

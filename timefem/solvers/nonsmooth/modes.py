@@ -74,9 +74,11 @@ class ModeSystem:
     directions : ndarray, shape (n_contacts, 2)
         Of slips that begin.
     how : Marching
+    further : sequence of Part
+        Of the system besides.
     """
 
-    def __init__(self, contacts, element, mode, directions, how):
+    def __init__(self, contacts, element, mode, directions, how, further=()):
         base = contacts.system
         self.contacts, self.mode, self.how = contacts, mode, how
         self.rows = [c for c in range(contacts.n) if mode.modes[c] != OPEN and (
@@ -85,7 +87,7 @@ class ModeSystem:
         along = np.where(np.array(mode.modes)[:, None] == BEGINS, directions, line)
         made = [closed.ClosedContact(*contacts.parts[c], WORDS[mode.modes[c]], mode.kept[c], along[c])
                 for c in self.rows]
-        self.system = without_contacts(base, made)
+        self.system = without_contacts(base, [*made, *further])
         self.element = element_of(element, self.system)
         self.element.check(self.system)
         self.plan = how.plan(self.system, self.element, mode)

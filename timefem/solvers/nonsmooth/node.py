@@ -44,7 +44,7 @@ class NodeLaw:
     def know(self, states, length):
         """Take note of the speeds and ways that are possible at the first state, with an element of that length."""
         energy = max(0.0, states.v[0] @ states.mass[0] @ states.v[0])
-        reach = np.sqrt(np.diag(states.compliance[0]).max(initial=0.0) * energy)
+        reach = np.sqrt(states.softest() * energy)
         gained = np.abs(states.free[0]).max(initial=0.0) * length
         self.still = max(self.still, self.options.still * max(reach, gained))
         self.length = max(self.length, max(reach, gained) * length)
@@ -76,7 +76,7 @@ class NodeLaw:
         slow = (rest < 1) & ((np.abs(gamma[:, 0]) < o.rest * self.speed) | (flight < o.short_flight * length))
         rest[slow | (gamma[:, 0] > 0)] = 0.0  # what leaves is not to come back by the restitution
         rows = (3 * touching[:, None] + np.arange(3)).ravel()
-        found = impact(states.compliance[0][np.ix_(rows, rows)], gamma[touching], rest[touching],
+        found = impact(states.compliance(rows), gamma[touching], rest[touching],
                        states.friction[0][touching] * (self.contacts.n_slip[touching] > 0))
         if not found.solved:
             names = ", ".join(self.contacts.names[c] for c in touching)
@@ -117,28 +117,27 @@ class NodeLaw:
         friction = states.friction[0] * (contacts.n_slip > 0)
         bound = np.where(contacts.persistent, friction * states.load[0], 0.0)
         size = np.hypot(gamma[:, 1], gamma[:, 2])
-        columns, given = np.eye(3 * contacts.n), np.zeros(3 * contacts.n)
+        rows = (3 * inside[:, None] + np.arange(3)).ravel()
+        columns, given = np.eye(len(rows)), np.zeros(len(rows))
         law_friction, slides = np.where(contacts.persistent, 0.0, friction), {}
-        for c in inside:
+        for i, c in enumerate(inside):
             moving = contacts.n_slip[c] and size[c] > self.still and c not in slips
             if not (moving or c in slips):
                 continue
             along = gamma[c, 1:] / size[c] if moving else slips[c]
             directions[c] = slides[c] = along
-            place = slice(3 * c + 1, 3 * c + 3)
+            place = slice(3 * i + 1, 3 * i + 3)
             columns[place, place] = 0.0
             if contacts.persistent[c]:
                 given[place] = -bound[c] * along
             else:
-                columns[place, 3 * c] = -friction[c] * along
+                columns[place, 3 * i] = -friction[c] * along
             law_friction[c] = bound[c] = 0.0
-        matrix = states.compliance[0] @ columns
-        free = states.free[0] + states.compliance[0] @ given
-        for c in slides:
-            matrix[3 * c + 1:3 * c + 3] = 0.0
-            free[3 * c + 1:3 * c + 3] = 0.0
-        rows = (3 * inside[:, None] + np.arange(3)).ravel()
-        found = complementary(matrix[np.ix_(rows, rows)], free[rows], law_friction[inside], bound[inside])
+        compliance = states.compliance(rows)
+        matrix, free = compliance @ columns, states.free[0, rows] + compliance @ given
+        for i in np.flatnonzero(np.isin(inside, list(slides))):
+            matrix[3 * i + 1:3 * i + 3], free[3 * i + 1:3 * i + 3] = 0.0, 0.0
+        found = complementary(matrix, free, law_friction[inside], bound[inside])
         if found is None:
             return None
         forces, statuses = found
@@ -162,10 +161,10 @@ class NodeLaw:
         rows = (3 * touching[:, None] + np.arange(3)).ravel()
         gamma = states.gamma[0][touching].copy()
         gamma[:, 0] = np.minimum(gamma[:, 0], -1e-9 * max(self.speed, 1e-300))
-        found = impact(states.compliance[0][np.ix_(rows, rows)], gamma, np.zeros(len(touching)),
+        found = impact(states.compliance(rows), gamma, np.zeros(len(touching)),
                        states.friction[0][touching])
-        if not found.solved or not np.abs(found.impulses).max(initial=0.0) > 1e-6 * np.abs(gamma).max() / np.abs(
-                np.diag(states.compliance[0])).max():
+        least = 1e-6 * np.abs(gamma).max() / states.softest()
+        if not (found.solved and np.abs(found.impulses).max(initial=0.0) > least):
             return None
         impulses, statuses = np.zeros((self.contacts.n, 3)), np.zeros(self.contacts.n, int)
         impulses[touching], statuses[touching] = found.impulses, found.statuses
@@ -178,7 +177,7 @@ class NodeLaw:
         rows = np.array([3 * c + i for c, own in enumerate(kept) for i in own], int)
         if not len(rows):
             return states.v[0], kept
-        matrix = states.compliance[0][np.ix_(rows, rows)]
+        matrix = states.compliance(rows)
         forces = np.zeros(3 * self.contacts.n)
         forces[rows] = -np.linalg.solve(matrix, states.gamma[0].ravel()[rows])
         return states.velocities_after(forces.reshape(1, -1, 3))[0], kept
@@ -192,3 +191,10 @@ def event(t, node, kind, names, found=None, touching=(), contacts=()):
     return events.ContactEvent(
         float(t), node, kind, tuple(contacts.names[c] for c in touching), found.impulses[touching],
         tuple(SAID[int(s)] for s in found.statuses[touching]), found.energy, found.share, found.distance)
+
+
+def fallback_event(t, node, step, rows, contacts):
+    """The `ContactEvent` of a fallback element."""
+    return events.ContactEvent(
+        float(t), node, events.FALLBACK, tuple(contacts.names[c] for c in rows), step.impulses[rows],
+        tuple(SAID[int(s)] for s in step.statuses[rows]), step.energy, step.share)

@@ -45,7 +45,11 @@ class ContactOptions:
     sliver: float = 1e-9  # of an element, left before a node of the mesh: the next one is taken
     stalled: int = 20  # events at one time before the march gives up there
     inside: float = 1e-8  # of the terms of a gap: overlap at the start that is refused
-    events_per_element: int = 200
+    events_per_element: int = 60  # of the mesh, from which on the fallback takes the rest: bouncing to rest takes 20
+    most_fallback: int = 64  # elements by the fallback at once, at most: twice as many each time that it begins anew
+    corrections: int = 8  # of impulses of the fallback, where the mass matrix varies
+    corrected: float = 1e-10  # change of velocities by them, of the largest
+    reach: float = 10.0  # times the deepest overlap: contacts that are looked at where overlaps are moved apart
     beginning: float = 1e-5  # of an element, in which a slip in space begins in a fixed direction
     stop_ahead: float = 1.2  # of an element, within which a predicted end of sliding in space is gone to at once
     first_stop: float = 0.9  # of the predicted time

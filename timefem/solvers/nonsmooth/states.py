@@ -8,8 +8,8 @@ from ...mechanics.values.equations_of_motion import MotionFormulas
 from ...mechanics.values.evaluate import evaluator
 from .options import RANK
 
-NAMES = ("row", "row_a", "psi_v", "form_v", "second", "third", "gap", "gap rate", "gap acceleration", "gap_q", "slip",
-         "slip rate", "slip_v", "restitution", "friction", "load")
+NAMES = ("row", "row_a", "psi", "form", "psi_v", "form_v", "second", "third", "gap", "gap rate", "gap acceleration",
+         "gap_q", "slip", "slip rate", "slip_v", "restitution", "friction", "load")
 
 OPEN, CLOSED, SLIDES, STICKS, BEGINS = range(5)  # BEGINS: to slide in space, in a given direction
 NAMES_OF_MODES = "open", "closed", "slides", "sticks"
@@ -121,9 +121,24 @@ class ContactStates:
         return mobility, first + np.einsum("nij,nj->ni", mobility, left_over)
 
     @cached_property
-    def compliance(self):
-        """D of all contacts, shape (n, 3 n_contacts, 3 n_contacts)."""
-        return self.jacobian @ self._motion[0] @ self.jacobian.swapaxes(1, 2)
+    def allowed(self):
+        """Velocities that the constraints allow, by the least impulse, shape (n, n_q)."""
+        of = self._of
+        gradient = np.concatenate([of["psi_v"], of["form_v"]], axis=1)
+        if not gradient.shape[1]:
+            return self.v
+        missing = -np.einsum("nij,nj->ni", np.linalg.pinv(gradient), np.concatenate([of["psi"], of["form"]], axis=1))
+        return self.v + missing - np.einsum("nij,njk,nk->ni", self._motion[0], self.mass, missing)
+
+    def compliance(self, rows):
+        """D of some of the rows at the first state, shape (n_rows, n_rows)."""
+        jacobian = self.jacobian[0, rows]
+        return jacobian @ self._motion[0][0] @ jacobian.T
+
+    def softest(self):
+        """Largest entry of the diagonal of D at the first state."""
+        jacobian = self.jacobian[0]
+        return ((jacobian @ self._motion[0][0]) * jacobian).sum(axis=1).max(initial=0.0)
 
     @cached_property
     def free(self):
@@ -135,10 +150,6 @@ class ContactStates:
         """Velocities after impulses (n, n_contacts, 3) of the contacts, shape (n, n_q)."""
         pushed = np.einsum("nji,nj->ni", self.jacobian, impulses.reshape(len(impulses), -1))
         return self.v + np.einsum("nij,nj->ni", self._motion[0], pushed)
-
-    def accelerations(self, forces):
-        """Of the coordinates, with forces (n, 3 n_contacts) of the contacts, shape (n, n_q)."""
-        return self._motion[1] + np.einsum("nij,nj->ni", self._motion[0] @ self.jacobian.swapaxes(1, 2), forces)
 
 
 class InMode:
@@ -168,30 +179,37 @@ class InMode:
         slides, sticks = np.flatnonzero((modes == SLIDES) | (modes == BEGINS)), np.flatnonzero(modes == STICKS)
         tangents = [3 * c + 1 + i for c in sticks for i in range(contacts.n_slip[c])]
         rows = np.array([*(3 * pressed), *tangents], int)
-        columns = np.zeros((n, 3 * contacts.n, len(rows)))
-        columns[:, rows, np.arange(len(rows))] = 1.0
+        jacobian, mobility = states.jacobian, states._motion[0]
+        pushes = jacobian[:, rows].swapaxes(1, 2).copy()  # forces on the coordinates by the unknowns
         given = np.zeros((n, 3 * contacts.n))
+        sliding = []
         for c in slides:
             given_by = 1 if modes[c] == BEGINS else contacts.n_slip[c]
             along = states.friction[:, c, None] * direction(states.gamma[:, c, 1:], signs[c], given_by)
             if contacts.persistent[c]:
                 given[:, 3 * c + 1:3 * c + 3] = -states.load[:, c, None] * along
             else:
-                columns[:, 3 * c + 1:3 * c + 3, int(np.flatnonzero(rows == 3 * c)[0])] = -along
-        forces = given
+                column = int(np.flatnonzero(rows == 3 * c)[0])
+                pushes[:, :, column] -= np.einsum("nij,ni->nj", jacobian[:, 3 * c + 1:3 * c + 3], along)
+                sliding.append((c, column, along))
+        known = np.einsum("nij,ni->nj", jacobian, given) if given.any() else np.zeros((n, jacobian.shape[2]))
+        unknown, forces = np.zeros((n, len(rows))), given
         if len(rows):
-            matrix = states.compliance[:, rows] @ columns
-            right = -states.free[:, rows] - np.einsum("nij,nj->ni", states.compliance[:, rows], given)
-            forces = given + np.einsum("nij,nj->ni", columns, solved(matrix, right))
-        self.rows = rows
-        self.forces = forces.reshape(n, -1, 3)
-        self.accelerations = (states.free + np.einsum("nij,nj->ni", states.compliance, forces)).reshape(n, -1, 3)
-        self._flat = forces
+            own = jacobian[:, rows]
+            matrix = own @ (mobility @ pushes)
+            right = -states.free[:, rows] - np.einsum("nij,njk,nk->ni", own, mobility, known)
+            unknown = solved(matrix, right)
+            forces[:, rows] += unknown
+            for c, column, along in sliding:
+                forces[:, 3 * c + 1:3 * c + 3] -= unknown[:, column, None] * along
+        self.rows, self.forces = rows, forces.reshape(n, -1, 3)
+        self._pushed = np.einsum("nij,nj->ni", mobility, known + np.einsum("nij,nj->ni", pushes, unknown))
+        self.accelerations = (states.free + np.einsum("nij,nj->ni", jacobian, self._pushed)).reshape(n, -1, 3)
 
     @cached_property
     def of_coordinates(self):
         """Accelerations of the coordinates, shape (n, n_q)."""
-        return self.states.accelerations(self._flat)
+        return self.states._motion[1] + self._pushed
 
 
 def direction(slip, sign, n_slip):

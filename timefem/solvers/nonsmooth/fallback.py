@@ -1,0 +1,169 @@
+"""Elements for many impacts: Moreau's midpoint, mG(1) with impulses that are constant in the element.
+
+Of first order whatever happens inside. Contacts that overlap at the midpoint obey the law of impact with the velocities
+at the ends; what still overlaps at the end is moved apart as far as the dissipation of the element pays for it.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ...mechanics.contacts.impulses import MeanForce
+from ...mechanics.values.evaluate import quantities_at
+from .impact_law import complementary, stepped
+from .modes import Mode, ModeSystem
+from .states import OPEN
+
+
+class Step(NamedTuple):
+    """One fallback element.
+
+    Attributes
+    ----------
+    solved : Solved
+    impulses : ndarray, shape (n_contacts, 3)
+    statuses : ndarray of int, shape (n_contacts,)
+    energy : float
+        Change by the contacts, with what moved them apart.
+    share : float
+        Of the restitutions.
+    """
+
+    solved: object
+    impulses: np.ndarray
+    statuses: np.ndarray
+    energy: float
+    share: float
+
+
+class Fallback:
+    """Fallback elements of a system.
+
+    Parameters
+    ----------
+    contacts : Contacts
+    element : TimeElement
+    how : Marching
+    options : ContactOptions
+    """
+
+    def __init__(self, contacts, element, how, options):
+        self.contacts, self.element, self.options = contacts, element, options
+        points = None if element.n_points == element._form.most_points * element.degree else 1
+        open_ = Mode((OPEN,) * contacts.n, (1,) * contacts.n, ((),) * contacts.n)
+        self.forces = [MeanForce(body) for body in contacts.system.bodies]
+        self.system = ModeSystem(contacts, replace(element, degree=1, n_points=points), open_,
+                                 np.zeros((contacts.n, 2)), how, self.forces)
+        own = {force: i for i, force in enumerate(self.forces)}
+        self._places, start = [None] * len(self.forces), 0
+        for group in self.system.system.groups:
+            for member, row in zip(group.members, group.parameters, strict=True):
+                if member in own:
+                    self._places[own[member]] = slice(start, start + len(member.own_parameters))
+                start += len(row)
+
+    def step(self, t, z, h, rest):
+        """The element from t to t + h; None where it has no solution. `rest` is the speed below which nothing
+        bounces."""
+        contacts, n = self.contacts, self.contacts.system.n_q
+        solved = self._solve(t, z, h, np.zeros(n))
+        if solved is None:
+            return None
+        end = solved.state[-1, -1]
+        v0, v1 = contacts.at_state(np.array([t, t + h]), np.stack([z, end])).v
+        middle = (z[:n] + end[:n]) / 2
+        before, after = (contacts.at(t + h / 2, middle, v) for v in (v0, v1))
+        active = np.flatnonzero((before.gap[0] <= 0) | contacts.persistent)
+        none = np.zeros((contacts.n, 3))
+        if not len(active):
+            return Step(self._filled(solved, none), none, np.zeros(contacts.n, int), 0.0, 1.0)
+        rows = (3 * active[:, None] + np.arange(3)).ravel()
+        compliance, gamma0 = before.compliance(rows), before.gamma[0][active]
+        bounce = np.where(np.abs(gamma0[:, 0]) < rest, 0.0, before.restitution[0][active])
+        friction = before.friction[0][active] * (contacts.n_slip[active] > 0)
+        bound = np.where(contacts.persistent[active], friction * before.load[0][active] * h, 0.0)
+        friction = np.where(contacts.persistent[active], 0.0, friction)
+        free = after.gamma[0][active]
+        for _ in range(self.options.corrections):
+            found = stepped(compliance, free, gamma0, bounce, friction, bound)
+            if found is None:
+                return None
+            impulses, statuses, share = found
+            pushed = before.jacobian[0][rows].T @ impulses.ravel()
+            solved = self._solve(t, z, h, pushed / h)
+            if solved is None:
+                return None
+            end = solved.state[-1, -1]
+            v1 = contacts.at_state(t + h, end).v[0]
+            gamma1 = contacts.at(t + h / 2, middle, v1).gamma[0][active]
+            predicted = free + (compliance @ impulses.ravel()).reshape(-1, 3)
+            free = free + gamma1 - predicted
+            if np.abs(gamma1 - predicted).max() <= self.options.corrected * max(np.abs(gamma1).max(), rest):
+                break
+        moved = contacts.at(t + h / 2, middle, (end[:n] - z[:n]) / h).gamma[0][active]
+        lost = -float((impulses * moved).sum())  # the work in the element
+        end, paid = self._apart(t + h, end, v1, max(lost, 0.0))
+        solved.state[-1, -1] = end
+        every, said = none.copy(), np.zeros(contacts.n, int)
+        every[active], said[active] = impulses, statuses
+        return Step(self._filled(solved, every / h), every, said, paid - lost, share)
+
+    def _solve(self, t, z, h, force):
+        """The element with a force (n_q,); None where Newton's method fails."""
+        parameters = self.system.plan.arrays.parameters
+        for body, place in zip(self.contacts.system.bodies, self._places, strict=True):
+            parameters[place] = force[self.contacts.system.coordinates(body)]
+        solved = self.system.march(np.array([t, t + h]), z, exact=True)
+        return solved if len(solved.state) else None
+
+    def _filled(self, solved, forces):
+        """Nodal values of the element of the march, linear in time."""
+        x = self.element.state.basis.points[:, None]
+        start, end = solved.state[0, 0], solved.state[0, -1]
+        n = self.element.multiplier.basis.n_shapes
+        return solved._replace(
+            state=(start + x * (end - start))[None], multipliers=solved.multipliers.repeat(n, axis=1)[:, :n],
+            forces=np.broadcast_to(forces, (1, n, *forces.shape)).copy(), others={})
+
+    def _apart(self, t, z, v, pays):
+        """The state with contacts that overlap moved apart, by the smallest way in the metric of the mass, as far as
+        that takes no more energy than `pays`; and what it takes."""
+        contacts, system, n = self.contacts, self.contacts.system, self.contacts.system.n_q
+        here = contacts.at(t, z[:n], v)
+        gap = np.where(contacts.persistent, np.inf, here.gap[0])
+        deep = np.flatnonzero(gap < self.options.reach * np.abs(np.minimum(gap, 0)).max(initial=0.0))
+        if not (gap < 0).any() or pays <= 0:
+            return z, 0.0
+        rows = (3 * deep[:, None] + np.arange(3)).ravel()
+        free = np.zeros((len(deep), 3))
+        free[:, 0] = gap[deep]
+        flat = here.compliance(rows)
+        along = np.arange(len(rows)) % 3 > 0
+        flat[along], flat[:, along] = 0.0, 0.0
+        found = complementary(flat, free.ravel(), np.zeros(len(deep)), np.zeros(len(deep)))
+        if found is None:
+            return z, 0.0
+        dq = here._motion[0][0] @ here.jacobian[0][rows].T @ found[0].ravel()
+        share = 1.0
+        for _ in range(self.options.locations):
+            q = self._on_constraints(t, z[:n] + share * dq)
+            moved = np.concatenate([q, z[n:]])
+            velocity = contacts.at(t, q, v).allowed[0]
+            moved[n:] = system.momentum(t, moved, velocity)
+            moved[n:][contacts.helpers] = z[n:][contacts.helpers]
+            takes = float(system.hamiltonian(t, moved) - system.hamiltonian(t, z))
+            if takes <= pays:
+                return moved, takes
+            share *= min(0.5, 0.9 * pays / takes)
+        return z, 0.0
+
+    def _on_constraints(self, t, q):
+        """The nearest coordinates that hold the constraints."""
+        system = self.contacts.system
+        for _ in range(4 if system.n_constraints else 0):
+            z = np.concatenate([q, np.zeros(system.n_q)])[None]
+            phi, jacobian = quantities_at(system, np.array([t]), z, "positions", "jacobian")
+            gradient = jacobian.dense()[0][:system.n_constraints, :system.n_q]
+            q = q - np.linalg.lstsq(gradient, phi[0], rcond=None)[0]
+        return q
