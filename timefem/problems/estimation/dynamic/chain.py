@@ -55,6 +55,10 @@ class EstimationChain:
         """Numbers of the unknowns of a field, shape (n_elements, n_shapes, n_components)."""
         return self.plan.columns.step * np.arange(self.mesh.n_elements)[:, None, None] + self._fields[name]
 
+    def places_of(self, name):
+        """Places of the same among all dofs, which all take part."""
+        return self.columns_of(name)
+
     def nodal(self, x, name):
         """Nodal values of a field, in the same shape."""
         return x[self.columns_of(name)]
