@@ -73,12 +73,22 @@ def run_report(case, problem, sol):
         **({"generalized_energy_error_max": errors["generalized_energy"]} if "generalized_energy" in errors else {}),
         **kept_facts(problem.system, element),
         "constraint_error_max": {level: errors[level] for level in ("configuration", "velocity")},
+        **contact_facts(sol),
         **kind_facts(case.kind, problem, sol),
         **{name: statistics[name] for name in ("tolerance", "estimated_error", "estimated_errors", "meshes", "per_rank")
            if name in statistics},
         "backward_error": statistics["backward_error"], "seconds": statistics["seconds"],
         "n_unknowns": statistics["n_unknowns"],
     }
+
+
+def contact_facts(sol):
+    """Events of rigid contact, how near gaps came to overlap, and what impacts and friction took."""
+    if not sol.system.rigid_contacts:
+        return {}
+    counts = {**sol.statistics["contact_events"]}
+    return {"contacts": {"events": counts, "least_gap": float(sol.contact_gaps().min()),
+                         "energy_lost": sol.energy_lost()}}
 
 
 def kept_facts(system, element):
@@ -121,6 +131,12 @@ def print_report(r, case, output):
         table.add_row("kept to round-off", ", ".join([*energy, "constraints", *r["kept"]["momenta"]]))
         for part, why in r["kept"]["not_by"].items():
             table.add_row("  momenta not kept by", f"{part}: {why}")
+    if "contacts" in r:
+        contacts = r["contacts"]
+        table.add_row("events of contact", ", ".join(f"{n} {kind}" for kind, n in contacts["events"].items()) or "none")
+        table.add_row("least gap", f"{contacts['least_gap']:.2e} m")
+        for name, lost in contacts["energy_lost"].items():
+            table.add_row(f"  energy lost at {name}", f"{lost:.6g} J")
     if "generalized_energy_error_max" in r:
         table.add_row("error of the generalized energy", f"{r['generalized_energy_error_max']:.2e} J")
     if case.conserved_axes:
