@@ -15,7 +15,7 @@ from .robots import OF_ROBOT, case_of_robot, is_robot
 models = Late("timefem.models")
 checking = Late("timefem.models.check")
 
-OF_PROBLEM = "rotation", "inverse_mass", "elements_space", "degree_space", "t_end"
+OF_PROBLEM = "rotation", "inverse_mass", "elements_space", "degree_space", "t_end", "data"
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from ..uncollected import uncollected
 COMMANDS = {  # name -> (module, function or group in it, what it does)
     "list": ("listing", "list_command", "What there is: cases, elements, drivers, linear solvers."),
     "run": ("run_options", "run", "Solve a case, or a model file."),
+    "estimate": ("run_options", "estimate", "Estimate a motion from measurements."),
     "check": ("model_files", "check", "Tell what a model file states."),
     "schema": ("model_files", "schema", "Print the JSON schema of model files."),
     "sweep": ("run_options", "sweep", "Solve for many values of numbers."),

@@ -44,3 +44,9 @@ def kind_rows(r):
         yield f"largest control of {name}", ", ".join(f"{v:.6g}" for v in values)
     if "internal_dynamics" in r:
         yield "internal dynamics", f"of dimension {r['internal_dynamics']}, {r['unstable']} not stable"
+    for name, one in r.get("numbers", {}).items():
+        pairs = zip(one["value"], one["std"], strict=True)
+        yield f"found: {name}", ", ".join(f"{value:.6g} +- {std:.2g}" for value, std in pairs)
+    if "verdict" in r:
+        yield "fit", r["verdict"]
+        yield "log of the evidence", f"{r['log_evidence']:.8g}"

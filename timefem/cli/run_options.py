@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from ..errors import InputError
 from .lazy import imported
 from .options import (
     CASE,
@@ -35,6 +36,10 @@ MESHES = Annotated[str | None, typer.Option(metavar="FOLDER", help="Robots: fold
 BASE = Annotated[str | None, typer.Option(help="Robots: fixed (default) or free, the base link. A free one is the "
                                                "joint base: x,y,z and a quaternion w,x,y,z are its position, its rate "
                                                "the velocity and the angular velocity in its own axes.")]
+MODEL = Annotated[str, typer.Argument(metavar="MODEL", help='A model file (.toml) with kind = "estimation".')]
+DATA = Annotated[str | None, typer.Argument(metavar="[DATA]", help="A file of measured values (.csv) with a column "
+                                                                   "for the time, t or time; default: that which the "
+                                                                   "model names.")]
 VERBOSE = Annotated[bool, typer.Option("-v", "--verbose", help="Details on standard error.")]
 WATCH = Annotated[bool, typer.Option("--watch", help="Serve a page to this machine, at the address that is printed, "
                                                      "which follows the motion while it is solved.")]
@@ -111,6 +116,21 @@ def run(ctx, **_):
     """
     options = given_options(ctx)
     return imported("run").run(options, ctx.obj or None)
+
+
+@with_parameters(parameter("case", MODEL), parameter("data", DATA, None), parameter("rotation", ROTATION, None),
+                 parameter("element", ELEMENT, "mg"), declared("degree"), declared("n_elements"),
+                 parameter("output", OUTPUT, None), parameter("as_json", JSON, False),
+                 parameter("verbose", VERBOSE, False))
+def estimate(ctx, **_):
+    """Estimate a motion, and unknown numbers, from measurements, with their uncertainty.
+
+    The model file states measurements, unknown forces and priors; columns of the data are named in it.
+    """
+    options = given_options(ctx)
+    if not options["case"].endswith(".toml"):
+        raise InputError(f"MODEL must be a model file, which ends in .toml, not {options['case']!r}")
+    return imported("run").run(options)
 
 
 @with_parameters(parameter("case", CASE), parameter("turns", TURNS, None), parameter("starts", STARTS, None), *COMMON,

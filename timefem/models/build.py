@@ -36,7 +36,7 @@ LISTS = {"drives": "drive", "inputs": "measured"}  # of controllers: key -> what
 STATE = ("position", "orientation", "velocity", "angular_velocity", "frame", "relative_to")
 
 
-def load_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None):
+def load_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None, data=None):
     """Read a model file and check that it can be solved.
 
     Parameters
@@ -49,6 +49,8 @@ def load_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
         Replaces the end of the time span [s].
     changes : dict, optional
         Key of a number of the file, such as "bodies.bar.inertia[1]" -> number to put in its place.
+    data : str, optional
+        File of measured values that replaces that of the file, of estimation.
 
     Returns
     -------
@@ -60,7 +62,7 @@ def load_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None)
         In one line, with file, line, key and remedy: when the file cannot be read or understood, when the initial state
         violates constraints, or when constraints repeat others there.
     """
-    model = read_model(path, rotation, inverse_mass, t_end, changes)
+    model = read_model(path, rotation, inverse_mass, t_end, changes, data)
     systems = [one.system for one in model.phases or (model,)]
     if not any(isinstance(body, RigidBodyBase) and body.owner is None for system in systems for body in system.bodies):
         for name, value in {"rotation": rotation, "inverse_mass": inverse_mass}.items():
@@ -87,14 +89,16 @@ def check_tables(model):
             model.changed({start["vary"]: start["start"]})
 
 
-def read_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None):
+def read_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None, data=None):
     """As `load_model`, without the checks of the initial state, which `inspect` tells about."""
     changes = ({} if t_end is None else {"time.span[1]": t_end}) | (changes or {})
     document = Document(path, changes)
+    if data is not None:
+        document.give_data(data)
     kind = kind_of_file(document)
 
     def changed(more):
-        return read_model(path, rotation, inverse_mass, changes=changes | more)
+        return read_model(path, rotation, inverse_mass, changes=changes | more, data=data)
 
     if "phases" not in document.data:
         return _model(document, kind, rotation, inverse_mass, changed)

@@ -4,6 +4,7 @@ import codecs
 import copy
 import difflib
 import json
+import os
 import re
 from functools import cache, cached_property
 
@@ -60,6 +61,13 @@ class Document:
             place[last] = value
         if changes:
             self._validate()
+
+    def give_data(self, path):
+        """Take measured values from another file, of estimation alone."""
+        problem = self.data.get("problem", {})
+        if problem.get("kind") != "estimation":
+            raise self.error(("problem", "kind"), 'must be "estimation", which takes measured values')
+        problem["data"] = os.path.abspath(path)
 
     def phases(self):
         """The documents of the phases of the file, in their order."""

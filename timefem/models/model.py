@@ -1,5 +1,6 @@
 """What a model file states, ready to be solved."""
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from ..elements.element import TimeElement
 from ..elements.named import ELEMENT_OPTIONS
 from ..errors import InputError
+from ..late import Late
 from ..mechanics.system import System
 from ..problems.initial.problem import InitialValueProblem
 from ..problems.kinds import KINDS
@@ -18,6 +20,8 @@ from .check import refuse_element
 from .entries import beside, bounds_of, find, naming, value_of
 from .problem import as_states, end_states, plain_state, unknown_numbers
 from .settings import arguments_of
+
+tables = Late(f"{__package__}.motion.tables")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +47,7 @@ class Model:
         Further arguments of `timefem.solve`.
     assemble : bool
         Whether the state is approximate, and the mechanism is assembled from it.
-    kind : {"initial", "boundary", "inverse", "optimal"}
+    kind : {"initial", "boundary", "inverse", "optimal", "estimation"}
         Of the problem.
     changed : callable
         `changed({key: number})` -> the Model with other numbers in the file, keys spelt as in "bodies.bar.mass".
@@ -121,6 +125,14 @@ class Model:
     def naming(self, keys, entry, others=()):
         """Context in which errors get the file, the line and the key of an entry."""
         return naming(self.document, keys, entry, others)
+
+    def measured(self, path):
+        """The table of a file of measured values, its name from the folder of this file on."""
+        folder = os.path.dirname(os.path.abspath(self.document.path))
+        try:
+            return tables.read_csv(os.path.join(folder, path))
+        except InputError as error:
+            raise self.document.error(("problem", "data"), str(error)) from None
 
     def find(self, keys, name, known, what="body"):
         """What has that name among those known; an error at the keys when there is none."""

@@ -11,6 +11,7 @@ from ..mechanics.bodies.port_system import PortSystem
 from ..mechanics.bodies.rigid import QuaternionBody
 from ..mechanics.catalogue import file_types
 from .parts import ACTUATORS, FORCES, FUNCTIONS, JOINTS
+from .schema_estimation import MEASUREMENTS, NOISE, PRIOR
 from .schema_limits import COUPLINGS, LIMITS
 from .schema_tables import OPTIMAL_KEYS, OUTPUTS, TABLES
 from .schema_trees import SCHEMAS
@@ -18,7 +19,8 @@ from .schema_values import VALUES, named, numbers, record, ref
 
 SOLIDS = ("cuboid", "cylinder", "cone", "sphere")
 NOUNS = {"bodies": "a body", "joints": "a joint", "forces": "a force", "actuators": "an actuator",
-         "outputs": "an output", "limits": "a limit", "couplings": "a coupling", "link": "a coupling"}
+         "outputs": "an output", "limits": "a limit", "couplings": "a coupling", "link": "a coupling",
+         "measurements": "a measurement"}
 STATE = {"position": ref("vector"), "velocity": ref("vector"), "orientation": ref("orientation"),
          "angular_velocity": ref("vector"), "frame": ref("space_or_body"), "relative_to": ref("body")}
 # What the annotations of functions of time do not say.
@@ -43,7 +45,10 @@ def schema():
     outputs = {f"output_{name}": entry for name, entry in OUTPUTS.items()}
     for word, entries in (("limit", LIMITS), ("coupling", COUPLINGS)):
         outputs |= {f"{word}_{name}": entry for name, entry in entries.items()}
+    outputs |= {f"measured_{name}": entry for name, entry in MEASUREMENTS.items()}
     tables = {table: kinds(table, names[table]) for table in types}
+    tables |= {"measurements": kinds("measurements", {name: f"measured_{name}" for name in MEASUREMENTS}),
+               "noise": NOISE, "prior": PRIOR}
     tables["bodies"] = {**kinds("bodies", dict.fromkeys(bodies)), "description": "a table of bodies, at least one",
                         "minProperties": 1}
     tables["outputs"] = kinds("outputs", {name: f"output_{name}" for name in OUTPUTS})

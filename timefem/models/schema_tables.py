@@ -48,6 +48,8 @@ TABLES = {
         "cost": ref("formula"),
         "end_cost": ref("text"),
         "n_starts": ref("count"),
+        "data": ref("text"),
+        "loss": {"enum": ["huber", "student"]},
         "duration": {"description": "two positive numbers, the least and the greatest duration [s], or a table with "
                                     "lower, upper or both", "if": {"type": "object"}, "then": DURATION, "else": {
                          "description": "two positive numbers, the least and the greatest duration [s]",
@@ -58,7 +60,9 @@ TABLES = {
                 "number": {"description": 'the name of a number of it, in quotes, as in "stiffness"', "type": "string"},
                 "value": {"description": "the guess of a number that formulas have alone", "type": "number"},
                 "lower": ref("number"),
-                "upper": ref("number")}, [])),
+                "upper": ref("number"),
+                "mean": ref("number"),
+                "sigma": ref("positive")}, [])),
         "follows": named("a table of formulas of the unknown numbers, by the names of numbers of parts", ref("text")),
     }, ["kind"]),
     "guess": record("a table of what the solve starts from", {

@@ -262,6 +262,33 @@ class Solver:
             with showing(task.progress, self.kind.title.removeprefix("an ").removeprefix("a ")):
                 return self._solved(task, warm)
 
+    def update(self, *measurements: Any, window: float | None = None) -> Solution:
+        """Go on with further measurements of an estimation problem, as they come in.
+
+        Parameters
+        ----------
+        *measurements : Sensor
+            Further values of sensors of the problem, by their names, at times after the last ones.
+        window : float, optional
+            Keep that many seconds [s]; what lies before becomes the prior of the start. Default: all.
+
+        Returns
+        -------
+        Estimate
+            Of the window; `statistics["seconds"]["total"]` tells what the update took.
+
+        Raises
+        ------
+        InputError
+            For problems of other kinds, sensors that are not in the problem, and times that do not follow.
+        """
+        with self.alone():
+            if self._window is None:
+                self._window = self.kind.window(self.task)
+            return self._window.update(list(measurements), window)
+
+    _window = None
+
     def alone(self) -> AbstractContextManager[None]:
         """Where no other thread works with what solves share; others wait for it."""
         problem = self.problem

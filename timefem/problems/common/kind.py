@@ -61,6 +61,8 @@ class Kind:
         `warms(task, solution)` -> whether the solution of another task is a guess for this one.
     mesh : callable
         `mesh(task)` -> the mesh that a number of elements stands for.
+    updates : str
+        Module whose `Window` goes on with further measurements; None: there are none.
     fits : callable
         `fits(problem, element)` raises InputError for elements that cannot do what the problem asks for.
     """
@@ -83,6 +85,7 @@ class Kind:
     warms: Callable = lambda task, solution: True
     mesh: Callable = lambda task: task.mesh_through(task.problem.system.kinks)
     fits: Callable = lambda problem, element: None
+    updates: str | None = None
 
     def __reduce__(self):
         return _in_table, (self.name,)  # other processes have it there
@@ -91,6 +94,12 @@ class Kind:
     def in_files(self):
         """The `FileFormat`, or None; imported when a file is read, which most solves do not."""
         return None if self.files is None else import_module(self.files).FILES
+
+    def window(self, task):
+        """What goes on with further measurements; InputError where a problem has none."""
+        if self.updates is None:
+            raise InputError(f"update is of estimation; {self.title} has no measurements")
+        return import_module(self.updates).Window(task)
 
     def default_driver(self, element, to_tolerance=False):
         """Class of the driver that is taken for an element unless one is given."""

@@ -40,6 +40,8 @@ class EstimationOptions:
         Standard deviations of what has no prior, over its size in the problem.
     same_time : float
         Difference of times, over the time span, that is none.
+    singular : float
+        Variances over the largest, scaled, that constraints leave none of, in what precedes a window.
     symmetric : float
         Difference of opposite entries of a covariance, over the largest, that is rounding.
     fits : float
@@ -86,6 +88,7 @@ class EstimationOptions:
     left_out: float = 1e-8
     wide: float = 1e3
     same_time: float = 1e-9
+    singular: float = 1e-11
     symmetric: float = 1e-9
     fits: float = 3.0
     outlier: float = 1e-4

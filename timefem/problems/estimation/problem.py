@@ -172,7 +172,7 @@ class Estimation(NamedArguments):
     def _take_start(self, system):
         t0, t1 = self.t_span
         prior = {} if self._given_prior is None else self._given_prior
-        self.ambient = None
+        self.ambient = self.arrival = None  # of the state, and of state and numbers of a window that has moved
         if isinstance(prior, Prior):
             mean, covariance = prior.of_size("prior", system.n_z)
             self.ambient = mean, covariance

@@ -4,7 +4,9 @@ import time
 
 import numpy as np
 
+from ...elements.augmented.constants import with_carrier
 from ...elements.evaluation.nodal_values import NodalValues
+from ...mechanics.numbers.free import with_values
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.interior_point import InteriorPoint
@@ -33,15 +35,30 @@ def solve_estimation(task):
         search = Search(task, method, bar)
         seconds = {"setup": time.perf_counter() - start}
         found = search(mesh)
+    seconds["total"] = time.perf_counter() - start
+    return estimate_of(task, problem, search, found, seconds)
+
+
+def estimate_of(task, problem, search, found, seconds):
+    """The `Estimate` of what a search found."""
     if not found.status.success:
         told = suspicions(found.program, np.zeros_like(found.v))
         found.status.message = "; ".join([found.status.message, *told])
-    seconds["total"] = time.perf_counter() - start
+    program, plan, mesh = found.program, search.plan, found.chain.mesh
     seconds["solve"] = seconds["total"] - seconds["setup"]
-    program, plan = found.program, search.plan
     values = NodalValues(*plan.unpack(found.x))
     outcome = Outcome(values, found.status, np.array([search.iterations]), program.n + program.n_rows, seconds)
-    statistics = solve_statistics(task.driver, method.name, mesh, outcome, objective=found.squares / 2)
-    solution = Estimate.of(plan.system, plan.element, mesh.nodes, outcome.state[0, 0], values, found.status, statistics)
+    statistics = solve_statistics(task.driver, search.method.name, mesh, outcome, objective=found.squares / 2)
+    solution = Estimate.of(_system(problem, plan, found), plan.element, mesh.nodes, outcome.state[0, 0], values,
+                           found.status, statistics)
     solution.take(problem, found)
     return solution
+
+
+def _system(problem, plan, found):
+    """The system with the numbers of parts that were found, where the solve succeeded."""
+    if not len(problem.part_numbers) or not found.status.success:
+        return plan.system
+    numbers = found.chain.nodal(found.x, "constants")[-1, -1]
+    values = {u.name: float(numbers[u.places][0]) for u in problem.unknowns if u.sensor is None}
+    return with_carrier(with_values(problem.system, problem.part_numbers, values), plan.element)

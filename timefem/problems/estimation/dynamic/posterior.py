@@ -11,6 +11,7 @@ and one backwards,
 import numpy as np
 
 from ....errors import SolveError
+from ..options import DEFAULTS
 
 
 class Posterior:
@@ -120,6 +121,32 @@ class Posterior:
             out[np.ix_(before, ~before)], out[np.ix_(~before, before)] = cross, cross.T
             out[np.ix_(before, before)] = self._blocks[e - 1][np.ix_(left, left)]
         return out
+
+    # ---- what comes before a window
+
+    def arrival(self, n):
+        """Mean and covariance of state and unknown numbers at node n by what was measured until then, linearised.
+
+        Where constraints leave the covariance singular their normals get the largest variance: rows at the start hold
+        them.
+        """
+        self._sweep()
+        program, chain = self.program, self.program.chain
+        b = -np.concatenate([program.gradient(self.v), program.rows(self.v)])
+        columns = chain.columns_of("state")[n - 1, -1]
+        if chain.has("constants"):
+            columns = np.concatenate([columns, chain.columns_of("constants")[n - 1, -1]])
+        e, before = int(self.blocks[columns[0]]), np.zeros(0)
+        for block in range(e + 1):
+            own = b[self._members[block]] - self._couplings[block] @ before
+            solution = self._inverses[block] @ own
+            before = solution[self._held[block]]
+        places, sizes = self._place[columns], chain.sizes[columns]
+        covariance = self._inverses[e][np.ix_(places, places)]
+        values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+        values = np.where(values > DEFAULTS.singular * values[-1], values, values[-1])
+        mean = program.place(self.v)[columns] + sizes * solution[places]
+        return mean, (vectors * values) @ vectors.T * sizes * sizes[:, None]
 
     # ---- evidence
 

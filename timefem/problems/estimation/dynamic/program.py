@@ -95,12 +95,18 @@ class EstimationProgram(NonlinearProgram):
         return LinearTerm(role, root, view.columns[:, :, 0], view.factors[:, :, 0], view.start - mean)
 
     def _ambient(self):
+        if self.problem.arrival is not None:
+            mean, covariance = self.problem.arrival
+            view = View.joined(self.views("state", [0], [0.0]), self.views.constants([0], 0.0))
+            return [self._linear("prior", _root(covariance)[None], view, mean)]
         if self.problem.ambient is None:
             return []
         mean, covariance = self.problem.ambient
         return [self._linear("prior", _root(covariance)[None], self.views("state", [0], [0.0]), mean)]
 
     def _numbers(self):
+        if self.problem.arrival is not None:
+            return []
         return [LinearTerm("number", _root(u.covariance)[None], *self._constant(u))
                 for u in self.problem.unknowns]
 

@@ -80,10 +80,10 @@ class Search:
     def __call__(self, mesh: TimeMesh, x: np.ndarray | None = None) -> Found:
         """The solution on a mesh, from unknowns x or from the motion of the prior's mean."""
         if x is not None:
-            return self._settled(EstimationChain(self.problem, self.plan, mesh), x)
+            return self.settled(EstimationChain(self.problem, self.plan, mesh), x)
         chain = EstimationChain(self.problem, self.plan, mesh)
         guess = first_guess(self.task, chain)
-        found = self._settled(chain, guess, by_steps=True)
+        found = self.settled(chain, guess, by_steps=True)
         if found.status.reason == Reason.STOPPED or (found.status.success and not self._astray(found)):
             return found
         self.bar.note("windows that grow")
@@ -92,7 +92,7 @@ class Search:
             return found
         if grown.status.success:
             return found if found.status.success and found.squares <= grown.squares else grown
-        return found if found.status.success else self._settled(chain, guess)
+        return found if found.status.success else self.settled(chain, guess)
 
     def _astray(self, found):
         n = sum(sensor.n_measured for sensor in self.problem.measurements)
@@ -113,7 +113,7 @@ class Search:
             chain = EstimationChain(problem, self.plan, part)
             x = first_guess(self.task, chain) if found is None else \
                 prolonged(self.task, chain, before, found.x)
-            found, before = self._settled(chain, x, DEFAULTS.near if whole else DEFAULTS.rough), chain
+            found, before = self.settled(chain, x, DEFAULTS.near if whole else DEFAULTS.rough), chain
             if found.status.reason == Reason.STOPPED:
                 return None
         return found
@@ -131,7 +131,7 @@ class Search:
 
     # ---- weights and clocks
 
-    def _settled(self, chain, x, near=DEFAULTS.near, by_steps=False):
+    def settled(self, chain, x, near=DEFAULTS.near, by_steps=False):
         """A solution whose weights rest, and whose times lie in the elements in which they are looked for."""
         offsets = self._offsets(chain, x)
         program = EstimationProgram(chain, x, self.bar.step, offsets)

@@ -236,6 +236,19 @@ class Sensor(NamedArguments, ABC):
             other.__dict__.pop(name, None)
         return other
 
+    def followed_by(self, other: Sensor, t: float) -> Sensor:
+        """The same sensor with further values, of times after t."""
+        if type(other) is not type(self) or other.n != self.n:
+            raise InputError(f"{self.title}: further values must be of a {type(self).__name__} of {self.n} numbers")
+        if not other.times[0] + self.offset > t:
+            raise InputError(f"{self.title}: further values must come after t = {t:g} s, not at {other.times[0]:g} s")
+        found = copy(self)
+        for name in ("times", "values", "measured", "covariances"):
+            setattr(found, name, np.concatenate([getattr(self, name), getattr(other, name)]))
+        for name in ("whitening", "log_determinants", "_roots", "n_measured"):
+            found.__dict__.pop(name, None)
+        return found
+
     # ---- errors
 
     @cached_property
@@ -257,7 +270,7 @@ class Sensor(NamedArguments, ABC):
     def _roots(self):
         whitening, logs = np.zeros(self.covariances.shape), np.zeros(len(self.times))
         known: dict[Any, tuple[np.ndarray, float]] = {}
-        constant = np.ndim(self.covariance) < 3
+        constant = bool(np.all(self.covariances == self.covariances[0]))
         for j, mask in enumerate(self.measured):
             key = (mask.tobytes(), 0 if constant else j)
             if key not in known:

@@ -1,0 +1,95 @@
+"""Estimation in model files."""
+
+from ...mechanics.bodies.states import CanonicalState
+from ..common.file_format import FileFormat
+from .measurements.directions import DirectionSensor, OrientationSensor
+from .measurements.inertial import Accelerometer, Gyroscope
+from .measurements.joints import FormulaSensor, JointSensor, ReactionSensor
+from .measurements.points import Marker, PointVelocity
+from .prior import Prior
+from .problem import Estimation
+from .start_prior import StatePrior
+
+TYPES = {"marker": Marker, "velocity": PointVelocity, "direction": DirectionSensor, "orientation": OrientationSensor,
+         "gyroscope": Gyroscope, "accelerometer": Accelerometer, "joint": JointSensor, "reaction": ReactionSensor,
+         "formula": FormulaSensor}  # by `type`
+DECLARED = "bias", "scale", "time_offset", "mounting_error", "point", "direction"  # may be unknown
+
+
+def check_file(document):
+    if not document.data["problem"].get("data"):
+        raise document.error(("problem", "kind"), '"estimation" needs data, the name of a file of measured values with '
+                             'a column for the time, as in data = "seen.csv"; or give it to `timefem estimate`')
+    for name, entry in document.data.get("measurements", {}).items():
+        if ("sigma" in entry) == ("covariance" in entry):
+            raise document.error(("measurements", name), "needs sigma, the standard deviations of its values, or "
+                                 "covariance; one of both")
+
+
+def make_from_file(model):
+    document, data = model.document, model.document.data
+    table = data["problem"]
+    measured = model.measured(table["data"])
+    sensors = [_sensor(model, measured, name, entry) for name, entry in data["measurements"].items()]
+    noise = {}
+    for name, entry in data.get("noise", {}).items():
+        noise[name] = (entry.get("force"), entry.get("torque")) if isinstance(entry, dict) else entry
+    numbers = {}
+    for name, where in model.parameters().items():
+        entry = table["parameters"][name]
+        if "sigma" not in entry:
+            raise document.error(("problem", "parameters", name), "needs sigma, the standard deviation of its prior")
+        prior = Prior(entry.get("mean", where if isinstance(where, float) else 0.0), entry["sigma"])
+        numbers[name] = prior if isinstance(where, float) else (*(where if isinstance(where, tuple) else (where,)),
+                                                                prior)
+    stated = [(name, ("measurements", name), entry) for name, entry in data["measurements"].items()]
+    stated += [(f"noise of {name}", ("noise", name), ()) for name in noise]
+    with model.naming(("problem",), table, stated):
+        return Estimation(model.system, sensors, noise=noise, prior=_prior(model), t_span=model.t_span,
+                          numbers=numbers, loss=table.get("loss"))
+
+
+def _sensor(model, measured, name, entry):
+    keys = ("measurements", name)
+    with model.naming(keys, entry):
+        own = {key: _given(key, value) for key, value in entry.items() if key not in ("type", "columns")}
+        cls = TYPES[entry["type"]]
+        values = [measured.column(column) for column in entry["columns"]]
+        if cls is FormulaSensor:
+            own["n"] = len(values)
+        values = [list(row) for row in zip(*values, strict=True)]
+        if len(entry["columns"]) == 1 and cls.__dict__.get("n", None) == 1:
+            values = [row[0] for row in values]
+        return cls(times=measured.times, values=values, missing="skip", name=name, **own)
+
+
+def _given(key, value):
+    """A number as it is, and one with mean and sigma as a `Prior`."""
+    if key in DECLARED and isinstance(value, dict):
+        return Prior(value.get("mean", 0.0), value["sigma"])
+    return value
+
+
+def _prior(model):
+    """States where the file begins, with standard deviations."""
+    given = model.document.data.get("prior", {})
+    states = dict(model.stated_start or {})
+    names = {getattr(key, "name", key): key for key in states}
+    found = {key: StatePrior(state) for key, state in states.items()}
+    for name, entry in given.items():
+        key = names.get(name, name)
+        state = states.get(key)
+        if isinstance(state, CanonicalState) and not entry:
+            continue
+        found[key] = StatePrior(state, **entry)
+    return found
+
+
+def file_facts(problem):
+    return {"measured": {sensor.title: sensor.n_measured for sensor in problem.measurements},
+            "unknown": problem.unknown_names}
+
+
+FILES = FileFormat(make_from_file, keys=("data", "loss", "parameters"), tables=("actuators", "measurements", "noise",
+                                                                                  "prior"),
+                   needed=("measurements",), check=check_file, facts=file_facts)

@@ -1,0 +1,102 @@
+"""Estimation of live data: a window that moves, with what lies before it as the prior of its start."""
+
+from __future__ import annotations
+
+import time
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from ...assembly import TimeMesh
+from ...errors import InputError
+from ...progress import progress
+from ...solvers.nonlinear.interior_point import InteriorPoint
+from .dynamic.chain import EstimationChain
+from .dynamic.guess import prolonged
+from .dynamic.search import Search
+from .measurements.base import Sensor
+from .options import DEFAULTS
+from .solve import estimate_of
+
+
+class Window:
+    """Estimates of one motion as measurements come in; made by `Solver.update`.
+
+    Parameters
+    ----------
+    task : Task
+        Of the first measurements.
+    """
+
+    def __init__(self, task: Any) -> None:
+        self.task, self.problem, self._found = task, task.problem, None
+        n = max(1, len(self.problem.kinks) + 1)
+        self._per_interval = max(1, round((task.n_elements or n) / n))
+
+    def update(self, sensors: list[Sensor], window: float | None) -> Any:
+        """The `Estimate` with further measurements, of the last `window` seconds."""
+        start = time.perf_counter()
+        if self._found is None:
+            self._first()
+        if sensors:
+            problem, mesh = self._extended(sensors)
+            before = self._found
+            if window is not None and mesh.nodes[-1] - mesh.nodes[0] > window:
+                problem, mesh, before = self._cut(problem, mesh, window)
+            self._search.problem = problem
+            chain = EstimationChain(problem, self._search.plan, mesh)
+            x = prolonged(self.task, chain, *before) if isinstance(before, tuple) else \
+                prolonged(self.task, chain, before.chain, before.x)
+            self._found, self.problem = self._search.settled(chain, x), problem
+        return estimate_of(self.task, self.problem, self._search, self._found,
+                           {"setup": 0.0, "total": time.perf_counter() - start})
+
+    def _first(self):
+        with progress("estimation", show=False) as bar:
+            self._search = Search(self.task, InteriorPoint(tolerance=DEFAULTS.tolerance), bar)
+            self._found = self._search(self.task.mesh_through(self.problem.kinks))
+
+    def _extended(self, sensors):
+        """The problem with further values, and its mesh."""
+        problem, known = copy(self.problem), {sensor.title: i for i, sensor in enumerate(self.problem.measurements)}
+        problem.__dict__.pop("kept", None)
+        problem.measurements, end = list(problem.measurements), problem.t_span[1]
+        for sensor in sensors:
+            if not isinstance(sensor, Sensor) or sensor.title not in known:
+                raise InputError(f"update takes further values of sensors of the problem, {', '.join(known)}, by their "
+                                 f"names, not {sensor!r}")
+            i = known[sensor.title]
+            problem.measurements[i] = problem.measurements[i].followed_by(sensor, self.problem.t_span[1])
+            end = max(end, float(sensor.times[-1] + sensor.offset))
+        nodes = self._found.chain.mesh.nodes
+        problem.t_span, problem.nodes = (problem.t_span[0], end), problem.measurements
+        ends = [t for t in problem.kinks if t > nodes[-1]] + [end]
+        new, last = [], float(nodes[-1])
+        for t in ends:
+            new += [last + (t - last) * (k + 1) / self._per_interval for k in range(self._per_interval)]
+            last = t
+        return problem, TimeMesh(np.concatenate([nodes, new]))
+
+    def _cut(self, problem, mesh, window):
+        """The problem from a node on, what is known there by what lies before, and the motion found so far."""
+        nodes, found = self._found.chain.mesh.nodes, self._found
+        n = int(np.searchsorted(mesh.nodes, mesh.nodes[-1] - window * (1 + DEFAULTS.same_time), side="right")) - 1
+        n = min(max(n, 0), len(nodes) - 2)
+        if n == 0:
+            return problem, mesh, found
+        mean, covariance = found.posterior.arrival(n)
+        t = float(nodes[n])
+        problem.arrival, problem.ambient, problem.start_sensors = (mean, covariance), None, ([], [])
+        problem.z0 = mean[:problem.system.n_z]
+        room = DEFAULTS.same_time * (nodes[-1] - nodes[0])
+        kept = [sensor.times + sensor.offset > t + room for sensor in problem.measurements]
+        places = [i for i, own in enumerate(kept) if own.any() and problem.measurements[i].measured[own].any()]
+        if len(places) < len(kept):
+            missing = next(sensor for i, sensor in enumerate(problem.measurements) if i not in places)
+            raise InputError(f"{missing.title}: it has no values in the last {window:g} s; take a longer window")
+        problem.measurements = [problem.measurements[i].of_times(kept[i]) for i in places]
+        problem.nodes, problem.t_span = problem.measurements, (t, problem.t_span[1])
+        plan, x = found.chain.plan, found.x
+        chain = EstimationChain(problem, plan, TimeMesh(nodes[n:]))
+        return problem, TimeMesh(mesh.nodes[n:]), (chain, x[n * plan.columns.step:])
