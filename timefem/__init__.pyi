@@ -132,6 +132,7 @@ from .models.urdf import read_urdf
 from .polynomials import LagrangeBasis, gauss_legendre
 from .problems.boundary.problem import BoundaryValueProblem
 from .problems.common.end_state import EndState
+from .problems.estimation.estimate.solution import Estimate
 from .problems.estimation.loss import Huber, Student
 from .problems.estimation.measurements.directions import DirectionSensor, OrientationSensor
 from .problems.estimation.measurements.inertial import Accelerometer, Gyroscope
@@ -139,7 +140,6 @@ from .problems.estimation.measurements.joints import FormulaSensor, JointSensor,
 from .problems.estimation.measurements.points import Marker, PointVelocity
 from .problems.estimation.prior import Prior
 from .problems.estimation.problem import Estimation
-from .problems.estimation.solution import Estimate
 from .problems.estimation.start_prior import StatePrior
 from .problems.initial.checkpoint_option import Checkpoint
 from .problems.initial.global_driver import Global

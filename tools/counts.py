@@ -24,7 +24,7 @@ RANDOM = {  # what random numbers are for, by module: "start" perturbs one, "nam
     "problems.boundary.problem": "start", "problems.optimal.guess_draws": "start",
     "problems.optimal.end_limits": "start", "problems.optimal.guess_paths": "start",
     "problems.optimal.end_conditions": "start", "sensitivity.identification": "start",
-    "problems.estimation.solution": "data", "problems.estimation.kinematic.estimate": "data"}
+    "problems.estimation.estimate.solution": "data", "problems.estimation.kinematic.estimate": "data"}
 
 
 # ---- the code

@@ -10,8 +10,8 @@ from ..mechanics.bodies.point_mass import PointMass
 from ..mechanics.bodies.port_system import PortSystem
 from ..mechanics.bodies.rigid import QuaternionBody
 from ..mechanics.catalogue import file_types
+from .motion.schema import MEASUREMENTS, NOISE, PRIOR
 from .parts import ACTUATORS, FORCES, FUNCTIONS, JOINTS
-from .schema_estimation import MEASUREMENTS, NOISE, PRIOR
 from .schema_limits import COUPLINGS, LIMITS
 from .schema_tables import OPTIMAL_KEYS, OUTPUTS, TABLES
 from .schema_trees import SCHEMAS

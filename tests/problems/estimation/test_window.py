@@ -1,5 +1,7 @@
 """Estimates of live data: a window that moves."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,6 @@ def part(problem, i, chosen):
 
 def until(problem, n):
     """The problem with its first n times."""
-    from copy import copy
     other = copy(problem)
     other.__dict__.pop("kept", None)
     other.measurements = [part(problem, i, range(n)) for i in range(len(problem.measurements))]

@@ -12,10 +12,10 @@ from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.interior_point import InteriorPoint
 from ..common.statistics import solve_statistics
 from .dynamic.search import Search
+from .estimate.solution import Estimate
+from .estimate.suspicions import suspicions
 from .kinematic.solve import solve_kinematic
 from .options import DEFAULTS
-from .solution import Estimate
-from .suspicions import suspicions
 
 
 def solve_estimation(task):

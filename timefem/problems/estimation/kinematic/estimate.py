@@ -13,13 +13,13 @@ from .... import validate
 from ....errors import InputError
 from ....mechanics.forces.actuators import Actuator
 from ....types import Floats
+from ..estimate.outputs import sensor_of
+from ..estimate.solution import Estimate
+from ..estimate.suspicions import suspicions
+from ..estimate.verdict import Fit, SensorFit
 from ..loads import Loads, loads_along
 from ..measurements.base import Sensor
 from ..options import DEFAULTS
-from ..outputs import sensor_of
-from ..solution import Estimate
-from ..suspicions import suspicions
-from ..verdict import Fit, SensorFit
 from .measured import Measured, Stated
 from .statement import momenta_of, places_among
 

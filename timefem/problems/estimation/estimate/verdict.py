@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...late import Late
-from .options import DEFAULTS
+from ....late import Late
+from ..options import DEFAULTS
 from .suspicions import suspicions
 
 scipy = Late("scipy")

@@ -4,8 +4,8 @@ from itertools import combinations
 
 import numpy as np
 
-from .measurements.directions import OrientationSensor
-from .options import DEFAULTS
+from ..measurements.directions import OrientationSensor
+from ..options import DEFAULTS
 
 DEGREES = np.pi / 180
 

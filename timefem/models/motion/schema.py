@@ -1,6 +1,6 @@
 """Schema of estimation in model files: measurements, unknown forces, and what is known of the start."""
 
-from .schema_values import named, record, ref
+from ..schema_values import named, record, ref
 
 _SOME = {"description": "a number, or a list of numbers", "anyOf": [ref("number"), ref("some_numbers")]}
 _PRIOR = {"description": "a number, a list of numbers, or a table with mean and sigma where it is unknown",

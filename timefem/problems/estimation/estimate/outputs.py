@@ -3,16 +3,16 @@
 import casadi as ca
 import numpy as np
 
-from ...errors import InputError
-from ...mechanics.bodies.rotations import quaternion_from_matrix
-from ...mechanics.forces.actuators import Actuator
-from ...mechanics.formula_text import as_formula
-from ...mechanics.inversion.outputs import Output
-from ...mechanics.part import Body
-from ...mechanics.tree_joints import tree_joint
-from .dynamic.sensor_rows import SensorRows
-from .measurements.directions import OrientationSensor
-from .measurements.joints import FormulaSensor
+from ....errors import InputError
+from ....mechanics.bodies.rotations import quaternion_from_matrix
+from ....mechanics.forces.actuators import Actuator
+from ....mechanics.formula_text import as_formula
+from ....mechanics.inversion.outputs import Output
+from ....mechanics.part import Body
+from ....mechanics.tree_joints import tree_joint
+from ..dynamic.sensor_rows import SensorRows
+from ..measurements.directions import OrientationSensor
+from ..measurements.joints import FormulaSensor
 
 
 class BodySensor(OrientationSensor):

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import validate
-from ...errors import InputError
-from ...late import Late
-from ...mechanics.part import Body
-from ...solution.solution import Solution
-from ...types import Floats
-from .measurements.base import Sensor
+from .... import validate
+from ....errors import InputError
+from ....late import Late
+from ....mechanics.part import Body
+from ....solution.solution import Solution
+from ....types import Floats
+from ..measurements.base import Sensor
 from .outputs import term_of
 from .verdict import Fit, fit_of
 
 if TYPE_CHECKING:
-    from .dynamic.search import Found
+    from ..dynamic.search import Found
 
-scipy = Late("scipy")
+scipy, pyplot = Late("scipy"), Late("matplotlib.pyplot")
 
 
 class Estimate(Solution):
@@ -163,8 +163,6 @@ class Estimate(Solution):
     def band(self, what: Body | Any, t: Floats | None = None, level: float = 0.95,
              ax: Any = None) -> Any:
         """Draw the most likely value over the time, with its interval as a band; returns the axes of Matplotlib."""
-        from matplotlib import pyplot
-
         t = np.linspace(self.t[0], self.t[-1], 201) if t is None else np.asarray(t, float)
         mean, (lower, upper) = self.value(what, t), self.interval(what, t, level)
         ax = ax or pyplot.gca()
