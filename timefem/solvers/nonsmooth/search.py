@@ -95,6 +95,8 @@ class Search:
         for c in near:
             ends = np.stack([states.gap[:, c], states.gamma[:, c, 0], here.accelerations[:, c, 0]], axis=1)
             rests = abs(ends[0, 0]) <= self.touching and abs(ends[0, 1]) <= self.still  # side by side, without a force
+            if rests and ends[1, 0] >= -self.touching:
+                continue
             closing = Closing(h, ends[0], ends[1], rests or (CLOSES, c) in started, self.still)
             if closing.crossing is not None:
                 found.append(Candidate(CLOSES, int(c), closing.crossing))
