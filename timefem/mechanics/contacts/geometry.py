@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import NamedTuple
 
 import casadi as ca
@@ -14,8 +13,6 @@ AWAY = np.array([-0.2181, 0.5366, -0.8152])
 AWAY /= np.linalg.norm(AWAY)
 CORNERS = list(itertools.product((-1, 1), repeat=3))  # of a box, in its half edges
 EDGES = [(corner, i) for corner in CORNERS for i in range(3) if corner[i] < 0]  # where they start, and along which axis
-
-Counts = Callable[[ca.SX, ca.SX], ca.SX]
 
 
 class Nearness(NamedTuple):
@@ -98,12 +95,12 @@ def disc_on_plane(centre: ca.SX, axis: ca.SX, radius: ca.SX, normal: ca.SX, plac
     return Touch(height, normal, lowest, lowest - height * normal)
 
 
-def edges(a: ca.SX, along_a: ca.SX, b: ca.SX, along_b: ca.SX, outwards: ca.SX, counts: Counts | None = None) -> Touch:
+def edges(a: ca.SX, along_a: ca.SX, b: ca.SX, along_b: ca.SX, outwards: ca.SX, least: ca.SX | float = -ca.inf) -> Touch:
     """Two straight edges from a to a + along_a and from b to b + along_b, with the normal on the side of `outwards`.
 
     Edges touch between their ends. Where the lines are closest beyond these the gap is the distance of the edges, which
-    is positive; so it is of parallel ones, whose ends touch something else, and where the points at_a and at_b of the
-    lines do not count: `counts(at_a, at_b)` tells whether they belong to bodies that overlap.
+    is positive; so it is of parallel ones, whose ends touch something else, and where the lines overlap by more than
+    `-least`.
     """
     line, normal = a - b, ca.cross(along_a, along_b)
     aa, ab, bb, square = ca.sumsqr(along_a), ca.dot(along_a, along_b), ca.sumsqr(along_b), ca.sumsqr(normal)
@@ -115,8 +112,7 @@ def edges(a: ca.SX, along_a: ca.SX, b: ca.SX, along_b: ca.SX, outwards: ca.SX, c
     gap, at_a, at_b = ca.dot(normal, line), a + x * along_a, b + y * along_b
     within = ca.logic_and(ca.fabs(2 * x - 1) <= 1, ca.fabs(2 * y - 1) <= 1)
     within = ca.logic_and(within, ca.logic_not(parallel))
-    if counts is not None:
-        within = ca.logic_and(within, ca.logic_or(gap >= -NEAR.rounding * ca.sqrt(aa + bb), counts(at_a, at_b)))
+    within = ca.logic_and(within, gap >= least - NEAR.rounding * ca.sqrt(aa + bb))
     x_near = _share(x)
     y_near = _share((ab * x_near + on_b) / bb)
     x_near = _share((ab * y_near - on_a) / aa)
@@ -149,19 +145,16 @@ def boxes(a: ca.SX, axes_a: ca.SX, half_a: ca.SX, b: ca.SX, axes_b: ca.SX, half_
     for x in CORNERS:
         gap, normal, corner, below = corner_on_box(b + axes_b @ (half_b * ca.DM(x)), a, axes_a, half_a)
         found.append(Touch(gap, -normal, below, corner))
-
-    def overlap(at_a, at_b):
-        def inside(place, centre, axes, half):
-            return ca.mmax(ca.fabs(axes.T @ (place - centre)) - (1 - NEAR.rounding) * half) < 0
-
-        return ca.logic_or(inside(at_a, b, axes_b, half_b), inside(at_b, a, axes_a, half_a))
-
+    turned = axes_a.T @ axes_b
+    faces = [ca.fabs(axes.T @ (a - b)) - half - ca.fabs(turn) @ other for axes, half, turn, other in
+             ((axes_a, half_a, turned, half_b), (axes_b, half_b, turned.T, half_a))]
+    least = ca.fmin(ca.mmax(ca.vertcat(*faces)), 0)  # overlapping boxes part first where they overlap least
     for (start_a, i), (start_b, j) in itertools.product(EDGES if with_edges else (), repeat=2):
         out_a, out_b = (axes @ ca.DM(_outwards(start, k))
                         for axes, start, k in ((axes_a, start_a, i), (axes_b, start_b, j)))
         from_a, from_b = a + axes_a @ (half_a * ca.DM(start_a)), b + axes_b @ (half_b * ca.DM(start_b))
         found.append(edges(from_a, 2 * half_a[i] * axes_a[:, i], from_b, 2 * half_b[j] * axes_b[:, j], out_b - out_a,
-                           overlap))
+                           least))
     return found
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...status import Reason, Status
 from . import events
+from .events import AtOnce, Stuck
 from .fallback import Fallback
 from .modes import Mode, ModeSystem
 from .node import NodeLaw, NoMode, event, fallback_event
@@ -26,22 +27,6 @@ class Piece(NamedTuple):
 
     mode: Mode
     solved: object
-
-
-class Stuck(Exception):
-    """The march cannot go on."""
-
-    def __init__(self, reason, detail, history=()):
-        super().__init__(detail)
-        self.reason, self.detail, self.history = reason, detail, history
-
-
-class _AtOnce(Exception):
-    """An event is where the march is."""
-
-    def __init__(self, kind, contact):
-        super().__init__(kind)
-        self.kind, self.contact = kind, contact
 
 
 class ContactMarch:
@@ -119,6 +104,12 @@ class ContactMarch:
             nodes = nodes[:2]
             if self._predicted_stop(nodes, np.flatnonzero(turning)):
                 return
+            for _ in range(self.options.halvings):  # none ends beyond the end of a slip, and nearer it is predicted
+                try:
+                    self._stretch(nodes, exact=True)
+                    return
+                except Stuck:
+                    nodes = np.array([self.t, self.t + (nodes[1] - self.t) / 2])
         self._stretch(nodes)
 
     def _fall_back(self):
@@ -165,11 +156,11 @@ class ContactMarch:
             self.modes = np.where(self.modes == BEGINS, SLIDES, self.modes)
             self.mode = self.mode._replace(modes=tuple(self.modes.tolist()))
 
-    def _stretch(self, nodes):
+    def _stretch(self, nodes, exact=False):
         """Solve elements up to the first event in them."""
         system, self.search.still = self._mode_system(), self.law.still
         self.search.touching = self.options.touching * self.law.length
-        solved = system.march(nodes, self.z)
+        solved = system.march(nodes, self.z, exact=exact)
         n = len(solved.state)
         if n:
             z = np.concatenate([self.z[None], solved.state[:, -1]])
@@ -205,11 +196,11 @@ class ContactMarch:
         kind, c, theta = candidate
         try:
             self._go_to_inside(kind, c, theta, length)
-        except _AtOnce as event:
+        except AtOnce as event:
             self._at_event(event.kind, event.contact)
 
     def _go_to_inside(self, kind, c, theta, length):
-        """The same; _AtOnce where an event is here, to rounding."""
+        """The same; AtOnce where an event is here, to rounding."""
         solved = self._located(kind, c, theta * length, length)
         for _ in range(self.contacts.n):
             before = None if solved is None else self._passed(solved, c if kind == CLOSES else None)
@@ -304,7 +295,7 @@ class ContactMarch:
         longest = 1.5 * longest
         for _ in range(self.options.locations):
             if self.t + h <= self.t:
-                raise _AtOnce(kind, c)
+                raise AtOnce(kind, c)
             solved = system.march(np.array([self.t, self.t + h]), self.z, exact=True)
             if not len(solved.state):
                 if best is None and low == 0.0 and h < 1e-6 * longest:

@@ -69,3 +69,19 @@ class ContactEvent:
         given["impulses"] = np.reshape(np.array(data["impulses"], float), (-1, 3))
         given["distance"] = np.inf if data["distance"] is None else data["distance"]
         return cls(**given)
+
+
+class Stuck(Exception):
+    """The march cannot go on."""
+
+    def __init__(self, reason, detail, history=()):
+        super().__init__(detail)
+        self.reason, self.detail, self.history = reason, detail, history
+
+
+class AtOnce(Exception):
+    """An event is where the march is."""
+
+    def __init__(self, kind, contact):
+        super().__init__(kind)
+        self.kind, self.contact = kind, contact

@@ -52,6 +52,7 @@ class ContactOptions:
     reach: float = 10.0  # times the deepest overlap: contacts that are looked at where overlaps are moved apart
     beginning: float = 1e-5  # of an element, in which a slip in space begins in a fixed direction
     stop_ahead: float = 1.2  # of an element, within which a predicted end of sliding in space is gone to at once
+    halvings: int = 8  # of an element in which something slides in space and that has no solution
     first_stop: float = 0.9  # of the predicted time
     at_limit: float = 1e-7  # of the limit of friction, below it: what is as near slips when another contact does
     none: float = 1e-9  # of the largest force: no force
