@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 CLOSED, SLIDES, STICKS, BEGINS = "closed", "slides", "sticks", "begins to slide"
 
 
+class Bystander(Part):
+    """Does nothing, but needs the bodies of a part: counters of turns stay in a system while a stop is open."""
+
+    def __init__(self, part: Part) -> None:
+        self.bodies, self.name, self.own_parameters = part.bodies, f"bodies of {part.name}", np.zeros(0)
+
+    @property
+    def kind(self) -> Hashable:
+        return Bystander, tuple(body.kind for body in self.bodies)
+
+
 class ClosedContact(Part):
     """One row of a rigid contact while it is closed.
 

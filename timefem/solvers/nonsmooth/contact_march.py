@@ -465,10 +465,7 @@ class ContactMarch:
 
     def _with_velocity(self, states, velocity):
         """The states with other velocities, and the march with their momenta."""
-        system, n = self.contacts.system, self.contacts.system.n_q
-        momenta = system.momentum(self.t, self.z, velocity)
-        momenta[self.contacts.helpers] = self.z[n:][self.contacts.helpers]
-        self.z = np.concatenate([self.z[:n], momenta])
+        self.z = self.contacts.state_of(self.t, self.z, velocity)
         return self.contacts.at(states.t, states.q, velocity)
 
     def _projected(self, states, velocity):

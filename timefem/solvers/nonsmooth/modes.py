@@ -142,8 +142,9 @@ class ModeSystem:
 
 
 def without_contacts(system, further=()):
-    """The system without its rigid contacts, and with further parts."""
-    return system.of_parts([*(part for part in system.parts if not part.n_contacts), *further])
+    """The system without its rigid contacts, and with further parts; what counts turns for contacts stays."""
+    counted = [closed.Bystander(part) for part in system.rigid_contacts if any(body.helper for body in part.bodies)]
+    return system.of_parts([*(part for part in system.parts if not part.n_contacts), *counted, *further])
 
 
 def element_of(element, system):

@@ -55,6 +55,17 @@ class Contacts:
         v[:, self.helpers] = 0.0
         return self.at(t, z[:, :self.system.n_q], v)
 
+    def state_of(self, t, z, velocity):
+        """The state with other velocities, shape (n_z,); counters go on with what they count."""
+        n, helpers = self.system.n_q, self.helpers
+        momenta = self.system.momentum(t, z, velocity)
+        if len(helpers):  # whose momentum is their speed less that of what they count
+            velocity = velocity.copy()
+            velocity[helpers] -= momenta[helpers]
+            momenta = self.system.momentum(t, z, velocity)
+            momenta[helpers] = z[n:][helpers]
+        return np.concatenate([z[:n], momenta])
+
 
 class ContactStates:
     """At n states; of each contact the normal row comes first, then two along the surface, zero where there is none.

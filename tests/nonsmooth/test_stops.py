@@ -1,0 +1,48 @@
+"""Stops of joints whose turns are counted: nothing that counts has inertia, or is lost while the stop is open."""
+
+import numpy as np
+import pytest
+
+import timefem as tf
+
+G, ANGLE = 9.81, 0.8
+
+
+def pendulum(length=1.0, mass=1.0, time=1.0, friction=0.0, turns=True):
+    """A rod of length 1 on a hinge, let go at 0.8 rad, with a stop at -0.2 rad; numbers in other units."""
+    inertia = mass * length**2
+    rod = tf.RigidBody(mass, [inertia / 12, inertia / 12, 1e-3 * inertia], name="rod")
+    hinge = tf.Revolute(rod, axis_a=(0, 1, 0), axis_b=(0, 1, 0), point_a=(0, 0, length / 2), point_b=(0, 0, 0))
+    parts = [rod, hinge, tf.EndStop(hinge, lowest=-0.2, restitution=0.5, turns=turns)]
+    if friction:
+        parts.append(tf.JointFriction(hinge, friction=friction * inertia / time**2))
+    place = -length / 2 * np.array([np.sin(ANGLE), 0, np.cos(ANGLE)])
+    state = {rod: tf.Pose(place, orientation=(np.cos(ANGLE / 2), 0, np.sin(ANGLE / 2), 0))}
+    system = tf.System(parts, gravity=(0, 0, -G * length / time**2))
+    return tf.InitialValueProblem(system, state, (0, 2 * time))
+
+
+@pytest.mark.parametrize("turns", [True, False])
+def test_energy_after_a_stop(turns):
+    """The rod keeps a quarter of its energy of motion at the stop."""
+    problem = pendulum(turns=turns)
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 80)
+    assert sol.success and sol.events[0].kind == "impact"
+    energy = sol.energy()
+    motion = G / 2 * (np.cos(0.2) - np.cos(ANGLE))
+    assert sol.events[0].energy == pytest.approx(-0.75 * motion, rel=1e-6)
+    before = sol.t < sol.events[0].t
+    between = (sol.t > sol.events[0].t) & (sol.t < sol.events[1].t)
+    assert np.ptp(energy[between]) < 1e-6 * motion
+    assert energy[between].mean() - energy[before].mean() == pytest.approx(-0.75 * motion, rel=1e-6)
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.3])
+def test_units_do_not_matter(friction):
+    """In kg, m, s and in g, mm, ms."""
+    first, second = (tf.solve(pendulum(*units, friction), tf.MixedGalerkin(2), 80)
+                     for units in ((1, 1, 1), (1e3, 1e3, 1e3)))
+    assert first.success and second.success
+    assert [e.kind for e in first.events] == [e.kind for e in second.events]
+    np.testing.assert_allclose([1e3 * e.t for e in first.events], [e.t for e in second.events], rtol=1e-9)
+    np.testing.assert_allclose(first.z[-1][3:7], second.z[-1][3:7], rtol=0, atol=1e-9)
