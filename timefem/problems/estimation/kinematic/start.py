@@ -1,6 +1,7 @@
 """Where Gauss-Newton on all frames starts: each frame by itself, from a posture, then from its neighbours."""
 
 import numpy as np
+import scipy
 
 from .options import DEFAULT
 from .tangents import Tangents
@@ -22,9 +23,9 @@ def postures(geometry, root, n_free, measured, q, t, c, options=DEFAULT):
     limit = options.worse * max(np.median(misfit), 1.0)
     _from_neighbours(problem, x, misfit, some, limit)
     x[some] = continuous(geometry, x[some])
-    others = np.setdiff1d(np.arange(len(t)), some)
-    for i in range(geometry.n):
-        x[others, i] = np.interp(t[others], t[some], x[some, i])
+    if len(some) > 1:
+        others = np.setdiff1d(np.arange(len(t)), some)
+        x[others] = scipy.interpolate.CubicSpline(t[some], x[some])(t[others])
     misfit = problem.misfits(x)
     bad = np.flatnonzero(misfit > limit)
     if len(bad):
@@ -118,7 +119,7 @@ class _Frames:
         matrix, pull, cost, states = self._equations(q, frames, False)
         best, robust = cost.copy(), any(own.robust for own in self.measured)
         for iteration in range(self.options.frame_iterations):
-            own = Tangents(self.geometry, self.root, states, self.t[frames[active]], self.n_free)
+            own = Tangents(self.geometry, self.root, states, self.t[frames[active]], self.n_free, positions=True)
             basis, shift = self._whole(own)
             pull = pull + (matrix @ shift[..., None])[..., 0]
             matrix, pull = basis.swapaxes(1, 2) @ matrix @ basis, (pull[:, None] @ basis)[:, 0]
@@ -157,5 +158,5 @@ class _Frames:
         basis, shift = np.zeros((m, geometry.n, d + n_apart)), np.zeros((m, geometry.n))
         basis[:, geometry.touched, :d] = tangents.basis
         basis[:, geometry.apart, d + np.arange(n_apart)] = 1.0
-        shift[:, geometry.touched] = tangents.shift[:, 0]
+        shift[:, geometry.touched] = tangents.gap
         return basis, shift

@@ -52,8 +52,8 @@ class Tangents:
             self._make_orthonormal()
         if not positions:
             self._levels(values, x[:, :, geometry.touched])
-        elif values is not None:
-            self.gap = -self._inverse(values[0])[..., 0]
+        else:
+            self.gap = np.zeros((len(x), self.n)) if values is None else -self._inverse(values[0])[..., 0]
 
     def _null_space(self, jacobian, scale, n_free):
         """Sets the basis, and the pseudo-inverse of the Jacobian as a function of right-hand sides (n, rows, m)."""
