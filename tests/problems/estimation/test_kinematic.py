@@ -10,7 +10,7 @@ from timefem.problems.estimation.kinematic.block_chain import BlockChain, NotPos
 from timefem.problems.estimation.kinematic.geometry import Geometry
 from timefem.problems.estimation.kinematic.tangents import Tangents
 from timefem.problems.estimation.measurements.inertial import Gyroscope
-from timefem.problems.estimation.measurements.joints import FormulaSensor
+from timefem.problems.estimation.measurements.joints import FormulaSensor, JointSensor
 from timefem.problems.estimation.measurements.points import Marker
 from timefem.problems.estimation.prior import Prior
 from timefem.problems.estimation.problem import Estimation
@@ -294,6 +294,14 @@ def test_robust_losses_and_swapped_markers():
     assert set(hit) <= named and len(named) <= len(hit) + 3  # what is beside them may be drawn along
 
 
+def test_degrees():
+    """What one sensor says wrongly is judged by the motion of the others."""
+    tree, t, q, places = measured_arm(3, 41)
+    encoder = JointSensor(tree.joint("joint1"), times=t, values=np.degrees(q[:, 1]), sigma=0.01, name="encoder")
+    sol = solve(tf.System([tree]), [*markers(tree, t, places), encoder], 5.0)
+    assert "encoder look like degrees" in sol.fit.verdict
+
+
 def test_draws_and_times():
     """Draws have the covariance that is told, and hold the constraints; a motion is known at its frames."""
     tree, system, t, q = closed_chain(12)
@@ -349,6 +357,28 @@ def test_whole_turns():
     q = 10 * np.pi * t[:, None]
     sol = solve(tf.System([tree]), markers(tree, t, points(tree, q)), 100.0)
     np.testing.assert_allclose(sol.q, q, rtol=0, atol=1e-2)
+
+
+def test_springs_that_count_turns():
+    """Springs on angles bring counters, which follow the joint over whole turns, and change nothing."""
+    t, rng = np.linspace(0, 2, 81), np.random.default_rng(8)
+    angle = 8 * t
+    places = 0.5 * np.stack([np.cos(angle), np.sin(angle)], axis=1) + 0.003 * rng.standard_normal((81, 2))
+    found = []
+    for wound in (False, True):
+        body = tf.RigidBody(1.0, (0.1, 0.1, 0.1), name="body")
+        hinge = tf.Revolute(body, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1),
+                            name="hinge")
+        spring = tf.JointSpring(hinge, stiffness=3.0, rest=0.5)
+        system = tf.System([body, hinge, *([spring] if wound else [])])
+        sensor = Marker(body, (0.5, 0, 0), axes="xy", times=t, values=places, sigma=0.003)
+        sol = solve(system, sensor, {"body": (50.0, 50.0)}, prior={"hinge": (0.0, 8.0)})
+        assert sol.success
+        found.append((np.unwrap(sol.value("hinge")[:, 0]), sol.std("hinge")[:, 0]))
+    np.testing.assert_allclose(found[1][0], found[0][0], rtol=0, atol=1e-7)
+    np.testing.assert_allclose(found[1][1], found[0][1], rtol=1e-6)
+    counter = next(b for b in sol.system.bodies if b.is_counter)
+    np.testing.assert_allclose(sol.q[:, sol.system.coordinates(counter)][:, 0], found[1][0], rtol=0, atol=1e-9)
 
 
 def test_bad_input():

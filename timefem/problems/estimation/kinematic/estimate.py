@@ -186,19 +186,50 @@ class Terms:
 
 
 class Term:
-    """Residuals of one sensor."""
+    """Residuals of one sensor, at a `Fit`."""
 
     def __init__(self, found, sensor):
-        self._values = found.residuals(sensor)
-        self.whitened = np.einsum("jab,jb->ja", sensor.whitening, self._values)
+        self.sensor, self._own, self._known = sensor, found, {id(found): found.residuals(sensor)}
 
-    def values(self, point):
-        """What it gave less what is expected, shape (n_times, n)."""
-        return self._values
+    def values(self, found=None):
+        """What it gave less what is expected, shape (n_times, n); by another fit with the means of its numbers."""
+        found = self._own if found is None else found
+        if id(found) not in self._known:
+            geometry, t = found.smoother.geometry, found.smoother.t
+            stated = Stated(geometry.system, geometry.levels, [self.sensor])
+            frames = places_among(t, self.sensor.times + self.sensor.offset)
+            own = Measured({self.sensor: None}, stated, [stated.residual(self.sensor)], frames)
+            self._known[id(found)] = own.residuals(found.x[frames], stated.prior()[0], white=False)
+        return self._known[id(found)]
 
-    def lengths(self, point):
-        """Of residuals in standard deviations, shape (n_times,)."""
-        return np.linalg.norm(self.whitened, axis=1)
+    def whitened(self, found=None):
+        """The same in standard deviations."""
+        return np.einsum("jab,jb->ja", self.sensor.whitening, self.values(found))
+
+    def lengths(self, found=None):
+        """Of the same, shape (n_times,)."""
+        return np.linalg.norm(self.whitened(found), axis=1)
+
+
+def _without(found, terms):
+    """`point(i)` -> the fit of the other sensors, of those that fit worst; None where there is nothing to look at."""
+    sensors = terms.problem.measurements
+    ratios = np.array([np.sqrt((term.lengths()**2).sum() / sensor.n_measured)
+                       for sensor, term in zip(sensors, terms.sensors, strict=True)])
+    if len(sensors) < 2 or not ratios.max() > DEFAULTS.bad:
+        return None
+    worst, given = np.argsort(-ratios)[:DEFAULTS.looked_at], dict(zip(sensors, terms.problem.losses(), strict=True))
+    given |= dict.fromkeys(terms.problem.start_sensors[0])
+
+    def without(i):
+        if i not in worst or not ratios[i] > DEFAULTS.bad:
+            return found
+        try:
+            return found.again({sensor: loss for sensor, loss in given.items() if sensor is not sensors[i]})
+        except InputError:  # the others do not determine the motion
+            return found
+
+    return without
 
 
 def fit_of(found, problem):
@@ -206,13 +237,15 @@ def fit_of(found, problem):
     terms, n = Terms(found, problem), sum(sensor.n_measured for sensor in problem.measurements)
     sensors = []
     for sensor, term in zip(problem.measurements, terms.sensors, strict=True):
-        lengths = term.lengths(None)
+        lengths = term.lengths()
         limit = scipy.stats.chi2.isf(DEFAULTS.outlier / max(n, 1), np.maximum(sensor.measured.sum(axis=1), 1))
         far = np.flatnonzero(lengths**2 > limit)
         with np.errstate(invalid="ignore"):
-            seen = np.where(sensor.measured, term.whitened, np.nan)
+            seen = np.where(sensor.measured, term.whitened(), np.nan)
             mean = np.array([np.nanmean(x) if np.isfinite(x).any() else 0.0 for x in seen.T])
         sensors.append(SensorFit(sensor.title, float((lengths**2).sum()), sensor.n_measured,
                                  tuple((float(sensor.times[i]), float(lengths[i])) for i in far), mean))
     freedom = n + sum(sensor.n_measured for sensor in problem.start_sensors[0]) - found.smoother.size
-    return Fit(2 * found.cost, freedom, sensors, [], suspicions(terms, None))
+    without = _without(found, terms)
+    told = suspicions(terms, *([] if without is None else [without]), found)  # a motion bends to what is wrong
+    return Fit(2 * found.cost, freedom, sensors, [], told)

@@ -1,6 +1,7 @@
 """A whole motion fitted to measurements, without dynamics."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -35,6 +36,8 @@ class Fit:
         Of residuals, of each of `measured`.
     smoother : Smoother
         With the factors of the last iteration.
+    again : callable
+        `again(sensors)` -> the `Fit` of other sensors at the same frames.
     """
 
     x: np.ndarray
@@ -45,6 +48,7 @@ class Fit:
     message: str
     weights: list
     smoother: Smoother
+    again: Callable = field(default=None, repr=False)
 
     def residuals(self, sensor):
         """What a sensor gave less what is expected, shape (n_times, n)."""
@@ -100,7 +104,9 @@ def fit(system, sensors, densities, q, order, t_span=(), guess=None, options=DEF
         places = continuous(geometry, guess(t))
     x = np.zeros((len(t), order, geometry.n))
     x[:, 0], x[:, 1] = places, np.gradient(places, t, axis=0)
-    return _iterate(Smoother(geometry, steps, measured, (mean, information), t, n_free, options), x, mean.copy())
+    found = _iterate(Smoother(geometry, steps, measured, (mean, information), t, n_free, options), x, mean.copy())
+    found.again = lambda others: fit(system, others, densities, q, order, t, guess, options)
+    return found
 
 
 def _iterate(smoother, x, c):

@@ -12,7 +12,7 @@ import numpy as np
 
 from ....errors import InputError
 from ....mechanics.bodies.rigid import RigidBodyBase
-from ....mechanics.inversion.direct import constraints_of, quaternions
+from ....mechanics.inversion.direct import constraints_of, place, quaternions
 from .batched import Batched
 
 
@@ -55,13 +55,21 @@ class Geometry:
         t = ca.SX.sym("t")
         self.lengths = quaternions(system)
         lengths = [(ca.sumsqr(symbols[0][places.tolist()]) - 1) / 2 for places in self.lengths]
-        rows = ca.vertcat(constraints_of(system, symbols[0], t), *lengths)
+        self.counters = [body for body in system.bodies if body.is_counter]
+        rows = ca.vertcat(constraints_of(system, symbols[0], t), *lengths, *self._counted(symbols[0]))
         self.n_rows = rows.numel()
         self._collect_turns(np.array(ca.jacobian(rows, symbols[0]).sparsity().get_triplet()[1], int))
         self.held = Batched([*symbols, t], _levels(rows, symbols, t, self.touched)) if self.n_rows else None
         self.turning = self.spins = None
         if self.turns:
             self._state_turns()
+
+    def _counted(self, q):
+        """Counters of turns less the angles that they follow."""
+        for body in self.counters:
+            bound, (own,) = body.bound, place(self.system, body)
+            others = [q[place(self.system, self.system.here(other))] for other in bound.bodies]
+            yield bound.deviation(others, ca.SX(bound.coordinate.numbers), q[own])
 
     def _collect_turns(self, held):
         bodies = [(body, np.arange(self.n)[self.system.coordinates(body)]) for body in self.system.bodies]
@@ -95,6 +103,11 @@ class Geometry:
         plain = of_coordinates[self.touched[self.plain]]
         return np.concatenate([plain, np.ravel(of_turns)]), of_coordinates[self.apart]
 
+    @property
+    def followers(self):
+        """Coordinates of counters, which have no noise of their own."""
+        return [i for body in self.counters for i in place(self.system, body)]
+
     def spread(self, root):
         """Q^-1/2 of increments as weights of touched coordinates: those of turns are about alike there."""
         out = np.empty(len(self.touched))
@@ -119,13 +132,13 @@ class Geometry:
         return rotation, rates
 
     def angles(self):
-        """Coordinates of joints that are the same position after a whole turn."""
-        found = []
+        """Coordinates of joints that are the same position after a whole turn, and counters of these."""
+        found = self.followers
         for tree in self.system.bodies:
             for body in getattr(tree, "moving", ()):
                 if body.joint.mimic is None:
-                    place = np.arange(self.n)[self.system.coordinates(tree)][list(body.places)]
-                    found += [place[i] for i, (_, unit) in enumerate(body.motion.told) if unit == "rad"]
+                    places = np.arange(self.n)[self.system.coordinates(tree)][list(body.places)]
+                    found += [places[i] for i, (_, unit) in enumerate(body.motion.told) if unit == "rad"]
         return found
 
     def names(self):

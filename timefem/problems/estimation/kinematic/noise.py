@@ -36,11 +36,17 @@ def densities(geometry, noise):
     named = [key for key in noise if not (isinstance(key, str) and key == "all")]
     for key in [*(["all"] if "all" in noise else []), *named]:
         value = noise[key]
-        for body in system.bodies if isinstance(key, str) and key == "all" else (_found(system, key),):
+        for body in _own(system) if isinstance(key, str) and key == "all" else (_found(system, key),):
             title = f"noise of {system.label(body)}"
             _take(geometry, body, value, title, of_coordinates, of_turns)
+    free = np.concatenate([of_coordinates, of_turns.ravel()])
+    of_coordinates[geometry.followers] = 1e8 * np.nanmax(free, initial=1.0)  # so that what they follow counts once
     _check_all(geometry, of_coordinates, of_turns)
     return of_coordinates, of_turns
+
+
+def _own(system):
+    return [body for body in system.bodies if not body.helper]
 
 
 def _found(system, key):
