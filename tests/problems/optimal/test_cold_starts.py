@@ -148,3 +148,16 @@ def test_cold_starts():
     solved = sum(row[2] for row in rows)
     print(f"{solved} of {len(rows)} solved")
     assert len(rows) == 40 and solved >= 38
+
+
+@pytest.mark.parametrize("method", [tf.InteriorPoint, tf.Fatrop, tf.Ipopt])
+@pytest.mark.parametrize("most", [7, 60])
+def test_iterations_of_all_starts_together(method, most):
+    """A start that fails is followed by others, by up to nine."""
+    links = [tf.Link("ground"), tf.Link("bar", mass=1.0, centre=(0, 0, -1.0), inertia=(0, 1.0, 0))]
+    tree = tf.Tree(links, [tf.TreeJoint("pivot", "ground", "bar", axis=(0, 1, 0))], name="pendulum")
+    motor = tf.GeneralizedControl(tree, np.eye(1), name="motor")
+    problem = tf.OptimalControl(tf.System([tree, motor], gravity=(0, 0, -9.81)), {tree: {"pivot": 0.0}},
+                                {tree: {"pivot": np.pi}}, (0, 1), cost="u[0]**2", bounds={motor: (-2, 2)})
+    sol = tf.solve(problem, tf.MixedGalerkin(2, form="lagrange"), 8, method=method(max_iterations=most), progress=False)
+    assert not sol.success and sol.statistics["newton_iterations"]["max"] <= most + 2

@@ -28,7 +28,7 @@ def test_an_obstacle_on_the_way(n):
 
 
 def test_without_pushes_the_guess_is_bent():
-    sol = past_an_obstacle(12, method=tf.InteriorPoint(pushes=0, max_iterations=60))
+    sol = past_an_obstacle(12, method=tf.InteriorPoint(pushes=0, options={"start_iterations": 60}))
     assert sol.success and sol.objective == pytest.approx(5.8311, rel=1e-4)
 
 

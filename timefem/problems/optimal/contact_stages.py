@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...solvers.nonlinear.methods import after
 from ...solvers.nonlinear.over_ranks import OverRanks
 from ...status import RETRY, Reason
 from .complementarity import RESTS, CoulombFriction, Soft
@@ -48,9 +49,9 @@ def solve_in_stages(method, program, limits, element):
         tries += [(first, attempt) for attempt in range(1, len(RESTS))]
     iterations = 0
     for eps, attempt in tries:
-        answer = _in_stages(method, program, pairs, eps, attempt)
+        answer = _in_stages(after(method, iterations), program, pairs, eps, attempt)
         answer.iterations = iterations = iterations + answer.iterations
-        if answer.status.success or answer.status.reason == Reason.STOPPED:
+        if iterations >= method.max_iterations or answer.status.success or answer.status.reason == Reason.STOPPED:
             break
     if answer.status.reason in RETRY and getattr(element, "drop", "") == "start":
         answer.status.message += FORESEEN.format(type(element).__name__)
@@ -73,8 +74,11 @@ def _in_stages(method, program, pairs, eps, attempt):
         if _are_marched(pairs):
             marched = program.marched(program.start)
             program.start = program.start if marched is None else marched
-        answer = (method if at_last else _rough(method, eps, reached)).solve(program)
+        left = after(method, iterations)
+        answer = (left if at_last else _rough(left, eps, reached)).solve(program)
         iterations += answer.iterations
+        if iterations >= method.max_iterations and not (answer.status.success and at_last):
+            break
         if answer.status.success and not at_last:
             program.start, program.start_multipliers, reached = answer.v, answer.multipliers, eps
             if answer.iterations <= QUICK and eps <= SETTLED * ROUNDING * first:

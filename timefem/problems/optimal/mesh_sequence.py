@@ -16,7 +16,7 @@ from ...late import Late
 from ...parallel import own_world
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
-from ...solvers.nonlinear.methods import method_for_inequalities
+from ...solvers.nonlinear.methods import after, method_for_inequalities
 from ...solvers.nonlinear.newton import Newton
 from ...solvers.nonlinear.slab_program import SlabProgram
 from ...status import FINAL, RETRY, Reason
@@ -147,6 +147,11 @@ class OneMesh:
                                    lambda: self.all_equations(level).size_of_objective(x))
             self._scale = with_objective(self._scale, size)
 
+    @property
+    def spent(self):
+        """Whether all iterations of the method were taken."""
+        return self.problem.bounded and self.iterations >= self._method.max_iterations
+
     def _place(self, level):
         return sum(level.n_elements <= other.n_elements for other in self._levels)  # 1 for the last
 
@@ -176,7 +181,7 @@ class OneMesh:
             whole = SequenceProgram([program], (), Closing(couplings, ends, self.comm if shared else None), step)
         if shared:
             whole = SlabProgram(whole, equations.slab, whole.outside, equations.first_own, self.comm)
-        answer = solve_in_stages(self._method, whole, equations.problem.limits, self._element)
+        answer = solve_in_stages(after(self._method, self.iterations), whole, equations.problem.limits, self._element)
         self.certain = answer.status.reason == Reason.INFEASIBLE and whole.has_linear_rows(answer.v)
         found = whole.placed(answer.v, answer.multipliers) if shared else (answer.v, answer.multipliers)
         found = program.within_bounds(found[0]), found[1]
@@ -250,7 +255,7 @@ def solve_optimal(task, mesh):
             equations, found, status = solve(level, found, near=near)
         failed = not status.success and status.reason not in FINAL
         alone = solve.comm is None or problem.bounded
-        if failed and task.guess is None and not (near or solve.certain) and alone:
+        if failed and task.guess is None and not (near or solve.certain or solve.spent) and alone:
             rescued = _otherwise(solve, level, start_x, task.progress)
             equations, found, status = rescued or (equations, found, status)
         x = None if failed and level is not mesh else found  # a finer mesh may do; after a stop it stops at once
@@ -278,15 +283,32 @@ def _start(task, solve, level, warm):
     return x
 
 
+class _Spent(Exception):
+    """All iterations were taken."""
+
+
 def _otherwise(solve, level, x, show):
     """The solution by targets that move, or from other paths, where the first guess fails, or what a signal stopped;
     None if these fail, too."""
-    problem = solve.problem
+    try:
+        return _other_ways(solve, level, x, show)
+    except _Spent:
+        return None
+
+
+def _other_ways(one_mesh, level, x, show):
+    problem, plan = one_mesh.problem, one_mesh.plan
+
+    def solve(*arguments, **options):
+        if one_mesh.spent:
+            raise _Spent
+        return one_mesh(*arguments, **options)
+
     with progress("optimal control, another way", 3, show) as bar:
         swings = swung(problem)
         if swings is not None:
             bar.note("from a motion that gains energy")
-            found = solve(level, first_guess(problem, solve.plan, level, swings))
+            found = solve(level, first_guess(problem, plan, level, swings))
             if found[2].success or found[2].reason == Reason.STOPPED:
                 return found
         if len(problem.conditions.combinations) and not problem.free_start:
@@ -296,12 +318,12 @@ def _otherwise(solve, level, x, show):
         if problem.free_time and problem.bounded:
             found = through_held_durations(
                 problem, lambda x, own, near: solve(level, x, near=near, problem=own),
-                lambda duration: first_guess(problem, solve.plan, level, Guess(duration=duration)), bar)
+                lambda duration: first_guess(problem, plan, level, Guess(duration=duration)), bar)
             if found:
                 return found
         for guess in _other_guesses(problem):
             bar.note("from another path")
-            found = solve(level, first_guess(problem, solve.plan, level, guess))
+            found = solve(level, first_guess(problem, plan, level, guess))
             if found[2].success or found[2].reason == Reason.STOPPED:
                 return found
     return None

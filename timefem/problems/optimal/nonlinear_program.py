@@ -9,7 +9,7 @@ from ...solvers.nonlinear import bounds_loops as loops
 from ...solvers.nonlinear import products
 from ...solvers.nonlinear.program import NonlinearProgram, Row
 from .added_rows import AddedRows
-from .contact_march import ContactMarch
+from .contact_march import MOST, ContactMarch
 from .equation_names import name_of_equation, roles_of_equations
 from .limit_rows import LimitRows
 from .sizes import most_of_controls
@@ -131,11 +131,15 @@ class OptimalProgram(NonlinearProgram):
         """
         return self._march(v)
 
+    def marched_alone(self, v, first, last):
+        """The same of elements from first to last - 1, with what is before as it is."""
+        return self._march._window(v, first, last, MOST)[0]
+
     @cached_property
     def _march(self):
         chain = self.chain
         sets, ties = [(rows, smooth) for rows, _, smooth, _ in self._soft], list(self._ties)
-        forces = np.any([used for *_, used in self._soft], axis=0)
+        forces = np.any([np.zeros(chain.problem.n_controls, bool), *(used for *_, used in self._soft)], axis=0)
         while tied := [tie for tie in ties if np.any(forces & tie[2])]:  # such as actions and reactions
             ties = [tie for tie in ties if not np.any(forces & tie[2])]
             sets += [(rows, which) for rows, which, _ in tied]
@@ -144,7 +148,7 @@ class OptimalProgram(NonlinearProgram):
         if chain.problem.free_start:
             known.append(chain.columns_at_start())
         if chain.problem.unknown_names:
-            known.append(chain.columns_of("constants"))
+            known.append(chain.columns_of("constants")[0, 0])  # from where they are carried on
         held = np.isin(self.primal, np.concatenate([one.ravel() for one in known]))
         sets += [(rows, slice(None)) for rows, _ in self._totals]
         rows = [np.arange(self.n_equations - chain.blocks[1].n_unknowns), *(self._rows_of(*one) for one in sets)]

@@ -53,7 +53,7 @@ class Fatrop(NamedArguments):
     tolerance : float
         Of the conditions of optimality, and relative to the objective where that is small.
     max_iterations : int
-        Of each of its solves.
+        Of each of its solves, and of all starts together.
     options : dict, optional
         Further options of fatrop.
     """

@@ -47,6 +47,7 @@ class InteriorPoint(NamedArguments):
     tolerance : float
         Of the scaled conditions of optimality.
     max_iterations : int
+        Of a whole solve, all starts and strategies together; of one start those of the options at most.
     pushes : int
         How often to go on from a random point near a saddle point, of the objective or of the violation.
     options : InteriorPointOptions
@@ -54,7 +55,7 @@ class InteriorPoint(NamedArguments):
     """
 
     tolerance: float = 1e-9
-    max_iterations: int = 1000
+    max_iterations: int = 4000
     pushes: int = 5
     options: InteriorPointOptions = DEFAULTS
 
@@ -89,7 +90,7 @@ class Loop:
 
     def __init__(self, settings, program):
         self.settings, self.program, self.count, self.history = settings, program, 0, []
-        self.limit = settings.max_iterations
+        self.limit = self.most = min(settings.max_iterations, settings.options.start_iterations)
 
     def run(self, barrier, direction, it, mu, restore=None, leave=lambda it, error: None, leaves=False):
         """Iterate from `it`.
@@ -213,7 +214,7 @@ class _Solve:
                 it = self._at(self._pushed(w, rng), mu)
             else:
                 break
-            most = self.settings.max_iterations
+            most = self.loop.most
             self.loop.limit = min(self.loop.count + self.options.push_iterations, most) if left else most
         return self._told(best or it, outcome if best is None else "solved", note)
 

@@ -48,6 +48,7 @@ class InteriorPointOptions(Options):
     weak: float = option(0.1, "share of mu over the slack that multipliers of bounds have at least at a warm start")
 
     # ---- the end of the iterations
+    start_iterations: int = option(1000, "iterations from one start at most, of those of the whole solve")
     acceptable: float = option(1e-6, "error that will do when it does not fall further")
     accepted_after: int = option(15, "iterations with such an error after which it will do")
     nearly: float = option(1e-3, "violation of rows below which the objective tells its size")

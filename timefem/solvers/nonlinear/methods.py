@@ -1,5 +1,7 @@
 """Methods for inequalities by name. Another method is a file like `ipopt` and an entry here."""
 
+from dataclasses import replace
+
 from ...errors import InputError
 from ...late import LateTable
 
@@ -28,3 +30,8 @@ def method_for_inequalities(method=None):
         return METHODS[method]() if isinstance(method, str) else method
     names = ", ".join(f"{name!r} or {cls.__name__}(...)" for name, cls in METHODS.items())
     raise InputError(f"method={method!r} is no method for inequalities; take {names}")
+
+
+def after(method, iterations):
+    """The method with what these iterations leave of its own."""
+    return replace(method, max_iterations=max(1, method.max_iterations - iterations))

@@ -1,0 +1,108 @@
+"""Controls of solutions, marched on a finer mesh."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import timefem as tf
+
+
+def push(**options):
+    body = tf.PointMass(2.0, dimension=1, name="body")
+    thrust = tf.ControlForce(body, [(1, 0, 0)], name="thrust")
+    return tf.OptimalControl(tf.System([body, thrust]), {body: tf.Pose()}, {body: tf.EndState(
+        position=(1, None, None), velocity=(0, None, None))}, (0, 2), tf.Effort(thrust), **options)
+
+
+def swing(length=0.5, bound=None):
+    links = [tf.Link("ground"), tf.Link("bar", mass=1.0, centre=(0, 0, -length), inertia=(0, 0.02, 0))]
+    tree = tf.Tree(links, [tf.TreeJoint("pivot", "ground", "bar", axis=(0, 1, 0))], name="pendulum")
+    motor = tf.GeneralizedControl(tree, np.eye(1), name="motor")
+    return tf.OptimalControl(tf.System([tree, motor], gravity=(0, 0, -9.81)), {tree: {"pivot": 0.0}},
+                             {tree: {"pivot": np.pi}}, (0, 2), tf.Effort(motor),
+                             bounds={motor: (-bound, bound)} if bound else None)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_a_linear_motion_is_exact(k):
+    """Nothing is between the nodes of a mass that is pushed by what its element can resolve."""
+    problem = push()
+    sol = tf.solve(problem, tf.MixedGalerkin(k, n_points=k + 1), 10, progress=False)
+    found = problem.simulate(sol)
+    assert found.largest < (1e-12 if k == 2 else 2e-2) and found.objective == pytest.approx(sol.objective, rel=1e-12)
+    np.testing.assert_array_equal(found.t, sol.t)
+    np.testing.assert_allclose(found.z, sol.z, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("k, order", [(1, 2), (2, 4)])
+def test_the_distance_falls_with_the_order_of_the_element(k, order):
+    problem, found = swing(), []
+    for n in (20, 40, 80):
+        sol = tf.solve(problem, tf.MixedGalerkin(k, form="lagrange", n_points=k), n, progress=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", tf.UnderResolved)
+            found.append(problem.simulate(sol).largest)
+    slopes = np.log2(np.array(found[:-1]) / found[1:])
+    assert slopes[-1] == pytest.approx(order, rel=0.15), (found, slopes)
+
+
+def test_too_few_elements_are_told():
+    problem = swing()
+    sol = tf.solve(problem, tf.MixedGalerkin(1, form="lagrange"), 5, progress=False)
+    with pytest.warns(tf.UnderResolved, match="do not resolve the motion: element"):
+        found = problem.simulate(sol)
+    assert not found.resolved and found.reason and found.defects.argmax() in range(5)
+
+
+def test_an_unstable_motion_is_told():
+    """Upright for 4 s: e^(4 sqrt(g m l / J)) is 5e6, whatever the mesh."""
+    links = [tf.Link("ground"), tf.Link("bar", mass=1.0, centre=(0, 0, 0.5), inertia=(0, 0.02, 0))]
+    tree = tf.Tree(links, [tf.TreeJoint("pivot", "ground", "bar", axis=(0, 1, 0))], name="pole")
+    motor = tf.GeneralizedControl(tree, np.eye(1), name="motor")
+    problem = tf.OptimalControl(tf.System([tree, motor], gravity=(0, 0, -9.81)), {tree: {"pivot": 0.4}},
+                                {tree: {"pivot": 0.0}}, (0, 4), tf.Effort(motor), bounds={motor: (-3, 3)})
+    sol = tf.solve(problem, tf.MixedGalerkin(2, form="lagrange"), 80, progress=False)
+    assert sol.success
+    with pytest.warns(tf.UnderResolved, match="unstable"):
+        found = problem.simulate(sol)
+    assert found.resolved and found.growth > 1e3 and found.distance[-1] > 1e2 * found.distance[40]
+
+
+def test_found_numbers_and_times_are_marched(tmp_path):
+    body = tf.PointMass(2.0, dimension=2, name="body")
+    thrust = tf.ControlForce(body, [(1, 0, 0), (0, 1, 0)], name="thrust")
+    spring = tf.Spring(body, None, stiffness=3.0, length=0.5, point_b=(0, -1, 0), name="spring")
+    problem = tf.OptimalControl(
+        tf.System([body, thrust, spring]), {body: tf.EndState(position=(0, 0, None), velocity=(None, 0, None))},
+        {body: tf.EndState(position=(1, 0.5, None), velocity=(0, 0, None))}, (0, 2), tf.Effort(thrust),
+        free_time=True, end_cost="end.t + end.parameters['k']", parameters={"k": (spring, "stiffness")},
+        bounds={thrust: (-20, 20), "duration": (0.5, 5), "k": (1, 5)},
+        limits=tf.Limit("now.velocity('body')[0]", -3, 3))
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 40, progress=False)
+    assert sol.success and problem.simulate(sol).largest < 1e-3
+    sol.save(tmp_path / "motion.h5")
+    assert problem.simulate(tf.load(tmp_path / "motion.h5")).largest < 1e-3
+
+
+def test_constraints_and_quaternions():
+    bar = tf.RigidBody(1.0, (0.08, 0.08, 0.01), name="bar")
+    hinge = tf.Revolute(bar, point_a=(0, 0, 0.5), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0))
+    motor = tf.ControlTorque(bar, [(0, 1, 0)], name="motor")
+    end = tf.EndState(orientation=(np.cos(0.6), 0, np.sin(0.6), 0), angular_velocity=(0, 0, 0))
+    problem = tf.OptimalControl(tf.System([bar, hinge], gravity=(0, 0, -9.81)), {bar: tf.Pose((0, 0, -0.5))},
+                                {bar: end}, (0, 1.5), tf.Effort(motor))
+    found = problem.simulate(tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False))
+    assert found.largest < 1e-3 and found.resolved and not found.reason
+
+
+def test_what_cannot_be_simulated():
+    problem = push()
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 4, progress=False)
+    for finer in (1, 0, 2.5):
+        with pytest.raises(tf.InputError, match="finer"):
+            problem.simulate(sol, finer)
+    march = tf.solve(tf.InitialValueProblem(problem.system, {problem.system.bodies[0]: tf.Pose()}, (0, 1)),
+                     tf.MixedGalerkin(2), 4, progress=False)
+    with pytest.raises(tf.InputError, match="with its controls"):
+        problem.simulate(march)

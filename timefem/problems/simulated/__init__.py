@@ -1,0 +1,1 @@
+"""Motions that the controls of a solution make."""

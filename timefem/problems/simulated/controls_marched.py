@@ -1,0 +1,125 @@
+"""The controls of a solution of optimal control, marched on a finer mesh: how far the motion is from the one told."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ... import validate
+from ...assembly import TimeMesh
+from ...elements.evaluation.nodal_values import NodalValues
+from ...errors import InputError, UnderResolved
+from ..optimal.equations import OptimalityEquations
+from ..optimal.guess import from_solution
+from ..optimal.mesh_sequence import optimality_plan
+from ..optimal.nonlinear_program import OptimalProgram
+from ..optimal.sizes import has_contacts, scaling_of
+
+if TYPE_CHECKING:
+    from ...solution.solution import Solution
+    from ..optimal.problem import OptimalControl
+
+FAR = 1e-2  # of the size of the motion, from which on it is told
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What `OptimalControl.simulate` found.
+
+    Attributes
+    ----------
+    t : ndarray, shape (n_elements + 1,)
+        Ends of the elements of the solution [s].
+    z : ndarray, shape (n_elements + 1, n_z)
+        States there of the motion that the controls make; NaN from where the march fails.
+    distance : ndarray, shape (n_elements + 1,)
+        Of these states from those of the solution: the largest component over its size in such a problem, which is that
+        of the way or of the momentum of its mass.
+    defects : ndarray, shape (n_elements,)
+        The same at the end of each element where the march of that element alone begins with the state of the solution.
+    objective : float
+        Cost of the motion that the controls make.
+    """
+
+    t: np.ndarray
+    z: np.ndarray
+    distance: np.ndarray
+    defects: np.ndarray
+    objective: float
+
+    @property
+    def largest(self) -> float:
+        """Largest distance; infinite where the march fails."""
+        return float(self.distance.max()) if np.isfinite(self.distance).all() else np.inf
+
+    @property
+    def growth(self) -> float:
+        """Largest distance over the sum of all defects: far above one where the motion is unstable."""
+        total = float(self.defects.sum())
+        return self.largest / total if total > 0 else 1.0
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the elements miss the motion by little, all together: then what is left is its instability."""
+        return bool(self.defects.sum() <= FAR)
+
+    @property
+    def reason(self) -> str:
+        """Why the motion is far from that of the solution, in words; empty where it is not."""
+        if self.largest <= FAR:
+            return ""
+        worst = int(np.argmax(self.defects))
+        if self.resolved:
+            return (f"the motion is unstable: what the elements miss, {self.defects.sum():.1e} of its size together, "
+                    f"grows to {self.largest:.3g}, {self.growth:.0f} times as much; such controls need a feedback")
+        return (f"the elements do not resolve the motion: element {worst}, at t = {self.t[worst]:.6g}, alone misses it "
+                f"by {self.defects[worst]:.2g} of its size; take more elements, or a tolerance")
+
+
+def simulate(problem: OptimalControl, solution: Solution, finer: int = 4) -> Simulation:
+    """March the controls of a solution; see `OptimalControl.simulate`."""
+    finer = validate.integer("finer", finer, minimum=2)
+    if has_contacts(problem):
+        raise InputError("simulate: forces of contacts are controls here, and would act where nothing touches; solve "
+                         "again on a finer mesh, with this solution as a guess")
+    if "controls" not in solution.fields and problem.n_controls:
+        raise InputError("simulate takes a solution of the problem, with its controls")
+    own, element = problem.of_motion(), solution.element
+    while hasattr(element, "element"):
+        element = element.element
+    plan = optimality_plan(problem, element)
+    (t0, t1), t = problem.t_span, solution.t
+    coarse = t0 + (t - t[0]) * (t1 - t0) / (t[-1] - t[0])
+    shares = np.arange(finer) / finer
+    nodes = np.append((coarse[:-1, None] + np.diff(coarse)[:, None] * shares).ravel(), coarse[-1])
+    mesh = TimeMesh(nodes)
+    scale = scaling_of("full", problem, plan, nodes[0])
+    chain = OptimalityEquations(own, plan, mesh, scale, "chain")
+    program = OptimalProgram(chain, from_solution(problem, plan, mesh, solution))
+
+    def states(v):
+        x = program.place(v, np.zeros(program.n_equations))
+        return NodalValues(*plan.unpack(chain.dofs(x))).state[:, -1], x
+
+    told, _ = states(np.zeros(program.n))
+    sizes = scale.state * np.repeat(scale.lifts, len(scale.state) // 2)
+    n, defects = len(t) - 1, np.full(len(t) - 1, np.inf)
+    for k in range(n):
+        found = program.marched_alone(np.zeros(program.n), k * finer, (k + 1) * finer)
+        if found is not None:
+            last = (k + 1) * finer - 1
+            defects[k] = np.abs((states(found)[0][last] - told[last]) / sizes).max()
+    v = program.marched(np.zeros(program.n))
+    z = np.full((n + 1, len(sizes)), np.nan)
+    z[0], objective = solution.z[0], np.nan
+    if v is not None:
+        made, x = states(v)
+        z[1:], objective = made[finer - 1::finer], chain.objective(x)
+    distance = np.abs((z - solution.z) / sizes).max(axis=1)
+    result = Simulation(t, z, distance, defects, float(objective))
+    if result.reason:
+        warnings.warn(f"simulate: {result.reason}", UnderResolved, stacklevel=3)
+    return result
