@@ -156,6 +156,7 @@ from .problems.optimal.spring_contact import SpringContact
 from .problems.phases.problem import Phases
 from .problems.phases.solution import PhasedSolution
 from .problems.receding.horizon import RecedingHorizon
+from .problems.simulated.controls_marched import Simulation, simulate
 from .problems.static import Equilibrium, StaticPath, equilibrium, equilibrium_path
 from .sensitivity import (
     EndValue,
@@ -245,5 +246,5 @@ __all__ = [
     "Accelerometer", "DirectionSensor", "Estimate", "Estimation", "FormulaSensor", "Gyroscope", "Huber", "JointSensor",
     "Marker", "OrientationSensor", "PointVelocity", "Prior", "ReactionSensor", "StatePrior", "Student",
     # optimal control
-    "Cost", "Effort", "Guess", "OptimalControl", "RecedingHorizon",
+    "Cost", "Effort", "Guess", "OptimalControl", "RecedingHorizon", "Simulation", "simulate",
 ]

@@ -29,7 +29,7 @@ def test_a_linear_motion_is_exact(k):
     """Nothing is between the nodes of a mass that is pushed by what its element can resolve."""
     problem = push()
     sol = tf.solve(problem, tf.MixedGalerkin(k, n_points=k + 1), 10, progress=False)
-    found = problem.simulate(sol)
+    found = tf.simulate(problem, sol)
     assert found.largest < (1e-12 if k == 2 else 2e-2) and found.objective == pytest.approx(sol.objective, rel=1e-12)
     np.testing.assert_array_equal(found.t, sol.t)
     np.testing.assert_allclose(found.z, sol.z, rtol=0, atol=1e-11)
@@ -42,7 +42,7 @@ def test_the_distance_falls_with_the_order_of_the_element(k, order):
         sol = tf.solve(problem, tf.MixedGalerkin(k, form="lagrange", n_points=k), n, progress=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", tf.UnderResolved)
-            found.append(problem.simulate(sol).largest)
+            found.append(tf.simulate(problem, sol).largest)
     slopes = np.log2(np.array(found[:-1]) / found[1:])
     assert slopes[-1] == pytest.approx(order, rel=0.15), (found, slopes)
 
@@ -51,7 +51,7 @@ def test_too_few_elements_are_told():
     problem = swing()
     sol = tf.solve(problem, tf.MixedGalerkin(1, form="lagrange"), 5, progress=False)
     with pytest.warns(tf.UnderResolved, match="do not resolve the motion: element"):
-        found = problem.simulate(sol)
+        found = tf.simulate(problem, sol)
     assert not found.resolved and found.reason and found.defects.argmax() in range(5)
 
 
@@ -65,7 +65,7 @@ def test_an_unstable_motion_is_told():
     sol = tf.solve(problem, tf.MixedGalerkin(2, form="lagrange"), 80, progress=False)
     assert sol.success
     with pytest.warns(tf.UnderResolved, match="unstable"):
-        found = problem.simulate(sol)
+        found = tf.simulate(problem, sol)
     assert found.resolved and found.growth > 1e3 and found.distance[-1] > 1e2 * found.distance[40]
 
 
@@ -80,9 +80,9 @@ def test_found_numbers_and_times_are_marched(tmp_path):
         bounds={thrust: (-20, 20), "duration": (0.5, 5), "k": (1, 5)},
         limits=tf.Limit("now.velocity('body')[0]", -3, 3))
     sol = tf.solve(problem, tf.MixedGalerkin(2), 40, progress=False)
-    assert sol.success and problem.simulate(sol).largest < 1e-3
+    assert sol.success and tf.simulate(problem, sol).largest < 1e-3
     sol.save(tmp_path / "motion.h5")
-    assert problem.simulate(tf.load(tmp_path / "motion.h5")).largest < 1e-3
+    assert tf.simulate(problem, tf.load(tmp_path / "motion.h5")).largest < 1e-3
 
 
 def test_constraints_and_quaternions():
@@ -92,7 +92,7 @@ def test_constraints_and_quaternions():
     end = tf.EndState(orientation=(np.cos(0.6), 0, np.sin(0.6), 0), angular_velocity=(0, 0, 0))
     problem = tf.OptimalControl(tf.System([bar, hinge], gravity=(0, 0, -9.81)), {bar: tf.Pose((0, 0, -0.5))},
                                 {bar: end}, (0, 1.5), tf.Effort(motor))
-    found = problem.simulate(tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False))
+    found = tf.simulate(problem, tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False))
     assert found.largest < 1e-3 and found.resolved and not found.reason
 
 
@@ -101,8 +101,8 @@ def test_what_cannot_be_simulated():
     sol = tf.solve(problem, tf.MixedGalerkin(2), 4, progress=False)
     for finer in (1, 0, 2.5):
         with pytest.raises(tf.InputError, match="finer"):
-            problem.simulate(sol, finer)
+            tf.simulate(problem, sol, finer=finer)
     march = tf.solve(tf.InitialValueProblem(problem.system, {problem.system.bodies[0]: tf.Pose()}, (0, 1)),
                      tf.MixedGalerkin(2), 4, progress=False)
     with pytest.raises(tf.InputError, match="with its controls"):
-        problem.simulate(march)
+        tf.simulate(problem, march)

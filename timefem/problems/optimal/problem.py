@@ -14,7 +14,6 @@ import numpy as np
 from ... import validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
-from ...late import Late
 from ...mechanics.forces.actuators import Actuator, control_name
 from ...mechanics.forces.costs import Cost
 from ...mechanics.formula import call
@@ -39,11 +38,7 @@ from .target_continuation import Shifted
 if TYPE_CHECKING:
     from ...elements.element import TimeElement
     from ...mechanics.given_states import GivenStates
-    from ...solution.solution import Solution
     from ..common.end_state import EndState
-    from ..simulated.controls_marched import Simulation
-
-simulated = Late("timefem.problems.simulated.controls_marched")
 
 REFUSED = (Cost,)  # parts whose numbers cannot be unknown
 
@@ -336,30 +331,6 @@ class OptimalControl(NamedArguments):
         other = self._copied()
         other.limits, other.rate_limits, other.couplings = [], [], []
         return other
-
-    def simulate(self, solution: Solution, finer: int = 4) -> Simulation:
-        """March the controls of a solution on a finer mesh, and tell how far that motion is from the solution.
-
-        Warns (`UnderResolved`) where it is far, and why: elements that do not resolve the motion, or one that is
-        unstable, in which what they miss grows.
-
-        Parameters
-        ----------
-        solution : Solution
-            Of this problem, also a loaded one; start and unknown numbers are those that were found.
-        finer : int
-            Elements of the march in each of the solution, of the same kind.
-
-        Returns
-        -------
-        Simulation
-
-        Raises
-        ------
-        InputError
-            For contacts, whose forces are controls.
-        """
-        return simulated.simulate(self, solution, finer)
 
     def held_at(self, duration: float, room: float = 0.02) -> OptimalControl:
         """The problem with its duration near one, by at most that share of it."""

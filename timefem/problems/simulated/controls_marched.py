@@ -22,12 +22,10 @@ if TYPE_CHECKING:
     from ...solution.solution import Solution
     from ..optimal.problem import OptimalControl
 
-FAR = 1e-2  # of the size of the motion, from which on it is told
-
 
 @dataclass(frozen=True)
 class Simulation:
-    """What `OptimalControl.simulate` found.
+    """What `simulate` found.
 
     Attributes
     ----------
@@ -42,6 +40,8 @@ class Simulation:
         The same at the end of each element where the march of that element alone begins with the state of the solution.
     objective : float
         Cost of the motion that the controls make.
+    far : float
+        Distance from which on the motion is far from that of the solution.
     """
 
     t: np.ndarray
@@ -49,6 +49,7 @@ class Simulation:
     distance: np.ndarray
     defects: np.ndarray
     objective: float
+    far: float
 
     @property
     def largest(self) -> float:
@@ -64,12 +65,12 @@ class Simulation:
     @property
     def resolved(self) -> bool:
         """Whether the elements miss the motion by little, all together: then what is left is its instability."""
-        return bool(self.defects.sum() <= FAR)
+        return bool(self.defects.sum() <= self.far)
 
     @property
     def reason(self) -> str:
         """Why the motion is far from that of the solution, in words; empty where it is not."""
-        if self.largest <= FAR:
+        if self.largest <= self.far:
             return ""
         worst = int(np.argmax(self.defects))
         if self.resolved:
@@ -79,9 +80,33 @@ class Simulation:
                 f"by {self.defects[worst]:.2g} of its size; take more elements, or a tolerance")
 
 
-def simulate(problem: OptimalControl, solution: Solution, finer: int = 4) -> Simulation:
-    """March the controls of a solution; see `OptimalControl.simulate`."""
+def simulate(problem: OptimalControl, solution: Solution, *, finer: int = 4, far: float = 1e-2) -> Simulation:
+    """March the controls of a solution on a finer mesh, and tell how far that motion is from the solution.
+
+    Warns (`UnderResolved`) where it is far, and why: elements that do not resolve the motion, or one that is unstable,
+    in which what they miss grows.
+
+    Parameters
+    ----------
+    problem : OptimalControl
+    solution : Solution
+        Of this problem, also a loaded one; start and unknown numbers are those that were found.
+    finer : int
+        Elements of the march in each of the solution, of the same kind.
+    far : float
+        Distance, over the size of the motion, that is warned of.
+
+    Returns
+    -------
+    Simulation
+
+    Raises
+    ------
+    InputError
+        For contacts, whose forces are controls.
+    """
     finer = validate.integer("finer", finer, minimum=2)
+    validate.real("far", far, positive=True)
     if has_contacts(problem):
         raise InputError("simulate: forces of contacts are controls here, and would act where nothing touches; solve "
                          "again on a finer mesh, with this solution as a guess")
@@ -119,7 +144,7 @@ def simulate(problem: OptimalControl, solution: Solution, finer: int = 4) -> Sim
         made, x = states(v)
         z[1:], objective = made[finer - 1::finer], chain.objective(x)
     distance = np.abs((z - solution.z) / sizes).max(axis=1)
-    result = Simulation(t, z, distance, defects, float(objective))
+    result = Simulation(t, z, distance, defects, float(objective), far)
     if result.reason:
         warnings.warn(f"simulate: {result.reason}", UnderResolved, stacklevel=3)
     return result
