@@ -125,7 +125,7 @@ def simulate(problem: OptimalControl, solution: Solution, *, finer: int = 4, far
     chain = OptimalityEquations(own, plan, mesh, scale, "chain")
     program = OptimalProgram(chain, from_solution(problem, plan, mesh, solution))
 
-    def states(v):
+    def states(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         x = program.place(v, np.zeros(program.n_equations))
         return NodalValues(*plan.unpack(chain.dofs(x))).state[:, -1], x
 
