@@ -40,6 +40,8 @@ class ContactOptions:
     first: int = 1  # elements that are solved between two searches for events, after an event
     most: int = 4096  # and at most, while nothing touches
     most_closed: int = 64  # and while something does
+    samples: int = 129  # of gaps of what is on the other side at the end of an element
+    seen: float = 1e-6  # of the largest gap in an element: overlap between its ends that is no rounding
     unsure: float = 1e-12  # of its largest value in an element, beyond which a function of forces is negative
     locations: int = 40  # of one event
     sliver: float = 1e-9  # of an element, left before a node of the mesh: the next one is taken

@@ -33,7 +33,7 @@ class Search:
 
     def __init__(self, contacts, degree):
         self.contacts, self.still, self.touching = contacts, 0.0, 0.0
-        n = 2 * degree + 6
+        n, self.fine = 2 * degree + 6, np.linspace(0, 1, CONTACT.samples)
         self.theta = np.concatenate([[0.0], (1 - np.cos(np.pi * (np.arange(n) + 0.5) / n)) / 2, [1.0]])
 
     def first(self, mode, directions, t, z, zero):
@@ -92,6 +92,9 @@ class Search:
     def _in_element(self, mode, directions, t, z, near, bound, started):
         states = self.contacts.at_state(t, z)
         here, h, found = InMode(states, mode.modes, directions), t[1] - t[0], []
+        ahead = states.gap[0] + states.jacobian[0, ::3] @ (states.q[1] - states.q[0])  # along the normals at the start
+        behind = near[ahead[near] < 0]
+        between = self._gaps_between(states, here, h) if len(behind) else None
         for c in near:
             ends = np.stack([states.gap[:, c], states.gamma[:, c, 0], here.accelerations[:, c, 0]], axis=1)
             rests = abs(ends[0, 0]) <= self.touching and abs(ends[0, 1]) <= self.still  # side by side, without a force
@@ -100,11 +103,29 @@ class Search:
             closing = Closing(h, ends[0], ends[1], rests or (CLOSES, c) in started, self.still)
             if closing.crossing is not None:
                 found.append(Candidate(CLOSES, int(c), closing.crossing))
+            elif c in behind and (passed := self._passed(between[:, c], (CLOSES, c) in started)) is not None:
+                found.append(Candidate(CLOSES, int(c), passed))
             elif closing.minimum is not None:
                 found.append(Candidate(events.TOUCHES, int(c), closing.minimum))
         if bound:
             found += self._of_forces(mode, directions, states, here, h, started)
         return min(found, key=lambda candidate: candidate.theta) if found else None
+
+    def _gaps_between(self, states, here, h):
+        """Gaps along the element, (n_theta, n_contacts): of thin bodies that pass through each other in one."""
+        q, v = hermite(self.fine, np.array([h]), states, here.of_coordinates)
+        return self.contacts.at(states.t[0] + self.fine * h, q[0], v[0]).gap
+
+    def _passed(self, gaps, starts_at_zero):
+        """First theta at which sampled gaps become negative, or None."""
+        size = np.abs(gaps).max()
+        below = np.flatnonzero(gaps < -CONTACT.seen * size)
+        below = below[below > (1 if starts_at_zero else 0)]
+        if not len(below):
+            return None
+        k = int(below[0])
+        share = gaps[k - 1] / (gaps[k - 1] - gaps[k]) if gaps[k - 1] > 0 else 0.0
+        return float(self.fine[k - 1] + share * (self.fine[k] - self.fine[k - 1]))
 
     def _of_forces(self, mode, directions, states, here, h, started):
         theta = self.theta
