@@ -71,9 +71,14 @@ class Fallback:
         if solved is None:
             return None
         end = solved.state[-1, -1]
-        v0, v1 = contacts.at_state(np.array([t, t + h]), np.stack([z, end])).v
+        v0 = contacts.at_state(t, z).v[0]
         middle = (z[:n] + end[:n]) / 2
-        before, after = (contacts.at(t + h / 2, middle, v) for v in (v0, v1))
+        before = contacts.at(t + h / 2, middle, v0)
+
+        def ahead(end):
+            """Velocities at the end for which impulses times mean velocities are the work of the element."""
+            return 2 * contacts.at(t + h / 2, middle, (end[:n] - z[:n]) / h).gamma[0] - before.gamma[0]
+
         active = np.flatnonzero((before.gap[0] <= 0) | contacts.persistent)
         none = np.zeros((contacts.n, 3))
         if not len(active):
@@ -84,7 +89,7 @@ class Fallback:
         friction = before.friction[0][active] * (contacts.n_slip[active] > 0)
         bound = np.where(contacts.persistent[active], friction * before.load[0][active] * h, 0.0)
         friction = np.where(contacts.persistent[active], 0.0, friction)
-        free = after.gamma[0][active]
+        free = ahead(end)[active]
         for _ in range(self.options.corrections):
             found = stepped(compliance, free, gamma0, bounce, friction, bound)
             if found is None:
@@ -95,15 +100,13 @@ class Fallback:
             if solved is None:
                 return None
             end = solved.state[-1, -1]
-            v1 = contacts.at_state(t + h, end).v[0]
-            gamma1 = contacts.at(t + h / 2, middle, v1).gamma[0][active]
+            gamma1 = ahead(end)[active]
             predicted = free + (compliance @ impulses.ravel()).reshape(-1, 3)
             free = free + gamma1 - predicted
             if np.abs(gamma1 - predicted).max() <= self.options.corrected * max(np.abs(gamma1).max(), rest):
                 break
-        moved = contacts.at(t + h / 2, middle, (end[:n] - z[:n]) / h).gamma[0][active]
-        lost = -float((impulses * moved).sum())  # the work in the element
-        end, paid = self._apart(t + h, end, v1, max(lost, 0.0))
+        lost = -float((impulses * (gamma0 + gamma1)).sum()) / 2
+        end, paid = self._apart(t + h, end, contacts.at_state(t + h, end).v[0], max(lost, 0.0))
         solved.state[-1, -1] = end
         every, said = none.copy(), np.zeros(contacts.n, int)
         every[active], said[active] = impulses, statuses

@@ -238,7 +238,8 @@ def stepped(compliance, after, before, restitution, friction, bound, options=LAW
 
     def right(share):
         b = free.copy()
-        b[::3] += share * restitution * start[::3]
+        normal = start[::3]
+        b[::3] += np.where(normal > 0, normal, share * restitution * normal)  # what rises gains nothing by a push
         return b
 
     def change(x):

@@ -1,0 +1,115 @@
+"""Many impacts: Moreau's midpoint where events are too many, thin bodies, energy over long bouncing."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import timefem as tf
+from tests import contact_systems as systems
+from timefem.solvers.nonsmooth.contact_march import ContactMarch
+from timefem.solvers.nonsmooth.options import CONTACT
+
+
+@pytest.fixture
+def fallback_only(monkeypatch):
+    options = replace(CONTACT, events_per_element=-1, most_fallback=1000)
+    monkeypatch.setattr(ContactMarch.__init__, "__defaults__", (options,))
+
+
+@pytest.mark.parametrize("rotation", ["directors", "quaternion"])
+def test_the_fallback_is_of_first_order_and_gains_no_energy(fallback_only, rotation):
+    """The bar after two impacts, with nodes where they are not."""
+    errors = []
+    for n in (50, 200, 800):
+        sol, found = systems.bar(1, n, rotation=rotation, end=0.8)
+        assert sol.success
+        assert "fallback" in sol.statistics["contact_events"]
+        assert np.diff(sol.energy()).max() < 1e-9 * sol.energy()[0]
+        errors.append(found)
+    steps = [np.abs(a - b).max() for a, b in pairwise(errors)]
+    assert steps[1] < 0.5 * steps[0]
+
+
+def _discs(n, columns=4, radius=0.1):
+    rng = np.random.default_rng(1)
+    inertia, bodies, parts, state = 0.5 * radius**2, [], [], {}
+    laws = {"restitution": 0.3, "friction": 0.3}
+    walls = {"floor": ((0, 1, 0), (0, 0, 0)), "left": ((1, 0, 0), (0, 0, 0)), "right": ((-1, 0, 0), (1, 0, 0))}
+    for i in range(n):
+        row, column = divmod(i, columns)
+        body = tf.RigidBody(1.0, (inertia,) * 3, rotation="directors", name=f"disc {i}")
+        place = 0.15 + 0.23 * column + rng.uniform(-0.01, 0.01), 0.15 + 0.25 * row + rng.uniform(-0.01, 0.01), 0
+        state[body] = tf.Pose(place, velocity=(rng.uniform(-0.5, 0.5), 0, 0))
+        parts += [tf.PlaneContact(body, normal=normal, plane_point=point, radius=radius, name=f"{name} {i}", **laws)
+                  for name, (normal, point) in walls.items()]
+        parts += [tf.DiscContact(body, other, radius_a=radius, radius_b=radius, name=f"{i} and {j}", **laws)
+                  for j, other in enumerate(bodies)]
+        bodies.append(body)
+    return tf.System([*bodies, *parts], gravity=systems.DOWN), state
+
+
+def _check_pile(sol):
+    assert sol.success
+    energy = sol.energy()
+    assert energy[-1] < 0.8 * energy[0]
+    assert np.diff(energy).max() < 1e-9 * energy[0]
+    assert np.abs(sol.energy_balance()).max() < 1e-11 * energy[0]
+    gaps = sol.contact_gaps()
+    assert gaps.min() > -3e-3 and gaps[-1].min() > -1e-3
+
+
+def test_four_discs_in_a_box(fallback_only):
+    system, state = _discs(4)
+    _check_pile(systems.solved(system, state, (0, 0.6), 1, 100))
+
+
+@pytest.mark.slow
+def test_twenty_discs_in_a_box(fallback_only):
+    system, state = _discs(20)
+    _check_pile(systems.solved(system, state, (0, 0.8), 1, 200))
+
+
+def _two_between_walls(end, n):
+    """Point masses of 1 and 2 kg on a line, a thin one among them, without losses."""
+    a, b = tf.PointMass(1.0, 1, name="a"), tf.PointMass(2.0, 1, name="b")
+    laws = {"restitution": 1.0}
+    system = tf.System([a, b, tf.PlaneContact(a, normal=(1, 0, 0), name="left", **laws),
+                        tf.PlaneContact(b, normal=(-1, 0, 0), plane_point=(1, 0, 0), name="right", **laws),
+                        tf.SphereContact(b, a, radius_a=0.05, radius_b=0.0, name="pair", **laws)])
+    start = {a: tf.Pose((0.2, 0, 0), velocity=(1, 0, 0)), b: tf.Pose((0.7, 0, 0), velocity=(-0.4, 0, 0))}
+    return systems.solved(system, start, (0, end), 1, n)
+
+
+def _check_bouncing(sol):
+    energy = sol.energy()
+    assert np.abs(energy - energy[0]).max() < 1e-11 * energy[0]
+    assert sol.contact_gaps().min() > -1e-12
+    assert ((sol.z[:, 1] - sol.z[:, 0]) > 0).all()
+
+
+def test_thin_bodies_do_not_pass_through_each_other():
+    """Elements in which they would be on the other side at the end."""
+    sol = _two_between_walls(20, 40)
+    _check_bouncing(sol)
+    assert sol.statistics["contact_events"]["impact"] > 40
+
+
+@pytest.mark.slow
+def test_energy_over_ten_thousand_impacts():
+    sol = _two_between_walls(4500, 9000)
+    _check_bouncing(sol)
+    assert sol.statistics["contact_events"]["impact"] > 10_000
+
+
+def test_grazing():
+    """cos t above a stop at -1 + d: whether it touches does not matter more than d."""
+    for depth in (1e-4, 1e-6, 1e-10, 1e-12, 0.0, -1e-12, -1e-8):
+        body = tf.GeneralizedBody(1, lambda q, v, c: v[0]**2 / 2, name="mass")
+        spring = tf.FormulaForce(body, lambda f, t, c: -f[0].q)
+        stop = systems.Stop(body, place=-1 + depth, restitution=1.0, name="stop")
+        sol = systems.solved(tf.System([body, spring, stop]), tf.Coordinates([1.0], [0.0]), (0, 6), 3, 20)
+        expected = np.cos(2 * np.arccos(max(-1.0, -1 + depth)) - 6)
+        assert abs(sol.z[-1, 0] - expected) < 4.1e-8
+        assert [event.kind for event in sol.events] == (["impact"] if depth > 0 else ["touches"])
