@@ -198,3 +198,54 @@ def test_reports_name_what_is_kept(timefem, tmp_path):
     assert kept["not_by"]["Gravity 1"] == "it acts from space"
     assert kept["not_by"]["FixedPoint 1"].endswith("bodies in directors keep it")
     assert "energy, constraints" in timefem(*run)[1]
+
+
+def driven_hinge():
+    body = tf.RigidBody(1.0, (0.1, 0.2, 0.15), name="body")
+    hinge = tf.Revolute(body, point_a=(0, 0, 0.4), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0), name="hinge")
+    return body, hinge, tf.JointDamper(hinge, damping=0.1, name="damper")
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_optimal_control_and_boundary_values_keep_all_too(k):
+    """Rates of constraints at the nodes, which k points alone leave at 3e-4 and 4e-6: elements that are extended by
+    controls and costates were not lifted."""
+    body, hinge, damper = driven_hinge()
+    motor, start = tf.JointControl(hinge, name="motor"), {body: tf.Pose((0, 0, -0.4))}
+    turned = np.cos(0.4), 0, np.sin(0.4), 0
+    control = tf.OptimalControl(tf.System([body, hinge, damper, motor], gravity=(0, 0, -9.81)), start,
+                                {body: tf.EndState(orientation=turned, angular_velocity=(0, 0, 0))}, (0, 1.0),
+                                tf.Effort(motor))
+    ends = tf.BoundaryValueProblem(tf.System([body, hinge, damper], gravity=(0, 0, -9.81)), (0, 0.4), start=start, end={
+        body: tf.Pose((-0.4 * np.sin(0.8), 0, -0.4 * np.cos(0.8)), turned)})
+    for problem in (control, ends):
+        sol = tf.solve(problem, tf.MixedGalerkin(k, keep="all"), 10, progress=False)
+        assert sol.success and max(np.abs(level).max() for level in sol.constraints()) < 1e-12
+
+
+def test_gradients_by_what_lifted_elements_do_not_see():
+    """Dampers see the rate of the shape functions, not the momentum by the mass."""
+    def solved(mass):
+        body = tf.RigidBody(mass, (0.1, 0.2, 0.25), name="body")
+        damper = tf.Damper(body, None, point_a=(0.3, 0.2, 0), point_b=(1, 1, 0), damping=4.75)
+        pose = tf.Pose(velocity=(1, 0.5, 0), angular_velocity=(1, 2, 0))
+        return tf.solve(tf.InitialValueProblem(tf.System([body, damper]), {body: pose}, (0, 0.25)),
+                        tf.MixedGalerkin(2, keep="all"), 12, progress=False)
+
+    end = tf.EndValue(lambda bodies, t: bodies[0].position[0], bodies=["body"])
+    found = tf.gradient(solved(1.0), end, [tf.Parameter("body", "mass")])[0]
+    difference = (solved(1.001).position("body", 0.25)[0] - solved(0.999).position("body", 0.25)[0]) / 2e-3
+    assert float(np.squeeze(found)) == pytest.approx(difference, rel=1e-5)
+
+
+@pytest.mark.parametrize("form", [None, "energy", "lagrange", "impulse"])
+def test_joint_coordinates_take_it(form):
+    body, hinge, damper = driven_hinge()
+    start = {body: tf.Pose((0, 0, -0.4), velocity=(-0.4, 0, 0), angular_velocity=(0, 1, 0))}
+    ends = []
+    for coordinates in ("bodies", "joint"):
+        system = tf.System([body, hinge, damper], gravity=(0, 0, -9.81), coordinates=coordinates)
+        element = tf.MixedGalerkin(2, keep="all", form=form if coordinates == "joint" else None)
+        ends.append(tf.solve(tf.InitialValueProblem(system, start, (0, 0.5)), element, 40, progress=False)
+                    .position("body", 0.5))
+    np.testing.assert_allclose(*ends, rtol=0, atol=1e-7)

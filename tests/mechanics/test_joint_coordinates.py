@@ -66,3 +66,14 @@ def test_structure():
     assert led.n_constraints == 0 and ends[0] == pytest.approx(ends[1], rel=0, abs=1e-10)
     with pytest.raises(tf.InputError, match="coordinates must be one of"):
         tf.System([a], coordinates="redundant")
+
+
+def test_bodies_welded_to_space_stay_bodies():
+    """A body on the ground beside a free one on a spring to it; it was refused, as no joint of its tree moves."""
+    fixed, free = (tf.RigidBody(1.0, (0.1, 0.1, 0.1), name=name) for name in ("fixed", "free"))
+    weld = tf.Weld(fixed, point_a=(0, 0, 0), point_b=(0, 0, 0), name="weld")
+    system = tf.System([fixed, free, weld, tf.Spring(free, fixed, stiffness=3.0)], coordinates="joint")
+    problem = tf.InitialValueProblem(system, {fixed: tf.Pose(), free: tf.Pose((1, 0, 0))}, (0, 1.0))
+    sol = tf.solve(problem, tf.MixedGalerkin(3), 20, progress=False)
+    assert sol.position(free, 1.0)[0] == pytest.approx(np.cos(np.sqrt(3.0)), abs=1e-9)
+    np.testing.assert_allclose(sol.position(fixed, 1.0), 0, atol=1e-12)

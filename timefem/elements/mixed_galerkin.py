@@ -144,12 +144,12 @@ class MixedGalerkin(TimeElement):
         return self._form.explicit(self)
 
     def fitting(self, system: System) -> MixedGalerkin:
-        """Of trees, whose mass matrix varies: Lagrange's form, with constraints the energy form, if none is given."""
+        """Of trees, whose mass matrix varies: Lagrange's form, with constraints or `keep="all"` the energy form."""
         trees = any(body.velocity_by_solve for body in system.bodies)
-        if not trees or not self._any_form or self.lifted or system.n_nonholonomic:
+        if not trees or not self._any_form or system.n_nonholonomic:
             return self
         given = self.n_points != self._form.most_points * self.degree
-        return replace(self, form="energy" if system.n_constraints else "lagrange",
+        return replace(self, form="energy" if system.n_constraints or self.lifted else "lagrange",
                        n_points=self.n_points if given else None)
 
     def check(self, system: System) -> None:

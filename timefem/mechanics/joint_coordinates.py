@@ -62,7 +62,9 @@ def in_joint_coordinates(parts):
                     used.add(joint)
                     placed.update((a, b))
                     grown = True
-        if chain.joints or root is not GROUND:
+        if root is GROUND and not chain.moves:  # bodies that are welded to space stay bodies
+            used -= set(chain.by_joint)
+        else:
             trees.append(tree := chain.tree(len(trees)))
             found |= chain.stand_ins(tree)
     others = [part for part in parts if part not in found and part not in used]
@@ -115,6 +117,11 @@ class _Chain:
                                      self.origin[parent] + position, orientation, axis, across=across))
         self.by_joint[joint] = self.names[joint]
         return True
+
+    @property
+    def moves(self):
+        """Whether one of its joints does."""
+        return any(joint.kind != "fixed" for joint in self.joints)
 
     def _name(self, body):
         return "ground" if body is GROUND else self.names[body]

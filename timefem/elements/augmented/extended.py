@@ -41,6 +41,10 @@ class Extended(TimeElement):
         return self.element.constraint_row_power
 
     @property
+    def lifted(self):
+        return self.element.lifted
+
+    @property
     def elements_per_block(self):
         return self.element.elements_per_block
 
@@ -71,23 +75,3 @@ class Extended(TimeElement):
         if name.startswith("__") or name == "element":
             raise AttributeError(name)
         return getattr(self.element, name)  # degree, n_points, order, drop
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-

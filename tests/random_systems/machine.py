@@ -1,0 +1,69 @@
+"""Runs relations on random systems, and makes the smallest system that still fails one into a script."""
+
+import inspect
+import warnings
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+
+from . import relations
+from .draft import drawn, without
+
+SCRIPT = '''"""{relation} does not hold ({name}: off by {error:.1e} of the size) on seed {seed}."""
+from numpy import array
+import tests.random_systems.relations as relations
+from tests.random_systems.machine import failures_of
+
+draft = {draft!r}
+print(failures_of("{relation}", {seed}, draft))
+'''
+
+
+def failures_of(relation, seed, draft=None, folder=None):
+    """What does not hold: list of (name, error by the size); of the draft of a seed, or another one in its place."""
+    function, found = relations.RELATIONS[relation], []
+    given = drawn if draft is None else lambda seed, conservative=False: draft
+    further = {"folder": folder or Path()} if "folder" in inspect.signature(function).parameters else {}
+    with warnings.catch_warnings(), mock.patch.object(relations, "drawn", given):
+        warnings.simplefilter("ignore")
+        try:
+            for name, value, right, tolerance in function(seed, **further):
+                value, right = np.asarray(value), np.asarray(right)
+                error = np.abs(value - right).max() / max(np.abs(right).max(), 1e-3) if value.shape == right.shape \
+                    else np.inf
+                if not error <= tolerance:
+                    found.append((name, float(error)))
+        except relations.Fails:
+            return []
+    return found
+
+
+def smallest(relation, seed, folder=None):
+    """The smallest draft on which a relation fails that fails on a seed, by leaving out parts one after the other."""
+    draft = drawn(seed, conservative=relation == "back_again")
+    while True:
+        for what in ("bodies", "forces", "joints"):
+            tried = [without(draft, what, i) for i in range(1 if what == "bodies" else len(draft[what]))]
+            less = next((d for d in tried if d and _fails(relation, seed, d, folder)), None)
+            if less is not None:
+                draft = less
+                break
+        else:
+            return draft
+
+
+def _fails(relation, seed, draft, folder):
+    try:
+        return bool(failures_of(relation, seed, draft, folder))
+    except Exception:  # another fault of the smaller system
+        return False
+
+
+def check(relation, seed, folder=None):
+    """Raise AssertionError with a script of the smallest system where a relation does not hold."""
+    found = failures_of(relation, seed, folder=folder)
+    if found:
+        name, error = found[0]
+        raise AssertionError("\n" + SCRIPT.format(relation=relation, name=name, error=error, seed=seed,
+                                                  draft=smallest(relation, seed, folder)))

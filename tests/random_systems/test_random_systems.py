@@ -1,0 +1,56 @@
+"""Random systems over the public interface, by relations that hold for all of them (metamorphic tests).
+
+A handful here; 200 of them are slow, and `TIMEFEM_RANDOM_SYSTEMS=2000 pytest -m slow tests/random_systems` runs more.
+What fails prints a script with the smallest system that still does.
+"""
+
+import os
+
+import numpy as np
+import pytest
+
+from . import relations
+from .draft import built, drawn
+from .machine import check, failures_of, smallest
+
+MANY = int(os.environ.get("TIMEFEM_RANDOM_SYSTEMS", "200"))
+NAMES = sorted(relations.RELATIONS)
+QUICK = "halves", "order_and_names", "saved", "stranger"
+
+
+@pytest.mark.parametrize("relation, seed", [
+    pytest.param(name, seed, marks=() if name in QUICK else pytest.mark.slow) for seed, name in enumerate(NAMES)])
+def test_relation(relation, seed, tmp_path):
+    check(relation, seed, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 100 + MANY))
+def test_many(seed, tmp_path):
+    check(NAMES[seed % len(NAMES)], seed, tmp_path)
+
+
+def test_a_relation_that_does_not_hold_is_found_and_made_small(monkeypatch):
+    """A spring that is stiffer at another time: told, and shrunk to the parts that it takes."""
+    seed = next(s for s in range(50) if any(f["kind"] == "spring" for f in drawn(s)["forces"]) and
+                len(drawn(s)["bodies"]) > 1)
+
+    def wrong(seed):
+        draft = relations.drawn(seed)
+        other = {**draft, "forces": [{**f, "size": f["size"] * (2 if f["kind"] == "spring" else 1)}
+                                     for f in draft["forces"]]}
+        yield "stiffer", relations.motion(built(other)), relations.motion(built(draft)), 1e-9
+
+    monkeypatch.setitem(relations.RELATIONS, "wrong", wrong)
+    assert failures_of("wrong", seed)[0][0] == "stiffer"
+    draft = smallest("wrong", seed)
+    assert [f["kind"] for f in draft["forces"]] == ["spring"] and len(draft["bodies"]) <= len(drawn(seed)["bodies"])
+    with pytest.raises(AssertionError, match="draft = "):
+        check("wrong", seed)
+
+
+def test_drafts_are_consistent():
+    """Start states that constraints refuse raise; here they hold in both coordinates."""
+    for seed in range(8):
+        for rotation in ("quaternion", "directors"):
+            assert np.isfinite(built(drawn(seed), rotation=rotation).problem.z0).all()
