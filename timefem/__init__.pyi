@@ -132,6 +132,7 @@ from .models.urdf import read_urdf
 from .polynomials import LagrangeBasis, gauss_legendre
 from .problems.boundary.problem import BoundaryValueProblem
 from .problems.common.end_state import EndState
+from .problems.estimation.estimate.noise_levels import most_likely_noise
 from .problems.estimation.estimate.solution import Estimate
 from .problems.estimation.loss import Huber, Student
 from .problems.estimation.measurements.directions import DirectionSensor, OrientationSensor
@@ -245,6 +246,7 @@ __all__ = [
     # estimation
     "Accelerometer", "DirectionSensor", "Estimate", "Estimation", "FormulaSensor", "Gyroscope", "Huber", "JointSensor",
     "Marker", "OrientationSensor", "PointVelocity", "Prior", "ReactionSensor", "StatePrior", "Student",
+    "most_likely_noise",
     # optimal control
     "Cost", "Effort", "Guess", "OptimalControl", "RecedingHorizon", "Simulation", "simulate",
 ]

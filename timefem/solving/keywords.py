@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..assembly.mesh import TimeMesh
     from ..problems.boundary.problem import BoundaryValueProblem
     from ..problems.common.driver import Driver
+    from ..problems.estimation.problem import Estimation
     from ..problems.initial.checkpoint_option import Checkpoint
     from ..problems.initial.problem import InitialValueProblem
     from ..problems.inverse.problem import InverseDynamics
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ..solvers.march.step_control import StepControl
     from ..solvers.nonlinear.newton import Newton
 
-    Problem: TypeAlias = InitialValueProblem | BoundaryValueProblem | InverseDynamics | OptimalControl
+    Problem: TypeAlias = InitialValueProblem | BoundaryValueProblem | InverseDynamics | OptimalControl | Estimation
 
 
 class Others(TypedDict, total=False):

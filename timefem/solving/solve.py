@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from ..assembly.mesh import TimeMesh
     from ..mechanics.system import System
     from ..problems.common.driver import Driver
+    from ..problems.estimation.estimate.solution import Estimate
+    from ..problems.estimation.problem import Estimation
     from ..problems.phases.problem import Phases
     from ..problems.phases.solution import PhasedSolution
     from ..solution.ensemble import Ensemble
@@ -45,6 +47,11 @@ def solve(problem: Phases, element: TimeElement, n_elements: int | Sequence[int]
 
 
 @overload
+def solve(problem: Estimation, element: TimeElement, n_elements: int | None = None,
+          **others: Unpack[Arguments]) -> Estimate: ...
+
+
+@overload
 def solve(problem: Problem, element: TimeElement, n_elements: int | None = None,
           **others: Unpack[Arguments]) -> Solution: ...
 
@@ -56,7 +63,7 @@ def solve(problem: Any, element: TimeElement, n_elements: int | Sequence[int] | 
 
     Parameters
     ----------
-    problem : InitialValueProblem, BoundaryValueProblem, InverseDynamics or OptimalControl
+    problem : InitialValueProblem, BoundaryValueProblem, InverseDynamics, OptimalControl or Estimation
     element : TimeElement
         For instance `MixedGalerkin(degree=2)` or `BubnovGalerkin(degree=3)`.
     n_elements : int, or of phases a sequence of these

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...mechanics.system import System
 
 
-def with_noise(system: System, noise: Mapping[Any, Any]) -> tuple[System, np.ndarray]:
+def with_noise(system: System, noise: Mapping[Any, Any]) -> tuple[System, np.ndarray, dict[Any, list[int]]]:
     """The system with an actuator for each unknown force, and the spectral density Q of all controls.
 
     Parameters
@@ -33,6 +33,8 @@ def with_noise(system: System, noise: Mapping[Any, Any]) -> tuple[System, np.nda
     system : System
     density : ndarray, shape (n_controls, n_controls)
         In the order of the controls of the system [unit of the control^2 s].
+    places : dict
+        Key of `noise` -> its controls, by their numbers.
 
     Raises
     ------
@@ -42,11 +44,13 @@ def with_noise(system: System, noise: Mapping[Any, Any]) -> tuple[System, np.nda
     if not isinstance(noise, Mapping):
         raise InputError(f"noise must be a dict, from bodies, joints or actuators to spectral densities, not {noise!r}")
     found: dict[Any, np.ndarray] = {}
-    for key, value in _spread(system, noise):
-        for actuator, given in _actuators(system, key, value):
+    keys: dict[Any, Any] = {}
+    for key, body, value in _spread(system, noise):
+        for actuator, given in _actuators(system, body, value):
             if actuator in found:
                 raise InputError(f"noise: {system.label(actuator)} is named twice")
-            title = f"noise of {_label(system, key)}"
+            keys[actuator] = key
+            title = f"noise of {_label(system, body)}"
             found[actuator] = _density(title, given, actuator.n_controls)
     known = [part for part in system.parts if part.n_controls]
     for part in known:
@@ -59,22 +63,24 @@ def with_noise(system: System, noise: Mapping[Any, Any]) -> tuple[System, np.nda
     order = [part for part in system.parts if part.n_controls]
     sizes = [part.n_controls for part in order]
     out, first = np.zeros((sum(sizes), sum(sizes))), 0
+    places: dict[Any, list[int]] = {}
     for part, n in zip(order, sizes, strict=True):
         out[first:first + n, first:first + n] = found[part]
+        places.setdefault(keys[part], []).extend(range(first, first + n))
         first += n
-    return system, out
+    return system, out, places
 
 
 def _spread(system, noise):
-    """With "all" as each of the bodies that are not named."""
+    """Key, what it names, and density, with "all" as each of the bodies that are not named."""
     named = {system.find(key) for key in noise if isinstance(key, Body)}
     for key, value in noise.items():
         if not (isinstance(key, str) and key == "all"):
-            yield key, value
+            yield key, key, value
             continue
         for body in system.bodies:
             if not body.helper and body not in named and system.label(body) not in noise:
-                yield body, value
+                yield key, body, value
 
 
 def _actuators(system, key, value):

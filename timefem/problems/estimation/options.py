@@ -42,6 +42,10 @@ class EstimationOptions:
         Difference of times, over the time span, that is none.
     singular : float
         Variances over the largest, scaled, that constraints leave none of, in what precedes a window.
+    log_step, log_curvature, log_slope : float
+        Of logarithms of noise levels: steps of differences, for slopes and for curvatures, and slopes that are none.
+    log_most : float
+        Largest change of them.
     symmetric : float
         Difference of opposite entries of a covariance, over the largest, that is rounding.
     fits : float
@@ -89,6 +93,10 @@ class EstimationOptions:
     wide: float = 1e3
     same_time: float = 1e-9
     singular: float = 1e-11
+    log_step: float = 1e-3
+    log_curvature: float = 0.05
+    log_slope: float = 1e-5
+    log_most: float = 12.0
     symmetric: float = 1e-9
     fits: float = 3.0
     outlier: float = 1e-4

@@ -124,9 +124,9 @@ class Estimation(NamedArguments):
         self._given_prior = self.prior
         entries = self._entries()
         if validate.choice("dynamics", self.dynamics, ("full", "none")) == "none":
-            system, self.density = without_dynamics(self), np.zeros((0, 0))
+            system, self.density, self._levels = without_dynamics(self), np.zeros((0, 0)), {}
         else:
-            system, self.density = with_noise(self.system, self.noise or {})
+            system, self.density, self._levels = with_noise(self.system, self.noise or {})
         system, _ = checked_parameters(system, entries)
         self._take_start(system)
         for sensor in given:
@@ -279,6 +279,26 @@ class Estimation(NamedArguments):
     def own_mesh(self) -> TimeMesh | None:
         """The frames of a motion without dynamics, which are all there is to its mesh; otherwise None."""
         return frames_of(self) if self.dynamics == "none" else None
+
+    @property
+    def noise_keys(self) -> list[Any]:
+        """Keys of `noise`, in their order."""
+        return list(self._levels)
+
+    def with_levels(self, factors: Mapping[Any, float]) -> Estimation:
+        """The same problem with spectral densities by key of `noise`, and variances by measurement, times factors."""
+        other = copy(self)
+        other.__dict__.pop("kept", None)
+        other.density, other.measurements = self.density.copy(), list(self.measurements)
+        root = np.ones(len(self.density))
+        for name, factor in factors.items():
+            if name in self._levels:
+                root[self._levels[name]] = np.sqrt(factor)
+        other.density *= root * root[:, None]
+        other.measurements = [sensor.with_variances(factors[sensor.title]) if sensor.title in factors else sensor
+                              for sensor in self.measurements]
+        other.nodes = [other.measurements[self.measurements.index(sensor)] for sensor in self.nodes]
+        return other
 
     def until(self, t: float) -> Estimation:
         """The same problem up to a time, with the measurements until then."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...elements.augmented.constants import with_carrier
 from ...elements.evaluation.nodal_values import NodalValues
+from ...errors import InputError
 from ...mechanics.numbers.free import with_values
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
@@ -26,6 +27,9 @@ def solve_estimation(task):
     Estimate
     """
     start, problem = time.perf_counter(), task.problem
+    if task.tolerance is not None:
+        raise InputError("errors of estimated motions are not found by tolerance=; give n_elements, and compare with "
+                         "twice as many")
     if problem.dynamics == "none":
         return solve_kinematic(task)
     mesh = task.mesh_through(problem.kinks, problem.kept)

@@ -236,6 +236,14 @@ class Sensor(NamedArguments, ABC):
             other.__dict__.pop(name, None)
         return other
 
+    def with_variances(self, factor: float) -> Sensor:
+        """The same sensor with variances times a factor."""
+        found = copy(self)
+        found.covariances = self.covariances * factor
+        for name in ("whitening", "log_determinants", "_roots"):
+            found.__dict__.pop(name, None)
+        return found
+
     def followed_by(self, other: Sensor, t: float) -> Sensor:
         """The same sensor with further values, of times after t."""
         if type(other) is not type(self) or other.n != self.n:
