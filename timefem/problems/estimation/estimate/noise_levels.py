@@ -77,12 +77,7 @@ def most_likely_noise(problem: Estimation, element: TimeElement, n_elements: int
             labels = [name if isinstance(name, str) else problem.system.label(name) for name in known]
             raise InputError(f"vary: {name!r} is neither a key of noise nor a measurement{known_names(name, labels)}")
     evidence = _Evidence(problem, element, n_elements, names)
-    h = DEFAULTS.log_step
-
-    def slope(x):
-        return np.array([(evidence(x + d) - evidence(x - d)) / (2 * h) for d in h * np.eye(len(x))])
-
-    found = scipy.optimize.minimize(evidence, np.zeros(len(names)), jac=slope, method="L-BFGS-B",
+    found = scipy.optimize.minimize(evidence, np.zeros(len(names)), jac=evidence.slope, method="L-BFGS-B",
                                     bounds=[(-DEFAULTS.log_most, DEFAULTS.log_most)] * len(names),
                                     options={"gtol": DEFAULTS.log_slope, "ftol": DEFAULTS.log_slope**2})
     for name, x in zip(names, found.x, strict=True):
@@ -90,7 +85,8 @@ def most_likely_noise(problem: Estimation, element: TimeElement, n_elements: int
             raise InputError(f"{name!r}: the evidence has no maximum, it grows towards a level that is "
                              f"{'very large' if x > 0 else 'zero'}; leave it out of vary")
     wide = DEFAULTS.log_curvature * np.eye(len(names))
-    curvature = np.array([(slope(found.x + d) - slope(found.x - d)) / (2 * DEFAULTS.log_curvature) for d in wide])
+    curvature = np.array([(evidence.slope(found.x + d) - evidence.slope(found.x - d)) / (2 * DEFAULTS.log_curvature)
+                          for d in wide])
     deviations = np.sqrt(np.abs(np.diag(np.linalg.pinv((curvature + curvature.T) / 2))))
     factors = dict(zip(names, np.exp(found.x).tolist(), strict=True))
     return NoiseLevels(factors, dict(zip(names, deviations.tolist(), strict=True)), -float(found.fun),
@@ -114,3 +110,8 @@ class _Evidence:
             raise InputError(f"the noise levels are not found, as no motion is: {found.status.message}")
         self._last = found.x
         return -found.posterior.log_evidence()
+
+    def slope(self, x):
+        """Its derivatives, by differences."""
+        h = DEFAULTS.log_step
+        return np.array([(self(x + d) - self(x - d)) / (2 * h) for d in h * np.eye(len(x))])

@@ -39,16 +39,26 @@ def term_of(solution, what, times):
     return rows.term(sensor), 0.0
 
 
-def sensor_of(solution, what, times):
-    """A sensor without errors of what is asked for."""
-    system, formula = solution.problem.system, what
+def is_joint(solution, what):
+    """Whether a joint is asked for."""
+    return bool(getattr(_meant(solution.problem.system, what), "coordinates", ()))
+
+
+def _meant(system, what):
+    """What is asked for, of the system; formulas as they are."""
     if isinstance(what, str):
         labels = {system.label(part): part for part in (*system.parts, *system.bodies)}
         known = labels.get(what) or tree_joint(system, what) or system.carried_named(what)
-        what = what if known is None else known
-    else:
-        what = system.here(what) if not callable(what) and hasattr(what, "bodies") and not isinstance(what, Output) \
-            else what
+        return what if known is None else known
+    if not callable(what) and hasattr(what, "bodies") and not isinstance(what, Output):
+        return system.here(what)
+    return what
+
+
+def sensor_of(solution, what, times):
+    """A sensor without errors of what is asked for."""
+    system, formula = solution.problem.system, what
+    what = _meant(system, what)
     if isinstance(what, Output):
         formula = lambda now: now.output(what)
     elif isinstance(what, Actuator) and what.n_controls:

@@ -14,7 +14,7 @@ from ....mechanics.part import Body
 from ....solution.solution import Solution
 from ....types import Floats
 from ..measurements.base import Sensor
-from .outputs import term_of
+from .outputs import is_joint, term_of
 from .verdict import Fit, fit_of
 
 if TYPE_CHECKING:
@@ -162,9 +162,15 @@ class Estimate(Solution):
 
     def band(self, what: Body | Any, t: Floats | None = None, level: float = 0.95,
              ax: Any = None) -> Any:
-        """Draw the most likely value over the time, with its interval as a band; returns the axes of Matplotlib."""
+        """Draw the most likely value over the time, with its interval as a band; returns the axes of Matplotlib.
+
+        Turns of the angle of a joint are counted.
+        """
         t = np.linspace(self.t[0], self.t[-1], 201) if t is None else np.asarray(t, float)
         mean, (lower, upper) = self.value(what, t), self.interval(what, t, level)
+        if is_joint(self, what):
+            counted = np.unwrap(mean, axis=0)
+            lower, mean, upper = lower + counted - mean, counted, upper + counted - mean
         ax = ax or pyplot.gca()
         for i in range(mean.shape[-1]):
             line, = ax.plot(t, mean[:, i])
