@@ -100,7 +100,7 @@ class ContactSolution(Solution):
     def energy_lost(self) -> dict[str, float]:
         """Energy that impacts and friction took [J], by contact, up to the end: an impact's is shared by the impulses.
 
-        Of persistent contacts that are driven it may be negative.
+        Negative where a surface that moves, such as a belt, does more work.
         """
         names = self.contact_names
         lost = dict.fromkeys(names, 0.0)
@@ -116,13 +116,12 @@ class ContactSolution(Solution):
         return {name: float(value) for name, value in lost.items()}
 
     def _friction_work(self, e, end):
-        """Work of the friction of each contact in elements `e`, from their start to `end`, (n, n_contacts)."""
+        """Work of the forces of each contact in elements `e`, from their start to `end`, (n, n_contacts)."""
         x, weights = gauss_legendre(self.element.n_points)
         contacts, n = self._contacts, len(x)
         out = np.zeros((len(e), contacts.n))
         for key in np.unique(self.contact_modes[e], axis=0):
-            slides = key >= states.SLIDES
-            if not slides.any():
+            if not (key != states.OPEN).any():
                 continue
             own = np.flatnonzero((self.contact_modes[e] == key).all(axis=1))
             xi, many = (end[own, None] * x).ravel(), np.repeat(e[own], n)
@@ -133,6 +132,7 @@ class ContactSolution(Solution):
             t = self.t[many] + h * xi
             force = np.einsum("gi,gica->gca", self.element.multiplier.basis.values(xi), self.nodal_contact_forces[many])
             moving = contacts.at(t, z[:, :self.system.n_q], rate / h[:, None])
+            pulled = moving.gamma - moving.drift  # surfaces that move do work
             sliding = np.flatnonzero((key == states.SLIDES) | (key == states.BEGINS))
             here = contacts.at_state(t, z)
             for c in sliding:
@@ -141,7 +141,8 @@ class ContactSolution(Solution):
                     along = along * self.slip_signs[many, c][:, None]
                 pressed = here.load[:, c] if contacts.persistent[c] else force[:, c, 0]
                 force[:, c, 1:] = -(here.friction[:, c] * pressed)[:, None] * along
-            power = (force[..., 1:] * moving.gamma[..., 1:]).sum(axis=-1)
+                force[:, c, 0] = 0.0 if contacts.persistent[c] else force[:, c, 0]
+            power = (force * pulled).sum(axis=-1)
             out[own] = (h[:, None] * power).reshape(len(own), n, -1).transpose(0, 2, 1) @ weights * end[own, None]
         return out
 

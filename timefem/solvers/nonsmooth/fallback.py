@@ -110,7 +110,8 @@ class Fallback:
         solved.state[-1, -1] = end
         every, said = none.copy(), np.zeros(contacts.n, int)
         every[active], said[active] = impulses, statuses
-        return Step(self._filled(solved, every / h), every, said, paid - lost, share)
+        driven = float((impulses * before.drift[0][active]).sum())  # the work of surfaces that move
+        return Step(self._filled(solved, every / h), every, said, paid - lost - driven, share)
 
     def _solve(self, t, z, h, force):
         """The element with a force (n_q,); None where Newton's method fails."""

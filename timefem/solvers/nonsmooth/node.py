@@ -83,7 +83,9 @@ class NodeLaw:
             raise NoMode(f"no impulses were found for the impact of {names}")
         impulses, statuses = np.zeros((self.contacts.n, 3)), np.zeros(self.contacts.n, int)
         impulses[touching], statuses[touching] = found.impulses, found.statuses
-        return states.velocities_after(impulses[None])[0], found._replace(impulses=impulses, statuses=statuses)
+        energy = found.energy - float((impulses * states.drift[0]).sum())  # with the work of surfaces that move
+        return states.velocities_after(impulses[None])[0], found._replace(impulses=impulses, statuses=statuses,
+                                                                          energy=energy)
 
     def modes(self, states, touching, length, opens=(), slips=None):
         """Modes, and directions of slips, at the first state after all impacts.
@@ -168,7 +170,9 @@ class NodeLaw:
             return None
         impulses, statuses = np.zeros((self.contacts.n, 3)), np.zeros(self.contacts.n, int)
         impulses[touching], statuses[touching] = found.impulses, found.statuses
-        return states.velocities_after(impulses[None])[0], found._replace(impulses=impulses, statuses=statuses)
+        energy = found.energy - float((impulses * states.drift[0]).sum())  # with the work of surfaces that move
+        return states.velocities_after(impulses[None])[0], found._replace(impulses=impulses, statuses=statuses,
+                                                                          energy=energy)
 
     def consistent(self, states, modes):
         """Velocities for which what is closed does not move, and what sticks does not slip, by the least impulse; and

@@ -104,6 +104,11 @@ class ContactStates:
         return self._rows(self._of["gap_q"], self._of["slip_v"])
 
     @cached_property
+    def drift(self):
+        """What of `gamma` is due to surfaces that move, shape (n, n_contacts, 3)."""
+        return self.gamma - np.einsum("nij,nj->ni", self.jacobian, self.v).reshape(self.gamma.shape)
+
+    @cached_property
     def mass(self):
         mass = self._of["row_a"]
         mass[:, self.contacts.helpers, self.contacts.helpers] = 1.0
