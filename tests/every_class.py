@@ -50,6 +50,9 @@ def every_class(seed, zeros=False, costs=True):
                                 constraints=lambda q, c: q[0] - c[1] * q[1], parameters=[n(), n()], regularize=True,
                                 name="held").parts[0]
     coil = tf.PortSystem(1, "x[0]**2 / (2 * c[0])", "-c[1] * w[0] + c[2]", parameters=[n(), n(), z()], name="coil")
+    sand, angles = tf.VariableMass(n(), name="sand"), tf.Control(2, name="angles")
+    charge = tf.State("charge", "c[0] * (u[0] - x[0]) + c[1] * f[0].velocity[0]", bodies=[p], controls=[angles],
+                      parameters=[n(), z()])
     tree = tree_of(n, z, vector, direction, turn, inertia, zeros)
     on = {"point_a": vector(), "point_b": vector()}
     axes = {"axis_a": direction(), "axis_b": direction()}
@@ -118,6 +121,8 @@ def every_class(seed, zeros=False, costs=True):
         tf.PrescribedJoint(planar, coordinate="angle", value=tf.Sine(n(), n()), name="prescribed joint"),
         tf.JointControl(universal, coordinate="angle_b", name="drive"),
         tf.LengthControl(**pair, name="cylinder"), tf.ControlTorque(a, rng.uniform(-1, 1, (2, 3)), name="wheels"),
+        tf.FormulaForce(a, lambda f, t, c, u: c[0] * u[0] * f[0].velocity, parameters=[z()], controls=[angles],
+                        name="steered"),
         tf.FormulaForce(a, lambda f, t, c: c[0] * f[0].velocity + c[1], parameters=[z(), n()], name="formula force"),
         tf.JointSpring(tree.joint("hinge"), stiffness=n(), rest=z(), name="spring on tree"),
         tf.Controller([hinge, thruster], lambda x, v, t, c: [c[0] * x, c[1] * v], parameters=[z(), n()],
@@ -128,7 +133,7 @@ def every_class(seed, zeros=False, costs=True):
         tf.connect(tf.Port(cylindrical, "displacement"), tf.Port(coil), gain=n(), name="ports of a joint"),
         tf.FormulaEnergy(p, lambda e, t, c: c[0] * e[0]**2, parameters=[n()], n_lift=1,
                          lift=lambda f, t, c: f[0].position[2], name="energy"),
-        motor, cable, matrix, thruster,
+        motor, cable, matrix, thruster, angles,
     ]
     rope = tf.Rope(LINE, tf.RopeSection(n(), n(), z()), 2, 2, mass="gauss", name="rope")
     beam = tf.Beam(LINE, section(n, z), 2, 2, rotation="directors", mass="consistent", name="beam")
@@ -137,7 +142,7 @@ def every_class(seed, zeros=False, costs=True):
     loads = [tf.LineForce(beam, (n(), tf.Sine(n(), n()), z()), time=tf.Ramp(0, 1, 0, n()),
                           profile=rng.uniform(0.5, 1, 3), name="line force"),
              tf.LineTorque(turned, (n(), z(), z()), name="line torque")]
-    bodies = [a, b, d, e, f, plate, p, flat, g, held, tree, coil]
+    bodies = [a, b, d, e, f, plate, p, flat, g, held, tree, coil, sand, charge]
     effort = [tf.Effort(cable, rng.uniform(1, 2, 2), name="effort")] if costs else []
     weights = [tf.Gravity(body, vector() + 0.1) for body in (*bodies[:8], tree, beam.nodes[1], chain.nodes[0])]
     return tf.System([*bodies, *joints, *forces, beam, turned, rope, chain, *loads, *effort, *weights])

@@ -54,6 +54,7 @@ from .errors import (
     SuspectUnits,
     UnderResolved,
 )
+from .mechanics.bodies.first_order import State
 from .mechanics.bodies.generalized_body import GeneralizedBody
 from .mechanics.bodies.generalized_system import GeneralizedSystem
 from .mechanics.bodies.mass_properties import MassProperties
@@ -63,6 +64,7 @@ from .mechanics.bodies.rigid import RigidBody
 from .mechanics.bodies.states import CanonicalState, Coordinates, Pose
 from .mechanics.bodies.tree.links import Link, TreeJoint
 from .mechanics.bodies.tree.tree import Tree
+from .mechanics.bodies.variable_mass import VariableMass
 from .mechanics.composites.beam.beam import Beam
 from .mechanics.composites.beam.curve import Curve, Line
 from .mechanics.composites.beam.line_loads import LineForce, LineTorque
@@ -77,6 +79,7 @@ from .mechanics.contacts.spheres import DiscContact, SphereContact
 from .mechanics.contacts.surfaces import FormulaContact, SurfaceContact
 from .mechanics.contacts.tether import Tether
 from .mechanics.forces.actuators import (
+    Control,
     ControlForce,
     ControlTorque,
     GeneralizedControl,
@@ -88,7 +91,7 @@ from .mechanics.forces.controllers import Controller, PDControl, SampledControll
 from .mechanics.forces.costs import Cost, Effort
 from .mechanics.forces.dampers import Damper, RayleighDissipation, TorsionalDamper
 from .mechanics.forces.formula_energy import FormulaEnergy
-from .mechanics.forces.formula_force import FormulaForce
+from .mechanics.forces.formula_force import FormulaForce, StateRate
 from .mechanics.forces.gravity import Gravity
 from .mechanics.forces.loads import Force, Torque
 from .mechanics.forces.motor import Motor
@@ -234,7 +237,8 @@ __all__ = [
     "equilibrium", "equilibrium_path",
     # systems by formulas
     "Coordinates", "GeneralizedBody", "GeneralizedSystem", "from_sympy",
-    # ports
+    # states of first order, and ports
+    "Control", "State", "StateRate", "VariableMass",
     "FormulaEnergy", "Port", "PortConnection", "PortSystem", "connect",
     # inverse dynamics
     "AngleOutput", "ControlForce", "ControlTorque", "CoordinateOutput", "FormulaOutput", "GeneralizedControl",

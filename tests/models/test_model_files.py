@@ -147,12 +147,12 @@ def test_every_part_of_the_registry_can_be_stated():
     plain = {cls: [field.argument or name for name, field in cls.fields.items() if field.in_files and not field.is_body]
              for cls in catalogue().values() if cls is not tf.Tree}  # trees have URDF
     types = {cls: name for name, cls in {**JOINTS, **FORCES, **ACTUATORS, **COMPOSITES}.items()}
-    types |= {PointMass: "point", PortSystem: "port_system"}
+    types |= {PointMass: "point", PortSystem: "port_system", tf.State: "state", tf.VariableMass: "variable_mass"}
     types |= {QuaternionBody: "rigid", DirectorBody: "rigid"}
     assert set(types) == set(plain)
     for cls, names in plain.items():
         entry, own = defs[types[cls]], set(names) - {"name"}
-        if cls in (QuaternionBody, DirectorBody, PointMass, PortSystem):
+        if cls in (QuaternionBody, DirectorBody, PointMass, PortSystem, tf.State, tf.VariableMass):
             assert own <= set(entry["properties"])
             continue
         assert own == set(entry["properties"]) - {"type", "body", "bodies", "reaction", *OPTIMAL}
@@ -160,7 +160,7 @@ def test_every_part_of_the_registry_can_be_stated():
         needed = {p.name for p in parameters if p.default is p.empty} & own
         assert needed <= set(entry["required"])
     tables = {"joints": JOINTS, "forces": FORCES, "actuators": ACTUATORS,
-              "bodies": ("rigid", "point", "port_system", "tree", "robot", *COMPOSITES)}
+              "bodies": ("rigid", "point", "port_system", "state", "variable_mass", "tree", "robot", *COMPOSITES)}
     for table, known in tables.items():
         kinds = schema()["properties"][table]["additionalProperties"]
         assert set(kinds["properties"]["type"]["enum"]) == set(known)

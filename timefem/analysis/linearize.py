@@ -101,6 +101,10 @@ def _at(system, state, t, controls):
     """System without redundant constraints, time, state, and controls there."""
     if not isinstance(system, System):
         raise InputError(f"system must be a System, not {system!r}")
+    states = [body for body in system.bodies if body.first_order]
+    if states:
+        raise InputError(f"linear models have no states of first order, such as {system.label(states[0])}: take the "
+                         "sensitivities of a short march, or state them by a GeneralizedBody")
     n_controls = sum(p.n_controls for p in system.parts)
     if controls is not None:
         controls = validate.array("controls", controls, (n_controls,))

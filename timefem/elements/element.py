@@ -78,7 +78,7 @@ class TimeElement(NamedArguments, Summarized, ABC):
     is_variational : bool
         Whether the residual is the gradient of a discrete action.
     takes_ports : bool
-        Whether systems may have `PortSystem`s.
+        Whether systems may have states of first order, `State`, `VariableMass` and `PortSystem`.
     takes_outputs : bool
         Whether inverse dynamics takes it: outputs that are prescribed, and controls.
     costates_converge : bool
@@ -159,10 +159,10 @@ class TimeElement(NamedArguments, Summarized, ABC):
             raise InputError(f"{system.label(coupled[0])} couples the inertia of its bodies by a kinetic energy "
                              f"T(q, v), which {self.name} does not take; use MixedGalerkin(k, form='energy') or "
                              "another form without the inverse of the mass matrix, or lumped masses")
-        ports = [body for body in system.bodies if body.is_port] if not self.takes_ports else []
-        if ports:
-            raise InputError(f"{self.name} does not take {system.label(ports[0])}, a PortSystem; use MixedGalerkin(k, "
-                             "keep='all'), or another Galerkin element in Hamilton's form")
+        states = [body for body in system.bodies if body.first_order] if not self.takes_ports else []
+        if states:
+            raise InputError(f"{self.name} does not take {system.label(states[0])}, a {type(states[0]).__name__} of "
+                             "first order; use MixedGalerkin(k), or BubnovGalerkin(k) in Hamilton's form")
         if system.n_nonholonomic and "nonholonomic" not in self.trial:
             raise InputError(f"{self.name} does not take nonholonomic constraints ('{system.nonholonomic_names[0]}'); "
                              "use MixedGalerkin, BubnovGalerkin, NonTwistingEM or DLA")

@@ -81,7 +81,7 @@ def _works(part):
     s.velocity = [ca.SX.sym("v", b.n_q) for b in part.bodies]
     force = ca.SX(part.force(s))
     timed = ca.vertcat(ca.SX(part.potential_energy(s)), part.constraints(s))
-    return bool(part.n_controls or (force.nnz() and not force.is_zero()) or ca.depends_on(timed, s.t))
+    return bool(part.controls or (force.nnz() and not force.is_zero()) or ca.depends_on(timed, s.t))
 
 
 def _lost(part):

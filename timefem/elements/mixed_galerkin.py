@@ -112,7 +112,7 @@ class MixedGalerkin(TimeElement):
 
     @property
     def takes_ports(self) -> bool:
-        return self.form == "hamilton"
+        return self.form in ("hamilton", "lagrange", "energy")
 
     @property
     def needs_inverse_mass(self) -> bool:

@@ -4,7 +4,7 @@ from functools import cached_property
 
 import casadi as ca
 
-from ..mechanics.symbols import Symbols
+from ..mechanics.symbols import Symbols, applied_force, first_order
 from .along import lagrange, value
 from .lift import Lift
 
@@ -112,23 +112,14 @@ class PointSymbols(ElementSymbols):
             self.constraint_rate = (ca.jtimes(self.constraints, self.z, self.rate)
                                     + ca.jacobian(self.constraints, self.t))
         acted = self.bodies_at(self.z, velocity=self._velocities_of_power()) if element.lifted else s
-        force = part.force(acted)
-        if ("controls", "value") in self.slots:
-            force += part.control_force(acted, self.slots["controls", "value"]) if part.n_controls else 0
+        controls = self.slots.get(("controls", "value"))
+        force = part.force(acted) if controls is None else applied_force(part, acted, controls)
         further = part.multiplier_force(acted, self.multipliers[:self.multipliers.numel() // 2])
-        force = force if further is None else force + further
-        pushed, flowing = self._split_by_ports(force)
-        self.motion = ca.vertcat(pushed, -flowing) - (0 if part.is_port else gradient)
+        force, flows = force if further is None else force + further, first_order(part)
+        self.motion = ca.vertcat(force * (1 - flows), -force * flows) - gradient * (1 - ca.vertcat(flows, flows))
         if part.is_body:
             self.motion += ca.vertcat(-self.rate[n:], self.rate[:n])
         self._add_nonholonomic(s)
-
-    def _split_by_ports(self, force):
-        """What pushes bodies, and what flows into port systems, whose coordinates it changes: two SX (n,)."""
-        if not any(body.is_port for body in self.part.bodies):
-            return force, ca.SX(force.numel(), 1)
-        mask = ca.vertcat(*(ca.SX.ones(b.n_q) if b.is_port else ca.SX.zeros(b.n_q) for b in self.part.bodies))
-        return force * (1 - mask), force * mask
 
     def _velocities_of_power(self):
         """Rates of the shape functions, and of port systems lifted efforts: with them powers are changes of energy."""

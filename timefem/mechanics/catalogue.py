@@ -33,7 +33,8 @@ def known(part):
 
 def stored(part):
     """Names of the attributes, without its bodies, from which a part can be made again: none of unknown classes."""
-    return tuple(name for name, field in part.fields.items() if not field.is_body) if known(part) else ()
+    return tuple(name for name, field in part.fields.items() if field.in_descriptions and not field.is_body) \
+        if known(part) else ()
 
 
 def acts_through(cls):

@@ -120,7 +120,8 @@ def _refers(entry):
 
 def _made_of(entry, found):
     """The part of an entry that names others."""
-    own = {name: field.restored(entry[name], found) for name, field in _refers(entry).items()
+    names = {field.argument or name: field for name, field in _refers(entry).items()}
+    own = {name: field.restored(entry[name], found) for name, field in names.items()
            if name in entry or not field.optional}
     return _make({**entry, **own}, [found.body(reference) for reference in entry.get("bodies", ())])
 

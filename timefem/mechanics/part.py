@@ -72,7 +72,9 @@ class Part(Declared, ABC):
     table = "forces"
     is_body = False  # whether it has coordinates of its own
     has_position = False  # whether it is a body with a `frame` for points and joints
-    is_port = False  # whether it is a `PortSystem`: its velocities are efforts, forces on it change its coordinates
+    first_order = ()  # numbers of coordinates without momenta, whose rates are what forces on them add up to
+    is_port = False  # whether it is a `PortSystem`: of first order, with efforts for velocities
+    has_rate = True  # whether formulas may see velocities of its coordinates
     has_orientation = False  # whether that frame turns, with an `angular_velocity_map`
     owner, place = None, ""  # the part that made it, and what it is called there
     helper = False  # whether a force brings it along, such as a counter of turns; not one of a composite part

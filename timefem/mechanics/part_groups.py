@@ -85,9 +85,11 @@ def _place(part):
 
 
 def with_helpers(parts):
-    """The members of parts, each helper once, where it is first needed; those that nothing needs are left out."""
-    found = []
-    for member in own_members(parts, [member for part in parts for member in part.members]):
+    """The members of parts, each helper once, where it is first needed; those that nothing needs are left out, and what
+    a body brings along that is among the parts itself."""
+    found, given = [], set(parts)
+    for member in own_members(parts, [member for part in parts for member in part.members
+                                      if not (part.is_body and member != part and member in given)]):
         if not (member.helper and member in found):
             found.append(member)
     needed = {body for part in found if not part.helper for body in part.bodies}

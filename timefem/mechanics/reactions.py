@@ -3,7 +3,8 @@
 import casadi as ca
 import numpy as np
 
-from .symbols import Symbols
+from .symbols import Symbols, applied_force
+from .work import n_seen
 
 _WRENCHES = {}
 
@@ -29,11 +30,9 @@ def generalized_forces(part, t, state, gamma, rolling, controls):
     name = ("force", part.kind)
     if name not in _WRENCHES:
         phi, q = part.constraints(s), ca.vertcat(*s.q)
-        force = part.force(s) - ca.gradient(ca.SX(part.potential_energy(s)), q) - ca.jtimes(phi, q, w, True)
+        force = applied_force(part, s, u) - ca.gradient(ca.SX(part.potential_energy(s)), q) - ca.jtimes(phi, q, w, True)
         if form.numel():
             force -= part.pfaffian(s)[0].T @ form
-        if part.n_controls:
-            force += part.control_force(s, u)
         _WRENCHES[name] = _function(symbols, force)
     return _values(_WRENCHES[name], part, t, state, gamma, rolling, controls)
 
@@ -59,7 +58,7 @@ def _symbols(part):
     s = Symbols(part)
     s.velocity = [ca.SX.sym("v", b.n_q) for b in part.bodies]
     return s, ca.SX.sym("gamma", len(part.constraint_names)), ca.SX.sym("rolling", len(part.nonholonomic_names)), \
-        ca.SX.sym("u", part.n_controls)
+        ca.SX.sym("u", n_seen(part))
 
 
 def _function(symbols, value):

@@ -5,6 +5,20 @@ from copy import copy
 import casadi as ca
 
 
+def first_order(part):
+    """1 for coordinates of the bodies of a part that are of first order, 0 for others, DM (n,)."""
+    rows = [float(i in body.first_order) for body in part.bodies for i in range(body.n_q)]
+    return ca.DM(rows) if rows else ca.DM(0, 1)
+
+
+def applied_force(part, s, u):
+    """Force and force of the controls `u` that a part sees, SX (n_q,)."""
+    if hasattr(part, "whole_force"):
+        return part.whole_force(s, u)
+    force = ca.SX(part.force(s))
+    return force + part.control_force(s, u) if part.n_controls else force
+
+
 class Symbols:
     """CasADi symbols of the local coordinates that a part sees.
 

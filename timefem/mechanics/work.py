@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import InputError
 from .point_functions import evaluate
-from .symbols import Symbols
+from .symbols import Symbols, applied_force
 
 if TYPE_CHECKING:
     from .part import Part
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 _POWERS: dict = {}  # by kind of part
 _DONE: dict = {}  # by kind of part: a function, or None of parts that do no work besides a potential
 MOST_KINDS = 200  # kept
+
+
+def n_seen(part):
+    """Number of the controls that a part sees, of itself and of other actuators."""
+    return sum(actuator.n_controls for actuator in part.controls)
 
 
 def power_of(part, title):
@@ -44,10 +49,8 @@ def power_of(part, title):
             del _POWERS[next(iter(_POWERS))]
         s = Symbols(part)
         s.velocity = [ca.SX.sym("v", body.n_q) for body in part.bodies]
-        q, v, u = ca.vertcat(*s.q), ca.vertcat(*s.velocity), ca.SX.sym("u", part.n_controls)
-        force = ca.SX(part.force(s)) - ca.gradient(ca.SX(part.potential_energy(s)), q)
-        if part.n_controls:
-            force += part.control_force(s, u)
+        q, v, u = ca.vertcat(*s.q), ca.vertcat(*s.velocity), ca.SX.sym("u", n_seen(part))
+        force = applied_force(part, s, u) - ca.gradient(ca.SX(part.potential_energy(s)), q)
         power = ca.dot(force, v)
         if ca.depends_on(power, ca.vertcat(*s.p)):
             raise InputError(f"the power of {title} depends on momenta; take velocities in its formula")
@@ -81,7 +84,8 @@ def powers(system: System, t: np.ndarray, z: np.ndarray, rate: np.ndarray, multi
         if function is None:
             continue
         index = group.state_index
-        u = np.stack([controls[:, first[p]:first[p] + p.n_controls] for p in group.members], axis=1)
+        u = np.stack([np.hstack([controls[:, :0], *(controls[:, first[a]:first[a] + a.n_controls] for a in p.controls)])
+                      for p in group.members], axis=1)
         half = index[:, :index.shape[1] // 2]
         arguments = [z[:, index], rate[:, half], (rate if seen is None else seen)[:, half],
                      multipliers[:, group.multiplier_index], u]
@@ -97,11 +101,11 @@ def _power_done(part):
             del _DONE[next(iter(_DONE))]
         s = Symbols(part)
         s.velocity = [ca.SX.sym("v", body.n_q) for body in part.bodies]
-        v, u = ca.vertcat(*s.velocity), ca.SX.sym("u", part.n_controls)
+        v, u = ca.vertcat(*s.velocity), ca.SX.sym("u", n_seen(part))
         rate = ca.SX.sym("rate", v.numel())
         theta = ca.vertcat(part.constraints(s), part.velocity_constraints(Symbols.at(s, s.q, s.p)))
         w = ca.SX.sym("w", theta.numel())
-        force = ca.SX(part.force(s)) + (part.control_force(s, u) if part.n_controls else 0)
+        force = applied_force(part, s, u)
         power = (ca.dot(force, rate) + ca.jacobian(ca.SX(part.potential_energy(s)), s.t)
                  + ca.dot(w, ca.jacobian(theta, s.t)))
         _DONE[part.kind] = None if ca.SX(power).is_zero() else ca.Function(

@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+from ..mechanics.bodies.first_order import State
 from ..mechanics.bodies.mass_properties import MassProperties
 from ..mechanics.bodies.point_mass import PointMass
 from ..mechanics.bodies.port_system import PortSystem
 from ..mechanics.bodies.rigid import RigidBody, RigidBodyBase
 from ..mechanics.bodies.states import CanonicalState, Pose
+from ..mechanics.bodies.variable_mass import VariableMass
 from ..mechanics.composites.composite import Composite
 from ..mechanics.given_states import canonical_states, given_states
 from ..mechanics.part import Body
@@ -32,7 +34,8 @@ LOOKS = {  # shape of a solid, and its edges: parts of its lengths
     "sphere": ("ellipsoid", (("radius", 2),) * 3)}
 STAGES = [(table, types, after) for table, types in (("joints", JOINTS), ("actuators", ACTUATORS), ("forces", FORCES))
           for after in (0, 1, 2) if after < 2 or table == "forces"]
-LISTS = {"drives": "drive", "inputs": "measured"}  # of controllers: key -> what of `Names` finds each
+LISTS = {"drives": "drive", "inputs": "measured", "controls": "actuator"}  # key -> what of `Names` finds each
+RATE = {"rate": "formula", "parameters": "parameters", "controls": "controls"}  # keys of states -> of their rates
 STATE = ("position", "orientation", "velocity", "angular_velocity", "frame", "relative_to")
 
 
@@ -131,7 +134,7 @@ def _model(document, kind, rotation, inverse_mass, changed):
                 if isinstance(body, Body):
                     given = {key: entry[key] for key in STATE if key in entry}
                     bodies[body.name] = body
-                    if body.is_port:
+                    if body.first_order and not body.has_position:
                         state[body.name] = CanonicalState(*body.state(entry.get("x", [0.0] * body.n)))
                     elif given or not (hangs or "state" in data):
                         state[body.name] = Pose(**given) if given else body.reference
@@ -141,7 +144,8 @@ def _model(document, kind, rotation, inverse_mass, changed):
     for name in data["bodies"]:
         _check_relative(document, names, name)
     for table, types, after in STAGES:
-        entries = {name: entry for name, entry in data.get(table, {}).items() if _after(entry) == after}
+        stated = data.get(table, {}) | (_rates(data["bodies"]) if table == "forces" else {})
+        entries = {name: entry for name, entry in stated.items() if _after(entry) == after}
         made = list(_parts(document, table, types, names, entries))
         if table in ("joints", "actuators"):
             getattr(names, table).update({part.name: part for part in made})
@@ -218,14 +222,24 @@ def _elements(document, table, solver):
 
 def _after(entry):
     """The stage of an entry: what acts on joints comes after them, and controllers last."""
-    return 2 if "drives" in entry else int("joint" in entry)
+    return 2 if "drives" in entry else int("joint" in entry or "controls" in entry)
+
+
+def _rates(bodies):
+    """Entries of the rates that states among the bodies have."""
+    return {f"{name} rate": {"type": "state_rate", "bodies": [name, *entry.get("bodies", ())],
+                             **{word: entry[key] for key, word in RATE.items() if key in entry}}
+            for name, entry in bodies.items() if entry["type"] == "state" and "rate" in entry}
 
 
 def _body(name, entry, rotation, inverse_mass):
     if entry["type"] == "port_system":
         return PortSystem(**{k: v for k, v in entry.items() if k not in ("type", "x")}, name=name)
-    if entry["type"] == "point":
-        return PointMass(entry["mass"], entry.get("dimension", 3), name)
+    if entry["type"] == "state":
+        return State(name, n=entry.get("n", 1))
+    if entry["type"] in ("point", "variable_mass"):
+        cls = PointMass if entry["type"] == "point" else VariableMass
+        return cls(entry["mass"], entry.get("dimension", 3), name)
     if entry["type"] in COMPOSITES:
         return COMPOSITES[entry["type"]](**{k: v for k, v in entry.items() if k != "type"}, name=name)
     options = {key: entry[key] for key in ("rotation", "inverse_mass", "size", "shape") if key in entry}

@@ -5,6 +5,7 @@ from dataclasses import MISSING, fields
 from functools import cache
 from inspect import signature
 
+from ..mechanics.bodies.first_order import State
 from ..mechanics.bodies.mass_properties import MassProperties
 from ..mechanics.bodies.point_mass import PointMass
 from ..mechanics.bodies.port_system import PortSystem
@@ -40,7 +41,8 @@ def schema():
              for table, known in types.items()}
     stated = {names[table][name]: part_schema(cls, table) for table, known in types.items()
               for name, cls in known.items()}
-    bodies = {"rigid": rigid(), "point": point(), "port_system": port_system()} | SCHEMAS | {name: body_schema(cls)
+    bodies = {"rigid": rigid(), "point": point(), "variable_mass": point("a point mass that loses or gains mass"),
+              "port_system": port_system(), "state": state()} | SCHEMAS | {name: body_schema(cls)
                                                      for name, cls in file_types("composites").items()}
     outputs = {f"output_{name}": entry for name, entry in OUTPUTS.items()}
     for word, entries in (("limit", LIMITS), ("coupling", COUPLINGS)):
@@ -138,10 +140,18 @@ def solid(name):
     return record(make.__doc__.split("\n")[0].rstrip("."), dict.fromkeys(arguments, ref("positive")), arguments)
 
 
-def point():
+def point(what="a point mass"):
     own = {name: described(field) for name, field in PointMass.fields.items() if name != "name"}
     state = {key: STATE[key] for key in ("position", "velocity", "relative_to")}
-    return record("a point mass", {"type": True, **own, **state}, ["mass"])
+    return record(what, {"type": True, **own, **state}, ["mass"])
+
+
+def state():
+    """States of first order, and their rate, a `StateRate`."""
+    own = {"n": described(State.fields["n"]), "x": ref("some_numbers")}
+    rate = {"rate": ref("formula"), "bodies": ref("several_bodies"), "controls": ref("actuators"),
+            "parameters": ref("some_numbers")}
+    return record("states of first order", {"type": True, **own, **rate}, [])
 
 
 def port_system():

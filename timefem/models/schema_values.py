@@ -127,6 +127,8 @@ VALUES = {
         "minItems": 1,
         "uniqueItems": True,
     },
+    "actuators": {"description": "a list of the names of actuators", "type": "array", "items": ref("text"),
+                  "minItems": 1, "uniqueItems": True},
     "drives": {
         "description": "a list of names of joints, pairs of such a name and that of a coordinate, names of actuators",
         "type": "array",

@@ -100,6 +100,12 @@ class Names:
         """What a controller moves: a joint, a pair of joint and coordinate, or an actuator."""
         return self._joint_or(keys, given, self.actuators)
 
+    def actuator(self, keys, given):
+        """An actuator whose controls a formula sees."""
+        if given not in self.actuators:
+            raise self.document.error(keys, f"there is no actuator {given!r}; {suggest(given, self.actuators)}")
+        return self.actuators[given]
+
     def measured(self, keys, given):
         """What a controller measures: a joint, a pair of joint and coordinate, or an output."""
         return self._joint_or(keys, given, self.outputs)

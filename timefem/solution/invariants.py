@@ -9,7 +9,7 @@ import numpy as np
 
 from ..assembly import TimeMesh
 from ..errors import InputError
-from ..mechanics.values.of_parts import energies_of, has_power
+from ..mechanics.values.of_parts import energies_of, has_power, rates_of_power
 from ..mechanics.values.velocities import consistent_velocity
 from ..mechanics.work import powers
 from ..polynomials import LagrangeBasis, gauss_legendre
@@ -247,7 +247,7 @@ class Invariants:
 
 
 def efforts_and_rates(sol, e, xi):
-    """Rates of the shape functions at places of elements, and of port systems efforts: as the element sees them.
+    """Rates of the shape functions at places of elements, and of states of first order dH/dx: as the element sees them.
 
     Parameters
     ----------
@@ -262,6 +262,9 @@ def efforts_and_rates(sol, e, xi):
     basis, h, n_q = sol.element.state.basis, np.diff(sol.t)[e], sol.system.n_q
     nodal = sol.nodal_state[e][..., :n_q]
     rate = np.einsum("gi,gia->ga", basis.derivatives(xi), nodal) / h[:, None]
+    if any(body.first_order and not body.is_port for body in sol.system.bodies):
+        z = np.einsum("gi,gia->ga", basis.values(xi), sol.nodal_state[e])
+        rate = rates_of_power(sol.system, sol.t[e] + h * xi, z, rate)
     for body in sol.system.bodies:
         if body.is_port:
             place = sol.system.coordinates(body)

@@ -45,18 +45,18 @@ def all_multipliers(solution, t):
 
 def own_values(system, part, values):
     """Of `all_multipliers` those of one part."""
-    every_part = (system.complete or system).parts
-    places = [_place(part, every_part, lambda p: len(p.constraint_names)),
-              _place(part, every_part, lambda p: len(p.nonholonomic_names)),
-              _place(part, system.parts, lambda p: p.n_controls)]
-    return [x[..., place] for x, place in zip(values, places, strict=True)]
+    every_part, (gamma, rolling, controls) = (system.complete or system).parts, values
+    seen = [controls[..., _place(actuator, system.parts, lambda p: p.n_controls)] for actuator in part.controls]
+    return [gamma[..., _place(part, every_part, lambda p: len(p.constraint_names))],
+            rolling[..., _place(part, every_part, lambda p: len(p.nonholonomic_names))],
+            np.concatenate([controls[..., :0], *seen], axis=-1)]
 
 
 def _place(part, parts, size):
     """Slice of what a part has among that of all parts."""
     first = 0
     for other in parts:
-        if getattr(other, "part", other) is part:
+        if getattr(other, "part", other) == part:
             return slice(first, first + size(other))
         first += size(other)
     return slice(0, 0)

@@ -144,7 +144,6 @@ def test_force_by_formula_of_velocities():
 @pytest.mark.parametrize("formula, arguments, message", [
     (lambda f, t, c: ca.SX.zeros(4), {}, "vector of 3 values .* not of 4"),
     (lambda f, t, c: f[0].place, {}, "failed on CasADi symbols"),
-    (lambda f, t, c, u: u[0]**2 * f[0].velocity, {"n_controls": 1}, "must be affine in the controls"),
     (3, {}, "must be a function"),
 ])
 def test_wrong_formulas(formula, arguments, message):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.mechanics.quaternion_lengths import lengths_at_rest, names_of_lengths
+from timefem.mechanics.at_rest import names_at_rest, values_at_rest
 
 ELEMENT = tf.MixedGalerkin(2, form="lagrange")
 HALF = np.deg2rad(100) / 2
@@ -106,13 +106,13 @@ def test_lengths_rest_unless_a_part_acts_on_them():
     tree = tf.Tree(links, [tf.TreeJoint("ball", "base", "a", "spherical")], name="arm")
     at_rest = tf.System([tree, tf.Spring(tree.link("a"), None, stiffness=3.0, point_a=(0, 0, -0.4), point_b=(1, 0, 0))],
                         gravity=(0, 0, -9.81))
-    assert names_of_lengths(at_rest) == ["the length of a quaternion of arm",
+    assert names_at_rest(at_rest) == ["the length of a quaternion of arm",
                                          "the rate of the length of a quaternion of arm"]
     z = np.array([0.6, 0.8, 0, 0, -0.8, 0.6, 0.3, 0.4])
-    value = ca.Function("value", [], [lengths_at_rest(at_rest, ca.SX(z))])()["o0"]
+    value = ca.Function("value", [], [values_at_rest(at_rest, ca.SX(z))])()["o0"]
     assert np.abs(np.array(value)).max() < 1e-15
     stretched = tf.System([tree, tf.GeneralizedControl(tree, np.eye(4))])
-    assert names_of_lengths(stretched) == []
+    assert names_at_rest(stretched) == []
 
 
 def falling_cat(degrees, asked, start=None):

@@ -53,6 +53,8 @@ class EnergyForm(Form):
         constraints = ca.vertcat(s.constraint_rate(s.q, s.v), s.along(rate, (s.q, s.v), (u, acceleration)))
         forms = ca.vertcat(s.form(s.q, s.v), s.along(s.form(s.q, u), (s.q, s.v), (u, acceleration)))
         kinematics = s.momentum(s.q, s.v) - momentum - s.pulled(s.q, mu) - s.rolled(s.q, sigma)
+        motion = s.flowing(motion, s.inertia(acceleration))
+        kinematics = s.flowing(kinematics, s.inertia(s.v) - s.load(s.q, u))
         return [motion, constraints, forms, kinematics, *momenta_rows(element, s)]
 
     def nodal_values(self, element, system, times, state, multipliers):

@@ -45,7 +45,8 @@ class LagrangeForm(Form):
 
     def density(self, element, s):
         momenta = [s.inertia(s.node(i)[1] - s.p0) / s.h for i in nodes(element)]
-        return [s.momentum(s.q, s.v) - s.inertia(s.p0), s.load(s.q, s.v), *momenta]
+        load = s.load(s.q, s.v)
+        return [s.flowing(s.momentum(s.q, s.v) - s.inertia(s.p0), 0), s.flowing(load, s.inertia(s.v) - load), *momenta]
 
     def nodal_values(self, element, system, times, state, multipliers):
         return [state, multipliers]

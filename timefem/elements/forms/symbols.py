@@ -5,6 +5,7 @@ from functools import cached_property
 import casadi as ca
 
 from ...mechanics.part import Body
+from ...mechanics.symbols import applied_force, first_order
 from ..lift import Lift
 from ..symbols import ElementSymbols
 
@@ -32,17 +33,20 @@ class LivensSymbols(ElementSymbols):
 
     def _terms(self):
         part, velocities = self.part, [ca.SX.sym("v", b.n_q) for b in self.part.bodies]
-        at = self.at_point.at(self.at_point.q, self.at_point.p, velocities)
+        at = self.at_point.at(self.at_point.q, self.at_point.p, [
+            body.effort(q, c) if body.is_port else v
+            for body, q, c, v in zip(part.bodies, self.at_point.q, self.at_point.bodies, velocities, strict=True)])
         q, v = ca.vertcat(*at.q), ca.vertcat(*velocities)
         controls = self.slots.get(("controls", "value"), ca.SX(0, 1))
         kinetic, phi = ca.SX(part.kinetic(at, velocities)), ca.SX(part.constraints(at))
         w, rate = ca.SX.sym("w", phi.numel()), ca.jtimes(phi, q, v) + ca.jacobian(phi, at.t)
         pulled = ca.SX(part.constraint_force(at, w))
-        force = part.force(at) + (part.control_force(at, controls) if controls.numel() else 0)
+        force = applied_force(part, at, controls) if controls.numel() else part.force(at)
         further = part.multiplier_force(at, w)
         energy = part.potential_energy(at)
-        rows = {"momentum": ca.gradient(kinetic, v), "inertial": ca.gradient(kinetic, q),
-                "potential": ca.gradient(ca.SX(energy), q), "applied": ca.SX(force), "rate": rate,
+        flows = first_order(part)
+        rows = {"momentum": ca.gradient(kinetic, v), "inertial": ca.gradient(kinetic, q) * (1 - flows),
+                "potential": ca.gradient(ca.SX(energy), q) * (1 - flows), "applied": ca.SX(force), "rate": rate,
                 "rubbed": ca.SX(self.n, 1) if further is None else further, "pulled": pulled,
                 "pulled by rate": ca.jtimes(pulled, q, v) + ca.jacobian(pulled, at.t)}
         arguments = [q, v, w, at.t, controls, self.parameters]
@@ -70,6 +74,11 @@ class LivensSymbols(ElementSymbols):
     def momentum(self, q, v):
         """dT/dv."""
         return self._term("momentum", q, v)
+
+    def flowing(self, of_motion, of_first_order):
+        """The rows of one expression for coordinates with momenta, of the other one for those of first order."""
+        flows = first_order(self.part)
+        return of_motion * (1 - flows) + of_first_order * flows
 
     def load(self, q, v):
         """dL/dq + Q(q, v, t), with forces of controls and, where asked for, strains by their rate."""

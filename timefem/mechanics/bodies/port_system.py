@@ -12,15 +12,13 @@ from ...errors import InputError
 from ...types import Expression, Floats
 from ..declared import Formula, Integer, Numbers
 from ..formula import call, check_symbols
-from ..part import Body
-from ..symbols import Symbols
-from .states import CanonicalState, Coordinates
+from .first_order import FirstOrder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from ..symbols import Symbols
 
 
-class PortSystem(Body):
+class PortSystem(FirstOrder):
     """States x with `x' = (J(x) - R(x)) w + u`, w = dH/dx, beside the bodies of a system.
 
     H(x) is the energy that it stores [J], w are its efforts: currents for flux linkages, voltages for charges,
@@ -47,7 +45,6 @@ class PortSystem(Body):
     flow = Formula("x' without inputs, n values, in x, the efforts w = dH/dx, the time t [s] and c", "x", "w", "t", "c")
     formula_parameters = Numbers("c of the formulas", (), argument="parameters")
     is_port = True
-    dimension = 0
 
     def _complete(self):
         self.own_parameters = self.declared_numbers()
@@ -61,14 +58,6 @@ class PortSystem(Body):
         if idle:
             raise InputError(f"{self._title}: the energy does not depend on x[{idle[0]}], which then has no effort; "
                              "leave that state out")
-
-    @property
-    def n_q(self) -> int:
-        return self.n
-
-    @property
-    def n_increments(self) -> int:
-        return self.n
 
     @property
     def kind(self) -> Hashable:
@@ -95,16 +84,6 @@ class PortSystem(Body):
 
     # ---- what a body offers
 
-    @property
-    def mass_scale(self) -> np.ndarray:
-        return np.ones(self.n)
-
-    def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
-        return ca.sumsqr(p) / 2  # of momenta that stay zero
-
-    def kinetic_of_velocity(self, q: ca.SX, v: ca.SX, c: Any) -> Expression:
-        return ca.sumsqr(v) / 2
-
     def potential_energy(self, s: Symbols) -> Expression:
         return self.stored_in(s.q[0], s.own)
 
@@ -119,38 +98,9 @@ class PortSystem(Body):
         """What x' is without inputs, in the place of a generalized force."""
         return self._flow(s.q[0], s.velocity[0], s.t, s.own)
 
-    def rigid_motion(self, q: ca.SX) -> ca.SX:
-        return ca.SX(self.n, 6)  # no momentum
-
-    def state(self, value: Coordinates | CanonicalState | Sequence[float],
-              t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """States x, given as `Coordinates(x)` or an array; in the place of momenta there are zeros.
-
-        Raises
-        ------
-        InputError
-            For another number of states, and velocities: rates follow from the states.
-        """
-        x = value.q if isinstance(value, Coordinates | CanonicalState) else np.asarray(value, float)
-        if np.shape(x) != (self.n,):
-            raise InputError(f"{self._title}: the state must be Coordinates of {self.n} values, not {value!r}")
-        if np.any(getattr(value, "v", 0)):
-            raise InputError(f"{self._title}: its rates follow from its states; leave the velocities out")
-        return x, np.zeros(self.n)
-
     def velocity(self, q: Floats, p: Floats) -> np.ndarray:
         """Efforts w, shape (..., n)."""
         x, c = ca.SX.sym("x", self.n), ca.DM(self.own_parameters)
         function = ca.Function("effort", [x], [self.effort(x, ca.SX(c))])
         q = np.asarray(q, float)
         return np.array(function(q.reshape(-1, self.n).T)).T.reshape(q.shape)
-
-    def mass_matrix(self, q: Floats) -> np.ndarray:
-        """The identity: it has no inertia, and its momenta rest."""
-        return np.broadcast_to(np.eye(self.n), (*np.shape(q), self.n))
-
-    def linear_momentum(self, q: Floats, p: Floats) -> np.ndarray:
-        """Zero, shape (..., 3)."""
-        return np.zeros((*np.shape(p)[:-1], 3))
-
-    angular_momentum = linear_momentum

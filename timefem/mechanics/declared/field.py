@@ -27,6 +27,7 @@ class Field:
 
     is_body = is_function = is_joint = several = False
     in_files = True  # whether a file can state it
+    in_descriptions = True  # whether descriptions of systems have it
     varies = False  # whether it is of numbers that enter formulas, and does not shape them
     refers = False  # whether its value names parts of the system: has `described`, `restored` and `moved` then
     kind_of_value = "object"  # for the documentation

@@ -34,7 +34,8 @@ class Formula(Field):
         if value is None:
             return None
         bodies = tuple((body.n_q, body.has_position, body.has_orientation) for body in part.bodies)
-        return Same(value, partial(_stated, part, self.name), (bodies, len(part.own_parameters), part.n_controls))
+        n_controls = sum(actuator.n_controls for actuator in part.controls)
+        return Same(value, partial(_stated, part, self.name), (bodies, len(part.own_parameters), n_controls))
 
     def stored(self, part, value):
         """The formula as text, or None; InputError where it has no such form."""

@@ -10,7 +10,7 @@ import numpy as np
 from ... import validate
 from ...errors import InputError
 from ..captured_formula import captured
-from ..declared import Choice, Direction, Field, On, Point, Real, Rows
+from ..declared import Choice, Direction, Field, Integer, On, Point, Real, Rows
 from ..formula import Same, needs_two
 from ..joints.on_joint import JointPart
 from ..numbers.arithmetic import by_rows
@@ -31,10 +31,32 @@ class Actuator(ForcePart, abstract=True):
 
     table = "actuators"
     unit = ""  # of the controls; "" where it depends on what is given
+    is_affine = True  # whether its force is affine in the controls
 
     @property
     def controls(self) -> tuple[Part, ...]:
         return (self,)
+
+
+class Control(Actuator):
+    """Algebraic controls: functions of time that formulas see, and that push nothing by themselves.
+
+    Slacks, angles, excitations and shares: `FormulaForce` and `State` see them by their `controls`, costs and limits by
+    `now.control(...)`. Equations and limits of controls and states hold where the equations of motion see controls.
+
+    Raises
+    ------
+    InputError
+        For a number below one.
+    """
+
+    n_controls = Integer("how many", 1, least=1, most=1000)
+
+    def __repr__(self):
+        return self._title
+
+    def workless_motions(self) -> np.ndarray:
+        return ALL
 
 
 class ControlForce(Actuator):

@@ -15,8 +15,15 @@ from .between import ForcePart, PointForce
 class Actuator(ForcePart):
     table: str
     unit: str
+    is_affine: bool
     @property
     def controls(self) -> tuple[Part, ...]: ...
+
+
+class Control(Actuator):
+    n_controls: int
+    def workless_motions(self) -> np.ndarray: ...
+    def __init__(self, n_controls: int = 1, name: str | None = None) -> None: ...
 
 
 class ControlForce(Actuator):

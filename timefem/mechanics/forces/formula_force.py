@@ -1,17 +1,19 @@
-"""Forces given by a formula."""
+"""Forces given by a formula, and rates of states."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
+import numpy as np
 
 from ...errors import InputError
-from ..declared import Formula, Integer, Numbers
+from ..declared import Field, Formula, Integer, Numbers
 from ..formula import check_symbols
 from ..formula_text import TextFormula
 from ..joints.formula_part import FormulaPart
 from ..joints.nonholonomic import MovingFrame
+from ..symmetry import ALL
 from .actuators import Actuator
 from .between import force_at
 
@@ -20,21 +22,58 @@ if TYPE_CHECKING:
     from ..symbols import Symbols
 
 
+class Actuators(Field):
+    """Actuators whose controls a formula sees."""
+
+    refers, kind_of_value, schema_type = True, "Actuator or sequence of Actuator", "actuators"
+    given_as, kept_as = "Part | Sequence[Part]", "tuple[Part, ...]"
+
+    def __init__(self, help="", argument=None):
+        super().__init__(help, default=(), optional=True)
+        self.argument = argument
+
+    def checked(self, part, value):
+        return super().checked(part, () if value is None else value)
+
+    def check(self, title, value):
+        found = tuple(value) if isinstance(value, list | tuple) else (value,)
+        for actuator in found:
+            if not (isinstance(actuator, Actuator) and actuator.n_controls):
+                raise InputError(f"{title} must be actuators, such as Control(), not {actuator!r}")
+        if len(set(found)) < len(found):
+            raise InputError(f"{title}: an actuator is given twice; give each one once")
+        return found
+
+    def form(self, value):
+        return tuple(actuator.n_controls for actuator in value) or None
+
+    def described(self, value, refer):
+        return [refer.part(actuator) for actuator in value]
+
+    def restored(self, data, found):
+        return [found.part(number) for number in data]
+
+    def moved(self, value, stand_in):
+        return [stand_in(actuator) for actuator in value]
+
+
 class FormulaForce(FormulaPart, Actuator):
     """Forces and torques on one or more bodies, by a formula of places, velocities, time and controls.
 
-    The formula is `formula(frames, t, c)`, or `formula(frames, t, c, u)` with controls u, which it must be affine in:
-    so B(q, v) u is taken. `frames` holds per body a `MovingFrame` with `position`, `velocity`, `rotation`,
+    The formula is `formula(frames, t, c)`, or `formula(frames, t, c, u)` with controls u: its own `n_controls`, then
+    those of the actuators in `controls`. They may enter in any way; inverse dynamics and controllers take formulas that
+    are affine in them. `frames` holds per body a `MovingFrame` with `position`, `velocity`, `rotation`,
     `angular_velocity`, `q`, `rate`, `direction(a)` and `velocity_at(arm)`; `t` is the time [s], `c` the parameters. It
     returns one vector per body (the vector alone for one body): the force in space axes [N] at the centre of mass,
-    shape (3,), or force and torque, shape (6,); of bodies without a place in space the generalized force, shape (n_q,).
-    Zero stands for none. Forces whose formulas state the same share a kernel; each new one is compiled. As text
-    the frames are `f`: `"c[0] * cross([0, 0, 1], f[0].velocity)"`.
+    shape (3,), or force and torque, shape (6,); of bodies without a place in space the generalized force, shape (n_q,);
+    of a `State` what it adds to the rate of x, and of a `VariableMass` force and rate of the mass, shape (4,). Zero
+    stands for none. Forces whose formulas state the same share a kernel; each new one is compiled. As text the frames
+    are `f`: `"c[0] * cross([0, 0, 1], f[0].velocity)"`.
 
     Raises
     ------
     InputError
-        For wrong bodies and numbers; for a formula that fails, returns other shapes, or is not affine in u.
+        For wrong bodies and numbers; for a formula that fails, or returns other shapes.
 
     Examples
     --------
@@ -47,21 +86,30 @@ class FormulaForce(FormulaPart, Actuator):
     table = "forces"
     formula = Formula("see above", "f", "t", "c", "u")
     formula_parameters = Numbers("c of the formula", (), argument="parameters")
-    n_controls = Integer("of u; without controls it is a force like any other", 0, least=0, most=1000)
+    n_controls = Integer("of u, its own; without controls it is a force like any other", 0, least=0, most=1000)
+    acting = Actuators("whose controls follow in u", argument="controls")
 
     def _complete(self):
         self._check()
 
     @property
     def controls(self) -> tuple[Part, ...]:
-        return (self,) if self.n_controls else ()
+        return (self,) * (self.n_controls > 0) + self.acting
+
+    @property
+    def n_seen(self) -> int:
+        """Controls that the formula sees."""
+        return self.n_controls + sum(actuator.n_controls for actuator in self.acting)
 
     def __repr__(self):
         return f"{self._title} on {' and '.join(map(repr, self.bodies))}"
 
     def _values(self, frames, t, c, u):
         """One vector for each body, list of SX."""
-        arguments = (frames, t, c, u) if self.n_controls or isinstance(self.formula, TextFormula) else (frames, t, c)
+        return self._called(*((frames, t, c, u) if self.controls or isinstance(self.formula, TextFormula) else
+                              (frames, t, c)))
+
+    def _called(self, *arguments):
         try:
             values = self.formula(*arguments)
             values = list(values) if isinstance(values, list | tuple) else [values]
@@ -86,7 +134,7 @@ class FormulaForce(FormulaPart, Actuator):
     def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]:
         """What the formula returns, and its symbols by their names in a text."""
         *arguments, symbols = self._traced(MovingFrame)
-        u = ca.SX.sym("u", self.n_controls)
+        u = ca.SX.sym("u", self.n_seen)
         return [ca.vertsplit(ca.vec(v)) for v in self._values(*arguments, u)], symbols | {"u": u}
 
     def _on(self, i, value, frame, s):
@@ -94,23 +142,84 @@ class FormulaForce(FormulaPart, Actuator):
         if n == 1 and value.is_zero():
             return ca.SX(body.n_q, 1)
         wanted = (3, 6) if body.has_orientation else (3,) if body.has_position else (body.n_q,)
+        wanted += (3 + len(body.first_order),) * (body.has_position and len(body.first_order) > 0)
         if n not in wanted:
             raise InputError(f"{self._formula_title} must return a vector of {' or '.join(map(str, wanted))} values "
                              f"for {body!r}, not of {n}")
         value = ca.reshape(value, n, 1)
         if not body.has_position:
             return value
-        return force_at(body, s.q[i], frame.position, value[:3], value[3:] if n == 6 else None)
+        force = force_at(body, s.q[i], frame.position, value[:3], value[3:] if n == 6 else None)
+        return force + body.flow(s.q[i], s.velocity[i], value[3:]) if n > 3 and body.first_order else force
 
     def force(self, s: Symbols) -> ca.SX:
-        return self._force(s, ca.SX.zeros(self.n_controls))
+        return self._force(s, ca.SX.zeros(self.n_seen))
 
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX:
         return self._force(s, u) - self.force(s)
 
+    def whole_force(self, s: Symbols, u: ca.SX) -> ca.SX:
+        """`force` and `control_force` together, which need not be finite at zero controls."""
+        return self._force(s, u)
+
     def _check(self):
-        s, u = self._symbols(), ca.SX.sym("u", self.n_controls)
-        value = self._force(s, u)
-        check_symbols(self._formula_title, value, *s.q, *s.velocity, s.t, s.own, u)
-        if self.n_controls and ca.depends_on(ca.jacobian(value, u), u):
-            raise InputError(f"{self._formula_title} must be affine in the controls u")
+        s, u = self._symbols(), ca.SX.sym("u", self.n_seen)
+        force = self._force(s, u)
+        check_symbols(self._formula_title, force, *s.q, *s.velocity, s.t, s.own, u)
+        self.is_affine = not ca.depends_on(ca.jacobian(force, u), u)
+
+
+class StateRate(FormulaForce):
+    """Rate of the states x of a `State`, the first of the `bodies`, by a formula `rate(x, f, t, c, u)`.
+
+    Frames f are those of the other bodies, u the controls of `controls`; else it is as in `FormulaForce`. Several rates
+    of one state add up. A `State` makes one of the `rate` that it is given.
+
+    Raises
+    ------
+    InputError
+        For a first body that is no `State`; for a formula that fails, or returns another number of values.
+    """
+
+    formula = Formula("see above", "x", "f", "t", "c", "u")
+    formula_parameters = Numbers("c of the formula", (), argument="parameters")
+    n_controls = 0
+    acting = Actuators("whose controls are u", argument="controls")
+
+    def _complete(self):
+        first = self.bodies[0]
+        if first.has_position or len(first.first_order) != first.n_q:
+            raise InputError(f"{self._title}: the first body must be a State, not {first!r}")
+        super()._complete()
+
+    def workless_motions(self) -> np.ndarray:
+        return ALL  # it pushes no body
+
+    @property
+    def _formula_title(self):
+        return f"{self._title}: the rate"
+
+    def _values(self, frames, t, c, u):
+        own, *others = frames
+        rate = self._called(own.q, others, t, c, u)
+        rate = rate[0] if len(rate) == 1 else ca.vertcat(*rate)
+        return [rate, *([ca.SX(0)] * len(others))]
+
+    def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]:
+        """What the formula returns, and its symbols by their names in a text."""
+        frames, t, c, symbols = self._traced(MovingFrame)
+        u, names = ca.SX.sym("u", self.n_seen), {}
+        for key, x in symbols.items():
+            if key.startswith("f["):
+                number, rest = key[2:].split("]", 1)
+                key = f"f[{int(number) - 1}]{rest}" if int(number) else "x" if rest == ".q" else None
+            if key is not None:
+                names[key] = x
+        return ca.vertsplit(self._values(frames, t, c, u)[0]), names | {"u": u}
+
+
+def rate_of(state: Any) -> StateRate:
+    """The part that a `State` makes of its rate."""
+    seen = state.seen if isinstance(state.seen, list | tuple) else (state.seen,)
+    return StateRate([state, *seen], state.rate, parameters=state.rate_parameters, controls=state.acting,
+                     name=state.name and f"{state.name} rate")

@@ -6,10 +6,19 @@ from timefem.mechanics.part import Body
 from timefem.types import UserFunction, Vector
 from typing import Any
 import numpy as np
+from ..declared import Field
 from ..joints.formula_part import FormulaPart
 from ..part import Part
 from ..symbols import Symbols
 from .actuators import Actuator
+
+
+class Actuators(Field):
+    refers: bool
+    kind_of_value: str
+    schema_type: str
+    given_as: str
+    kept_as: str
 
 
 class FormulaForce(FormulaPart, Actuator):
@@ -17,10 +26,29 @@ class FormulaForce(FormulaPart, Actuator):
     formula: Any
     formula_parameters: np.ndarray
     n_controls: int
+    acting: tuple[Part, ...]
     @property
     def controls(self) -> tuple[Part, ...]: ...
+    @property
+    def n_seen(self) -> int: ...
     def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]: ...
     def force(self, s: Symbols) -> ca.SX: ...
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
+    def whole_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
     def __init__(self, bodies: Body | Sequence[Body], formula: UserFunction | str | Sequence[Any],
-                 parameters: Vector = (), n_controls: int = 0, name: str | None = None) -> None: ...
+                 parameters: Vector = (), n_controls: int = 0, controls: Part | Sequence[Part] = (),
+                 name: str | None = None) -> None: ...
+
+
+class StateRate(FormulaForce):
+    formula: Any
+    formula_parameters: np.ndarray
+    n_controls: int
+    acting: tuple[Part, ...]
+    def workless_motions(self) -> np.ndarray: ...
+    def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]: ...
+    def __init__(self, bodies: Body | Sequence[Body], formula: UserFunction | str | Sequence[Any],
+                 parameters: Vector = (), controls: Part | Sequence[Part] = (), name: str | None = None) -> None: ...
+
+
+def rate_of(state: Any) -> StateRate: ...

@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 
 from ..part import Body
-from ..symbols import Symbols
+from ..symbols import Symbols, applied_force, first_order
 
 
 def equations_of_motion(system, z, t, w):
@@ -20,25 +20,28 @@ def equations_of_motion(system, z, t, w):
         u += part.n_controls
     for part in system.parts:
         s = Symbols(part)
-        phi, own = part.constraints(s), ca.SX.sym("u", part.n_controls)
+        phi, seen = part.constraints(s), ca.vertcat(ca.SX(0, 1), *(forces[actuator] for actuator in part.controls))
+        own = ca.SX.sym("u", seen.numel())
         gamma = ca.SX.sym("gamma", phi.numel())
         q = ca.vertcat(ca.SX(0, 1), *s.q)
-        force = part.force(s) - ca.gradient(ca.SX(part.energy(s)), q) - ca.jtimes(phi, q, gamma, True)
-        if part.n_controls:
-            force += part.control_force(s, own)
-        speed = s.velocity[0] if isinstance(part, Body) else ca.SX(0, 1)
+        force = applied_force(part, s, own) - ca.gradient(ca.SX(part.energy(s)), q) - ca.jtimes(phi, q, gamma, True)
+        flows = first_order(part)
+        flow, force = applied_force(part, s, own) * flows, force * (1 - flows)
+        speed = s.velocity[0] * (1 - flows) if isinstance(part, Body) else ca.SX(0, 1)
         function = ca.Function("part", [*s.q, *s.p, s.t, s.parameters, gamma, own],
-                               [force, speed, phi, part.velocity_constraints(s)])
+                               [force, speed, phi, part.velocity_constraints(s), flow])
         places = [np.arange(n)[system.coordinates(b)].tolist() for b in part.bodies]
         start = sum(p.numel() for p in phis)
         values = function(*(z[c] for c in places), *(z[[n + i for i in c]] for c in places), t, part.parameters,
-                          w[start:start + phi.numel()], forces[part])
+                          w[start:start + phi.numel()], seen)
         first = 0
         for i in (i for c in places for i in c):
             momentum_rate[i] += values[0][first]
+            velocity[i] += values[4][first]
             first += 1
         if isinstance(part, Body):
-            velocity[places[0]] = values[1]
+            for i, speed in zip(places[0], ca.vertsplit(values[1]), strict=True):
+                velocity[i] += speed
         phis.append(values[2])
         psis.append(values[3])
     return ca.vertcat(velocity, momentum_rate), ca.vertcat(ca.SX(0, 1), *phis, *psis)

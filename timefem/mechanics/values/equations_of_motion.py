@@ -12,7 +12,7 @@ from ...errors import InputError
 from ...kernels.store import store
 from ..lasting_name import lasting_name
 from ..redundancy.redundant_rows import redundant_constraints
-from ..symbols import Symbols
+from ..symbols import Symbols, applied_force
 from .evaluate import evaluator
 from .quantities import Formulas, Quantity, places_of
 from .velocities import consistent_velocity
@@ -77,10 +77,10 @@ class MotionFormulas(Formulas):
         part, s = self.part, self.symbols
         potential = ca.SX(0) if part.is_body else ca.SX(part.energy(s))
         row = (self.rate_of(self.momenta) - ca.gradient(self._kinetic, self.q) + ca.gradient(potential, self.q)
-               - part.force(s) + part.constraint_force(s, self.gamma) + ca.jtimes(self.form, self.v, self.nu, True))
+               + part.constraint_force(s, self.gamma) + ca.jtimes(self.form, self.v, self.nu, True))
         further = part.multiplier_force(s, self.gamma)
         row = row if further is None else row - further
-        return row - part.control_force(s, self.controls) if part.n_controls else row
+        return row - applied_force(part, s, self.controls)
 
     @cached_property
     def psi(self):

@@ -21,6 +21,16 @@ def has_power(system):
     return any(evaluator(system, name).groups for name in ("power", "drift", "drift rate"))
 
 
+def rates_of_power(system, t, z, velocity):
+    """Velocities, and of states of first order dH/dx, with which forces have their power: shapes (n,), (n, n_z),
+    (n, n_q) -> (n, n_q)."""
+    places = [system.coordinates(body).start + i for body in system.bodies for i in body.first_order]
+    if places:
+        velocity = velocity.copy()
+        velocity[:, places] = quantities_at(system, t, z, "energy by state")[0][:, places]
+    return velocity
+
+
 def not_finite(system, t, z):
     """Parts whose force or constraint is NaN or infinite at a state, or at one of many: dict to the first t."""
     t, z, _ = flattened(system, t, z)

@@ -68,7 +68,8 @@ class Formulas:
 
     @cached_property
     def controls(self):
-        return ca.SX.sym("u", self.part.n_controls)
+        """Of the actuators whose controls the part sees."""
+        return ca.SX.sym("u", sum(actuator.n_controls for actuator in self.part.controls))
 
     def function(self, *names):
         """What evaluators take of some quantities.
@@ -232,6 +233,7 @@ StateFormulas.quantities = QUANTITIES = {
     # counters of turns have (v - rate)^2 / 2, which is zero, but for elements that let them rest
     "kinetic energy": Quantity(lambda f: 0 if f.part.is_counter else f.kinetic, "whole", inputs=("v",)),  # T(q, v)
     "potential energy": Quantity(lambda f: f.potential, "whole"),
+    "energy by state": Quantity(lambda f: ca.gradient(f.energy, f.z), "states"),
     "generalized energy": Quantity(  # p.v - T(q, v) + V
         lambda f: 0 if f.part.is_counter else f.legendre, "whole", inputs=("v",)),
     "power": Quantity(lambda f: f.power, "whole", inputs=("rate", "multipliers")),
@@ -298,7 +300,7 @@ def places_of(system):
     n_parts = 0
     for group in system.groups:
         (size, n), m = group.state_index.shape, group.multiplier_index.shape[1]
-        own = [[*range(stops[p] - p.n_controls, stops[p])] if p.n_controls else [] for p in group.members]
+        own = [[i for a in p.controls for i in range(stops[a] - a.n_controls, stops[a])] for p in group.members]
         found.append({
             "whole": [[0]] * size, "parts": [[n_parts + i] for i in range(size)], "states": group.state_index,
             "coordinates": group.state_index[:, :n // 2], "constraints": group.multiplier_index,

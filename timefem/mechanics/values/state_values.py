@@ -10,7 +10,7 @@ import numpy as np
 from ...late import Late
 from ...types import Floats
 from .evaluate import flattened, quantities_at, sees_solved_velocities
-from .of_parts import has_power
+from .of_parts import has_power, rates_of_power
 from .velocities import uncoupled, velocity_derivatives
 
 if TYPE_CHECKING:
@@ -106,7 +106,8 @@ class StateValues:
         t, z, shape = flattened(self, t, z)
         if not has_power(self):
             return np.zeros(shape)
-        rate = self.velocity(t, z) if rate is None else np.reshape(np.asarray(rate, float), (len(z), self.n_q))
+        rate = rates_of_power(self, t, z, self.velocity(t, z)) if rate is None else \
+            np.reshape(np.asarray(rate, float), (len(z), self.n_q))
         multipliers = np.zeros((len(z), self.n_multipliers)) if multipliers is None else \
             np.reshape(np.asarray(multipliers, float), (len(z), self.n_multipliers))
         total = quantities_at(self, t, z, "power", rate=rate, multipliers=multipliers)[0][:, 0]

@@ -118,6 +118,9 @@ class BoundaryConditions:
             start = self.ends[0]
             rows.append(body.conditions_at_start(start.q(body), start.p(body), start.q))
             self.names += [f"{system.label(body)} at the start"] * 2
+        places = [i + system.coordinates(body).start for body in system.bodies for i in body.first_order]
+        rows.append(self.symbols[0][[system.n_q + i for i in places]])  # no momenta
+        self.names += ["states of first order at the start"] * len(places)
         if problem.periodic:
             rows.append(self.symbols[1] - self.symbols[0])
             self.names += ["periodicity"] * n

@@ -55,8 +55,15 @@ class End:
     def rates(self, body):
         """Velocities qdot of the coordinates of a body, SX (n_q,)."""
         found = self.system.find(body)
+        if not found.has_rate:
+            raise InputError(f"{self.system.label(found)} has no velocity: it is a {type(found).__name__}, whose rate "
+                             "is its formula")
+        return self._rates(found)
+
+    def _rates(self, body):
+        found = self.system.find(body)
         if found.carrier is not None:
-            return self.rates(found.carrier)[found.places.tolist()]
+            return self._rates(found.carrier)[found.places.tolist()]
         if self._v is not None:
             return self._v[self.system.coordinates(found)]
         return body_velocity(found, self.q(body), self.p(body), self.own_parameters(found))
@@ -130,7 +137,7 @@ class End:
     def kinetic_energy(self, body=None):
         """Kinetic energy of a body, or of all, SX scalar."""
         parts = self.system.parts if body is None else self._parts(body)
-        return sum((f(ca.vertcat(self.z[place], *map(self.rates, part.bodies)), *further)
+        return sum((f(ca.vertcat(self.z[place], *map(self._rates, part.bodies)), *further)
                     for part, place, f, *further in self._of_parts("kinetic energies", parts)), ca.SX(0))
 
     def potential_energy(self, part=None):
@@ -143,8 +150,8 @@ class End:
         total = ca.SX(0)
         for own in self._parts(part):
             function = power_of(own, self.system.label(own))
-            q, v = (ca.vertcat(*map(of, own.bodies)) for of in (self.q, self.rates))
-            u = self.control(own) if own.n_controls else ca.SX(0, 1)
+            q, v = (ca.vertcat(*map(of, own.bodies)) for of in (self.q, self._rates))
+            u = ca.vertcat(ca.SX(0, 1), *map(self.control, own.controls))
             total += function(q, v, u, self.t, self._parameters(own, own.parameters))
         return total
 
@@ -217,7 +224,7 @@ class End:
 
     def _functions(self, name, parts=None):
         for part, place, function, *further in self._of_parts(name, self.system.parts if parts is None else parts):
-            rates = map(self.rates, part.bodies) if sees_velocities(part) else ()
+            rates = map(self._rates, part.bodies) if sees_velocities(part) else ()
             yield function, (ca.vertcat(self.z[place], *rates), *further)
 
     def _parameters(self, part, values):

@@ -123,6 +123,8 @@ def _checked(title, body, target, rates):
     """What is asked of a body, an `EndState` or a `CanonicalState`."""
     if isinstance(target, dict) and hasattr(body, "by_joint"):
         target = body.by_joint(target)
+    if len(body.first_order) == body.n_q and not isinstance(target, EndState):
+        target = EndState(q=body.state(target)[0])  # rates follow
     known = (Pose if body.has_position else Coordinates, EndState, CanonicalState)
     if not isinstance(target, known):
         raise InputError(f"{title} must be given as {' or '.join(c.__name__ for c in known)}, not {target!r}")

@@ -102,6 +102,10 @@ class InverseDynamics(NamedArguments):
         if system.n_nonholonomic:
             raise InputError("InverseDynamics does not take nonholonomic constraints "
                              f"('{system.nonholonomic_names[0]}')")
+        curved = [part for part in system.parts if part.controls and not getattr(part, "is_affine", True)]
+        if curved:
+            raise InputError(f"InverseDynamics takes controls that enter affinely, and {system.label(curved[0])} takes "
+                             "its own in another way: find them by OptimalControl")
         first = InitialValueProblem(system, start, t_span)
         self.system, self.t_span = first.system, first.t_span
         self.outputs = checked_outputs(self.system, outputs, self.t_span)

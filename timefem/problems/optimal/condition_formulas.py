@@ -4,9 +4,9 @@ import casadi as ca
 import numpy as np
 
 from ...kernels.buffered import Buffered
+from ...mechanics.at_rest import values_at_rest, with_unit_lengths
 from ...mechanics.formula import call_vector, check_symbols
 from ...mechanics.formula_text import as_formula, refuse_comparison
-from ...mechanics.quaternion_lengths import lengths_at_rest, with_unit_lengths
 from ...mechanics.values.conserved import conserved
 from ..common.end_state import momenta
 from ..common.quantities import asked_of, expressions
@@ -63,7 +63,7 @@ class ConditionFormulas:
         self.function = ca.Function("end_conditions", given, [rows])
         self._gradient = Buffered(ca.Function("gradient", given, [rows, ca.densify(
             ca.jacobian(rows, ca.vertcat(z, c)).T)]))
-        at_rest = lengths_at_rest(system, z)
+        at_rest = values_at_rest(system, z)
         self.lengths = ca.Function("lengths", [z], [at_rest, ca.densify(ca.jacobian(at_rest, z))]) \
             if at_rest.numel() else None
 
@@ -152,5 +152,5 @@ def constraints_by_numbers(system, at_end, n):
     end = at_end(z, c)[0]
     if not any(part.constraint_names or part.nonholonomic_names for part in end.with_unknown_numbers):
         return None
-    rows = ca.vertcat(end.constraints(), lengths_at_rest(system, z))
+    rows = ca.vertcat(end.constraints(), values_at_rest(system, z))
     return ca.Function("constraints", [z, c], [rows, ca.densify(ca.jacobian(rows, ca.vertcat(z, c)))])

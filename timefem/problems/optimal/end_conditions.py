@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
-from ...mechanics.quaternion_lengths import names_of_lengths
+from ...mechanics.at_rest import names_at_rest
 from ...mechanics.values.at_start import constraints_at
 from ..common.conditions import directions_left, independent_combinations, least_norm_search, lengths_of_rows
 from ..common.end_state import INDEPENDENT
@@ -254,7 +254,7 @@ class EndConditions:
         """State, unknown numbers, Jacobians by both there, and what they violate."""
         names = [f"the constraint '{name}'" for name in
                  (*self.system.constraint_names, *self.system.constraint_names, *self.system.nonholonomic_names)]
-        names, n = [*names, *names_of_lengths(self.system), *self.formulas.names_of_conserved[:len(self._at_start)],
+        names, n = [*names, *names_at_rest(self.system), *self.formulas.names_of_conserved[:len(self._at_start)],
                     *self.names], len(z)
 
         def evaluate(x):

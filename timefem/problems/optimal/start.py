@@ -7,9 +7,9 @@ import numpy as np
 
 from ...errors import InputError
 from ...late import Late
+from ...mechanics.at_rest import names_at_rest, values_at_rest
 from ...mechanics.bodies.states import CanonicalState, Coordinates, Pose
 from ...mechanics.part_names import body_of
-from ...mechanics.quaternion_lengths import lengths_at_rest, names_of_lengths
 from ..common.carried_targets import split_targets
 from ..common.end import End
 from ..common.end_state import EndState, body_velocity, momenta
@@ -177,12 +177,12 @@ def start_rows(conditions, now, z, v, c, view, guesses):
     rows : SX
     names : list of str
     """
-    system, names = now.system, names_at_start(now.system) + names_of_lengths(now.system)
+    system, names = now.system, names_at_start(now.system) + names_at_rest(now.system)
     constraints, further = (now.constraints(), ca.SX(0, 1)) if v is None else _with_velocities(now, z, v)
     names += [f"the {conditions.names[int(np.argmax(np.abs(c)))]} at the start" for c in conditions.combinations]
     names += [f"the velocity of {system.label(body_of(system, i))} at the start" for i in range(further.numel())]
     w = z if v is None else ca.vertcat(z, v)
-    rows = ca.densify(ca.vertcat(constraints, lengths_at_rest(system, z), conditions(z, c), further))
+    rows = ca.densify(ca.vertcat(constraints, values_at_rest(system, z), conditions(z, c), further))
     gradient = ca.Function("gradient", [w, c], [ca.jacobian(rows, w)])
     size = np.linalg.norm(np.array(gradient(view.start[0], guesses)) * view.factors[0].sum(axis=1), axis=1)
     return w, rows / np.maximum(size, 1e-300), names

@@ -6,7 +6,7 @@ from ...display import Card
 from ...errors import needed
 from ...late import Late
 from ..joint_tables import joint_fields
-from .tables import COORDINATES, SYSTEM_UNITS, _fields
+from .tables import COORDINATES, STATES, SYSTEM_UNITS, _fields
 
 dataset = Late("timefem.solution.output.dataset")
 
@@ -86,7 +86,7 @@ def to_xarray(solution, times=None):
             stacked = np.stack([bodies[name].get(quantity, missing) for name in placed], axis=1)
             data[quantity] = (("time", "body", *dimensions), stacked, {"units": units.get(quantity, "1")})
     for name, fields in bodies.items():
-        for quantity, *_ in COORDINATES:
+        for quantity, *_ in COORDINATES + STATES:
             if quantity in fields:
                 data[f"{name} {quantity}"] = (("time", f"{name} coordinate"), fields[quantity], {"units": "SI"})
     for name, array in values.items():

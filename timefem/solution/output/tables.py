@@ -18,11 +18,13 @@ BODY_FIELDS = (
     ("quaternion", "-", ("q0", "q1", "q2", "q3"), lambda body, q, p: body.quaternion(q)),
     ("rotation_matrix", "-", tuple(f"R{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3)),
      lambda body, q, p: body.rotation_matrix(q)),
+    ("variable_mass", "kg", ("mass",), lambda body, q, p: body.variable_mass(q)),
     ("velocity", "m/s", ("vx", "vy", "vz"), lambda body, q, p: body.velocity(q, p)),
     ("angular_velocity", "rad/s", ("Omega1", "Omega2", "Omega3"), lambda body, q, p: body.angular_velocity(q, p)),
 )
 COORDINATES = (("coordinates", "SI", "q", lambda body, q, p: q),
                ("rates", "SI", "qdot", lambda body, q, p: body.velocity(q, p)))
+STATES = (("state", "SI", "", lambda body, q, p: q),)  # of `State`s, which have no rates of their own
 FORMULA = ("=", "+", "-", "@")  # how formulas begin in spreadsheets
 SYSTEM_UNITS = {"energy": "J", "linear_momentum": "kg m/s", "angular_momentum": "kg m^2/s",
                 "configuration_residual": "SI", "velocity_residual": "SI"}
@@ -67,9 +69,11 @@ def _columns(solution, times):
             if name in fields:
                 for component, values in zip(components, fields[name].reshape(len(t), -1).T, strict=True):
                     columns[f"{label}.{component} [{unit}]"] = values
-        for name, unit, symbol, _ in COORDINATES:
-            for i, values in enumerate(fields.get(name, np.zeros((len(t), 0))).T):
-                columns[f"{label}.{symbol}{i + 1} [{unit}]"] = values
+        for name, unit, symbol, _ in (*COORDINATES, *STATES):
+            rows = fields.get(name, np.zeros((len(t), 0))).T
+            for i, values in enumerate(rows):
+                component = f".{symbol}{i + 1}" if symbol or len(rows) > 1 else ""
+                columns[f"{label}{component} [{unit}]"] = values
     for name, values in system.items():
         if values.ndim == 1:
             columns[f"{name} [{SYSTEM_UNITS[name]}]"] = values
@@ -95,7 +99,7 @@ def to_json(solution, path=None, times=None):
         are not finite become None.
     """
     t, bodies, system = _fields(solution, times)
-    units = {"t": "s", **{name: unit for name, unit, _, _ in BODY_FIELDS + COORDINATES}, **SYSTEM_UNITS}
+    units = {"t": "s", **{name: unit for name, unit, _, _ in BODY_FIELDS + COORDINATES + STATES}, **SYSTEM_UNITS}
     joints = joint_fields(solution, None if times is None else t)
     units["joints"] = {label: {name: unit for name, (_, unit) in fields.items()} for label, fields in joints.items()}
     joints = {label: {name: values for name, (values, _) in fields.items()} for label, fields in joints.items()}
@@ -135,7 +139,8 @@ def _fields(solution, times):
     bodies = {}
     for body in (body for body in model.bodies if not body.helper):
         part = model.coordinates(body)
-        fields = [f for f in BODY_FIELDS if hasattr(body, f[0])] if hasattr(body, "position") else COORDINATES
+        fields = [f for f in BODY_FIELDS if hasattr(body, f[0])] if hasattr(body, "position") else \
+            COORDINATES if body.has_rate else STATES
         bodies[model.label(body)] = {name: np.asarray(value(body, q[:, part], p[:, part]))
                                      for name, _, _, value in fields}
         if body.carried_names:

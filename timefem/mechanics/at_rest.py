@@ -1,5 +1,5 @@
-"""Lengths of quaternions of trees: coordinates that rest at one (see `bodies.tree.motions`), unless a part acts on
-coordinates as such, as `GeneralizedControl` may."""
+"""What rests at all times: lengths of quaternions of trees (see `bodies.tree.motions`), unless a part acts on
+coordinates as such, as `GeneralizedControl` may; and what stands for momenta of states of first order."""
 
 from functools import lru_cache
 
@@ -7,17 +7,19 @@ import casadi as ca
 import numpy as np
 
 from ..errors import InputError
-from .work import power_of
+from .work import n_seen, power_of
 
-__all__ = ["lengths_at_rest", "names_of_lengths", "with_unit_lengths"]
+__all__ = ["values_at_rest", "names_at_rest", "with_unit_lengths"]
 
 
-def lengths_at_rest(system, z):
-    """`(|q|^2 - 1) / 2` and `q . p` of each quaternion whose length rests, SX: zero at all times."""
+def values_at_rest(system, z):
+    """`(|q|^2 - 1) / 2` and `q . p` of each quaternion whose length rests, and p of states of first order, SX: zero at
+    all times."""
     rows, n = [], system.n_q
     for _, places in _quaternions(system):
         q, p = z[places.tolist()], z[(n + places).tolist()]
         rows += [(ca.dot(q, q) - 1) / 2, ca.dot(q, p)]
+    rows += [z[n + place] for _, place in _without_momenta(system)]
     return ca.vertcat(ca.SX(0, 1), *rows)
 
 
@@ -32,10 +34,16 @@ def with_unit_lengths(system, z):
     return found
 
 
-def names_of_lengths(system):
+def names_at_rest(system):
     """What these are called, in their order."""
     return [f"{level} of a quaternion of {system.label(tree)}" for tree, _ in _quaternions(system)
-            for level in ("the length", "the rate of the length")]
+            for level in ("the length", "the rate of the length")] + [
+                f"the momentum of {system.label(body)}" for body, _ in _without_momenta(system)]
+
+
+def _without_momenta(system):
+    """Each state of first order: its body, and its place among the coordinates."""
+    return [(body, system.coordinates(body).start + i) for body in system.bodies for i in body.first_order]
 
 
 @lru_cache(maxsize=8)
@@ -51,7 +59,7 @@ def _stretches(part, tree, places):
     if part.is_body or part.constraint_names or tree not in part.bodies:
         return False
     rng = np.random.default_rng(0)
-    q, u = [rng.uniform(0.5, 1, body.n_q) for body in part.bodies], rng.uniform(0.5, 1, part.n_controls)
+    q, u = [rng.uniform(0.5, 1, body.n_q) for body in part.bodies], rng.uniform(0.5, 1, n_seen(part))
     v = [np.zeros(body.n_q) for body in part.bodies]
     i = part.bodies.index(tree)
     v[i][places] = q[i][places]

@@ -1,0 +1,165 @@
+"""Optimal control with states of first order, masses that burn, algebraic controls, and controls that enter anyhow.
+
+Values by `examples/optimal_control/transcription.py`, a collocation in CasADi solved by IPOPT, on meshes that are told.
+"""
+
+import casadi as ca
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+import timefem as tf
+
+
+def point(name="mass", dimension=1):
+    return tf.PointMass(1.0, dimension=dimension, name=name)
+
+
+def solved(problem, element, n):
+    sol = tf.solve(problem, element, n, progress=False)
+    assert sol.success, sol.status.message
+    return sol
+
+
+def muscle(**more):
+    """A point that a muscle brings 1 m away in 1 s, whose activation follows the excitation within 50 ms."""
+    hand, excitation = point("hand"), tf.Control(name="excitation")
+    activation = tf.State("activation", "(u[0] - x[0]) / c[0]", controls=[excitation], parameters=[0.05])
+    pull = tf.FormulaForce([hand, activation], "[[c[0] * f[1].q[0], 0, 0], 0]", parameters=[10.0], name="muscle")
+    start = {hand: tf.Pose(), activation: 0.0}
+    end = {hand: tf.EndState(position=(1, None, None), velocity=(0, None, None))}
+    given = {"start": start, "end": end | {activation: 0.0}, "t_span": (0, 1.0), "cost": tf.Effort(excitation)}
+    return tf.OptimalControl(tf.System([hand, excitation, activation, pull]), **given | more)
+
+
+def exact_muscle():
+    """The least of `int u^2 / 2` by the Gramian of the linear system, from 0 to (1, 0, 0)."""
+    a, b = np.array([[0, 1, 0], [0, 0, 10.0], [0, 0, -20.0]]), np.array([[0], [0], [20.0]])
+    x, w = np.polynomial.legendre.leggauss(60)
+    responses = [expm(a * (s + 1) / 2) @ b for s in x]
+    gramian = sum(c / 2 * response @ response.T for c, response in zip(w, responses, strict=True))
+    target = np.array([1.0, 0, 0])
+    return target @ np.linalg.solve(gramian, target) / 2
+
+
+@pytest.mark.parametrize(("element", "most"), [
+    (tf.MixedGalerkin(1), 5e-3), (tf.MixedGalerkin(2), 1e-8), (tf.MixedGalerkin(3), 1e-10),
+    (tf.MixedGalerkin(2, form="lagrange"), 1e-8), (tf.MixedGalerkin(2, form="energy"), 1e-8)], ids=repr)
+def test_activation_of_a_muscle(element, most):
+    assert solved(muscle(), element, 20).objective == pytest.approx(exact_muscle(), rel=most)
+
+
+def test_states_at_free_ends_in_phases_and_all_round():
+    element, hand, activation = tf.MixedGalerkin(2), "hand", "activation"
+    to = {hand: tf.EndState(position=(1, None, None), velocity=(0, None, None))}
+    free = muscle(start={hand: tf.Pose(), activation: tf.EndState(q=[None])}, end=to)
+    cost = solved(free, element, 20).objective
+    assert cost < 0.3 * exact_muscle()
+    bounded = muscle(start={hand: tf.Pose(), activation: tf.EndState(q=[None])}, end=to, bounds={"excitation": (-9, 9)})
+    assert solved(bounded, element, 20).objective == pytest.approx(cost, rel=1e-7)
+    first = muscle(end={}, t_span=(0, 0.5))
+    second = muscle(start={hand: tf.EndState(position=(None,) * 3, velocity=(None,) * 3),
+                           activation: tf.EndState(q=[None])}, t_span=(0.5, 1.0))
+    phases = tf.Phases([first, second])
+    assert solved(phases, element, 10).objective == pytest.approx(solved(muscle(), element, 20).objective, rel=1e-9)
+    start = {hand: tf.EndState(position=(0, None, None), velocity=(1, None, None)), activation: tf.EndState(q=[None])}
+    sol = solved(muscle(start=start, end={}, periodic=True), element, 20)
+    np.testing.assert_allclose(sol(0.0)[:2], sol(1.0)[:2], rtol=0, atol=1e-9)
+    limited = muscle(limits=[tf.Limit("now.q('activation')[0]", -0.5, 0.5, name="activation")])
+    sol = solved(limited, element, 20)
+    assert np.abs(sol.z[:, 1]).max() == pytest.approx(0.5, abs=1e-5) and sol.objective > exact_muscle()
+
+
+def test_unknown_time_constant():
+    """The quicker the muscle the better: the constant goes to its bound."""
+    sol = solved(muscle(parameters={"lag": "activation rate.parameters[0]"}, bounds={"lag": (0.02, 0.2)}),
+                 tf.MixedGalerkin(2), 20)
+    assert sol.statistics["parameters"]["lag"] == pytest.approx(0.02, rel=1e-5)
+
+
+def goddard():
+    """Greatest height of a rocket with drag (COPS 3.0: 1.01283)."""
+    rocket = tf.VariableMass(1.0, dimension=1, name="rocket")
+
+    def forces(f, t, c, u):
+        place, mass = f[0].q[0], f[0].q[1]
+        drag = 310 * f[0].velocity[0]**2 * ca.exp(-500 * (place - 1))
+        return ca.vertcat(u[0] - drag - mass / place**2, 0, 0, -2 * u[0])
+
+    engine = tf.FormulaForce(rocket, forces, n_controls=1, name="engine")
+    return tf.OptimalControl(tf.System([rocket, engine]), {rocket: tf.Pose((1, 0, 0))}, t_span=(0, 0.2),
+                             end_cost="-end.q('rocket')[0]", end_conditions="end.q('rocket')[1] - 0.6", free_time=True,
+                             bounds={engine: (0, 3.5), "duration": (0.05, 1)})
+
+
+@pytest.mark.parametrize("element", [tf.MixedGalerkin(2), tf.MixedGalerkin(2, form="energy")], ids=repr)
+def test_goddard_rocket(element):
+    assert solved(goddard(), element, 50).objective == pytest.approx(-1.01283, abs=1e-5)
+
+
+def test_powered_descent_on_mars_in_si_units():
+    """Lander of Acikmese and Ploen in a plane: least fuel, thrust between bounds at any angle, glide slope.
+
+    By the transcription 398.0719 kg on 60 elements of degree 3.
+    """
+    g, most = 3.7114, 0.8 * 6 * 3100 * np.cos(np.deg2rad(27))
+    per_force, slope = 1 / (225 * 9.807 * np.cos(np.deg2rad(27))), np.tan(np.deg2rad(86))
+    lander = tf.VariableMass(1905.0, dimension=2, name="lander")
+    engine = tf.FormulaForce(lander, lambda f, t, c, u: ca.vertcat(u[0] * ca.cos(u[1]), u[0] * ca.sin(u[1]), 0,
+                                                                   -c[0] * u[0]), [per_force], 2, name="engine")
+    glide = tf.Limit(lambda now, u: now.position(lander)[0] - slope * now.position(lander)[1], None, 0, name="glide")
+    problem = tf.OptimalControl(
+        tf.System([lander, engine], gravity=(0, -g, 0)), {lander: tf.Pose((2000, 1500, 0), velocity=(100, -75, 0))},
+        {lander: tf.EndState(position=(0, 0, None), velocity=(0, 0, None))}, (0, 75), free_time=True,
+        end_cost=lambda end, p: 1905 - end.q(lander)[2], limits=[glide],
+        bounds={engine: ((most * 3 / 8, -np.pi), (most, 2 * np.pi)), "duration": (30, 120)})
+    sol = solved(problem, tf.MixedGalerkin(2), 60)
+    assert sol.objective == pytest.approx(398.0719, rel=1e-4)
+    assert sol.coordinates("lander", sol.t[-1])[2] == pytest.approx(1905 - sol.objective, rel=1e-9)
+
+
+def test_thrust_whose_angle_is_the_control():
+    """Linear tangent steering (Bryson and Ho; Betts: 0.554570879), of order 4."""
+    def make():
+        vessel = point(dimension=2)
+        thrust = tf.FormulaForce(vessel, "[100 * cos(u[0]), 100 * sin(u[0]), 0]", n_controls=1, name="thrust")
+        return tf.OptimalControl(tf.System([vessel, thrust]), {vessel: tf.Pose()}, {vessel: tf.EndState(
+            position=(None, 5, None), velocity=(45, 0, None))}, (0, 1), end_cost="end.t", free_time=True,
+            bounds={thrust: (-np.pi / 2, np.pi / 2), "duration": (0.1, 3)})
+
+    errors = [abs(solved(make(), tf.MixedGalerkin(2), n).objective - 0.554570879) for n in (10, 40)]
+    assert errors[1] < 2e-9 and errors[0] < 5e-7
+
+
+@pytest.mark.parametrize(("element", "n", "most"), [(tf.MixedGalerkin(1), 80, 2e-3), (tf.MixedGalerkin(2), 80, 5e-4)],
+                         ids=repr)
+def test_cost_of_transport(element, n, most):
+    """|power| as the sum of two shares of it, an equation of controls and states; 1.15568 by the transcription."""
+    mass = point()
+    push, shares = tf.ControlForce(mass, [(1, 0, 0)], name="push"), tf.Control(2, name="shares")
+    power = tf.Limit("now.control('push')[0] * now.velocity('mass')[0] - u[1] + u[2]", 0, 0, name="power")
+    problem = tf.OptimalControl(tf.System([mass, push, shares]), {mass: tf.Pose()}, {mass: tf.EndState(
+        position=(1, None, None), velocity=(0, None, None))}, (0, 1), "u[1] + u[2] + 1e-3 * u[0]**2",
+        bounds={push: (-20, 20), shares: (0, None)}, limits=[power])
+    assert solved(problem, element, n).objective == pytest.approx(1.15568, rel=most)
+
+
+def motor():
+    """A rotor turned by 1.5 rad in 1.5 s, by a voltage behind an amplifier with a lag of 0.1 s."""
+    rotor = tf.RigidBody(1.0, (0.02, 0.02, 0.03), name="rotor")
+    axes = {"point_a": (0, 0, 0), "point_b": (0, 0, 0), "axis_a": (0, 0, 1), "axis_b": (0, 0, 1)}
+    shaft, command = tf.Revolute(rotor, **axes, name="shaft"), tf.Control(name="command")
+    voltage = tf.State("voltage", "(u[0] - x[0]) / c[0]", controls=[command], parameters=[0.1])
+    current = tf.State("current", "(f[1].q[0] - c[1] * x[0] - c[2] * f[0].angular_velocity[2]) / c[0]",
+                       bodies=[rotor, voltage], parameters=[0.05, 2.0, 0.3])
+    torque = tf.FormulaForce([rotor, current], "[[0, 0, 0, 0, 0, c[0] * f[1].q[0]], 0]", parameters=[0.3])
+    return tf.OptimalControl(
+        tf.System([rotor, shaft, command, voltage, current, torque]), {rotor: tf.Pose(), voltage: 0.0, current: 0.0},
+        {rotor: tf.EndState(orientation=(np.cos(0.75), 0, 0, np.sin(0.75)), angular_velocity=(0, 0, 0)), voltage: 0.0,
+         current: 0.0}, (0, 1.5), "2 * now.q('current')[0]**2 + 1e-2 * u[0]**2")
+
+
+def test_motor_with_a_lag():
+    """0.185887 by the transcription on 40 elements of degree 3."""
+    costs = [solved(motor(), tf.MixedGalerkin(2, n_points=2), n).objective for n in (15, 30)]
+    assert costs == pytest.approx([0.18588704087] * 2, rel=1e-7)
