@@ -7,7 +7,8 @@ from ...elements.augmented.controlled import Controlled
 from ...errors import InputError
 from ...mechanics.forces.costs import Cost
 from ...mechanics.formula import check_symbols
-from ...mechanics.symbols import Symbols
+from ...mechanics.symbols import Symbols, applied_force
+from ...mechanics.work import n_seen
 from .complementarity import Soft
 from .couplings import Coupling
 from .limits import Limit
@@ -68,17 +69,17 @@ def check_costs_of_controls(problem):
         free = ~np.isfinite(problem.bounds[:, own]).all(axis=0)
         if a in costly or not free.any() or problem.limits:
             continue
-        if not _limits_itself(a):
+        if not any(_limits_itself(part) for part in problem.system.parts if a in part.controls):
             raise InputError(f"no cost depends on the controls of {problem.system.label(a)}: add Effort, or bounds")
         found[own] = free
     return found
 
 
-def _limits_itself(actuator):
-    """Whether the force of an actuator depends on velocities, or on its controls by curved formulas."""
-    s, u = Symbols(actuator), ca.SX.sym("u", actuator.n_controls)
-    s.velocity = [ca.SX.sym(f"v{i}", body.n_q) for i, body in enumerate(actuator.bodies)]
-    by_controls = ca.jacobian(actuator.control_force(s, u), u)
+def _limits_itself(part):
+    """Whether the force of controls depends on velocities, or on the controls by curved formulas."""
+    s, u = Symbols(part), ca.SX.sym("u", n_seen(part))
+    s.velocity = [ca.SX.sym(f"v{i}", body.n_q) for i, body in enumerate(part.bodies)]
+    by_controls = ca.jacobian(applied_force(part, s, u), u)
     return ca.depends_on(by_controls, ca.vertcat(u, *s.velocity))
 
 

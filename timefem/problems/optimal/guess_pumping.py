@@ -14,6 +14,7 @@ from ...elements.mixed_galerkin import MixedGalerkin
 from ...errors import InputError, UnderResolved
 from ...mechanics.part import Part
 from ...mechanics.values.equations_of_motion import EquationsOfMotion
+from ...mechanics.work import n_seen
 from ..common.task import Task
 from ..initial.problem import InitialValueProblem
 from ..kinds import KINDS
@@ -68,6 +69,8 @@ def pumping(system, actuators, bounds, t_span, ends, longest):
     """
     t0, t1 = t_span
     before, after = (system.hamiltonian(t0, z) for z in ends)
+    if any(n_seen(actuator) > actuator.n_controls or not actuator.is_affine for actuator in actuators):
+        return None
     if not np.isfinite(bounds).all() or (bounds[0] == bounds[1]).any() or not after > before:
         return None
     middle, half = bounds.mean(axis=0), np.diff(bounds, axis=0)[0] / 2
