@@ -61,7 +61,8 @@ class TimeElement(NamedArguments, Summarized, ABC):
         Field name -> `Space`. The first trial fields are the state `z = (q, p)` and the multipliers.
     slots, test_slots : tuple of (str, str or int)
         What the density sees of the trial fields, and what its rows are tested with: field, and "value" or "rate" at
-        the quadrature point, "left" or "right" for the values at the ends of the element, a number for the value at
+        the quadrature point, "projected" for that of the projection on polynomials of a degree less, "left" or "right"
+        for the values at the ends of the element, a number for the value at
         that node of the field.
     symbols : callable
         `symbols(part, element, sizes)` makes the argument of `density`.

@@ -20,12 +20,25 @@ class Controlled(Extended):
         return self.element.trial | {"controls": Space(basis, False, "controls")}
 
     @property
+    def density_key(self):
+        return (*super().density_key, self._projects)
+
+    @property
+    def _projects(self):
+        """Whether costs see a projection of the state. At as many Gauss points as controls have values the state is of
+        the order of the nodes, and in between of its degree plus one only; the optimum would live on the difference."""
+        return ("state", "value") in self.element.slots and self.element.n_points > self.element.degree
+
+    @property
     def slots(self):
-        return (*self.element.slots, ("controls", "value"))
+        projected = (("state", "projected"),) if self._projects else ()
+        return (*self.element.slots, ("controls", "value"), *projected)
 
     def cost(self, s):
         """Integrand of the cost of one part; at the mean state where an element sees only its ends."""
-        if ("state", "value") in s.slots:
+        if self._projects:
+            z = s.slots["state", "projected"]
+        elif ("state", "value") in s.slots:
             z = s.slots["state", "value"]
         else:
             z = (s.slots["state", "left"] + s.slots["state", "right"]) / 2

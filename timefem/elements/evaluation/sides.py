@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...polynomials import LagrangeBasis
 from .arrays import SLOT
 
 
@@ -24,7 +25,11 @@ class Slot(NamedTuple):
             where = 0 if where == "left" else basis.n_shapes - 1
         if isinstance(where, int):
             return cls(field, (where,), np.ones((1, len(xi))), False)
-        table = basis.derivatives(xi) if where == "rate" else basis.values(xi)
+        if where == "projected":  # on polynomials of a degree less, through the values at Gauss points
+            lower = LagrangeBasis(basis.n_shapes - 2, "gauss")
+            table = lower.values(xi) @ basis.values(lower.points)
+        else:
+            table = basis.derivatives(xi) if where == "rate" else basis.values(xi)
         return cls(field, tuple(range(basis.n_shapes)), table.T, where == "rate")
 
 

@@ -135,10 +135,12 @@ class LimitRows:
         self.along(limit.name, rows, bounds, np.array([self._n_elements - 1 if last else 0]), np.array([float(last)]))
 
     def integral(self, limit):
-        """Rows that sum up the integral from element to element, by Gauss points, and rows for the whole of it."""
+        """Rows that sum up the integral from element to element, by as many Gauss points as controls have values, and
+        rows for the whole."""
         rows, lower, upper = limit.rows(self._now, self._symbols[1])
         n, n_e = rows.numel(), self._n_elements
-        xi, weights = gauss_legendre(self.chain.plan.element.n_points)
+        element = self.chain.plan.element
+        xi, weights = gauss_legendre(min(element.n_points, element.trial["controls"].basis.n_shapes))
         size = np.max([np.abs(np.where(np.isfinite(b), b, 0)) for b in (lower, upper)], axis=0)
         size = np.where(size > 0, size, 1.0)
         elements, points = np.repeat(np.arange(n_e), len(xi)), np.tile(xi, n_e)
