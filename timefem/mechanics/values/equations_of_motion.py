@@ -12,7 +12,7 @@ from ...errors import InputError
 from ...kernels.store import store
 from ..lasting_name import lasting_name
 from ..redundancy.redundant_rows import redundant_constraints
-from ..symbols import Symbols, applied_force
+from ..symbols import Symbols, applied_force, first_order
 from .evaluate import evaluator
 from .quantities import Formulas, Quantity, places_of
 from .velocities import consistent_velocity
@@ -76,7 +76,7 @@ class MotionFormulas(Formulas):
     def row(self):
         part, s = self.part, self.symbols
         potential = ca.SX(0) if part.is_body else ca.SX(part.energy(s))
-        row = (self.rate_of(self.momenta) - ca.gradient(self._kinetic, self.q) + ca.gradient(potential, self.q)
+        row = (self.rate_of(self.momenta) - ca.gradient(self._kinetic - potential, self.q) * (1 - first_order(part))
                + part.constraint_force(s, self.gamma) + ca.jtimes(self.form, self.v, self.nu, True))
         further = part.multiplier_force(s, self.gamma)
         row = row if further is None else row - further

@@ -16,6 +16,7 @@ from ...elements.forms.base import velocities
 from ...errors import InputError
 from ...solvers.equations.transfer import transferred
 from ...types import Vector
+from . import rollout as rollouts
 from .guess_balance import balance
 from .guess_draws import drawn, waves
 from .guess_paths import Way, path
@@ -55,6 +56,9 @@ class Guess(NamedArguments):
         would keep.
     seed : int
         Of the directions in which they do.
+    rollout : {False, True, "follow"} or callable
+        March from the start: with the controls given here and held ones for the others (True), with a feedback that
+        follows the default motion within the bounds ("follow"), or by a law `law(t, q, v)` -> all controls.
     duration : float, optional
         Of problems with free time [s]; default: that of their time span, to which motions are stretched.
     parameters : dict, optional
@@ -72,6 +76,7 @@ class Guess(NamedArguments):
     controls: Any = None
     bend: float = 0.0
     seed: int = 0
+    rollout: Any = False
     duration: float | None = None
     parameters: Mapping[str, float] | None = None
 
@@ -86,6 +91,13 @@ class Guess(NamedArguments):
             raise InputError("Guess: duration is given twice; leave it out of parameters")
         if self.bend and self.motion is not None:
             raise InputError("Guess: bend belongs to the default motion; leave it or motion out")
+        if not (callable(self.rollout) or self.rollout in (False, True, "follow")):
+            raise InputError(f"Guess: rollout must be True, 'follow' or a law(t, q, v), not {self.rollout!r}")
+        if self.rollout and (self.motion is not None or self.bend):
+            raise InputError("Guess: a rollout is a motion of its own; leave motion and bend out, or the rollout")
+        if self.rollout not in (False, True) and self.controls is not None:
+            raise InputError("Guess: a rollout by a feedback has controls of its own; leave controls out, or take "
+                             "rollout=True")
         if isinstance(self.controls, str) and self.controls != "zero":
             raise InputError(f"Guess: controls must be a dict, an array or 'zero', not {self.controls!r}")
         if self.times is not None:
@@ -108,6 +120,8 @@ class Guess(NamedArguments):
         n_z, flat = problem.system.n_z, times.ravel()
         still = np.zeros((2, problem.system.n_q))
         way = Way(problem.system, problem.z0, problem.conditions.state, problem.t_span, still)
+        if self.rollout:
+            return self._marched(problem, way, times)
         if self.motion is None:
             way, controls = _moving(problem, way)
             return path(way, times, self.bend, self.seed), controls
@@ -121,6 +135,40 @@ class Guess(NamedArguments):
             nodes = self._nodes(problem, len(given), "states")
             state = np.stack([np.interp(flat, nodes, column) for column in given.T], axis=1)
         return state.reshape(*times.shape, n_z), {}
+
+    def _marched(self, problem, way, times):
+        """States of a rollout, and its controls."""
+        order, places = np.unique(times.ravel(), return_inverse=True)
+        way, controls = _moving(problem, way)
+        still = balance(problem.system, problem.bounds, order, path(way, order[None])[0])
+
+        def held(t):
+            return _interpolated(still[0], still[1], np.array([t]))[0]
+
+        if callable(self.rollout):
+            law = self.rollout
+        elif self.rollout == "follow":
+            def along(t):
+                z = path(way, np.array([[t]]))[0, 0]
+                return z[:problem.system.n_q], rollouts.velocity(problem.system, t, z)
+
+            law = rollouts.following(problem.system, along, held, problem.bounds, np.ptp(problem.t_span))
+        else:
+            given = self.given_controls(problem)
+
+            def law(t, q, v):
+                u, stop = held(t), 0
+                for actuator in problem.actuators:
+                    start, stop = stop, stop + actuator.n_controls
+                    if actuator in given:
+                        u[start:stop] = given[actuator](np.array([t]))[0]
+                return u
+
+        found = rollouts.rollout(problem.system, way.first, order, law)
+        stops = np.cumsum([0] + [a.n_controls for a in problem.actuators])
+        controls = {a: partial(_interpolated, found.times, found.controls[:, i:j])
+                    for a, i, j in zip(problem.actuators, stops[:-1], stops[1:], strict=True)}
+        return found.states[places.ravel()].reshape(*times.shape, -1), controls
 
     def _nodes(self, problem, n, what):
         if self.times is None:
@@ -228,7 +276,8 @@ def first_guess(problem, plan, mesh, guess):
     multipliers[..., :m] = _interpolated(held[0], held[2], mesh.points(basis))
     values = element.nodal_values(plan.system, times, state, multipliers)
     names = list(element.trial)
-    values[names.index("controls")][:] = _controls(problem, {**own, **guess.given_controls(problem)}, held,
+    given = own if guess.rollout else own | guess.given_controls(problem)
+    values[names.index("controls")][:] = _controls(problem, given, held,
                                                    mesh.points(element.trial["controls"].basis))
     if problem.unknown_names:
         values[names.index("constants")][:] = numbers / problem.units

@@ -128,4 +128,5 @@ def between(way, times):
         else:
             v = v * body.mass_scale
         out[:, momenta] = v
+        out[:, [momenta.start + i for i in body.first_order]] = 0.0
     return out.reshape(*times.shape, system.n_z)

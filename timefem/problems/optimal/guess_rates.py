@@ -26,6 +26,9 @@ def rates_at_ends(way, start, end):
     t0, t1 = way.t_span
     first = way.system.velocity(t0, way.first) if start is None else _asked(start, t0)
     rates = np.array([first, _asked(end, t1)])
+    if start is not None:  # what is at no given speed at either end goes on steadily
+        glides = _speeds_free(start, t0) & _speeds_free(end, t1)
+        rates[:, glides] = ((way.last - way.first)[:way.system.n_q] / (t1 - t0))[glides]
     for conditions, t in ((start, t0), (end, t1)):
         if conditions is not None and rates.any():
             rates[:, _free(conditions, t)] = 0.0
@@ -40,6 +43,17 @@ def _asked(conditions, t):
     by_momenta = conditions.jacobian(t)[:, system.n_q:]
     least = np.linalg.lstsq(by_momenta, by_momenta @ (p / size[system.n_q:]), rcond=INDEPENDENT)[0]
     return system.velocity(t, np.concatenate([q, size[system.n_q:] * least]))
+
+
+def _speeds_free(conditions, t):
+    """Which velocities of bodies that do not turn conditions and constraints leave free altogether, shape (n_q,)."""
+    system, n = conditions.system, conditions.system.n_q
+    found = ~np.abs(conditions.jacobian(t)[:, n:]).any(axis=0)
+    for body in system.bodies:
+        if body.has_orientation or body.carrier is not None or body.n_increments is None:
+            found[system.coordinates(body)] = False
+        found[[system.coordinates(body).start + i for i in body.first_order]] = False
+    return found
 
 
 def _free(conditions, t):

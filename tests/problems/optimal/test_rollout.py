@@ -1,0 +1,88 @@
+"""Guesses that are marched with held, given and feedback controls, and motions that nothing holds at their ends."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import timefem as tf
+from timefem.problems.optimal.rollout import rollout
+
+
+def cart_pole():
+    def kinetic(q, v, c):
+        return (v[0]**2 + 0.3 * (v[0]**2 + v[0] * v[1] * ca.cos(q[1]) + 0.25 * v[1]**2)) / 2
+
+    body = tf.GeneralizedBody(2, kinetic, name="cart-pole")
+    push = tf.FormulaForce(body, "[u[0], -0.3 * 9.81 * 0.5 * sin(f[0].q[1])]", n_controls=1, name="push")
+    return tf.OptimalControl(tf.System([body, push]), {body: tf.Coordinates([0, 0], [0, 0])},
+                             {body: tf.Coordinates([1, np.pi], [0, 0])}, (0, 2.0), tf.Effort(push),
+                             bounds={push: (-20, 20)})
+
+
+@pytest.mark.parametrize("guess", [
+    {"rollout": True}, {"rollout": "follow"}, {"rollout": True, "controls": {"push": lambda t: 5 * np.sin(3 * t)}},
+    {"rollout": lambda t, q, v: np.array([3 * np.cos(q[1]) * v[1]])}], ids=str)
+def test_swing_up_from_a_rollout(guess):
+    sol = tf.solve(cart_pole(), tf.MixedGalerkin(2), 30, guess=tf.Guess(**guess), progress=False)
+    assert sol.success and sol.objective == pytest.approx(28.9734, rel=1e-4)
+
+
+def test_a_rollout_is_the_motion():
+    """Of a pendulum with a torque, and of a rocket, whose mass is a state of first order."""
+    problem = cart_pole()
+    times = np.linspace(0, 1.0, 101)
+    found = rollout(problem.system, problem.z0, times, lambda t, q, v: np.array([2.0]), steps=2)
+    push = tf.FormulaForce(problem.system["cart-pole"], "[2, -0.3 * 9.81 * 0.5 * sin(f[0].q[1])]")
+    march = tf.InitialValueProblem(tf.System([problem.system["cart-pole"], push]),
+                                   {"cart-pole": tf.Coordinates([0, 0], [0, 0])}, (0, 1.0))
+    sol = tf.solve(march, tf.MixedGalerkin(3), 50, progress=False)
+    np.testing.assert_allclose(found.states, sol(times), rtol=0, atol=1e-8)
+    rocket = tf.VariableMass(10.0, dimension=1, name="rocket")
+    engine = tf.FormulaForce(rocket, "[u[0], 0, 0, -u[0] / 2000]", n_controls=1)
+    start = tf.InitialValueProblem(tf.System([rocket, engine]), {rocket: tf.Pose()}, (0, 100.0))
+    end = rollout(start.system, start.z0, np.linspace(0, 100, 41), lambda t, q, v: np.array([100.0])).states[-1]
+    assert end[1] == pytest.approx(5.0, rel=1e-12) and end[2] == pytest.approx(5 * 2000 * np.log(2), rel=1e-6)
+
+
+def test_a_feedback_follows_the_way():
+    arm = tf.GeneralizedBody(2, lambda q, v, c: (v[0]**2 + v[0] * v[1] * ca.cos(q[0] - q[1]) + v[1]**2) / 2, name="arm")
+    motors = tf.GeneralizedControl(arm, np.eye(2), name="motors")
+    problem = tf.OptimalControl(tf.System([arm, motors]), {arm: tf.Coordinates([0, 0])}, {arm: tf.Coordinates([1, 2])},
+                                (0, 1.0), tf.Effort(motors))
+    times = np.linspace(0, 1, 21)[None]
+    states, _ = tf.Guess(rollout="follow").states(problem, times)
+    way, _ = tf.Guess().states(problem, times)
+    assert np.abs(states[0, :, :2] - way[0, :, :2]).max() < 0.25 and np.abs(states[0, -1, :2] - [1, 2]).max() < 0.1
+
+
+def car(limits, **start):
+    """A point that goes 200 m in 15 s, all of the rest free; `near` tells its speed."""
+    body = tf.GeneralizedBody(2, lambda q, v, c: (v[0]**2 + v[1]**2) / 2, name="car")
+    push = tf.GeneralizedControl(body, np.eye(2), name="push")
+    first, last = {"q": [0.0, None], "v": [None, None]} | start, {"q": [200.0, None], "v": [None, None]}
+    near = {body: tf.Coordinates([0.0, 0.0], [12.5, 0.0])}
+    return tf.OptimalControl(tf.System([body, push]), {body: tf.EndState(**first)}, {body: tf.EndState(**last)},
+                             (0, 15.0), tf.Effort(push), limits=limits, near=near)
+
+
+@pytest.mark.parametrize("form", ["hamilton", "lagrange"])
+@pytest.mark.parametrize(("formula", "start", "cost"), [
+    ("now.rates('car')[1] / now.rates('car')[0]", {}, 0.0),
+    ("now.rates('car')[1] / now.rates('car')[0]", {"q": [0.0, 3.0]}, 0.0),
+    ("u[0] / now.rates('car')[0]", {}, 0.0)])
+def test_what_nothing_holds_goes_on_moving(form, formula, start, cost):
+    """Limits over a speed were not finite at the first guess, which rested at both ends."""
+    sol = tf.solve(car([tf.Limit(formula, -0.5, 0.5, name="ratio")], **start), tf.MixedGalerkin(2, form=form), 30,
+                   progress=False)
+    assert sol.success and sol.objective == pytest.approx(cost, abs=1e-9)
+
+
+def test_bad_input():
+    for given, message in (({"rollout": "pd"}, "rollout must be True"),
+                           ({"rollout": True, "bend": 0.1}, "leave motion"),
+                           ({"rollout": "follow", "controls": {"push": 1.0}}, "controls of its own")):
+        with pytest.raises(tf.InputError, match=message):
+            tf.Guess(**given)
+    with pytest.raises(tf.InputError, match="must return 1 finite controls"):
+        tf.solve(cart_pole(), tf.MixedGalerkin(2), 10, progress=False,
+                 guess=tf.Guess(rollout=lambda t, q, v: [1.0, 2.0]))
