@@ -29,6 +29,8 @@ def fault(system, t, z, tolerance=TOLERANCE):
     if at_start(system, t, z).fine(tolerance) and not system.n_nonholonomic:
         return None
     for part in not_finite(system, t, z):
+        if not getattr(part, "is_affine", True):  # of controls that are not zero
+            continue
         return (f"{system.label(part)} is not finite at the initial state, t = {t:g}: "
                 "set points apart that coincide, or mend its formula")
     return _of_constraints(system, t, z, tolerance) or _of_nonholonomic(system, t, z, tolerance)

@@ -73,7 +73,7 @@ def check_reach(equations, x, nearby=None, quiet=False):
     found = reach(equations, equations.with_costates(x, 0))
     if found.unmoved is None or quiet:
         return found
-    fields = [equations.columns_of(name).ravel() for name in ("controls", "multipliers")
+    fields = [equations.columns_of(name).ravel() for name in ("controls", "multipliers", "state")
               if name in equations.plan.element.trial]
     places = np.concatenate(fields)
     step = np.zeros(equations.n_unknowns)

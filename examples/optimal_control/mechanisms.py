@@ -1,0 +1,68 @@
+"""Pendulums, carts and arms."""
+
+import casadi as ca
+import numpy as np
+from cases import case
+
+import timefem as tf
+
+
+@case(58.8, "transcription (Kelly, cart-pole swing-up; OptimTraj)")
+def cart_pole() -> tf.OptimalControl:
+    cart = tf.GeneralizedBody(2, lambda q, v, c: (v[0]**2 + 0.3 * (v[0]**2 + v[0] * v[1] * ca.cos(q[1]) + v[1]**2 / 4)) / 2,
+                              name="cart")
+    motor = tf.FormulaForce(cart, "[u[0], -0.3 * 9.81 * 0.5 * sin(f[0].q[1])]", n_controls=1, name="motor")
+    return tf.OptimalControl(
+        tf.System([cart, motor]), {cart: tf.Coordinates([0, 0])}, {cart: tf.Coordinates([1, np.pi])}, (0, 2), "u[0]**2",
+        bounds={motor: (-20, 20)}, limits=[tf.Limit("now.q('cart')[0]", -2, 2, name="rail")])
+
+
+@case(1.0, "transcription (OptimTraj, pendulum swing-up)")
+def pendulum() -> tf.OptimalControl:
+    arm = tf.GeneralizedBody(1, lambda q, v, c: v[0]**2 / 2, name="arm")
+    motor = tf.FormulaForce(arm, "[u[0] - 0.1 * f[0].rate[0] - sin(f[0].q[0])]", n_controls=1, name="motor")
+    return tf.OptimalControl(
+        tf.System([arm, motor]), {arm: tf.Coordinates([0])}, {arm: tf.Coordinates([np.pi])}, (0, 10), "u[0]**2",
+        bounds={motor: (-0.7, 0.7)})
+
+
+@case(9.14093, "COPS 3, robot arm", n=80)
+def robot_arm() -> tf.OptimalControl:
+    arm = tf.GeneralizedBody(3, lambda q, v, c: ca.sumsqr(v) / 2, name="arm")  # length, turn, elevation
+
+    def rates(f, t, c, u):
+        length, elevation = f[0].q[0], f[0].q[2]
+        inertia = ((5 - length)**3 + length**3) / 3
+        return ca.vertcat(u[0] / 5, u[1] / (inertia * ca.sin(elevation)**2), u[2] / inertia)
+
+    motors = tf.FormulaForce(arm, rates, n_controls=3, name="motors")
+    return tf.OptimalControl(
+        tf.System([arm, motors]), {arm: tf.Coordinates([4.5, 0, np.pi / 4])},
+        {arm: tf.Coordinates([4.5, 2 * np.pi / 3, np.pi / 4])}, (0, 9), end_cost="end.t", free_time=True,
+        bounds={motors: (-1, 1), "duration": (1, 30)})
+
+
+@case(2.98, "transcription (Luus, two-link arm; PSOPT, twolinkarm)", n=40)
+def two_link_arm() -> tf.OptimalControl:
+    """Rates w1, w2 and angles of Luus, as a body with one mass for each of the states of second order."""
+    from cases import of_states
+
+    def rate(x, u):
+        s, c = ca.sin(x[2]), ca.cos(x[2])
+        whole = 31 / 36 + 9 / 4 * s**2
+        return ca.vertcat((s * (9 / 4 * c * x[0]**2 + 2 * x[1]**2) + 4 / 3 * (u[0] - u[1]) - 3 / 2 * c * u[1]) / whole,
+                          -(s * (7 / 2 * x[0]**2 + 9 / 4 * c * x[1]**2) - 7 / 3 * u[1] + 3 / 2 * c * (u[0] - u[1])) / whole,
+                          x[1] - x[0], x[0])
+
+    return of_states(rate, [0, 0, 0.5, 0], [0, 0, 0.5, 0.522], (0, 3), [(-1, 1), (-1, 1)], end_cost="end.t", free_time=True,
+                     bounds={"duration": (1, 10)})
+
+
+@case(1.0, "transcription (acados and others, planar quadrotor)", n=30)
+def planar_quadrotor() -> tf.OptimalControl:
+    drone = tf.GeneralizedBody(3, lambda q, v, c: (v[0]**2 + v[1]**2 + 0.1 * v[2]**2) / 2, name="drone")
+    rotors = tf.FormulaForce(drone, "[-(u[0] + u[1]) * sin(f[0].q[2]), (u[0] + u[1]) * cos(f[0].q[2]) - 9.81, 0.3 * (u[1] - u[0])]",
+                             n_controls=2, name="rotors")
+    return tf.OptimalControl(
+        tf.System([drone, rotors]), {drone: tf.Coordinates([0, 0, 0])}, {drone: tf.Coordinates([2, 1, 0])}, (0, 1.5),
+        "(u[0] - 4.905)**2 + (u[1] - 4.905)**2", bounds={rotors: (0, 10)})

@@ -1,0 +1,114 @@
+"""Points and bodies that move freely: least time, least effort, places that are forbidden."""
+
+import casadi as ca
+import numpy as np
+from cases import case
+
+import timefem as tf
+
+
+def point(dimension: int = 1, mass: float = 1.0) -> tf.PointMass:
+    return tf.PointMass(mass, dimension=dimension, name="point")
+
+
+@case(6.0, "exact: 6 d^2 / T^3 (OptimTraj, simplest example)")
+def block_move() -> tf.OptimalControl:
+    block = point()
+    force = tf.ControlForce(block, [(1, 0, 0)], name="u")
+    return tf.OptimalControl(tf.System([block, force]), {block: tf.Pose()}, {block: tf.Pose((1, 0, 0))}, (0, 1), tf.Effort(force))
+
+
+@case(2.0, "exact: 2 sqrt(d / a) (dymos, double_integrator)", n=20)
+def block_in_least_time() -> tf.OptimalControl:
+    block = point()
+    force = tf.ControlForce(block, [(1, 0, 0)], name="u")
+    return tf.OptimalControl(tf.System([block, force]), {block: tf.Pose()}, {block: tf.Pose((1, 0, 0))}, (0, 1.5),
+                             end_cost="end.t", free_time=True, bounds={force: (-1, 1), "duration": (0.5, 5)})
+
+
+@case(4.0, "exact: 4 / (9 l) with l = 1/9 (Bryson and Ho; PSOPT, bryson_denham)", n=60)
+def bryson_denham() -> tf.OptimalControl:
+    block = point()
+    force = tf.ControlForce(block, [(1, 0, 0)], name="u")
+    return tf.OptimalControl(
+        tf.System([block, force]), {block: tf.Pose(velocity=(1, 0, 0))}, {block: tf.Pose(velocity=(-1, 0, 0))}, (0, 1),
+        tf.Effort(force), limits=[tf.Limit("now.position('point')[0]", None, 1 / 9, name="farthest")])
+
+
+@case(1.8016031, "exact, by the cycloid (dymos, brachistochrone: 1.8016)")
+def brachistochrone() -> tf.OptimalControl:
+    bead = point(2)
+    wire = tf.FormulaForce(bead, "u[0] * cross([0, 0, 1], f[0].velocity)", n_controls=1, name="wire")
+    return tf.OptimalControl(
+        tf.System([bead, wire], gravity=(0, -9.80665, 0)), {bead: tf.Pose((0, 10, 0))},
+        {bead: tf.EndState(position=(10, 5, None))}, (0, 2), end_cost="end.t", free_time=True, actuators=wire,
+        bounds={"duration": (0.5, 10)})
+
+
+@case(5.068480, "COPS 3, hanging chain of length 4", n=20)
+def hanging_chain() -> tf.OptimalControl:
+    chain = point()
+    slope = tf.ControlForce(chain, [(1, 0, 0)], name="u")
+    length = tf.Limit("sqrt(1 + now.velocity('point')[0]**2)", 4, 4, at="integral", name="length")
+    return tf.OptimalControl(
+        tf.System([chain, slope]), {chain: tf.EndState(position=(1, None, None))}, {chain: tf.EndState(position=(3, None, None))},
+        (0, 1), "now.position('point')[0] * sqrt(1 + now.velocity('point')[0]**2)", actuators=slope, limits=[length])
+
+
+@case(0.554570879, "Betts, linear tangent steering; COPS 3, particle steering; dymos, ssto", n=20)
+def tangent_steering() -> tf.OptimalControl:
+    vessel = point(2)
+    thrust = tf.FormulaForce(vessel, "[100 * cos(u[0]), 100 * sin(u[0]), 0]", n_controls=1, name="thrust")
+    return tf.OptimalControl(
+        tf.System([vessel, thrust]), {vessel: tf.Pose()}, {vessel: tf.EndState(position=(None, 5, None), velocity=(45, 0, None))},
+        (0, 1), end_cost="end.t", free_time=True, bounds={thrust: (-np.pi / 2, np.pi / 2), "duration": (0.1, 3)})
+
+
+@case(1.15568, "transcription (OptimTraj, minimumWork)", n=120, within=3e-4)
+def least_work() -> tf.OptimalControl:
+    block, shares = point(), tf.Control(2, name="shares")
+    force = tf.ControlForce(block, [(1, 0, 0)], name="u")
+    power = tf.Limit("now.control('u')[0] * now.velocity('point')[0] - u[1] + u[2]", 0, 0, name="power")
+    return tf.OptimalControl(
+        tf.System([block, force, shares]), {block: tf.Pose()}, {block: tf.Pose((1, 0, 0))}, (0, 1),
+        "u[1] + u[2] + 1e-3 * u[0]**2", bounds={force: (-20, 20), shares: (0, None)}, limits=[power])
+
+
+@case(102.479, "dymos, mountain_car", n=80, within=3e-4)
+def mountain_car() -> tf.OptimalControl:
+    car = point()
+    engine = tf.FormulaForce(car, "[1e-3 * u[0] - 2.5e-3 * cos(3 * f[0].position[0]), 0, 0]", n_controls=1, name="engine")
+    return tf.OptimalControl(
+        tf.System([car, engine]), {car: tf.Pose((-0.5, 0, 0))}, {car: tf.EndState(position=(0.5, None, None))}, (0, 100),
+        end_cost="end.t", free_time=True, bounds={engine: (-1, 1), "duration": (20, 500)},
+        end_conditions=None, limits=[tf.Limit("now.velocity('point')[0]", 0, None, at="end", name="speed")])
+
+
+@case(7.9101, "Betts 6.13; Sakawa, free-flying robot", n=120, within=5e-4)
+def free_flying_robot() -> tf.OptimalControl:
+    robot = tf.GeneralizedBody(3, lambda q, v, c: ca.sumsqr(v) / 2, name="robot")
+    jets = tf.FormulaForce(robot, lambda f, t, c, u: ca.vertcat(
+        (u[0] - u[1] + u[2] - u[3]) * ca.cos(f[0].q[2]), (u[0] - u[1] + u[2] - u[3]) * ca.sin(f[0].q[2]),
+        0.2 * (u[0] - u[1]) - 0.2 * (u[2] - u[3])), n_controls=4, name="jets")
+    return tf.OptimalControl(
+        tf.System([robot, jets]), {robot: tf.Coordinates([-10, -10, np.pi / 2])}, {robot: tf.Coordinates([0, 0, 0])}, (0, 12),
+        "u[0] + u[1] + u[2] + u[3]", bounds={jets: (0, 1)})
+
+
+@case(0.0, "transcription: orbit raising (Bryson and Ho, 2.5)", n=40)
+def orbit_raising() -> tf.OptimalControl:
+    ship = point(2)
+    def force(f, t, c, u):
+        r = f[0].position
+        thrust = 0.1405 / (1 - 0.0749 * t)
+        return ca.vertcat(*(-r[i] / ca.norm_2(r[:2])**3 + thrust * (ca.cos, ca.sin)[i](u[0]) for i in (0, 1)), 0)
+
+    engine = tf.FormulaForce(ship, force, n_controls=1, name="engine")
+
+    def circular(end, parameters):
+        r, v = end.position(ship)[:2], end.velocity(ship)[:2]
+        return ca.vertcat(ca.dot(r, v), ca.sumsqr(v) * ca.norm_2(r) - 1)
+
+    return tf.OptimalControl(
+        tf.System([ship, engine]), {ship: tf.Pose((1, 0, 0), velocity=(0, 1, 0))}, t_span=(0, 3.32), end_conditions=circular,
+        end_cost=lambda end, p: -ca.norm_2(end.position(ship)[:2]), bounds={engine: (-np.pi, 2 * np.pi)})

@@ -1,0 +1,75 @@
+"""Systems of states of first order alone: reactors, ecologies, navigation."""
+
+import casadi as ca
+import numpy as np
+from cases import case, of_states
+
+import timefem as tf
+
+
+@case(-4.80556e-2, "COPS 3, catalyst mixing", n=100, within=3e-4)
+def catalyst_mixing() -> tf.OptimalControl:
+    def rate(x, u):
+        return ca.vertcat(u[0] * (10 * x[1] - x[0]), u[0] * (x[0] - 10 * x[1]) - (1 - u[0]) * x[1])
+
+    return of_states(rate, [1, 0], [None, None], (0, 1), [(0, 1)], end_cost="end.q('x')[0] + end.q('x')[1] - 1")
+
+
+@case(-0.610775, "Denbigh, batch reactor; PSOPT", n=30)
+def batch_reactor() -> tf.OptimalControl:
+    """Rates of Arrhenius; the temperature enters by its exponentials."""
+    def rate(x, u):
+        first, second = 4000 * ca.exp(-2500 / u[0]), 620000 * ca.exp(-5000 / u[0])
+        return ca.vertcat(-first * x[0]**2, first * x[0]**2 - second * x[1])
+
+    return of_states(rate, [1, 0], [None, None], (0, 1), [(298, 398)], end_cost="-end.q('x')[1]")
+
+
+@case(1.34408, "Sager (mintoc.de), Lotka and Volterra fishing, relaxed", n=100, within=2e-4)
+def fishing() -> tf.OptimalControl:
+    def rate(x, u):
+        return ca.vertcat(x[0] - x[0] * x[1] - 0.4 * x[0] * u[0], -x[1] + x[0] * x[1] - 0.2 * x[1] * u[0])
+
+    return of_states(rate, [0.5, 0.7], [None, None], (0, 12), [(0, 1)], "(now.q('x')[0] - 1)**2 + (now.q('x')[1] - 1)**2")
+
+
+@case(0.0, "transcription (CasADi, Van der Pol)", n=40)
+def van_der_pol() -> tf.OptimalControl:
+    return of_states(lambda x, u: ca.vertcat((1 - x[1]**2) * x[0] - x[1] + u[0], x[0]), [0, 1], [None, None], (0, 10), [(-1, 1)],
+                     "now.q('x')[0]**2 + now.q('x')[1]**2 + u[0]**2",
+                     limits=[tf.Limit("now.q('x')[0]", -0.25, None, name="least")])
+
+
+@case(0.0, "transcription (Jacobson; PSOPT, rayleigh)", n=60)
+def rayleigh() -> tf.OptimalControl:
+    return of_states(lambda x, u: ca.vertcat(x[1], -x[0] + x[1] * (1.4 - 0.14 * x[1]**2) + 4 * u[0]), [-5, -5], [None, None],
+                     (0, 4.5), [(-1, 1)], "u[0]**2 + now.q('x')[0]**2")
+
+
+@case(1.3308, "transcription (Rao and Mease, hypersensitive; PSOPT)", n=80)
+def hypersensitive() -> tf.OptimalControl:
+    return of_states(lambda x, u: ca.vertcat(-x[0]**3 + u[0]), [1.5], [1.0], (0, 20), [(None, None)],
+                     "(now.q('x')[0]**2 + u[0]**2) / 2")
+
+
+@case(0.0375195, "Augustin and Maurer, container crane; PSOPT", n=60)
+def container_crane() -> tf.OptimalControl:
+    def rate(x, u):
+        return ca.vertcat(9 * x[3], 9 * x[4], 9 * x[5], 9 * (u[0] + 17.2656 * x[2]), 9 * u[1],
+                          -9 / x[1] * (u[0] + 27.0756 * x[2] + 2 * x[4] * x[5]))
+
+    speeds = tf.Limit("[now.q('x')[3], now.q('x')[4]]", [-2.5, -1.0], [2.5, 1.0], name="speeds")
+    return of_states(rate, [0, 22, 0, 0, -1, 0], [10, 14, 0, 2.5, 0, 0], (0, 1), [(-2.83374, 2.83374), (-0.80865, 0.71265)],
+                     "4.5 * (now.q('x')[2]**2 + now.q('x')[5]**2)", limits=[speeds])
+
+
+@case(0.0, "transcription (Zermelo's ship in a current that grows with the place)", n=30)
+def zermelo() -> tf.OptimalControl:
+    return of_states(lambda x, u: ca.vertcat(ca.cos(u[0]) - x[1], ca.sin(u[0])), [3.5, -1.8], [0, 0], (0, 5), [(0, 2 * np.pi)],
+                     end_cost="end.t", free_time=True, bounds={"duration": (1, 20)})
+
+
+@case(0.0, "exact: two arcs and a line of Dubins (turn radius 1)", n=60)
+def dubins() -> tf.OptimalControl:
+    return of_states(lambda x, u: ca.vertcat(ca.cos(x[2]), ca.sin(x[2]), u[0]), [0, 0, 0], [4, 4, np.pi], (0, 8), [(-1, 1)],
+                     end_cost="end.t", free_time=True, bounds={"duration": (2, 20)})
