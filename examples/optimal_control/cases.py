@@ -39,14 +39,16 @@ def case(value: float, source: str, n: int = 40, degree: int = 2, within: float 
     return enter
 
 
-def of_states(rate: Callable[..., Any], start: Sequence[float], end: Sequence[float | None], t_span: tuple[float, float],
+def of_states(rate: Callable[..., Any], start: Sequence[float], end: Sequence[float | None], t_span: tuple[float,
+                                                                                                           float],
               inputs: Sequence[tuple[float | None, float | None]], cost: Any = (), **further: Any) -> tf.OptimalControl:
     """A problem of states of first order alone, `x' = rate(x, u)`; None in `end` is free, and so are bounds."""
     control, n = tf.Control(len(inputs), name="u"), len(start)
     state = tf.State("x", lambda x, f, t, c, u: rate(x, u), n=n, controls=[control])
     lower, upper = zip(*inputs, strict=True)
     more = further.pop("bounds", {})
-    return tf.OptimalControl(tf.System([state, control]), {state: list(start)}, {state: tf.EndState(q=list(end))}, t_span,
+    return tf.OptimalControl(tf.System([state, control]), {state: list(start)}, {state: tf.EndState(q=list(end))},
+                             t_span,
                              cost, bounds={control: (list(lower), list(upper)), **more}, **further)
 
 

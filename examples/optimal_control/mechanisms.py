@@ -2,14 +2,15 @@
 
 import casadi as ca
 import numpy as np
-from cases import case
+from cases import case, of_states
 
 import timefem as tf
 
 
-@case(58.8, "transcription (Kelly, cart-pole swing-up; OptimTraj)")
+@case(58.80766, "transcription (Kelly, cart-pole swing-up; OptimTraj)")
 def cart_pole() -> tf.OptimalControl:
-    cart = tf.GeneralizedBody(2, lambda q, v, c: (v[0]**2 + 0.3 * (v[0]**2 + v[0] * v[1] * ca.cos(q[1]) + v[1]**2 / 4)) / 2,
+    cart = tf.GeneralizedBody(2, lambda q, v,
+                              c: (v[0]**2 + 0.3 * (v[0]**2 + v[0] * v[1] * ca.cos(q[1]) + v[1]**2 / 4)) / 2,
                               name="cart")
     motor = tf.FormulaForce(cart, "[u[0], -0.3 * 9.81 * 0.5 * sin(f[0].q[1])]", n_controls=1, name="motor")
     return tf.OptimalControl(
@@ -17,7 +18,7 @@ def cart_pole() -> tf.OptimalControl:
         bounds={motor: (-20, 20)}, limits=[tf.Limit("now.q('cart')[0]", -2, 2, name="rail")])
 
 
-@case(1.0, "transcription (OptimTraj, pendulum swing-up)")
+@case(1.621234, "transcription (OptimTraj, pendulum swing-up)")
 def pendulum() -> tf.OptimalControl:
     arm = tf.GeneralizedBody(1, lambda q, v, c: v[0]**2 / 2, name="arm")
     motor = tf.FormulaForce(arm, "[u[0] - 0.1 * f[0].rate[0] - sin(f[0].q[0])]", n_controls=1, name="motor")
@@ -26,7 +27,7 @@ def pendulum() -> tf.OptimalControl:
         bounds={motor: (-0.7, 0.7)})
 
 
-@case(9.14093, "COPS 3, robot arm", n=80)
+@case(9.14101, "COPS 3: 9.14093, robot arm", n=80)
 def robot_arm() -> tf.OptimalControl:
     arm = tf.GeneralizedBody(3, lambda q, v, c: ca.sumsqr(v) / 2, name="arm")  # length, turn, elevation
 
@@ -42,27 +43,26 @@ def robot_arm() -> tf.OptimalControl:
         bounds={motors: (-1, 1), "duration": (1, 30)})
 
 
-@case(2.98, "transcription (Luus, two-link arm; PSOPT, twolinkarm)", n=40)
+@case(2.98229, "transcription (Luus, two-link arm; PSOPT, twolinkarm)", n=80)
 def two_link_arm() -> tf.OptimalControl:
-    """Rates w1, w2 and angles of Luus, as a body with one mass for each of the states of second order."""
-    from cases import of_states
-
     def rate(x, u):
-        s, c = ca.sin(x[2]), ca.cos(x[2])
+        s, c, pull = ca.sin(x[2]), ca.cos(x[2]), u[0] - u[1]
         whole = 31 / 36 + 9 / 4 * s**2
-        return ca.vertcat((s * (9 / 4 * c * x[0]**2 + 2 * x[1]**2) + 4 / 3 * (u[0] - u[1]) - 3 / 2 * c * u[1]) / whole,
-                          -(s * (7 / 2 * x[0]**2 + 9 / 4 * c * x[1]**2) - 7 / 3 * u[1] + 3 / 2 * c * (u[0] - u[1])) / whole,
-                          x[1] - x[0], x[0])
+        first = s * (9 / 4 * c * x[0]**2 + 2 * x[1]**2) + 4 / 3 * pull - 3 / 2 * c * u[1]
+        second = s * (7 / 2 * x[0]**2 + 9 / 4 * c * x[1]**2) - 7 / 3 * u[1] + 3 / 2 * c * pull
+        return ca.vertcat(first / whole, -second / whole, x[1] - x[0], x[0])
 
-    return of_states(rate, [0, 0, 0.5, 0], [0, 0, 0.5, 0.522], (0, 3), [(-1, 1), (-1, 1)], end_cost="end.t", free_time=True,
+    return of_states(rate, [0, 0, 0.5, 0], [0, 0, 0.5, 0.522], (0, 3), [(-1, 1), (-1, 1)], end_cost="end.t",
+                     free_time=True,
                      bounds={"duration": (1, 10)})
 
 
-@case(1.0, "transcription (acados and others, planar quadrotor)", n=30)
+@case(14.27319, "transcription (acados and others, planar quadrotor)", n=60)
 def planar_quadrotor() -> tf.OptimalControl:
     drone = tf.GeneralizedBody(3, lambda q, v, c: (v[0]**2 + v[1]**2 + 0.1 * v[2]**2) / 2, name="drone")
-    rotors = tf.FormulaForce(drone, "[-(u[0] + u[1]) * sin(f[0].q[2]), (u[0] + u[1]) * cos(f[0].q[2]) - 9.81, 0.3 * (u[1] - u[0])]",
-                             n_controls=2, name="rotors")
+    rotors = tf.FormulaForce(drone, lambda f, t, c, u: ca.vertcat(
+        -(u[0] + u[1]) * ca.sin(f[0].q[2]), (u[0] + u[1]) * ca.cos(f[0].q[2]) - 9.81, 0.3 * (u[1] - u[0])),
+        n_controls=2, name="rotors")
     return tf.OptimalControl(
         tf.System([drone, rotors]), {drone: tf.Coordinates([0, 0, 0])}, {drone: tf.Coordinates([2, 1, 0])}, (0, 1.5),
         "(u[0] - 4.905)**2 + (u[1] - 4.905)**2", bounds={rotors: (0, 10)})

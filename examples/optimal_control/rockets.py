@@ -28,15 +28,17 @@ def powered_descent() -> tf.OptimalControl:
     lander = tf.VariableMass(1905.0, dimension=2, name="lander")
     engine = tf.FormulaForce(lander, "[u[0] * cos(u[1]), u[0] * sin(u[1]), 0, -c[0] * u[0]]",
                              [1 / (225 * 9.807 * np.cos(np.deg2rad(27)))], 2, name="engine")
-    glide = tf.Limit(lambda now, u: now.position(lander)[0] - slope * now.position(lander)[1], None, 0, name="glide slope")
+    glide = tf.Limit(lambda now, u: now.position(lander)[0] - slope * now.position(lander)[1], None, 0,
+                     name="glide slope")
     return tf.OptimalControl(
-        tf.System([lander, engine], gravity=(0, -3.7114, 0)), {lander: tf.Pose((2000, 1500, 0), velocity=(100, -75, 0))},
+        tf.System([lander, engine], gravity=(0, -3.7114, 0)), {lander: tf.Pose((2000, 1500, 0),
+                                                                               velocity=(100, -75, 0))},
         {lander: tf.EndState(position=(0, 0, None), velocity=(0, 0, None))}, (0, 75), free_time=True, limits=[glide],
         end_cost="1905 - end.q('lander')[2]",
         bounds={engine: ((most * 3 / 8, -np.pi), (most, 2 * np.pi)), "duration": (30, 120)})
 
 
-@case(1.0, "exact: bang-bang soft landing, by the fuel of the ideal burn (OptimTraj, goddard and toy landers)", n=40)
+@case(2 * 17**0.5, "exact: fall, then full thrust (OpenGoddard and others, moon lander)", n=60)
 def moon_lander() -> tf.OptimalControl:
     """Height 10, speed -2, gravity 1.5, thrust 0 to 3 at constant mass: least of int u dt = g T - 2."""
     lander = tf.PointMass(1.0, dimension=1, name="lander")

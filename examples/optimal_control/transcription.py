@@ -56,7 +56,7 @@ def transcribe(rate: Callable[..., Any], start: Sequence[float | None], end: Seq
 
     unit = dict(zip("xu", map(np.asarray, sizes or (np.ones(n_x), np.ones(n_u))), strict=True))
 
-    def unknown(name: str, size: int, lower: np.ndarray, upper: np.ndarray, value: np.ndarray) -> ca.SX:
+    def unknown(name: str, size: int, value: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> ca.SX:
         x = ca.SX.sym(name, size)
         v.append(x)
         low.extend(lower / unit[name])
@@ -68,11 +68,11 @@ def transcribe(rate: Callable[..., Any], start: Sequence[float | None], end: Seq
         return np.where(np.isnan(target), limits[:, 0], target), np.where(np.isnan(target), limits[:, 1], target)
 
     h, objective = span / n, ca.SX(0)
-    x = unknown("x", n_x, *held(x0), line(0.0))
+    x = unknown("x", n_x, line(0.0), *held(x0))
     nodes, us = [x], []
     for i in range(n):
-        points = [unknown("x", n_x, *limits.T, line((i + c) / n)) for c in tau[1:]]
-        us.append([unknown("u", n_u, *u_limits.T, middle) for _ in points])
+        points = [unknown("x", n_x, line((i + c) / n), limits[:, 0], limits[:, 1]) for c in tau[1:]]
+        us.append([unknown("u", n_u, middle, u_limits[:, 0], u_limits[:, 1]) for _ in points])
         for j, (xj, uj) in enumerate(zip(points, us[-1], strict=True)):
             t = t_span[0] + h * (i + tau[j + 1])
             g.append(sum(slopes[r, j] * z for r, z in enumerate([x, *points])) - h * ca.vertcat(*rate(xj, uj, t)))
@@ -86,7 +86,7 @@ def transcribe(rate: Callable[..., Any], start: Sequence[float | None], end: Seq
                 g.append(rows)
                 g_low += [-INF] * rows.numel()
                 g_high += [0.0] * rows.numel()
-        new = unknown("x", n_x, *(held(x1) if i == n - 1 else limits.T), line((i + 1) / n))
+        new = unknown("x", n_x, line((i + 1) / n), *held(x1 if i == n - 1 else np.full(n_x, np.nan)))
         g.append((new - sum(float(ends[r]) * z for r, z in enumerate([x, *points]))) / unit["x"])
         g_low += [0.0] * n_x
         g_high += [0.0] * n_x

@@ -1,4 +1,4 @@
-"""The values of cases that no one publishes, or to more digits: the same problems written for `transcription.transcribe`."""
+"""Values of cases that no one publishes, or to more digits: the same problems, written for `transcribe`."""
 
 from __future__ import annotations
 
@@ -16,22 +16,26 @@ def least_work() -> float:
 def powered_descent() -> float:
     g, most, slope = 3.7114, 0.8 * 6 * 3100 * np.cos(np.deg2rad(27)), np.tan(np.deg2rad(86))
     per_force = 1 / (225 * 9.807 * np.cos(np.deg2rad(27)))
+    def rate(x, u, t):
+        return [x[2], x[3], u[0] * ca.cos(u[1]) / x[4], u[0] * ca.sin(u[1]) / x[4] - g, -per_force * u[0]]
+
     return 1e3 * transcribe(
-        lambda x, u, t: [x[2], x[3], u[0] * ca.cos(u[1]) / x[4], u[0] * ca.sin(u[1]) / x[4] - g, -per_force * u[0]],
-        [2000, 1500, 100, -75, 1905], [0, 0, 0, 0, None], (0, 75), [(most * 3 / 8, most), (-np.pi, 2 * np.pi)], 60,
-        terminal=lambda x, T: (1905 - x[4]) / 1e3, duration=(30, 120), path=lambda x, u, t: [x[0] / 1e3 - slope * x[1] / 1e3],
-        guessed_controls=[1e4, np.pi / 2], sizes=([1e3, 1e3, 1e2, 1e2, 1e3], [1e4, 1]))[0]
+        rate, [2000, 1500, 100, -75, 1905], [0, 0, 0, 0, None], (0, 75),
+        [(most * 3 / 8, most), (-np.pi, 2 * np.pi)], 60,
+        terminal=lambda x, T: (1905 - x[4]) / 1e3, duration=(30, 120), guessed_controls=[1e4, np.pi / 2],
+        path=lambda x, u, t: [(x[0] - slope * x[1]) / 1e3], sizes=([1e3, 1e3, 1e2, 1e2, 1e3], [1e4, 1]))[0]
 
 
 def mountain_car() -> float:
-    return transcribe(lambda x, u, t: [x[1], 1e-3 * u[0] - 2.5e-3 * ca.cos(3 * x[0])], [-0.5, 0], [0.5, None], (0, 100), [(-1, 1)],
-                      120, terminal=lambda x, T: T, duration=(20, 500), states=[(-INF, INF), (-INF, INF)])[0]
+    return transcribe(lambda x, u, t: [x[1], 1e-3 * u[0] - 2.5e-3 * ca.cos(3 * x[0])], [-0.5, 0], [0.5, None], (0, 100),
+                      [(-1, 1)], 120, terminal=lambda x, T: T, duration=(20, 500))[0]
 
 
 def free_flying_robot() -> float:
     def rate(x, u, t):
         push = u[0] - u[1] + u[2] - u[3]
-        return [*ca.vertsplit(x[3:]), push * ca.cos(x[2]), push * ca.sin(x[2]), 0.2 * (u[0] - u[1]) - 0.2 * (u[2] - u[3])]
+        return [*ca.vertsplit(x[3:]), push * ca.cos(x[2]), push * ca.sin(x[2]),
+                0.2 * (u[0] - u[1]) - 0.2 * (u[2] - u[3])]
 
     return transcribe(rate, [-10, -10, np.pi / 2, 0, 0, 0], [0] * 6, (0, 12), [(0, 1)] * 4, 120,
                       running=lambda x, u, t: ca.sum1(u))[0]
@@ -48,7 +52,8 @@ def cart_pole() -> float:
 
 
 def pendulum() -> float:
-    return transcribe(lambda x, u, t: [x[1], u[0] - 0.1 * x[1] - ca.sin(x[0])], [0, 0], [np.pi, 0], (0, 10), [(-0.7, 0.7)], 60,
+    return transcribe(lambda x, u, t: [x[1], u[0] - 0.1 * x[1] - ca.sin(x[0])], [0, 0], [np.pi, 0], (0, 10),
+                      [(-0.7, 0.7)], 60,
                       running=lambda x, u, t: u[0]**2)[0]
 
 
@@ -73,14 +78,6 @@ def planar_quadrotor() -> float:
                       running=lambda x, u, t: (u[0] - 4.905)**2 + (u[1] - 4.905)**2)[0]
 
 
-def orbit_raising() -> float:
-    def rate(x, u, t):
-        r, thrust = ca.sqrt(x[0]**2 + x[1]**2), 0.1405 / (1 - 0.0749 * t)
-        return [x[2], x[3], -x[0] / r**3 + thrust * ca.cos(u[0]), -x[1] / r**3 + thrust * ca.sin(u[0])]
-
-    raise NotImplementedError
-
-
 def fishing() -> float:
     return transcribe(lambda x, u, t: [x[0] - x[0] * x[1] - 0.4 * x[0] * u[0], -x[1] + x[0] * x[1] - 0.2 * x[1] * u[0]],
                       [0.5, 0.7], [None, None], (0, 12), [(0, 1)], 120,
@@ -88,7 +85,8 @@ def fishing() -> float:
 
 
 def van_der_pol() -> float:
-    return transcribe(lambda x, u, t: [(1 - x[1]**2) * x[0] - x[1] + u[0], x[0]], [0, 1], [None, None], (0, 10), [(-1, 1)], 80,
+    return transcribe(lambda x, u, t: [(1 - x[1]**2) * x[0] - x[1] + u[0], x[0]], [0, 1], [None, None], (0, 10),
+                      [(-1, 1)], 80,
                       running=lambda x, u, t: x[0]**2 + x[1]**2 + u[0]**2, states=[(-0.25, INF), (-INF, INF)])[0]
 
 
@@ -108,17 +106,20 @@ def container_crane() -> float:
                 -9 / x[1] * (u[0] + 27.0756 * x[2] + 2 * x[4] * x[5])]
 
     states = [(-INF, INF)] * 3 + [(-2.5, 2.5), (-1, 1), (-INF, INF)]
-    return transcribe(rate, [0, 22, 0, 0, -1, 0], [10, 14, 0, 2.5, 0, 0], (0, 1), [(-2.83374, 2.83374), (-0.80865, 0.71265)], 80,
+    return transcribe(rate, [0, 22, 0, 0, -1, 0], [10, 14, 0, 2.5, 0, 0], (0, 1), [(-2.83374, 2.83374),
+                                                                                   (-0.80865, 0.71265)], 80,
                       running=lambda x, u, t: 4.5 * (x[2]**2 + x[5]**2), states=states)[0]
 
 
 def zermelo() -> float:
-    return transcribe(lambda x, u, t: [ca.cos(u[0]) - x[1], ca.sin(u[0])], [3.5, -1.8], [0, 0], (0, 5), [(-INF, INF)], 60,
+    return transcribe(lambda x, u, t: [ca.cos(u[0]) - x[1], ca.sin(u[0])], [3.5, -1.8], [0, 0], (0, 5), [(-INF, INF)],
+                      60,
                       terminal=lambda x, T: T, duration=(1, 20), guessed_controls=[2.0])[0]
 
 
 def dubins() -> float:
-    return transcribe(lambda x, u, t: [ca.cos(x[2]), ca.sin(x[2]), u[0]], [0, 0, 0], [4, 4, np.pi], (0, 8), [(-1, 1)], 120,
+    return transcribe(lambda x, u, t: [ca.cos(x[2]), ca.sin(x[2]), u[0]], [0, 0, 0], [4, 4, np.pi], (0, 8), [(-1, 1)],
+                      120,
                       terminal=lambda x, T: T, duration=(2, 20))[0]
 
 
@@ -127,4 +128,11 @@ def batch_reactor() -> float:
         first, second = 4000 * ca.exp(-2500 / u[0]), 620000 * ca.exp(-5000 / u[0])
         return [-first * x[0]**2, first * x[0]**2 - second * x[1]]
 
-    return transcribe(rate, [1, 0], [None, None], (0, 1), [(298, 398)], 60, terminal=lambda x, T: -x[1], sizes=([1, 1], [100]))[0]
+    return transcribe(rate, [1, 0], [None, None], (0, 1), [(298, 398)], 60, terminal=lambda x, T: -x[1],
+                      sizes=([1, 1], [100]))[0]
+
+
+if __name__ == "__main__":
+    for name, value in list(globals().items()):
+        if getattr(value, "__module__", "") == __name__ and callable(value):
+            print(f"{name:24}{value():16.9g}")

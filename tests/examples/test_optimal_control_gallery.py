@@ -1,0 +1,30 @@
+"""Problems of the galleries of others: least costs from cold starts, and marches of the controls, which end there."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "optimal_control"))
+
+from gallery import CASES, replayed
+
+QUICK = ("block_in_least_time", "hanging_chain", "tangent_steering", "goddard", "batch_reactor", "orbit_raising")
+
+
+@pytest.mark.parametrize("name",
+                         [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in CASES])
+def test_case(name):
+    case = CASES[name]
+    sol = case.solved()
+    assert sol.success, sol.status.message
+    assert sol.objective == pytest.approx(case.value, rel=case.within)
+    assert np.abs(replayed(sol) - sol.z[-1]).max() < 2e-4 * np.abs(sol.z).max()
+
+
+def test_each_case_is_short():
+    assert set(QUICK) <= set(CASES)
+    for case in CASES.values():
+        code = case.make.__code__
+        assert max(line for *_, line in code.co_lines() if line) - code.co_firstlineno < 30
