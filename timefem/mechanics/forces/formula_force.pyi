@@ -26,7 +26,7 @@ class FormulaForce(FormulaPart, Actuator):
     formula: Any
     formula_parameters: np.ndarray
     n_controls: int
-    acting: tuple[Part, ...]
+    acting: tuple[Part, ...] | None
     @property
     def controls(self) -> tuple[Part, ...]: ...
     @property
@@ -36,7 +36,7 @@ class FormulaForce(FormulaPart, Actuator):
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
     def whole_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
     def __init__(self, bodies: Body | Sequence[Body], formula: UserFunction | str | Sequence[Any],
-                 parameters: Vector = (), n_controls: int = 0, controls: Part | Sequence[Part] = (),
+                 parameters: Vector = (), n_controls: int = 0, controls: Part | Sequence[Part] | None = (),
                  name: str | None = None) -> None: ...
 
 
@@ -44,11 +44,12 @@ class StateRate(FormulaForce):
     formula: Any
     formula_parameters: np.ndarray
     n_controls: int
-    acting: tuple[Part, ...]
+    acting: tuple[Part, ...] | None
     def workless_motions(self) -> np.ndarray: ...
     def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]: ...
     def __init__(self, bodies: Body | Sequence[Body], formula: UserFunction | str | Sequence[Any],
-                 parameters: Vector = (), controls: Part | Sequence[Part] = (), name: str | None = None) -> None: ...
+                 parameters: Vector = (), controls: Part | Sequence[Part] | None = (),
+                 name: str | None = None) -> None: ...
 
 
 def rate_of(state: Any) -> StateRate: ...
