@@ -654,7 +654,7 @@ def load_or_refuse(folder, content):
     except InputError as error:
         message = str(error)
         assert message.startswith(str(path)) and len(message.splitlines()) == 1 and len(message) > len(str(path)) + 10
-        assert len(message) < len(str(path)) + 600
+        assert len(message) < len(str(path)) + 800
         return False
     return True
 

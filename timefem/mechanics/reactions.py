@@ -46,12 +46,16 @@ def wrench(part, t, q, force, i):
     name = ("wrench", body.kind)
     if name not in _WRENCHES:
         x, y = ca.SX.sym("q", body.n_q), ca.SX.sym("Q", body.n_q)
-        free = body.null_space(x).T @ y
-        place = ca.vertcat(free[:min(3, body.dimension)], ca.SX(3 - min(3, body.dimension), 1))
-        turning = free[3:6] if body.has_orientation else ca.SX(3, 1)
-        _WRENCHES[name] = ca.Function("wrench", [x, y], [ca.densify(ca.vertcat(place, turning))])
+        _WRENCHES[name] = ca.Function("wrench", [x, y], [ca.densify(ca.vertcat(*wrench_of(body, x, y)))])
     values = np.array(_WRENCHES[name].map(len(q))(q.T, force.T)).T if len(q) else np.zeros((0, 6))
     return values[:, :3], values[:, 3:]
+
+
+def wrench_of(body, q, force):
+    """Force and torque about the centre of mass of a body, of a generalized force on it: two SX (3,)."""
+    free = body.null_space(q).T @ force
+    place = ca.vertcat(free[:min(3, body.dimension)], ca.SX(3 - min(3, body.dimension), 1))
+    return place, free[3:6] if body.has_orientation else ca.SX(3, 1)
 
 
 def _symbols(part):

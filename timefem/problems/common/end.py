@@ -10,6 +10,8 @@ from ...errors import InputError
 from ...mechanics.forces.gravity import Gravity
 from ...mechanics.inversion.outputs import JointOutput
 from ...mechanics.joints.bound import BoundCoordinate
+from ...mechanics.reactions import wrench_of
+from ...mechanics.symbols import Symbols
 from ...mechanics.tree_joints import joints_of_trees, tree_joint
 from ...mechanics.values.quantities import formulas_of, sees_velocities
 from ...mechanics.work import power_of
@@ -33,7 +35,7 @@ class End:
 
     _fields = "t", "z", "parameters"
     _methods = ("q", "p", "rates", "position", "rotation_matrix", "velocity", "angular_velocity", "joint", "joint_rate",
-                "control", "energy", "kinetic_energy", "potential_energy", "power")
+                "control", "reaction", "energy", "kinetic_energy", "potential_energy", "power")
 
     def __init__(self, system, t, z, numbers, parameters=None, u=None):
         self.system, self.t, self.z, self._numbers, self._u, self._v = system, t, z, numbers, u, None
@@ -154,6 +156,46 @@ class End:
             u = ca.vertcat(ca.SX(0, 1), *map(self.control, own.controls))
             total += function(q, v, u, self.t, self._parameters(own, own.parameters))
         return total
+
+    reactions = None  # symbols of the forces of constraints, SX (n_constraints,), once asked for
+
+    def reaction(self, joint):
+        """Force and torque of a joint, or another part with constraints, on its first body, SX (6,) [N, N m].
+
+        In axes of space, about the point of the joint in that body, or its centre of mass where there is none: as
+        `Solution.joint(joint).force` and `.torque`. The forces are those of the element at the Gauss points. For limits
+        along the path.
+        """
+        if self._u is None or self._v is not None:
+            raise InputError(f"the reaction of {joint!r} stands in limits along the path alone; for a cost take a Control "
+                             "that an equation, such as Limit(\"u[0] - now.reaction('hinge')[2]\", 0, 0), sets to it")
+        part = self._constrained(joint)
+        body, n = part.bodies[0], len(part.constraint_names)
+        if body.carrier is not None:
+            raise InputError(f"{self.system.label(body)} is carried by a tree, whose joints have no forces of their own "
+                             "in formulas; model the mechanism by bodies and joints")
+        if self.reactions is None:
+            self.reactions = ca.SX.sym("reactions", self.system.n_constraints)
+        first = sum(len(other.constraint_names) for other in self.system.parts[:self.system.parts.index(part)])
+        s, w = Symbols(part), ca.SX.sym("w", n)
+        turn = body.frame(s.q[0])[1] if body.has_position else ca.SX.eye(3)
+        force, torque = wrench_of(body, s.q[0], -ca.SX(part.constraint_force(s, w))[:body.n_q])
+        arm = getattr(part, "point_a", None)
+        if arm is not None and body.has_orientation:
+            torque -= ca.cross(turn @ part.named(s.own).point_a, force)
+        function = ca.Function("reaction", [ca.vertcat(*s.q), ca.vertcat(*s.p), s.t, s.parameters, w],
+                               [ca.vertcat(force, torque)])
+        q, p = (ca.vertcat(*map(of, part.bodies)) for of in (self.q, self.p))
+        return function(q, p, self.t, self._parameters(part, part.parameters), self.reactions[first:first + n])
+
+    def _constrained(self, joint):
+        """The part with constraints that is meant."""
+        system, found = self.system, self.system.here(joint)
+        known = {system.label(part): part for part in system.parts if part.constraint_names and not part.is_body}
+        for label, part in known.items():
+            if found in (label, part):
+                return part
+        raise InputError(f"no joint {joint!r} with constraints in the system{known_names(joint, known)}")
 
     def _parts(self, name):
         """The parts that are meant by one of them, by a composite one, or by a name of these."""

@@ -65,7 +65,9 @@ def _rows(phase, limit, n):
     and how far rows may go: those of controls alone hold at the nodes of these."""
     symbols, now = _symbols(phase)
     rows, lower, upper = limit.rows(now, symbols[1])
-    seen = [i for i, row in enumerate(ca.vertsplit(rows)) if ca.depends_on(row, symbols[0])]
+    forces = ca.SX(0, 1) if now.reactions is None else now.reactions
+    seen = [i for i, row in enumerate(ca.vertsplit(rows)) if ca.depends_on(row, symbols[0])
+            and not ca.depends_on(row, forces)]
     if not seen:
         return None
     function, terms = ca.Function("rows", symbols, [ca.densify(rows[seen])]), None

@@ -63,6 +63,11 @@ class LimitRows:
             self._rates()
 
     @property
+    def _forces(self):
+        """Symbols of the forces of constraints, once formulas asked for them."""
+        return self._now.reactions
+
+    @property
     def _n_elements(self):
         return self.chain.mesh.n_elements
 
@@ -76,10 +81,12 @@ class LimitRows:
         return mesh.nodes[elements] + mesh.lengths[elements] * points
 
     def along(self, name, rows, bounds, elements, points):
-        """Rows in the symbols of state, controls and constants, at points of elements."""
-        times = self.times(elements, points)
-        self.rows.append(PointRows(name, (self._w, self._tau), rows, bounds, self.view(elements, points), elements,
-                                   times, times[:, None]))
+        """Rows in the symbols of state, controls, constants and forces of constraints, at points of elements."""
+        times, w, view = self.times(elements, points), self._w, self.view(elements, points)
+        if self._forces is not None and ca.depends_on(rows, self._forces):
+            w, n = ca.vertcat(w, self._forces), self._forces.numel()
+            view = View.joined(view, View(*(x[:, :n] for x in self.views("multipliers", elements, points))))
+        self.rows.append(PointRows(name, (w, self._tau), rows, bounds, view, elements, times, times[:, None]))
         return self._over_sizes(self.rows[-1])
 
     def _over_sizes(self, rows):
@@ -96,6 +103,8 @@ class LimitRows:
         groups = {}
         for i, row in enumerate(ca.vertsplit(rows)):
             sees = [ca.depends_on(row, symbols) for symbols in self._symbols]
+            if self._forces is not None and ca.depends_on(row, self._forces):
+                sees[:2] = True, True  # as accurate at these points as elsewhere the states are
             where = "nodes" if not sees[1] else "controls" if not sees[0] else \
                 "equations" if lower[i] == upper[i] else "Gauss points"
             groups.setdefault(where, []).append(i)

@@ -39,7 +39,7 @@ class Limit(NamedArguments):
         CasADi symbols, or such a formula as text. `now` gives `t`, `z`, `q(body)`, `rates(body)`, `position(body,
         point)`, `velocity(body, point)`, `rotation_matrix(body)`, `angular_velocity(body, frame)`, `joint(joint)`,
         `joint_rate(joint)`, `control(actuator)`, `energy()`, `kinetic_energy(body)`, `potential_energy(part)`,
-        `power(part)` and `parameters`, a dict of the unknown numbers; u are the controls of all actuators, in the order
+        `power(part)`, `reaction(joint)` and `parameters`, a dict of the unknown numbers; u are the controls of all actuators, in the order
         of the system. In texts bodies, joints and actuators have their names: `"now.velocity('ball')[0]"`.
     lower, upper : float, callable, str or sequence of these, optional
         One for all expressions, or one for each: numbers, or functions of the time in CasADi symbols or as text; None
@@ -172,12 +172,16 @@ class Limit(NamedArguments):
         """
         _, u, _, c = symbols
         values, lower, upper = self.rows(now, u)
-        check_symbols(self.name, values, *symbols)
+        forces = ca.SX(0, 1) if now.reactions is None else now.reactions
+        check_symbols(self.name, values, *symbols, forces)
+        if self.at != "path" and ca.depends_on(values, forces):
+            raise InputError(f"{self.name}: reactions stand in limits along the path alone, not at={self.at!r}")
         if self.at in ("end", "integral") or z0 is None:
             return values
-        at_start = np.array(ca.Function("start", symbols, [values])(z0, np.zeros(u.numel()), t0, numbers)).ravel()
+        at_start = np.array(ca.Function("start", [*symbols, forces], [values])(
+            z0, np.zeros(u.numel()), t0, numbers, np.zeros(forces.numel()))).ravel()
         for i, row in enumerate(ca.vertsplit(values)):
-            if ca.depends_on(row, ca.vertcat(u, c)):
+            if ca.depends_on(row, ca.vertcat(u, c, forces)):
                 continue
             if np.isnan(at_start[i]):
                 raise InputError(f"{self.name}[{i}] is not a number for the state at the start: give another start, or "

@@ -1,0 +1,75 @@
+"""Limits of the forces of joints: beside the same motions in reduced coordinates, and along the solution.
+
+Values by `examples/optimal_control/transcription.py` on 80 elements of degree 3.
+"""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import timefem as tf
+
+
+def pendulum(limits=(), cost=None, further=()):
+    """A bob on a rod of 1 m, which a horizontal force brings by 2 rad in 1.5 s."""
+    bob = tf.PointMass(1.0, dimension=2, name="bob")
+    push, rod = tf.ControlForce(bob, [(1, 0, 0)], name="push"), tf.RigidDistance(bob, None, length=1.0, name="rod")
+    return tf.OptimalControl(
+        tf.System([bob, rod, push, *further], gravity=(0, -9.81, 0)), {bob: tf.Pose((0, -1, 0))},
+        {bob: tf.EndState(position=(np.sin(2), -np.cos(2), None), velocity=(0, 0, None))}, (0, 1.5),
+        cost or tf.Effort(push), limits=list(limits))
+
+
+def test_tension_of_a_rod():
+    free = tf.solve(pendulum(), tf.MixedGalerkin(2), 40, progress=False)
+    assert free.objective == pytest.approx(30.14823, rel=2e-5)
+    tension = tf.Limit(lambda now, u: ca.sumsqr(now.reaction("rod")[:2]), None, 625, name="tension")
+    sol = tf.solve(pendulum([tension]), tf.MixedGalerkin(2), 40, progress=False)
+    assert sol.success and sol.objective == pytest.approx(90.49782, rel=3e-4)
+    times = np.linspace(0, 1.5, 301)
+    most = [np.linalg.norm(one.joint("rod").force(times), axis=1).max() for one in (free, sol)]
+    assert most[0] > 32 and most[1] < 25.4
+
+
+def test_a_reaction_is_that_of_the_joint():
+    """Force and torque of a hinge of a rigid body, in the formula and along the solution."""
+    bar = tf.RigidBody(2.0, (0.1, 0.2, 0.3), name="bar")
+    hinge = tf.Revolute(bar, point_a=(-0.5, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1), name="hinge")
+    motor, seen = tf.JointControl(hinge, name="motor"), tf.Control(6, name="seen")
+    same = tf.Limit(lambda now, u: now.control(seen) - now.reaction(hinge), 0, 0, name="seen")
+    problem = tf.OptimalControl(
+        tf.System([bar, hinge, motor, seen], gravity=(0, -9.81, 1.0)), {bar: tf.Pose((0.5, 0, 0))},
+        {hinge: 1.0}, (0, 1), tf.Effort(motor), limits=[same])
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False)
+    assert sol.success
+    h, gauss = np.diff(sol.t)[:, None], (0.5 - 3**-0.5 / 2, 0.5 + 3**-0.5 / 2)
+    times = (sol.t[:-1, None] + h * gauss).ravel()
+    told, found = sol.controls(times, seen), sol.joint(hinge)
+    forces = np.hstack([found.force(times), found.torque(times)])
+    assert np.abs(forces[:, :3]).max() > 10
+    np.testing.assert_allclose(told[:, :3], forces[:, :3], rtol=0, atol=0.05)
+    np.testing.assert_allclose(told[:, 3:5], forces[:, 3:5], rtol=0, atol=0.05)  # about the axis the motor acts
+
+
+def test_cost_of_a_reaction():
+    """By a control that an equation sets to it; dearer in effort, with less force in the rod."""
+    along = tf.Limit("u[1]**2 - now.reaction('rod')[0]**2 - now.reaction('rod')[1]**2", 0, 0, name="along")
+    force = tf.Control(name="force")
+    cost = "u[0]**2 / 2 + u[1]**2 / 2"
+    sol = tf.solve(pendulum([along], cost, [force]), tf.MixedGalerkin(2), 30, progress=False,
+                   guess={"force": 15.0})
+    free = tf.solve(pendulum(), tf.MixedGalerkin(2), 30, progress=False)
+    times = np.linspace(0, 1.5, 101)
+    squares = [np.mean(one.joint("rod").force(times)**2) for one in (sol, free)]
+    assert sol.success and squares[0] < squares[1]
+    squared = (sol.controls(times)**2).sum(axis=1) / 2
+    assert sol.objective == pytest.approx(np.mean((squared[1:] + squared[:-1]) / 2) * 1.5, rel=1e-2)
+
+
+def test_bad_input():
+    for limit, message in ((tf.Limit("now.reaction('rope')[0]", 0, 1), "no joint 'rope'"),
+                           (tf.Limit("now.reaction('rod')[0]", 0, 1, at="end"), "along the path alone")):
+        with pytest.raises(tf.InputError, match=message):
+            pendulum([limit])
+    with pytest.raises(tf.InputError, match="stands in limits along the path alone; for a cost take a Control"):
+        pendulum(cost="now.reaction('rod')[0]**2")
