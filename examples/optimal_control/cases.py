@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import timefem as tf
-from timefem.problems.optimal.rollout import rollout
+from timefem.mechanics.values.rollout import rollout
 
 CASES: dict[str, Case] = {}
 

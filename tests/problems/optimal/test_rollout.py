@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.problems.optimal.rollout import rollout
+from timefem.mechanics.values.rollout import rollout
 
 
 def cart_pole():

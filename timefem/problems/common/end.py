@@ -167,13 +167,14 @@ class End:
         along the path.
         """
         if self._u is None or self._v is not None:
-            raise InputError(f"the reaction of {joint!r} stands in limits along the path alone; for a cost take a Control "
-                             "that an equation, such as Limit(\"u[0] - now.reaction('hinge')[2]\", 0, 0), sets to it")
+            raise InputError(f"the reaction of {joint!r} stands in limits along the path alone; for a cost take a "
+                             "Control that an equation sets to it, such as "
+                             "Limit(\"u[0] - now.reaction('hinge')[2]\", 0, 0)")
         part = self._constrained(joint)
         body, n = part.bodies[0], len(part.constraint_names)
         if body.carrier is not None:
-            raise InputError(f"{self.system.label(body)} is carried by a tree, whose joints have no forces of their own "
-                             "in formulas; model the mechanism by bodies and joints")
+            raise InputError(f"{self.system.label(body)} is carried by a tree, whose joints have no forces of their "
+                             "own in formulas; model the mechanism by bodies and joints")
         if self.reactions is None:
             self.reactions = ca.SX.sym("reactions", self.system.n_constraints)
         first = sum(len(other.constraint_names) for other in self.system.parts[:self.system.parts.index(part)])

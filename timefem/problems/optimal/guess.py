@@ -14,9 +14,9 @@ from ...argument_names import NamedArguments, known_names
 from ...assembly import TimeMesh
 from ...elements.forms.base import velocities
 from ...errors import InputError
+from ...mechanics.values import rollout as rollouts
 from ...solvers.equations.transfer import transferred
 from ...types import Vector
-from . import rollout as rollouts
 from .guess_balance import balance
 from .guess_draws import drawn, waves
 from .guess_paths import Way, path

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...errors import InputError
-from ...mechanics.values.equations_of_motion import EquationsOfMotion
+from .equations_of_motion import EquationsOfMotion
 
 if TYPE_CHECKING:
-    from ...mechanics.system import System
+    from ..system import System
 
 RUNGE_KUTTA = ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6))
 SETTLED = 12.0  # time constants of a feedback in the time span
