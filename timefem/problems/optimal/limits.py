@@ -40,7 +40,8 @@ class Limit(NamedArguments):
         point)`, `velocity(body, point)`, `rotation_matrix(body)`, `angular_velocity(body, frame)`, `joint(joint)`,
         `joint_rate(joint)`, `control(actuator)`, `energy()`, `kinetic_energy(body)`, `potential_energy(part)`,
         `power(part)`, `reaction(joint)` and `parameters`, a dict of the unknown numbers; u are the controls of all
-        actuators, in the order of the system. In texts bodies, joints and actuators have their names: `"now.velocity('ball')[0]"`.
+        actuators, in the order of the system. In texts bodies, joints and actuators have their names:
+        `"now.velocity('ball')[0]"`.
     lower, upper : float, callable, str or sequence of these, optional
         One for all expressions, or one for each: numbers, or functions of the time in CasADi symbols or as text; None
         where there is none. Where both are the same it is an equation.
