@@ -13,9 +13,6 @@ from .equations_of_motion import EquationsOfMotion
 if TYPE_CHECKING:
     from ..system import System
 
-RUNGE_KUTTA = ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6))
-SETTLED = 12.0  # time constants of a feedback in the time span
-
 
 class Rollout(NamedTuple):
     """A motion that was marched: times (n,), states (n, n_z), controls (n, n_controls)."""
@@ -79,7 +76,7 @@ def _steps(times, i, steps):
 
 def _mean_rate(system, t, x, h, law):
     total, rate = 0.0, 0.0
-    for place, weight in RUNGE_KUTTA:
+    for place, weight in ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6)):
         rate = motion_rate(system, t + place * h, x + place * h * rate, law)
         total = total + weight * rate
     return total
@@ -118,9 +115,9 @@ def _state(system, t, x):
     return z
 
 
-def following(system: System, path: Any, held: Any, bounds: np.ndarray, duration: float) -> Law:
-    """A feedback that follows a path: what holds it there, and what takes away differences within a twelfth of the
-    time.
+def following(system: System, path: Any, held: Any, bounds: np.ndarray, duration: float,
+              settled: float = 12.0) -> Law:
+    """A feedback that follows a path: what holds it there, and what takes away differences.
 
     Parameters
     ----------
@@ -131,8 +128,10 @@ def following(system: System, path: Any, held: Any, bounds: np.ndarray, duration
     bounds : ndarray, shape (2, n_controls)
     duration : float
         [s]
+    settled : float
+        Time constants of the feedback in the duration.
     """
-    rate = SETTLED / duration
+    rate = settled / duration
 
     def law(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         (place, speed), u = path(t), held(t)
