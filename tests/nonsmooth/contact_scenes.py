@@ -122,3 +122,28 @@ def tippe_top(t_end=0.15, n=150):
                     angular_velocity=(0, 0, 180.0))
     sol = solved([top, hull, stem], {top: state}, t_end, n)
     return top, sol, low, radius
+
+
+def boards(n=20):
+    """Two boards that cross, the upper one dropped on the lower one: no corner is on the other board."""
+    size, m, turn = np.array([1.0, 0.2, 0.1]), 1.0, np.pi / 6
+    inertia = m / 12 * ((size**2).sum() - size**2)
+    low, high = (tf.RigidBody(m, inertia, size=size, name=name) for name in ("low", "high"))
+    parts = [low, high, tf.BoxContact(low, friction=0.5), tf.BoxPairContact(high, low, friction=0.5, name="boards")]
+    state = {low: tf.Pose((0, 0, 0.05)), high: tf.Pose((0.02, 0.01, 0.17), (np.cos(turn), 0, 0, np.sin(turn)))}
+    return high, solved(parts, state, 0.4, n)
+
+
+def dominoes(t_end=0.2447, n=50, count=2):
+    """Blocks in a row; the first one leans, on its edge."""
+    size, m, lean = np.array([0.03, 0.1, 0.2]), 0.1, 0.2
+    inertia = m / 12 * ((size**2).sum() - size**2)
+    blocks = [tf.RigidBody(m, inertia, size=size, name=f"block {i}") for i in range(count)]
+    parts = [*blocks, *(tf.BoxContact(block, friction=0.6, name=f"floor {block.name}") for block in blocks)]
+    parts += [tf.BoxPairContact(a, b, friction=0.2, edges=False, name=f"{a.name} on {b.name}")
+              for a, b in itertools.pairwise(blocks)]
+    state = {block: tf.Pose((0.1 * i, 0, 0.1)) for i, block in enumerate(blocks)}
+    c, s = np.cos(lean), np.sin(lean)
+    edge = np.array([c * 0.015 - s * 0.1, 0, -s * 0.015 - c * 0.1])
+    state[blocks[0]] = tf.Pose((0.015, 0, 0) - edge, (np.cos(lean / 2), 0, np.sin(lean / 2), 0))
+    return blocks, solved(parts, state, t_end, n, degree=2)

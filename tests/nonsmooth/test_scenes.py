@@ -4,7 +4,19 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.nonsmooth.contact_scenes import G, billiard, box, clutch, cradle, gripper, rolling_stone, stone, tippe_top
+from tests.nonsmooth.contact_scenes import (
+    G,
+    billiard,
+    boards,
+    box,
+    clutch,
+    cradle,
+    dominoes,
+    gripper,
+    rolling_stone,
+    stone,
+    tippe_top,
+)
 
 
 def balanced(sol, atol=1e-12):
@@ -106,3 +118,27 @@ def test_a_tippe_top_keeps_what_jellett_found():
     jellett = np.einsum("ni,ni->n", spin, arm)
     assert np.ptp(jellett) < 1e-5 * np.abs(jellett).max()
     assert np.ptp(axis[:, 2]) > 1e-3
+
+
+@pytest.mark.slow
+def test_boards_that_cross_rest_on_their_edges():
+    """Four places of contact, each of edges; the boards stay flat."""
+    high, sol = boards()
+    balanced(sol)
+    impact = sol.events[0]
+    assert impact.t == pytest.approx(np.sqrt(2 * 0.02 / G), rel=1e-9)
+    np.testing.assert_allclose(sol.position(high, 0.4), (0.02, 0.01, 0.15), atol=1e-9)
+
+
+def test_a_domino_hits_the_next_one():
+    """It turns about its edge, which does not slip: the speed of its impact follows from the energy. The blocks are as
+    wide as each other, so that corners are on two faces at once."""
+    blocks, sol = dominoes()
+    balanced(sol)
+    hit = next(event for event in sol.events if event.kind == "impact")
+    assert sum("block 0 on block 1" in name for name in hit.contacts) == 2
+    m, half = 0.1, np.array([0.015, 0.1])
+    inertia = m / 12 * (0.03**2 + 0.2**2) + m * (half**2).sum()
+    spin = sol.angular_velocity(blocks[0], [hit.t - 1e-9], "space")[0, 1]
+    heights = sol.position(blocks[0], np.array([0.0, hit.t]))[:, 2]
+    assert inertia * spin**2 / 2 == pytest.approx(m * G * (heights[0] - heights[1]), rel=1e-5)

@@ -204,6 +204,18 @@ def test_a_corner_above_a_box(seed):
         np.testing.assert_allclose(at_a - at_b, gap * n, atol=1e-14)
 
 
+def test_a_corner_on_two_faces_of_a_box_as_wide():
+    """Where two boxes overlap least tells which face counts, and a corner on its rim is not beside it."""
+    half = np.array([0.015, 0.05, 0.1])
+    x = [ca.SX(ca.DM(v)) for v in ((-0.029, 0, 0), np.eye(3), half, (0, 0, 0), np.eye(3), half)]
+    touches = [evaluated(touch) for touch in geometry.boxes(*x, with_edges=False)]
+    on_b = [touch for touch in touches[:8] if touch[0] < 0]
+    assert len(on_b) == 4
+    for touch in on_b:
+        assert touch[0] == pytest.approx(-0.001, abs=1e-14)
+        np.testing.assert_allclose(touch[1], (-1, 0, 0), atol=1e-15)
+
+
 def test_directions_across_a_normal_are_smooth():
     rng = np.random.default_rng(9)
     n = ca.SX.sym("n", 3)

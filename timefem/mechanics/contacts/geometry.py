@@ -126,29 +126,45 @@ def _share(x):
     return ca.fmin(ca.fmax(x, 0), 1)
 
 
-def corner_on_box(corner: ca.SX, centre: ca.SX, rotation: ca.SX, half: ca.SX) -> Touch:
-    """A point against that face of a box beyond which it is furthest; the gap is the distance while it is above it."""
+def corner_on_box(corner: ca.SX, centre: ca.SX, rotation: ca.SX, half: ca.SX, face: ca.SX | None = None) -> Touch:
+    """A point against that face of a box beyond which it is furthest; the gap is the distance while it is above it.
+
+    With a `face`, one for the axis across it and zero for the others, it is that face while the point is between the
+    others or on one of them.
+    """
     seen = rotation.T @ (corner - centre)
     beyond = ca.fabs(seen) - half
-    x, y, z = (beyond[i] for i in range(3))
+    side, furthest = ca.if_else(seen < 0, -1, 1), _largest(beyond)
+    gap, normal = ca.dot(furthest, beyond), rotation @ (furthest * side)
+    if face is not None:
+        size = ca.sum1(half)
+        beside = ca.mmax(beyond - face * 10 * (size + ca.sum1(ca.fabs(seen))))
+        between = beside <= NEAR.rounding * size
+        gap = ca.if_else(between, ca.dot(face, beyond), gap)
+        normal = ca.if_else(between, rotation @ (face * side), normal)
+    return Touch(gap, normal, corner, corner - gap * normal)
+
+
+def _largest(values):
+    """One for the largest of three values, the first of several, and zero for the others."""
+    x, y, z = (values[i] for i in range(3))
     on_x = ca.logic_and(x >= y, x >= z)
     on_y = ca.logic_and(ca.logic_not(on_x), y >= z)
-    face = ca.vertcat(on_x, on_y, 1 - on_x - on_y)
-    gap, normal = ca.dot(face, beyond), rotation @ (face * ca.if_else(seen < 0, -1, 1))
-    return Touch(gap, normal, corner, corner - gap * normal)
+    return ca.vertcat(on_x, on_y, 1 - on_x - on_y)
 
 
 def boxes(a: ca.SX, axes_a: ca.SX, half_a: ca.SX, b: ca.SX, axes_b: ca.SX, half_b: ca.SX,
           with_edges: bool = True) -> list[Touch]:
     """Where two boxes with centres a and b may touch: 16 corners of each on the other, and 144 pairs of edges."""
-    found = [corner_on_box(a + axes_a @ (half_a * ca.DM(x)), b, axes_b, half_b) for x in CORNERS]
-    for x in CORNERS:
-        gap, normal, corner, below = corner_on_box(b + axes_b @ (half_b * ca.DM(x)), a, axes_a, half_a)
-        found.append(Touch(gap, -normal, below, corner))
     turned = axes_a.T @ axes_b
     faces = [ca.fabs(axes.T @ (a - b)) - half - ca.fabs(turn) @ other for axes, half, turn, other in
              ((axes_a, half_a, turned, half_b), (axes_b, half_b, turned.T, half_a))]
-    least = ca.fmin(ca.mmax(ca.vertcat(*faces)), 0)  # overlapping boxes part first where they overlap least
+    on_a, on_b = map(_largest, faces)  # overlapping boxes part first where they overlap least
+    least = ca.fmin(ca.mmax(ca.vertcat(*faces)), 0)
+    found = [corner_on_box(a + axes_a @ (half_a * ca.DM(x)), b, axes_b, half_b, on_b) for x in CORNERS]
+    for x in CORNERS:
+        gap, normal, corner, below = corner_on_box(b + axes_b @ (half_b * ca.DM(x)), a, axes_a, half_a, on_a)
+        found.append(Touch(gap, -normal, below, corner))
     for (start_a, i), (start_b, j) in itertools.product(EDGES if with_edges else (), repeat=2):
         out_a, out_b = (axes @ ca.DM(_outwards(start, k))
                         for axes, start, k in ((axes_a, start_a, i), (axes_b, start_b, j)))
