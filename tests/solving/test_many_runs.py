@@ -81,6 +81,15 @@ def test_a_first_run_that_cannot_be_is_data():
         solver.solve_many(parameters={"push.time.amplitud": [1.0, 2.0]}, progress=False)
 
 
+def test_failed_runs_warn():
+    body = tf.RigidBody(1.0, (1, 2, 3), name="body")
+    problem = tf.InitialValueProblem(tf.System([body]), {body: tf.Pose()}, (0, 1))
+    solver = tf.prepare(problem, tf.MixedGalerkin(1), 2, progress=False)
+    with pytest.warns(tf.NotSolved, match=r"1 of 3 runs failed.*run 1: input: body: mass must be finite"):
+        found = solver.solve_many(parameters={"body.mass": [1.0, np.nan, 2.0]}, n_workers=1, progress=False)
+    assert found.success.tolist() == [True, False, True]
+
+
 def test_runs_that_fail_are_halved():
     z = states(4)
     z[1, 7:] *= 25
