@@ -175,3 +175,31 @@ def test_wide_priors_of_fast_tumbling_bodies_come_in(seed):
     assert sol.success and sol.fit.good, sol.fit.verdict
     right = truth.angular_velocity("body", [3.0], frame="body")[0]
     assert np.all(np.abs(sol.value("body", 3.0)[9:] - right) < 4 * sol.std("body", 3.0)[9:])
+
+
+def test_wide_priors_cost_no_digits():
+    """A pendulum on a slide of which the slide alone is measured, without any prior: the same as by the dense inverse.
+    """
+    slide, bob = tf.RigidBody(1.0, (1, 1, 1), name="slide"), tf.RigidBody(0.5, (0.01, 0.01, 0.01), name="bob")
+    rail = tf.Prismatic(slide, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_b=(1, 0, 0), name="rail")
+    pin = tf.Revolute(bob, slide, point_a=(0, 0, 0.5), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0),
+                      name="pin")
+    system = tf.System([slide, bob, rail, pin], gravity=(0, 0, -9.81), coordinates="joint")
+    start = tf.InitialValueProblem(system, {"rail": (0.0, 0.3), "pin": (0.5, 0.0)}, (0, 2))
+    truth, times = tf.solve(start, tf.MixedGalerkin(3), 60, progress=False), np.linspace(0.1, 2, 20)
+    values = truth.joint("rail").coordinate(times) + 0.002 * np.random.default_rng(1).standard_normal(20)
+    prior = {"rail": tf.StatePrior(0.0), "pin": tf.StatePrior(0.4)}
+    problem = tf.Estimation(system, [tf.JointSensor("rail", times=times, values=values, sigma=0.002)], t_span=(0, 2),
+                            noise={"rail": 0.01, "pin": 1e-4}, prior=prior)
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False)
+    assert sol.success and not sol.fit.undetermined
+    posterior, n = sol._posterior, len(sol._posterior.blocks)
+    matrix = np.zeros((n, n))
+    np.add.at(matrix, (posterior.rows, posterior.columns), posterior.values)
+    matrix = matrix + np.tril(matrix, -1).T + np.triu(matrix, 1).T
+    sizes, columns = sol._found.chain.sizes, sol._found.chain.columns_of("state")
+    dense = np.linalg.inv(matrix)[:len(sizes), :len(sizes)] * sizes * sizes[:, None]
+    for i, own in ((0, columns[0, 0]), (10, columns[9, -1]), (20, columns[19, -1])):
+        right = dense[np.ix_(own, own)]
+        np.testing.assert_allclose(sol.state_covariance(i), right, rtol=0, atol=1e-5 * right.max())
+    assert np.all(sol.std("pin") > 1e-3)

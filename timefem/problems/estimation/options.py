@@ -40,6 +40,10 @@ class EstimationOptions:
         Standard deviations of what has no prior, over its size in the problem.
     same_time : float
         Difference of times, over the time span, that is none.
+    tame : float
+        Posterior variance over that of a wide prior, from which on it is made narrower in sweeps, to this.
+    rounding : float
+        Negative variances over the largest that are none.
     singular : float
         Variances over the largest, scaled, that constraints leave none of, in what precedes a window.
     log_step, log_curvature, log_slope : float
@@ -92,6 +96,8 @@ class EstimationOptions:
     left_out: float = 1e-8
     wide: float = 1e3
     same_time: float = 1e-9
+    tame: float = 1e-2
+    rounding: float = 1e-6
     singular: float = 1e-11
     log_step: float = 1e-3
     log_curvature: float = 0.05

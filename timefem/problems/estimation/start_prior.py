@@ -15,8 +15,9 @@ from ...types import Vector
 from .measurements.base import Sensor
 from .measurements.directions import OrientationSensor
 from .measurements.inertial import Gyroscope
-from .measurements.joints import FormulaSensor, JointSensor
+from .measurements.joints import JointSensor
 from .measurements.points import Marker, PointVelocity
+from .moment import Moment
 from .options import DEFAULTS
 
 if TYPE_CHECKING:
@@ -50,6 +51,27 @@ class StatePrior(NamedArguments):
 
     of_pose = "position", "orientation", "velocity", "angular_velocity"
     of_coordinates = "q", "v"
+
+
+@dataclass(eq=False, repr=False)
+class StateSensor(Sensor):
+    """Coordinates of a body, their rates, or the entries of its rotation matrix.
+
+    Parameters
+    ----------
+    body : Body
+    what : {"q", "v", "rotation"}
+    n : int
+    """
+
+    body: Any
+    what: str
+    n: int = 1
+
+    def predicted(self, now: Moment, c: dict[str, ca.SX]) -> ca.SX:
+        if self.what == "rotation":
+            return ca.reshape(now.rotation_matrix(self.body), 9, 1)
+        return now.q(self.body) if self.what == "q" else now.rates(self.body)
 
 
 class StartSensors:
@@ -141,15 +163,14 @@ class StartSensors:
         values = {"q": z[:n][place], "v": self._rates(z)[place]}
         for name, size in (("q", self._length), ("v", self._length / self._span)):
             k = len(values[name])
-            formula = (lambda now, body=body: now.q(body)) if name == "q" else (lambda now, body=body: now.rates(body))
-            self._add(given[name], size, narrow, wide, lambda sigma, k=k, formula=formula, name=name: FormulaSensor(
-                formula, k, times=[self._t], values=[values[name]], sigma=sigma, name=f"prior of {name} of {label}"))
+            self._add(given[name], size, narrow, wide, lambda sigma, k=k, name=name: StateSensor(
+                body, name, k, times=[self._t], values=[values[name]], sigma=sigma, name=f"prior of {name} of {label}"))
 
     def _any_orientation(self, body, q):
         """A wide prior of an orientation: of the entries of its matrix, which any small turn changes as much."""
         own = ca.SX.sym("q", len(q))
         values = np.array(ca.Function("turn", [own], [ca.densify(body.frame(own)[1])])(q)).ravel(order="F")
-        return FormulaSensor(lambda now: ca.reshape(now.rotation_matrix(body), 9, 1), 9, times=[self._t],
+        return StateSensor(body, "rotation", 9, times=[self._t],
                              values=[values], sigma=DEFAULTS.wide * 2**0.5,
                              name=f"prior of orientation of {self.system.label(body)}")
 

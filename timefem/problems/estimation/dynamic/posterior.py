@@ -26,9 +26,10 @@ class Posterior:
         Where it is linearised.
     """
 
-    def __init__(self, program, kkt, v):
+    def __init__(self, program, kkt, v, tame=True):
         self.program, self.v, self.n, self._blocks, self._kkt = program, v.copy(), program.n, None, kkt
         self.values, self.rows, self.columns, self.blocks = kkt.values(v), kkt.rows, kkt.columns, kkt.blocks
+        self._tame, self._taken, self._log_taken = tame, None, 0.0
 
     def draw(self, rng):
         """A draw of the variables: `v + K^-1 (J^T e, 0)`, whose covariance is Z H Z = Z."""
@@ -37,10 +38,50 @@ class Posterior:
 
     # ---- covariance
 
+    def _tamed(self):
+        """Entries of K with wide priors that are only some times wider than the posterior, so that the sweeps lose no
+        digits; what they say too much is taken away again, `Z = Z' + C (D^-1 - J C)^-1 C^T` with `C = K'^-1 J^T`."""
+        wide = [term for term in self.program.sum.terms if term.role == "wide"]
+        if not (wide and self._tame):
+            return self.values
+        self._kkt.factor(self.v)
+        jacobian = np.concatenate([self._dense(term) for term in wide])
+        variances = np.einsum("ij,ji->i", jacobian, self._solved(jacobian))
+        factors = np.maximum(1.0, DEFAULTS.tame / np.maximum(variances, DEFAULTS.tame * DEFAULTS.same_time))
+        first, kept = 0, [term._whitening for term in wide]
+        for term, root in zip(wide, kept, strict=True):
+            n = root.shape[1]
+            term._whitening = root * np.sqrt(factors[first:first + n])[None, :, None]
+            first += n
+        values = self._kkt.values(self.v)
+        self._kkt.factor(self.v)
+        more = factors > 1
+        jacobian, more = jacobian[more], factors[more] - 1
+        columns = self._solved(jacobian)
+        for term, root in zip(wide, kept, strict=True):
+            term._whitening = root
+        inner = np.diag(1 / more) - jacobian @ columns
+        self._taken = columns, np.linalg.inv((inner + inner.T) / 2)
+        self._log_taken = float(np.linalg.slogdet(np.eye(len(more)) - more[:, None] * (jacobian @ columns))[1])
+        return values
+
+    def _dense(self, term):
+        """The Jacobian of a term of one point, shape (n, n_variables)."""
+        _, jacobian = term.evaluate(self.v)
+        out, used = np.zeros((jacobian.shape[1], self.n)), term.columns[0] >= 0
+        np.add.at(out, (slice(None), term.columns[0][used]), jacobian[0][:, used])
+        return out
+
+    def _solved(self, jacobian):
+        """`K^-1 J^T` by the last factors, of the variables."""
+        none = np.zeros(self.program.n_rows)
+        return np.array([self._kkt.solve(row, none)[0] for row in jacobian]).reshape(-1, self.n).T
+
     def _sweep(self):
         """Both sweeps over dense blocks, once."""
         if self._blocks is not None:
             return
+        values = self._tamed()
         n_blocks = int(self.blocks.max()) + 1
         size = np.bincount(self.blocks, minlength=n_blocks)
         order = np.argsort(self.blocks, kind="stable")
@@ -68,11 +109,11 @@ class Posterior:
             own, left = entries[inside], entries[~inside]
             n = size[e]
             block = np.zeros((n, n))
-            np.add.at(block, (place[r[own]], place[c[own]]), self.values[own])
+            np.add.at(block, (place[r[own]], place[c[own]]), values[own])
             block = block + np.tril(block, -1).T + np.triu(block, 1).T
             coupling = np.zeros((n, len(corner)))
             if len(left):
-                np.add.at(coupling, (place[r[left]], number[c[left]]), self.values[left])
+                np.add.at(coupling, (place[r[left]], number[c[left]]), values[left])
             block -= coupling @ corner @ coupling.T
             sign, self._log_s[e] = np.linalg.slogdet(block)
             if not (sign and np.isfinite(self._log_s[e])):
@@ -120,6 +161,9 @@ class Posterior:
             cross = -(edge @ self._couplings[e].T @ self._blocks[e])[np.ix_(left, own)]
             out[np.ix_(before, ~before)], out[np.ix_(~before, before)] = cross, cross.T
             out[np.ix_(before, before)] = self._blocks[e - 1][np.ix_(left, left)]
+        if self._taken is not None:
+            columns, inner = self._taken
+            out += columns[unknowns] @ inner @ columns[unknowns].T
         return out
 
     # ---- what comes before a window
@@ -130,6 +174,8 @@ class Posterior:
         Where constraints leave the covariance singular their normals get the largest variance: rows at the start hold
         them.
         """
+        if self._tame:  # what is known then is as wide as the priors are
+            return Posterior(self.program, self._kkt, self.v, tame=False).arrival(n)
         self._sweep()
         program, chain = self.program, self.program.chain
         b = -np.concatenate([program.gradient(self.v), program.rows(self.v)])
@@ -154,7 +200,7 @@ class Posterior:
         """`log p(y)` of what was measured, by Laplace's approximation, which is exact where all is linear."""
         self._sweep()
         program, problem = self.program, self.program.problem
-        total = 2 * program.objective(self.v) + float(self._log_s.sum()) - 2 * self._log_of_elements()
+        total = 2 * program.objective(self.v) + float(self._log_s.sum()) + self._log_taken - 2 * self._log_of_elements()
         total -= self._log_of_start() + self._log_of_noise()
         measured = sum(float(s.log_determinants.sum()) + s.n_measured * np.log(2 * np.pi)
                        for s in problem.measurements)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .... import validate
-from ....errors import InputError
+from ....errors import InputError, SolveError
 from ....late import Late
 from ....mechanics.part import Body
 from ....solution.solution import Solution
 from ....types import Floats
 from ..measurements.base import Sensor
+from ..options import DEFAULTS
 from .outputs import is_joint, term_of
 from .verdict import Fit, fit_of
 
@@ -90,6 +91,10 @@ class Estimate(Solution):
         covariances = np.array([posterior.of_local(columns, own) for columns, own in
                                 zip(term.columns, np.broadcast_to(jacobian, (len(times), *jacobian.shape[1:])),
                                     strict=True)])
+        variances = np.diagonal(covariances, axis1=1, axis2=2)
+        if variances.size and variances.min() < -DEFAULTS.rounding * np.abs(covariances).max():
+            raise SolveError("the covariance has lost its digits: priors are much wider than what the data determine; "
+                             "give a StatePrior with standard deviations of the size of what is not known")
         mean = shift - residual
         return mean[inverse].reshape(*t.shape, -1), covariances[inverse].reshape(*t.shape, *covariances.shape[1:])
 
