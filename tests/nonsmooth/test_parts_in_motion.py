@@ -1,0 +1,102 @@
+"""Each part of rigid contact in a motion with a closed form, or in other coordinates."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+import timefem as tf
+from tests.nonsmooth.contact_scenes import DOWN, G, solved
+
+
+def balanced(sol, atol=1e-11):
+    assert sol.success, sol.status.message
+    assert np.abs(sol.energy_balance()).max() < atol
+    assert sol.contact_gaps().min() > -1e-11
+
+
+def test_a_tether_becomes_taut():
+    """A mass falls beside its hook until the rope is straight, and turns back along it with e times its speed."""
+    mass = tf.PointMass(1.0, name="mass")
+    sol = solved([mass, tf.Tether(mass, None, length=1.0, restitution=0.5, name="rope")],
+                 {mass: tf.Pose((0.5, 0, 0))}, 0.6, 20)
+    balanced(sol)
+    fall = np.sqrt(2 * np.sqrt(0.75) / G)
+    event = sol.events[0]
+    assert event.kind == "impact" and event.t == pytest.approx(fall, rel=1e-13)
+    along = np.array([0.5, 0, -np.sqrt(0.75)])
+    before = np.array([0, 0, -G * fall])
+    np.testing.assert_allclose(sol.velocity(mass, event.t), before - 1.5 * (before @ along) * along, atol=1e-12)
+
+
+@pytest.mark.parametrize("side", ["highest", "lowest"])
+def test_stops_of_a_pendulum_in_bodies_and_in_joint_coordinates(side):
+    limits = {"lowest": -0.3, "highest": 0.4}
+    runs = []
+    for coordinates in ("bodies", "joint"):
+        rod = tf.RigidBody(1.0, (0.1, 0.1, 0.1), name="rod")
+        hinge = tf.Revolute(rod, None, point_a=(0, 0, 0.5), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0),
+                            name="hinge")
+        stop = tf.EndStop(hinge, restitution=0.6, name="stop", **{side: limits[side]})
+        problem = tf.InitialValueProblem(tf.System([rod, hinge, stop], gravity=DOWN, coordinates=coordinates),
+                                         {hinge: (0.0, 3.0 if side == "highest" else -3.0)}, (0, 1.0))
+        runs.append(tf.solve(problem, tf.MixedGalerkin(3), 40, progress=False))
+    for sol in runs:
+        balanced(sol, 1e-8)
+    assert len(runs[0].events) == len(runs[1].events) > 0
+    np.testing.assert_allclose(*([event.t for event in sol.events] for sol in runs), atol=1e-8)
+    rate = np.sqrt(9 - 2 * G * 0.5 * (1 - np.cos(limits[side])) / 0.35)  # by the energy, with J = 0.35 kg m^2
+    jump = runs[1].events[0].energy
+    assert jump == pytest.approx(-(1 - 0.36) * 0.35 * rate**2 / 2, rel=1e-6)
+
+
+def test_a_bead_in_a_tube():
+    """By formula: chords of the circle, met every 0.8 s."""
+    bead = tf.PointMass(1.0, name="bead")
+    tube = tf.SurfaceContact(bead, formula="c[0] - sqrt(x[0]**2 + x[1]**2)", parameters=[0.5], restitution=1.0)
+    sol = solved([bead, tube], {bead: tf.Pose((0.3, 0, 0), velocity=(0, 1, 0.2))}, 3.0, 30, gravity=None)
+    balanced(sol)
+    np.testing.assert_allclose([event.t for event in sol.events], [0.4, 1.2, 2.0, 2.8], atol=1e-10)
+    assert np.ptp(sol.energy()) < 1e-12
+
+
+def test_a_ball_on_a_table_that_moves():
+    """The restitution is that of the velocities against the table."""
+    ball = tf.PointMass(1.0, name="ball")
+    table = tf.PlaneContact(ball, motion=(0, 0, tf.Sine(0.05, 12.0)), restitution=0.6, name="table")
+    sol = solved([ball, table], {ball: tf.Pose((0, 0, 0.1))}, 0.4, 40)
+    assert sol.success and sol.contact_gaps().min() > -1e-11
+
+    def gap(t):
+        return 0.1 - G * t**2 / 2 - table.motion[2](t)
+
+    t = np.linspace(0, 0.3, 3001)
+    first = int(np.argmax(gap(t) < 0))
+    meets = brentq(gap, t[first - 1], t[first], xtol=1e-15)
+    event = sol.events[0]
+    assert event.t == pytest.approx(meets, abs=1e-10)
+    lift = (table.motion[2](meets + 1e-6) - table.motion[2](meets - 1e-6)) / 2e-6
+    assert sol.velocity(ball, event.t)[2] == pytest.approx(lift - 0.6 * (-G * meets - lift), abs=1e-6)
+
+
+def test_a_block_on_a_belt():
+    block = tf.PointMass(1.0, name="block")
+    belt = tf.PlaneContact(block, surface_velocity=(1.0, 0, 0), friction=0.3, name="belt")
+    sol = solved([block, belt], {block: tf.Pose()}, 0.6, 12)
+    balanced(sol)
+    event, = sol.events
+    assert event.kind == "sticks" and event.t == pytest.approx(1 / (0.3 * G), rel=1e-12)
+    np.testing.assert_allclose(sol.velocity(block, 0.6), (1, 0, 0), atol=1e-12)
+
+
+def test_points_of_a_beam_touch():
+    """Its ends fall on a floor and on a ball that is fixed: no energy is gained, nothing penetrates."""
+    section = tf.Section(1e4, (1e4, 1e4), 1e2, (50.0, 50.0), 1.0, (0.02, 0.01, 0.01))
+    beam = tf.Beam([tf.Line((0, 0, 0.1), (1, 0, 0.1))], section, 1, 1, name="beam")
+    floor = tf.PlaneContact(beam.at(0.0), restitution=0.4, name="floor")
+    ball = tf.SphereContact(beam.end, None, radius_a=0.01, radius_b=0.05, point_b=(1, 0, 0), restitution=0.4,
+                            name="ball")
+    sol = solved([beam, floor, ball], {}, 0.16, 20)
+    balanced(sol, 1e-9)
+    assert {name for event in sol.events for name in event.contacts} == {"floor", "ball"}
+    assert sol.events[0].t == pytest.approx(np.sqrt(2 * 0.04 / G), rel=1e-6)
+    assert all(event.energy <= 0 for event in sol.events)
