@@ -157,6 +157,11 @@ class End:
             total += function(q, v, u, self.t, self._parameters(own, own.parameters))
         return total
 
+    def take_velocities(self, v):
+        """Take velocities of all bodies by symbols of their own, SX (n_q,); None: those of the momenta."""
+        self._given, self._v = v is not None, v
+
+    _given = False
     reactions = None  # symbols of the forces of constraints, SX (n_constraints,), once asked for
 
     def reaction(self, joint):
@@ -166,7 +171,7 @@ class End:
         `Solution.joint(joint).force` and `.torque`. The forces are those of the element at the Gauss points. For limits
         along the path.
         """
-        if self._u is None or self._v is not None:
+        if self._u is None or (self._v is not None and not self._given):
             raise InputError(f"the reaction of {joint!r} stands in limits along the path alone; for a cost take a "
                              "Control that an equation sets to it, such as "
                              "Limit(\"u[0] - now.reaction('hinge')[2]\", 0, 0)")

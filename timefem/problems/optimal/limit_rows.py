@@ -48,6 +48,8 @@ class LimitRows:
         self._stretch = c[0] if problem.free_time else ca.SX(1)
         self._symbols, self._w = (z, u, c), ca.vertcat(z, u, c)
         self._now = problem.now(z, t0 + (self._tau - t0) * self._stretch, c * problem.units, u)
+        self._v = ca.SX.sym("v", chain.plan.system.n_q) if self._has_velocities else None
+        self._now.take_velocities(self._v)
         if problem.free_start and chain.reaches[0]:
             first, place = np.zeros(1, int), np.zeros(1)
             view, v = views("state", first, place), None
@@ -61,6 +63,13 @@ class LimitRows:
             limit.add_to(self)
         if problem.rate_limits:
             self._rates()
+
+    @property
+    def _has_velocities(self):
+        """Whether nodes hold velocities that follow from momenta by a solve alone: rates are then these, and no inverse
+        of a mass matrix stands in formulas."""
+        plan = self.chain.plan
+        return "velocity" in plan.element.trial and any(body.velocity_by_solve for body in plan.system.bodies)
 
     @property
     def _forces(self):
@@ -86,6 +95,8 @@ class LimitRows:
         if self._forces is not None and ca.depends_on(rows, self._forces):
             w, n = ca.vertcat(w, self._forces), self._forces.numel()
             view = View.joined(view, View(*(x[:, :n] for x in self.views("multipliers", elements, points))))
+        if self._v is not None and ca.depends_on(rows, self._v):
+            w, view = ca.vertcat(w, self._v), View.joined(view, self.views("velocity", elements, points))
         self.rows.append(PointRows(name, (w, self._tau), rows, bounds, view, elements, times, times[:, None]))
         return self._over_sizes(self.rows[-1])
 
@@ -103,6 +114,7 @@ class LimitRows:
         groups = {}
         for i, row in enumerate(ca.vertsplit(rows)):
             sees = [ca.depends_on(row, symbols) for symbols in self._symbols]
+            sees[0] = sees[0] or (self._v is not None and ca.depends_on(row, self._v))
             if self._forces is not None and ca.depends_on(row, self._forces):
                 sees[:2] = True, True  # as accurate at these points as elsewhere the states are
             where = "nodes" if not sees[1] else "controls" if not sees[0] else \
