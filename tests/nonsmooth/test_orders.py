@@ -60,3 +60,22 @@ def test_joint_coordinates_agree_with_bodies():
         sol = tf.solve(tf.InitialValueProblem(system, {hinge: (-1.0, 0.0)}, (0, 2)), tf.MixedGalerkin(3), 120)
         ends.append([sol.joint("hinge").angle(2.0), *(event.t for event in sol.events)])
     np.testing.assert_allclose(*ends, rtol=0, atol=1e-9)
+
+
+def test_what_joints_block_does_not_slip():
+    """An arm in a plane whose hand lands, slides and sticks: hinges block its slip across the plane."""
+    ends = []
+    for coordinates in ("bodies", "joint"):
+        upper, lower = (tf.RigidBody(1.0, (1 / 12, 1 / 12, 0.01), rotation="directors", name=name)
+                        for name in ("upper", "lower"))
+        shoulder = tf.Revolute(upper, None, point_a=(0, 0, 0.5), point_b=(0, 0, 1.2), axis_a=(0, 1, 0),
+                               axis_b=(0, 1, 0), name="shoulder")
+        elbow = tf.Revolute(lower, upper, point_a=(0, 0, 0.5), point_b=(0, 0, -0.5), axis_a=(0, 1, 0),
+                            axis_b=(0, 1, 0), name="elbow")
+        hand = tf.PlaneContact(lower, points=[[0, 0, -0.5]], friction=2.0, name="hand")
+        system = tf.System([upper, lower, shoulder, elbow, hand], gravity=(0, 0, -9.81), coordinates=coordinates)
+        problem = tf.InitialValueProblem(system, {shoulder: (1.2, 0.0), elbow: (0.6, 0.0)}, (0, 1.0))
+        sol = tf.solve(problem, tf.MixedGalerkin(2), 100)
+        assert sol.success and [event.kind for event in sol.events] == ["impact", "sticks"]
+        ends.append([sol.joint("shoulder").angle(1.0), *(event.t for event in sol.events)])
+    np.testing.assert_allclose(*ends, rtol=0, atol=1e-7)

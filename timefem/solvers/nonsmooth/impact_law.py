@@ -51,14 +51,15 @@ class _Scaled:
 
     def __init__(self, compliance, friction, options, bound=None):
         self.n, self.mu, self.options, self.iterations, self.r = len(friction), friction, options, 0, 1.0
-        diagonal = np.diag(compliance).reshape(-1, 3)
-        count = np.maximum((diagonal > 0).sum(axis=1), 1)
-        mean = diagonal.sum(axis=1) / count
+        diagonal = np.abs(np.diag(compliance)).reshape(-1, 3)
+        there = diagonal > options.blocked * diagonal.max(axis=1, initial=0.0)[:, None]  # others are blocked by joints
+        count = np.maximum(there.sum(axis=1), 1)
+        mean = (diagonal * there).sum(axis=1) / count
         size = np.repeat(1 / np.sqrt(np.where(mean > 0, mean, 1.0)), 3)
-        self.size = size
-        self.d = size[:, None] * compliance * size
+        self.size = np.where(there.ravel(), size, 0.0)
+        self.d = self.size[:, None] * compliance * self.size
         self.bound = np.zeros(self.n) if bound is None else bound / size[::3]  # of friction under a given load
-        absent = np.diag(compliance) == 0
+        absent = ~there.ravel()
         self.d[absent, absent] = 1.0
 
     def residual(self, impulses, b, shift=0.0, drift=0.0):

@@ -10,6 +10,7 @@ class LawOptions:
     shift: float = 1e-8  # added to the diagonal of the scaled compliance, and taken back by the proximal loop
     exact: float = 1e-11  # residual, relative to the largest velocity, that is a solution
     stalled: float = 1e-9  # residual that is one where rounding stops Newton's method
+    blocked: float = 1e-12  # of the largest compliance of a contact: directions in which it cannot move
     steps: tuple[float, ...] = (1.0, 0.3, 3.0)  # r of the projections, tried one after the other
     rounds: int = 60  # of the proximal loop; one or two are used where contacts are independent
     iterations: int = 50  # of Newton's method, each
@@ -68,7 +69,7 @@ class RankOptions:
     """Which rows count as independent."""
 
     dependent: float = 1e-10  # singular value of constraints, of the largest: they repeat others
-    independent: float = 1e-6  # length of a row of contact without what others have of it, of its own
+    independent: float = 1e-6  # length of a row without what others have of it, of the longest of its contact
     singular: float = 1e11  # condition of the compliance of closed contacts, from which on forces are of least norm
     least: float = 1e-9  # singular value, of the largest, that counts for these
 

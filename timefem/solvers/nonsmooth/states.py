@@ -6,7 +6,7 @@ import numpy as np
 
 from ...mechanics.values.equations_of_motion import MotionFormulas
 from ...mechanics.values.evaluate import evaluator
-from .options import RANK
+from .options import LAW, RANK
 
 NAMES = ("row", "row_a", "psi", "form", "psi_v", "form_v", "second", "third", "gap", "gap rate", "gap acceleration",
          "gap_q", "slip", "slip rate", "slip_v", "restitution", "friction", "load")
@@ -194,8 +194,12 @@ class InMode:
         pressed = np.flatnonzero((modes != OPEN) & ~contacts.persistent)
         slides, sticks = np.flatnonzero((modes == SLIDES) | (modes == BEGINS)), np.flatnonzero(modes == STICKS)
         tangents = [3 * c + 1 + i for c in sticks for i in range(contacts.n_slip[c])]
-        rows = np.array([*(3 * pressed), *tangents], int)
         jacobian, mobility = states.jacobian, states._motion[0]
+        rows = np.array([*(3 * pressed), *tangents], int)
+        if tangents:  # what joints block has no friction
+            own = jacobian[0, rows]
+            diagonal = ((own @ mobility[0]) * own).sum(axis=1)
+            rows = rows[(rows % 3 == 0) | (diagonal > LAW.blocked * diagonal.max())]
         pushes = jacobian[:, rows].swapaxes(1, 2).copy()  # forces on the coordinates by the unknowns
         given = np.zeros((n, 3 * contacts.n))
         sliding = []
@@ -255,7 +259,8 @@ def independent(states, modes):
     """
     contacts, modes = states.contacts, np.asarray(modes)
     rows = states.jacobian[0] @ _root(states._motion[0][0])
-    size, basis, kept = np.linalg.norm(rows, axis=1), np.zeros((rows.shape[1], 0)), [[] for _ in range(contacts.n)]
+    size = np.linalg.norm(rows, axis=1).reshape(-1, 3).max(axis=1)
+    basis, kept = np.zeros((rows.shape[1], 0)), [[] for _ in range(contacts.n)]
     normal = [(c, 0) for c in np.flatnonzero((modes != OPEN) & ~contacts.persistent)]
     along = [(k, 1 + j) for k in np.flatnonzero(modes == STICKS) for j in range(contacts.n_slip[k])]
     for c, i in normal + along:
@@ -263,7 +268,7 @@ def independent(states, modes):
         for _ in range(2):
             left = left - basis @ (basis.T @ left)
         length = np.linalg.norm(left)
-        if length > RANK.independent * size[3 * c + i]:
+        if length > RANK.independent * size[c]:
             basis = np.hstack([basis, left[:, None] / length])
             kept[c].append(i)
     return tuple(map(tuple, kept))
