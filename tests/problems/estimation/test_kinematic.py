@@ -1,5 +1,7 @@
 """Estimation without dynamics, inverse kinematics of whole motions: against SciPy, and in other coordinates."""
 
+from itertools import pairwise
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -379,6 +381,50 @@ def test_springs_that_count_turns():
     np.testing.assert_allclose(found[1][1], found[0][1], rtol=1e-6)
     counter = next(b for b in sol.system.bodies if b.is_counter)
     np.testing.assert_allclose(sol.q[:, sol.system.coordinates(counter)][:, 0], found[1][0], rtol=0, atol=1e-9)
+
+
+def test_limits_of_joints():
+    """A knee that cannot bend over: the angle rests at its limit, as SciPy's bounded least squares have it."""
+    tree, t, _, places = measured_arm(2, 21)
+    system, sensors = tf.System([tree]), markers(tree, t, places)
+    sol = solve(system, sensors, 5.0, limits={"joint1": (-0.2, None), "joint0": (None, 0.4)})
+    assert sol.success and sol.q[:, 1].min() > -0.2 and sol.q[:, 0].max() < 0.4
+    assert (sol.q[:, 1] < -0.2 + 1e-4).sum() > 3 and (sol.q[:, 0] > 0.4 - 1e-4).sum() > 3
+    whiten = np.linalg.inv(np.linalg.cholesky(5.0 * covariance_of_step(0.1, 2)))
+
+    def residuals(unknowns):
+        x = unknowns.reshape(21, 2, 2)
+        angle = np.cumsum(x[:, 0], axis=1)
+        tips = np.stack([np.cumsum(np.cos(angle), axis=1), np.cumsum(np.sin(angle), axis=1)])
+        misfit = (places[:, :, :2].transpose(2, 1, 0) - tips) / SIGMA
+        steps = [whiten @ (b - [[1, 0.1], [0, 1]] @ a) for a, b in pairwise(x)]
+        return np.concatenate([misfit.ravel(), np.ravel(steps)])
+
+    def jacobian(unknowns):
+        return np.stack([residuals(unknowns + 1e-30j * e).imag / 1e-30 for e in np.eye(unknowns.size)], axis=1)
+
+    low, high = np.full((21, 2, 2), -np.inf), np.full((21, 2, 2), np.inf)
+    low[:, 0, 1], high[:, 0, 0] = -0.2, 0.4
+    own = np.stack([sol.q, sol.rates], axis=1)
+    right = scipy.optimize.least_squares(residuals, own.ravel(), jacobian, bounds=(low.ravel(), high.ravel()),
+                                         xtol=1e-14, ftol=1e-14, gtol=1e-12)
+    np.testing.assert_allclose(own.ravel(), right.x, rtol=0, atol=1e-5)
+    free = solve(system, sensors, 5.0)
+    tree, held, t, q = closed_chain()
+    prior = {tree: dict(zip(tree.joint_names, q[0], strict=True))}
+    bent = solve(held, markers(tree, t, points(tree, q)), 50.0, prior=prior, limits={"joint3": (None, -0.48)})
+    assert bent.success and bent.q[:, 3].max() < -0.48 < q[:, 3].max()
+    assert np.abs(held.constraints(bent.t, bent.z)).max() < 1e-12
+    wide = solve(system, sensors, 5.0, limits={"joint1": (-3, 3)})
+    np.testing.assert_allclose(wide.q, free.q, rtol=0, atol=1e-8)
+    with pytest.raises(tf.InputError, match="undetermined"):  # limits alone tell of no place
+        solve(system, sensors[:1], 5.0, limits={"joint1": (-1, 1)})
+    with pytest.raises(tf.InputError, match="limits hold with dynamics='none' alone"):
+        Estimation(system, sensors, limits={"joint1": (-1, 1)})
+    with pytest.raises(tf.InputError, match="'knee' is no joint of a tree"):
+        solve(system, sensors, 5.0, limits={"knee": (0, 1)})
+    with pytest.raises(tf.InputError, match="the lower one, 1, must be below"):
+        solve(system, sensors, 5.0, limits={"joint0": (1, 0)})
 
 
 def test_bad_input():

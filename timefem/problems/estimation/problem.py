@@ -81,6 +81,9 @@ class Estimation(NamedArguments):
         from joints of trees, bodies (a pair for place and turn) or "all" to numbers [rad^2/s^3, m^2/s^3; s^-5].
         Constraints hold at the frames, which are the times of the measurements: `tf.solve(problem, element)` takes no
         number of elements.
+    limits : dict or "model", optional
+        With `dynamics="none"`: joint of a tree with one coordinate -> (lower, upper) [rad or m], None where there is
+        none, which hold at all frames; "model": those that joints state.
 
     Attributes
     ----------
@@ -107,6 +110,7 @@ class Estimation(NamedArguments):
     loss: Loss | str | None = None
     nodes: Sequence[Sensor] | None = None
     dynamics: str = "full"
+    limits: Mapping[Any, Sequence[float | None]] | str | None = None
 
     def __post_init__(self):
         if not isinstance(self.system, System):
@@ -126,6 +130,8 @@ class Estimation(NamedArguments):
         if validate.choice("dynamics", self.dynamics, ("full", "none")) == "none":
             system, self.density, self._levels = without_dynamics(self), np.zeros((0, 0)), {}
         else:
+            if self.limits is not None:
+                raise InputError("limits hold with dynamics='none' alone; leave them out, or give an EndStop")
             system, self.density, self._levels = with_noise(self.system, self.noise or {})
         system, _ = checked_parameters(system, entries)
         self._take_start(system)

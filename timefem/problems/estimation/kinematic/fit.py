@@ -67,7 +67,7 @@ class Fit:
         raise KeyError(sensor)
 
 
-def fit(system, sensors, densities, q, order, t_span=(), guess=None, options=DEFAULT):
+def fit(system, sensors, densities, start, order, t_span=(), options=DEFAULT, limits=None):
     """Fit a motion.
 
     Parameters
@@ -77,21 +77,21 @@ def fit(system, sensors, densities, q, order, t_span=(), guess=None, options=DEF
         Sensor -> its loss, or None.
     densities : callable
         `densities(geometry)` -> spectral densities of coordinates and of turns.
-    q : ndarray, shape (n_q,)
-        A posture, from which the search begins.
+    start : (ndarray, callable or None)
+        A posture, shape (n_q,), from which the search begins; or `guess(t)` -> coordinates (n, n_q), in the place of
+        postures frame by frame.
     order : {2, 3}
     t_span : sequence of float
         Times that are frames though nothing is measured there.
-    guess : callable, optional
-        `guess(t)` -> coordinates (n, n_q), in the place of postures frame by frame.
     options : KinematicOptions
+    limits : Limits, optional
 
     Raises
     ------
     InputError
         Where measurements leave something undetermined; names it.
     """
-    geometry = Geometry(system, order)
+    (q, guess), geometry = start, Geometry(system, order)
     t, measured, stated = measured_at(system, order, sensors, t_span)
     steps = Steps(geometry, *geometry.densities(*densities(geometry)), t)
     mean, information = stated.prior()
@@ -104,8 +104,12 @@ def fit(system, sensors, densities, q, order, t_span=(), guess=None, options=DEF
         places = continuous(geometry, guess(t))
     x = np.zeros((len(t), order, geometry.n))
     x[:, 0], x[:, 1] = places, np.gradient(places, t, axis=0)
-    found = _iterate(Smoother(geometry, steps, measured, (mean, information), t, n_free, options), x, mean.copy())
-    found.again = lambda others: fit(system, others, densities, q, order, t, guess, options)
+    smoother = Smoother(geometry, steps, measured, (mean, information), t, n_free, options)
+    if limits is not None:
+        _step(smoother, Iterate(x, mean, [None] * len(measured)))  # or an error: limits alone determine nothing
+        smoother.limits, x = limits, limits.inside(x)
+    found = _iterate(smoother, x, mean.copy())
+    found.again = lambda others: fit(system, others, densities, start, order, t, options, limits)
     return found
 
 
@@ -115,17 +119,17 @@ def _iterate(smoother, x, c):
     weights = [np.ones((len(own.frames), own.n_values)) if own.robust else None for own in smoother.measured]
     n, before, rest, cost = len(x) * smoother.size + len(c), None, np.inf, np.inf
     for iteration in range(options.iterations):
-        try:
-            new_x, new_c, cost, decrement = smoother.step(Iterate(x, c, weights))
-        except NotPositive as error:
-            raise InputError(_undetermined(smoother, error)) from None
+        new_x, new_c, cost, decrement = _step(smoother, Iterate(x, c, weights))
         if not np.isfinite(decrement):
             return Fit(x, c, cost, iteration, False, "residuals are not finite", weights, smoother)
         if before is not None and cost > 4 * before[0] + n and before[1] < options.halvings:
             x, c = (before[2] + x) / 2, (before[3] + c) / 2
             before = before[0], before[1] + 1, *before[2:]
             continue
-        change = 0.0
+        change, whole = 0.0, True
+        if smoother.limits is not None:
+            settled, share = smoother.limits.settled, smoother.limits.taken(x, new_x)
+            new_x, new_c, whole = x + share * (new_x - x), c + share * (new_c - c), settled and share == 1.0
         if robust:
             fresh = smoother.weights(new_x, new_c)
             change = max(float(np.abs(a - b).max()) for a, b in zip(fresh, weights, strict=True) if a is not None)
@@ -133,10 +137,17 @@ def _iterate(smoother, x, c):
         before = cost, 0, x, c
         x, c, last, rest = new_x, new_c, rest, np.sqrt(max(decrement, 0.0) / n)
         left = rest * min(1.0, rest / last) if iteration else rest  # as steps have become shorter
-        if left <= options.tolerance and change <= options.weights:
+        if whole and left <= options.tolerance and change <= options.weights:
             return Fit(smoother.closed(x), c, cost - decrement / 2, iteration + 1, True, "", weights, smoother)
     message = f"steps of {rest:.2g} standard deviations are left after {options.iterations} iterations; give a guess"
     return Fit(smoother.closed(x), c, cost, options.iterations, False, message, weights, smoother)
+
+
+def _step(smoother, at):
+    try:
+        return smoother.step(at)
+    except NotPositive as error:
+        raise InputError(_undetermined(smoother, error)) from None
 
 
 def _undetermined(smoother, error):

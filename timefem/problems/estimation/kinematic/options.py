@@ -30,6 +30,10 @@ class KinematicOptions:
         Largest change of a coordinate in one of these steps, over the larger of one and the coordinates [rad, m].
     worse : float
         Misfit per number, over the median of all frames, from which on a frame starts again from its neighbours.
+    barrier, last_barrier, falls : float
+        Weight of the barrier of limits, of the cost, at first and last, and by what it falls.
+    room : float
+        Distance from a limit at which it begins, over that between both [else rad, m].
     shown : int
         Coordinates that messages name.
     dependent : float
@@ -55,6 +59,10 @@ class KinematicOptions:
     frame_tolerance: float = 0.1
     largest: float = 0.5
     worse: float = 9.0
+    barrier: float = 1.0
+    last_barrier: float = 1e-6
+    falls: float = 0.1
+    room: float = 0.01
     shown: int = 4
     dependent: float = 1e-9
     close: float = 1e-6

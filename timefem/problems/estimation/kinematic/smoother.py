@@ -59,6 +59,8 @@ class Smoother:
         Mean and inverse covariance of the unknown numbers.
     t : ndarray, shape (n_frames,)
         [s]
+    limits : Limits or None
+        Set by `fit`.
     n_free : int
         Directions that constraints leave open to touched coordinates; the others are behind them in each level.
     """
@@ -67,6 +69,7 @@ class Smoother:
         self.geometry, self.steps, self.measured, self.t = geometry, steps, measured, t
         self.mean, self.information = prior
         self.n_free, self.options, self.n_c = n_free, options, len(self.mean)
+        self.limits = None
         self.n_apart = len(geometry.apart)
         self.n_open = n_free + self.n_apart
         self.size = geometry.levels * self.n_open
@@ -98,6 +101,8 @@ class Smoother:
                 frames = first + np.flatnonzero(places[first:last] >= 0)
                 if len(frames):
                     self._measure(i, frames, frames - first, own, at, out)
+            if self.limits is not None:
+                self._limit(slice(first, last), own, at.x, out)
             if last - first + (last < n) > 1:
                 self._step(at.x[with_next], own, slice(first, with_next.stop - 1), out)
         return out
@@ -128,6 +133,23 @@ class Smoother:
             out.border[frames, :used] += flat.swapaxes(1, 2) @ slopes[p]
             out.corner += np.einsum("fmi,fmj->ij", slopes[p], slopes[p])
             out.pull = out.pull + np.einsum("fmi,fm->i", slopes[p], values)
+
+    def _limit(self, piece, tangents, x, out):
+        """The barrier of limits of coordinates."""
+        geometry, places, d = self.geometry, self.limits.places, self.n_free
+        curvature, slope = self.limits.terms(x, piece)
+        rows, shift = np.zeros((len(curvature), len(places), self.n_open)), np.zeros(curvature.shape)
+        for k, place in enumerate(places):
+            if place in geometry.apart:
+                j = int(np.searchsorted(geometry.apart, place))
+                rows[:, k, d + j] = 1 / self.steps.root_apart[j]
+            else:
+                i = int(np.searchsorted(geometry.touched, place))
+                rows[:, k, :d] = tangents.whole[:len(rows), 0, 0, i]
+                shift[:, k] = tangents.shift[:len(rows), 0, i]
+        weighted = rows * curvature[..., None]
+        self.chain.diagonal[piece, :self.n_open, :self.n_open] += rows.swapaxes(1, 2) @ weighted
+        out.gradient[piece, :self.n_open] += (slope[:, None] @ rows + shift[:, None] @ weighted)[:, 0]
 
     def _step(self, x, tangents, piece, out):
         d, behind, p = self.n_free, slice(piece.start + 1, piece.stop + 1), self.geometry.levels

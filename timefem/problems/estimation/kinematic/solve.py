@@ -16,7 +16,7 @@ from .estimate import KinematicEstimate
 from .fit import fit
 from .noise import densities
 from .options import DEFAULT
-from .statement import momenta_of
+from .statement import limits_of, momenta_of
 
 
 def solve_kinematic(task):
@@ -30,9 +30,8 @@ def solve_kinematic(task):
     options = DEFAULT if task.newton is None else \
         replace(DEFAULT, tolerance=task.newton.tol_increment, iterations=task.newton.max_iterations)
     with progress("estimation without dynamics", show=task.progress):
-        found = fit(system, sensors,
-                    lambda geometry: densities(geometry, problem.noise), problem.z0[:n], element.degree,
-                    problem.t_span, guess=guess, options=options)
+        found = fit(system, sensors, lambda geometry: densities(geometry, problem.noise), (problem.z0[:n], guess),
+                    element.degree, problem.t_span, options, limits_of(problem))
     status = Status(True) if found.converged else \
         Status.failure(Reason.NOT_CONVERGED, 0, problem.t_span[0], [], detail=found.message)
     t = found.smoother.t

@@ -1,9 +1,13 @@
 """What a problem without dynamics may ask for, its frames, and states at these."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
+from .... import validate
 from ....assembly.mesh import TimeMesh
 from ....errors import InputError
+from ....mechanics.tree_joints import tree_joint
 from .options import DEFAULT
 
 
@@ -53,3 +57,101 @@ def momenta_of(system, t, x):
     """(q, p) of frames, shapes (n,), (n, levels, n_q) -> (n, n_z)."""
     z = np.concatenate([x[:, 0], np.zeros_like(x[:, 0])], axis=1)
     return np.concatenate([x[:, 0], system.momentum(t, z, x[:, 1])], axis=1)
+
+
+class Limits:
+    """Bounds of coordinates of joints, kept by a barrier whose weight falls: a primal-dual interior point.
+
+    Parameters
+    ----------
+    places : ndarray of int
+        Coordinates, of all.
+    bounds : ndarray, shape (2, n_places)
+        Lower and upper, infinite where there is none.
+
+    Attributes
+    ----------
+    weight : float
+        mu of the barrier, in the units of the cost.
+    """
+
+    def __init__(self, places, bounds):
+        self.places, self.bounds = places, bounds
+        self.weight, self._duals = DEFAULT.barrier, None
+
+    def inside(self, x):
+        """States with coordinates moved inside of their bounds, where the barrier begins."""
+        low, high = self.bounds
+        with np.errstate(invalid="ignore"):
+            room = np.where(np.isfinite(high - low), DEFAULT.room * (high - low), DEFAULT.room)
+        x = x.copy()
+        x[:, 0, self.places] = np.clip(x[:, 0, self.places], low + room, high - room)
+        self.weight = DEFAULT.barrier
+        self._duals = self.weight / self._gaps(x)
+        return x
+
+    def _gaps(self, x):
+        """Distances from the bounds, shape (n, 2, n_places)."""
+        q = x[:, 0, self.places]
+        return np.stack([q - self.bounds[0], self.bounds[1] - q], axis=1)
+
+    def terms(self, x, piece):
+        """Curvature and gradient of the barrier by the coordinates, two arrays (m, n_places)."""
+        gaps = self._gaps(x[piece])
+        forces = self.weight / gaps
+        return (self._duals[piece] / gaps).sum(axis=1), forces[:, 1] - forces[:, 0]
+
+    def taken(self, x, new):
+        """Share of a step that stays inside, by which duals go on, too; then the barrier falls."""
+        gaps, step = self._gaps(x), (new - x)[:, 0, self.places]
+        change = np.where(np.isfinite(gaps), np.stack([step, -step], axis=1), 0.0)
+        pull = self.weight / gaps - self._duals - self._duals / gaps * change
+        share, dual = _share(gaps, change), _share(self._duals, pull)
+        self._duals = self._duals + dual * pull
+        self.weight = max(DEFAULT.last_barrier, self.weight * (DEFAULT.falls if min(share, dual) > 0.5 else 1.0))
+        return share
+
+    @property
+    def settled(self):
+        """Whether the barrier has fallen."""
+        return self.weight <= DEFAULT.last_barrier
+
+
+def _share(values, change):
+    """Largest share of a change that leaves values positive, by a little."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        most = np.where(change < 0, -values / change, np.inf)
+    return float(min(1.0, 0.995 * np.nanmin(most, initial=np.inf)))
+
+
+def limits_of(problem):
+    """The `Limits` that a problem asks for, or None.
+
+    Raises
+    ------
+    InputError
+        For what is no joint of a tree with one coordinate, and bounds that leave nothing between.
+    """
+    system, given = problem.system, problem.limits
+    if given is None:
+        return None
+    if isinstance(given, str):
+        validate.choice("limits", given, ("model",))
+        given = {joint.name: (joint.limits.get("lower"), joint.limits.get("upper")) for tree in system.bodies
+                 for joint in getattr(tree, "joints", ()) if {"lower", "upper"} & joint.limits.keys()
+                 and joint.mimic is None}
+    if not isinstance(given, Mapping):
+        raise InputError("limits must be a dict, from joints of trees to (lower, upper), None where there is none, or "
+                         f"'model' for those that joints state, not {given!r}")
+    places, bounds = [], []
+    for key, pair in given.items():
+        joint = tree_joint(system, key)
+        if joint is None or joint.n_q != 1:
+            raise InputError(f"limits: {key!r} is no joint of a tree with one coordinate")
+        low, high = (np.inf * sign if end is None else validate.real(f"limits of {key!r}", end)
+                     for end, sign in zip(pair, (-1, 1), strict=True))
+        if not low < high:
+            raise InputError(f"limits of {key!r}: the lower one, {low:g}, must be below the upper one, {high:g}")
+        places += np.arange(system.n_q)[system.coordinates(joint)].tolist()
+        bounds.append((low, high))
+    return Limits(np.array(places, int), np.array(bounds).T) if places else None
