@@ -203,3 +203,36 @@ def test_wide_priors_cost_no_digits():
         right = dense[np.ix_(own, own)]
         np.testing.assert_allclose(sol.state_covariance(i), right, rtol=0, atol=1e-5 * right.max())
     assert np.all(sol.std("pin") > 1e-3)
+
+
+def test_inertial_sensors_with_biases():
+    """A body with a gyroscope and an accelerometer off its centre, both biased, seen by satellites and a magnetometer:
+    the biases are found within their standard deviations."""
+    body = tf.RigidBody(1.5, (0.02, 0.02, 0.03), name="drone")
+    system = tf.System([body, tf.Force(body, (0, 0, 1), time=1.5 * 9.81, name="lift")], gravity=(0, 0, -9.81))
+    start = {body: tf.Pose((0, 0, 1), velocity=(1, 0, 0), angular_velocity=(0.8, 0.5, 0.9))}
+    truth = tf.solve(tf.InitialValueProblem(system, start, (0, 1)), tf.MixedGalerkin(3), 100, progress=False)
+    rng, arm, h = np.random.default_rng(6), np.array([0.1, 0.0, 0.05]), 1e-3
+    fast, slow = np.arange(1, 40) / 40, np.arange(1, 10) / 10
+    place = [truth.position("drone", fast + k * h) + truth.rotation_matrix("drone", fast + k * h) @ arm for k in
+             (-1, 0, 1)]
+    turns = truth.rotation_matrix("drone", fast)
+    force = np.einsum("tji,tj->ti", turns, (place[0] - 2 * place[1] + place[2]) / h**2 + [0, 0, 9.81])
+    biases = {"acc": np.array([0.1, -0.2, 0.05]), "gyro": np.array([0.02, -0.01, 0.03])}
+    field = np.array([20.0, 0, -40])
+    sensors = [
+        tf.Accelerometer("drone", arm, times=fast, values=force + biases["acc"] + 0.05 * rng.standard_normal((39, 3)),
+                         sigma=0.05, bias=tf.Prior(0, 0.5), name="acc"),
+        tf.Gyroscope("drone", times=fast, sigma=0.01, bias=tf.Prior(0, 0.1), name="gyro", values=biases["gyro"] +
+                     truth.angular_velocity("drone", fast) + 0.01 * rng.standard_normal((39, 3))),
+        tf.Marker("drone", times=slow, sigma=0.02, values=truth.position("drone", slow) + 0.02 * rng.standard_normal(
+            (9, 3)), name="satellites"),
+        tf.DirectionSensor("drone", field, times=slow, sigma=0.5, name="magnetometer", values=truth.rotation_matrix(
+            "drone", slow).transpose(0, 2, 1) @ field + 0.5 * rng.standard_normal((9, 3)))]
+    problem = tf.Estimation(system, sensors, noise={"drone": (1e-4, 1e-6)}, t_span=(0, 1), prior={
+        "drone": tf.StatePrior(tf.Pose((0, 0, 1)), position=0.5, orientation=0.3, velocity=2, angular_velocity=1)})
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 40, progress=False)
+    assert sol.success and sol.fit.deviations < 3, sol.fit.verdict
+    for name, right in biases.items():
+        assert np.all(np.abs(sol.parameters[f"bias of {name}"] - right) < 3.5 * sol.std(f"bias of {name}"))
+    assert sol.std("bias of gyro").max() < 0.03 and sol.std("bias of acc").max() < 0.3
