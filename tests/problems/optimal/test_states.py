@@ -3,12 +3,15 @@
 Values by `examples/optimal_control/transcription.py`, a collocation in CasADi solved by IPOPT, on meshes that are told.
 """
 
+from pathlib import Path
+
 import casadi as ca
 import numpy as np
 import pytest
 from scipy.linalg import expm
 
 import timefem as tf
+from timefem.models import load_model
 
 
 def point(name="mass", dimension=1):
@@ -47,6 +50,12 @@ def exact_muscle():
     (tf.MixedGalerkin(2, form="lagrange"), 1e-8), (tf.MixedGalerkin(2, form="energy"), 1e-8)], ids=repr)
 def test_activation_of_a_muscle(element, most):
     assert solved(muscle(), element, 20).objective == pytest.approx(exact_muscle(), rel=most)
+
+
+def test_a_muscle_in_a_model_file():
+    model = load_model(Path(__file__).parents[3] / "examples" / "models" / "muscle.toml")
+    sol = tf.solve(model.problem, model.element, model.n_elements, progress=False)
+    assert sol.success and sol.objective == pytest.approx(exact_muscle(), rel=1e-8)
 
 
 def test_states_at_free_ends_in_phases_and_all_round():
