@@ -82,6 +82,14 @@ def test_input_is_refused():
         solver.update(part(problem, 0, [3]))
     with pytest.raises(InputError, match="further values of sensors of the problem, place"):
         solver.update(tf.FormulaSensor("now.q('mass')[0]", times=[3.0], values=[0.0], sigma=1.0, name="other"))
+    late = tf.FormulaSensor(lambda now: now.q("mass")[0], name="late", times=[0.4, 0.9, 1.4, 1.9], values=[0.0] * 4,
+                            sigma=1.0, time_offset=tf.Prior(0, 0.01))
+    other = tf.Estimation(problem.system, [late], noise={part: 1.0 for part in problem.system.parts if part.n_controls},
+                          prior={"mass": tf.StatePrior(tf.Coordinates([0.0], [0.0]), q=1.0, v=1.0)}, t_span=(0.0, 2.0))
+    solver = tf.prepare(other, tf.MixedGalerkin(2), 4, progress=False)
+    with pytest.raises(InputError, match="late: a window that moves takes sensors whose clock is known"):
+        solver.update(tf.FormulaSensor(lambda now: now.q("mass")[0], name="late", times=[2.4], values=[0.0], sigma=1.0),
+                      window=0.6)
     with pytest.raises(InputError, match="update is of estimation"):
         tf.prepare(tf.InitialValueProblem(hinged("joint"), {"hinge": 0.3}, (0, 1)), tf.MixedGalerkin(2), 4).update()
     assert len(data("oscillator")["times"]) == 8 and len(TIMES) == 10

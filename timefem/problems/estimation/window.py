@@ -85,6 +85,10 @@ class Window:
         n = min(max(n, 0), len(nodes) - 2)
         if n == 0:
             return problem, mesh, found
+        late = next((sensor for sensor in problem.measurements if "time_offset" in sensor.unknowns), None)
+        if late is not None:
+            raise InputError(f"{late.title}: a window that moves takes sensors whose clock is known; find its "
+                             "time_offset from all data first, and give it as a number")
         mean, covariance = found.posterior.arrival(n)
         t = float(nodes[n])
         problem.arrival, problem.ambient, problem.start_sensors = (mean, covariance), None, ([], [])
