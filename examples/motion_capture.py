@@ -54,7 +54,8 @@ def poses(angle):
 
 def recorded(times, seed=1):
     """What cameras see of a leg that pedals at 75 turns a minute: noise, a gap, and a marker that jumps twice."""
-    rng, places = np.random.default_rng(seed), {name: [] for name in MARKERS}
+    rng = np.random.default_rng(seed)
+    places: dict[str, list[np.ndarray]] = {name: [] for name in MARKERS}
     for angle in -7.85 * times + 0.2 * np.sin(7.85 * times):
         at = poses(angle)
         for name, (bar, point) in MARKERS.items():
@@ -106,9 +107,9 @@ if __name__ == "__main__":
     parser.add_argument("--output", type=Path, default=Path("figures"), help="folder for the figure")
     folder = parser.parse_args().output
     folder.mkdir(parents=True, exist_ok=True)
-    data, sol, torque = main()
+    data, sol, (torque, std) = main()
     print(data, sol.fit, sep="\n")
     gaps = sol.system.constraints(sol.t, sol.z)[:, :sol.system.n_constraints]
     print(f"the loop closes to {np.abs(gaps).max():.1e} m")
-    draw(sol, data, *torque, folder / "motion_capture.png")
+    draw(sol, data, torque, std, folder / "motion_capture.png")
     print(folder / "motion_capture.png")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from .... import validate
 from ....errors import InputError, SolveError
 from ....late import Late
+from ....mechanics.forces.actuators import Actuator
 from ....mechanics.part import Body
 from ....solution.solution import Solution
 from ....types import Floats
@@ -20,6 +22,7 @@ from .verdict import Fit, fit_of
 
 if TYPE_CHECKING:
     from ..dynamic.search import Found
+    from ..loads import Loads
 
 scipy, pyplot = Late("scipy"), Late("matplotlib.pyplot")
 
@@ -118,6 +121,16 @@ class Estimate(Solution):
             values = self._found.chain.nodal(x, "state")
             found.append(np.concatenate([values[:1, 0], values[:, -1]]))
         return np.array(found)
+
+    def inverse_dynamics(self, actuators: Actuator | Sequence[Actuator] = ()) -> Loads:
+        """Forces along a motion without dynamics, see `KinematicEstimate`.
+
+        Raises
+        ------
+        InputError
+            Of motions with dynamics, whose forces are known, or part of the estimate.
+        """
+        raise InputError("forces are part of an estimate with dynamics: ask for value(actuator) and std(actuator)")
 
     # ---- unknown numbers
 
