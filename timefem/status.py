@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from math import isfinite
 from types import NoneType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from .errors import InputError, NotSolved
 from .types import Vector
@@ -202,3 +202,23 @@ class Answer:
         """Raise `InputError` where the solve failed: its last iterate is no start of anything."""
         if not self.status.success:
             raise InputError(f"{what} failed ({self.status.message}), so that it has no state to start from")
+
+
+class Attempt(NamedTuple):
+    """What was tried in a solve of optimal control.
+
+    Attributes
+    ----------
+    name : str
+        Of the strategy; "first guess" is none.
+    why : str
+        It applied.
+    iterations : int
+    outcome : str
+        "solved", or the reason of the failure.
+    """
+
+    name: str
+    why: str
+    iterations: int
+    outcome: str

@@ -10,7 +10,7 @@ import timefem as tf
 from timefem import interrupts
 from timefem.cases import CASES
 from timefem.errors import InputError
-from timefem.problems.optimal import mesh_sequence
+from timefem.problems.optimal import strategies
 from timefem.problems.optimal.guess import starts
 from timefem.solving import many_starts
 
@@ -102,13 +102,13 @@ def test_a_stop_on_other_ways_is_no_failure(monkeypatch):
     disc = tf.Limit("sumsqr(now.q('mass') - [0.5, 0.1])", 0.04)
     problem = tf.OptimalControl(tf.System([mass]), {mass: tf.Pose()}, {mass: far}, (0, 1), tf.Effort(push),
                                 bounds={push: (-1, 1)}, limits=disc)
-    others = mesh_sequence._other_guesses
+    others = strategies.Perturbation.solve
 
-    def stopped(problem):
+    def stopped(self, *arguments):
         interrupts._question.number = signal.SIGINT
-        yield from others(problem)
+        return others(self, *arguments)
 
-    monkeypatch.setattr(mesh_sequence, "_other_guesses", stopped)
+    monkeypatch.setattr(strategies.Perturbation, "solve", stopped)
     with interrupts.stoppable():
         sol = tf.solve(problem, tf.MixedGalerkin(2), 5, progress=False)
         interrupts.answer()

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..elements.evaluation.nodal_values import NodalValues
+from ..status import Attempt, Status
 
 if TYPE_CHECKING:
     from ..elements.element import TimeElement
     from ..mechanics.system import System
-    from ..status import Status
 
 
 @dataclass(eq=False, repr=False)
@@ -32,6 +32,11 @@ class _Made:
 
     def __post_init__(self, z0, state, multipliers, fields):
         self.start, self.values = z0, NodalValues(state, multipliers, fields)
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        """What was tried to solve a problem of optimal control, in this order."""
+        return [Attempt(**attempt) for attempt in self.statistics.get("attempts", [])]
 
 
 class SolvedElements(_Made):

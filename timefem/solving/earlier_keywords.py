@@ -13,7 +13,8 @@ LINEAR = {"backend": "tf.{driver}(linear=...)", "linear": "tf.{driver}(linear=..
           "petsc_options": "tf.PETSc(options=...)"}
 OWN = {name: "tf.{driver}" f"({name}=...)" for name in ("window", "gather", "scaling")}
 CHECKPOINTS = {"checkpoint_every": "tf.Checkpoint(path, every=...)", "restart": "tf.Checkpoint(restart=...)"}
-ARGUMENTS = ("n_elements", "driver", "guess", "newton", "checkpoint", "progress", "mesh", "tolerance", "method")
+ARGUMENTS = ("n_elements", "driver", "guess", "newton", "checkpoint", "progress", "mesh", "tolerance", "method",
+             "strategies")
 NEW_FORM = {**LINEAR, **OWN, **CHECKPOINTS}
 
 

@@ -31,6 +31,7 @@ class Others(TypedDict, total=False):
     mesh: TimeMesh | Vector | None
     tolerance: float | StepControl | None
     method: Any
+    strategies: Sequence[str] | None
     backend: str | LinearOptions | None
     linear: str | LinearOptions | None
     petsc_options: Mapping[str, Any] | None

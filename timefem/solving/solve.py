@@ -106,6 +106,10 @@ def solve(problem: Any, element: TimeElement, n_elements: int | Sequence[int] | 
     method : str or object, optional
         Of optimal control with inequalities: "interior-point" (the default), "ipopt" or "fatrop", or an object such as
         `InteriorPoint(tolerance=1e-8)`.
+    strategies : sequence of str, optional
+        Of optimal control: what is tried where the default guess leads to no solution, in this order; of "energy
+        pumping", "target continuation", "held durations", "perturbation", "waving controls" (default: all of them).
+        `Solution.attempts` tells what was tried.
     backend : str, optional
         The earlier form of fields of the driver and of `Checkpoint`, as are `petsc_options`, `window`, `gather`,
         `scaling`, `checkpoint_every` and `restart`.
@@ -174,8 +178,12 @@ def task_of(problem, element, n_elements, driver, newton, progress, others):
     if isinstance(others.get("method"), str) and others.get("backend") is None and hasattr(problem, "bounded"):
         method_for_inequalities(others["method"])
     method = others.pop("method", None) if getattr(problem, "bounded", False) else None
+    strategies = others.pop("strategies", None)
+    if strategies is not None:
+        kind.check_strategies(strategies)
     driver, checkpoint = translated(kind, default, driver, others.pop("checkpoint", None), others)
-    return Task(problem, element, n_elements, mesh, tolerance, driver, None, newton, checkpoint, progress, method)
+    return Task(problem, element, n_elements, mesh, tolerance, driver, None, newton, checkpoint, progress, method,
+                strategies)
 
 
 def _fitting(kind, problem, element):

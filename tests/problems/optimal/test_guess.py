@@ -16,7 +16,7 @@ from timefem.problems.optimal.guess import Guess, first_guess
 from timefem.problems.optimal.guess_paths import Way, path
 from timefem.problems.optimal.guess_rates import rates_at_ends
 from timefem.problems.optimal.mesh_sequence import optimality_element
-from timefem.problems.optimal.target_continuation import towards_the_target
+from timefem.problems.optimal.strategies import towards_the_target
 
 G = 9.81
 REST = dict(velocity=(0, 0, 0))

@@ -63,6 +63,8 @@ class Kind:
         `mesh(task)` -> the mesh that a number of elements stands for.
     updates : str
         Module whose `Window` goes on with further measurements; None: there are none.
+    strategies : callable
+        `strategies(names)` checks the names of what is tried where a guess leads to no solution; None: there are none.
     fits : callable
         `fits(problem, element)` raises InputError for elements that cannot do what the problem asks for.
     """
@@ -86,6 +88,7 @@ class Kind:
     mesh: Callable = lambda task: task.mesh_through(task.problem.system.kinks)
     fits: Callable = lambda problem, element: None
     updates: str | None = None
+    strategies: Callable | None = None
 
     def __reduce__(self):
         return _in_table, (self.name,)  # other processes have it there
@@ -100,6 +103,12 @@ class Kind:
         if self.updates is None:
             raise InputError(f"update is of estimation; {self.title} has no measurements")
         return import_module(self.updates).Window(task)
+
+    def check_strategies(self, names):
+        """InputError for names of strategies that there are not, or where a problem has none."""
+        if self.strategies is None:
+            raise InputError(f"strategies are of optimal control; leave them out of {self.title}")
+        self.strategies(names)
 
     def default_driver(self, element, to_tolerance=False):
         """Class of the driver that is taken for an element unless one is given."""

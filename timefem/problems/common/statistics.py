@@ -56,4 +56,5 @@ def solve_statistics(driver, backend, mesh, outcome, **further):
             "newton_iterations": {"max": max(len(counts) - 1, 0), "mean": total / max(len(outcome.iterations), 1)},
             "n_elements": mesh.n_elements, "n_unknowns": outcome.n_unknowns, "seconds": outcome.seconds,
             "backward_error": outcome.backward_error, **({"ordering": outcome.ordering} if outcome.ordering else {}),
-            **({"per_rank": outcome.per_rank} if outcome.per_rank else {}), **further}
+            **({"per_rank": outcome.per_rank} if outcome.per_rank else {}),
+            **({"attempts": outcome.attempts} if outcome.attempts else {}), **further}

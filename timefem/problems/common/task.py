@@ -26,6 +26,8 @@ class Task:
     driver : March, Windows or Global
     method : optional
         For inequalities, see `timefem.solvers.nonlinear.methods`.
+    strategies : sequence of str, optional
+        Of optimal control, see `timefem.problems.optimal.strategies`.
     kept : Kept
         Of earlier solves.
     """
@@ -41,6 +43,7 @@ class Task:
     checkpoint: Any = None
     progress: bool | None = None
     method: Any = None
+    strategies: Any = None
     kept: Kept = dataclasses.field(default_factory=Kept)
 
     def __post_init__(self):

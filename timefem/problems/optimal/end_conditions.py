@@ -290,3 +290,18 @@ class EndConditions:
         if not len(self.combinations):
             return ca.SX(0, 1)
         return ca.sparsify(ca.DM(self.combinations)) @ self.formulas.function(z, numbers, self.wanted)
+
+
+class Shifted:
+    """Conditions at the end whose values are to be some others than zero."""
+
+    def __init__(self, conditions, offset):
+        self._conditions, self.offset = conditions, offset
+
+    def __call__(self, z, numbers):
+        return self._conditions(z, numbers) - ca.DM(self.offset)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._conditions, name)

@@ -9,6 +9,7 @@ from ..initial.global_driver import Global
 from .mesh_sequence import ITERATIONS
 from .problem import OptimalControl
 from .solve import UNUSED, solve_optimal_control
+from .strategies import named_strategies
 
 errors = Late(f"{__package__}.errors")
 
@@ -36,5 +37,5 @@ OPTIMAL = Kind(
     unused=lambda problem: (UNUSED * problem.bounded,
                             "where controls have bounds, with which an interior-point method deals"),
     changes=("start", "end", "t_span", "bounds"), fits=check_fits,
-    files=f"{__package__}.files",
+    files=f"{__package__}.files", strategies=named_strategies,
 )

@@ -26,11 +26,11 @@ from .contact_stages import needs_all_elements, solve_in_stages
 from .controllability import HELD, check_reach, guess_in_reach, note_held
 from .equations import OptimalityEquations
 from .fast_turns import WatchedTurns
-from .guess import BENDS, Guess, first_guess, from_solution, is_warm, prolonged, swung, waving
+from .guess import from_solution, is_warm, prolonged
 from .nonlinear_program import OptimalProgram
 from .sequence_program import Closing, SequenceProgram
 from .sizes import has_contacts, scaling_of, with_objective
-from .target_continuation import through_held_durations, towards_the_target
+from .strategies import FIRST_GUESS, Run, named_strategies, otherwise
 
 over_ranks = Late(f"{__package__}.equations_over_ranks")
 saddle_point = Late("timefem.solvers.nonlinear.saddle_point")
@@ -40,7 +40,6 @@ COARSE, RATIO = 64, 10  # elements of the coarsest mesh, which ranks do not shar
 KEPT = 2e6  # numbers in the dense blocks of all elements, up to which equations stay as long as their problem lives
 ROUGH = 1e-9  # residual that will do on all meshes but the last: far below what a finer mesh changes
 ITERATIONS = 200
-OTHERS = 3  # guesses with waving controls that are tried last, where there are inequalities
 RUNAWAY = 100.0  # durations over the first one that are told of where a solve fails
 FEW = 60  # of the steps for equations alone, after which the interior-point method has a try
 TRIED_AGAIN = RETRY - {Reason.SINGULAR_TANGENT}  # by that method
@@ -86,6 +85,8 @@ class OneMesh:
         What they took.
     certain : bool
         Whether the last one showed that no other way leads to a solution.
+    attempts : list of dict
+        What was tried so far, see `Attempt`.
     """
 
     def __init__(self, task, driver, method, plan, scale, levels):
@@ -100,6 +101,13 @@ class OneMesh:
         self._linear = "chain" if task.problem.bounded else driver.linear
         self._linear_here = "chain" if driver.distributed else self._linear
         self.seconds, self.iterations, self.certain = dict.fromkeys(("setup", "assemble", "solve"), 0.0), 0, False
+        self.attempts = []
+        self.begin(FIRST_GUESS, "")
+
+    def begin(self, name, why):
+        """Further solves belong to a strategy, which applied for this reason."""
+        self.attempts = [attempt for attempt in self.attempts if attempt["iterations"]]
+        self.attempts.append({"name": name, "why": why, "iterations": 0, "outcome": ""})
 
     def __call__(self, level, x, hold=False, near=False, problem=None):
         """Solve on a mesh from a guess x of all unknowns.
@@ -132,6 +140,8 @@ class OneMesh:
             else:
                 x, status, n = self._by_newton(equations, x, level, hold, near, bar)
         self.iterations += n
+        self.attempts[-1]["iterations"] += n
+        self.attempts[-1]["outcome"] = "solved" if status.success else str(status.reason)
         for name, value in equations.seconds.items():
             self.seconds[name] += value
         return equations, x, status
@@ -226,6 +236,7 @@ def solve_optimal(task, mesh):
     objective : float
     """
     start, problem, driver = time.perf_counter(), task.problem, task.driver or Global()
+    strategies = named_strategies(task.strategies)
     if problem.system.n_constraints and getattr(task.element, "multipliers", "") == "continuous":
         raise InputError("optimal control takes multipliers='discontinuous': continuous ones would have to be "
                          "prescribed at the start, where they depend on the controls")
@@ -256,7 +267,8 @@ def solve_optimal(task, mesh):
         failed = not status.success and status.reason not in FINAL
         alone = solve.comm is None or problem.bounded
         if failed and task.guess is None and not (near or solve.certain or solve.spent) and alone:
-            rescued = _otherwise(solve, level, start_x, task.progress)
+            with progress("optimal control, another way", 3, task.progress) as bar:
+                rescued = otherwise(Run(solve, level, start_x), strategies, solve.begin, bar)
             equations, found, status = rescued or (equations, found, status)
         x = None if failed and level is not mesh else found  # a finer mesh may do; after a stop it stops at once
     solve.seconds["total"] = time.perf_counter() - start
@@ -264,11 +276,14 @@ def solve_optimal(task, mesh):
                       equations.n_unknowns_of_all, solve.seconds,
                       n_ranks=equations.comm.size if equations.comm else 1,
                       backward_error=equations.backward_error, ordering=equations.linear.ordering,
-                      per_rank=equations.per_rank)
+                      per_rank=equations.per_rank, attempts=solve.attempts)
     x = equations.take(x)
     numbers, (t0, t1) = equations.numbers(x), problem.t_span
     if problem.free_time and not status.success and numbers[0] > RUNAWAY * (t1 - t0):
         status.message += f"; the duration grew to {numbers[0]:.3g} s: give it an upper bound, or let it cost something"
+    if not status.success and len(solve.attempts) > 1:
+        status.message += "; tried: " + ", ".join(f"{a['name']} ({a['iterations']} iterations, {a['outcome']})"
+                                                  for a in solve.attempts)
     return plan.element, plan.system, outcome, numbers, equations.objective(x)
 
 
@@ -281,57 +296,6 @@ def _start(task, solve, level, warm):
     if problem.unknown_names and not (problem.bounded or warm):
         _, x, _ = solve(level, x, hold=True)
     return x
-
-
-class _Spent(Exception):
-    """All iterations were taken."""
-
-
-def _otherwise(solve, level, x, show):
-    """The solution by targets that move, or from other paths, where the first guess fails, or what a signal stopped;
-    None if these fail, too."""
-    try:
-        return _other_ways(solve, level, x, show)
-    except _Spent:
-        return None
-
-
-def _other_ways(one_mesh, level, x, show):
-    problem, plan = one_mesh.problem, one_mesh.plan
-
-    def solve(*arguments, **options):
-        if one_mesh.spent:
-            raise _Spent
-        return one_mesh(*arguments, **options)
-
-    with progress("optimal control, another way", 3, show) as bar:
-        swings = swung(problem)
-        if swings is not None:
-            bar.note("from a motion that gains energy")
-            found = solve(level, first_guess(problem, plan, level, swings))
-            if found[2].success or found[2].reason == Reason.STOPPED:
-                return found
-        if len(problem.conditions.combinations) and not problem.free_start:
-            found = towards_the_target(lambda share, x: solve(level, x, problem=problem.towards(share)), x, bar)
-            if found and found[2].success:
-                return found
-        if problem.free_time and problem.bounded:
-            found = through_held_durations(
-                problem, lambda x, own, near: solve(level, x, near=near, problem=own),
-                lambda duration: first_guess(problem, plan, level, Guess(duration=duration)), bar)
-            if found:
-                return found
-        for guess in _other_guesses(problem):
-            bar.note("from another path")
-            found = solve(level, first_guess(problem, plan, level, guess))
-            if found[2].success or found[2].reason == Reason.STOPPED:
-                return found
-    return None
-
-
-def _other_guesses(problem):
-    yield from (Guess(bend=bend) for bend in BENDS)
-    yield from waving(problem, OTHERS * problem.bounded)
 
 
 def meshes(mesh):

@@ -29,11 +29,10 @@ from .checks import all_of, check_costs_of_controls, check_element, check_formul
 from .complementarity import Soft
 from .costs import MINIMISED, with_costs, with_integrands
 from .couplings import Coupling, SameState
-from .end_conditions import EndConditions
+from .end_conditions import EndConditions, Shifted
 from .limits import Limit
 from .start import start_of
 from .stated import stated
-from .target_continuation import Shifted
 
 if TYPE_CHECKING:
     from ...elements.element import TimeElement

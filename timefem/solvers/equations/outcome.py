@@ -34,6 +34,8 @@ class Outcome:
         First of the elements that this rank has the values of; None: it has all.
     mesh : TimeMesh or None
         Where it is another one than was given.
+    attempts : list of dict
+        Fields of each `Attempt`, of optimal control.
     """
 
     values: NodalValues
@@ -47,6 +49,7 @@ class Outcome:
     per_rank: dict = field(default_factory=dict)
     first: int | None = None
     mesh: object = None
+    attempts: list = field(default_factory=list)
 
     @property
     def n_solved(self) -> int:
