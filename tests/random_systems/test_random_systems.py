@@ -24,6 +24,11 @@ def test_relation(relation, seed, tmp_path):
     check(relation, seed, tmp_path)
 
 
+def test_springs_on_links_of_trees_are_not_lifted(tmp_path):
+    """Places of links are no polynomials of angles: lifted like those of bodies, the tangent was singular."""
+    check("coordinates", 253, tmp_path)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 100 + MANY))
 def test_many(seed, tmp_path):

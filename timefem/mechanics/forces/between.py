@@ -79,10 +79,10 @@ class PointForce(ForcePart, abstract=True):
 
     def lift(self, s: Symbols) -> ca.SX | None:
         """The squared distance, which rigid motions leave as it is; where points are quadratic in the coordinates, as
-        of bodies in quaternions, their difference."""
+        of bodies in quaternions, their difference; None of links of trees."""
         gap = self._gap(s)
-        linear = polynomial_degree(gap, ca.vertcat(*s.q)) <= 1
-        return ca.sumsqr(gap) if linear else gap
+        degree = polynomial_degree(gap, ca.vertcat(*s.q))
+        return None if degree > 2 else ca.sumsqr(gap) if degree <= 1 else gap
 
     def lifted_energy(self, s: Symbols, e: ca.SX) -> Expression:
         return self.energy_of_square(s, e if e.numel() == 1 else ca.sumsqr(e))
