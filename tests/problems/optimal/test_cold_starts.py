@@ -161,3 +161,38 @@ def test_iterations_of_all_starts_together(method, most):
                                 {tree: {"pivot": np.pi}}, (0, 1), cost="u[0]**2", bounds={motor: (-2, 2)})
     sol = tf.solve(problem, tf.MixedGalerkin(2, form="lagrange"), 8, method=method(max_iterations=most), progress=False)
     assert not sol.success and sol.statistics["newton_iterations"]["max"] <= most + 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bound", [None, 1.0])
+def test_a_lane_change_of_a_car_with_tyres(bound):
+    """3.5 m aside after 3 s at 20 m/s, from a straight drive. A steering
+    wheel of half a kilogram takes no size from the speed of 1.4 t, which goes on."""
+    m, rear, front, speed = 1400.0, 1.5, 1.2, 20.0
+
+    def tyres(f, t, c):
+        car, steer = f
+        ex, ey, force, moment = car.direction([1, 0, 0]), car.direction([0, 1, 0]), 0, 0
+        for arm, angle, load in ((front, steer.q[0], m * 9.81 * rear / 2.7), (-rear, 0, m * 9.81 * front / 2.7)):
+            v = car.velocity_at(arm * ex)
+            side = -0.9 * load * ca.sin(1.4 * ca.atan(9 * (ca.atan2(ca.dot(v, ey), ca.dot(v, ex)) - angle)))
+            force += side * (ca.cos(angle) * ey - ca.sin(angle) * ex)
+            moment += arm * side * ca.cos(angle)
+        return [ca.vertcat(force, 0, 0, moment), 0]
+
+    car, steer = tf.RigidBody(m, (500, 2000, 2300.0), name="car"), tf.PointMass(0.5, dimension=1, name="steer")
+    up = (0, 0, 1)
+    wheel = tf.ControlForce(steer, [(1, 0, 0)], name="wheel")
+    parts = [car, steer, tf.Planar(car, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=up, axis_b=up),
+             tf.FormulaForce([car, steer], tyres), tf.RayleighDissipation(steer, linear=6.0)]
+    end = {car: tf.EndState(position=(None, 3.5, None), orientation=(1, 0, 0, 0), velocity=(None, 0, None),
+                            angular_velocity=(0, 0, 0)),
+           steer: tf.EndState(position=(0, None, None), velocity=(0, None, None))}
+    start = {car: tf.Pose(velocity=(speed, 0, 0))}
+    drive = tf.InitialValueProblem(tf.System(parts), start, (0, 3))
+    straight = tf.solve(drive, tf.MixedGalerkin(2), 60, progress=False)
+    problem = tf.OptimalControl(tf.System(parts), start, end, (0, 3), cost=tf.Effort(wheel),
+                                bounds={wheel: (-bound, bound)} if bound else None)
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 60, guess=straight, progress=False)
+    assert sol.success and sol.objective == pytest.approx(0.1582178, rel=1e-5)
+    assert sol.statistics["newton_iterations"]["max"] <= 15

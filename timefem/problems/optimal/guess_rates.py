@@ -31,7 +31,7 @@ def rates_at_ends(way, start, end):
         rates[:, glides] = ((way.last - way.first)[:way.system.n_q] / (t1 - t0))[glides]
     for conditions, t in ((start, t0), (end, t1)):
         if conditions is not None and rates.any():
-            rates[:, _free(conditions, t)] = 0.0
+            rates[:, _free(conditions, t, t1 - t0)] = 0.0
     return rates
 
 
@@ -56,15 +56,34 @@ def _speeds_free(conditions, t):
     return found
 
 
-def _free(conditions, t):
+def _free(conditions, t, span):
     """Which coordinates conditions and constraints leave free, shape (n_q,); those of an orientation all or none."""
     system = conditions.system
-    free = np.abs(directions_left(conditions.jacobian(t))[:system.n_q]).max(axis=1, initial=0.0) > INDEPENDENT
+    free = _left(conditions, t, span)[:system.n_q] > INDEPENDENT
     for body in system.bodies:
         if body.has_orientation:
             turns = free[system.coordinates(body)][3:]
             turns[:] = turns.any()
     return free
+
+
+def asked_of(conditions, t, span):
+    """Which coordinates, and which velocities, conditions and constraints settle, shape (n_q,) each."""
+    return ~_free(conditions, t, span), ~_free_rates(conditions, t, span)
+
+
+def _free_rates(conditions, t, span):
+    """Which velocities conditions and constraints leave free, shape (n_q,)."""
+    return _left(conditions, t, span)[conditions.system.n_q:] > INDEPENDENT
+
+
+def _left(conditions, t, span):
+    """How far conditions and constraints let components of the state go, over their sizes, shape (n_z,), in a time
+    `span`."""
+    n = conditions.system.n_q
+    gradients = conditions.jacobian(t) * conditions.system.state_scale * np.repeat([span, 1.0], n)
+    lengths = np.linalg.norm(gradients, axis=1, keepdims=True)
+    return np.abs(directions_left(gradients / np.where(lengths > 0, lengths, 1.0))).max(axis=1, initial=0.0)
 
 
 def controls_along(way, bounds, states):

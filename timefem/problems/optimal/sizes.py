@@ -12,6 +12,7 @@ from ...assembly import Scaling, TimeMesh
 from ...errors import InputError, UnderResolved
 from ...mechanics.values.equations_of_motion import EquationsOfMotion
 from .complementarity import Soft
+from .guess_rates import asked_of
 
 TURN, REACHED = 1.0, 0.9  # rad per element and degree, and the share of that from which on it is told
 DRIVES = 1e-3  # share of what a control accelerates that is along the motion, from which on it drives that
@@ -46,17 +47,21 @@ def energy_of(phase):
 
 
 def rates_of(phase):
-    """Rates of that size, shape (n_q,): mean ones from start to end or, where these are faster, those there."""
-    system, span = phase.system, phase.t_span[1] - phase.t_span[0]
+    """Rates of that size, shape (n_q,): by how much mean ones from start to end, or those there, differ from going on
+    as at the start; those there where they do not. What is free at the end goes on."""
+    system, (t0, t1) = phase.system, phase.t_span
     n, mass = system.n_q, system.mass_scale
     start, end = phase.z0, phase.conditions.state
+    places, rates = asked_of(phase.conditions, t1, t1 - t0)
     with np.errstate(invalid="ignore", over="ignore"):
-        found = [(end - start)[:n] / span, start[n:] / mass, end[n:] / mass]
-        most = np.array([(mass * v**2).max(initial=0.0) for v in found])
-    most[~np.isfinite(most)] = 0.0
-    if most.any():
-        return found[int(np.argmax(most))]
-    return np.where(mass == mass.max(), 1 / span, 0.0)
+        first, last = start[n:] / mass, end[n:] / mass
+        changes = [np.where(places, (end - start)[:n] / (t1 - t0) - first, 0.0), np.where(rates, last - first, 0.0)]
+        for found in (changes, [first, last]):
+            most = np.array([(mass * v**2).max(initial=0.0) for v in found])
+            most[~np.isfinite(most)] = 0.0
+            if most.any():
+                return found[int(np.argmax(most))]
+    return np.where(mass == mass.max(), 1 / (t1 - t0), 0.0)
 
 
 def sizes_of_controls(phase, root):
