@@ -53,7 +53,7 @@ def test_activation_of_a_muscle(element, most):
 
 
 def test_a_muscle_in_a_model_file():
-    model = load_model(Path(__file__).parents[3] / "examples" / "models" / "muscle.toml")
+    model = load_model(Path(__file__).parents[3] / "examples" / "muscle.toml")
     sol = tf.solve(model.problem, model.element, model.n_elements, progress=False)
     assert sol.success and sol.objective == pytest.approx(exact_muscle(), rel=1e-8)
 
