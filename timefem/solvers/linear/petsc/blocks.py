@@ -11,6 +11,7 @@ import numpy as np
 
 from .... import validate
 from ....errors import InputError
+from .library import petsc
 
 SETS = ("slabs", "states")
 
@@ -115,14 +116,10 @@ class Blocks:
 
     def pieces(self, overlap):
         """Index sets of the slabs of this rank with `overlap` elements more at both sides, of this rank alone."""
-        from petsc4py import PETSc
-
         more = overlap * self._step
         pieces = [np.arange(max(0, own[0] + self._first - more), min(self._n, own[-1] + 1 + self._first + more))
                   for own in self._own]
-        return [self._made(piece - self._first, PETSc.COMM_SELF) for piece in pieces]
+        return [self._made(piece - self._first, petsc().COMM_SELF) for piece in pieces]
 
     def _made(self, numbers, comm):
-        from petsc4py import PETSc
-
-        return PETSc.IS().createGeneral((numbers + self._first).astype(PETSc.IntType), comm=comm)
+        return petsc().IS().createGeneral((numbers + self._first).astype(petsc().IntType), comm=comm)
