@@ -159,7 +159,6 @@ from .problems.optimal.problem import OptimalControl
 from .problems.optimal.spring_contact import SpringContact
 from .problems.phases.problem import Phases
 from .problems.phases.solution import PhasedSolution
-from .problems.receding.horizon import RecedingHorizon
 from .problems.simulated.controls_marched import Simulation, simulate
 from .problems.static import Equilibrium, StaticPath, equilibrium, equilibrium_path
 from .sensitivity import (
@@ -190,6 +189,7 @@ from .solvers.nonlinear.interior_point_options import InteriorPointOptions
 from .solvers.nonlinear.ipopt import Ipopt
 from .solvers.nonlinear.newton import Newton
 from .solving.many_solutions import continuation, solve_all
+from .solving.receding.horizon import RecedingHorizon
 from .solving.restart import restart
 from .solving.solve import prepare, solve
 

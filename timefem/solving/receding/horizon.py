@@ -12,24 +12,25 @@ from ...elements.evaluation.nodal_values import NodalValues
 from ...elements.forms.base import velocities
 from ...errors import InputError, SolveError
 from ...kernels.buffered import Buffered
+from ...mechanics.bodies.states import CanonicalState
+from ...problems.common.end_state import momenta
+from ...problems.optimal.equations import OptimalityEquations
+from ...problems.optimal.guess import from_solution
+from ...problems.optimal.mesh_sequence import optimality_plan
+from ...problems.optimal.nonlinear_program import OptimalProgram
+from ...problems.optimal.sizes import scaling_of, with_objective
+from ...problems.optimal.solve import solution_of
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.interior_point import InteriorPoint
 from ...status import Reason, Status
-from ..common.end_state import momenta
-from ..optimal.equations import OptimalityEquations
-from ..optimal.guess import from_solution
-from ..optimal.mesh_sequence import optimality_plan
-from ..optimal.nonlinear_program import OptimalProgram
-from ..optimal.sizes import scaling_of, with_objective
-from ..optimal.solve import solution_of
+from ..solve import Solver, prepare
 from .resumed import SOLVED, Resumed
 
 if TYPE_CHECKING:
     from ...elements.element import TimeElement
+    from ...problems.optimal.problem import OptimalControl
     from ...solution.solution import Solution
-    from ...solving.solve import Solver
     from ...types import Vector
-    from ..optimal.problem import OptimalControl
 
 ACCEPTABLE = 1e-7  # below the tolerance there are no final steps
 TOLERANCE = 1e-6  # of the scaled conditions of optimality, far below what a horizon that ends leaves out
@@ -73,8 +74,6 @@ class RecedingHorizon:
 
     def __init__(self, problem: OptimalControl, element: TimeElement, n_elements: int, *,
                  iterations: int | None = None, tolerance: float = TOLERANCE) -> None:
-        from ...solving.solve import prepare
-
         for what, refused in (("a free start", problem.free_start), ("a free time", problem.free_time),
                               ("couplings", problem.couplings), ("contacts", bool(problem.limits) and any(
                                   not hasattr(limit, "at") for limit in problem.limits)),
@@ -187,8 +186,6 @@ class RecedingHorizon:
         return validate.array("state", state, (2 * n,))
 
     def _as_start(self, z):
-        from ...mechanics.bodies.states import CanonicalState
-
         system, start, first = self.problem.system, {}, 0
         for body in system.bodies:
             own = slice(first, first + body.n_q)
