@@ -14,6 +14,7 @@ from ..status import Attempt, Status
 if TYPE_CHECKING:
     from ..elements.element import TimeElement
     from ..mechanics.system import System
+    from ..solvers.nonsmooth.events import ContactEvent
 
 
 @dataclass(eq=False, repr=False)
@@ -40,7 +41,15 @@ class _Made:
 
 
 class SolvedElements(_Made):
-    """Elements with their nodal values, which may be worked out when they are first asked for."""
+    """Elements with their nodal values, which may be worked out when they are first asked for.
+
+    Attributes
+    ----------
+    events : tuple of ContactEvent
+        Of rigid contacts; none without such.
+    """
+
+    events: tuple[ContactEvent, ...] = ()
 
     @classmethod
     def of(cls, system: System, element: TimeElement, t: np.ndarray, z0: np.ndarray, values: NodalValues,

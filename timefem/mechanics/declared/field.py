@@ -125,7 +125,7 @@ class OnJoint(Field):
     """A joint of whose coordinates the part acts on one; needs `coordinate`, its name."""
 
     is_joint, refers, kind_of_value, schema_type = True, True, "Joint", "joint"
-    given_as = kept_as = "Joint"
+    given_as, kept_as = "Joint | TreeJointCoordinate", "Joint"
 
     def check(self, title, value):
         if not getattr(value, "coordinates", ()) or not hasattr(value, "constraint_names"):

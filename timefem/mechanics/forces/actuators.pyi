@@ -1,6 +1,7 @@
 # made by tools/stubs.py: change the module
 
 import casadi as ca
+from timefem.mechanics.bodies.tree.carried import TreeJointCoordinate
 from timefem.mechanics.joints.joint import Joint
 from timefem.types import Matrix, Number, UserFunction, Vector
 from typing import Any, Literal
@@ -67,7 +68,8 @@ class Thruster(Actuator):
 class JointControl(JointPart, Actuator):
     n_controls: int
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
-    def __init__(self, joint: Joint, *, coordinate: str | None = None, name: str | None = None) -> None: ...
+    def __init__(self, joint: Joint | TreeJointCoordinate, *, coordinate: str | None = None,
+                 name: str | None = None) -> None: ...
 
 
 class ControlTorque(Actuator):

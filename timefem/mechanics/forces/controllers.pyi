@@ -2,6 +2,7 @@
 
 import casadi as ca
 from collections.abc import Hashable, Mapping, Sequence
+from timefem.mechanics.bodies.tree.carried import TreeJointCoordinate
 from timefem.mechanics.functions.base import TimeFunction
 from timefem.mechanics.joints.joint import Joint
 from timefem.types import Matrix, Number, UserFunction, Vector
@@ -26,8 +27,8 @@ class PDControl(JointPart):
     @property
     def counts_turns(self) -> bool: ...
     def force(self, s: Symbols) -> ca.SX: ...
-    def __init__(self, joint: Joint, *, coordinate: str | None = None, stiffness: Number, damping: Number,
-                 reference: Number | TimeFunction | UserFunction = 0.0,
+    def __init__(self, joint: Joint | TreeJointCoordinate, *, coordinate: str | None = None, stiffness: Number,
+                 damping: Number, reference: Number | TimeFunction | UserFunction = 0.0,
                  feedforward: Number | TimeFunction | UserFunction = 0.0, turns: bool = True,
                  name: str | None = None) -> None: ...
 

@@ -1,6 +1,7 @@
 # made by tools/stubs.py: change the module
 
 import casadi as ca
+from timefem.mechanics.bodies.tree.carried import TreeJointCoordinate
 from timefem.mechanics.functions.base import TimeFunction
 from timefem.mechanics.joints.joint import Joint
 from timefem.types import Number, UserFunction
@@ -36,6 +37,6 @@ class Motor(JointPart, Actuator):
     def force(self, s: Symbols) -> ca.SX: ...
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
     helpers: Any
-    def __init__(self, joint: Joint, *, coordinate: str | None = None, gear: Number = 1.0, rotor_inertia: Number = 0.0,
-                 damping: Number = 0.0, torque: Number | TimeFunction | UserFunction = 0.0,
+    def __init__(self, joint: Joint | TreeJointCoordinate, *, coordinate: str | None = None, gear: Number = 1.0,
+                 rotor_inertia: Number = 0.0, damping: Number = 0.0, torque: Number | TimeFunction | UserFunction = 0.0,
                  name: str | None = None) -> None: ...

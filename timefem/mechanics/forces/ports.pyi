@@ -3,6 +3,7 @@
 import casadi as ca
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from timefem.mechanics.bodies.tree.carried import TreeJointCoordinate
 from timefem.types import Number, UserFunction
 from typing import Any
 from ...argument_names import NamedArguments, named_arguments
@@ -30,8 +31,9 @@ class PortConnection(FormulaPart):
     bound_b: Any
     def __init__(self, bodies: Body | Sequence[Body], output_a: UserFunction | str | Sequence[Any] | None = None,
                  output_b: UserFunction | str | Sequence[Any] | None = None, gain: Number = 1.0, *,
-                 joint_a: Joint | None = None, coordinate_a: str | None = None, joint_b: Joint | None = None,
-                 coordinate_b: str | None = None, name: str | None = None) -> None: ...
+                 joint_a: Joint | TreeJointCoordinate | None = None, coordinate_a: str | None = None,
+                 joint_b: Joint | TreeJointCoordinate | None = None, coordinate_b: str | None = None,
+                 name: str | None = None) -> None: ...
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 # made by tools/stubs.py: change the module
 
 import casadi as ca
+from timefem.mechanics.bodies.tree.carried import TreeJointCoordinate
 from timefem.mechanics.joints.joint import Joint
 from timefem.types import Expression
 from typing import Any
@@ -23,4 +24,5 @@ class JointPart(Part):
     def rate_of(self, s: Symbols) -> ca.SX: ...
     def along(self, s: Symbols, force: Expression) -> ca.SX: ...
     bound: Any
-    def __init__(self, joint: Joint, *, coordinate: str | None = None, name: str | None = None) -> None: ...
+    def __init__(self, joint: Joint | TreeJointCoordinate, *, coordinate: str | None = None,
+                 name: str | None = None) -> None: ...

@@ -2,6 +2,7 @@
 
 import casadi as ca
 from collections.abc import Sequence
+from timefem.mechanics.bodies.tree.carried import TreeJointCoordinate
 from timefem.mechanics.functions.base import TimeFunction
 from timefem.mechanics.part import Body
 from timefem.types import Number, UserFunction, Vector
@@ -54,5 +55,5 @@ class PrescribedJoint(JointPart):
     @property
     def t_span(self) -> tuple[float, float]: ...
     def constraints(self, s: Symbols) -> ca.SX: ...
-    def __init__(self, joint: Joint, *, coordinate: str | None = None, value: Number | TimeFunction | UserFunction,
-                 name: str | None = None) -> None: ...
+    def __init__(self, joint: Joint | TreeJointCoordinate, *, coordinate: str | None = None,
+                 value: Number | TimeFunction | UserFunction, name: str | None = None) -> None: ...

@@ -6,10 +6,12 @@ import os
 
 import numpy as np
 
+from ...argument_names import named_arguments
 from ...errors import InputError, MissingBackend
 from .data import MarkerData, scale_of
 
 
+@named_arguments
 def read_c3d(path: str | os.PathLike[str]) -> MarkerData:
     """Paths of the markers of a C3D file.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...argument_names import named_arguments
 from ...errors import InputError
 from ...mechanics.bodies.tree.links import Link
 from ...mechanics.bodies.tree.tree import Tree
@@ -37,6 +38,7 @@ class OsimModel(Robot):
     markers: dict[str, tuple[Any, np.ndarray]] = field(default_factory=dict)
 
 
+@named_arguments
 def read_osim(path: FilePath) -> OsimModel:
     """Read a model of OpenSim 4.
 

@@ -8,11 +8,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...argument_names import named_arguments
 from ...errors import InputError
 from .data import MotionTable
 from .text import lines_of, number
 
 
+@named_arguments
 def read_mot(path: str | os.PathLike[str]) -> MotionTable:
     """Columns of a .mot or .sto file.
 
@@ -47,6 +49,7 @@ def read_mot(path: str | os.PathLike[str]) -> MotionTable:
     return _table(path, names, rows, header.get("indegrees", "no").lower() == "yes")
 
 
+@named_arguments
 def read_csv(path: str | os.PathLike[str], *, time: str | None = None) -> MotionTable:
     """Columns of a file of values that commas, semicolons or tabs separate, the first line being their names.
 

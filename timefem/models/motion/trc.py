@@ -6,11 +6,13 @@ import os
 
 import numpy as np
 
+from ...argument_names import named_arguments
 from ...errors import InputError
 from .data import MarkerData, scale_of
 from .text import lines_of, number
 
 
+@named_arguments
 def read_trc(path: str | os.PathLike[str]) -> MarkerData:
     """Paths of markers from a .trc file; fields that are empty were not seen.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import validate
+from ...argument_names import named_arguments
 from ...assembly import TimeMesh
 from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError, UnderResolved
@@ -80,6 +81,7 @@ class Simulation:
                 f"by {self.defects[worst]:.2g} of its size; take more elements, or a tolerance")
 
 
+@named_arguments
 def simulate(problem: OptimalControl, solution: Solution, *, finer: int = 4, far: float = 1e-2) -> Simulation:
     """March the controls of a solution on a finer mesh, and tell how far that motion is from the solution.
 

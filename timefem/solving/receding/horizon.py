@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from ... import validate
+from ...argument_names import NamedArguments
 from ...elements.evaluation.nodal_values import NodalValues
 from ...elements.forms.base import velocities
 from ...errors import InputError, SolveError
@@ -36,7 +37,7 @@ ACCEPTABLE = 1e-7  # below the tolerance there are no final steps
 TOLERANCE = 1e-6  # of the scaled conditions of optimality, far below what a horizon that ends leaves out
 
 
-class RecedingHorizon:
+class RecedingHorizon(NamedArguments):
     """Solves a problem of optimal control again and again, from the state that was measured.
 
     The first solve is that of `prepare`. Formulas, kernels, patterns, factors and memory stay, and each further step
