@@ -21,7 +21,7 @@ def cart_pole():
 
 @pytest.mark.parametrize("guess", [
     {"rollout": True}, {"rollout": "follow"}, {"rollout": True, "controls": {"push": lambda t: 5 * np.sin(3 * t)}},
-    {"rollout": lambda t, q, v: np.array([3 * np.cos(q[1]) * v[1]])}], ids=str)
+    {"rollout": lambda t, q, v: np.array([3 * np.cos(q[1]) * v[1]])}], ids=["held", "follow", "controls", "law"])
 def test_swing_up_from_a_rollout(guess):
     sol = tf.solve(cart_pole(), tf.MixedGalerkin(2), 30, guess=tf.Guess(**guess), progress=False)
     assert sol.success and sol.objective == pytest.approx(28.9734, rel=1e-4)
