@@ -1,5 +1,6 @@
 """Controls of solutions, marched on a finer mesh."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -106,3 +107,14 @@ def test_what_cannot_be_simulated():
                      tf.MixedGalerkin(2), 4, progress=False)
     with pytest.raises(tf.InputError, match="with its controls"):
         tf.simulate(problem, march)
+
+
+def test_solutions_simulate_themselves(tmp_path):
+    sol = tf.solve(push(), tf.MixedGalerkin(2, n_points=3), 10, progress=False)
+    assert sol.simulate().largest < 1e-12
+    copied = pickle.loads(pickle.dumps(sol))
+    np.testing.assert_array_equal(copied.z, sol.z)
+    with pytest.raises(tf.InputError, match=r"timefem.simulate\(problem, solution\)"):
+        copied.simulate()
+    sol.save(tmp_path / "push.h5")
+    assert tf.simulate(push(), tf.load(tmp_path / "push.h5")).largest < 1e-12

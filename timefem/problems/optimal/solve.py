@@ -9,11 +9,11 @@ from ...errors import InputError
 from ...late import Late
 from ...mechanics.numbers.free import with_values
 from ...solution.audit import audits
-from ...solution.solution import Solution
 from ...solvers.nonlinear.methods import method_for_inequalities
 from ...solvers.nonlinear.newton import Newton
 from ..common.parameters import of_bodies
 from ..common.statistics import OnDemand, solve_statistics
+from ..simulated.solution import OptimalSolution
 from .mesh_sequence import optimality_plan, solve_optimal
 from .reduced_again import solved_as_stated
 
@@ -110,7 +110,8 @@ def solution_of(problem, driver, backend, mesh, found):
     t, (t0, t1) = mesh.nodes, problem.t_span
     if problem.free_time:
         t = t0 + (t - t0) * (numbers[0] / (t1 - t0))
-    return Solution.of(system, element, t, outcome.state[0, 0], outcome.values, outcome.status, statistics)
+    made = system, element, t, outcome.state[0, 0], outcome.values, outcome.status, statistics
+    return OptimalSolution.of(*made).of_problem(problem)
 
 
 def solution_system(problem, element, parameters):
