@@ -185,3 +185,11 @@ def test_bad_input():
         tf.FormulaEnergy(rotor, "c[0]", parameters=[1.0], n_lift=1)
     with pytest.raises(tf.InputError, match="at most quadratic"):
         tf.FormulaEnergy(rotor, "f[0]", n_lift=1, lift="f[0].position[0]**3")
+
+
+def test_energies_of_others_do_not_see_the_states():
+    """They would add no effort, so that the balance of power would be wrong without a word."""
+    mass = tf.PointMass(1.0, name="mass")
+    coil = tf.PortSystem(1, "x[0]**2 / 2", "-w[0]", name="coil")
+    with pytest.raises(tf.InputError, match="add this energy there"):
+        tf.FormulaEnergy([mass, coil], "f[0].position[0] * f[1].q[0]")

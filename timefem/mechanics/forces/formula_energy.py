@@ -59,7 +59,12 @@ class FormulaEnergy(FormulaPart):
             if ca.depends_on(e, s.t) or polynomial_degree(e, ca.vertcat(*s.q)) > 2:
                 raise InputError(f"{self._title}: the lift must be at most quadratic in the coordinates, without the "
                                  "time; points of bodies in quaternions are quadratic themselves")
-        check_symbols(self._formula_title, ca.SX(self.energy(s)), *s.q, s.t, s.own)
+        energy = ca.SX(self.energy(s))
+        check_symbols(self._formula_title, energy, *s.q, s.t, s.own)
+        for body, q in zip(self.bodies, s.q, strict=True):
+            if getattr(body, "is_port", False) and ca.depends_on(energy, q):
+                raise InputError(f"{self._formula_title} depends on the states of {body!r}, whose efforts are the "
+                                 "gradient of its own H: add this energy there")
 
     def _frames(self, s):
         return [Frame.of(body, q) for body, q in zip(self.bodies, s.q, strict=True)]
