@@ -151,11 +151,11 @@ def test_every_part_of_the_registry_can_be_stated():
     types |= {QuaternionBody: "rigid", DirectorBody: "rigid"}
     assert set(types) == set(plain)
     for cls, names in plain.items():
-        entry, own = defs[types[cls]], set(names) - {"name"}
+        entry, own = defs[types[cls]], set(names) - {"name", "on"}
         if cls in (QuaternionBody, DirectorBody, PointMass, PortSystem, tf.State, tf.VariableMass):
             assert own <= set(entry["properties"])
             continue
-        assert own == set(entry["properties"]) - {"type", "body", "bodies", "reaction", *OPTIMAL}
+        assert own == set(entry["properties"]) - {"type", "body", "bodies", "reaction", "on", *OPTIMAL}
         parameters = signatures.signature(cls).parameters.values()
         needed = {p.name for p in parameters if p.default is p.empty} & own
         assert needed <= set(entry["required"])

@@ -83,9 +83,9 @@ def test_options_are_values():
 
 
 def test_the_table_of_kinds():
-    assert set(KINDS) == {"initial", "boundary", "inverse", "optimal", "phases"}
+    assert set(KINDS) == {"initial", "boundary", "inverse", "optimal", "phases", "estimation"}
     assert kind_of(spinning_box()).name == "initial"
-    with pytest.raises(tf.InputError, match="OptimalControl or Phases, not 3"):
+    with pytest.raises(tf.InputError, match="OptimalControl, Phases or Estimation, not 3"):
         kind_of(3)
     assert KINDS["initial"].default_driver(ELEMENT) is tf.March
     assert KINDS["initial"].default_driver(tf.BubnovGalerkin(1)) is tf.Global

@@ -9,8 +9,8 @@ def case_to_study(name, kinds=("initial",)):
     """The case of a study, by name; InputError where it is a problem of none of these kinds."""
     case = find_case(name)
     if case.kind not in kinds:
-        known = " or ".join(KINDS[kind].title for kind in kinds)
-        raise InputError(f"this study takes {known}, and {name} is {KINDS[case.kind].title}")
+        known = " or ".join(f"{KINDS[kind].title.split(' ', 1)[1]}s" for kind in kinds)
+        raise InputError(f"studies are those of {known}, and {name} is {KINDS[case.kind].title}")
     return case
 
 

@@ -73,8 +73,9 @@ def check_reach(equations, x, nearby=None, quiet=False):
     found = reach(equations, equations.with_costates(x, 0))
     if found.unmoved is None or quiet:
         return found
-    fields = [equations.columns_of(name).ravel() for name in ("controls", "multipliers", "state")
-              if name in equations.plan.element.trial]
+    # away from the guess ends are moved by states, too; these leave joints, which take what some controls do
+    names = "controls", "multipliers", *(["state"] if found.unmoved[0] == "end" else [])
+    fields = [equations.columns_of(name).ravel() for name in names if name in equations.plan.element.trial]
     places = np.concatenate(fields)
     step = np.zeros(equations.n_unknowns)
     step[places[places >= 0]] = NEARBY * np.random.default_rng(0).normal(size=(places >= 0).sum())
