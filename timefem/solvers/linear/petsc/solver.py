@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import gc
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -45,6 +46,7 @@ SHORTHANDS = {"chain": "substructuring"}  # of methods
 
 _given = []  # options in PETSc's database that came from the last solver made here
 _alive = weakref.WeakSet()  # solvers
+_comms = []  # of solvers on several ranks, alike on all of them
 
 
 class PETScSolver(LinearSolver):
@@ -70,6 +72,8 @@ class PETScSolver(LinearSolver):
             atexit.unregister(_destroy_all)
             atexit.register(_destroy_all)  # before PETSc ends, whose exit was registered when it was imported
         _alive.add(self)
+        if self.comm is not None and self._comm not in _comms:
+            _comms.append(self._comm)
         PETSc.garbage_cleanup(self._comm)  # what Python let go of is freed only here
         self.ksp = PETSc.KSP().create(self._comm)
         self.options = PETSc.Options()
@@ -270,8 +274,14 @@ class PETScSolver(LinearSolver):
 def _destroy_all():
     """Free what refers to Python objects while there is Python: PETSc's end would call what is gone."""
     for solver in list(_alive):
-        for thing in (solver.ksp, solver.A, solver.x, solver.b):
-            thing.destroy()
+        if solver.comm is None:
+            for thing in (solver.ksp, solver.A, solver.x, solver.b):
+                thing.destroy()
+        else:  # some ranks may have let go of it before: PETSc destroys what all have let go of
+            solver.ksp = solver.A = solver.x = solver.b = solver.slabs = solver._rows = None
+    gc.collect()
+    for comm in _comms:
+        petsc().garbage_cleanup(comm)
 
 
 def _mpi():
