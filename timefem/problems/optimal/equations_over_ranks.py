@@ -66,7 +66,7 @@ class OptimalitySlab(OptimalityEquations):
         return self._whole.part(first - before, last + after), before, after
 
     def _make_linear(self, linear):
-        return SimpleNamespace(ordering="time order", direct=False)
+        return SimpleNamespace(ordering="time order", direct=False, facts={})
 
     def take(self, x):
         step, (a, b) = self.plan.columns.step, self._part

@@ -123,7 +123,7 @@ class ElementEquations(NonlinearEquations):
     @property
     def per_rank(self):
         """Numbers of all ranks, one after the other, by name; on one process what the linear solver tells."""
-        return {name: [value] for name, value in getattr(self.linear, "facts", {}).items()}
+        return {name: [value] for name, value in self.linear.facts.items()}
 
     @property
     def n_unknowns(self):

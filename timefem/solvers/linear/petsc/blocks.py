@@ -51,9 +51,7 @@ def of_slabs(starts, n_slabs):
     """
     n_elements = len(starts) - 1
     n_slabs = min(validate.integer("pc_time_slabs", n_slabs, minimum=1), n_elements)
-    ends = starts[np.arange(n_slabs + 1) * n_elements // n_slabs].copy()
-    ends[0] = starts[0]
-    return ends
+    return starts[np.arange(n_slabs + 1) * n_elements // n_slabs]
 
 
 class Blocks:
@@ -83,7 +81,7 @@ class Blocks:
             raise InputError(f"sets of blocks are {' or '.join(known)}, not {which!r}")
         if not hasattr(pattern, "column_starts"):
             raise InputError("blocks in time need a matrix of a chain of elements")
-        self.which, self._comm, self.rows, n = which, comm, None, len(pattern.indptr) - 1
+        self._comm, self.rows, n = comm, None, len(pattern.indptr) - 1
         mpi = comm.tompi4py()
         self._first = (mpi.exscan(n) or 0) if mpi.size > 1 else 0
         if which == "states":
@@ -95,7 +93,7 @@ class Blocks:
         else:
             starts = np.asarray(pattern.column_starts) - self._first
             starts = np.delete(starts, 1) if mpi.rank == 0 else starts  # node 0 belongs to the first element
-            ends = of_slabs(starts, min(mpi.allgather(min(n_slabs, len(starts) - 1))))
+            ends = of_slabs(starts, min([n_slabs, *mpi.allgather(len(starts) - 1)]))
             ends[0], ends[-1], n_slabs = 0, n, len(ends) - 1
             own = [np.arange(a, b) for a, b in itertools.pairwise(ends)]
             self._sets = {}
@@ -108,7 +106,7 @@ class Blocks:
     def __iter__(self):
         """Names and index sets, over the ranks of the communicator."""
         for name, numbers in self._sets.items():
-            yield name, self._made(numbers, self._comm)
+            yield name, _index_set(numbers + self._first, self._comm)
 
     @property
     def names(self):
@@ -116,10 +114,12 @@ class Blocks:
 
     def pieces(self, overlap):
         """Index sets of the slabs of this rank with `overlap` elements more at both sides, of this rank alone."""
-        more = overlap * self._step
-        pieces = [np.arange(max(0, own[0] + self._first - more), min(self._n, own[-1] + 1 + self._first + more))
-                  for own in self._own]
-        return [self._made(piece - self._first, petsc().COMM_SELF) for piece in pieces]
+        more, pieces = overlap * self._step, []
+        for own in self._own:
+            first, last = self._first + own[0], self._first + own[-1]
+            pieces.append(np.arange(max(0, first - more), min(self._n, last + 1 + more)))
+        return [_index_set(piece, petsc().COMM_SELF) for piece in pieces]
 
-    def _made(self, numbers, comm):
-        return petsc().IS().createGeneral((numbers + self._first).astype(petsc().IntType), comm=comm)
+
+def _index_set(numbers, comm):
+    return petsc().IS().createGeneral(numbers.astype(petsc().IntType), comm=comm)

@@ -16,7 +16,7 @@ from .... import validate
 from ....errors import InputError, SolveError
 from ..base import REFINE_ABOVE, LinearOptions, LinearSolver
 from ..norms import infinity_norm
-from .blocks import SETS, Blocks
+from .blocks import Blocks
 from .library import check_numpy, petsc
 from .matrix import AssembledMatrix, RowMatrix
 from .substructure import Substructure
@@ -96,8 +96,11 @@ class PETScSolver(LinearSolver):
         self.n_iterations = 0
         self.direct, kind = self.ksp.getType() == "preonly", self.ksp.pc.getType()
         self.slabs = self._make_slabs(pattern) if kind == "python" else None
-        blocks = self._make_blocks(kind, pattern) if kind in ("fieldsplit", "asm") else None
-        self._order = None if blocks is None else blocks.rows
+        self._order, self._by_schur = None, False
+        if kind == "asm":
+            self._make_pieces(pattern)
+        elif kind == "fieldsplit":
+            self._make_splits(pattern)
         self._rows = RowMatrix(pattern, self._comm) if self.slabs else AssembledMatrix(pattern, self._comm, self._order)
         self.A = self._rows.mat
         self.ksp.setOperators(self.A)
@@ -111,28 +114,35 @@ class PETScSolver(LinearSolver):
         self.ksp.pc.setPythonContext(slabs)
         return slabs
 
-    def _make_blocks(self, kind, pattern):
-        """The blocks of a preconditioner that takes some; their solvers are direct unless options say otherwise."""
-        sets = self.options.getString(f"{PREFIX}pc_{kind}_sets", "slabs" if kind == "fieldsplit" else "")
-        if kind == "asm" and not sets:
-            return None
-        n_slabs = self._integer(SLABS, 1 if self.comm else 4)
-        blocks = Blocks(sets, pattern, self._comm, n_slabs, ("slabs",) if kind == "asm" else SETS)
-        if kind == "asm":
-            overlap = self._integer(PREFIX + "pc_asm_overlap", 1)
-            pieces = blocks.pieces(overlap)
-            self.ksp.pc.setASMLocalSubdomains(len(pieces), pieces, blocks.pieces(0))
-            self.ksp.pc.setASMOverlap(0)
-            prefixes = ["sub_"]
-        else:
-            self.ksp.pc.setFieldSplitIS(*blocks)
-            prefixes = [f"fieldsplit_{name}_" for name in blocks.names]
-        for prefix in prefixes:
-            for key, value in (SCHUR if prefix == "fieldsplit_multipliers_" and self.options.getString(
-                    PREFIX + "pc_fieldsplit_type", "") == "schur" else DIRECT).items():
-                if not self.options.hasName(PREFIX + prefix + key):
-                    self._set(PREFIX + prefix + key, value)
-        return blocks
+    def _make_pieces(self, pattern):
+        """Slabs with an overlap for additive Schwarz, where they are asked for; else PETSc cuts by itself."""
+        sets = self.options.getString(PREFIX + "pc_asm_sets", "")
+        if not sets:
+            return
+        blocks = Blocks(sets, pattern, self._comm, self._slabs_here(), ("slabs",))
+        pieces = blocks.pieces(self._integer(PREFIX + "pc_asm_overlap", 1))
+        self.ksp.pc.setASMLocalSubdomains(len(pieces), pieces, blocks.pieces(0))
+        self.ksp.pc.setASMOverlap(0)
+        self._solve_blocks("sub_", DIRECT)
+
+    def _make_splits(self, pattern):
+        """The blocks of a fieldsplit; of a Schur complement the second one is solved by iterations."""
+        sets = self.options.getString(PREFIX + "pc_fieldsplit_sets", "slabs")
+        blocks = Blocks(sets, pattern, self._comm, self._slabs_here())
+        self._by_schur = self.options.getString(PREFIX + "pc_fieldsplit_type", "") == "schur"
+        self.ksp.pc.setFieldSplitIS(*blocks)
+        for number, name in enumerate(blocks.names):
+            self._solve_blocks(f"fieldsplit_{name}_", SCHUR if self._by_schur and number else DIRECT)
+        self._order = blocks.rows
+
+    def _solve_blocks(self, prefix, options):
+        """Solve the blocks with this prefix so, unless options say otherwise."""
+        for key, value in options.items():
+            if not self.options.hasName(PREFIX + prefix + key):
+                self._set(PREFIX + prefix + key, value)
+
+    def _slabs_here(self):
+        return self._integer(SLABS, 1 if self.comm else 4)
 
     def _integer(self, name, default):
         try:
@@ -230,9 +240,7 @@ class PETScSolver(LinearSolver):
 
     def _iterations_of_complement(self):
         """Of the last solve with the Schur complement of the multipliers, in which the work of that method is."""
-        if self._order is None or self.options.getString(PREFIX + "pc_fieldsplit_type", "") != "schur":
-            return 0
-        return self.ksp.pc.getFieldSplitSchurGetSubKSP()[1].its
+        return self.ksp.pc.getFieldSplitSchurGetSubKSP()[1].its if self._by_schur else 0
 
     def solve_checked(self, b, transposed=False, refine_above=REFINE_ABOVE):
         try:
