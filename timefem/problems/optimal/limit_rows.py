@@ -4,6 +4,7 @@ import casadi as ca
 import numpy as np
 
 from ...polynomials import gauss_legendre
+from ...solvers.nonlinear.over_ranks import OverRanks
 from ...solvers.nonlinear.program import CARRIER, LIMIT
 from .point_rows import PointRows
 from .sizes import has_contacts
@@ -89,8 +90,9 @@ class LimitRows:
         mesh = self.chain.mesh
         return mesh.nodes[elements] + mesh.lengths[elements] * points
 
-    def along(self, name, rows, bounds, elements, points):
-        """Rows in the symbols of state, controls, constants and forces of constraints, at points of elements."""
+    def along(self, name, rows, bounds, elements, points, at_end=False):
+        """Rows in the symbols of state, controls, constants and forces of constraints, at points of elements: of all,
+        or at one end of the motion."""
         times, w, view = self.times(elements, points), self._w, self.view(elements, points)
         if self._forces is not None and ca.depends_on(rows, self._forces):
             w, n = ca.vertcat(w, self._forces), self._forces.numel()
@@ -98,11 +100,21 @@ class LimitRows:
         if self._v is not None and ca.depends_on(rows, self._v):
             w, view = ca.vertcat(w, self._v), View.joined(view, self.views("velocity", elements, points))
         self.rows.append(PointRows(name, (w, self._tau), rows, bounds, view, elements, times, times[:, None]))
-        return self._over_sizes(self.rows[-1])
+        return self._over_sizes(self.rows[-1], at_end)
 
-    def _over_sizes(self, rows):
-        """Rows over their sizes, but beside contacts."""
-        return rows.over_sizes() if self._sized else rows
+    def _over_sizes(self, rows, at_end=False):
+        """Rows over their sizes, but beside contacts; those along all elements over the same ones on all ranks, which
+        share multipliers of rows."""
+        if not self._sized:
+            return rows
+        blocks, comm = ((0, self._n_elements), None) if at_end else (self.chain.slab, self.chain.comm)
+        return rows.over_sizes(self._mean(*rows.changes(*blocks), comm))
+
+    @staticmethod
+    def _mean(total, n, comm):
+        """Of sums over n points, on ranks that all come here."""
+        *total, n = OverRanks(comm).combined(sums=(*total, n))
+        return np.array(total) / max(n, 1)
 
     # ---- what limits ask for
 
@@ -128,7 +140,7 @@ class LimitRows:
             elements = np.repeat(np.arange(self._n_elements), len(points))
             bounds, names = (lower[own], upper[own]), [f"{limit.name}[{i}]" for i in own]
             if where == "nodes" and self.problem.free_start and self.chain.reaches[0]:
-                self.along(names, rows[own], bounds, np.zeros(1, int), np.zeros(1))
+                self.along(names, rows[own], bounds, np.zeros(1, int), np.zeros(1), at_end=True)
             self.along(names, rows[own], bounds, elements, np.tile(points, self._n_elements))
             for i in set(ties).intersection(own):
                 self.ties.append((self.rows[-1], np.tile(np.array(own) == i, len(elements)), self._used(rows[i])))
@@ -153,7 +165,8 @@ class LimitRows:
         if not self.chain.reaches[1 if last else 0]:
             return
         rows, *bounds = limit.rows(self._now, self._symbols[1])
-        self.along(limit.name, rows, bounds, np.array([self._n_elements - 1 if last else 0]), np.array([float(last)]))
+        self.along(limit.name, rows, bounds, np.array([self._n_elements - 1 if last else 0]), np.array([float(last)]),
+                   at_end=True)
 
     def integral(self, limit):
         """Rows that sum up the integral from element to element, by as many Gauss points as controls have values, and
@@ -229,7 +242,8 @@ class LimitRows:
             return View(*(x[:, limited] for x in view))
 
         def add(names, rows, bounds, view, elements, points, given):
-            if not len(elements):  # jumps, of one element
+            if not len(elements):  # jumps, of one element, which other ranks may have more of
+                self._mean(np.zeros(rows.numel()), 0, self.chain.comm)
                 return
             view, times = View.joined(view, self.views.constants(elements)), self.times(elements, points)
             self.rows.append(PointRows(names, (ca.vertcat(change[limited], self._symbols[2]), ca.vertcat(h, self._tau)),

@@ -69,16 +69,21 @@ class PointRows:
         self._linear, self._known = hessian.nnz() == 0, None
         self._size, self._of_entries = np.ones(self.n_rows), np.array(jacobian.sparsity().get_triplet()[0], int)
 
-    def over_sizes(self) -> PointRows:
+    def changes(self, first: int, last: int) -> tuple[np.ndarray, int]:
+        """What variables of size one change at the start, (n_values,), summed over the points in blocks from first to
+        last - 1, and how many these are."""
+        own = (self._blocks >= first) & (self._blocks < last)
+        entries = np.abs(self._function(self._view.start, self._given, self._weights)[1]).reshape(self.n_points, -1)
+        entries = entries * np.abs(self._view.factors).sum(axis=2)[:, self._components]
+        total = np.zeros(self.n_values)
+        np.add.at(total, self._of_entries, entries[own].sum(axis=0))
+        return total, int(own.sum())
+
+    def over_sizes(self, change: np.ndarray) -> PointRows:
         """Take rows over their sizes: the larger one of their bounds, or where these are zero, or stand for none, what
-        variables of size one change at the start."""
+        variables of size one change, shape (n_values,)."""
         bounds = np.array([self.lower[:self.n_values], self.upper[:self.n_values]])
         size = np.abs(np.where(np.isfinite(bounds), bounds, 0.0)).max(axis=0)
-        change = np.zeros(self.n_values)
-        w = self._view.start
-        entries = np.abs(self._function(w, self._given, self._weights)[1]).reshape(self.n_points, -1)
-        entries = entries * np.abs(self._view.factors).sum(axis=2)[:, self._components]
-        np.add.at(change, self._of_entries, entries.mean(axis=0) if self.n_points else 0.0)
         change = np.where(np.isfinite(change), change, 0.0)
         size = np.where(change > 0, np.where(size > 0, np.minimum(size, NONE * change), change), size)
         self._size = np.tile(np.where(size > 0, size, 1.0), self.n_points)
