@@ -44,7 +44,7 @@ def test_an_ellipsoid_above_a_plane(seed):
 
     assert gap == pytest.approx(least(height, rng.uniform(0, 3, (4, 2))), abs=1e-9)
     assert np.sum((r.T @ (a - centre) / half) ** 2) == pytest.approx(1, abs=1e-12)
-    np.testing.assert_allclose(a - b, gap * n, atol=1e-12)
+    np.testing.assert_allclose(a - b, gap * n, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("inside", [False, True])
@@ -59,7 +59,7 @@ def test_two_spheres(inside):
 
     assert gap == pytest.approx(least(distance, rng.uniform(0, 3, (6, 4))), abs=1e-9)
     np.testing.assert_allclose([np.linalg.norm(at_a - a), np.linalg.norm(at_b - b)], [radius_a, radius_b], rtol=1e-14)
-    np.testing.assert_allclose(at_a - at_b, gap * n, atol=1e-14)
+    np.testing.assert_allclose(at_a - at_b, gap * n, rtol=0, atol=1e-14)
     assert np.dot(n, a - b) * (-1 if inside else 1) > 0
 
 
@@ -80,7 +80,7 @@ def test_two_circles_in_a_plane(inside):
 
     assert gap == pytest.approx(least(distance, rng.uniform(0, 6, (6, 2))), abs=1e-9)
     assert n @ axis == pytest.approx(0, abs=1e-15)
-    np.testing.assert_allclose(at_a - at_b, gap * n, atol=1e-14)
+    np.testing.assert_allclose(at_a - at_b, gap * n, rtol=0, atol=1e-14)
 
 
 def segment_distance(a, u, b, v):
@@ -103,11 +103,11 @@ def test_two_edges(seed):
         b = a + 0.3 * u - 0.6 * v - 0.1 * normal
         gap, n, at_a, at_b = edges(a, u, b, v, normal)
         assert gap == pytest.approx(0.1, abs=1e-12)
-        np.testing.assert_allclose([at_a, n], [a + 0.3 * u, normal], atol=1e-12)
+        np.testing.assert_allclose([at_a, n], [a + 0.3 * u, normal], rtol=0, atol=1e-12)
         assert edges(a, u, b, v, -normal)[0] == pytest.approx(-0.1, abs=1e-12)
     gap, n, at_a, at_b = edges(a, u, b, v, a - b)
     assert abs(gap) == pytest.approx(segment_distance(a, u, b, v), abs=1e-6)
-    np.testing.assert_allclose(at_a - at_b, gap * n, atol=1e-12)
+    np.testing.assert_allclose(at_a - at_b, gap * n, rtol=0, atol=1e-12)
 
 
 def test_parallel_edges_have_a_distance():
@@ -199,9 +199,9 @@ def test_a_corner_above_a_box(seed):
         gap, n, at_a, at_b = evaluated(geometry.corner_on_box(ca.SX(ca.DM(centre + r @ local)), ca.SX(ca.DM(centre)),
                                                               ca.SX(ca.DM(r)), ca.DM(half)))
         assert gap == pytest.approx(out, abs=1e-12)
-        np.testing.assert_allclose(n, side * r[:, axis], atol=1e-14)
+        np.testing.assert_allclose(n, side * r[:, axis], rtol=0, atol=1e-14)
         np.testing.assert_allclose(np.abs(r.T @ (at_b - centre))[axis], half[axis], atol=1e-14)
-        np.testing.assert_allclose(at_a - at_b, gap * n, atol=1e-14)
+        np.testing.assert_allclose(at_a - at_b, gap * n, rtol=0, atol=1e-14)
 
 
 def test_a_corner_on_two_faces_of_a_box_as_wide():
