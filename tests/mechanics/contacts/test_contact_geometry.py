@@ -113,7 +113,7 @@ def test_two_edges(seed):
 def test_parallel_edges_have_a_distance():
     gap, n, *_ = edges((0, 0, 0.2), (1, 0, 0), (0.5, 0, 0), (2, 0, 0), (0, 0, 1))
     assert gap == pytest.approx(0.2)
-    np.testing.assert_allclose(n, (0, 0, 1), atol=1e-15)
+    np.testing.assert_allclose(n, (0, 0, 1), rtol=0, atol=1e-15)
 
 
 def box_distance(a, ra, ha, b, rb, hb):
@@ -169,8 +169,9 @@ def test_two_boards_that_cross_touch_at_four_edges():
     touches = [evaluated(touch) for touch in geometry.boxes(*x)]
     places = [touch[2] for touch in touches if abs(touch[0]) < 1e-12]
     assert len(places) == 4
-    np.testing.assert_allclose(np.abs([turn.T @ place for place in places])[:, 1:], [[0.1, 0.05]] * 4, atol=1e-12)
-    np.testing.assert_allclose(np.abs([place[1] for place in places]), 0.1, atol=1e-12)
+    np.testing.assert_allclose(np.abs([turn.T @ place for place in places])[:, 1:], [[0.1, 0.05]] * 4, rtol=0,
+                               atol=1e-12)
+    np.testing.assert_allclose(np.abs([place[1] for place in places]), 0.1, rtol=0, atol=1e-12)
     assert all(touch[0] > -1e-12 for touch in touches)
 
 
@@ -200,7 +201,7 @@ def test_a_corner_above_a_box(seed):
                                                               ca.SX(ca.DM(r)), ca.DM(half)))
         assert gap == pytest.approx(out, abs=1e-12)
         np.testing.assert_allclose(n, side * r[:, axis], rtol=0, atol=1e-14)
-        np.testing.assert_allclose(np.abs(r.T @ (at_b - centre))[axis], half[axis], atol=1e-14)
+        np.testing.assert_allclose(np.abs(r.T @ (at_b - centre))[axis], half[axis], rtol=0, atol=1e-14)
         np.testing.assert_allclose(at_a - at_b, gap * n, rtol=0, atol=1e-14)
 
 
@@ -213,7 +214,7 @@ def test_a_corner_on_two_faces_of_a_box_as_wide():
     assert len(on_b) == 4
     for touch in on_b:
         assert touch[0] == pytest.approx(-0.001, abs=1e-14)
-        np.testing.assert_allclose(touch[1], (-1, 0, 0), atol=1e-15)
+        np.testing.assert_allclose(touch[1], (-1, 0, 0), rtol=0, atol=1e-15)
 
 
 def test_directions_across_a_normal_are_smooth():
@@ -222,7 +223,7 @@ def test_directions_across_a_normal_are_smooth():
     across = ca.Function("across", [n], [geometry.across(n)])
     for normal in [*map(unit, rng.normal(size=(50, 3))), *np.eye(3), *-np.eye(3)]:
         frame = np.column_stack([np.array(across(normal)), normal])
-        np.testing.assert_allclose(frame.T @ frame, np.eye(3), atol=1e-13)
+        np.testing.assert_allclose(frame.T @ frame, np.eye(3), rtol=0, atol=1e-13)
         assert np.linalg.det(frame) == pytest.approx(1, abs=1e-12)
         near = unit(normal + 1e-7 * rng.normal(size=3))
         assert np.abs(np.array(across(near)) - frame[:, :2]).max() < 1e-5
