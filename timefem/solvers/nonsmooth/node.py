@@ -81,11 +81,7 @@ class NodeLaw:
         if not found.solved:
             names = ", ".join(self.contacts.names[c] for c in touching)
             raise NoMode(f"no impulses were found for the impact of {names}")
-        impulses, statuses = np.zeros((self.contacts.n, 3)), np.zeros(self.contacts.n, int)
-        impulses[touching], statuses[touching] = found.impulses, found.statuses
-        energy = found.energy - float((impulses * states.drift[0]).sum())  # with the work of surfaces that move
-        return states.velocities_after(impulses[None])[0], found._replace(impulses=impulses, statuses=statuses,
-                                                                          energy=energy)
+        return self._after(states, touching, found)
 
     def modes(self, states, touching, length, opens=(), slips=None):
         """Modes, and directions of slips, at the first state after all impacts.
@@ -168,6 +164,10 @@ class NodeLaw:
         least = 1e-6 * np.abs(gamma).max() / states.softest()
         if not (found.solved and np.abs(found.impulses).max(initial=0.0) > least):
             return None
+        return self._after(states, touching, found)
+
+    def _after(self, states, touching, found):
+        """Velocities after impulses of those that touch, and the `Impact` with all contacts."""
         impulses, statuses = np.zeros((self.contacts.n, 3)), np.zeros(self.contacts.n, int)
         impulses[touching], statuses[touching] = found.impulses, found.statuses
         energy = found.energy - float((impulses * states.drift[0]).sum())  # with the work of surfaces that move
