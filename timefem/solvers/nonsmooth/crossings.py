@@ -9,12 +9,17 @@ interpolate, optimize = Late("scipy.interpolate"), Late("scipy.optimize")
 
 def quintic(h, f0, f1):
     """Coefficients, the lowest first, in theta = (t - t0) / h, of the quintic through value, rate and acceleration at
-    both ends, `f0` and `f1`; and those of the cubic without the accelerations."""
+    both ends, `f0` and `f1`."""
     a, b, c = f0[0], h * f0[1], h * h * f0[2] / 2
     d, e, g = f1[0] - a - b - c, h * f1[1] - b - 2 * c, h * h * f1[2] - 2 * c
-    five = np.array([a, b, c, 10 * d - 4 * e + g / 2, -15 * d + 7 * e - g, 6 * d - 3 * e + g / 2])
+    return a, b, c, 10 * d - 4 * e + g / 2, -15 * d + 7 * e - g, 6 * d - 3 * e + g / 2
+
+
+def cubic(h, f0, f1):
+    """The same of the cubic through values and rates, with as many coefficients."""
+    a, b = f0[0], h * f0[1]
     d, e = f1[0] - a - b, h * f1[1] - b
-    return five, np.array([a, b, 3 * d - e, e - 2 * d, 0.0, 0.0])
+    return a, b, 3 * d - e, e - 2 * d, 0.0, 0.0
 
 
 class Closing:
@@ -41,7 +46,7 @@ class Closing:
     def __init__(self, h, f0, f1, starts_at_zero, still=0.0):
         if starts_at_zero:
             f0 = np.array([0.0, f0[1] if abs(f0[1]) > still else 0.0, f0[2]])
-        five, three = quintic(h, f0, f1)
+        five, three = np.array(quintic(h, f0, f1)), np.array(cubic(h, f0, f1))
         self.crossing = self.minimum = None
         theta = np.linspace(0, 1, 33)
         margin = np.abs(np.polynomial.polynomial.polyval(theta, five - three)).max()

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...mechanics.values.evaluate import quantities_at
 from . import events
-from .crossings import Closing, first_negative
+from .crossings import Closing, first_negative, quintic
 from .options import CONTACT
 from .states import BEGINS, OPEN, SLIDES, STICKS, InMode
 
@@ -76,12 +76,8 @@ class Search:
 
     def _changes(self, mode, directions, t, z, zero):
         """Whether a function of the forces of closed contacts may become negative, shape (n,) bool."""
-        states, theta, n = self.contacts.at_state(t, z), self.theta, len(t) - 1
-        accelerations = InMode(states, mode.modes, directions).of_coordinates
-        h = np.diff(t)
-        q, v = hermite(theta, h, states, accelerations)
-        between = self.contacts.at((t[:-1, None] + h[:, None] * theta).ravel(), q.reshape(n * len(theta), -1),
-                                   v.reshape(n * len(theta), -1))
+        states, n = self.contacts.at_state(t, z), len(t) - 1
+        between = states_between(self.theta, states, InMode(states, mode.modes, directions).of_coordinates)
         found = np.zeros(n, bool)
         for key, values in values_of(mode, directions, InMode(between, mode.modes, directions)).items():
             values = values.reshape(n, -1)
@@ -94,7 +90,8 @@ class Search:
         here, h, found = InMode(states, mode.modes, directions), t[1] - t[0], []
         ahead = states.gap[0] + states.jacobian[0, ::3] @ (states.q[1] - states.q[0])  # along the normals at the start
         behind = near[ahead[near] < 0]
-        between = self._gaps_between(states, here, h) if len(behind) else None
+        # of thin bodies that pass through each other in one element
+        between = states_between(self.fine, states, here.of_coordinates).gap if len(behind) else None
         for c in near:
             ends = np.stack([states.gap[:, c], states.gamma[:, c, 0], here.accelerations[:, c, 0]], axis=1)
             rests = abs(ends[0, 0]) <= self.touching and abs(ends[0, 1]) <= self.still  # side by side, without a force
@@ -108,13 +105,8 @@ class Search:
             elif closing.minimum is not None:
                 found.append(Candidate(events.TOUCHES, int(c), closing.minimum))
         if bound:
-            found += self._of_forces(mode, directions, states, here, h, started)
+            found += self._of_forces(mode, directions, states, here, started)
         return min(found, key=lambda candidate: candidate.theta) if found else None
-
-    def _gaps_between(self, states, here, h):
-        """Gaps along the element, (n_theta, n_contacts): of thin bodies that pass through each other in one."""
-        q, v = hermite(self.fine, np.array([h]), states, here.of_coordinates)
-        return self.contacts.at(states.t[0] + self.fine * h, q[0], v[0]).gap
 
     def _passed(self, gaps, starts_at_zero):
         """First theta at which sampled gaps become negative, or None."""
@@ -127,14 +119,12 @@ class Search:
         share = gaps[k - 1] / (gaps[k - 1] - gaps[k]) if gaps[k - 1] > 0 else 0.0
         return float(self.fine[k - 1] + share * (self.fine[k] - self.fine[k - 1]))
 
-    def _of_forces(self, mode, directions, states, here, h, started):
-        theta = self.theta
-        q, v = hermite(theta, np.array([h]), states, here.of_coordinates)
-        between = self.contacts.at(states.t[0] + theta * h, q[0], v[0])
+    def _of_forces(self, mode, directions, states, here, started):
+        between = states_between(self.theta, states, here.of_coordinates)
         functions = values_of(mode, directions, InMode(between, mode.modes, directions))
         found = []
         for (kind, c), values in functions.items():
-            at = first_negative(theta, values, (kind, c) in started)
+            at = first_negative(self.theta, values, (kind, c) in started)
             if at is not None:
                 found.append(Candidate(kind, c, at))
         return found
@@ -156,15 +146,14 @@ def values_of(mode, directions, here):
     return found
 
 
-def hermite(theta, h, states, accelerations):
-    """Coordinates and velocities (n, n_theta, n_q) in elements of lengths h (n,) between states (n + 1): by the
-    quintics through these and their derivatives."""
-    x, h = theta[:, None], h[:, None, None]
-    q0, q1 = states.q[:-1, None], states.q[1:, None]
-    v0, v1 = h * states.v[:-1, None], h * states.v[1:, None]
-    a0, a1 = h * h * accelerations[:-1, None], h * h * accelerations[1:, None]
-    d, e, g = q1 - q0 - v0 - a0 / 2, v1 - v0 - a0, a1 - a0
-    c3, c4, c5 = 10 * d - 4 * e + g / 2, -15 * d + 7 * e - g, 6 * d - 3 * e + g / 2
-    q = q0 + x * (v0 + x * (a0 / 2 + x * (c3 + x * (c4 + x * c5))))
-    v = v0 + x * (a0 + x * (3 * c3 + x * (4 * c4 + x * 5 * c5)))
-    return q, v / h
+def states_between(theta, states, accelerations):
+    """`ContactStates` at theta in the elements between states (n + 1,), element by element: by the quintics through
+    these and their derivatives."""
+    h = np.diff(states.t)
+    x, length = theta[:, None], h[:, None, None]
+    q, v, a = (value[:, None] for value in (states.q, states.v, accelerations))
+    c0, c1, c2, c3, c4, c5 = quintic(length, (q[:-1], v[:-1], a[:-1]), (q[1:], v[1:], a[1:]))
+    q = c0 + x * (c1 + x * (c2 + x * (c3 + x * (c4 + x * c5))))
+    v = (c1 + x * (2 * c2 + x * (3 * c3 + x * (4 * c4 + x * 5 * c5)))) / length
+    t, n_q = states.t[:-1, None] + h[:, None] * theta, q.shape[-1]
+    return states.contacts.at(t.ravel(), q.reshape(-1, n_q), v.reshape(-1, n_q))
