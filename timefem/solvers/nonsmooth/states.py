@@ -12,7 +12,6 @@ NAMES = ("row", "row_a", "psi", "form", "psi_v", "form_v", "second", "third", "g
          "gap_q", "slip", "slip rate", "slip_v", "restitution", "friction", "load")
 
 OPEN, CLOSED, SLIDES, STICKS, BEGINS = range(5)  # BEGINS: to slide in space, in a given direction
-NAMES_OF_MODES = "open", "closed", "slides", "sticks"
 
 
 class Contacts:
@@ -36,11 +35,9 @@ class Contacts:
         self.n = len(self.parts)
         self.n_slip = np.array([part.n_slip for part, _ in self.parts], int)
         self.persistent = np.array([part.persistent for part, _ in self.parts], bool)
-        stops = np.cumsum(self.n_slip)
         # rows of slip, contact by contact, among the three of each
         self.tangents = np.concatenate([np.zeros(0, int), *(3 * c + 1 + np.arange(n)
                                                             for c, n in enumerate(self.n_slip))])
-        self.n_slips = int(stops[-1]) if self.n else 0
         self.helpers = np.concatenate([np.zeros(0, int), *(np.arange(system.n_q)[system.coordinates(b)]
                                                            for b in system.bodies if b.helper)])
 
