@@ -11,7 +11,6 @@ from ...late import Late
 from ...progress import progress
 from ...solution.contact_solution import ContactSolution
 from ...solvers.equations.outcome import Outcome
-from ...solvers.march.march import Run
 from ...solvers.nonlinear.newton import Newton
 from ...status import Status
 from ..common.statistics import solve_statistics
@@ -66,7 +65,7 @@ def march_with_contacts(task, mesh):
             return stop
 
         how = modes.Marching(task.kept, driver.scaling, _reference(driver, system, task.element, mesh, problem.z0),
-                             settings, driver.keep_mesh, lambda advance, loop: Run(advance, loop=loop), {})
+                             settings, driver.keep_mesh, {})
         march = contact_march.ContactMarch(system, task.element, mesh, problem.z0, how)
         seconds = {"setup": time.perf_counter() - start}
         march.run(advance)

@@ -12,7 +12,7 @@ from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
 from ...mechanics.contacts import closed
 from ..march.halving import march_halving
-from ..march.march import LoopArrays, march
+from ..march.march import LoopArrays, Run, march
 from .states import BEGINS, CLOSED, OPEN, SLIDES, STICKS
 
 WORDS = {CLOSED: closed.CLOSED, SLIDES: closed.SLIDES, STICKS: closed.STICKS, BEGINS: closed.BEGINS}
@@ -93,7 +93,7 @@ class ModeSystem:
         self.plan = how.plan(self.system, self.element, mode)
         self._loop = self._scale = None
 
-    def march(self, nodes, z, advance=lambda n: None, exact=False):
+    def march(self, nodes, z, exact=False):
         """Elements from the state z on, `Solved`; unless `exact` halved where Newton's method fails."""
         mesh, how, t = TimeMesh(nodes), self.how, nodes[0]
         if self._scale is None:
@@ -101,7 +101,7 @@ class ModeSystem:
             self._scale.reference = max(self._scale.reference, how.reference)
             self._loop = LoopArrays(self.plan, self._scale)
         multipliers = np.zeros(self.system.n_multipliers)
-        run = how.run(advance, self._loop)
+        run = Run(loop=self._loop)
         if self.system.n_nonholonomic:  # multipliers are linear unknowns: to look for good ones costs more
             run = run._replace(first=self._first(mesh, z))
         given = self.plan, mesh, z, multipliers, self._scale, how.settings, run
@@ -163,7 +163,6 @@ class Marching(NamedTuple):
     reference: float
     settings: object
     keep_mesh: bool
-    run: object
     plans: dict  # of this march, by element and mode
 
     def plan(self, system, element, mode):
