@@ -120,8 +120,7 @@ class ContactMarch:
             self._fallback = Fallback(self.contacts, self.element, self.how, o)
         k = int(np.searchsorted(nodes, self.t, side="right"))
         self._log(events.FALLBACK_BEGINS, [])
-        self.modes = np.zeros(self.contacts.n, int)
-        self.mode = Mode((OPEN,) * self.contacts.n, (1,) * self.contacts.n, ((),) * self.contacts.n)
+        self.modes, self.mode = np.zeros(self.contacts.n, int), self._fallback.system.mode
         for end in nodes[k:k + n]:
             step = self._fallback.step(self.t, self.z, end - self.t, o.rest * self.law.speed)
             if step is None:
