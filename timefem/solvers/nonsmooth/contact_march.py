@@ -65,7 +65,7 @@ class ContactMarch:
         nodes, o = self.mesh.nodes, self.options
         try:
             self._node(())
-            chunk, here, waited = o.first, 0, 0
+            chunk, here, waited, last = o.first, 0, 0, -1
             while self.t < nodes[-1]:
                 before, at = len(self.events), self.t
                 k = int(np.searchsorted(nodes, self.t, side="right"))
@@ -75,8 +75,8 @@ class ContactMarch:
                 self._go_on(ahead)
                 most = o.most_closed if (self.modes != OPEN).any() else o.most
                 chunk = min(2 * chunk, most) if len(self.events) == before else o.first
-                here = here + len(self.events) - before if k == self._last else len(self.events) - before
-                self._last = k
+                here = here + len(self.events) - before if k == last else len(self.events) - before
+                last = k
                 waited = waited + 1 if self.t == at else 0
                 if here > o.events_per_element or waited > o.stalled:
                     self._fall_back()
@@ -91,8 +91,6 @@ class ContactMarch:
             else:
                 self.status = Status.failure(reason, self.n_elements, self.t, getattr(error, "history", ()), detail)
         return self
-
-    _last = -1
 
     def _go_on(self, nodes):
         """Elements over nodes, or up to the first event in them."""
