@@ -43,7 +43,7 @@ def solve_initial(task):
     mesh = mesh_of(task)
     driver, system, z0 = task.driver, task.problem.system, task.problem.z0
     driver.check(task.element, task.guess)
-    if task.problem.system.rigid_contacts:
+    if contacts:
         return _completed(march_with_contacts(task, mesh), mesh)
     if task.checkpoint is not None:
         task.checkpoint.check()
