@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -13,7 +12,7 @@ from ..bodies.rigid.base import Lengths
 from ..declared import Direction, On, Orientation, Point, Real, Rows, Vector, VectorFunction
 from ..joints.joint import across
 from ..numbers.arithmetic import by_rows, diagonal, joined
-from .geometry import Touch, disc_on_plane, ellipsoid_on_plane, sphere_on_plane
+from .geometry import CORNERS, Touch, disc_on_plane, ellipsoid_on_plane, sphere_on_plane
 from .touching import Touching
 
 if TYPE_CHECKING:
@@ -119,7 +118,7 @@ class BoxContact(PlaneContact):
         return getattr(c.body, "size", None) if self.size is None else c.size
 
     def _corners(self, c):
-        return np.array(list(itertools.product((-0.5, 0.5), repeat=3))) @ diagonal(self._edges(c))
+        return np.array(CORNERS) / 2 @ diagonal(self._edges(c))
 
     def numbers(self, c: Any) -> dict[str, Any]:
         return {**super().numbers(c), "points": by_rows(self._corners(c)), "radius": np.zeros(1)}
