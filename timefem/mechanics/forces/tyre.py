@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 
 from ...types import Expression
+from ..contacts.geometry import disc_on_plane
 from ..declared import Direction, On, Real, Term, Vector
 from .between import ForcePart, force_at
 
@@ -40,9 +41,8 @@ class Tyre(ForcePart):
         """From the centre to the lowest point, in space; the axis there; and the depth."""
         position, rotation = self.bodies[0].frame(s.q[0])
         axis = rotation @ c.axis
-        down = ca.dot(c.normal, axis) * axis - c.normal
-        arm = c.radius * down / ca.sqrt(ca.sumsqr(down))
-        return arm, axis, ca.fmax(-ca.dot(c.normal, position + arm - c.plane_point), 0)
+        touch = disc_on_plane(ca.SX(3, 1), axis, c.radius, c.normal, c.plane_point - position)
+        return touch.at_a, axis, ca.fmax(-touch.gap, 0)
 
     def energy(self, s: Symbols) -> Expression:
         c = self.named(s.own)
