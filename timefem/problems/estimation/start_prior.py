@@ -96,8 +96,6 @@ class StartSensors:
         self.given = {key: value if isinstance(value, StatePrior) else StatePrior(value)
                       for key, value in prior.items()}
         self.states = {key: own.state for key, own in self.given.items() if own.state is not None}
-        if len(system.bodies) == 1 and not self.states:
-            self.states = {}
 
     def sensors(self, z: np.ndarray) -> tuple[list[Sensor], list[Sensor]]:
         """Those with standard deviations, and wide ones of what has none, about a state (n_z,)."""
@@ -112,19 +110,14 @@ class StartSensors:
             body = system.find(key)
             told.add(body)
             self._of_body(body, own, z, narrow, wide)
-        joints = any(self._joint(key) is not None for key in self.given)
         for body in system.bodies:
-            if body not in told and not body.helper and not joints:
+            if body not in told and not body.helper:
                 self._of_body(body, StatePrior(), z, narrow, wide)
-            elif body not in told and not body.helper:
-                self._of_body(body, StatePrior(), z, [], wide)
         return narrow, wide
 
     def _joint(self, key):
         found = self.system.here(key)
-        if self.system.is_joint(found):
-            return found
-        return None
+        return found if self.system.is_joint(found) else None
 
     def _of_joint(self, key, joint, own, narrow):
         value, rate = own.state if isinstance(own.state, tuple | list) else (own.state, 0.0)
