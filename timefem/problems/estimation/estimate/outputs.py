@@ -33,10 +33,9 @@ class BodySensor(OrientationSensor):
 
 
 def term_of(solution, what, times):
-    """The term whose residuals are what is asked for with the other sign, and what is to be added to it."""
+    """The term whose residuals are what is asked for with the other sign."""
     rows = SensorRows(solution._found.chain, solution._found.program.views)
-    sensor = sensor_of(solution, what, times)
-    return rows.term(sensor), 0.0
+    return rows.term(sensor_of(solution, what, times))
 
 
 def is_joint(solution, what):

@@ -89,7 +89,7 @@ class Estimate(Solution):
         if len(times) and (times[0] < self.t[0] or times[-1] > self.t[-1]):
             raise InputError(f"times must be inside of the solution, {self.t[0]:g} to {self.t[-1]:g} s, not "
                              f"{times[0]:g} to {times[-1]:g}")
-        term, shift = term_of(self, what, times)
+        term = term_of(self, what, times)
         residual, jacobian = term.evaluate(self._found.v)
         covariances = np.array([posterior.of_local(columns, own) for columns, own in
                                 zip(term.columns, np.broadcast_to(jacobian, (len(times), *jacobian.shape[1:])),
@@ -98,7 +98,7 @@ class Estimate(Solution):
         if variances.size and variances.min() < -DEFAULTS.rounding * np.abs(covariances).max():
             raise SolveError("the covariance has lost its digits: priors are much wider than what the data determine; "
                              "give a StatePrior with standard deviations of the size of what is not known")
-        mean = shift - residual
+        mean = 0.0 - residual  # no negative zeros
         return mean[inverse].reshape(*t.shape, -1), covariances[inverse].reshape(*t.shape, *covariances.shape[1:])
 
     @property
