@@ -41,13 +41,12 @@ class Window:
             self._first()
         if sensors:
             problem, mesh = self._extended(sensors)
-            before = self._found
+            before = self._found.chain, self._found.x
             if window is not None and mesh.nodes[-1] - mesh.nodes[0] > window:
                 problem, mesh, before = self._cut(problem, mesh, window)
             self._search.problem = problem
             chain = EstimationChain(problem, self._search.plan, mesh)
-            x = prolonged(self.task, chain, *before) if isinstance(before, tuple) else \
-                prolonged(self.task, chain, before.chain, before.x)
+            x = prolonged(self.task, chain, *before)
             self._found, self.problem = self._search.settled(chain, x), problem
         return estimate_of(self.task, self.problem, self._search, self._found,
                            {"setup": 0.0, "total": time.perf_counter() - start})
@@ -79,12 +78,12 @@ class Window:
         return problem, TimeMesh(np.concatenate([nodes, new]))
 
     def _cut(self, problem, mesh, window):
-        """The problem from a node on, what is known there by what lies before, and the motion found so far."""
+        """The problem from a node on, what is known there by what lies before, and chain and unknowns found so far."""
         nodes, found = self._found.chain.mesh.nodes, self._found
         n = int(np.searchsorted(mesh.nodes, mesh.nodes[-1] - window * (1 + DEFAULTS.same_time), side="right")) - 1
         n = min(max(n, 0), len(nodes) - 2)
         if n == 0:
-            return problem, mesh, found
+            return problem, mesh, (found.chain, found.x)
         late = next((sensor for sensor in problem.measurements if "time_offset" in sensor.unknowns), None)
         if late is not None:
             raise InputError(f"{late.title}: a window that moves takes sensors whose clock is known; find its "

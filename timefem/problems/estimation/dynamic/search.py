@@ -79,9 +79,9 @@ class Search:
 
     def __call__(self, mesh: TimeMesh, x: np.ndarray | None = None) -> Found:
         """The solution on a mesh, from unknowns x or from the motion of the prior's mean."""
-        if x is not None:
-            return self.settled(EstimationChain(self.problem, self.plan, mesh), x)
         chain = EstimationChain(self.problem, self.plan, mesh)
+        if x is not None:
+            return self.settled(chain, x)
         guess = first_guess(self.task, chain)
         found = self.settled(chain, guess, by_steps=True)
         if found.status.reason == Reason.STOPPED or (found.status.success and not self._astray(found)):
@@ -103,17 +103,16 @@ class Search:
 
     def _grown(self, mesh):
         """From a short window at the start, each next one twice as long, with the motion of the last one going on."""
-        ends = self._ends(mesh)
-        found, before = None, None
-        for n in ends:
+        found = None
+        for n in self._ends(mesh):
             part, whole = TimeMesh(mesh.nodes[:n + 1]), n == mesh.n_elements
             problem = self.problem if whole else self.problem.until(float(part.nodes[-1]))
             if not problem.measurements:
                 continue
             chain = EstimationChain(problem, self.plan, part)
             x = first_guess(self.task, chain) if found is None else \
-                prolonged(self.task, chain, before, found.x)
-            found, before = self.settled(chain, x, DEFAULTS.near if whole else DEFAULTS.rough), chain
+                prolonged(self.task, chain, found.chain, found.x)
+            found = self.settled(chain, x, DEFAULTS.near if whole else DEFAULTS.rough)
             if found.status.reason == Reason.STOPPED:
                 return None
         return found
@@ -121,7 +120,7 @@ class Search:
     def _ends(self, mesh):
         """Numbers of elements of the windows."""
         times = np.unique(np.concatenate([s.times + s.offset for s in self.problem.measurements]))
-        nodes = np.searchsorted(mesh.nodes, times - 1e-9 * (mesh.nodes[-1] - mesh.nodes[0]))
+        nodes = np.searchsorted(mesh.nodes, times - DEFAULTS.same_time * (mesh.nodes[-1] - mesh.nodes[0]))
         nodes = np.unique(nodes[nodes > 0])
         ends, count = [], 1
         while count < len(nodes):
