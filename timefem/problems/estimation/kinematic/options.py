@@ -40,8 +40,6 @@ class KinematicOptions:
         Singular values of rows of unit length, relative to the largest, that count as zero.
     close : float
         Pivots of rows of unit length, relative to the largest, up to which their rank is that of singular values.
-    same : float
-        Difference of times, over the time span, that are one frame.
     pays : float
         Instructions of all evaluations of a formula from which on machine code pays.
     longest : int
@@ -66,7 +64,6 @@ class KinematicOptions:
     shown: int = 4
     dependent: float = 1e-9
     close: float = 1e-6
-    same: float = 1e-9
     pays: float = 2e6
     longest: int = 40_000
 

@@ -8,6 +8,7 @@ from .... import validate
 from ....assembly.mesh import TimeMesh
 from ....errors import InputError
 from ....mechanics.tree_joints import tree_joint
+from ..options import DEFAULTS
 from .options import DEFAULT
 
 
@@ -33,12 +34,12 @@ def without_dynamics(problem):
 def frames(times, t_span):
     """All times, and the ends of the time span, each once."""
     t = np.unique(np.concatenate([*times, t_span]))
-    return t[np.concatenate([[True], np.diff(t) > DEFAULT.same * (t[-1] - t[0])])]
+    return t[np.concatenate([[True], np.diff(t) > DEFAULTS.same_time * (t[-1] - t[0])])]
 
 
 def places_among(t, times):
     """Numbers of the frames of some times."""
-    return np.searchsorted(t, times + DEFAULT.same * (t[-1] - t[0]), "right") - 1
+    return np.searchsorted(t, times + DEFAULTS.same_time * (t[-1] - t[0]), "right") - 1
 
 
 def frames_of(problem):
