@@ -20,6 +20,7 @@ from ..moment import Moment
 from ..prior import Prior, checked_covariance, covariance_of
 
 MISSING = "error", "skip"
+ROWS = "times", "values", "measured", "covariances"  # of each time
 
 
 @dataclass(eq=False, repr=False)
@@ -229,20 +230,11 @@ class Sensor(NamedArguments, ABC):
         """The same sensor with some of its times, bool (n_times,); None where none of them has a value."""
         if not self.measured[kept].any():
             return None
-        other = copy(self)
-        for name in ("times", "values", "measured", "covariances"):
-            setattr(other, name, getattr(self, name)[kept])
-        for name in ("whitening", "log_determinants", "_roots", "n_measured"):
-            other.__dict__.pop(name, None)
-        return other
+        return self._with(**{name: getattr(self, name)[kept] for name in ROWS})
 
     def with_variances(self, factor: float) -> Sensor:
         """The same sensor with variances times a factor."""
-        found = copy(self)
-        found.covariances = self.covariances * factor
-        for name in ("whitening", "log_determinants", "_roots"):
-            found.__dict__.pop(name, None)
-        return found
+        return self._with(covariances=self.covariances * factor)
 
     def followed_by(self, other: Sensor, t: float) -> Sensor:
         """The same sensor with further values, of times after t."""
@@ -250,12 +242,15 @@ class Sensor(NamedArguments, ABC):
             raise InputError(f"{self.title}: further values must be of a {type(self).__name__} of {self.n} numbers")
         if not other.times[0] + self.offset > t:
             raise InputError(f"{self.title}: further values must come after t = {t:g} s, not at {other.times[0]:g} s")
-        found = copy(self)
-        for name in ("times", "values", "measured", "covariances"):
-            setattr(found, name, np.concatenate([getattr(self, name), getattr(other, name)]))
-        for name in ("whitening", "log_determinants", "_roots", "n_measured"):
-            found.__dict__.pop(name, None)
-        return found
+        return self._with(**{name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in ROWS})
+
+    def _with(self, **arrays):
+        """The same sensor with other arrays, of which what is worked out of them is forgotten."""
+        other = copy(self)
+        vars(other).update(arrays)
+        for name in ("_roots", "n_measured"):
+            vars(other).pop(name, None)
+        return other
 
     # ---- errors
 
@@ -264,12 +259,12 @@ class Sensor(NamedArguments, ABC):
         """How many numbers were measured."""
         return int(self.measured.sum())
 
-    @cached_property
+    @property
     def whitening(self) -> np.ndarray:
         """W with W^T W the inverse of the covariance of what was measured, shape (n_times, n, n); zero for the rest."""
         return self._roots[0]
 
-    @cached_property
+    @property
     def log_determinants(self) -> np.ndarray:
         """Of the covariances of what was measured, shape (n_times,)."""
         return self._roots[1]
