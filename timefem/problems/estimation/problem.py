@@ -147,7 +147,7 @@ class Estimation(NamedArguments):
                 raise InputError(f"nodes: {sensor!r} is not among the measurements")
 
     def _span(self):
-        times = np.concatenate([sensor.times + sensor.offset for sensor in self.measurements])
+        times = np.concatenate([sensor.times_of_motion for sensor in self.measurements])
         if self.t_span is None:
             if times.max() <= times.min():
                 raise InputError("t_span: all measurements are at one time; give the time span")
@@ -155,7 +155,7 @@ class Estimation(NamedArguments):
         t_span = checked_span(self.system, self.t_span)
         room = DEFAULTS.same_time * (t_span[1] - t_span[0])
         for sensor in self.measurements:
-            at = sensor.times + sensor.offset
+            at = sensor.times_of_motion
             outside = (at < t_span[0] - room) | (at > t_span[1] + room)
             if outside.any():
                 raise InputError(f"{sensor.title}: t = {at[outside][0]:g} s is outside of the time span, {t_span[0]:g} "
@@ -260,7 +260,7 @@ class Estimation(NamedArguments):
     @property
     def kinks(self) -> np.ndarray:
         """Times that become nodes: of loads, and of measurements."""
-        times = np.unique(np.concatenate([self.system.kinks, *(s.times + s.offset for s in self.nodes)]))
+        times = np.unique(np.concatenate([self.system.kinks, *(s.times_of_motion for s in self.nodes)]))
         room = DEFAULTS.same_time * (self.t_span[1] - self.t_span[0])
         inside = times[(times > self.t_span[0] + room) & (times < self.t_span[1] - room)]
         return inside[np.concatenate([[True], np.diff(inside) > room])] if len(inside) else inside
@@ -312,7 +312,7 @@ class Estimation(NamedArguments):
         other, found = copy(self), []
         other.__dict__.pop("kept", None)
         for sensor in self.measurements:
-            kept = sensor.times + sensor.offset <= t + room
+            kept = sensor.times_of_motion <= t + room
             found.append(sensor if kept.all() else sensor.of_times(kept))
         other.t_span = (self.t_span[0], t)
         places = [i for i, sensor in enumerate(found) if sensor is not None]

@@ -93,7 +93,7 @@ class Window:
         problem.arrival, problem.ambient, problem.start_sensors = (mean, covariance), None, ([], [])
         problem.z0 = mean[:problem.system.n_z]
         room = DEFAULTS.same_time * (nodes[-1] - nodes[0])
-        kept = [sensor.times + sensor.offset > t + room for sensor in problem.measurements]
+        kept = [sensor.times_of_motion > t + room for sensor in problem.measurements]
         places = [i for i, own in enumerate(kept) if own.any() and problem.measurements[i].measured[own].any()]
         if len(places) < len(kept):
             missing = next(sensor for i, sensor in enumerate(problem.measurements) if i not in places)

@@ -119,7 +119,7 @@ class Search:
 
     def _ends(self, mesh):
         """Numbers of elements of the windows."""
-        times = np.unique(np.concatenate([s.times + s.offset for s in self.problem.measurements]))
+        times = np.unique(np.concatenate([s.times_of_motion for s in self.problem.measurements]))
         nodes = np.searchsorted(mesh.nodes, times - DEFAULTS.same_time * (mesh.nodes[-1] - mesh.nodes[0]))
         nodes = np.unique(nodes[nodes > 0])
         ends, count = [], 1

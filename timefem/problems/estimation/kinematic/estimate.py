@@ -197,7 +197,7 @@ class Term:
         if id(found) not in self._known:
             geometry, t = found.smoother.geometry, found.smoother.t
             stated = Stated(geometry.system, geometry.levels, [self.sensor])
-            frames = places_among(t, self.sensor.times + self.sensor.offset)
+            frames = places_among(t, self.sensor.times_of_motion)
             own = Measured({self.sensor: None}, stated, [stated.residual(self.sensor)], frames)
             self._known[id(found)] = own.residuals(found.x[frames], stated.prior()[0], white=False)
         return self._known[id(found)]

@@ -36,7 +36,7 @@ class Measured:
 
     def __init__(self, sensors, stated, residuals, frames):
         self.losses, sensors = list(sensors.values()), list(sensors)
-        self.sensors, self.frames, self.t = sensors, frames, sensors[0].times + sensors[0].offset
+        self.sensors, self.frames, self.t = sensors, frames, sensors[0].times_of_motion
         stops = np.cumsum([0, *(sensor.n for sensor in sensors)]).tolist()
         self.parts = [slice(*ends) for ends in pairwise(stops)]
         self.n_values = stops[-1]
@@ -172,11 +172,11 @@ def measured_at(system, n_levels, sensors, others=()):
     rates = ca.vertcat(*stated.levels[1:])
     for sensor in sensors:
         residual = stated.residual(sensor)
-        key = (sensor.times + sensor.offset).tobytes(), ca.depends_on(residual, rates)
+        key = sensor.times_of_motion.tobytes(), ca.depends_on(residual, rates)
         groups.setdefault(key, []).append((sensor, residual))
-    t, measured = frames([sensor.times + sensor.offset for sensor in sensors], others), []
+    t, measured = frames([sensor.times_of_motion for sensor in sensors], others), []
     for group in groups.values():
         own, residuals = zip(*group, strict=True)
-        at = places_among(t, own[0].times + own[0].offset)
+        at = places_among(t, own[0].times_of_motion)
         measured.append(Measured({sensor: sensors[sensor] for sensor in own}, stated, list(residuals), at))
     return t, measured, stated

@@ -44,7 +44,7 @@ def places_among(t, times):
 
 def frames_of(problem):
     """The frames of a problem as a mesh."""
-    return TimeMesh(frames([sensor.times + sensor.offset for sensor in problem.measurements], problem.t_span))
+    return TimeMesh(frames([sensor.times_of_motion for sensor in problem.measurements], problem.t_span))
 
 
 def check_kinematic_element(element):

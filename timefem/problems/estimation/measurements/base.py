@@ -189,6 +189,11 @@ class Sensor(NamedArguments, ABC):
         given = self.number("time_offset", {})
         return 0.0 if given is None else float(given)
 
+    @property
+    def times_of_motion(self) -> np.ndarray:
+        """Times of the motion that were measured, by the `offset` [s], shape (n_times,)."""
+        return self.times + self.offset
+
     # ---- what a motion would give
 
     @abstractmethod
