@@ -1,7 +1,5 @@
 """Estimates of live data: a window that moves."""
 
-from copy import copy
-
 import numpy as np
 import pytest
 
@@ -19,8 +17,7 @@ def part(problem, i, chosen):
 
 def until(problem, n):
     """The problem with its first n times."""
-    other = copy(problem)
-    other.__dict__.pop("kept", None)
+    other = problem.copied()
     other.measurements = [part(problem, i, range(n)) for i in range(len(problem.measurements))]
     other.nodes, other.t_span = other.measurements, (problem.t_span[0], float(problem.measurements[0].times[n - 1]))
     return other

@@ -281,6 +281,12 @@ class Estimation(NamedArguments):
         now.parameters = own
         return now
 
+    def copied(self) -> Estimation:
+        """The same problem, to be changed: what is kept is of this one."""
+        other = copy(self)
+        other.__dict__.pop("kept", None)
+        return other
+
     @property
     def own_mesh(self) -> TimeMesh | None:
         """The frames of a motion without dynamics, which are all there is to its mesh; otherwise None."""
@@ -293,14 +299,12 @@ class Estimation(NamedArguments):
 
     def with_levels(self, factors: Mapping[Any, float]) -> Estimation:
         """The same problem with spectral densities by key of `noise`, and variances by measurement, times factors."""
-        other = copy(self)
-        other.__dict__.pop("kept", None)
-        other.density, other.measurements = self.density.copy(), list(self.measurements)
+        other = self.copied()
         root = np.ones(len(self.density))
         for name, factor in factors.items():
             if name in self._levels:
                 root[self._levels[name]] = np.sqrt(factor)
-        other.density *= root * root[:, None]
+        other.density = self.density * (root * root[:, None])
         other.measurements = [sensor.with_variances(factors[sensor.title]) if sensor.title in factors else sensor
                               for sensor in self.measurements]
         other.nodes = [other.measurements[self.measurements.index(sensor)] for sensor in self.nodes]
@@ -309,8 +313,7 @@ class Estimation(NamedArguments):
     def until(self, t: float) -> Estimation:
         """The same problem up to a time, with the measurements until then."""
         room = DEFAULTS.same_time * (self.t_span[1] - self.t_span[0])
-        other, found = copy(self), []
-        other.__dict__.pop("kept", None)
+        other, found = self.copied(), []
         for sensor in self.measurements:
             kept = sensor.times_of_motion <= t + room
             found.append(sensor if kept.all() else sensor.of_times(kept))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -58,8 +57,7 @@ class Window:
 
     def _extended(self, sensors):
         """The problem with further values, and its mesh."""
-        problem, known = copy(self.problem), {sensor.title: i for i, sensor in enumerate(self.problem.measurements)}
-        problem.__dict__.pop("kept", None)
+        problem, known = self.problem.copied(), {s.title: i for i, s in enumerate(self.problem.measurements)}
         problem.measurements, end = list(problem.measurements), problem.t_span[1]
         for sensor in sensors:
             if not isinstance(sensor, Sensor) or sensor.title not in known:
