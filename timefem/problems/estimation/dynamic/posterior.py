@@ -45,7 +45,7 @@ class Posterior:
         if not (wide and self._tame):
             return self.values
         self._kkt.factor(self.v)
-        jacobian = np.concatenate([self._dense(term) for term in wide])
+        jacobian = np.concatenate([self.program.dense_jacobian(term, self.v) for term in wide])
         variances = np.einsum("ij,ji->i", jacobian, self._solved(jacobian))
         factors = np.maximum(1.0, DEFAULTS.tame / np.maximum(variances, DEFAULTS.tame * DEFAULTS.same_time))
         first, kept = 0, [term._whitening for term in wide]
@@ -64,13 +64,6 @@ class Posterior:
         self._taken = columns, np.linalg.inv((inner + inner.T) / 2)
         self._log_taken = float(np.linalg.slogdet(np.eye(len(more)) - more[:, None] * (jacobian @ columns))[1])
         return values
-
-    def _dense(self, term):
-        """The Jacobian of a term of one point, shape (n, n_variables)."""
-        _, jacobian = term.evaluate(self.v)
-        out, used = np.zeros((jacobian.shape[1], self.n)), term.columns[0] >= 0
-        np.add.at(out, (slice(None), term.columns[0][used]), jacobian[0][:, used])
-        return out
 
     def _solved(self, jacobian):
         """`K^-1 J^T` by the last factors, of the variables."""
@@ -228,18 +221,7 @@ class Posterior:
 
     def _log_of_start(self):
         """Log-determinant of the prior of the start and of numbers, on its constraints."""
-        program = self.program
-        (first, second), n = program.hessian_places, program.chain.plan.columns.n_node
-        prior = program.sum.hessian(self.v, ("prior", "wide", "number"))
-        matrix = np.zeros((n + program.n_start,) * 2)
-        here = (first < n) & (second < n)
-        matrix[first[here], second[here]] = matrix[second[here], first[here]] = prior[here]
-        rows, columns = program.jacobian_places
-        own = (rows < program.n_start) & (columns < n)
-        values = program.jacobian(self.v)
-        matrix[n + rows[own], columns[own]] = values[own]
-        matrix[columns[own], n + rows[own]] = values[own]
-        return float(np.linalg.slogdet(matrix)[1])
+        return float(np.linalg.slogdet(self.program.start_matrix(self.v))[1])
 
     def _log_of_noise(self):
         chain = self.program.chain

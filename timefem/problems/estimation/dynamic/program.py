@@ -183,6 +183,27 @@ class EstimationProgram(NonlinearProgram):
     def has_linear_rows(self, v):
         return False
 
+    def dense_jacobian(self, term, v):
+        """The Jacobian of a term of one point by all variables, shape (n, n_variables)."""
+        _, jacobian = term.evaluate(v)
+        out, used = np.zeros((jacobian.shape[1], self.n)), term.columns[0] >= 0
+        np.add.at(out, (slice(None), term.columns[0][used]), jacobian[0][:, used])
+        return out
+
+    def start_matrix(self, v):
+        """The matrix `[H, A^T; A, 0]` of the first node by the priors of the start and of numbers alone."""
+        (first, second), n = self.hessian_places, self.chain.plan.columns.n_node
+        prior = self.sum.hessian(v, ("prior", "wide", "number"))
+        matrix = np.zeros((n + self.n_start,) * 2)
+        here = (first < n) & (second < n)
+        matrix[first[here], second[here]] = matrix[second[here], first[here]] = prior[here]
+        rows, columns = self.jacobian_places
+        own = (rows < self.n_start) & (columns < n)
+        values = self.jacobian(v)
+        matrix[n + rows[own], columns[own]] = values[own]
+        matrix[columns[own], n + rows[own]] = values[own]
+        return matrix
+
     # ---- reports
 
     @property

@@ -154,10 +154,10 @@ def _freedom(solution):
     wide = [term for term in found.program.sum.terms if term.role == "wide"]
     names = [sensor.title.removeprefix("prior of ") for sensor in problem.start_sensors[1]]
     if wide:
-        jacobian = np.concatenate([_dense(term, found) for term in wide])
+        jacobian = np.concatenate([found.program.dense_jacobian(term, found.v) for term in wide])
         used = np.flatnonzero(np.abs(jacobian).sum(axis=0) > 0)
         covariance = posterior.scaled(used)
-        before = _conditioned(found.program, found.v, used)
+        before = np.linalg.pinv(found.program.start_matrix(found.v))[np.ix_(used, used)]  # by priors alone
         jacobian = jacobian[:, used]
         after, prior = jacobian @ covariance @ jacobian.T, jacobian @ before @ jacobian.T
         settled = float(np.trace(prior) - np.trace(after))
@@ -171,26 +171,3 @@ def _freedom(solution):
                             + ": give a StatePrior, or a measurement of it")
             first += n
     return settled, told
-
-
-def _dense(term, found):
-    residual, jacobian = term.evaluate(found.v)
-    out = np.zeros((residual.shape[1], found.program.n))
-    np.add.at(out, (np.arange(residual.shape[1])[:, None], np.maximum(term.columns[0], 0)[None]),
-              np.where(term.columns[0] >= 0, jacobian[0], 0.0))
-    return out
-
-
-def _conditioned(program, v, used):
-    """Covariance of a start by priors alone, on its constraints, of some variables."""
-    n = program.chain.plan.columns.n_node
-    (first, second), matrix = program.hessian_places, np.zeros((n + program.n_start,) * 2)
-    prior = program.sum.hessian(v, ("prior", "wide", "number"))
-    here = (first < n) & (second < n)
-    matrix[first[here], second[here]] = matrix[second[here], first[here]] = prior[here]
-    rows, columns = program.jacobian_places
-    own = (rows < program.n_start) & (columns < n)
-    values = program.jacobian(v)
-    matrix[n + rows[own], columns[own]] = values[own]
-    matrix[columns[own], n + rows[own]] = values[own]
-    return np.linalg.pinv(matrix)[np.ix_(used, used)]
