@@ -102,9 +102,13 @@ class SensorTerm(Term):
         root = self._whitening * np.sqrt(self.weights)[:, None, None]
         return np.einsum("pij,pj->pi", root, residual), root @ jacobian
 
+    def whitened(self, v):
+        """Residuals in standard deviations, without weights."""
+        return np.einsum("pij,pj->pi", self._whitening, self._at(v)[0])
+
     def lengths(self, v):
         """Lengths of the whitened residuals of each point, in standard deviations, without weights."""
-        return np.linalg.norm(np.einsum("pij,pj->pi", self._whitening, self._at(v)[0]), axis=1)
+        return np.linalg.norm(self.whitened(v), axis=1)
 
 
 def _compressed(view):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....late import Late
 from ..options import DEFAULTS
 from .suspicions import suspicions
+
+if TYPE_CHECKING:
+    from ..measurements.base import Sensor
 
 scipy = Late("scipy")
 
@@ -36,6 +40,17 @@ class SensorFit:
     n: int
     outliers: tuple[tuple[float, float], ...]
     mean: np.ndarray
+
+    @classmethod
+    def of(cls, sensor: Sensor, whitened: np.ndarray, n: int) -> SensorFit:
+        """Of a sensor's residuals in standard deviations, shape (n_times, n), among n numbers of all measurements."""
+        lengths, counts = np.linalg.norm(whitened, axis=1), sensor.measured.sum(axis=1)
+        far = np.flatnonzero(lengths**2 > scipy.stats.chi2.isf(DEFAULTS.outlier / max(n, 1), np.maximum(counts, 1)))
+        seen = np.where(sensor.measured, whitened, np.nan)
+        with np.errstate(invalid="ignore"):
+            mean = np.array([np.nanmean(x) if np.isfinite(x).any() else 0.0 for x in seen.T])
+        return cls(sensor.title, float((lengths**2).sum()), sensor.n_measured,
+                   tuple((float(sensor.times[i]), float(lengths[i])) for i in far), mean)
 
     @property
     def ratio(self) -> float:
@@ -117,31 +132,28 @@ def fit_of(solution: Any) -> Fit:
     found, problem = solution._found, solution.problem
     program, v = found.program, found.v
     n = sum(sensor.n_measured for sensor in problem.measurements)
-    sensors = []
-    for sensor, term in zip(problem.measurements, program.sensors, strict=True):
-        lengths, counts = term.lengths(v), sensor.measured.sum(axis=1)
-        limit = scipy.stats.chi2.isf(DEFAULTS.outlier / max(n, 1), np.maximum(counts, 1))
-        far = np.flatnonzero(lengths**2 > limit)
-        whitened = np.where(sensor.measured, np.einsum("pij,pj->pi", sensor.whitening, term.values(v)), np.nan)
-        with np.errstate(invalid="ignore"):
-            mean = np.array([np.nanmean(x) if np.isfinite(x).any() else 0.0 for x in whitened.T])
-        sensors.append(SensorFit(sensor.title, float((lengths**2).sum()), sensor.n_measured,
-                                 tuple((float(sensor.times[i]), float(lengths[i])) for i in far), mean))
+    sensors = [SensorFit.of(sensor, term.whitened(v), n)
+               for sensor, term in zip(problem.measurements, program.sensors, strict=True)]
     freedom, open_ones = _freedom(solution)
-    return Fit(found.squares, n - freedom, sensors, open_ones, _suspicions(found))
+    return Fit(found.squares, n - freedom, sensors, open_ones, _suspicions(found, [own.ratio for own in sensors]))
 
 
-def _suspicions(found):
-    """By the motion that was found, by that of the other sensors alone for each that does not fit, and by the guess."""
-    program, v = found.program, found.v
-    ratios = np.array([np.sqrt((term.lengths(v)**2).sum() / sensor.n_measured)
-                       for sensor, term in zip(program.problem.measurements, program.sensors, strict=True)])
-    if not ratios.max() > DEFAULTS.bad:
+def looked_at(ratios: Sequence[float]) -> list[int]:
+    """Numbers of the sensors that fit worst, of those that do not fit; none where residuals are not finite."""
+    if not np.max(ratios) > DEFAULTS.bad:
         return []
-    worst = np.argsort(-ratios)[:DEFAULTS.looked_at]
+    worst = np.argsort(-np.asarray(ratios))[:DEFAULTS.looked_at].tolist()
+    return [i for i in worst if ratios[i] > DEFAULTS.bad]
+
+
+def _suspicions(found, ratios):
+    """By the motion that was found, by that of the other sensors alone for each that does not fit, and by the guess."""
+    program, v, worst = found.program, found.v, looked_at(ratios)
+    if not worst:
+        return []
 
     def without(i):
-        return found.without(i) if i in worst and ratios[i] > DEFAULTS.bad else v
+        return found.without(i) if i in worst else v
 
     others = [without] if len(ratios) > 1 else []
     return suspicions(program, v, *others, np.zeros_like(v))

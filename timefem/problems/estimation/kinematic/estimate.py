@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy
 
 from .... import validate
 from ....errors import InputError
@@ -16,10 +15,9 @@ from ....types import Floats
 from ..estimate.outputs import sensor_of
 from ..estimate.solution import Estimate
 from ..estimate.suspicions import suspicions
-from ..estimate.verdict import Fit, SensorFit
+from ..estimate.verdict import Fit, SensorFit, looked_at
 from ..loads import Loads, loads_along
 from ..measurements.base import Sensor
-from ..options import DEFAULTS
 from .measured import Measured, Stated
 from .statement import momenta_of, places_among
 
@@ -211,18 +209,16 @@ class Term:
         return np.linalg.norm(self.whitened(found), axis=1)
 
 
-def _without(found, terms):
+def _without(found, terms, ratios):
     """`point(i)` -> the fit of the other sensors, of those that fit worst; None where there is nothing to look at."""
     sensors = terms.problem.measurements
-    ratios = np.array([np.sqrt((term.lengths()**2).sum() / sensor.n_measured)
-                       for sensor, term in zip(sensors, terms.sensors, strict=True)])
-    if len(sensors) < 2 or not ratios.max() > DEFAULTS.bad:
+    worst, given = looked_at(ratios), dict(zip(sensors, terms.problem.losses(), strict=True))
+    if len(sensors) < 2 or not worst:
         return None
-    worst, given = np.argsort(-ratios)[:DEFAULTS.looked_at], dict(zip(sensors, terms.problem.losses(), strict=True))
     given |= dict.fromkeys(terms.problem.start_sensors[0])
 
     def without(i):
-        if i not in worst or not ratios[i] > DEFAULTS.bad:
+        if i not in worst:
             return found
         try:
             return found.again({sensor: loss for sensor, loss in given.items() if sensor is not sensors[i]})
@@ -235,17 +231,9 @@ def _without(found, terms):
 def fit_of(found, problem):
     """The `Fit`: chi^2 is that of measurements, numbers and noise; the first state has no prior, and takes its part."""
     terms, n = Terms(found, problem), sum(sensor.n_measured for sensor in problem.measurements)
-    sensors = []
-    for sensor, term in zip(problem.measurements, terms.sensors, strict=True):
-        lengths = term.lengths()
-        limit = scipy.stats.chi2.isf(DEFAULTS.outlier / max(n, 1), np.maximum(sensor.measured.sum(axis=1), 1))
-        far = np.flatnonzero(lengths**2 > limit)
-        with np.errstate(invalid="ignore"):
-            seen = np.where(sensor.measured, term.whitened(), np.nan)
-            mean = np.array([np.nanmean(x) if np.isfinite(x).any() else 0.0 for x in seen.T])
-        sensors.append(SensorFit(sensor.title, float((lengths**2).sum()), sensor.n_measured,
-                                 tuple((float(sensor.times[i]), float(lengths[i])) for i in far), mean))
+    sensors = [SensorFit.of(sensor, term.whitened(), n)
+               for sensor, term in zip(problem.measurements, terms.sensors, strict=True)]
     freedom = n + sum(sensor.n_measured for sensor in problem.start_sensors[0]) - found.smoother.size
-    without = _without(found, terms)
+    without = _without(found, terms, [own.ratio for own in sensors])
     told = suspicions(terms, *([] if without is None else [without]), found)  # a motion bends to what is wrong
     return Fit(2 * found.cost, freedom, sensors, [], told)
