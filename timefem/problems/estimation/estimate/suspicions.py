@@ -28,7 +28,7 @@ def suspicions(program, *points):
             if is_bad and len(sensor.times) >= DEFAULTS.least_times:
                 found += _of_one(sensor, *own[:2])
         for (a, one, a_bad), (b, two, b_bad) in combinations(zip(sensors, seen, bad, strict=True), 2):
-            if a_bad and b_bad:
+            if a_bad and b_bad and type(a) is type(b) and a.component_names == b.component_names:
                 found += _swapped(a, b, one[0], two[0]) or _exchanged(a, b, one, two)
         if found:
             break
@@ -65,13 +65,17 @@ def _of_one(sensor, y, expected):
     return []
 
 
-def _swapped(a, b, y, z):
-    """Of two sensors of the same kind: times at which each goes on where the other one was."""
-    if type(a) is not type(b) or a.component_names != b.component_names:
-        return []
+def _together(a, b):
+    """Rows of two sensors at times at which both measured everything."""
     _, i, j = np.intersect1d(a.times, b.times, return_indices=True)
     both = a.measured[i].all(axis=1) & b.measured[j].all(axis=1)
-    times, y, z = a.times[i[both]], y[i[both]], z[j[both]]
+    return i[both], j[both]
+
+
+def _swapped(a, b, y, z):
+    """Of two sensors of the same kind: times at which each goes on where the other one was."""
+    i, j = _together(a, b)
+    times, y, z = a.times[i], y[i], z[j]
     stays = ((y[1:] - y[:-1])**2 + (z[1:] - z[:-1])**2).sum(axis=1)
     changes = ((y[1:] - z[:-1])**2 + (z[1:] - y[:-1])**2).sum(axis=1)
     at = times[1:][changes < DEFAULTS.swapped * stays]
@@ -83,11 +87,8 @@ def _swapped(a, b, y, z):
 
 def _exchanged(a, b, one, two):
     """Of two sensors of the same kind: whether each measured what the other should have, most of the time."""
-    if type(a) is not type(b) or a.component_names != b.component_names:
-        return []
-    _, i, j = np.intersect1d(a.times, b.times, return_indices=True)
-    both = a.measured[i].all(axis=1) & b.measured[j].all(axis=1)
-    (y, h), (z, g) = (x[i[both]] for x in one[:2]), (x[j[both]] for x in two[:2])
+    i, j = _together(a, b)
+    (y, h), (z, g) = (x[i] for x in one[:2]), (x[j] for x in two[:2])
     if not len(y):
         return []
     own, other = (sum(np.median(np.linalg.norm(x, axis=1)) for x in pair) for pair in ((y - h, z - g), (y - g, z - h)))
