@@ -104,6 +104,12 @@ def input_matrix(system, t, z):
     return system.control_force(np.full(n, t), np.tile(z, (n, 1)), np.eye(n)).T
 
 
+def coordinate_names(system):
+    """Of all coordinates, for messages."""
+    return [name for body in system.bodies for name in getattr(body, "coordinate_names", ()) or
+            [f"{system.label(body)} q[{i}]" for i in range(body.n_q)]]
+
+
 def largest_parts(way, names):
     """The largest parts of a direction, for messages."""
     return ", ".join(f"{way[i]:+.2g} {names[i]}" for i in np.argsort(-np.abs(way))[:4] if abs(way[i]) > 0.05)
@@ -188,17 +194,11 @@ class DirectInversion:
             m = len(self.outputs)
             row = int(np.argmax(np.abs(u[-m:, -1])))
             way = v[-1, :self.n] / np.abs(v[-1, :self.n]).max(initial=1e-300)
-            moved = largest_parts(way, self._names)
+            moved = largest_parts(way, coordinate_names(self.system))
             raise InputError(f"the outputs pass a singular position at t = {t:g}: no motion of the joints changes "
                              f"{self.outputs[row][0]!r} alone there, and the motion ({moved}) changes none; go around "
                              "it, or prescribe other outputs")
         return lambda b: v.T @ ((u.T @ b) / s)
-
-    @property
-    def _names(self):
-        bodies = self.system.bodies
-        return [name for body in bodies for name in getattr(body, "coordinate_names", ()) or
-                [f"{self.system.label(body)} q[{i}]" for i in range(body.n_q)]]
 
     def state(self, t, q, v):
         """Coordinates and momenta, shape (2 n,)."""
@@ -217,6 +217,7 @@ class DirectInversion:
         if np.abs(left).max() > LEFT * max(np.abs(force).max(), np.abs(drives @ u).max(), 1e-300):
             way = left / np.abs(left).max()
             raise InputError(f"the drives cannot give the motion at t = {t:g}: no control acts along "
-                             f"{largest_parts(way, self._names)}; add a drive, or go around this position")
+                             f"{largest_parts(way, coordinate_names(self.system))}; add a drive, or go around this "
+                             "position")
         gamma = np.linalg.lstsq(-held.T / size[:, 0], force - drives @ u, rcond=1e-13)[0] / size[:, 0]
         return np.append(gamma, u)

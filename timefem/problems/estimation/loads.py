@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
-from ...mechanics.inversion.direct import constraints_of, largest_parts, place, quaternions
+from ...mechanics.inversion.direct import constraints_of, coordinate_names, largest_parts, place, quaternions
 from ...mechanics.symbols import Symbols
 from .kinematic.batched import Batched
 from .options import DEFAULTS
@@ -77,7 +77,7 @@ def loads_along(system: System, t: np.ndarray, x: np.ndarray, covariances: Any) 
     if np.abs(left[worst]) > 1e-6 * np.abs(force).max():
         way = left[worst[0]] / np.abs(left[worst[0]]).max()
         raise InputError(f"the drives cannot give the motion at t = {t[worst[0]]:g} s: none acts along "
-                         f"{largest_parts(way, _coordinate_names(system))}; add an actuator, or leave actuators out "
+                         f"{largest_parts(way, coordinate_names(system))}; add an actuator, or leave actuators out "
                          "for forces on all coordinates")
     slopes = inverse @ second(states, t, found)[0]
     covariance = covariances(slopes)
@@ -106,7 +106,7 @@ def _functions(system):
             label = system.label(part)
             names += [label] if part.n_controls == 1 else [f"{label}[{i}]" for i in range(part.n_controls)]
     if not controls:
-        controls, names = [ca.SX.eye(n)], _coordinate_names(system)
+        controls, names = [ca.SX.eye(n)], coordinate_names(system)
     lengths = [(ca.sumsqr(q[places.tolist()]) - 1) / 2 for places in quaternions(system)]
     rows = ca.vertcat(constraints_of(system, q, t), *lengths)
     drives, held = ca.horzcat(*controls), ca.jacobian(rows, q)
@@ -136,8 +136,3 @@ def _of_part(part, q, v, a, t):
         raise InputError(f"{part!r} depends on momenta, which this inverse dynamics does not take")
     function = ca.Function("part", [local, rate, acceleration, s.t, s.parameters], [ca.densify(own), columns])
     return function(q, v, a, t, part.parameters)
-
-
-def _coordinate_names(system):
-    return [name for body in system.bodies for name in getattr(body, "coordinate_names", ()) or
-            [f"{system.label(body)} q[{i}]" for i in range(body.n_q)]]

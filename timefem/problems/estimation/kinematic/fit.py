@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ....errors import InputError
+from ....mechanics.inversion.direct import coordinate_names
 from .block_chain import NotPositive
 from .geometry import Geometry
 from .measured import measured_at
@@ -160,7 +161,8 @@ def _undetermined(smoother, error):
     motion[geometry.touched] = own.basis[error.index - piece.start] @ ways[level, :d]
     motion[geometry.apart] = ways[level, d:] / smoother.steps.root_apart
     largest = np.argsort(-np.abs(motion))[:smoother.options.shown]
-    names = [geometry.names()[i] for i in largest if np.abs(motion[i]) > 0.1 * np.abs(motion).max()]
+    known = coordinate_names(geometry.system)
+    names = [known[i] for i in largest if np.abs(motion[i]) > 0.1 * np.abs(motion).max()]
     what = ("the position", "the rate", "the acceleration")[level]
     return (f"the measurements leave {what} of {', '.join(names)} undetermined; measure it, give a prior of it, or "
             "hold it by a constraint")

@@ -141,11 +141,6 @@ class Geometry:
                     found += [places[i] for i, (_, unit) in enumerate(body.motion.told) if unit == "rad"]
         return found
 
-    def names(self):
-        """Of the coordinates, for messages."""
-        return [name for body in self.system.bodies for name in getattr(body, "coordinate_names", ()) or
-                [f"{self.system.label(body)} q[{i}]" for i in range(body.n_q)]]
-
 
 def _levels(rows, symbols, t, touched):
     """Constraints, their rates, and second rates, each followed by its derivatives by the coordinates and rates."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from .... import validate
 from ....errors import InputError
+from ....mechanics.inversion.direct import coordinate_names
 from ....mechanics.tree_joints import tree_joint
 
 REMEDY = ("noise says how much accelerations change: a spectral density [rad^2/s^3, m^2/s^3], or a dict from joints "
@@ -65,15 +66,15 @@ def _take(geometry, body, value, title, of_coordinates, of_turns):
         [np.zeros(0, int), *(geometry.turns[i][1] for i in turning)])])
     pair = value if isinstance(value, tuple) and len(value) == 2 and turning else (value, value)
     if len(straight):
-        own = np.asarray(pair[0], object)
-        of_coordinates[straight] = validate.real(title, pair[0], positive=True) if own.ndim == 0 else \
-            _positive(title, pair[0], len(straight))
+        of_coordinates[straight] = _positive(title, pair[0], len(straight))
     for i in turning:
-        own = np.asarray(pair[1], object)
-        of_turns[i] = validate.real(title, pair[1], positive=True) if own.ndim == 0 else _positive(title, pair[1], 3)
+        of_turns[i] = _positive(title, pair[1], 3)
 
 
 def _positive(title, value, n):
+    """One number, or one of each of n."""
+    if np.asarray(value, object).ndim == 0:
+        return validate.real(title, value, positive=True)
     values = validate.array(title, value, (n,))
     if not np.all(values > 0):
         raise InputError(f"{title}: spectral densities must be positive, not {values.min():g}")
@@ -83,9 +84,9 @@ def _positive(title, value, n):
 def _check_all(geometry, of_coordinates, of_turns):
     turning = geometry.touched[np.concatenate([np.zeros(0, int), *(local for _, local in geometry.turns)])]
     lacking = np.setdiff1d(np.flatnonzero(np.isnan(of_coordinates)), turning)
-    names = [geometry.names()[i] for i in lacking]
-    names += [geometry.names()[geometry.touched[local][0]] for (_, local), own in zip(geometry.turns, of_turns,
-                                                                                      strict=True)
+    known = coordinate_names(geometry.system)
+    names = [known[i] for i in lacking]
+    names += [known[geometry.touched[local][0]] for (_, local), own in zip(geometry.turns, of_turns, strict=True)
               if np.isnan(own).any()]
     if names:
         raise InputError(f"noise: none is given for {names[0]}" + (f" and {len(names) - 1} more" * (len(names) > 1)) +
