@@ -18,6 +18,7 @@ from ...mechanics.inversion.direct import constraints_of, coordinate_names, larg
 from ...mechanics.symbols import Symbols
 from .kinematic.batched import Batched
 from .options import DEFAULTS
+from .prior import deviations_of
 
 if TYPE_CHECKING:
     from ...mechanics.system import System
@@ -48,7 +49,7 @@ class Loads:
 
     @property
     def controls_std(self) -> np.ndarray:
-        return np.sqrt(np.maximum(np.einsum("nkk->nk", self.controls_covariance), 0.0))
+        return deviations_of(self.controls_covariance)
 
     def of(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Values and standard deviations of a control, two arrays of shape (n,)."""
@@ -82,9 +83,8 @@ def loads_along(system: System, t: np.ndarray, x: np.ndarray, covariances: Any) 
     slopes = inverse @ second(states, t, found)[0]
     covariance = covariances(slopes)
     k = len(names)
-    deviations = np.sqrt(np.maximum(np.einsum("nkk->nk", covariance), 0.0))
     own = slice(k, k + system.n_constraints)
-    return Loads(t, names, found[:, :k], covariance[:, :k, :k], found[:, own], deviations[:, own])
+    return Loads(t, names, found[:, :k], covariance[:, :k, :k], found[:, own], deviations_of(covariance)[:, own])
 
 
 def _functions(system):

@@ -57,6 +57,11 @@ def covariance_of(title: str, n: int, sigma: float | Vector | None, covariance: 
     return checked_covariance(f"{title}: covariance", covariance, n)
 
 
+def deviations_of(covariance: np.ndarray) -> np.ndarray:
+    """Standard deviations, shape (..., n), of covariances, shape (..., n, n)."""
+    return np.sqrt(np.maximum(np.diagonal(covariance, axis1=-2, axis2=-1), 0.0))
+
+
 def checked_covariance(title: str, covariance: Matrix, n: int) -> np.ndarray:
     """A symmetric positive definite matrix, shape (n, n)."""
     if n == 1 and np.ndim(covariance) == 0:

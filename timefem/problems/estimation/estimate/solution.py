@@ -17,6 +17,7 @@ from ....solution.solution import Solution
 from ....types import Floats
 from ..measurements.base import Sensor
 from ..options import DEFAULTS
+from ..prior import deviations_of
 from .outputs import is_joint, term_of
 from .verdict import Fit, fit_of
 
@@ -64,8 +65,7 @@ class Estimate(Solution):
 
     def std(self, what: Any, t: Floats | None = None) -> np.ndarray:
         """Posterior standard deviations, shape t.shape + (n,), or (n,) of an unknown number."""
-        covariance = self.covariance(what, t)
-        return np.sqrt(np.maximum(np.diagonal(covariance, axis1=-2, axis2=-1), 0.0))
+        return deviations_of(self.covariance(what, t))
 
     def interval(self, what: Any, t: Floats | None = None, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends of the interval that holds each number with this probability."""
@@ -74,7 +74,7 @@ class Estimate(Solution):
             raise InputError(f"level must be below one, not {level:g}")
         factor = float(scipy.stats.norm.ppf((1 + level) / 2))
         mean, covariance = self._distribution(what, t)
-        deviation = factor * np.sqrt(np.maximum(np.diagonal(covariance, axis1=-2, axis2=-1), 0.0))
+        deviation = factor * deviations_of(covariance)
         return mean - deviation, mean + deviation
 
     def _distribution(self, what, t):
