@@ -41,7 +41,7 @@ class DirectionSensor(Sensor):
     n: ClassVar[int] = 3
 
     def _check_own(self):
-        check_mounting(self, with_point=False)
+        check_mounting(self)
         if not isinstance(self.direction, Prior):
             self.direction = validate.direction(f"{self.title}: direction", self.direction)[0]
 
@@ -75,7 +75,7 @@ class OrientationSensor(Sensor):
     n: ClassVar[int] = 3
 
     def _check_own(self):
-        check_mounting(self, with_point=False)
+        check_mounting(self)
         if self.bias is not None or self.scale is not None:
             raise InputError(f"{self.title}: an orientation has a mounting_error, not a bias or a scale")
 

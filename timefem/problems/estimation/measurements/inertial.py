@@ -13,11 +13,11 @@ from ....types import Matrix, Vector
 from ..moment import Moment
 from ..prior import Prior
 from .base import Sensor
-from .mounting import axes_of, check_mounting, mounting_numbers, point_of
+from .mounting import AlongAxes, axes_of, check_mounting, check_point, mounting_numbers, point_of
 
 
 @dataclass(eq=False, repr=False)
-class Gyroscope(Sensor):
+class Gyroscope(AlongAxes, Sensor):
     """The angular velocity of a body against space [rad/s], in the axes of the sensor, or along some of them.
 
     Parameters
@@ -40,27 +40,18 @@ class Gyroscope(Sensor):
 
     def _check_own(self):
         self.axes = validate_axes(self.title, self.axes)
-        check_mounting(self, with_point=False)
-
-    @property
-    def n(self) -> int:
-        return len(self.axes)
-
-    @property
-    def component_names(self) -> list[str]:
-        return list(self.axes)
+        check_mounting(self)
 
     @property
     def own_numbers(self) -> dict[str, tuple[Any, int]]:
         return mounting_numbers(self)
 
     def predicted(self, now: Moment, c: dict[str, ca.SX]) -> ca.SX:
-        omega = axes_of(self, c).T @ now.angular_velocity(self.body, "body")
-        return omega[["xyz".index(a) for a in self.axes]]
+        return self.along(axes_of(self, c).T @ now.angular_velocity(self.body, "body"))
 
 
 @dataclass(eq=False, repr=False)
-class Accelerometer(Sensor):
+class Accelerometer(AlongAxes, Sensor):
     """The specific force at a point of a body, its acceleration less gravity [m/s^2], in the axes of the sensor.
 
     At rest it shows the gravitational acceleration upwards. The rate of the velocity is that of the element's
@@ -88,27 +79,19 @@ class Accelerometer(Sensor):
 
     def _check_own(self):
         self.axes = validate_axes(self.title, self.axes)
-        check_mounting(self, with_point=True)
+        check_mounting(self)
+        check_point(self)
         if self.gravity is not None:
             self.gravity = validate.array(f"{self.title}: gravity", self.gravity, (3,))
 
     @property
-    def n(self) -> int:
-        return len(self.axes)
-
-    @property
-    def component_names(self) -> list[str]:
-        return list(self.axes)
-
-    @property
     def own_numbers(self) -> dict[str, tuple[Any, int]]:
-        return mounting_numbers(self)
+        return mounting_numbers(self) | {"point": (self.point, 3)}
 
     def predicted(self, now: Moment, c: dict[str, ca.SX]) -> ca.SX:
         gravity = now.gravity() if self.gravity is None else ca.DM(np.asarray(self.gravity))
         force = now.acceleration(self.body, point_of(self, c)) - gravity
-        force = axes_of(self, c).T @ (now.rotation_matrix(self.body).T @ force)
-        return force[["xyz".index(a) for a in self.axes]]
+        return self.along(axes_of(self, c).T @ (now.rotation_matrix(self.body).T @ force))
 
 
 def validate_axes(title, axes):

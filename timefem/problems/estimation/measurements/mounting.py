@@ -30,14 +30,35 @@ def axes_of(sensor: Any, c: dict[str, ca.SX]) -> ca.SX:
     return axes if error is None else axes @ turned(ca.SX(error))
 
 
-def check_mounting(sensor: Any, with_point: bool) -> None:
-    """Convert the arguments `mounting`, `mounting_error` and `point` of a sensor."""
+class AlongAxes:
+    """Sensors that measure along some of three axes, by their argument `axes`."""
+
+    axes: str
+
+    @property
+    def n(self) -> int:
+        return len(self.axes)
+
+    @property
+    def component_names(self) -> list[str]:
+        return list(self.axes)
+
+    def along(self, vector: ca.SX) -> ca.SX:
+        """The components of a vector that are measured, SX (n,)."""
+        return vector[["xyz".index(a) for a in self.axes]]
+
+
+def check_mounting(sensor: Any) -> None:
+    """Convert the argument `mounting` of a sensor."""
     sensor.mounting = as_quaternion((1.0, 0.0, 0.0, 0.0) if sensor.mounting is None else sensor.mounting)
-    if with_point and not isinstance(sensor.point, Prior):
+
+
+def check_point(sensor: Any) -> None:
+    """Convert the argument `point` of a sensor, where it is known."""
+    if not isinstance(sensor.point, Prior):
         sensor.point = validate.array(f"{sensor.title}: point", np.asarray(sensor.point, float), (3,))
 
 
 def mounting_numbers(sensor: Any) -> dict[str, tuple[Any, int]]:
     """The same as `own_numbers`."""
-    found = {"mounting_error": (sensor.mounting_error, 3)}
-    return found | ({"point": (sensor.point, 3)} if hasattr(sensor, "point") else {})
+    return {"mounting_error": (sensor.mounting_error, 3)}
