@@ -110,11 +110,8 @@ class MarkerData(NamedArguments):
             if name not in places or not seen.any():
                 continue
             body, point = places[name]
-            if isinstance(sigma, Mapping) and name not in sigma:
-                raise InputError(f"sigma: there is none for marker {name!r}")
-            own = sigma[name] if isinstance(sigma, Mapping) else sigma
-            found.append(Marker(body, point, times=self.times, values=self.place(name), sigma=own, missing="skip",
-                                loss=loss, name=name))
+            found.append(Marker(body, point, times=self.times, values=self.place(name),
+                                sigma=_sigma_of("marker", name, sigma), missing="skip", loss=loss, name=name))
         if not found:
             raise InputError(f"{self.path}: none of its markers ({', '.join(self.names[:6])}, ...) is among the places "
                              f"({', '.join(list(places)[:6])}, ...)")
@@ -179,11 +176,8 @@ class MotionTable(NamedArguments):
             units = {c.name: c.unit for c in own.coordinates}
             unit = units.get(coordinate) if coordinate else next(iter(units.values()), "rad")
             factor = np.pi / 180 if self.in_degrees and unit == "rad" else 1.0
-            if isinstance(sigma, Mapping) and name not in sigma:
-                raise InputError(f"sigma: there is none for column {name!r}")
-            values = self.column(name) * factor
             found.append(JointSensor(joint if isinstance(joint, str) else own, coordinate, times=self.times,
-                                     values=values, sigma=sigma[name] if isinstance(sigma, Mapping) else sigma,
+                                     values=self.column(name) * factor, sigma=_sigma_of("column", name, sigma),
                                      missing="skip", name=name))
         if not found:
             raise InputError(f"{self.path}: none of its columns ({', '.join(self.names[:6])}, ...) is a joint of a "
@@ -207,6 +201,15 @@ class MotionTable(NamedArguments):
             raise InputError(f"{self.path}: there are no columns in threes called like hand_x, hand_y, hand_z")
         places = np.stack([self.values[:, [axes["x"], axes["y"], axes["z"]]] for axes in whole.values()], axis=1)
         return MarkerData(self.path, self.times, tuple(whole), places * scale_of(self.path, units))
+
+
+def _sigma_of(what, name, sigma):
+    """The standard deviation of a marker or column, which are one for all or one by name."""
+    if not isinstance(sigma, Mapping):
+        return sigma
+    if name not in sigma:
+        raise InputError(f"sigma: there is none for {what} {name!r}")
+    return sigma[name]
 
 
 def check_times(path: str, times: Sequence[float] | np.ndarray) -> None:
