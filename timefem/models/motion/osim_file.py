@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...errors import InputError
+from ..shapes import from_euler
 from ..xml_file import XmlFile
 
 
@@ -87,17 +88,8 @@ class OsimFile(XmlFile):
         found = next((self._frames[owner, last] for owner in owners if (owner, last) in self._frames), None)
         if found is not None:
             body, turn, place = self.frame(found, "socket_parent", depth + 1)
-            own = body_fixed(self.numbers(found, "orientation", 3, (0, 0, 0)))
+            own = from_euler(self.numbers(found, "orientation", 3, (0, 0, 0)), "xyz")
             return body, turn @ own, place + turn @ self.numbers(found, "translation", 3, (0, 0, 0))
         if last not in self._bodies:
             raise self.error(element, f"names {path!r} as its <{socket}>, which is no body and no frame of the model")
         return last, np.eye(3), np.zeros(3)
-
-
-def body_fixed(angles):
-    """Rotation matrix of angles about x, y and z, each turned with the former."""
-    (a, b, c), (d, e, f) = np.cos(angles), np.sin(angles)
-    x = np.array([[1, 0, 0], [0, a, -d], [0, d, a]])
-    y = np.array([[b, 0, e], [0, 1, 0], [-e, 0, b]])
-    z = np.array([[c, -f, 0], [f, c, 0], [0, 0, 1]])
-    return x @ y @ z
