@@ -26,8 +26,10 @@ class Controlled(Extended):
     @property
     def _projects(self):
         """Whether costs see a projection of the state. At as many Gauss points as controls have values the state is of
-        the order of the nodes, and in between of its degree plus one only; the optimum would live on the difference."""
-        return ("state", "value") in self.element.slots and self.element.n_points > self.element.degree
+        the order of the nodes, and in between of its degree plus one only; the optimum would live on the difference.
+        So of elements whose tests are their own; the others have no such points."""
+        return (self.element.can_march and ("state", "value") in self.element.slots
+                and self.element.n_points > self.element.degree)
 
     @property
     def slots(self):
