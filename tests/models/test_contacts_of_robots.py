@@ -47,9 +47,9 @@ def test_a_legged_robot_from_urdf(tmp_path):
     belly = found["belly on floor"]
     assert belly.friction == 0.5 and belly.restitution == 0 and len(belly.points) == 8
     np.testing.assert_allclose(np.ptp(belly.points, axis=0), (0.4, 0.2, 0.1))
-    np.testing.assert_allclose(belly.points.mean(axis=0), (0, 0, 0.1), atol=1e-15)
+    np.testing.assert_allclose(belly.points.mean(axis=0), (0, 0, 0.1), rtol=0, atol=1e-15)
     capsule = found["leg 1 on floor"]
-    np.testing.assert_allclose(np.sort(capsule.points[:, 0]), (-0.05, 0.05), atol=1e-12)
+    np.testing.assert_allclose(np.sort(capsule.points[:, 0]), (-0.05, 0.05), rtol=0, atol=1e-12)
     assert (capsule.radius, capsule.friction, capsule.restitution) == (0.02, 0.7, 0.1)
     assert any("mesh of leg 2 does not touch" in note for note in robot.notes)
     assert not any("limits" in note or "Coulomb" in note for note in robot.notes)
@@ -79,4 +79,4 @@ def test_shapes_of_mjcf(tmp_path):
     assert "A on B" in left and "post on B" in left and "B on C" not in left and "A on C" not in left
     box = found["B on floor"]
     np.testing.assert_allclose(np.sort(np.abs(box.points), axis=0)[0], (abs(0.1 * 0.28 - 0.2 * 0.96), 0.04, 0.3),
-                               atol=1e-12)
+                               rtol=0, atol=1e-12)
