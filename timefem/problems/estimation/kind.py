@@ -2,16 +2,10 @@
 
 import numpy as np
 
-from ...errors import InputError
 from ..common.kind import Kind
 from ..initial.global_driver import Global
 from .problem import Estimation
-from .solve import solve_estimation
-
-
-def no_estimate(problem, element):
-    raise InputError("errors of estimated motions are not found by tolerance=; give n_elements, and compare with twice "
-                     "as many")
+from .solve import no_estimate, solve_estimation
 
 
 def report_facts(problem, sol):

@@ -19,6 +19,12 @@ from .kinematic.solve import solve_kinematic
 from .options import DEFAULTS
 
 
+def no_estimate(problem, element):
+    """InputError: there is no `ErrorEstimate` of estimated motions."""
+    raise InputError("errors of estimated motions are not found by tolerance=; give n_elements, and compare with twice "
+                     "as many")
+
+
 def solve_estimation(task):
     """Solve an estimation problem: a `Task` of `timefem.solve`.
 
@@ -28,8 +34,7 @@ def solve_estimation(task):
     """
     start, problem = time.perf_counter(), task.problem
     if task.tolerance is not None:
-        raise InputError("errors of estimated motions are not found by tolerance=; give n_elements, and compare with "
-                         "twice as many")
+        no_estimate(problem, task.element)
     if problem.dynamics == "none":
         return solve_kinematic(task)
     mesh = task.mesh_through(problem.kinks, problem.kept)

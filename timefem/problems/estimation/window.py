@@ -30,7 +30,7 @@ class Window:
 
     def __init__(self, task: Any) -> None:
         self.task, self.problem, self._found = task, task.problem, None
-        n = max(1, len(self.problem.kinks) + 1)
+        n = len(self.problem.kinks) + 1
         self._per_interval = max(1, round((task.n_elements or n) / n))
 
     def update(self, sensors: list[Sensor], window: float | None) -> Any:

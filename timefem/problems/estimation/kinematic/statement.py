@@ -23,7 +23,7 @@ def without_dynamics(problem):
         raise InputError(f"numbers: {next(iter(problem.numbers))!r} is a number of a part, which dynamics='none' does "
                          "not take; numbers of sensors, such as the point of a Marker, may be unknown: give a Prior "
                          "there")
-    if problem.nodes is not problem.measurements and list(problem.nodes) != list(problem.measurements):
+    if problem.nodes != problem.measurements:
         raise InputError("nodes: with dynamics='none' all times are frames; leave it out")
     if problem.noise is None:
         raise InputError("dynamics='none' needs noise, a spectral density of accelerations [rad^2/s^3, m^2/s^3]: the "
