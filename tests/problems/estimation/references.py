@@ -12,6 +12,7 @@ from timefem.problems.estimation.measurements.joints import FormulaSensor
 from timefem.problems.estimation.prior import Prior
 from timefem.problems.estimation.problem import Estimation
 
+ROTATION = [3, 4, 5, 6, 10, 11, 12, 13]  # places of the rotation in the state (q, p) of a rigid body
 DATA = Path(__file__).parents[2] / "data" / "estimation"
 
 
@@ -91,6 +92,11 @@ def three_stars(d=None, unknown=False):
                       t_span=(0.0, 3.0), numbers=numbers)
 
 
-def of_body(system):
-    """Places of (q, p) of the rotation in the state of a rigid body."""
-    return [3, 4, 5, 6, 10, 11, 12, 13]
+def dense_covariance(sol):
+    """The covariance of all unknowns of an estimate, by the inverse of the whole matrix."""
+    posterior, n = sol._posterior, len(sol._posterior.blocks)
+    matrix = np.zeros((n, n))
+    np.add.at(matrix, (posterior.rows, posterior.columns), posterior.values)
+    matrix = matrix + np.tril(matrix, -1).T + np.triu(matrix, 1).T
+    sizes = sol._found.chain.sizes
+    return np.linalg.inv(matrix)[:len(sizes), :len(sizes)] * sizes * sizes[:, None]

@@ -7,7 +7,7 @@ from numpy.polynomial.legendre import leggauss
 
 import timefem as tf
 
-from .references import data, oscillator
+from .references import data, dense_covariance, oscillator
 
 
 def step(matrix, b, q, k, h):
@@ -73,14 +73,7 @@ def test_against_the_smoother_of_the_same_elements(k):
 
 def test_selected_inverse_is_that_of_the_dense_matrix():
     sol = solved(2, 8)
-    posterior = sol._posterior
-    n = len(posterior.blocks)
-    matrix = np.zeros((n, n))
-    np.add.at(matrix, (posterior.rows, posterior.columns), posterior.values)
-    matrix = matrix + np.tril(matrix, -1).T + np.triu(matrix, 1).T
-    sizes = sol._found.chain.sizes
-    dense = np.linalg.inv(matrix)[:len(sizes), :len(sizes)] * sizes * sizes[:, None]
-    chain = sol._found.chain
+    posterior, chain, dense = sol._posterior, sol._found.chain, dense_covariance(sol)
     for e in range(8):
         own = np.concatenate([chain.columns_of("state")[e].ravel(), chain.columns_of("controls")[e].ravel()])
         np.testing.assert_allclose(posterior.covariance(own), dense[np.ix_(own, own)], rtol=0, atol=1e-13)

@@ -6,7 +6,7 @@ import pytest
 import timefem as tf
 from timefem.errors import InputError
 
-from .references import data, oscillator, pendulum, three_stars
+from .references import data, dense_covariance, oscillator, pendulum, three_stars
 from .test_oscillator import step
 
 TIMES = np.linspace(0.1, 1.0, 10)
@@ -193,12 +193,7 @@ def test_wide_priors_cost_no_digits():
                             noise={"rail": 0.01, "pin": 1e-4}, prior=prior)
     sol = tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False)
     assert sol.success and not sol.fit.undetermined
-    posterior, n = sol._posterior, len(sol._posterior.blocks)
-    matrix = np.zeros((n, n))
-    np.add.at(matrix, (posterior.rows, posterior.columns), posterior.values)
-    matrix = matrix + np.tril(matrix, -1).T + np.triu(matrix, 1).T
-    sizes, columns = sol._found.chain.sizes, sol._found.chain.columns_of("state")
-    dense = np.linalg.inv(matrix)[:len(sizes), :len(sizes)] * sizes * sizes[:, None]
+    columns, dense = sol._found.chain.columns_of("state"), dense_covariance(sol)
     for i, own in ((0, columns[0, 0]), (10, columns[9, -1]), (20, columns[19, -1])):
         right = dense[np.ix_(own, own)]
         np.testing.assert_allclose(sol.state_covariance(i), right, rtol=0, atol=1e-5 * right.max())
