@@ -2,7 +2,6 @@
 
 from functools import cached_property
 
-import casadi as ca
 import numpy as np
 
 from ....assembly import Assembler, Scaling
@@ -87,15 +86,3 @@ class EstimationChain:
         """Rows and columns of these entries."""
         p = self.pattern
         return np.repeat(np.arange(p.n_rows), np.diff(p.indptr)), p.indices.astype(int)
-
-
-def shape_functions(basis, s):
-    """Values of a basis at a symbol s, as polynomials, SX (n_shapes,)."""
-    points, out = basis.points, []
-    for i, own in enumerate(points):
-        value = ca.SX(1)
-        for j, other in enumerate(points):
-            if j != i:
-                value *= (s - other) / (own - other)
-        out.append(value)
-    return ca.vertcat(*out)

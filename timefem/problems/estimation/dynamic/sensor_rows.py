@@ -3,11 +3,11 @@
 import casadi as ca
 import numpy as np
 
+from ....elements.along import lagrange, value
 from ....mechanics.values.velocities import rates_follow
 from ...common.end_state import body_velocity
 from ...optimal.views import View
 from ..options import DEFAULTS
-from .chain import shape_functions
 from .terms import SensorTerm
 
 
@@ -109,8 +109,6 @@ class _Moved:
                 self._symbols.append(nodal[-1])
                 self._views.append(view)
             self._known[name] = ca.horzcat(*nodal)
-        s = ca.SX.sym("s")
-        shapes = shape_functions(basis, s)
-        for _ in range(int(rate)):
-            shapes = ca.jacobian(shapes, s)
-        return ca.substitute(self._known[name] @ shapes, s, self._place)
+        shapes = [lagrange(basis.points, i) for i in range(basis.n_shapes)]
+        shapes = [shape.deriv() for shape in shapes] if rate else shapes
+        return self._known[name] @ ca.vertcat(*(value(shape, self._place) for shape in shapes))
