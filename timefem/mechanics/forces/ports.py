@@ -94,14 +94,7 @@ class PortConnection(FormulaPart):
 
     def traced(self, name: str) -> tuple[ca.SX, dict[str, ca.SX]]:
         """An output, and its symbols by their names in a text."""
-        symbols, frames = {}, []
-        for i, body in enumerate(self.bodies):
-            shapes = {"position": (3, 1), "velocity": (3, 1), "rotation": (3, 3), "angular_velocity": (3, 1)}
-            own = {n: ca.SX.sym(n, *shape) for n, shape in shapes.items() if body.has_position and
-                   (n != "angular_velocity" or body.has_orientation)}
-            own |= {n: ca.SX.sym(n, body.n_q) for n in ("q", "rate")}
-            frames.append(MovingFrame(**{n: own.get(n) for n in MovingFrame._fields}))
-            symbols |= {f"f[{i}].{n}": x for n, x in own.items()}
+        frames, symbols = self._traced_frames(MovingFrame)
         return call(f"{self._title}: {name}", getattr(self, name), 1, frames), symbols
 
     def _output(self, name, s):

@@ -42,8 +42,8 @@ class FormulaPart(Part, abstract=True):
         s.velocity = [ca.SX.sym("v", b.n_q) for b in self.bodies]
         return s
 
-    def _traced(self, kind):
-        """What the formula returns of frames of their own symbols, and these by the names of a text."""
+    def _traced_frames(self, kind):
+        """Frames of their own symbols, and these by the names of a text."""
         symbols, frames = {}, []
         for i, body in enumerate(self.bodies):
             shapes = {"position": (3, 1), "velocity": (3, 1), "rotation": (3, 3), "angular_velocity": (3, 1)}
@@ -52,6 +52,11 @@ class FormulaPart(Part, abstract=True):
             own |= {name: ca.SX.sym(name, body.n_q) for name in ("q", "rate") if name in kind._fields}
             frames.append(kind(**{name: own.get(name) for name in kind._fields}))
             symbols |= {f"f[{i}].{name}": x for name, x in own.items()}
+        return frames, symbols
+
+    def _traced(self, kind):
+        """The same with time and parameters: frames, t, c, and all symbols by the names of a text."""
+        frames, symbols = self._traced_frames(kind)
         t, c = ca.SX.sym("t"), ca.SX.sym("c", len(self.formula_parameters))
         return frames, t, c, symbols | {"t": t, "c": c}
 
