@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import InputError
 from ...types import Expression
 from ..declared import Real, Term
-from ..forces.between import ForcePart, force_at
+from ..forces.between import ForcePart, damping_of_penalty, force_at
 from ..joints.frame import Frame
 from ..symmetry import ALL
 from .geometry import Touch, across
@@ -126,7 +126,7 @@ class Touching(RigidContact, ForcePart, abstract=True):
         for touch in self.touches(s, c):
             v, depth = self._approach(touch, s, c), ca.fmax(-touch.gap, 0)
             rate = ca.dot(touch.normal, v)
-            extra = c.stiffness * depth * ca.fmax(-c.damping * rate, -1) if self.damping else 0
+            extra = damping_of_penalty(c, depth, -rate) if self.damping else 0
             force = extra * touch.normal
             if self.friction:
                 sliding = v - rate * touch.normal

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -14,10 +14,6 @@ from ..formula import polynomial_degree
 from ..part import Body, Part
 from ..shapes import Stroke
 from ..symmetry import ALL, turns
-
-if TYPE_CHECKING:
-    from ...types import Expression
-    from ..symbols import Symbols
 
 if TYPE_CHECKING:
     from ..symbols import Symbols
@@ -106,6 +102,12 @@ def force_at(body, q, place, force, torque=None):
         return pulled
     moment = ca.cross(place - position, force) + (0 if torque is None else torque)
     return pulled + body.angular_velocity_map(q).T @ moment
+
+
+def damping_of_penalty(c: Any, depth: ca.SX, closing: ca.SX) -> ca.SX:
+    """What the damping a adds to a penalty `k delta` as delta grows at the rate `closing`: `k delta a ddelta/dt`, of
+    Hunt & Crossley (1975), and so much at least that both together never pull."""
+    return c.stiffness * depth * ca.fmax(c.damping * closing, -1)
 
 
 def relative_rotation(part, s, reference):

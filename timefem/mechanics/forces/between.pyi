@@ -2,6 +2,7 @@
 
 import casadi as ca
 from timefem.types import Expression, Vector
+from typing import Any
 import numpy as np
 from ..part import Body, Part
 from ..shapes import Stroke
@@ -27,3 +28,6 @@ class PointForce(ForcePart):
     def symmetry(self, s: Symbols) -> ca.SX: ...
     def __init__(self, body_a: Body, body_b: Body | None = None, point_a: Vector = (0, 0, 0),
                  point_b: Vector = (0, 0, 0), name: str | None = None) -> None: ...
+
+
+def damping_of_penalty(c: Any, depth: ca.SX, closing: ca.SX) -> ca.SX: ...

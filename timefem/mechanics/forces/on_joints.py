@@ -11,6 +11,7 @@ from ...types import Expression
 from ..contacts.rigid import RigidContact
 from ..declared import Flag, Function, Real, Term
 from ..joints.on_joint import JointPart
+from .between import damping_of_penalty
 
 if TYPE_CHECKING:
     from ..symbols import Symbols
@@ -192,5 +193,5 @@ class EndStop(RigidContact, JointPart):
         if not self.damping:
             return super().force(s)
         v = self.rate_of(s)
-        return self.along(s, -sum(sense * c.stiffness * ca.fmax(-gap, 0) * ca.fmax(c.damping * sense * v, -1)
+        return self.along(s, -sum(sense * damping_of_penalty(c, ca.fmax(-gap, 0), sense * v)
                                   for gap, sense in self._gaps(s, c)))

@@ -8,7 +8,7 @@ import casadi as ca
 
 from ...types import Expression
 from ..declared import On, Point, Real, Term, Vector
-from .between import ForcePart, PointForce
+from .between import ForcePart, PointForce, damping_of_penalty
 
 if TYPE_CHECKING:
     from ..symbols import Symbols
@@ -42,7 +42,7 @@ class SlackRope(PointForce):
         c, length, stretch = self._stretch(s)
         along = ca.gradient(length, ca.vertcat(*s.q))
         rate = ca.dot(along, ca.vertcat(*s.velocity))
-        return -c.stiffness * stretch * ca.fmax(c.damping * rate, -1) * along
+        return -damping_of_penalty(c, stretch, rate) * along
 
 
 class Drag(ForcePart):

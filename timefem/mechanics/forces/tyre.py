@@ -9,7 +9,7 @@ import casadi as ca
 from ...types import Expression
 from ..contacts.geometry import disc_on_plane
 from ..declared import Direction, On, Real, Term, Vector
-from .between import ForcePart, force_at
+from .between import ForcePart, damping_of_penalty, force_at
 
 if TYPE_CHECKING:
     from ..symbols import Symbols
@@ -57,7 +57,7 @@ class Tyre(ForcePart):
         ahead /= ca.sqrt(ca.sumsqr(ahead))
         across = ca.cross(c.normal, ahead)
         v = velocity + ca.cross(body.angular_velocity_map(q) @ s.velocity[0], arm)
-        extra = c.stiffness * depth * ca.fmax(-c.damping * ca.dot(c.normal, velocity), -1)
+        extra = damping_of_penalty(c, depth, -ca.dot(c.normal, velocity))
         pressed = c.stiffness * depth + extra
         speed = ca.sqrt(ca.dot(velocity, ahead) ** 2 + c.slow**2)
         slip = c.longitudinal * ca.dot(v, ahead) * ahead + c.lateral * ca.dot(v, across) * across
