@@ -16,6 +16,8 @@ from .pivots import (
     STORE_FULL,
     THRESHOLD,
     VANISHED,
+    exchange_columns,
+    is_pivot,
     row_size,
     whole,
 )
@@ -118,7 +120,7 @@ def eliminate(work, front, matrix, block, swaps, kept):
     swaps : (column_swaps, row_swaps)
     kept : (inverses, lower, upper)
     """
-    (indptr, data, flipped), (column_swaps, row_swaps), (inverses, lower, upper) = matrix, swaps, kept
+    (column_swaps, row_swaps), (inverses, lower, upper) = swaps, kept
     n_rows, n_columns, complete, eligible, done, held_columns, at_l, at_u = block
     rows, names, columns, occupied, sizes = work.rows, work.names, work.columns, work.occupied, work.sizes
     begin, held_rows = work.begin, work.held_rows
@@ -154,20 +156,12 @@ def eliminate(work, front, matrix, block, swaps, kept):
             tries -= 1
         if tries == 0:  # all columns have to wait
             break
-        if not (best < np.inf and 1.0 / best < np.inf):
+        if not is_pivot(best, tolerance, sizes[columns[j]], matrix, names[pivot]):
             return NO_PIVOT, columns[j], 0, 0
-        if not best > tolerance * sizes[columns[j]]:
-            # small for its column; rounding error only if it is small for its row as well, else badly scaled
-            if not best > tolerance * row_size(indptr, data, flipped, names[pivot]):
-                return NO_PIVOT, columns[j], 0, 0
         column_swaps[done + k], row_swaps[done + k] = done + j, done + pivot
         first = begin + k
         if at > first:
-            for i in range(n_rows):
-                row = load(rows, i)
-                value = load(front, row + at)
-                store(front, row + at, load(front, row + first))
-                store(front, row + first, value)
+            exchange_columns(front, rows, n_rows, at, first)
             columns[j], columns[k + held_columns] = columns[k + held_columns], columns[j]
         source = rows[pivot]
         rows[pivot], rows[place], names[pivot], names[place] = rows[place], source, names[place], names[pivot]

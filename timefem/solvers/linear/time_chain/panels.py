@@ -5,12 +5,10 @@ that are looked at for a pivot, and rows that become pivot rows, take what is pe
 kept of them, are those of `loops.eliminate`, to rounding.
 """
 
-import numpy as np
-
 from ....kernels.lanes import LANES, clear_lane, find_lane, largest_lane, load, set_lanes, store
 from ....kernels.loops import compiled
 from ....kernels.runs import add_runs, clear_runs, copy_runs, take_eight_runs
-from .pivots import FACTORED, HELD, NO_PIVOT, ROUNDING, THRESHOLD, row_size, whole
+from .pivots import FACTORED, HELD, NO_PIVOT, ROUNDING, THRESHOLD, exchange, exchange_columns, is_pivot, whole
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -36,13 +34,6 @@ def _add_pending(work, front, first, n_rows, width, q):
 
 
 @compiled(error_model="numpy", _nrt=False)
-def _exchange(x, i, j):
-    value = load(x, i)
-    store(x, i, load(x, j))
-    store(x, j, value)
-
-
-@compiled(error_model="numpy", _nrt=False)
 def _largest(column, first, stop, eligible):
     """The largest magnitude of those that are eligible, and its place, `first` where all are zero."""
     largest, place = 0.0, first
@@ -56,7 +47,7 @@ def _largest(column, first, stop, eligible):
 @compiled(error_model="numpy", _nrt=False)
 def eliminate_by_panels(work, front, matrix, block, swaps, kept):
     """As `loops.eliminate`."""
-    (indptr, data, flipped), (column_swaps, row_swaps), (inverses, lower, upper) = matrix, swaps, kept
+    (column_swaps, row_swaps), (inverses, lower, upper) = swaps, kept
     n_rows, n_columns, complete, eligible, done, held_columns, at_l, at_u = block
     rows, names, columns, sizes = work.rows, work.names, work.columns, work.sizes
     begin, stride, held_rows, height = work.begin, work.stride, work.held_rows, work.height
@@ -93,25 +84,21 @@ def eliminate_by_panels(work, front, matrix, block, swaps, kept):
             tries -= 1
         if tries == 0:
             break
-        if not (best < np.inf and 1.0 / best < np.inf):
+        if not is_pivot(best, tolerance, sizes[columns[j]], matrix, names[pivot]):
             return NO_PIVOT, columns[j], 0, 0
-        if not best > tolerance * sizes[columns[j]]:
-            if not best > tolerance * row_size(indptr, data, flipped, names[pivot]):
-                return NO_PIVOT, columns[j], 0, 0
         column_swaps[done + k], row_swaps[done + k] = done + j, done + pivot
         first = begin + k
         if at > first:
-            for i in range(n_rows):
-                _exchange(front, load(rows, i) + at, load(rows, i) + first)
+            exchange_columns(front, rows, n_rows, at, first)
             for m in range(q):
-                _exchange(pivots, m * stride + at, m * stride + first)
+                exchange(pivots, m * stride + at, m * stride + first)
             columns[j], columns[k + held_columns] = columns[k + held_columns], columns[j]
         source = rows[pivot]
         if pivot != place:
             rows[pivot], rows[place], names[pivot], names[place] = rows[place], source, names[place], names[pivot]
-            _exchange(column, pivot, place)
+            exchange(column, pivot, place)
             for m in range(q):
-                _exchange(panel, m * height + pivot, m * height + place)
+                exchange(panel, m * height + pivot, m * height + place)
         start = first - k % LANES
         for m in range(q):
             value = load(panel, m * height + place)
