@@ -84,9 +84,11 @@ class BoundCoordinate:
     def value_and_rate(self, q: Sequence[np.ndarray], p: Sequence[np.ndarray], c: Any) -> tuple[ca.SX, ca.SX]:
         """x and dx/dt of local states in floats, and numbers in symbols."""
         symbols = [ca.SX.sym("q", b.n_q) for b in self.bodies]
-        v = [y if b.velocity_by_solve else _velocity(b, x, y) for b, x, y in zip(self.bodies, q, p, strict=True)]
-        both = ca.vertcat(self.value(symbols, c), self.rate(symbols, [ca.SX(ca.DM(x)) for x in v], c))
-        values = ca.substitute(both, ca.vertcat(*symbols), ca.vertcat(*(ca.DM(x) for x in q)))
+        q, p = ([ca.SX(ca.DM(x)) for x in values] for values in (q, p))
+        v = [y if b.velocity_by_solve else b.velocity_of_momenta(x, y, ca.SX(ca.DM(b.own_parameters)))
+             for b, x, y in zip(self.bodies, q, p, strict=True)]
+        both = ca.vertcat(self.value(symbols, c), self.rate(symbols, v, c))
+        values = ca.substitute(both, ca.vertcat(*symbols), ca.vertcat(*q))
         return values[0], values[1]
 
     @cached_property
@@ -95,7 +97,7 @@ class BoundCoordinate:
         momenta = [ca.SX.sym("p", b.n_q) for b in self.bodies]
         own = [ca.SX.sym("c", len(b.own_parameters)) for b in self.bodies]
         # of links of trees velocities stand in the place of momenta
-        velocities = [p if b.velocity_by_solve else ca.gradient(b.kinetic_energy(q, p, c), p)
+        velocities = [p if b.velocity_by_solve else b.velocity_of_momenta(q, p, c)
                       for b, q, p, c in zip(self.bodies, symbols, momenta, own, strict=True)]
         numbers = ca.SX(self.coordinate.numbers)
         values = ca.densify(ca.vertcat(self.value(symbols, numbers), self.rate(symbols, velocities, numbers)))
@@ -180,13 +182,6 @@ class Follower(Body, abstract=True):
         return np.zeros((*np.shape(p)[:-1], 3))
 
     angular_momentum = linear_momentum
-
-
-def _velocity(body, q, p):
-    """Rates of coordinates of momenta, ndarray (n_q,)."""
-    y = ca.SX.sym("p", body.n_q)
-    energy = body.kinetic_energy(ca.SX(ca.DM(q)), y, ca.SX(ca.DM(body.own_parameters)))
-    return np.array(ca.Function("velocity", [y], [ca.densify(ca.gradient(energy, y))])(p)).ravel()
 
 
 def _local(body, states):
