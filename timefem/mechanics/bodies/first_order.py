@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -16,9 +16,6 @@ from ..part import Body, Part
 from .states import CanonicalState, Coordinates
 
 formula_force = Late("timefem.mechanics.forces.formula_force")  # whose parts act on bodies
-
-if TYPE_CHECKING:
-    pass
 
 
 class FirstOrder(Body, abstract=True):

@@ -52,7 +52,7 @@ class PointMass(Body):
     @property
     def mass_scale(self) -> np.ndarray:
         """Size of the mass matrix per coordinate, for scaling."""
-        return np.full(self.dimension, self.mass)
+        return np.full(self.n_q, self.mass)
 
     def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
         return self.kinetic_of_invariant_momentum(p, c)
@@ -74,7 +74,7 @@ class PointMass(Body):
 
     @property
     def n_increments(self) -> int:
-        return self.dimension
+        return self.n_q
 
     def frame(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Symbolic position (3,) and the identity matrix, so that joints see it as they see a rigid body."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...types import Expression, Floats
-from ..declared import Integer, Real
+from ..declared import Real
 from .point_mass import PointMass
 from .states import CanonicalState, Coordinates, Pose
 
@@ -38,7 +38,7 @@ class VariableMass(PointMass):
     """
 
     mass = Real("mass at the start where the state there does not tell another one", "kg", above=0)
-    dimension = Integer("moves along x, in the plane (x, y), or in space", 3, least=1, most=3)
+    dimension = PointMass.dimension
 
     def numbers(self, c: Any) -> dict[str, Any]:
         return {}  # the mass is a coordinate
@@ -58,10 +58,6 @@ class VariableMass(PointMass):
     def kind(self) -> Hashable:
         return ("variable mass", self.dimension)
 
-    @property
-    def mass_scale(self) -> np.ndarray:
-        return np.full(self.n_q, self.mass)
-
     def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
         return ca.sumsqr(p[:self.dimension]) / (2 * q[self.dimension]) + ca.sumsqr(p[self.dimension:]) / 2
 
@@ -74,12 +70,8 @@ class VariableMass(PointMass):
     def invariant_momentum(self, q: ca.SX, p: ca.SX) -> None:
         return None
 
-    @property
-    def n_increments(self) -> int:
-        return self.dimension + 1
-
     def frame(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
-        return ca.vertcat(q[:self.dimension], ca.SX.zeros(3 - self.dimension)), ca.SX.eye(3)
+        return super().frame(q[:self.dimension])
 
     def mass_of(self, c: Any) -> Any:
         return 1.0  # it is in `centre_of_mass`
