@@ -7,6 +7,7 @@ import casadi as ca
 import numpy as np
 
 from ..errors import InputError
+from .symbols import first_order_places
 from .work import n_seen, power_of
 
 __all__ = ["values_at_rest", "names_at_rest", "with_unit_lengths"]
@@ -19,7 +20,7 @@ def values_at_rest(system, z):
     for _, places in _quaternions(system):
         q, p = z[places.tolist()], z[(n + places).tolist()]
         rows += [(ca.dot(q, q) - 1) / 2, ca.dot(q, p)]
-    rows += [z[n + place] for _, place in _without_momenta(system)]
+    rows += [z[n + place] for place in first_order_places(system)]
     return ca.vertcat(ca.SX(0, 1), *rows)
 
 
@@ -38,12 +39,7 @@ def names_at_rest(system):
     """What these are called, in their order."""
     return [f"{level} of a quaternion of {system.label(tree)}" for tree, _ in _quaternions(system)
             for level in ("the length", "the rate of the length")] + [
-                f"the momentum of {system.label(body)}" for body, _ in _without_momenta(system)]
-
-
-def _without_momenta(system):
-    """Each state of first order: its body, and its place among the coordinates."""
-    return [(body, system.coordinates(body).start + i) for body in system.bodies for i in body.first_order]
+                f"the momentum of {system.label(body)}" for body in system.bodies for _ in body.first_order]
 
 
 @lru_cache(maxsize=8)

@@ -11,6 +11,11 @@ def first_order(part):
     return ca.DM(rows) if rows else ca.DM(0, 1)
 
 
+def first_order_places(system):
+    """Numbers of the coordinates of a system that are of first order, list of int."""
+    return [system.coordinates(body).start + i for body in system.bodies for i in body.first_order]
+
+
 def applied_force(part, s, u):
     """Force and force of the controls `u` that a part sees, SX (n_q,)."""
     if hasattr(part, "whole_force"):

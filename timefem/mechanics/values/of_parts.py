@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..symbols import first_order_places
 from .evaluate import evaluator, flattened, quantities_at
 
 
@@ -24,7 +25,7 @@ def has_power(system):
 def rates_of_power(system, t, z, velocity):
     """Velocities, and of states of first order dH/dx, with which forces have their power: shapes (n,), (n, n_z),
     (n, n_q) -> (n, n_q)."""
-    places = [system.coordinates(body).start + i for body in system.bodies for i in body.first_order]
+    places = first_order_places(system)
     if places:
         velocity = velocity.copy()
         velocity[:, places] = quantities_at(system, t, z, "energy by state")[0][:, places]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...errors import InputError
+from ..symbols import first_order_places
 from .equations_of_motion import EquationsOfMotion
 
 if TYPE_CHECKING:
@@ -94,11 +95,6 @@ def motion_rate(system: System, t: float, x: np.ndarray, law: Law) -> np.ndarray
     rate = np.concatenate([v, EquationsOfMotion(system, t, q, v, u).acceleration])
     rate[[n + i for i in flows]] = 0.0
     return rate
-
-
-def first_order_places(system: System) -> list[int]:
-    """Numbers of the coordinates that are states of first order."""
-    return [system.coordinates(body).start + i for body in system.bodies for i in body.first_order]
 
 
 def velocity(system: System, t: float, z: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import InputError
 from ...kernels.buffered import Buffered
 from ...mechanics.formula import call_vector, check_symbols
+from ...mechanics.symbols import first_order_places
 from ..common.conditions import (
     directions_left,
     independent_combinations,
@@ -118,7 +119,7 @@ class BoundaryConditions:
             start = self.ends[0]
             rows.append(body.conditions_at_start(start.q(body), start.p(body), start.q))
             self.names += [f"{system.label(body)} at the start"] * 2
-        places = [i + system.coordinates(body).start for body in system.bodies for i in body.first_order]
+        places = first_order_places(system)
         rows.append(self.symbols[0][[system.n_q + i for i in places]])  # no momenta
         self.names += ["states of first order at the start"] * len(places)
         if problem.periodic:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...errors import InputError
+from ...mechanics.symbols import first_order_places
 from ...mechanics.values.equations_of_motion import EquationsOfMotion
 from ..common.conditions import directions_left
 from ..common.end_state import INDEPENDENT
@@ -52,7 +53,7 @@ def _speeds_free(conditions, t):
     for body in system.bodies:
         if body.has_orientation or body.carrier is not None or body.n_increments is None:
             found[system.coordinates(body)] = False
-        found[[system.coordinates(body).start + i for i in body.first_order]] = False
+    found[first_order_places(system)] = False
     return found
 
 
