@@ -7,7 +7,8 @@ import timefem as tf
 from tests.every_class import classes_without_a_part, every_class, numbers_of
 from timefem.errors import InputError
 from timefem.mechanics.describe import build, describe
-from timefem.mechanics.numbers.map import NumberMap, present_value
+from timefem.mechanics.numbers.arguments import number_at
+from timefem.mechanics.numbers.map import NumberMap
 from timefem.mechanics.numbers.names import numbers_of as names_of_part
 
 STEP = 1e-5
@@ -37,17 +38,17 @@ def test_every_number_of_every_class(name):
             entries.append(entry)
             continue
         moves = path[0] == "joints" and path[2] in ("position", "axis")
-        assert present_value(entry) == 0 or moves, entry
+        assert number_at(*entry) == 0 or moves, entry
         with pytest.raises(InputError, match="shapes the formulas"):
             numbers.jacobian([entry])
     entries = [entry for entry in entries if not _is_time_of_spline(entry)]
-    present = numbers.values({entry: present_value(entry) for entry in entries})
+    present = numbers.values({entry: number_at(*entry) for entry in entries})
     for part in system.parts:
         expected = present.get(part, np.zeros(0) if not len(part.own_parameters) else part.own_parameters)
         np.testing.assert_allclose(part.own_parameters, expected, rtol=1e-12, atol=1e-14, err_msg=repr(part))
     exact = numbers.jacobian(entries)
     for k, entry in enumerate(entries):
-        value = present_value(entry)
+        value = number_at(*entry)
         step = STEP * max(abs(value), 0.1)
         below, above = (numbers.values({entry: value + sign * step}) for sign in (-1, 1))
         for part, own in above.items():
@@ -80,7 +81,7 @@ def names_and_values(system):
 def test_all_numbers_changed_at_once(seed):
     """As the numbers of a system that is made anew of the changed parts."""
     system = every_class(seed, zeros=seed == 3, costs=False)
-    changes = {name: 1.001 * present_value(entry) for name, entry in names_and_values(system)
+    changes = {name: 1.001 * number_at(*entry) for name, entry in names_and_values(system)
                if entry[0].name != "plate" and not name.startswith(("beam.section.inertia", "turned.section.inertia"))}
     other = system.with_numbers(changes)
     for part, own in zip(system.parts, other.parts, strict=True):
@@ -91,7 +92,7 @@ def test_all_numbers_changed_at_once(seed):
     for own, again in zip(other.groups, anew.groups, strict=True):
         np.testing.assert_allclose(own.parameters, again.parameters, rtol=1e-12, atol=1e-14)
     assert any(np.any(a.parameters != b.parameters) for a, b in zip(system.groups, other.groups, strict=True))
-    before = {name: present_value(entry) for name, entry in names_and_values(system) if name in changes}
+    before = {name: number_at(*entry) for name, entry in names_and_values(system) if name in changes}
     back = other.with_numbers(before)
     for own, again in zip(system.groups, back.groups, strict=True):
         np.testing.assert_allclose(own.parameters, again.parameters, rtol=1e-12, atol=1e-14)
@@ -102,7 +103,7 @@ def test_one_number_changed_at_a_time():
     system = every_class(1)
     numbers = NumberMap(system)
     for name, entry in names_and_values(system):
-        value = 1.001 * present_value(entry)
+        value = 1.001 * number_at(*entry)
         try:
             other = system.with_numbers({name: value})
         except InputError as error:

@@ -120,6 +120,11 @@ def inside(present: Any, steps: Sequence[Any]) -> Any:
     return getattr(present, "value", present)
 
 
+def number_at(part: Any, name: str, *steps: Any) -> Any:
+    """The number that an argument of a part is, or that steps into it lead to."""
+    return inside(getattr(part, name), symmetric(name, steps))
+
+
 def entries(name: str, value: Any) -> list[tuple[Any, ...]]:
     """Steps to all numbers inside of an argument of that name; none for what is no number."""
     if isinstance(value, float | np.floating):

@@ -14,7 +14,7 @@ from ..catalogue import made, stored
 from ..composites.beam.section import RopeSection, Section
 from ..part_groups import regrouped
 from ..stand_ins import StandIns, geared
-from .arguments import inside, put, symmetric, unchecked
+from .arguments import number_at, put, symmetric, unchecked
 from .names import resolve
 from .records import with_records
 
@@ -71,7 +71,7 @@ def _spoken(system, name):
 def _present(part, attribute, steps, otherwise):
     """The number as it is; where there is none `otherwise`, which `_replaced` refuses."""
     try:
-        return inside(getattr(getattr(part, "part", part), attribute), symmetric(attribute, steps))
+        return number_at(getattr(part, "part", part), attribute, *steps)
     except (LookupError, TypeError, AttributeError):
         return otherwise
 

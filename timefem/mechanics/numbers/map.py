@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
-from .arguments import Arguments, inside, own_parameters, put, symmetric
+from .arguments import Arguments, number_at, own_parameters, put, symmetric
 from .arithmetic import is_symbolic
 from .records import sees
 
@@ -68,7 +68,7 @@ class NumberMap:
                                  "cannot be unknown")
             if part.is_shaped_by(path):
                 raise InputError(f"{self.system.label(part)}: {spoken(part, path)} shapes the formulas where it is "
-                                 f"{present_value((part, *path)):g}; start from another value")
+                                 f"{number_at(part, *path):g}; start from another value")
         given = self._with_members(self._changed(unknown)) | {
             part: {"own_parameters": _with_entries(part.own_parameters, places)} for part, places in own.items()}
         named = {part: {i: names[s] for i, s in enumerate(part.sources) if isinstance(s, str) and s in names}
@@ -99,7 +99,7 @@ class NumberMap:
         entries = list(entries)
         x = ca.SX.sym("x", len(entries))
         found = self.expressions(dict(zip(entries, ca.vertsplit(x), strict=True)))
-        at = [present_value(entry) for entry in entries]
+        at = [number_at(*entry) for entry in entries]
         return {part: np.array(ca.Function("jacobian", [x], [ca.densify(ca.jacobian(own, x))])(at))
                 for part, own in found.items()}
 
@@ -144,12 +144,6 @@ class NumberMap:
                     is_symbolic(value) or isinstance(value, float | np.ndarray) or getattr(
                         member.fields.get(name), "varies", False))}
         return found
-
-
-def present_value(entry: Entry) -> float:
-    """The number that an entry is at present."""
-    part, name, *steps = entry
-    return inside(getattr(part, name), symmetric(name, steps))
 
 
 def spoken(part, path):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..stored_formula import StoredFormula
-from .arguments import inside, symmetric
+from .arguments import number_at
 from .map import NumberMap
 from .names import resolve
 
@@ -174,9 +174,8 @@ def present_value(system, entry):
             raise InputError(f"{system.label(part)} has no number {place!r}")
         return float(part.own_parameters[place])
     part, attribute, *steps = resolve(system, entry)[0]
-    part = getattr(part, "part", part)
     try:
-        value = inside(getattr(part, attribute), symmetric(attribute, steps))
+        value = number_at(getattr(part, "part", part), attribute, *steps)
     except (LookupError, TypeError, AttributeError):
         value = None
     if not isinstance(value, int | float | np.number) or isinstance(value, bool):
