@@ -59,6 +59,11 @@ def inverse(matrix):
     return ca.inv_minor(ca.densify(matrix)) if is_symbolic(matrix) else np.linalg.inv(matrix)
 
 
+def matrix_of(*rows):
+    """The matrix of rows of numbers, tuples."""
+    return ca.vertcat(*(ca.horzcat(*row) for row in rows)) if is_symbolic(*rows) else np.array(rows)
+
+
 def columns(*vectors):
     """The matrix of some columns."""
     return ca.horzcat(*vectors) if is_symbolic(*vectors) else np.column_stack(vectors)
@@ -90,8 +95,6 @@ def joined(*values):
     return np.concatenate([np.zeros(0), *map(np.ravel, values)])
 
 
-
-
 def chosen(condition, value, otherwise):
     """One of two vectors or numbers. Both are worked out for expressions, and have to be finite."""
     return ca.if_else(condition, value, otherwise) if is_symbolic(condition) else value if condition else otherwise
@@ -111,7 +114,6 @@ def rotation_matrix(quaternion):
     """Of a quaternion of any length, scalar first."""
     q = unit(quaternion)
     a, x, y, z = (q[i] for i in range(4))
-    rows = ((a * a + x * x - y * y - z * z, 2 * (x * y - a * z), 2 * (x * z + a * y)),
-            (2 * (x * y + a * z), a * a - x * x + y * y - z * z, 2 * (y * z - a * x)),
-            (2 * (x * z - a * y), 2 * (y * z + a * x), a * a - x * x - y * y + z * z))
-    return ca.vertcat(*(ca.horzcat(*row) for row in rows)) if is_symbolic(q) else np.array(rows)
+    return matrix_of((a * a + x * x - y * y - z * z, 2 * (x * y - a * z), 2 * (x * z + a * y)),
+                     (2 * (x * y + a * z), a * a - x * x + y * y - z * z, 2 * (y * z - a * x)),
+                     (2 * (x * z - a * y), 2 * (y * z + a * x), a * a - x * x - y * y + z * z))

@@ -42,20 +42,12 @@ def _there(value):
 def _in_symbols(links, joints, free):
     """Links with expressions for all numbers that are not zero, and all of these and of joints that are free; and the
     symbols of the latter."""
-    symbols, rows = [], {"links": tuple(links), "joints": tuple(joints)}
-
-    def at(table, steps, into):
-        into.append(ca.SX.sym("x"))
-        rows[table] = put(rows[table], steps, into[-1])
-
-    for i, link in enumerate(links):
-        for name in Link.varied:
-            for steps in entries(name, getattr(link, name)):
-                if inside(getattr(link, name), steps):
-                    at("links", (i, name, *steps), [])
-    for table, *steps in free:
-        at(table, steps, symbols)
-    return rows["links"], rows["joints"], ca.vertcat(ca.SX(0, 1), *symbols)
+    there = [("links", i, name, *steps) for i, link in enumerate(links) for name in Link.varied
+             for steps in entries(name, getattr(link, name)) if inside(getattr(link, name), steps)]
+    rows, symbols = {"links": tuple(links), "joints": tuple(joints)}, [ca.SX.sym("x") for _ in (*there, *free)]
+    for (table, *steps), x in zip((*there, *free), symbols, strict=True):
+        rows[table] = put(rows[table], steps, x)
+    return rows["links"], rows["joints"], ca.vertcat(ca.SX(0, 1), *symbols[len(there):])
 
 
 def pattern_of(title, links, joints, base, free=(), firsts=None):

@@ -14,6 +14,7 @@ from ...numbers.arithmetic import (
     dot,
     is_symbolic,
     least_axis,
+    matrix_of,
     outer,
     trace,
     unit,
@@ -223,8 +224,7 @@ def _add(body, link, turn, place):
 def parallel_axis(c):
     """|c|^2 I - c c^T, without terms that cancel."""
     x, y, z = (c[i] for i in range(3))
-    rows = (y * y + z * z, -x * y, -x * z), (-x * y, x * x + z * z, -y * z), (-x * z, -y * z, x * x + y * y)
-    return ca.vertcat(*(ca.horzcat(*row) for row in rows)) if is_symbolic(c) else np.array(rows)
+    return matrix_of((y * y + z * z, -x * y, -x * z), (-x * y, x * x + z * z, -y * z), (-x * z, -y * z, x * x + y * y))
 
 
 def _in_symbols(things):

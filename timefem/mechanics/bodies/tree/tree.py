@@ -137,7 +137,6 @@ class Tree(TreeDynamics, Body):
         return [unchecked(joint, armature=joint.armature + more[joint.name]) if joint.name in more else joint
                 for joint in c.joints]
 
-
     def mass_of(self, c: Any) -> Any:
         return sum(link.mass for link in c.links if self._sits[link.name][0] >= 0)
 
