@@ -19,6 +19,7 @@ from .frame import Frame, constraint_lift, frames_of, lifted_constraints
 
 if TYPE_CHECKING:
     from ..symbols import Symbols
+    from .coordinates import JointCoordinate
 
 __all__ = ["Frame", "Joint", "across", "frames_of", "gap", "products"]
 
@@ -41,7 +42,7 @@ class Joint(Part, abstract=True):
     table = "joints"
     # smallest dimension of a point mass that the joint takes; None: rigid bodies only
     point_mass_dimension = None
-    coordinates = ()  # the `JointCoordinate`s that it leaves free and knows
+    coordinate_kinds = {}  # noqa: RUF012  name -> class, of those of its `coordinate_numbers`
     free_rotation = False  # whether it leaves all rotation free
 
     def __repr__(self):
@@ -74,6 +75,12 @@ class Joint(Part, abstract=True):
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         """Constraints from the frames `a` and `b`, the time `t` and the `numbers` c: list of SX."""
         raise NotImplementedError
+
+    @cached_property
+    def coordinates(self) -> tuple[JointCoordinate, ...]:
+        """Those that it leaves free and knows."""
+        return tuple(self.coordinate_kinds[name](name, numbers)
+                     for name, numbers in self.coordinate_numbers(self).items())
 
     def coordinate_numbers(self, c: Any) -> dict[str, Any]:
         """Name -> numbers of each of the `coordinates`, as a formula of the arguments `c`, see `numbers`."""

@@ -2,12 +2,14 @@
 
 import casadi as ca
 from collections.abc import Mapping
+from functools import cached_property
 from timefem.mechanics.part import Body
 from typing import Any
 from ..part import Part
 from ..shapes import Stroke
 from ..symbols import Symbols
 from .bound import BoundCoordinate
+from .coordinates import JointCoordinate
 from .frame import Frame
 
 
@@ -18,10 +20,12 @@ class Joint(Part):
     refuses_arms: bool
     table: str
     point_mass_dimension: Any
-    coordinates: Any
+    coordinate_kinds: Any
     free_rotation: bool
     def drawn_lines(self) -> list[Stroke]: ...
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
+    @cached_property
+    def coordinates(self) -> tuple[JointCoordinate, ...]: ...
     def coordinate_numbers(self, c: Any) -> dict[str, Any]: ...
     def relative(self, x: Mapping[str, Any]) -> Any: ...
     def bound(self, name: str | None = None) -> BoundCoordinate: ...

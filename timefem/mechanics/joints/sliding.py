@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from .turning import TURN_NAMES, Turning, turned
 if TYPE_CHECKING:
     import casadi as ca
 
-    from .coordinates import JointCoordinate
     from .frame import Frame
 
 
@@ -42,10 +40,6 @@ class _SlidingJoint(Joint):
     def coordinate_numbers(self, c: Any) -> dict[str, Any]:
         return {**super().coordinate_numbers(c), "displacement": joined(c.point_a, c.point_b, self.number("axis_b", c))}
 
-    @cached_property
-    def _displacement(self):
-        return Displacement("displacement", self.coordinate_numbers(self)["displacement"])
-
 
 class Cylindrical(_SlidingJoint, Turning):
     """Slides along an axis and turns about it; 4 constraints, all scalar products.
@@ -60,10 +54,7 @@ class Cylindrical(_SlidingJoint, Turning):
     """
 
     constraint_names = ("first tilt of the axis", "second tilt of the axis", "first gap across", "second gap across")
-
-    @cached_property
-    def coordinates(self) -> tuple[JointCoordinate, ...]:
-        return self._angle, self._displacement
+    coordinate_kinds = {"angle": Angle, "displacement": Displacement}  # noqa: RUF012
 
     def relative(self, x: Mapping[str, Any]) -> Any:
         axis = self._directions(self)[1]
@@ -78,7 +69,6 @@ class Cylindrical(_SlidingJoint, Turning):
         return np.hstack([translations(self.axis_b), turns(self.point_b, self.axis_b)])
 
 
-
 class Prismatic(_SlidingJoint):
     """Slides along an axis without turning; 5 constraints, all scalar products.
 
@@ -88,10 +78,7 @@ class Prismatic(_SlidingJoint):
     orientation = Orientation("of a seen from b, as quaternion or matrix: R_a = R_b orientation",
                               default=(1.0, 0.0, 0.0, 0.0))
     constraint_names = (*TURN_NAMES, "first gap across", "second gap across")
-
-    @cached_property
-    def coordinates(self) -> tuple[JointCoordinate, ...]:
-        return (self._displacement,)
+    coordinate_kinds = {"displacement": Displacement}  # noqa: RUF012
 
     def relative(self, x: Mapping[str, Any]) -> Any:
         turn, axis = self.fields["orientation"].matrix(self.orientation), self.number("axis_b", self)
@@ -110,7 +97,6 @@ class Prismatic(_SlidingJoint):
         return translations(self.axis_b)
 
 
-
 class Planar(_SlidingJoint):
     """A plane of a slides and turns on a plane of b; 3 constraints, all scalar products.
 
@@ -120,6 +106,7 @@ class Planar(_SlidingJoint):
 
     axis_a = Direction("the normal in a, of any length and sense")
     constraint_names = ("first tilt of the normal", "second tilt of the normal", "gap along the normal")
+    coordinate_kinds = {"angle": Angle, "u": Displacement, "v": Displacement}  # noqa: RUF012
 
     def numbers(self, c: Any) -> dict[str, Any]:
         return {**super().numbers(c), "m": self.number("axis_b", c)}
@@ -127,11 +114,6 @@ class Planar(_SlidingJoint):
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         n, g = a.direction(c.axis_a), gap(a, b, c.point_a, c.point_b)
         return products((n, n, g), (b.direction(c.u), b.direction(c.v), b.direction(c.m)))
-
-    @cached_property
-    def coordinates(self) -> tuple[JointCoordinate, ...]:
-        kinds = {"angle": Angle, "u": Displacement, "v": Displacement}
-        return tuple(kinds[name](name, numbers) for name, numbers in self.coordinate_numbers(self).items())
 
     def coordinate_numbers(self, c: Any) -> dict[str, Any]:
         n, m = self.number("axis_a", c), self.number("axis_b", c)

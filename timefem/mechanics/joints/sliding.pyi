@@ -2,12 +2,10 @@
 
 import casadi as ca
 from collections.abc import Mapping
-from functools import cached_property
 from timefem.mechanics.part import Body
 from timefem.types import Matrix, Vector
 from typing import Any
 import numpy as np
-from .coordinates import JointCoordinate
 from .frame import Frame
 from .joint import Joint
 from .turning import Turning
@@ -26,8 +24,7 @@ class _SlidingJoint(Joint):
 
 class Cylindrical(_SlidingJoint, Turning):
     constraint_names: Any
-    @cached_property
-    def coordinates(self) -> tuple[JointCoordinate, ...]: ...
+    coordinate_kinds: Any
     def relative(self, x: Mapping[str, Any]) -> Any: ...
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
     def __init__(self, body_a: Body, body_b: Body | None = None, *, axis_a: Vector, direction_a: Vector | None = None,
@@ -38,8 +35,7 @@ class Cylindrical(_SlidingJoint, Turning):
 class Prismatic(_SlidingJoint):
     orientation: np.ndarray
     constraint_names: Any
-    @cached_property
-    def coordinates(self) -> tuple[JointCoordinate, ...]: ...
+    coordinate_kinds: Any
     def relative(self, x: Mapping[str, Any]) -> Any: ...
     def numbers(self, c: Any) -> dict[str, Any]: ...
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
@@ -50,10 +46,9 @@ class Prismatic(_SlidingJoint):
 class Planar(_SlidingJoint):
     axis_a: np.ndarray
     constraint_names: Any
+    coordinate_kinds: Any
     def numbers(self, c: Any) -> dict[str, Any]: ...
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
-    @cached_property
-    def coordinates(self) -> tuple[JointCoordinate, ...]: ...
     def coordinate_numbers(self, c: Any) -> dict[str, Any]: ...
     def relative(self, x: Mapping[str, Any]) -> Any: ...
     def __init__(self, body_a: Body, body_b: Body | None = None, *, point_a: Vector, point_b: Vector, axis_b: Vector,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -18,7 +17,6 @@ from .joint import Joint, across, gap, products
 
 if TYPE_CHECKING:
     from ..symbols import Symbols
-    from .coordinates import JointCoordinate
     from .frame import Frame
 
 GAP_NAMES = {False: ("gap, x", "gap, y", "gap, z"),
@@ -96,6 +94,7 @@ class Turning(Joint, abstract=True):
     direction_b = Direction("in b; without both the angle is zero where a is turned against b by the smallest rotation "
                             "that takes axis_a to axis_b: where both have the same axes, if these are equal",
                             default=None, optional=True)
+    coordinate_kinds = {"angle": Angle}  # noqa: RUF012
 
     def _complete(self):
         super()._complete()
@@ -114,14 +113,10 @@ class Turning(Joint, abstract=True):
     def coordinate_numbers(self, c: Any) -> dict[str, Any]:
         return {"angle": turning_angle(*self._directions(c))}
 
-    @cached_property
-    def _angle(self):
-        return Angle("angle", turning_angle(*self._directions(self)))
-
     def _turned(self, angle, rate):
         """`R_b^T R_a` and the relative angular velocity in b."""
         axis_a, axis_b, *_ = self._directions(self)
-        return turned_by(self._angle.numbers, axis_a, axis_b, angle), rate * axis_b
+        return turned_by(self.coordinates[0].numbers, axis_a, axis_b, angle), rate * axis_b
 
     def _directions(self, c):
         return [None if getattr(self, name) is None else self.number(name, c)
@@ -135,10 +130,6 @@ class Revolute(_PointJoint, Turning):
     """
 
     further = ("first tilt of the axis", "second tilt of the axis")
-
-    @cached_property
-    def coordinates(self) -> tuple[JointCoordinate, ...]:
-        return (self._angle,)
 
     def relative(self, x: Mapping[str, Any]) -> Any:
         return *self._turned(*x["angle"]), NOWHERE, NOWHERE
@@ -159,11 +150,7 @@ class Universal(_PointJoint):
     axis_a = Direction("the arm of the cross that turns in a, of any length")
     axis_b = Direction("the arm of the cross that turns in b, of any length")
     further = ("right angle of the axes",)
-
-    @cached_property
-    def coordinates(self) -> tuple[JointCoordinate, ...]:
-        kinds = {"angle_b": Angle, "angle_a": AngleInA}
-        return tuple(kinds[name](name, numbers) for name, numbers in self.coordinate_numbers(self).items())
+    coordinate_kinds = {"angle_b": Angle, "angle_a": AngleInA}  # noqa: RUF012
 
     def coordinate_numbers(self, c: Any) -> dict[str, Any]:
         a, b = self.number("axis_a", c), self.number("axis_b", c)

@@ -2,13 +2,11 @@
 
 import casadi as ca
 from collections.abc import Mapping
-from functools import cached_property
 from timefem.mechanics.part import Body
 from timefem.types import Matrix, Vector
 from typing import Any
 import numpy as np
 from ..symbols import Symbols
-from .coordinates import JointCoordinate
 from .frame import Frame
 from .joint import Joint
 
@@ -45,6 +43,7 @@ class Turning(Joint):
     axis_b: np.ndarray
     direction_a: np.ndarray | None
     direction_b: np.ndarray | None
+    coordinate_kinds: Any
     def numbers(self, c: Any) -> dict[str, Any]: ...
     def coordinate_numbers(self, c: Any) -> dict[str, Any]: ...
     def __init__(self, body_a: Body, body_b: Body | None = None, *, axis_a: Vector, axis_b: Vector,
@@ -54,8 +53,6 @@ class Turning(Joint):
 
 class Revolute(_PointJoint, Turning):
     further: Any
-    @cached_property
-    def coordinates(self) -> tuple[JointCoordinate, ...]: ...
     def relative(self, x: Mapping[str, Any]) -> Any: ...
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
     def __init__(self, body_a: Body, body_b: Body | None = None, *, axis_a: Vector, axis_b: Vector,
@@ -67,8 +64,7 @@ class Universal(_PointJoint):
     axis_a: np.ndarray
     axis_b: np.ndarray
     further: Any
-    @cached_property
-    def coordinates(self) -> tuple[JointCoordinate, ...]: ...
+    coordinate_kinds: Any
     def coordinate_numbers(self, c: Any) -> dict[str, Any]: ...
     def relative(self, x: Mapping[str, Any]) -> Any: ...
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
