@@ -70,6 +70,23 @@ def test_steps_are_solves_from_scratch(make, form):
         np.testing.assert_allclose(found, at_start, rtol=0, atol=5e-3 * np.abs(horizon.controls).max())
 
 
+def test_controls_after_a_step_that_starts_anew():
+    """From states so far from the last ones that iterations do not go on from there; -10 N is full force."""
+    horizon, problem = tf.RecedingHorizon(cart_pole(), ELEMENT, 12), cart_pole()
+    for z in ([-0.27, 0.48, 0.65, 0.47], [-0.35, -0.33, -0.31, 0.02], [-1.16, 0.19, -0.62, -0.37]):
+        found, tree = horizon.step(z), problem.system.bodies[0]
+        from_scratch = tf.solve(problem.changed(start={tree: tf.CanonicalState(z[:2], z[2:])}), ELEMENT, 12,
+                                progress=False)
+        np.testing.assert_allclose(horizon.controls, horizon.solution().fields["controls"], rtol=0, atol=1e-6)
+        np.testing.assert_allclose(horizon.controls[0], from_scratch.fields["controls"][0], rtol=0, atol=2e-2)
+        assert np.abs(found).max() <= 10 and horizon.converged and horizon.error <= 1e-6
+
+
+def test_what_is_left_above_the_tolerance_is_told():
+    horizon = tf.RecedingHorizon(cart_pole(), ELEMENT, 12, tolerance=1e-16)
+    assert horizon.error > 1e-16 and not horizon.converged and not horizon.solution().success
+
+
 def test_coordinates_and_rates_are_a_state():
     horizon, problem = tf.RecedingHorizon(cart_pole(), ELEMENT, 10), cart_pole()
     q, v = [0.1, 0.2], [0.3, -0.1]

@@ -91,6 +91,7 @@ class RecedingHorizon(NamedArguments):
             "acceptable": min(tolerance / 2, ACCEPTABLE)})
         self._solver: Solver = prepare(problem, element, n_elements, progress=False)
         self._start_anew({})
+        self._taken()
         self._momenta = _momenta(problem.system)
 
     def step(self, state: Vector | None = None, *, q: Vector | None = None, v: Vector | None = None,
@@ -119,8 +120,7 @@ class RecedingHorizon(NamedArguments):
         if len(self._places) > 1:
             self._node[self._places[1]] = velocities(self.problem.system, self.problem.t_span[0], z)
         program.start_from(self._node)
-        outcome = resumed.step(self.budget)
-        self.iterations, self.error, self.converged = resumed.iterations, resumed.error, outcome in SOLVED
+        outcome = self._iterate(self.budget)
         if not self.converged and (self.budget is None or outcome != Reason.NOT_CONVERGED):
             self._start_anew({"start": self._as_start(z)})
         return self._taken()
@@ -141,38 +141,43 @@ class RecedingHorizon(NamedArguments):
         sol = self._solver.solve(**changes)
         if not sol.success:
             raise SolveError(sol.status.message)
-        first = not hasattr(self, "_program")
-        problem, task = self._solver.problem, self._solver.task
-        if first:
-            mesh = self._solver.kind.mesh(task)
-            self._plan = optimality_plan(problem, task.element)
-            scale = scaling_of("full", problem, self._plan, mesh.nodes[0])
-            x = from_solution(problem, self._plan, mesh, sol)
-            equations = OptimalityEquations(problem, self._plan, mesh, scale, "chain")
-            scale = with_objective(scale, equations.size_of_objective(x))
-            self._equations = OptimalityEquations(problem, self._plan, mesh, scale, "chain")
-            c = self._plan.columns
-            names = [name for name in ("state", "velocity") if name in self._plan.element.trial]
-            fields = dict(zip(self._plan.element.trial, c.fields, strict=True))
-            self._places = [fields[name][0] for name in names]
+        if not hasattr(self, "_equations"):
+            self._set_up(sol)
         x = from_solution(self._solver._changed(None, changes), self._plan, self._equations.mesh, sol)
         self._node = x[:self._plan.columns.n_node].copy()
         self._program = OptimalProgram(self._equations, self._equations.with_end_costates(x), warm=True)
+        self._base = self._equations.nodal(self._program.base, "controls").copy()
         self._resumed = Resumed(self._method, self._program)
-        self._resumed.step()
-        self.iterations, self.error, self.converged = self._resumed.iterations, self._resumed.error, True
-        self._taken()
+        self._iterate()
+
+    def _iterate(self, budget=None):
+        """How the iterations from the last variables end."""
+        outcome = self._resumed.step(budget)
+        self.iterations, self.error = self._resumed.iterations, self._resumed.error
+        self.converged = outcome in SOLVED
+        return outcome
+
+    def _set_up(self, sol):
+        """What stays, by the first solution."""
+        problem, task = self._solver.problem, self._solver.task
+        mesh = self._solver.kind.mesh(task)
+        self._plan = optimality_plan(problem, task.element)
+        scale = scaling_of("full", problem, self._plan, mesh.nodes[0])
+        x = from_solution(problem, self._plan, mesh, sol)
+        equations = OptimalityEquations(problem, self._plan, mesh, scale, "chain")
+        scale = with_objective(scale, equations.size_of_objective(x))
+        self._equations = chain = OptimalityEquations(problem, self._plan, mesh, scale, "chain")
+        trial = self._plan.element.trial
+        fields = dict(zip(trial, self._plan.columns.fields, strict=True))
+        self._places = [fields[name][0] for name in ("state", "velocity") if name in trial]
+        at, number = chain.columns_of("controls"), np.cumsum(~chain.dual) - 1
+        self._controls = number[at], chain.sizes[at]
+        self._at_start = trial["controls"].basis.values(np.zeros(1))[0]
 
     def _taken(self):
         """The controls at the start."""
-        chain, program, v = self._equations, self._program, self._resumed.v
-        if not hasattr(self, "_controls"):
-            at, number = chain.columns_of("controls"), np.full(chain.n_unknowns, -1)
-            number[program.primal] = np.arange(program.n_chain)
-            self._controls = number[at], chain.sizes[at], chain.nodal(program.base, "controls").copy()
-            self._at_start = self._plan.element.trial["controls"].basis.values(np.zeros(1))[0]
-        columns, sizes, base = self._controls
-        self.controls = base + sizes * v[columns]
+        columns, sizes = self._controls
+        self.controls = self._base + sizes * self._resumed.v[columns]
         lower, upper = self.problem.bounds
         np.clip(self.controls, lower, upper, out=self.controls)
         return self._at_start @ self.controls[0]
