@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import casadi as ca
 import numpy as np
 
 from ... import validate
@@ -12,9 +11,7 @@ from ...argument_names import NamedArguments
 from ...elements.evaluation.nodal_values import NodalValues
 from ...elements.forms.base import velocities
 from ...errors import InputError, SolveError
-from ...kernels.buffered import Buffered
 from ...mechanics.bodies.states import CanonicalState
-from ...problems.common.end_state import momenta
 from ...problems.optimal.equations import OptimalityEquations
 from ...problems.optimal.guess import from_solution
 from ...problems.optimal.mesh_sequence import optimality_plan
@@ -92,7 +89,6 @@ class RecedingHorizon(NamedArguments):
         self._solver: Solver = prepare(problem, element, n_elements, progress=False)
         self._start_anew({})
         self._taken()
-        self._momenta = _momenta(problem.system)
 
     def step(self, state: Vector | None = None, *, q: Vector | None = None, v: Vector | None = None,
              passed: int = 0) -> np.ndarray:
@@ -122,7 +118,8 @@ class RecedingHorizon(NamedArguments):
         program.start_from(self._node)
         outcome = self._iterate(self.budget)
         if not self.converged and (self.budget is None or outcome != Reason.NOT_CONVERGED):
-            self._start_anew({"start": self._as_start(z)})
+            system = self.problem.system
+            self._start_anew({"start": {b: CanonicalState(*system.local_state(b, z)) for b in system.bodies}})
         return self._taken()
 
     def solution(self) -> Solution:
@@ -188,24 +185,6 @@ class RecedingHorizon(NamedArguments):
             if q is None or v is None:
                 raise InputError("step takes a state, or both q and v")
             q, v = validate.array("q", q, (n,)), validate.array("v", v, (n,))
-            return np.concatenate([q, self._momenta(q, v)[0]])
+            z = np.concatenate([q, np.zeros(n)])
+            return np.concatenate([q, self.problem.system.momentum(self.problem.t_span[0], z, v)])
         return validate.array("state", state, (2 * n,))
-
-    def _as_start(self, z):
-        system, start, first = self.problem.system, {}, 0
-        for body in system.bodies:
-            own = slice(first, first + body.n_q)
-            start[body] = CanonicalState(z[:system.n_q][own], z[system.n_q:][own])
-            first += body.n_q
-        return start
-
-
-def _momenta(system):
-    """Momenta of coordinates and rates, shape (n_q,)."""
-    q, v = ca.SX.sym("q", system.n_q), ca.SX.sym("v", system.n_q)
-    parts, first = [], 0
-    for body in system.bodies:
-        own = slice(first, first + body.n_q)
-        parts.append(momenta(body, q[own], v[own]))
-        first += body.n_q
-    return Buffered(ca.Function("momenta", [q, v], [ca.densify(ca.vertcat(*parts))]))
