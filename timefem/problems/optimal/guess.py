@@ -139,11 +139,11 @@ class Guess(NamedArguments):
     def _marched(self, problem, way, times):
         """States of a rollout, and its controls."""
         order, places = np.unique(times.ravel(), return_inverse=True)
-        way, controls = _moving(problem, way)
+        way, _ = _moving(problem, way)
         still = balance(problem.system, problem.bounds, order, path(way, order[None])[0])
 
-        def held(t):
-            return _interpolated(still[0], still[1], np.array([t]))[0]
+        def at(given, t):
+            return _controls(problem, given, still, np.array([t]))[0]
 
         if callable(self.rollout):
             law = self.rollout
@@ -152,23 +152,16 @@ class Guess(NamedArguments):
                 z = path(way, np.array([[t]]))[0, 0]
                 return z[:problem.system.n_q], rollouts.velocity(problem.system, t, z)
 
-            law = rollouts.following(problem.system, along, held, problem.bounds, np.ptp(problem.t_span))
+            law = rollouts.following(problem.system, along, partial(at, {}), problem.bounds, np.ptp(problem.t_span))
         else:
             given = self.given_controls(problem)
 
             def law(t, q, v):
-                u, stop = held(t), 0
-                for actuator in problem.actuators:
-                    start, stop = stop, stop + actuator.n_controls
-                    if actuator in given:
-                        u[start:stop] = given[actuator](np.array([t]))[0]
-                return u
+                return at(given, t)
 
         found = rollouts.rollout(problem.system, way.first, order, law)
-        stops = np.cumsum([0] + [a.n_controls for a in problem.actuators])
-        controls = {a: partial(_interpolated, found.times, found.controls[:, i:j])
-                    for a, i, j in zip(problem.actuators, stops[:-1], stops[1:], strict=True)}
-        return found.states[places.ravel()].reshape(*times.shape, -1), controls
+        states = found.states[places.ravel()].reshape(*times.shape, -1)
+        return states, _by_actuator(problem, found.times, found.controls)
 
     def _nodes(self, problem, n, what):
         if self.times is None:
@@ -236,9 +229,14 @@ def _moving(problem, way):
     times, controls = controls_along(way, problem.bounds, lambda t: path(moving, t[None])[0])
     if controls is None:
         return way, {}
-    stops = np.cumsum([0] + [a.n_controls for a in problem.actuators])
-    return moving, {a: partial(_interpolated, times, controls[:, i:j])
-                    for a, i, j in zip(problem.actuators, stops[:-1], stops[1:], strict=True)}
+    return moving, _by_actuator(problem, times, controls)
+
+
+def _by_actuator(problem, times, controls):
+    """Actuator -> function of times, of a table of all controls, shape (n, n_controls)."""
+    stops = np.cumsum([a.n_controls for a in problem.actuators])
+    return {a: partial(_interpolated, times, controls[:, stop - a.n_controls:stop])
+            for a, stop in zip(problem.actuators, stops, strict=True)}
 
 
 def _constant(value):
@@ -286,8 +284,7 @@ def first_guess(problem, plan, mesh, guess):
 
 def from_solution(problem, plan, mesh, solution):
     """All unknowns from the solution of a problem of the same kind, stretched to the mesh."""
-    t, (t0, t1) = solution.t, problem.t_span
-    coarse = TimeMesh(t0 + (t - t[0]) * (t1 - t0) / (t[-1] - t[0]))
+    coarse = TimeMesh(stretched(solution.t, problem.t_span))
     sizes = {name: field.shape[1] for name, field in zip(plan.element.trial, plan.columns.fields, strict=True)}
     multipliers = solution.nodal_multipliers[..., plan.element.kept_multipliers(plan.system)]
     values = transferred({"state": solution.nodal_state, "multipliers": multipliers, **solution.fields},
@@ -299,6 +296,11 @@ def from_solution(problem, plan, mesh, solution):
             place = plan.columns.fields[list(sizes).index("velocity")][0]
             x[place] = velocities(problem.system, mesh.nodes[0], problem.z0)
     return np.concatenate([x, np.zeros(len(problem.conditions.combinations))])
+
+
+def stretched(times, t_span):
+    """Times, shape (n,), as parts of another span [s]."""
+    return t_span[0] + (times - times[0]) * (t_span[1] - t_span[0]) / (times[-1] - times[0])
 
 
 def _controls(problem, given, held, times):
@@ -343,8 +345,5 @@ def swung(problem):
     if found is None:
         return None
     z, t, controls = found
-    duration = float(t[-1] - t0)
-    times = t0 + (t - t0) * ((t1 - t0) / duration)
-    if problem.free_time:
-        return Guess(z, times=times, controls=controls, duration=duration)
-    return Guess(z, times=times, controls=controls)
+    duration = float(t[-1] - t0) if problem.free_time else None
+    return Guess(z, times=stretched(t, problem.t_span), controls=controls, duration=duration)

@@ -14,7 +14,7 @@ from ...assembly import TimeMesh
 from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError, UnderResolved
 from ..optimal.equations import OptimalityEquations
-from ..optimal.guess import from_solution
+from ..optimal.guess import from_solution, stretched
 from ..optimal.mesh_sequence import optimality_plan
 from ..optimal.nonlinear_program import OptimalProgram
 from ..optimal.sizes import has_contacts, scaling_of
@@ -118,8 +118,7 @@ def simulate(problem: OptimalControl, solution: Solution, *, finer: int = 4, far
     while hasattr(element, "element"):
         element = element.element
     plan = optimality_plan(problem, element)
-    (t0, t1), t = problem.t_span, solution.t
-    coarse = t0 + (t - t[0]) * (t1 - t0) / (t[-1] - t[0])
+    t, coarse = solution.t, stretched(solution.t, problem.t_span)
     shares = np.arange(finer) / finer
     nodes = np.append((coarse[:-1, None] + np.diff(coarse)[:, None] * shares).ravel(), coarse[-1])
     mesh = TimeMesh(nodes)
