@@ -268,7 +268,7 @@ def solve_optimal(task, mesh):
         alone = solve.comm is None or problem.bounded
         if failed and task.guess is None and not (near or solve.certain or solve.spent) and alone:
             with progress("optimal control, another way", 3, task.progress) as bar:
-                rescued = otherwise(Run(solve, level, start_x), strategies, solve.begin, bar)
+                rescued = otherwise(Run(solve, level, start_x), strategies, bar)
             equations, found, status = rescued or (equations, found, status)
         x = None if failed and level is not mesh else found  # a finer mesh may do; after a stop it stops at once
     solve.seconds["total"] = time.perf_counter() - start

@@ -7,7 +7,7 @@ Each says whether it applies, and why, and solves on the mesh on which the first
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -64,6 +64,10 @@ class Run:
         if self._one_mesh.spent:
             raise Spent
         return self._one_mesh(self.level, x, **options)
+
+    def begin(self, strategy, why):
+        """Further solves belong to a strategy, which applies for this reason."""
+        self._one_mesh.begin(strategy.name, why)
 
     def guessed(self, guess):
         """All unknowns of a `Guess`."""
@@ -125,8 +129,25 @@ class HeldDurations(Strategy):
         return "the duration is free, within bounds" if problem.free_time and problem.bounded else ""
 
     def solve(self, run, bar):
-        return through_held_durations(run.problem, lambda x, own, near: run(x, near=near, problem=own),
-                                      lambda duration: run.guessed(Guess(duration=duration)), bar)
+        """From the first nearly given duration that has a solution; None where none has.
+
+        Where the end does not depend on the time to first order, as of an oscillator after half a period, a search
+        stops. For a given duration such problems can be convex.
+        """
+        problem, tried = run.problem, []
+        lower, upper = problem.number_bounds[:, 0]
+        first = problem.guesses[0]
+        for duration in np.clip([first, 2 * first, 4 * first], lower, upper):
+            if duration in tried or duration <= 0:
+                continue
+            tried.append(duration)
+            bar.note(f"with a duration of {duration:.3g} s")
+            found = run(run.guessed(Guess(duration=float(duration))), problem=problem.held_at(duration))
+            if found[2].success:
+                found = run(found[1], near=True)
+            if ended(found):
+                return found
+        return None
 
 
 class Perturbation(Strategy):
@@ -176,15 +197,13 @@ def named_strategies(names: Sequence[str] | None) -> list[Strategy]:
     return [STRATEGIES[name] for name in names]
 
 
-def otherwise(run: Run, strategies: Sequence[Strategy], begin: Callable[[str, str], None], bar: Any) -> Any:
+def otherwise(run: Run, strategies: Sequence[Strategy], bar: Any) -> Any:
     """What the first strategy that succeeds finds, or what a signal stopped; None if all fail, or iterations run out.
 
     Parameters
     ----------
     run : Run
     strategies : sequence of Strategy
-    begin : callable
-        Told the name of each that is tried, and why.
     bar
         Of progress.
     """
@@ -192,7 +211,7 @@ def otherwise(run: Run, strategies: Sequence[Strategy], begin: Callable[[str, st
         for strategy in strategies:
             why = strategy.applies(run.problem)
             if why:
-                begin(strategy.name, why)
+                run.begin(strategy, why)
                 found = strategy.solve(run, bar)
                 if ended(found):
                     return found
@@ -231,39 +250,3 @@ def towards_the_target(solve, x, bar):
         else:
             return found and trial
     return found
-
-
-def through_held_durations(phase, solve, guessed, bar):
-    """The solution in any time from that for the first nearly given duration that has one; None where none has.
-
-    Where the end does not depend on the time to first order, as of an oscillator after half a period, a search stops.
-    For a given duration such problems can be convex.
-
-    Parameters
-    ----------
-    phase : OptimalControl
-        With free time.
-    solve : callable
-        `solve(x, phase, near)` -> (equations, x, status).
-    guessed : callable
-        All unknowns to start from with a duration.
-    bar
-        Of progress; told how far it is.
-
-    Returns
-    -------
-    (equations, x, status), or None
-    """
-    lower, upper = phase.number_bounds[:, 0]
-    first, tried = phase.guesses[0], []
-    for duration in np.clip([first, 2 * first, 4 * first], lower, upper):
-        if duration in tried or duration <= 0:
-            continue
-        tried.append(duration)
-        bar.note(f"with a duration of {duration:.3g} s")
-        found = solve(guessed(float(duration)), phase.held_at(duration), False)
-        if found[2].success:
-            found = solve(found[1], phase, True)
-        if found[2].success or found[2].reason == Reason.STOPPED:
-            return found
-    return None
