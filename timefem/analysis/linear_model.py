@@ -87,7 +87,7 @@ class LinearModel(Summarized):
 
     @cached_property
     def _spectrum(self):
-        return spectrum(self.A)
+        return spectrum(self.A, self.reduction.terms)
 
     @property
     def eigenvalues(self) -> np.ndarray:
@@ -102,12 +102,15 @@ class LinearModel(Summarized):
     @property
     def kernels(self) -> Sequence[int]:
         """Dimensions of the kernels that make up the eigenvalue zero, see `split_zeros`."""
-        return split_zeros(balanced(self.A)[0])[1]
+        return self._without_zeros()[1]
+
+    def _without_zeros(self, kernels=None):
+        matrix, scale = balanced(self.A)
+        return split_zeros(matrix, kernels, self.reduction.terms * scale / scale[:, None])
 
     def roots(self, kernels: Sequence[int] | None = None) -> np.ndarray:
         """Eigenvalues without those that are zero by structure, of a structure that is given or found."""
-        rest = split_zeros(balanced(self.A)[0], kernels)[0]
-        return np.linalg.eigvals(rest).astype(complex)
+        return np.linalg.eigvals(self._without_zeros(kernels)[0]).astype(complex)
 
     def growth(self, kernels: Sequence[int] | None = None) -> np.ndarray:
         """Real parts of `roots`."""

@@ -34,6 +34,8 @@ class Reduction:
     ----------
     a, b : ndarray, shapes (n, n), (n, n_controls)
         `xdot = A x + B u`.
+    terms : ndarray, shape (n, n)
+        Sums of the absolute values of the terms of A.
     dq, dv : ndarray, shape (n_q, n)
         Changes of coordinates and velocities with x.
     displacements : ndarray, shape (n_displacements, n)
@@ -70,7 +72,7 @@ class Reduction:
         sizes = [np.abs(a) @ (size if b is self.da else np.abs(b)) for a, b, _ in rows]
         value, size = (np.concatenate([x[0] + x[1], x[2] + x[3] + x[4]]) for x in (terms, sizes))
         # rounding among exact zeros would spread eigenvalues that are zero
-        self.a = np.where(np.abs(value) > ROUNDING * size, value, 0.0)
+        self.a, self.terms = np.where(np.abs(value) > ROUNDING * size, value, 0.0), size
         self.b = np.concatenate([np.zeros((len(y), self.by_controls.shape[1])), chart.y[s] @ self.by_controls])
         self.displacements = chart.y @ self.dq
 
