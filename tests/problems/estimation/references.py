@@ -94,9 +94,9 @@ def three_stars(d=None, unknown=False):
 
 def dense_covariance(sol):
     """The covariance of all unknowns of an estimate, by the inverse of the whole matrix."""
-    posterior, n = sol._posterior, len(sol._posterior.blocks)
+    kkt, n = sol._found.kkt, len(sol._posterior.blocks)
     matrix = np.zeros((n, n))
-    np.add.at(matrix, (posterior.rows, posterior.columns), posterior.values)
+    np.add.at(matrix, (kkt.rows, kkt.columns), kkt.values(sol._found.v))
     matrix = matrix + np.tril(matrix, -1).T + np.triu(matrix, 1).T
     sizes = sol._found.chain.sizes
     return np.linalg.inv(matrix)[:len(sizes), :len(sizes)] * sizes * sizes[:, None]

@@ -8,6 +8,7 @@ from ...elements.augmented.constants import with_carrier
 from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
 from ...mechanics.numbers.free import with_values
+from ...parallel import own_world
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.interior_point import InteriorPoint
@@ -35,20 +36,31 @@ def solve_estimation(task):
     start, problem = time.perf_counter(), task.problem
     if task.tolerance is not None:
         no_estimate(problem, task.element)
+    check_linear(task.driver)
     if problem.dynamics == "none":
         return solve_kinematic(task)
     mesh = task.mesh_through(problem.kinks, problem.kept)
     method = InteriorPoint(tolerance=DEFAULTS.tolerance)
     with progress(f"estimation, {mesh.n_elements} elements", method.max_iterations, task.progress,
                   method.tolerance) as bar:
-        search = Search(task, method, bar)
+        search = Search(task, method, bar, own_world() if task.driver.distributed else None)
         seconds = {"setup": time.perf_counter() - start}
         found = search(mesh)
+        n_ranks = found.n_ranks
+        found.leave_ranks()
     seconds["total"] = time.perf_counter() - start
-    return estimate_of(task, problem, search, found, seconds)
+    return estimate_of(task, problem, search, found, seconds, n_ranks)
 
 
-def estimate_of(task, problem, search, found, seconds):
+def check_linear(driver):
+    """Refuse linear solvers that estimation does not use."""
+    linear = driver.linear
+    if linear.name != "chain" and not (linear.distributed and linear.own_slabs):
+        raise InputError(f"backend={linear.name!r}: estimation factors its chain itself; leave it out, or take 'petsc' "
+                         "without methods and options to share the work among ranks")
+
+
+def estimate_of(task, problem, search, found, seconds, n_ranks=1):
     """The `Estimate` of what a search found."""
     if not found.status.success:
         told = suspicions(found.program, np.zeros_like(found.v))
@@ -56,7 +68,8 @@ def estimate_of(task, problem, search, found, seconds):
     program, plan, mesh = found.program, search.plan, found.chain.mesh
     seconds["solve"] = seconds["total"] - seconds["setup"]
     values = NodalValues(*plan.unpack(found.x))
-    outcome = Outcome(values, found.status, np.array([search.iterations]), program.n + program.n_rows, seconds)
+    outcome = Outcome(values, found.status, np.array([search.iterations]), program.n + program.n_rows, seconds,
+                      n_ranks=n_ranks)
     statistics = solve_statistics(task.driver, search.method.name, mesh, outcome, objective=found.squares / 2)
     solution = Estimate.of(_system(problem, plan, found), plan.element, mesh.nodes, outcome.state[0, 0], values,
                            found.status, statistics)

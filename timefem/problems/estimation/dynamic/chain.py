@@ -28,17 +28,20 @@ class EstimationChain:
 
     Attributes
     ----------
+    scaling : Scaling
+        Given to a part of a longer chain, which is scaled as the whole.
     pattern : ChainPattern
         Rows: tests of the elements; columns: all dofs.
     sizes : ndarray
         Of the unknowns, by which they are scaled.
     """
 
-    def __init__(self, problem, plan, mesh, name="full"):
+    def __init__(self, problem, plan, mesh, name="full", scaling=None):
         self.problem, self.plan, self.mesh = problem, plan, mesh
         self._fields = dict(zip(plan.element.trial, plan.columns.fields, strict=True))
         every = (np.ones(plan.columns.n_node, bool),) * 2, (np.ones(plan.rows.n_node, bool),) * 2
-        self.assembler = Assembler(plan, mesh, *every, self._scaling(name))
+        self.scaling = self._scaling(name) if scaling is None else scaling
+        self.assembler = Assembler(plan, mesh, *every, self.scaling)
         self.pattern, self.sizes = self.assembler.pattern, self.assembler.column_scale
 
     def _scaling(self, name):

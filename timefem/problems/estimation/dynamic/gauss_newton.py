@@ -9,6 +9,9 @@ from ....status import Reason, Status
 from ..options import DEFAULTS
 
 
+SINGULAR = "the matrix of the least squares is singular: something has neither a prior nor a measurement"
+
+
 class Kkt:
     """The matrix `[H, A^T; A, 0]` of a program's Gauss-Newton steps, with the memory of its factors.
 
@@ -41,15 +44,27 @@ class Kkt:
             self._ldl = BlockLDL(self.blocks, self.rows, self.columns)
         self._values = self.values(v)
         if not self._ldl.factor(self._values):
-            raise SolveError("the matrix of the least squares is singular: something has neither a prior nor a "
-                             "measurement")
+            raise SolveError(SINGULAR)
+
+    def step(self, v):
+        """The step of the variables from a point, at which it factors."""
+        self.factor(v)
+        return self.solve(-self.program.gradient(v), -self.program.rows(v))
+
+    def violation(self, v):
+        """The largest of the rows at a point."""
+        return float(np.abs(self.program.rows(v)).max(initial=0.0))
+
+    def lengths(self, i, v):
+        """Lengths of the residuals of sensor i at a point, see `SensorTerm.lengths`."""
+        return self.program.sensors[i].lengths(v)
 
     def solve(self, of_variables, of_rows):
-        """Solution of the last matrix, after a step of refinement: of variables and of rows."""
+        """Solution of the last matrix, after a step of refinement, of the variables."""
         b = np.concatenate([of_variables, of_rows])
         x = self._ldl.solve(b)
         x = x + self._ldl.solve(b - self._times(x))
-        return x[:self.n], x[self.n:]
+        return x[:self.n]
 
     def _times(self, x):
         out = np.zeros(len(x))
@@ -70,17 +85,16 @@ def gauss_newton(program, kkt, v, *, near):
     lengths, violations, growing = [], [], 0
     for n in range(1, DEFAULTS.most_steps + 1):
         try:
-            kkt.factor(v)
+            with np.errstate(all="ignore"):
+                step = kkt.step(v)
         except SolveError as error:
             return v, Status.failure(Reason.SINGULAR_TANGENT, 0, 0.0, lengths, str(error)), n
-        with np.errstate(all="ignore"):
-            step, _ = kkt.solve(-program.gradient(v), -program.rows(v))
         if not np.isfinite(step).all():
             return v, Status.failure(Reason.NOT_FINITE, 0, 0.0, lengths, "a step is not finite"), n
         v = v + step
         lengths.append(kkt.length(step))
         with np.errstate(all="ignore"):
-            violations.append(float(np.abs(program.rows(v)).max(initial=0.0)))
+            violations.append(kkt.violation(v))
         program.on_iteration(lengths[-1])
         if not np.isfinite(violations[-1]):
             return v, Status.failure(Reason.NOT_FINITE, 0, 0.0, lengths, "an equation is not finite"), n

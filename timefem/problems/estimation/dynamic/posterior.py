@@ -1,17 +1,16 @@
 """The posterior distribution of an estimation problem: covariances by selected inversion, log-determinants, draws.
 
 The matrix of the last Gauss-Newton step, `K = [H, A^T; A, 0]`, is block-tridiagonal in time order. Of its inverse the
-block of the variables is their covariance, constraints included (`N (N^T H N)^-1 N^T`); it comes by a sweep forwards
-and one backwards,
-
-`S_e = K_ee - B_e C_(e-1) B_e^T`, `C_e` the corner of `S_e^-1` that the next block is coupled to,
-`Z_ee = S_e^-1 + S_e^-1 E X_e E^T S_e^-1`, `X_e = B_(e+1)^T Z_(e+1,e+1) B_(e+1)`.
+block of the variables is their covariance, constraints included (`N (N^T H N)^-1 N^T`); it comes by the sweeps of
+`Selected`.
 """
+
+from functools import cached_property
 
 import numpy as np
 
-from ....errors import SolveError
 from ..options import DEFAULTS
+from .selected import Selected, shared
 
 
 class Posterior:
@@ -20,7 +19,7 @@ class Posterior:
     Parameters
     ----------
     program : EstimationProgram
-    kkt : Kkt
+    kkt : Kkt or SlabKkt
         Of the program.
     v : ndarray
         Where it is linearised.
@@ -28,13 +27,23 @@ class Posterior:
 
     def __init__(self, program, kkt, v, tame=True):
         self.program, self.v, self.n, self._blocks, self._kkt = program, v.copy(), program.n, None, kkt
-        self.values, self.rows, self.columns, self.blocks = kkt.values(v), kkt.rows, kkt.columns, kkt.blocks
+        self.blocks = program.joined[np.concatenate([program.variable_blocks, program.row_blocks])]
         self._tame, self._taken, self._log_taken = tame, None, 0.0
+
+    def stays_here(self, kkt):
+        """Go on with the matrix of all elements on this process."""
+        self._kkt = kkt
+
+    @property
+    def _places(self):
+        """Places of the entries of K, of one triangle."""
+        (first, second), (rows, columns) = self.program.hessian_places, self.program.jacobian_places
+        return np.concatenate([second, self.n + rows]), np.concatenate([first, columns])
 
     def draw(self, rng):
         """A draw of the variables: `v + K^-1 (J^T e, 0)`, whose covariance is Z H Z = Z."""
         self._kkt.factor(self.v)
-        return self.v + self._kkt.solve(self.program.sum.draw(self.v, rng), np.zeros(self.program.n_rows))[0]
+        return self.v + self._kkt.solve(self.program.sum.draw(self.v, rng), np.zeros(self.program.n_rows))
 
     # ---- covariance
 
@@ -43,7 +52,7 @@ class Posterior:
         digits; what they say too much is taken away again, `Z = Z' + C (D^-1 - J C)^-1 C^T` with `C = K'^-1 J^T`."""
         wide = [term for term in self.program.sum.terms if term.role == "wide"]
         if not (wide and self._tame):
-            return self.values
+            return self._kkt.values(self.v)
         self._kkt.factor(self.v)
         jacobian = np.concatenate([self.program.dense_jacobian(term, self.v) for term in wide])
         variances = np.einsum("ij,ji->i", jacobian, self._solved(jacobian))
@@ -68,64 +77,37 @@ class Posterior:
     def _solved(self, jacobian):
         """`K^-1 J^T` by the last factors, of the variables."""
         none = np.zeros(self.program.n_rows)
-        return np.array([self._kkt.solve(row, none)[0] for row in jacobian]).reshape(-1, self.n).T
+        return np.array([self._kkt.solve(row, none) for row in jacobian]).reshape(-1, self.n).T
 
-    def _sweep(self):
-        """Both sweeps over dense blocks, once."""
+    def settle(self):
+        """Work out the covariance, once; over ranks all of them call it."""
         if self._blocks is not None:
             return
-        values = self._tamed()
-        n_blocks = int(self.blocks.max()) + 1
-        size = np.bincount(self.blocks, minlength=n_blocks)
-        order = np.argsort(self.blocks, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(size)])
-        place = np.empty(len(order), int)
+        values, kkt = self._tamed(), self._kkt
+        if hasattr(kkt, "comm"):
+            own = Selected(kkt.blocks, kkt.entry_rows, kkt.entry_columns, values, len(kkt.border), kkt.last, kkt.own[0])
+            self._blocks, self._beside, self._log = shared(kkt.comm, own, len(kkt.border))
+        else:
+            self._own = Selected(self.blocks, kkt.rows, kkt.columns, values)
+            self._blocks, self._beside = self._own.backwards()
+            self._log = self._own.log_determinant
+
+    @cached_property
+    def _numbers(self):
+        """Places of the unknowns in their blocks, and numbers of those that are held among these."""
+        place, n = np.empty(len(self.blocks), int), np.bincount(self.blocks)
+        order, starts = np.argsort(self.blocks, kind="stable"), np.concatenate([[0], np.cumsum(n)])
         place[order] = np.arange(len(order)) - starts[self.blocks[order]]
-        low, high = np.minimum(self.blocks[self.rows], self.blocks[self.columns]), \
-            np.maximum(self.blocks[self.rows], self.blocks[self.columns])
-        r, c = np.where(self.blocks[self.rows] >= self.blocks[self.columns], self.rows, self.columns), \
-            np.where(self.blocks[self.rows] >= self.blocks[self.columns], self.columns, self.rows)
-        held = np.zeros(len(self.blocks), bool)
-        held[c[high > low]] = True
-        by_block = np.argsort(high, kind="stable")
-        stops = np.concatenate([[0], np.cumsum(np.bincount(high, minlength=n_blocks))])
-        self._members = [order[starts[e]:starts[e + 1]] for e in range(n_blocks)]
-        self._place, self._held = place, [np.flatnonzero(held[m]) for m in self._members]
-        number = np.full(len(self.blocks), -1)
-        for members, own in zip(self._members, self._held, strict=True):
-            number[members[own]] = np.arange(len(own))
-        inverses, couplings, self._log_s = [], [], np.zeros(n_blocks)
-        corner = np.zeros((0, 0))
-        for e in range(n_blocks):
-            entries = by_block[stops[e]:stops[e + 1]]
-            inside = low[entries] == e
-            own, left = entries[inside], entries[~inside]
-            n = size[e]
-            block = np.zeros((n, n))
-            np.add.at(block, (place[r[own]], place[c[own]]), values[own])
-            block = block + np.tril(block, -1).T + np.triu(block, 1).T
-            coupling = np.zeros((n, len(corner)))
-            if len(left):
-                np.add.at(coupling, (place[r[left]], number[c[left]]), values[left])
-            block -= coupling @ corner @ coupling.T
-            sign, self._log_s[e] = np.linalg.slogdet(block)
-            if not (sign and np.isfinite(self._log_s[e])):
-                raise SolveError(f"block {e} of the least squares is singular: something there has neither a prior nor "
-                                 "a measurement")
-            inverse = np.linalg.inv(block)
-            inverse = (inverse + inverse.T) / 2
-            inverses.append(inverse)
-            couplings.append(coupling)
-            corner = inverse[np.ix_(self._held[e], self._held[e])]
-        self._blocks, self._inverses, self._couplings = [None] * n_blocks, inverses, couplings
-        last = np.zeros((0, 0))
-        for e in range(n_blocks - 1, -1, -1):
-            inverse = inverses[e]
-            if len(self._held[e]):
-                edge = inverse[:, self._held[e]]
-                inverse = inverse + edge @ last @ edge.T
-            self._blocks[e] = inverse
-            last = couplings[e].T @ inverse @ couplings[e]
+        rows, columns = self._places
+        high, low = np.maximum(self.blocks[rows], self.blocks[columns]), np.minimum(self.blocks[rows],
+                                                                                      self.blocks[columns])
+        held = np.zeros(len(place), bool)
+        held[np.where(self.blocks[rows] > self.blocks[columns], columns, rows)[high > low]] = True
+        counted = np.cumsum(held[order]) - 1
+        before = np.concatenate([[0], np.cumsum(np.bincount(self.blocks, held)).astype(int)])
+        number = np.full(len(place), -1)
+        number[order] = np.where(held[order], counted - before[self.blocks[order]], -1)
+        return place, number
 
     def covariance(self, unknowns):
         """Of unknowns that are all in one block, or in it and what is held of the one before; (n, n)."""
@@ -139,19 +121,19 @@ class Posterior:
 
     def scaled(self, unknowns):
         """The covariance of variables, which are scaled."""
-        self._sweep()
+        self.settle()
         unknowns = np.asarray(unknowns, int)
         e = int(self.blocks[unknowns].max(initial=0))
         before = self.blocks[unknowns] == e - 1
         if np.any(self.blocks[unknowns] < e - 1):
             raise ValueError("unknowns of elements that are no neighbours")
         out = np.zeros((len(unknowns),) * 2)
-        own = self._place[unknowns[~before]]
+        place, number = self._numbers
+        own = place[unknowns[~before]]
         out[np.ix_(~before, ~before)] = self._blocks[e][np.ix_(own, own)]
         if before.any():
-            left = self._place[unknowns[before]]
-            edge = self._inverses[e - 1][:, self._held[e - 1]]
-            cross = -(edge @ self._couplings[e].T @ self._blocks[e])[np.ix_(left, own)]
+            left = place[unknowns[before]]
+            cross = self._beside[e][np.ix_(number[unknowns[before]], own)]
             out[np.ix_(before, ~before)], out[np.ix_(~before, before)] = cross, cross.T
             out[np.ix_(before, before)] = self._blocks[e - 1][np.ix_(left, left)]
         if self._taken is not None:
@@ -169,19 +151,20 @@ class Posterior:
         """
         if self._tame:  # what is known then is as wide as the priors are
             return Posterior(self.program, self._kkt, self.v, tame=False).arrival(n)
-        self._sweep()
+        self.settle()
         program, chain = self.program, self.program.chain
         b = -np.concatenate([program.gradient(self.v), program.rows(self.v)])
         columns = chain.columns_of("state")[n - 1, -1]
         if chain.has("constants"):
             columns = np.concatenate([columns, chain.columns_of("constants")[n - 1, -1]])
         e, before = int(self.blocks[columns[0]]), np.zeros(0)
+        swept = self._own
         for block in range(e + 1):
-            own = b[self._members[block]] - self._couplings[block] @ before
-            solution = self._inverses[block] @ own
-            before = solution[self._held[block]]
-        places, sizes = self._place[columns], chain.sizes[columns]
-        covariance = self._inverses[e][np.ix_(places, places)]
+            own = b[swept.members[block]] - swept.couplings[block] @ before
+            solution = swept.inverses[block] @ own
+            before = solution[swept.held[block]]
+        places, sizes = swept.place[columns], chain.sizes[columns]
+        covariance = swept.inverses[e][np.ix_(places, places)]
         values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
         values = np.where(values > DEFAULTS.singular * values[-1], values, values[-1])
         mean = program.place(self.v)[columns] + sizes * solution[places]
@@ -191,9 +174,9 @@ class Posterior:
 
     def log_evidence(self):
         """`log p(y)` of what was measured, by Laplace's approximation, which is exact where all is linear."""
-        self._sweep()
+        self.settle()
         program, problem = self.program, self.program.problem
-        total = 2 * program.objective(self.v) + float(self._log_s.sum()) + self._log_taken - 2 * self._log_of_elements()
+        total = 2 * program.objective(self.v) + self._log + self._log_taken - 2 * self._log_of_elements()
         total -= self._log_of_start() + self._log_of_noise()
         measured = sum(float(s.log_determinants.sum()) + s.n_measured * np.log(2 * np.pi)
                        for s in problem.measurements)

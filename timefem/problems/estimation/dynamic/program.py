@@ -40,6 +40,8 @@ class EstimationProgram(NonlinearProgram):
     ----------
     sensors : list of SensorTerm
         Of the measurements.
+    start_places : (ndarray of int, ndarray of int)
+        Rows and columns of the entries of the constraints at the start.
     """
 
     def __init__(self, chain, x, on_iteration=lambda residual=None: None, offsets=None):
@@ -135,8 +137,9 @@ class EstimationProgram(NonlinearProgram):
         kept = columns[column] >= 0
         self._start_kept = kept
         rows, own = chain.places
-        self.jacobian_places = (np.concatenate([row[kept], self.n_start + rows]),
-                                np.concatenate([columns[column[kept]], own]))
+        self.start_places = row[kept], columns[column[kept]]
+        self.jacobian_places = (np.concatenate([self.start_places[0], self.n_start + rows]),
+                                np.concatenate([self.start_places[1], own]))
         self.hessian_places = self.sum.places
         self.n_rows = self.n_start + chain.pattern.n_rows
         self.variable_blocks = chain.elements_of_unknowns
@@ -152,13 +155,18 @@ class EstimationProgram(NonlinearProgram):
         key = v.tobytes()
         if self._key != key:
             residual, data = self.chain.evaluate(self.place(v))
-            view = self._start_view
-            own = np.where(view.columns >= 0, v[view.columns], 0.0)
-            rows, entries = self._at_start(view.start + (view.factors * own).sum(axis=2))
-            entries = entries * view.factors[0, self._start_entries[1], 0]
+            rows, entries = self.start_at(v)
             self._rows = np.concatenate([rows, residual])
-            self._jacobian = np.concatenate([entries[self._start_kept], data])
+            self._jacobian = np.concatenate([entries, data])
             self._key = key
+
+    def start_at(self, v):
+        """Rows of the start, and entries of their Jacobian at `start_places`."""
+        view = self._start_view
+        own = np.where(view.columns >= 0, v[view.columns], 0.0)
+        rows, entries = self._at_start(view.start + (view.factors * own).sum(axis=2))
+        entries = entries * view.factors[0, self._start_entries[1], 0]
+        return rows.copy(), entries[self._start_kept]
 
     def objective(self, v):
         return self.sum.value(v)

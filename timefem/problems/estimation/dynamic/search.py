@@ -17,6 +17,7 @@ from .gauss_newton import Kkt, gauss_newton
 from .guess import first_guess, prolonged
 from .posterior import Posterior
 from .program import EstimationProgram
+from .slab_kkt import SlabKkt, can_share
 
 
 class Found:
@@ -33,12 +34,27 @@ class Found:
 
     def __init__(self, program, kkt, v, status, iterations):
         self.program, self.chain, self.v, self.status, self.iterations = program, program.chain, v, status, iterations
-        self._kkt = kkt
+        self.kkt = kkt
+
+    @property
+    def n_ranks(self):
+        """How many share its steps."""
+        return self.kkt.comm.size if hasattr(self.kkt, "comm") else 1
 
     @cached_property
     def posterior(self):
         """The posterior distribution, None where the solve failed."""
-        return Posterior(self.program, self._kkt, self.v) if self.status.success else None
+        return Posterior(self.program, self.kkt, self.v) if self.status.success else None
+
+    def leave_ranks(self):
+        """Work out what ranks share, so that each can be asked by itself from then on."""
+        if self.n_ranks == 1:
+            return
+        if self.posterior is not None:
+            self.posterior.settle()
+        self.kkt = Kkt(self.program)
+        if self.posterior is not None:
+            self.posterior.stays_here(self.kkt)
 
     @property
     def x(self):
@@ -49,7 +65,7 @@ class Found:
         term = self.program.sensors[i]
         weights, term.weights = term.weights, np.full(term.n_points, DEFAULTS.left_out)
         try:
-            v, status, _ = gauss_newton(self.program, self._kkt, self.v, near=DEFAULTS.rough)
+            v, status, _ = gauss_newton(self.program, self.kkt, self.v, near=DEFAULTS.rough)
         finally:
             term.weights = weights
         return v if status.success else self.v
@@ -69,10 +85,12 @@ class Search:
     method : InteriorPoint
     bar
         Of the progress.
+    comm : mpi4py communicator, optional
+        Of ranks that share the elements of meshes that are long enough.
     """
 
-    def __init__(self, task: Any, method: Any, bar: Any) -> None:
-        self.task, self.problem, self.method, self.bar = task, task.problem, method, bar
+    def __init__(self, task: Any, method: Any, bar: Any, comm: Any = None) -> None:
+        self.task, self.problem, self.method, self.bar, self._comm = task, task.problem, method, bar, comm
         self.element, self.system = element_of(task.problem, task.element)
         self.plan = ElementPlan(self.system, self.element)
         self.iterations = 0
@@ -136,20 +154,20 @@ class Search:
         program = EstimationProgram(chain, x, self.bar.step, offsets)
         if near == DEFAULTS.rough:
             program.narrow(DEFAULTS.narrower)
-        kkt, v, robust = Kkt(program), program.start, any(loss is not None for loss in chain.problem.losses())
+        kkt, v, robust = self._kkt(program), program.start, any(loss is not None for loss in chain.problem.losses())
         ends = DEFAULTS.weighing if robust else near
         for _ in range(DEFAULTS.rounds):
             v, status = self._minimum(program, kkt, v, max(ends, near), by_steps)
             found = Found(program, kkt, v, status, self.iterations)
             if not status.success:
                 break
-            change, moved = self._weigh(program, v), self._offsets(chain, found.x)
+            change, moved = self._weigh(program, kkt, v), self._offsets(chain, found.x)
             if self._elements(chain, offsets) != self._elements(chain, moved):
                 offsets, weights = moved, [term.weights for term in program.sensors]
                 program = EstimationProgram(chain, found.x, self.bar.step, offsets)
                 for term, own in zip(program.sensors, weights, strict=True):
                     term.weights = own
-                kkt, v = Kkt(program), program.start
+                kkt, v = self._kkt(program), program.start
             elif change <= DEFAULTS.rested:
                 if ends <= near:
                     break
@@ -174,14 +192,16 @@ class Search:
         self.iterations += n
         return (found, status) if status.success else (answer.v, answer.status)
 
-    def _weigh(self, program, v):
+    def _kkt(self, program):
+        return SlabKkt(program, self._comm) if can_share(program, self._comm) else Kkt(program)
+
+    def _weigh(self, program, kkt, v):
         """Give each measurement its weight; the largest change."""
         change = 0.0
-        for term, loss, sensor in zip(program.sensors, program.problem.losses(), program.problem.measurements,
-                                      strict=True):
+        for i, (loss, sensor) in enumerate(zip(program.problem.losses(), program.problem.measurements, strict=True)):
             if loss is None:
                 continue
-            weights = loss.weights(term.lengths(v), sensor.measured.sum(axis=1))
+            term, weights = program.sensors[i], loss.weights(kkt.lengths(i, v), sensor.measured.sum(axis=1))
             change = max(change, float(np.abs(weights - term.weights).max(initial=0.0)))
             term.weights = weights
         return change

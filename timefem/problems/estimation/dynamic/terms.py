@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+from functools import cached_property
 from itertools import pairwise
 
 import casadi as ca
@@ -28,6 +30,10 @@ class Term:
         """r, and its Jacobian by the local variables, shape (n_points, n, n_local)."""
         raise NotImplementedError
 
+    def restricted(self, points: np.ndarray) -> Term:
+        """The same of some points alone, with the weights that this one has then."""
+        raise NotImplementedError
+
 
 class LinearTerm(Term):
     """`r = W (start + factors v)`, with a matrix W and values at the start for each point, or one for all."""
@@ -40,6 +46,13 @@ class LinearTerm(Term):
     def evaluate(self, v):
         own = np.where(self.columns >= 0, v[self.columns], 0.0)
         return self._start + np.einsum("pij,pj->pi", self._jacobian, own), self._jacobian
+
+    def restricted(self, points):
+        other = copy(self)
+        other.columns, other._start = self.columns[points], self._start[points]
+        if len(self._jacobian) == len(self.columns):
+            other._jacobian = self._jacobian[points]
+        return other
 
 
 class SensorTerm(Term):
@@ -69,11 +82,24 @@ class SensorTerm(Term):
         full[seen.tolist()] = own
         entries = ca.vertcat(ca.SX(0, 1), *jacobian.nonzeros())
         residual, entries = ca.substitute([residual, entries], [w], [full])
-        few = max(k for k in range(1, 11) if n % k == 0)  # points of which formulas are one expression
-        self._function = Buffered(ca.Function("sensor", [own, p], [residual, ca.densify(entries)]).map(few).expand()
-                                  .map(n // few))
+        self._of_point = ca.Function("sensor", [own, p], [residual, ca.densify(entries)])
         self.columns = view.columns.reshape(n, -1)
         self.weights = np.ones(n)
+
+    @cached_property
+    def _function(self):
+        n = self.n_points
+        few = max(k for k in range(1, 11) if n % k == 0)  # points of which formulas are one expression
+        return Buffered(self._of_point.map(few).expand().map(n // few))
+
+    def restricted(self, points):
+        other = copy(self)
+        other.__class__, other._known = _PartOfSensorTerm, None
+        other.__dict__.pop("_function", None)
+        other._whole, other._points = self, points
+        other._given, other.columns = np.ascontiguousarray(self._given[points]), self.columns[points]
+        other._view = View(*(x[points] for x in self._view))
+        return other
 
     @property
     def n_points(self):
@@ -109,6 +135,16 @@ class SensorTerm(Term):
     def lengths(self, v):
         """Lengths of the whitened residuals of each point, in standard deviations, without weights."""
         return np.linalg.norm(self.whitened(v), axis=1)
+
+
+class _PartOfSensorTerm(SensorTerm):
+    """Some points of a term, weighed as these are there."""
+
+    def __init__(self, *others):
+        raise TypeError("made by SensorTerm.restricted")
+
+    weights = property(lambda self: self._whole.weights[self._points])
+    _whitening = property(lambda self: self._whole._whitening[self._points])
 
 
 def _compressed(view):

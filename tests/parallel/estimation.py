@@ -1,0 +1,71 @@
+"""Under mpirun: estimation, each rank with a slab of elements or frames, against one process."""
+
+import sys
+
+import numpy as np
+from mpi4py import MPI
+
+import timefem as tf
+from tests.problems.estimation import references
+
+comm = MPI.COMM_WORLD
+
+
+def robust_pendulum():
+    """A rod in space with a damper that is not known, markers with outliers, and a clock that is off."""
+    rng = np.random.default_rng(4)
+    rod = tf.RigidBody(0.8, (0.001, 0.02, 0.02), name="rod")
+    hinge = tf.Revolute(rod, point_a=(-0.3, 0, 0), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0), name="hinge")
+    system = tf.System([rod, hinge, tf.JointDamper(hinge, damping=0.03, name="friction")], gravity=(0, 0, -9.81))
+    truth = tf.solve(tf.InitialValueProblem(system, {"hinge": (0.4, 0.0)}, (0, 1)), tf.MixedGalerkin(3), 30,
+                     progress=False)
+    times = np.arange(1, 26) / 26
+    tip = truth.position("rod", times) + truth.rotation_matrix("rod", times) @ (0.3, 0, 0)
+    seen = tip[:, [0, 2]] + 0.005 * rng.standard_normal((25, 2))
+    seen[[4, 17]] += 0.1
+    camera = tf.Marker("rod", (0.3, 0, 0), axes="xz", times=times, values=seen, sigma=0.005, loss="huber", name="camera")
+    rate = truth.angular_velocity("rod", np.minimum(times + 0.013, 1.0), frame="body")[:, [1]]
+    gyro = tf.Gyroscope("rod", axes="y", times=times, values=rate, sigma=0.02, time_offset=tf.Prior(0, 0.02))
+    return tf.Estimation(system, [camera, gyro], noise={"hinge": 1e-4}, t_span=(0, 1.05),
+                         prior={"hinge": tf.StatePrior((0.3, 0.0), q=0.3, v=1.0)},
+                         numbers={"damping": ("friction.damping", tf.Prior(0.01, 0.05))})
+
+
+PROBLEMS = [  # problem, element, number of elements, what is asked for
+    (references.oscillator, tf.MixedGalerkin(2), 16, "mass"),
+    (references.four_bar, tf.MixedGalerkin(2), 60, "motor"),
+    (references.three_stars, tf.MixedGalerkin(2), 24, "body"),
+    (robust_pendulum, tf.MixedGalerkin(2), 40, "hinge"),
+]
+
+
+def main():
+    for make, element, n, what in PROBLEMS:
+        name = f"{make.__name__}, {comm.size} ranks"
+        here = tf.solve(make(), element, n, progress=False)
+        shared = tf.solve(make(), element, n, backend="petsc", progress=False)
+        assert here.success and shared.success, f"{name}: {here.status.message}, {shared.status.message}"
+        assert (here.statistics["n_ranks"], shared.statistics["n_ranks"]) == (1, comm.size), name
+        assert here.statistics["newton_iterations"] == shared.statistics["newton_iterations"], name
+        if comm.rank:  # each rank may be asked by itself
+            continue
+        compare(name, "state", shared.nodal_state, here.nodal_state)
+        t = np.linspace(*here.problem.t_span, 7)
+        compare(name, "values", shared.value(what, t), here.value(what, t))
+        compare(name, "std", shared.std(what, t), here.std(what, t))
+        compare(name, "numbers", shared.number_covariance if shared.numbers.size else 0.0,
+                here.number_covariance if here.numbers.size else 0.0)
+        compare(name, "evidence", shared.log_evidence, here.log_evidence)
+        compare(name, "draws", shared.draws(2, 3), here.draws(2, 3))
+        assert shared.fit.verdict == here.fit.verdict, f"{name}: {shared.fit.verdict}"
+    if comm.rank == 0:
+        print(f"{len(PROBLEMS)} agree")
+
+
+def compare(name, what, found, expected):
+    difference = np.abs(np.subtract(found, expected)).max() / max(1.0, np.abs(expected).max())
+    assert difference < 1e-9, f"{name}: {what}: {difference:.1e}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
