@@ -119,13 +119,14 @@ def run(ctx, **_):
 
 
 @with_parameters(parameter("case", MODEL), parameter("data", DATA, None), parameter("rotation", ROTATION, None),
-                 parameter("element", ELEMENT, "mg"), declared("degree"), declared("n_elements"),
+                 parameter("element", ELEMENT, "mg"), declared("degree"), declared("n_elements"), declared("backend"),
                  parameter("output", OUTPUT, None), parameter("as_json", JSON, False),
                  parameter("verbose", VERBOSE, False))
 def estimate(ctx, **_):
     """Estimate a motion, and unknown numbers, from measurements, with their uncertainty.
 
-    The model file states measurements, unknown forces and priors; columns of the data are named in it.
+    The model file states measurements, unknown forces and priors; columns of the data are named in it. Under mpirun
+    --backend petsc shares the work among the ranks.
     """
     options = given_options(ctx)
     if not options["case"].endswith(".toml"):

@@ -10,6 +10,8 @@ of motion capture have blocks of some ten to a hundred unknowns, where LAPACK's 
 import numpy as np
 import scipy
 
+from ....parallel import swap
+
 
 class NotPositive(ArithmeticError):
     """The matrix is singular or indefinite to rounding.
@@ -119,3 +121,113 @@ class BlockChain:
                 if coupled:
                     np.negative(h, out=beside[i])
         return (z, beside) if coupled else z
+
+
+class SharedBlockChain:
+    """A `BlockChain` over ranks: each eliminates the inner blocks of a slab, and all what is between the slabs.
+
+    The first block of each slab but the first one is between; inner ones see it, and that of the next slab, as further
+    right-hand sides. All ranks call all methods; of arrays with a row for each block each has those of its slab.
+
+    Parameters
+    ----------
+    comm : mpi4py communicator
+    n, size : int
+        Of the whole chain.
+    own : slice
+        The slab of this rank, of two blocks at least.
+
+    Attributes
+    ----------
+    diagonal, coupling : ndarray
+        As of a `BlockChain`, of which those of the slab are used, and the block behind it, which is what this slab adds
+        to that of the next rank.
+    """
+
+    def __init__(self, comm, n, size, own):
+        self.comm, self.n, self.size, self.own = comm, n, size, own
+        self.diagonal, self.coupling = np.empty((n, size, size)), np.empty((n - 1, size, size))
+        self._left, self._right = int(own.start > 0), int(own.stop < n)  # whether a block between is beside
+        self._inner, self._between = BlockChain(own.stop - own.start - self._left, size), BlockChain(comm.size - 1, size)
+
+    def factor(self, b):
+        """As of a `BlockChain`; what `substituted` takes.
+
+        Raises
+        ------
+        NotPositive
+            On all ranks alike.
+        """
+        a, size, inner, left = self.own.start, self.size, self._inner, self._left
+        added = self.diagonal[self.own.stop:][:1] if self._right else None
+        before, _ = swap(self.comm, None, added)
+        if before is not None:
+            self.diagonal[a] += before[0]
+        inner.diagonal, inner.coupling = self.diagonal[a + left:self.own.stop], self.coupling[a + left:self.own.stop - 1]
+        m = b.shape[2]
+        whole = np.zeros((inner.n, size, m + size * (left + self._right)))
+        whole[:, :, :m] = b[left:]
+        if left:
+            whole[0, :, m:m + size] = self.coupling[a].T
+        if self._right:
+            whole[-1, :, whole.shape[2] - size:] = self.coupling[self.own.stop - 1]
+        y = self._agreed(inner.factor, whole, a + left)
+        ends = y[:, :, m:].reshape(-1, whole.shape[2] - m)
+        schur, pulled = -(ends.T @ ends), -(ends.T @ y[:, :, :m].reshape(len(ends), m))
+        own = np.tril(self.diagonal[a]) + np.tril(self.diagonal[a], -1).T if left else None
+        found = self.comm.allgather((schur, pulled, own, b[0] if left else None))
+        between, right = self._between, np.empty((self.comm.size - 1, size, m))
+        for rank, (schur, pulled, own, beside) in enumerate(found):
+            first = size if rank else 0  # of what the rank says of the block behind it
+            if rank:
+                between.diagonal[rank - 1] += own + schur[:size, :size]
+                right[rank - 1] += beside + pulled[:size]
+            if rank < self.comm.size - 1:
+                between.diagonal[rank], right[rank] = schur[first:, first:], pulled[first:]
+                if rank:
+                    between.coupling[rank - 1] = schur[:size, first:]
+        starts = self.comm.allgather(a)
+        try:
+            forwards = between.factor(right)
+        except NotPositive as error:
+            raise NotPositive(starts[error.index + 1], error.direction) from None
+        self._ends = y[:, :, m:]
+        return y[:, :, :m], forwards
+
+    def _agreed(self, factor, right, first):
+        """What a factorisation gives, or the first error of a rank on all of them."""
+        y = failed = None
+        try:
+            y = factor(right)
+        except NotPositive as error:
+            failed = error.index + first, error.direction
+        told = next((one for one in self.comm.allgather(failed) if one is not None), None)
+        if told is not None:
+            raise NotPositive(*told)
+        return y
+
+    def substituted(self, forwards):
+        """As of a `BlockChain`, of what `factor` gave."""
+        y, between = forwards
+        x = self._between.substituted(between.copy())
+        beside = self._beside(x)
+        if len(beside):
+            y = y - self._ends @ beside
+        inner = self._inner.substituted(np.array(y))
+        return np.concatenate([x[self.comm.rank - 1:self.comm.rank], inner]) if self._left else inner
+
+    def _beside(self, x):
+        """Rows of the blocks between that this slab sees, one behind the other."""
+        seen = [x[self.comm.rank - 1 + side] for side, there in enumerate((self._left, self._right)) if there]
+        return np.concatenate(seen) if seen else np.zeros((0, *x.shape[2:]))
+
+    def inverse_blocks(self):
+        """Diagonal blocks of the inverse, of the slab."""
+        r, size = self.comm.rank, self.size
+        z, coupled = self._between.inverse_blocks(coupled=True)
+        seen = [k for k, there in ((r - 1, self._left), (r, self._right)) if there]
+        own = np.block([[z[i] if i == j else coupled[j] if i > j else coupled[i].T for j in seen] for i in seen])
+        reached = self._inner.substituted(self._ends.copy())
+        inner = self._inner.inverse_blocks()
+        inner += reached @ own @ reached.swapaxes(1, 2)
+        return np.concatenate([z[r - 1:r].reshape(-1, size, size), inner]) if self._left else inner

@@ -1,7 +1,8 @@
 """A whole motion fitted to measurements, without dynamics."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,9 +11,10 @@ from ....mechanics.inversion.direct import coordinate_names
 from .block_chain import NotPositive
 from .geometry import Geometry
 from .measured import measured_at
-from .options import DEFAULT
+from .options import DEFAULT, KinematicOptions
 from .smoother import Iterate, Smoother
 from .start import continuous, postures
+from .statement import Limits
 from .steps import Steps
 from .tangents import Tangents
 
@@ -39,6 +41,8 @@ class Fit:
         With the factors of the last iteration.
     again : callable
         `again(sensors)` -> the `Fit` of other sensors at the same frames.
+    n_ranks : int
+        How many shared the frames.
     """
 
     x: np.ndarray
@@ -50,6 +54,7 @@ class Fit:
     weights: list
     smoother: Smoother
     again: Callable = field(default=None, repr=False)
+    n_ranks: int = 1
 
     def residuals(self, sensor):
         """What a sensor gave less what is expected, shape (n_times, n)."""
@@ -68,7 +73,28 @@ class Fit:
         raise KeyError(sensor)
 
 
-def fit(system, sensors, densities, start, order, t_span=(), options=DEFAULT, limits=None):
+class Asked(NamedTuple):
+    """How a motion is fitted.
+
+    Attributes
+    ----------
+    order : {2, 3}
+    t_span : sequence of float
+        Times that are frames though nothing is measured there.
+    options : KinematicOptions
+    limits : Limits or None
+    comm : mpi4py communicator or None
+        Of ranks that share the frames.
+    """
+
+    order: int
+    t_span: Sequence = ()
+    options: KinematicOptions = DEFAULT
+    limits: Limits | None = None
+    comm: Any = None
+
+
+def fit(system, sensors, densities, start, asked):
     """Fit a motion.
 
     Parameters
@@ -81,36 +107,32 @@ def fit(system, sensors, densities, start, order, t_span=(), options=DEFAULT, li
     start : (ndarray, callable or None)
         A posture, shape (n_q,), from which the search begins; or `guess(t)` -> coordinates (n, n_q), in the place of
         postures frame by frame.
-    order : {2, 3}
-    t_span : sequence of float
-        Times that are frames though nothing is measured there.
-    options : KinematicOptions
-    limits : Limits, optional
+    asked : Asked
 
     Raises
     ------
     InputError
         Where measurements leave something undetermined; names it.
     """
-    (q, guess), geometry = start, Geometry(system, order)
+    (q, guess), (order, t_span, options, limits, comm) = start, asked
+    geometry = Geometry(system, order)
     t, measured, stated = measured_at(system, order, sensors, t_span)
     steps = Steps(geometry, *geometry.densities(*densities(geometry)), t)
     mean, information = stated.prior()
     first = np.zeros((1, order, geometry.n))
     first[0, 0] = q
     n_free = Tangents(geometry, steps.root, first, t[:1]).n_free
-    if guess is None:
-        places = postures(geometry, steps.root, n_free, measured, q, t, mean, options)
-    else:
-        places = continuous(geometry, guess(t))
+    smoother = Smoother(geometry, steps, measured, (mean, information), t, n_free, options, comm)
+    places = postures(smoother, q, mean) if guess is None else continuous(geometry, guess(t))
     x = np.zeros((len(t), order, geometry.n))
     x[:, 0], x[:, 1] = places, np.gradient(places, t, axis=0)
-    smoother = Smoother(geometry, steps, measured, (mean, information), t, n_free, options)
     if limits is not None:
         _step(smoother, Iterate(x, mean, [None] * len(measured)))  # or an error: limits alone determine nothing
         smoother.limits, x = limits, limits.inside(x)
     found = _iterate(smoother, x, mean.copy())
-    found.again = lambda others: fit(system, others, densities, start, order, t, options, limits)
+    found.n_ranks = 1 if smoother.comm is None else comm.size
+    smoother.leave_ranks()
+    found.again = lambda others: fit(system, others, densities, start, asked._replace(t_span=t, comm=None))
     return found
 
 
@@ -148,11 +170,16 @@ def _step(smoother, at):
     try:
         return smoother.step(at)
     except NotPositive as error:
-        raise InputError(_undetermined(smoother, error)) from None
+        told = _undetermined(smoother, error)
+        if smoother.comm is not None:
+            told = next(one for one in smoother.comm.allgather(told) if one)
+        raise InputError(told) from None
 
 
 def _undetermined(smoother, error):
-    """Which coordinates nothing measured determines."""
+    """Which coordinates nothing measured determines; nothing where another rank has the frame."""
+    if not smoother.own.start <= error.index < smoother.own.stop:
+        return ""
     geometry = smoother.geometry
     d, motion = smoother.n_free, np.zeros(geometry.n)
     ways = error.direction.reshape(geometry.levels, smoother.n_open)

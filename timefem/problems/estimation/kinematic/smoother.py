@@ -1,10 +1,16 @@
 """Gauss-Newton on all frames of a motion, each with its state (q, v) or (q, v, a), and on unknown numbers."""
 
+from copy import copy
 from dataclasses import dataclass, field
+from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 
-from .block_chain import BlockChain
+from ....parallel import swap
+from ....solvers.equations.distributed import slab_ends
+from ....solvers.nonlinear.over_ranks import OverRanks
+from .block_chain import BlockChain, SharedBlockChain
 from .options import DEFAULT
 from .tangents import Tangents
 
@@ -63,17 +69,26 @@ class Smoother:
         Set by `fit`.
     n_free : int
         Directions that constraints leave open to touched coordinates; the others are behind them in each level.
+    comm : mpi4py communicator or None
+        Of ranks that share the frames; each has a slab of them, `own`. States are whole on all ranks.
     """
 
-    def __init__(self, geometry, steps, measured, prior, t, n_free, options=DEFAULT):
+    def __init__(self, geometry, steps, measured, prior, t, n_free, options=DEFAULT, comm=None):
         self.geometry, self.steps, self.measured, self.t = geometry, steps, measured, t
         self.mean, self.information = prior
         self.n_free, self.options, self.n_c = n_free, options, len(self.mean)
         self.limits = None
+        self.reduced = np.zeros((0, 0))
         self.n_apart = len(geometry.apart)
         self.n_open = n_free + self.n_apart
         self.size = geometry.levels * self.n_open
-        self.chain = BlockChain(len(t), self.size)
+        self.comm = comm if comm is not None and len(t) >= 2 * comm.size else None
+        self.own = slice(0, len(t))
+        if self.comm is not None:
+            self.own = slice(*slab_ends(len(t), comm.size)[comm.rank:comm.rank + 2])
+            self.chain = SharedBlockChain(comm, len(t), self.size, self.own)
+        else:
+            self.chain = BlockChain(len(t), self.size)
         self.places = [np.full(len(t), -1) for _ in measured]
         for places, own in zip(self.places, measured, strict=True):
             places[own.frames] = np.arange(len(own.frames))
@@ -87,13 +102,15 @@ class Smoother:
         -------
         Gradients
         """
-        n, chain = len(at.x), self.chain
-        chain.diagonal[:], chain.coupling[:] = 0.0, 0.0
+        n, chain, end = len(at.x), self.chain, self.own.stop
+        with_end = slice(self.own.start, min(end + 1, n))
+        chain.diagonal[with_end], chain.coupling[self.own] = 0.0, 0.0
         pull = self.information @ (at.c - self.mean)
-        out = Gradients(np.zeros((n, self.size)), np.zeros((n, self.size, self.n_c)), self.information.copy(), pull,
-                        0.5 * float(pull @ (at.c - self.mean)))
-        for first in range(0, n, self.options.piece):
-            last = min(first + self.options.piece, n)
+        once = float(self.own.start == 0)  # what does not belong to a frame counts there
+        out = Gradients(np.zeros((n, self.size)), np.zeros((n, self.size, self.n_c)), once * self.information,
+                        once * pull, once * 0.5 * float(pull @ (at.c - self.mean)))
+        for first in range(self.own.start, end, self.options.piece):
+            last = min(first + self.options.piece, end)
             with_next = slice(first, min(last + 1, n))
             own = Tangents(self.geometry, self.steps.root, at.x[with_next], self.t[with_next], self.n_free)
             out.tangents.append((slice(first, last), own))
@@ -105,7 +122,20 @@ class Smoother:
                 self._limit(slice(first, last), own, at.x, out)
             if last - first + (last < n) > 1:
                 self._step(at.x[with_next], own, slice(first, with_next.stop - 1), out)
+        if self.comm is not None:
+            before, _ = swap(self.comm, None, out.gradient[end:end + 1])
+            if before is not None:
+                out.gradient[self.own.start] += before[0]
+        out.cost = OverRanks(self.comm).total(out.cost)
         return out
+
+    def _sum(self, values):
+        """Of arrays over the ranks."""
+        return values if self.comm is None else np.sum(self.comm.allgather(values), axis=0)
+
+    def gathered(self, rows):
+        """Rows of the frames of this rank -> those of all frames."""
+        return rows if self.comm is None else np.concatenate(self.comm.allgather(rows))
 
     def _measure(self, i, frames, local, tangents, at, out):
         measured, rows = self.measured[i], self.places[i][frames]
@@ -190,30 +220,42 @@ class Smoother:
         ------
         NotPositive
         """
+        if self.comm is not None:
+            self._last = Iterate(at.x, at.c, at.weights), copy(self.limits)
         here = self.assemble(at)
         self.tangents = here.tangents
-        forwards = self.chain.factor(np.concatenate([here.gradient[..., None], here.border], axis=2))
+        gradient, border = here.gradient[self.own], here.border[self.own]
+        forwards = self.chain.factor(np.concatenate([gradient[..., None], border], axis=2))
         solved = self.chain.substituted(forwards)
-        self.reduced = here.corner - np.einsum("fdi,fdj->ij", here.border, solved[..., 1:])
         self.by_numbers = solved[..., 1:]
-        rest = here.pull - np.einsum("fdi,fd->i", here.border, solved[..., 0])
-        change = -np.linalg.solve(self.reduced, rest) if self.n_c else np.zeros(0)
+        change = np.zeros(0)
+        if self.n_c:
+            self.reduced = self._sum(here.corner - np.einsum("fdi,fdj->ij", border, solved[..., 1:]))
+            rest = self._sum(here.pull - np.einsum("fdi,fd->i", border, solved[..., 0]))
+            change = -np.linalg.solve(self.reduced, rest)
         motion = -solved[..., 0] - self.by_numbers @ change
-        decrement = -float((motion * here.gradient).sum() + change @ here.pull)
+        decrement = OverRanks(self.comm).total(-float((motion * gradient).sum() + change @ here.pull))
         return self._moved(at.x, motion, here.tangents), at.c + change, here.cost, decrement
 
     def _moved(self, x, motion, tangents):
-        d, geometry = self.n_free, self.geometry
-        steps = motion.reshape(len(x), geometry.levels, self.n_open)
+        d, geometry, first = self.n_free, self.geometry, self.own.start
+        steps = motion.reshape(len(motion), geometry.levels, self.n_open)
+        x = x[self.own]
         out = np.empty_like(x)
         out[:, :, geometry.apart] = x[:, :, geometry.apart] + steps[:, :, d:] / self.steps.root_apart
         for piece, own in tangents:
-            out[piece, :, geometry.touched] = own.moved(x[piece][:, :, geometry.touched], steps[piece, :, :d])
-        return out
+            here = slice(piece.start - first, piece.stop - first)
+            out[here, :, geometry.touched] = own.moved(x[here][:, :, geometry.touched], steps[here, :, :d])
+        return self.gathered(out)
 
     def weights(self, x, c):
         """Weights of the squares of residuals at a state, of each `Measured`; None of those without a loss."""
-        return [own.weights(own.residuals(x[own.frames], c)) if own.robust else None for own in self.measured]
+        found = []
+        for own in self.measured:
+            rows = np.flatnonzero((own.frames >= self.own.start) & (own.frames < self.own.stop))
+            found.append(self.gathered(own.weights(own.residuals(x[own.frames[rows]], c, rows), rows)) if own.robust
+                         else None)
+        return found
 
     def wholes(self, piece):
         """Derivatives of the states of frames by their open motions, at the last iteration, (m, levels n_q, size)."""
@@ -237,7 +279,7 @@ class Smoother:
         if not self.geometry.n_rows:
             return x
         x, touched = x.copy(), self.geometry.touched
-        best, going = np.full(len(x), np.inf), np.arange(len(x))
+        best, going = np.full(len(x), np.inf), np.arange(len(x))[self.own]
         for _ in range(self.options.closing):
             left = []
             for frames in self._pieces(going):
@@ -248,9 +290,9 @@ class Smoother:
                 x[np.ix_(frames[better], [0], touched)] += gap[better, None]
                 left.append(frames[better & (size > 1e-14 * np.maximum(np.abs(x[frames, 0]).max(axis=1), 1.0))])
             going = np.concatenate([np.zeros(0, int), *left])
-        for frames in self._pieces(np.arange(len(x))):
+        for frames in self._pieces(np.arange(len(x))[self.own]):
             x[np.ix_(frames, np.arange(1, x.shape[1]), touched)] += self._tangents(x, frames).shift[:, 1:]
-        return x
+        return self.gathered(x[self.own])
 
     def _pieces(self, frames):
         return [frames[first:first + self.options.piece] for first in range(0, len(frames), self.options.piece)]
@@ -260,8 +302,31 @@ class Smoother:
 
     # ---- covariance
 
+    _known = _alone = None
+
+    def leave_ranks(self):
+        """Work out what ranks share, so that each can be asked by itself from then on."""
+        if self.comm is None:
+            return
+        self._known = self.gathered(self.covariances())
+        told = self.comm.allgather([(piece, own.whole[:piece.stop - piece.start]) for piece, own in self.tangents])
+        self.tangents = [(piece, SimpleNamespace(whole=whole)) for one in told for piece, whole in one]
+        self.by_numbers, self.comm, self.own = self.gathered(self.by_numbers), None, slice(0, len(self.t))
+        self._alone, self.chain = cache(self._by_itself), None
+
+    def _by_itself(self):
+        """The same with factors of all frames on this process."""
+        at, limits = self._last
+        other = Smoother(self.geometry, self.steps, self.measured, (self.mean, self.information), self.t, self.n_free,
+                         self.options)
+        other.limits = limits
+        other.step(at)
+        return other
+
     def covariances(self):
         """Posterior covariances of the open motions at each frame, shape (n, size, size), numbers' share included."""
+        if self._known is not None:
+            return self._known
         blocks = self.chain.inverse_blocks()
         if self.n_c:
             blocks += self.by_numbers @ self.number_covariance() @ self.by_numbers.swapaxes(1, 2)
@@ -269,6 +334,8 @@ class Smoother:
 
     def draw(self, x, rng):
         """States of a draw from the posterior about x, linearized."""
+        if self._alone is not None:
+            return self._alone().draw(x, rng)
         motion = self.chain.substituted(rng.standard_normal((len(x), self.size, 1)))[..., 0]
         if self.n_c:
             motion -= self.by_numbers @ (np.linalg.cholesky(self.number_covariance()) @ rng.standard_normal(self.n_c))

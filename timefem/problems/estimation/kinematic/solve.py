@@ -8,12 +8,13 @@ import numpy as np
 
 from ....elements.evaluation.nodal_values import NodalValues
 from ....errors import InputError
+from ....parallel import own_world
 from ....progress import progress
 from ....solvers.equations.outcome import Outcome
 from ....status import Reason, Status
 from ...common.statistics import solve_statistics
 from .estimate import KinematicEstimate
-from .fit import fit
+from .fit import Asked, fit
 from .noise import densities
 from .options import DEFAULT
 from .statement import limits_of, momenta_of
@@ -29,9 +30,10 @@ def solve_kinematic(task):
     sensors = dict(zip(problem.measurements, problem.losses(), strict=True)) | dict.fromkeys(problem.start_sensors[0])
     options = DEFAULT if task.newton is None else \
         replace(DEFAULT, tolerance=task.newton.tol_increment, iterations=task.newton.max_iterations)
+    asked = Asked(element.degree, problem.t_span, options, limits_of(problem),
+                  own_world() if task.driver.distributed else None)
     with progress("estimation without dynamics", show=task.progress):
-        found = fit(system, sensors, lambda geometry: densities(geometry, problem.noise), (problem.z0[:n], guess),
-                    element.degree, problem.t_span, options, limits_of(problem))
+        found = fit(system, sensors, lambda geometry: densities(geometry, problem.noise), (problem.z0[:n], guess), asked)
     status = Status(True) if found.converged else \
         Status.failure(Reason.NOT_CONVERGED, 0, problem.t_span[0], [], detail=found.message)
     t = found.smoother.t
@@ -40,7 +42,7 @@ def solve_kinematic(task):
     seconds = {"setup": 0.0, "assemble": 0.0, "solve": total, "total": total}
     n_unknowns = len(t) * found.smoother.size + len(found.c)
     values = FrameValues(system, element, mesh, found)
-    outcome = Outcome(values, status, np.array([found.iterations]), n_unknowns, seconds)
+    outcome = Outcome(values, status, np.array([found.iterations]), n_unknowns, seconds, n_ranks=found.n_ranks)
     statistics = solve_statistics(task.driver, "block Cholesky", mesh, outcome, objective=found.cost)
     z0 = momenta_of(system, t[:1], found.x[:1])[0]
     sol = KinematicEstimate.of(system, element, mesh.nodes, z0, values, status, statistics)

@@ -3,20 +3,20 @@
 import numpy as np
 import scipy
 
-from .options import DEFAULT
 from .tangents import Tangents
 
 
-def postures(geometry, root, n_free, measured, q, t, c, options=DEFAULT):
+def postures(smoother, q, c):
     """Coordinates that fit what was measured at each frame, shape (n_frames, n_q), by damped steps from a posture.
 
     What a frame does not settle stays as it was.
     """
-    measured = [own for own in measured if own.of_places]
+    geometry, t, options = smoother.geometry, smoother.t, smoother.options
+    measured = [own for own in smoother.measured if own.of_places]
     x = np.tile(q, (len(t), 1))
     if not measured:
         return x
-    problem = _Frames(geometry, root, n_free, measured, t, c, options)
+    problem = _Frames(smoother, measured, c)
     first = problem.solve(x[:1].copy(), np.array([problem.fullest]))[0]
     some = problem.anchors(options.stride)
     x[some], misfit = problem.solve(np.tile(first, (len(some), 1)), some)
@@ -70,9 +70,10 @@ def _from_neighbours(problem, x, misfit, some, limit):
 class _Frames:
     """Frames on their own."""
 
-    def __init__(self, geometry, root, n_free, measured, t, c, options):
-        self.geometry, self.root, self.n_free, self.measured, self.t, self.c = geometry, root, n_free, measured, t, c
-        self.options = options
+    def __init__(self, smoother, measured, c):
+        self.geometry, self.root, self.n_free = smoother.geometry, smoother.steps.root, smoother.n_free
+        self.measured, self.t, self.c, self.options, self._comm = measured, smoother.t, c, smoother.options, smoother.comm
+        t = self.t
         self.places = np.full((len(measured), len(t)), -1)
         self.counts = np.zeros(len(t))
         for places, own in zip(self.places, measured, strict=True):
@@ -114,7 +115,14 @@ class _Frames:
         return matrix, pull, cost, states
 
     def solve(self, q, frames):
-        """Coordinates of some frames, from given ones, and their misfits per number."""
+        """Coordinates of some frames, from given ones, and their misfits per number; ranks share them."""
+        if self._comm is None or len(frames) < self._comm.size:
+            return self._solve(q, frames)
+        own = np.array_split(np.arange(len(frames)), self._comm.size)[self._comm.rank]
+        told = self._comm.allgather(self._solve(q[own], frames[own]))
+        return tuple(np.concatenate(parts) for parts in zip(*told, strict=True))
+
+    def _solve(self, q, frames):
         damping, active = np.full(len(q), 1e-3), np.arange(len(q))
         matrix, pull, cost, states = self._equations(q, frames, False)
         best, robust = cost.copy(), any(own.robust for own in self.measured)
@@ -135,7 +143,7 @@ class _Frames:
             motion *= np.minimum(1.0, most / np.maximum(np.abs(motion).max(axis=1), 1e-300))[:, None]
             new = q[active] + motion
             matrix, pull, cost, states = self._equations(new, frames[active], robust and iteration > 2)
-            better = (cost <= best[active]) | (np.abs(shift).max(initial=0.0) > 1e-6) | (robust and iteration < 5)
+            better = (cost <= best[active]) | (np.abs(shift).max(axis=1, initial=0.0) > 1e-6) | (robust and iteration < 5)
             taken = active[better]
             q[taken], best[taken] = new[better], cost[better]
             damping[taken] = np.maximum(damping[taken] * 0.1, 1e-9)
