@@ -23,7 +23,8 @@ def robust_pendulum():
     tip = truth.position("rod", times) + truth.rotation_matrix("rod", times) @ (0.3, 0, 0)
     seen = tip[:, [0, 2]] + 0.005 * rng.standard_normal((25, 2))
     seen[[4, 17]] += 0.1
-    camera = tf.Marker("rod", (0.3, 0, 0), axes="xz", times=times, values=seen, sigma=0.005, loss="huber", name="camera")
+    camera = tf.Marker("rod", (0.3, 0, 0), axes="xz", times=times, values=seen, sigma=0.005, loss="huber",
+                       name="camera")
     rate = truth.angular_velocity("rod", np.minimum(times + 0.013, 1.0), frame="body")[:, [1]]
     gyro = tf.Gyroscope("rod", axes="y", times=times, values=rate, sigma=0.02, time_offset=tf.Prior(0, 0.02))
     return tf.Estimation(system, [camera, gyro], noise={"hinge": 1e-4}, t_span=(0, 1.05),

@@ -8,7 +8,6 @@ from ....solvers.nonlinear.block_ldl import BlockLDL
 from ....status import Reason, Status
 from ..options import DEFAULTS
 
-
 SINGULAR = "the matrix of the least squares is singular: something has neither a prior nor a measurement"
 
 

@@ -7,6 +7,8 @@ Of a slab A of blocks, which is coupled by C to copies of what is before it and 
 `SharedLDL`), `Z = A^-1 + W M^-1 W^T` with `W = A^-1 [C E]`, and M what eliminating all slabs leaves between them.
 """
 
+from itertools import pairwise
+
 import numpy as np
 import scipy
 
@@ -56,7 +58,7 @@ class Selected:
         held = np.zeros(n + border, bool)
         held[c[high > low]] = held[np.asarray(last, int)] = True
         held[n:] = False
-        self.members = [order[a:b] for a, b in zip(starts, starts[1:], strict=False)]
+        self.members = [order[a:b] for a, b in pairwise(starts)]
         self.place, self.held = place[:n], [np.flatnonzero(held[m]) for m in self.members]
         number = np.full(n + border, -1)
         for members, own in zip(self.members, self.held, strict=True):
@@ -163,7 +165,7 @@ def _filled(rows, columns, blocks, i, j, values):
     """Matrices of given shapes with entries added at their places."""
     starts = np.concatenate([[0], np.cumsum(rows * columns)])
     flat = np.bincount(starts[blocks] + i * columns[blocks] + j, values, starts[-1])
-    return [flat[a:b].reshape(m, n) for a, b, m, n in zip(starts, starts[1:], rows, columns, strict=False)]
+    return [flat[a:b].reshape(m, n) for (a, b), m, n in zip(pairwise(starts), rows, columns, strict=True)]
 
 
 def _inverse(block):

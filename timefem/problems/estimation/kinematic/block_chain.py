@@ -148,7 +148,8 @@ class SharedBlockChain:
         self.comm, self.n, self.size, self.own = comm, n, size, own
         self.diagonal, self.coupling = np.empty((n, size, size)), np.empty((n - 1, size, size))
         self._left, self._right = int(own.start > 0), int(own.stop < n)  # whether a block between is beside
-        self._inner, self._between = BlockChain(own.stop - own.start - self._left, size), BlockChain(comm.size - 1, size)
+        self._inner = BlockChain(own.stop - own.start - self._left, size)
+        self._between = BlockChain(comm.size - 1, size)
 
     def factor(self, b):
         """As of a `BlockChain`; what `substituted` takes.
@@ -159,11 +160,12 @@ class SharedBlockChain:
             On all ranks alike.
         """
         a, size, inner, left = self.own.start, self.size, self._inner, self._left
+        inside = slice(a + left, self.own.stop)
         added = self.diagonal[self.own.stop:][:1] if self._right else None
         before, _ = swap(self.comm, None, added)
         if before is not None:
             self.diagonal[a] += before[0]
-        inner.diagonal, inner.coupling = self.diagonal[a + left:self.own.stop], self.coupling[a + left:self.own.stop - 1]
+        inner.diagonal, inner.coupling = self.diagonal[inside], self.coupling[inside][:inner.n - 1]
         m = b.shape[2]
         whole = np.zeros((inner.n, size, m + size * (left + self._right)))
         whole[:, :, :m] = b[left:]

@@ -33,7 +33,8 @@ def solve_kinematic(task):
     asked = Asked(element.degree, problem.t_span, options, limits_of(problem),
                   own_world() if task.driver.distributed else None)
     with progress("estimation without dynamics", show=task.progress):
-        found = fit(system, sensors, lambda geometry: densities(geometry, problem.noise), (problem.z0[:n], guess), asked)
+        found = fit(system, sensors, lambda geometry: densities(geometry, problem.noise), (problem.z0[:n], guess),
+                    asked)
     status = Status(True) if found.converged else \
         Status.failure(Reason.NOT_CONVERGED, 0, problem.t_span[0], [], detail=found.message)
     t = found.smoother.t

@@ -72,8 +72,8 @@ class _Frames:
 
     def __init__(self, smoother, measured, c):
         self.geometry, self.root, self.n_free = smoother.geometry, smoother.steps.root, smoother.n_free
-        self.measured, self.t, self.c, self.options, self._comm = measured, smoother.t, c, smoother.options, smoother.comm
-        t = self.t
+        t, self.measured, self.c, self.options, self._comm = smoother.t, measured, c, smoother.options, smoother.comm
+        self.t = t
         self.places = np.full((len(measured), len(t)), -1)
         self.counts = np.zeros(len(t))
         for places, own in zip(self.places, measured, strict=True):
@@ -143,7 +143,8 @@ class _Frames:
             motion *= np.minimum(1.0, most / np.maximum(np.abs(motion).max(axis=1), 1e-300))[:, None]
             new = q[active] + motion
             matrix, pull, cost, states = self._equations(new, frames[active], robust and iteration > 2)
-            better = (cost <= best[active]) | (np.abs(shift).max(axis=1, initial=0.0) > 1e-6) | (robust and iteration < 5)
+            open_ones = np.abs(shift).max(axis=1, initial=0.0) > 1e-6
+            better = (cost <= best[active]) | open_ones | (robust and iteration < 5)
             taken = active[better]
             q[taken], best[taken] = new[better], cost[better]
             damping[taken] = np.maximum(damping[taken] * 0.1, 1e-9)
