@@ -32,7 +32,7 @@ demo: env   ## the spinning box under mpirun -n 2, a table and a figure
 test: env   ## the quick tests, the mpirun ones included (ARGS="-k name" and the like go to pytest)
 	@$(call run_tests,not slow and not long)
 
-test-all: env  ## those of tests/long_tests.txt, too
+test-all: env  ## those marked long, too
 	@$(call run_tests,not slow)
 
 test-slow: env  ## the tests marked slow

@@ -41,6 +41,7 @@ def run(number, delay, *arguments):
                           capture_output=True, text=True, timeout=60)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way, number", [("march", signal.SIGINT), ("march", signal.SIGTERM),
                                          ("windows", signal.SIGINT), ("global", signal.SIGINT)])
 def test_checkpoint_and_status(way, number, tmp_path):
@@ -144,6 +145,7 @@ sys.exit(main(["schema"]))
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("code", ["BUSY", "SWALLOWED"])
 def test_a_command_that_does_not_ask(code, number):

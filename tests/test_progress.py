@@ -104,6 +104,7 @@ def test_work_that_tells_nothing_is_told_of(monkeypatch, capfd):
     assert "timefem: set-up, 0 s" in told or "timefem: set-up, 1 s" in told
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name, n, arguments, told", [
     ("spinning-box", 50, {"driver": "global"}, "global Newton residual"),
     ("spinning-box", None, {"driver": "global", "tolerance": 1e-3}, "mesh refinement global Newton, iteration "),

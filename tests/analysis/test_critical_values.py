@@ -12,6 +12,7 @@ from timefem.cases.bicycle import bicycle
 G = 9.81
 
 
+@pytest.mark.long
 def test_critical_speeds_of_the_bicycle():
     """Weave and capsize speed, Meijaard et al. (2007): 4.29238253634111 and 6.02426201538837 m/s."""
     system, riding = bicycle()
@@ -75,6 +76,7 @@ def rolling(frames, t, c):
     return [frames[0].direction(ca.DM([0, 1, 0])).T @ road]
 
 
+@pytest.mark.long
 def test_shimmy():
     """Hurwitz: `(m (l - s) v + c l^2)(c l v + k l^2) = M k l v`, a quadratic equation for two speeds."""
     m, inertia, s, length, k, c = (SHIMMY[name] for name in ("m", "inertia", "s", "l", "k", "c"))
@@ -112,6 +114,7 @@ def test_stability_chart_of_a_parametrically_excited_pendulum(strength):
     assert {f.kind for f in found} == {"period doubling"}
 
 
+@pytest.mark.long
 def test_root_locus():
     system, riding = bicycle()
     locus = tf.root_locus(lambda speed: tf.linearize(system, riding(speed)), np.linspace(4, 7, 13))
@@ -124,6 +127,7 @@ def test_root_locus():
         tf.root_locus(lambda speed: speed, [1, 2])
 
 
+@pytest.mark.long
 def test_follower_load_on_two_rods():
     """Ziegler's column: frequencies meet where the discriminant of `det(K(P) - w M)` is zero."""
     m, j, length, k = (2.0, 1.0), (0.05, 0.03), 0.5, 10.0

@@ -74,6 +74,7 @@ def weight(q, c):
     return -G * (2 * ca.cos(q[0]) + ca.cos(q[1]))
 
 
+@pytest.mark.long
 def test_lyapunov_exponents_of_a_double_pendulum():
     """Exponents of 6 s against those of DOP853; they come in pairs, as the elements are symplectic."""
     system, x = tf.GeneralizedSystem(2, two_rods, weight), np.array([2.0, 2.5, 0.0, 0.0])

@@ -35,6 +35,7 @@ def test_spherical_pendulum():
         tf.floquet(found.solution)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rotation", ["quaternion", "directors"])
 def test_arm_on_a_column_that_turns(rotation):
     """`I th'' = (I - I3) sin(th) cos(th) ph'^2 - m g l sin(th)` with `(C + I sin^2(th) + I3 cos^2(th)) ph' = L`."""

@@ -102,6 +102,7 @@ def test_scaling_changes_the_condition_and_not_the_solution(scaling):
     np.testing.assert_allclose(solution.z, reference.z, rtol=0, atol=1e-9)
 
 
+@pytest.mark.long
 def test_scaling_improves_the_condition():
     condition = {}
     for scaling in ("none", "weights", "full"):

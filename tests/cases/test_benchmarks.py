@@ -41,6 +41,7 @@ def test_andrews_reaches_the_published_values(rotation, degree, tolerance):
     assert np.abs(left_out).max() < 1e-10
 
 
+@pytest.mark.long
 def test_bricard():
     """The energy is exact, the hinge constraint that is left out holds, and both rotations move the same."""
     finals = []

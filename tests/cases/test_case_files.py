@@ -97,6 +97,7 @@ def test_the_quadrotor_marched_with_its_thrusts():
     np.testing.assert_allclose(y, [3, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0], rtol=0, atol=2e-3)
 
 
+@pytest.mark.long
 def test_walking(timefem):
     """Both methods to one optimum on the command line: two steps alike."""
     found = []

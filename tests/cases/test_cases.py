@@ -48,6 +48,7 @@ def errors(name, rotation, degree, n_elements):
     return worst
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rotation", ["quaternion", "directors"])
 @pytest.mark.parametrize("name", FINE)
 def test_reference_motion_is_reached(name, rotation):
@@ -66,6 +67,7 @@ def test_error_falls_with_the_order(degree, cap):
 LONG = "bricard", "closed-chain-10", "closed-chain-100", "slew-time", "reorientation-time", "robot-arm-time"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in CASES
                                   if not CASES[n].path and CASES[n].kind != "phases"])
 def test_defaults_are_good(name):

@@ -105,6 +105,7 @@ def test_equations_that_repeat_each_other(times):
     assert iterations(repeated) <= iterations(once) + 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name, n", [("two-link-arm-time", 40), ("reorientation-time", 24)])
 def test_methods_agree_from_one_start(name, n):
     """From the default guess the others end at the saddle point of the reorientation."""

@@ -11,6 +11,7 @@ from timefem.mechanics.bodies import rotations
 from timefem.mechanics.redundancy.redundancy import redundant_constraints
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rotation", ROTATIONS)
 def test_four_bar_reaches_the_reference(rotation):
     problem = find_case("four-bar").make(rotation)
@@ -30,6 +31,7 @@ def test_four_bar_reaches_the_reference(rotation):
     assert errors["energy"] <= 1e-9 * after[0]  # the balance with the work of the load
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["double-pendulum", "closed-chain"])
 def test_rotations_agree(name):
     finals = []

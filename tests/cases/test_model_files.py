@@ -12,6 +12,7 @@ from timefem.models import load_model
 FOLDER = Path(__file__).parents[2] / "examples" / "models"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
 def test_model_files_are_the_cases(path):
     case = find_case(path.stem.replace("_", "-"))

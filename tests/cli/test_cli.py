@@ -14,6 +14,8 @@ from timefem import cli
 from timefem.cases import CASES
 from timefem.cli.report import make_console
 
+pytestmark = pytest.mark.long
+
 SHORT = ("--n-elements", "20", "--t-end", "0.5")
 
 

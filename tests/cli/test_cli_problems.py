@@ -8,6 +8,8 @@ import pytest
 import timefem as tf
 from timefem.cases import CASES
 
+pytestmark = pytest.mark.long
+
 KINDS = {name: case.kind for name, case in CASES.items()
          if case.kind not in ("initial", "phases") and not case.path}
 

@@ -9,6 +9,8 @@ from timefem.cli import main
 from timefem.kernels.loops import compiled
 from timefem.kernels.store import Store, store
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):

@@ -9,6 +9,8 @@ from timefem.cli import main
 from timefem.elements.named import ELEMENTS
 from timefem.elements.schemes.table import SCHEMES
 
+pytestmark = pytest.mark.long
+
 SHORT = ("--n-elements", "10", "--t-end", "0.02", "--json")
 
 

@@ -8,6 +8,8 @@ import timefem as tf
 from tests.example_systems import pendulum
 from timefem.cli import main
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):

@@ -3,9 +3,12 @@
 import json
 
 import numpy as np
+import pytest
 
 import timefem as tf
 from timefem.cases import find_case
+
+pytestmark = pytest.mark.long
 
 
 def run_json(timefem, *arguments):

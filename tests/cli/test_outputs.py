@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 MODEL = """
 [time]
 span = [0, 0.1]

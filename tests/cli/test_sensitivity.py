@@ -8,6 +8,8 @@ import pytest
 import timefem as tf
 from timefem.cases import find_case
 
+pytestmark = pytest.mark.long
+
 SHORT = ("--n-elements", "10", "--t-end", "0.5")
 
 

@@ -13,6 +13,8 @@ from tests.example_systems import pendulum
 from timefem.cli import watch
 from timefem.problems.common.watching import watching
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("driver", ["march", tf.Windows(7), "global"])
 def test_solves_can_be_looked_at(driver):

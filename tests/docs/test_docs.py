@@ -11,6 +11,8 @@ import timefem
 from tests.docs.blocks import DOCS, ROOT, blocks, marks, pages, quiet, run_page
 from timefem.solvers.linear import LINEAR_SOLVERS
 
+pytestmark = pytest.mark.long
+
 CODE = [page for page in pages() if any(language in ("python", "sh", "") for language, _, _ in blocks(page))]
 
 

@@ -10,6 +10,8 @@ from timefem.elements.evaluation.batch import ElementBatch
 from timefem.mechanics.part import Part
 from timefem.mechanics.symbols import Symbols
 
+pytestmark = pytest.mark.long
+
 
 class Bar(Part):
     """Bar between two point masses with Green strain e = (l^2 - l0^2) / (2 l0^2) and energy EA l0 e^2 / 2."""

@@ -46,6 +46,7 @@ def _circle(q, c):
     return (ca.sumsqr(q) - 1) / 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rotation", ["quaternion", pytest.param("directors", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("element", FREE, ids=by_name)
 def test_tangent_against_differences(element, rotation):
@@ -53,6 +54,7 @@ def test_tangent_against_differences(element, rotation):
     assert_tangent_is_derivative(batch, 0.5, 0.3, step=1e-6, atol=1e-7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("element", FREE, ids=by_name)
 def test_drivers_agree(element):
     problem = machine(element, "quaternion")
@@ -87,6 +89,7 @@ def test_multipliers_stand_with_their_joints():
         assert abs(force) == pytest.approx(20, rel=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("element, rotation, invariant, exact", [
     (tf.EML(), "directors", False, True), (tf.EMH(), "directors", False, True),
     (tf.QuatVI(), "quaternion", False, True), (tf.MPL(), "quaternion", False, False),

@@ -6,6 +6,8 @@ import pytest
 
 from timefem.reproduction.gallery import about, find_machines, run_machine
 
+pytestmark = pytest.mark.long
+
 MACHINES = find_machines()
 MOST_LINES = 60
 

@@ -4,6 +4,9 @@ import importlib.util
 from pathlib import Path
 
 import numpy as np
+import pytest
+
+pytestmark = pytest.mark.long
 
 
 def test_motion_capture(tmp_path):

@@ -10,6 +10,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "optimal_control
 
 from gallery import CASES, replayed
 
+pytestmark = pytest.mark.long
+
 QUICK = ("block_in_least_time", "hanging_chain", "tangent_steering", "goddard", "batch_reactor", "orbit_raising")
 
 

@@ -10,6 +10,8 @@ from scipy.integrate import solve_ivp
 
 from timefem.cases import walking as chain
 
+pytestmark = pytest.mark.long
+
 PATH = Path(__file__).parents[2] / "examples" / "walking.py"
 
 

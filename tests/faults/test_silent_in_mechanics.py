@@ -104,6 +104,7 @@ def test_a_prepared_solver_in_threads(fault, driver):
                lambda mass: solver.solve(parameters={"b.mass": mass}, warm=False).position(b, 0.5))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("prepared", [True, False])
 def test_optimal_control_in_threads(fault, prepared):
     b, h = pendulum()

@@ -6,6 +6,8 @@ import pytest
 
 from timefem.reproduction.gallery import about, run_machine
 
+pytestmark = pytest.mark.long
+
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "flexible").glob("*.py"))
 
 

@@ -8,6 +8,8 @@ from tests.flexible.test_dynamics import deviations, reference
 from timefem.cases import find_case
 from timefem.mechanics.bodies.states import Pose
 
+pytestmark = pytest.mark.long
+
 THIN = tf.Section(EA=1e3, GA=8e2, GJ=1.5, EI=1.0, mass=2.0, inertia=(0.4, 0.1, 0.3))
 
 

@@ -13,6 +13,8 @@ from timefem.cases import find_case
 from timefem.mechanics.composites.beam.beam import Beam
 from timefem.mechanics.composites.beam.section import Section
 
+pytestmark = pytest.mark.long
+
 DATA = Path(__file__).parents[1] / "data" / "beams"
 
 

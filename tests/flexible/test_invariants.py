@@ -5,6 +5,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 SECTION = tf.Section(EA=400.0, GA=300.0, GJ=2.0, EI=(1.5, 2.0), mass=1.2, inertia=(0.35, 0.2, 0.3))
 MOMENTUM, ENERGY, BOTH, NEITHER = "momentum", "energy", "both", "neither"
 TABLE = [(tf.MixedGalerkin(1), ENERGY), (tf.MixedGalerkin(2), ENERGY), (tf.MixedGalerkin(2, n_points=2), MOMENTUM),

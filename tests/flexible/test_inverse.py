@@ -6,6 +6,8 @@ import pytest
 import timefem as tf
 from tests.example_systems import slope
 
+pytestmark = pytest.mark.long
+
 PATH = tf.Transfer(1.0, 3.0, 1.0, 1.2, 6)
 
 

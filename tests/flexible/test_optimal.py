@@ -10,6 +10,8 @@ from timefem.assembly import TimeMesh
 from timefem.problems.optimal.controllability import Unreached
 from timefem.problems.optimal.guess_paths import Way, path
 
+pytestmark = pytest.mark.long
+
 AXIS = {"axis_a": (0, 0, 1), "axis_b": (0, 0, 1)}
 SECTION = tf.Section(EA=500, GA=500, GJ=20, EI=20, mass=1, inertia=(0.08, 0.04, 0.04))
 

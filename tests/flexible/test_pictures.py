@@ -10,6 +10,8 @@ import pytest
 import timefem as tf
 from timefem.solution.drawing.scene import make_scene
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def swinging():

@@ -12,6 +12,8 @@ from timefem.mechanics.bodies import rotations
 from timefem.mechanics.bodies.states import Pose
 from timefem.models import load_model
 
+pytestmark = pytest.mark.long
+
 THICK = tf.Section(EA=1e4, GA=8e3, GJ=1.5, EI=(1.0, 2.0), mass=1, inertia=(1.5, 1.2, 1.1))
 LEGS = [tf.Line((0, 0, 0), (1, 0, 0)), tf.Line((1, 0, 0), (1, 1, 0.5))]
 BOTH = pytest.mark.parametrize("rotation", ["quaternion", "directors"])

@@ -18,6 +18,8 @@ from timefem.mechanics.composites.beam.section import RopeSection, Section
 from timefem.mechanics.part import Part
 from timefem.problems.static import equilibrium, equilibrium_path
 
+pytestmark = pytest.mark.long
+
 REFERENCE = json.loads((Path(__file__).parents[1] / "data" / "beams" / "beam_statics.json").read_text())
 STRING = json.loads((Path(__file__).parents[1] / "data" / "beams" / "string.json").read_text())
 

@@ -84,6 +84,7 @@ def test_loaded_without_numba(run, tmp_path):
     assert outcome(run()) == ("10\nFalse", "")
 
 
+@pytest.mark.long
 def test_loaded_by_numba_where_another_process_compiled(run, tmp_path):
     """Of processes that start together one compiles; the others have compiled nothing when they load that."""
     (tmp_path / "script.py").write_text("""
@@ -133,6 +134,7 @@ print(outer(150.0))
 """
 
 
+@pytest.mark.long
 def test_long_loops_are_linked_to_what_calls_them(run, tmp_path):
     """Each is compiled once; a later process finds it, whether the loops between are there or not."""
     (tmp_path / "script.py").write_text(LONG)
@@ -169,6 +171,7 @@ store.PREPARED = Path(__file__).with_name("prepared")
 """
 
 
+@pytest.mark.long
 def test_prepared_for_the_versions_at_hand(run, tmp_path):
     """Loops that came with the package are taken as they are, where nothing can be kept, too; others are compiled."""
     outcome(run())

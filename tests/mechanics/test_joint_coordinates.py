@@ -5,6 +5,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 AXIS = np.array([1.0, 2, 2]) / 3
 
 
@@ -46,6 +48,7 @@ def test_same_motion(free):
     np.testing.assert_allclose(sol.joint("ball").force(), ref.joint(same[1]).force(), rtol=0, atol=1e-8)
 
 
+@pytest.mark.long
 def test_structure():
     system, _, (a, _, c, _), (hinge, _) = machine("joint", loop=True)
     assert system.n_constraints == 1 and system["rod"].bodies[0] is system.own(c)

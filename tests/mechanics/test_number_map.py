@@ -77,6 +77,7 @@ def names_and_values(system):
                         yield f"{system.label(part)}.{name}{index}", entry
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 3])
 def test_all_numbers_changed_at_once(seed):
     """As the numbers of a system that is made anew of the changed parts."""

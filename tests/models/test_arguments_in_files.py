@@ -10,6 +10,8 @@ from timefem.models import load_model
 from timefem.models.schema import schema
 from timefem.models.schema_values import COORDINATES
 
+pytestmark = pytest.mark.long
+
 MASS = """
 time = {span = [0, 2], n_elements = 12}
 solver = {degree = 2, n_points = 2}

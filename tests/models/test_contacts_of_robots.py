@@ -6,6 +6,8 @@ import pytest
 import timefem as tf
 from timefem.errors import InputError
 
+pytestmark = pytest.mark.long
+
 LEGGED = """<robot name="hopper">
 <link name="trunk"><inertial><mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial>
 <collision name="belly"><origin xyz="0 0 0.1"/><geometry><box size="0.4 0.2 0.1"/></geometry></collision></link>

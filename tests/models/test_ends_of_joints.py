@@ -6,6 +6,8 @@ import pytest
 import timefem as tf
 from timefem.models import load_model
 
+pytestmark = pytest.mark.long
+
 HEAD = "gravity = [0, 0, -9.81]\ntime = {span = [0, 0.4], n_elements = 8}\n"
 BODY = HEAD + """
 bodies.top = {type = "rigid", mass = 2, inertia = [0.3, 0.2, 0.1]}

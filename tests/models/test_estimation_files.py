@@ -9,6 +9,8 @@ import timefem as tf
 from timefem.errors import InputError
 from timefem.models import load_model
 
+pytestmark = pytest.mark.long
+
 MODEL = """
 gravity = [0, 0, -9.81]
 state = {hinge = 0.3}

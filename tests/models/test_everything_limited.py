@@ -6,6 +6,8 @@ import pytest
 from timefem.errors import InputError
 from timefem.models import load_model
 
+pytestmark = pytest.mark.long
+
 ARM = """title = "Arm of two rigid bodies with springs, everything limited"
 gravity = [0, -9.81, 0]
 [time]
@@ -99,6 +101,7 @@ def written(tmp_path, old="", new=""):
     return path
 
 
+@pytest.mark.long
 def test_all_limits_hold(tmp_path):
     """Of controls, rates, angles and rates of joints, a point, both ends, an integral, a stiffness and the duration."""
     model = load_model(written(tmp_path))

@@ -10,6 +10,8 @@ from tests.models.test_phases_in_files import changed
 from timefem.errors import InputError
 from timefem.models import load_model
 
+pytestmark = pytest.mark.long
+
 
 def bounce(tmp_path, fall="", rise="", *more):
     """The case of a bounce, with further keys of its phases."""

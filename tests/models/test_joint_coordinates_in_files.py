@@ -8,6 +8,8 @@ import pytest
 import timefem as tf
 from timefem.models import load_model
 
+pytestmark = pytest.mark.long
+
 MODELS = Path(__file__).parents[2] / "examples" / "models"
 
 

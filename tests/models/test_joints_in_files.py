@@ -6,6 +6,8 @@ import pytest
 import timefem as tf
 from timefem.models import load_model
 
+pytestmark = pytest.mark.long
+
 CRANE = """
 gravity = [0, 0, -9.81]
 time = {span = [0, 0.5], n_elements = 10}

@@ -9,6 +9,8 @@ import timefem as tf
 from timefem.cases import find_case
 from timefem.models import load_model
 
+pytestmark = pytest.mark.long
+
 MODELS = Path(__file__).parents[2] / "examples" / "models"
 
 

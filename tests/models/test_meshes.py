@@ -9,6 +9,8 @@ import pytest
 import timefem as tf
 
 trimesh = pytest.importorskip("trimesh")
+
+pytestmark = pytest.mark.long
 CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
 FACES = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
 URDF = """<robot name="arm"><link name="base"/><link name="rod"><inertial><origin xyz="0 0 0.2"/><mass value="3"/>

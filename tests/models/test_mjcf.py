@@ -10,6 +10,8 @@ import pytest
 import timefem as tf
 from timefem.mechanics.symbols import Symbols
 
+pytestmark = pytest.mark.long
+
 FOLDER = Path(__file__).parents[1] / "data" / "mjcf"
 N_Q, N_V = {"free": 7, "ball": 4, "slide": 1, "hinge": 1}, {"free": 6, "ball": 3, "slide": 1, "hinge": 1}
 

@@ -7,6 +7,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 FILE = """<mujoco><compiler angle="degree" meshdir="parts"/>
   <asset><mesh file="wedge.obj" scale="0.1 0.1 0.2" refpos="0 0 0.1"/></asset>
   <default><default class="seen"><geom group="1"/></default></default>

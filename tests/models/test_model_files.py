@@ -29,6 +29,8 @@ from timefem.models.key_lines import key_lines
 from timefem.models.problem import OPTIMAL
 from timefem.models.schema import schema
 
+pytestmark = pytest.mark.long
+
 EXAMPLES = Path(__file__).parents[2] / "examples" / "models"
 
 ZERO, X, Z = [0, 0, 0], [1, 0, 0], [0, 0, 1]

@@ -8,6 +8,8 @@ from timefem.models.motion.c3d import read_c3d
 from timefem.models.motion.tables import read_csv, read_mot
 from timefem.models.motion.trc import read_trc
 
+pytestmark = pytest.mark.long
+
 TRC = """PathFileType\t4\t(X/Y/Z)\twalk.trc
 DataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits\tOrigDataRate\tOrigDataStartFrame\tOrigNumFrames
 100\t100\t3\t2\tmm\t100\t1\t3

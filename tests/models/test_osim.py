@@ -9,6 +9,8 @@ import timefem as tf
 from timefem.models.motion.osim import read_osim
 from timefem.problems.estimation.problem import Estimation
 
+pytestmark = pytest.mark.long
+
 FILE = Path(__file__).parents[1] / "data" / "motion" / "leg.osim"
 
 

@@ -7,6 +7,8 @@ import timefem as tf
 from tests.mechanics.forces.test_parts_on_trees import DRIVES, GRAVITY, PARTS, SPAN, STATE, marched, on_tree
 from timefem.models import load_model
 
+pytestmark = pytest.mark.long
+
 TEXT = 'law = "-c[0] * (x[0] - 0.1) - c[1] * v[0]"\nparameters = [3.0, 0.5]'
 SWIRL = """
 arm = f[0].direction([0, 0, 0.2])
@@ -62,6 +64,7 @@ def written(tmp_path, name, more=""):
     return path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ENTRIES)
 def test_model_files_and_saved_solutions(tmp_path, name):
     sol = load_model(written(tmp_path, name)).solve(progress=False)

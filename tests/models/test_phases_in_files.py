@@ -10,6 +10,8 @@ from tests.problems.phases.test_phases import hopping_leg, solved
 from timefem.cases import find_case
 from timefem.models import inspect, load_model
 
+pytestmark = pytest.mark.long
+
 
 def changed(tmp_path, name, *changes):
     text = find_case(name).path.read_text()

@@ -17,6 +17,8 @@ from timefem.errors import InputError
 from timefem.models import inspect, load_model
 from timefem.problems.kinds import KINDS
 
+pytestmark = pytest.mark.long
+
 EXAMPLES = Path(__file__).parents[2] / "examples" / "models"
 ANSWERS = {"pendulum_boundary": {"kind": "boundary", "degrees_of_freedom": 1, "unknown": []},
            "reorientation": {"kind": "boundary", "degrees_of_freedom": 6},

@@ -8,6 +8,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 FOLDER = Path(__file__).parents[1] / "data" / "robots"
 MARKS = {"panda": "long", "kinova": "long", "double_pendulum": "long", "go2": "slow", "g1": "slow"}
 ROBOTS = sorted(path.stem for path in FOLDER.glob("*.json"))

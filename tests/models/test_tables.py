@@ -13,6 +13,8 @@ from timefem.elements.schemes.table import SCHEMES
 from timefem.errors import InputError
 from timefem.models import load_model
 
+pytestmark = pytest.mark.long
+
 EXAMPLES = Path(__file__).parents[2] / "examples" / "models"
 GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "model-files.md"
 

@@ -6,6 +6,8 @@ import pytest
 import timefem as tf
 from timefem.models import load_model
 
+pytestmark = pytest.mark.long
+
 TOP = """
 gravity = [0, 0, -9.81]
 [time]

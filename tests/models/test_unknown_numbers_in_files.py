@@ -10,6 +10,8 @@ from timefem.cases import find_case
 from timefem.errors import InputError
 from timefem.models import inspect, load_model, read_model
 
+pytestmark = pytest.mark.long
+
 ARM = """
 title = "Arm of an unknown length"
 gravity = [0, 0, -9.81]

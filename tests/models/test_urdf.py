@@ -13,6 +13,8 @@ import timefem as tf
 from tests.example_robots import ARM
 from timefem.solution.drawing.scene import make_scene
 
+pytestmark = pytest.mark.long
+
 ROD = """<robot name="rod">
 <link name="base"/>
 <link name="rod"><inertial><origin xyz="0.5 0 0"/><mass value="2"/>

@@ -47,6 +47,7 @@ def _check(n, seed):
     assert all(contacts > 3 for contacts in failed)
 
 
+@pytest.mark.long
 def test_random_impacts():
     _check(300, 1)
 

@@ -60,6 +60,7 @@ def _check_pile(sol):
     assert gaps.min() > -3e-3 and gaps[-1].min() > -1e-3
 
 
+@pytest.mark.long
 def test_four_discs_in_a_box(fallback_only):
     system, state = _discs(4)
     _check_pile(systems.solved(system, state, (0, 0.6), 1, 100))

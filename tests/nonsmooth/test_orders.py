@@ -30,6 +30,7 @@ def puck():
     return tf.System([mass, ice, wind], gravity=(0, 0, -9.81)), {mass: tf.Pose(velocity=(0.3, 1.2, 0))}, (0, 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("make", "degrees", "kinds"), [
     (belt, {1: 40, 2: 20, 3: 10}, {"sticks": 1, "slips": 1}), (pendulum, {1: 40, 2: 20}, {"impact": 2}),
     (puck, {1: 40}, {"sticks": 1})])
@@ -62,6 +63,7 @@ def test_joint_coordinates_agree_with_bodies():
     np.testing.assert_allclose(*ends, rtol=0, atol=1e-9)
 
 
+@pytest.mark.long
 def test_what_joints_block_does_not_slip():
     """An arm in a plane whose hand lands, slides and sticks: hinges block its slip across the plane."""
     ends = []

@@ -93,6 +93,7 @@ def test_a_gripper_holds_without_creep():
     assert np.abs(sol.position(body, 60.0)).max() < 1e-9
 
 
+@pytest.mark.long
 def test_a_rattleback_turns_back():
     """The motion of the same stone with a nonholonomic constraint; rolling keeps the energy; its spin is reversed."""
     (body, sol), (other, exact) = stone(5.0), rolling_stone()

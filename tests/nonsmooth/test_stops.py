@@ -37,6 +37,7 @@ def test_energy_after_a_stop(turns):
     assert energy[between].mean() - energy[before].mean() == pytest.approx(-0.75 * motion, rel=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("friction", [0.0, 0.3])
 def test_units_do_not_matter(friction):
     """In kg, m, s and in g, mm, ms."""

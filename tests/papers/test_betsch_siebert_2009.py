@@ -7,6 +7,8 @@ import timefem as tf
 from tests.example_systems import slope
 from tests.papers.one_step import drift, free_body, free_body_error, top, top_error
 
+pytestmark = pytest.mark.long
+
 # element, rotation, errors of the free body at h = 0.005 and 0.0025, of the top at h = 0.00125
 TABLE = [(tf.EMH(), "quaternion", 0.036316, 0.0090858, 2.558e-2),
          (tf.NullEMH(), "quaternion", 0.036316, 0.0090858, 2.558e-2),

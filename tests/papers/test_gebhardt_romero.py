@@ -12,6 +12,8 @@ from timefem.cases import find_case
 from timefem.cases.nonholonomic import non_twisting
 from timefem.studies import quotient_of_precision
 
+pytestmark = pytest.mark.long
+
 DATA = Path(__file__).parents[1] / "data"
 SCHEMES = [NonTwistingEM(), DLA()]
 MOMENTUM = 20.571428571428573, -72.85714285714286, 0.0

@@ -8,6 +8,8 @@ from tests.example_systems import reference, slope
 from tests.papers.one_step import drift, free_body, free_body_error, top, top_error
 from timefem.cases import find_case
 
+pytestmark = pytest.mark.long
+
 EXACT = {"inverse_mass": "exact"}
 LIVENS = [tf.EML(), tf.REML(), tf.NullEML()]
 

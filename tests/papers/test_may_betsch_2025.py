@@ -47,6 +47,7 @@ def test_mixed_galerkin_pendulum_has_order_2k(rotation, degree, n_elements, cap)
     assert max(errors["configuration"], errors["velocity"]) <= 1e-11
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("rotation", ROTATIONS)
 @pytest.mark.parametrize("multipliers", MULTIPLIERS)

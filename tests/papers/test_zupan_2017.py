@@ -12,6 +12,8 @@ from timefem.elements.evaluation.plan import ElementPlan
 from timefem.elements.schemes.table import SCHEMES
 from timefem.mechanics.bodies import rotations
 
+pytestmark = pytest.mark.long
+
 DATA = Path(__file__).parents[1] / "data"
 NAMES = ("zupan3", "zupan3-printed", "newmark-so3")
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.parallel.launch import mpirun
 
-pytestmark = pytest.mark.mpi
+pytestmark = [pytest.mark.mpi, pytest.mark.long]
 
 
 SLOW = [(1, "quaternion"), (1, "directors"), (2, "directors"), (3, "quaternion"), (3, "directors"), (4, "quaternion")]

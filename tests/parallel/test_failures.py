@@ -6,7 +6,7 @@ import pytest
 
 from tests.parallel.launch import mpirun
 
-pytestmark = pytest.mark.mpi
+pytestmark = [pytest.mark.mpi, pytest.mark.long]
 SLAB = "elements 6 to 12"
 
 

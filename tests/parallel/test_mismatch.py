@@ -4,7 +4,7 @@ import pytest
 
 from tests.parallel.launch import mpirun
 
-pytestmark = pytest.mark.mpi
+pytestmark = [pytest.mark.mpi, pytest.mark.long]
 
 
 def test_different_problems_are_refused():

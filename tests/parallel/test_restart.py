@@ -7,7 +7,7 @@ import timefem as tf
 from tests.example_systems import spinning_box
 from tests.parallel.launch import mpirun
 
-pytestmark = pytest.mark.mpi
+pytestmark = [pytest.mark.mpi, pytest.mark.long]
 
 
 @pytest.mark.parametrize("driver", ["global", "windows"])

@@ -7,7 +7,7 @@ import pytest
 
 from tests.parallel import launch
 
-pytestmark = pytest.mark.mpi
+pytestmark = [pytest.mark.mpi, pytest.mark.long]
 CHECKS = Path(__file__).with_name("substructure_checks.py")
 
 

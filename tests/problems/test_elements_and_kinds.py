@@ -7,6 +7,8 @@ import timefem as tf
 from timefem.cases import find_case
 from timefem.elements.named import ELEMENTS, named_element
 
+pytestmark = pytest.mark.long
+
 CASES = {"initial": "free-body", "boundary": "reorientation", "optimal": "reorientation-effort",
          "inverse": "crane-inverse", "initial, joint": "physical-pendulum", "boundary, joint": "pendulum-boundary",
          "unknown numbers": "pendulum-periodic", "bounds": "slew-time"}

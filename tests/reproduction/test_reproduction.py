@@ -8,6 +8,8 @@ import pytest
 from timefem import InputError
 from timefem.reproduction import PAPERS, Finding, find_scripts, run_scripts, runner, write_page
 
+pytestmark = pytest.mark.long
+
 GOOD = '''"""Fig. 2: a line.
 
 Claim: it is straight.

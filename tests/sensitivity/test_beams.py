@@ -7,6 +7,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 SECTION = tf.Section(EA=100.0, GA=(80.0, 90.0), GJ=1.5, EI=(1.0, 2.0), mass=2.0, inertia=(0.3, 0.2, 0.15), damping=0.01)
 
 

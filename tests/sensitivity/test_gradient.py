@@ -9,6 +9,8 @@ import pytest
 import timefem as tf
 from timefem.mechanics.bodies import rotations
 
+pytestmark = pytest.mark.long
+
 TIGHT = tf.Newton(tol_increment=1e-11)
 ANGLE = 0.3
 

@@ -10,6 +10,8 @@ from tests.parallel.launch import mpirun
 from tests.parallel.linear_algebra import FUNCTIONALS, SUPERLU_DIST, hinged, parameters
 from timefem.solvers.linear import LINEAR_SOLVERS
 
+pytestmark = pytest.mark.long
+
 PETSC = importlib.util.find_spec("petsc4py") is not None
 SOLVERS = [name for name, options in LINEAR_SOLVERS.items() if all(map(importlib.util.find_spec, options.needs))]
 SOLVERS += [tf.PETSc(method="substructuring"),

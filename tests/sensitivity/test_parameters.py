@@ -11,6 +11,8 @@ import timefem as tf
 from tests.example_systems import pendulum, spinning_box
 from tests.sensitivity.test_gradient import check, free, look
 
+pytestmark = pytest.mark.long
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 

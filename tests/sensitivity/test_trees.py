@@ -6,6 +6,8 @@ import pytest
 import timefem as tf
 from timefem.sensitivity.names import derivatives, functionals_of, parameters_of
 
+pytestmark = pytest.mark.long
+
 GRAVITY = (0, 0, -9.81)
 NUMBERS = {"a.mass": 2.0, "b.mass": 1.0, "b.centre[1]": 0.02, "b.inertia[0,0]": 0.02, "shoulder.damping": 0.3,
            "elbow.stiffness": 4.0, "elbow.rest": 0.2, "elbow.friction": 0.1, "elbow.armature": 0.05}

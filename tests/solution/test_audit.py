@@ -12,6 +12,8 @@ from timefem.errors import UnderResolved
 from timefem.solution.audit import first_violated, may_turn_too_far, unresolved_turns
 from timefem.solvers.march.resolution import FAR, excess
 
+pytestmark = pytest.mark.long
+
 
 def two_rods():
     """A point at (1, 0, 0) on rods to (0, 0, 0) and (-1, 0, 0), which repeat each other at the start only."""

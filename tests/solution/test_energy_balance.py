@@ -10,6 +10,8 @@ import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum, slope, spinning_box
 from timefem.mechanics.values.of_parts import has_power
 
+pytestmark = pytest.mark.long
+
 POSE = tf.Pose([0.2, -0.1, 0.4], velocity=[1, 0, -0.5], angular_velocity=[1, 2, 3])
 
 

@@ -8,6 +8,8 @@ from tests.example_systems import ROTATIONS
 from timefem.mechanics.describe import build, describe
 from timefem.solution import load
 
+pytestmark = pytest.mark.long
+
 X, Z = [1, 0, 0], [0, 0, 1]
 AXES = {"axis_a": Z, "axis_b": Z}
 MASS, GRAVITY = 20.0, 9.81

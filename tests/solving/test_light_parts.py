@@ -10,6 +10,8 @@ import timefem as tf
 from timefem.assembly import Scaling
 from timefem.cases import find_case
 
+pytestmark = pytest.mark.long
+
 T_END = 4.0
 CASES = {"alike": (1.0, 1.0, 1.0), "fast": (1e-6, 1e12, 1e3), "heavy": (1e-3, 1e6, 10.0)}
 

@@ -10,6 +10,8 @@ import timefem as tf
 from timefem.assembly import Scaling
 from timefem.solving.runs import PIECE
 
+pytestmark = pytest.mark.long
+
 
 def box(speed=(0, 5, 1)):
     body = tf.RigidBody(12, (5, 26, 29), name="box")

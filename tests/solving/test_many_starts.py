@@ -14,6 +14,8 @@ from timefem.problems.optimal import strategies
 from timefem.problems.optimal.guess import starts
 from timefem.solving import many_starts
 
+pytestmark = pytest.mark.long
+
 ELEMENT = tf.MixedGalerkin(2, n_points=2)
 
 

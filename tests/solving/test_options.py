@@ -9,6 +9,8 @@ import timefem as tf
 from tests.example_systems import spinning_box
 from timefem.problems.kinds import KINDS, kind_of
 
+pytestmark = pytest.mark.long
+
 ELEMENT, N = tf.MixedGalerkin(1), 12
 
 

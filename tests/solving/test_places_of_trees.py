@@ -5,6 +5,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 ELEMENTS = tf.MixedGalerkin(2, form="lagrange"), tf.MixedGalerkin(2, form="energy")
 TINY = 1e-5
 
@@ -48,6 +50,7 @@ def test_prepared_many_runs():
         assert np.abs(z[-1] - tf.solve(arm(length=length), ELEMENTS[0], 8, progress=False).z[-1]).max() < 1e-13
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("element", ELEMENTS, ids=["lagrange", "energy"])
 @pytest.mark.parametrize("functional, value", [
     (tf.EndValue(lambda f, t: f[0].q[1] + f[0].q[0]**2, "arm"), lambda sol: sol.z[-1][1] + sol.z[-1][0]**2),

@@ -8,6 +8,8 @@ from timefem.cases import find_case
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.mechanics.numbers.names import names_of_numbers
 
+pytestmark = pytest.mark.long
+
 SAME = {"rtol": 0, "atol": 1e-12}
 
 

@@ -7,6 +7,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 ELEMENT, N = tf.MixedGalerkin(2), 6
 CHANGES = {"arm.section.EI": 12.0, "arm.section.mass": 0.7, "line.value[1]": 0.8, "line.time.amplitude": 2.0,
            "tip.value": (0, 1, 0)}

@@ -7,6 +7,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 ELEMENT, N = tf.MixedGalerkin(2), 8
 CHANGES = {
     "m.gear": 3.5, "m.rotor_inertia": 0.02, "h.axis_a": (0.1, 1.0, 0.2), "h.point_a": (0.4, 0.1, 0.1), "b.mass": 1.3,

@@ -5,6 +5,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 Z = (0, 0, 1)
 SAME = {"rtol": 0, "atol": 1e-12}
 

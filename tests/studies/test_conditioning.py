@@ -19,6 +19,8 @@ from timefem.solvers.equations.elements import ElementEquations
 from timefem.solvers.linear import LINEAR_SOLVERS
 from timefem.studies import conditioning, multiplier_rank, unit_body
 
+pytestmark = pytest.mark.long
+
 MULTIPLIERS = ("continuous", "discontinuous")
 
 

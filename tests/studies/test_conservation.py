@@ -14,6 +14,8 @@ from timefem.studies import Conservation, conservation, plot_conservation, table
 from timefem.studies.drift import drift
 from timefem.studies.symmetry import conserved_axes
 
+pytestmark = pytest.mark.long
+
 T = np.linspace(0, 20, 400)
 
 

@@ -13,6 +13,8 @@ from timefem.cases import find_case
 from timefem.cli import main
 from timefem.studies import Convergence, convergence, plot_convergence, table
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("rotation", ["quaternion", "directors"])
 def test_orders_are_those_the_elements_declare(rotation):

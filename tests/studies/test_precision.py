@@ -11,6 +11,8 @@ from timefem.cli import main
 from timefem.elements import EMH
 from timefem.studies import quotient_of_precision
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("element, n, tolerance", [(EMH(), 400, 0.02), (tf.MixedGalerkin(1), 200, 0.02),
                                                    (tf.MixedGalerkin(2), 50, 0.05), (tf.BubnovGalerkin(3), 100, 0.15)],

@@ -1,10 +1,13 @@
 """Estimates of norms draw random columns: the same ones each time, and nobody else's numbers change."""
 
 import numpy as np
+import pytest
 
 import timefem as tf
 from timefem.cases import find_case
 from timefem.studies import conditioning
+
+pytestmark = pytest.mark.long
 
 
 def test_estimated_conditions_are_the_same_each_time():

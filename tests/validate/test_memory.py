@@ -5,6 +5,8 @@ import pytest
 import timefem as tf
 from timefem.validate import memory
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("version", [0, 1])
 def test_containers(version, tmp_path, monkeypatch):

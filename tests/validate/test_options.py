@@ -15,6 +15,8 @@ from timefem.problems.kinds import KINDS
 from timefem.solvers.linear import LINEAR_SOLVERS
 from timefem.validate.options import OPTIONS, in_words, said, said_any, spelt, spelt_as
 
+pytestmark = pytest.mark.long
+
 
 def test_model_files_take_what_is_declared():
     stated = schema()["properties"]["solver"]["properties"]

@@ -9,6 +9,8 @@ import timefem as tf
 from timefem.errors import SuspectUnits
 from timefem.validate import memory
 
+pytestmark = pytest.mark.long
+
 
 def problem():
     body = tf.RigidBody(1.0, [1.0, 1.0, 1.0])

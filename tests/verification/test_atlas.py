@@ -97,6 +97,7 @@ def test_newton_euler_derivatives_against_differences():
     assert np.abs(moved(step)).max() < 1e-11  # velocities keep to the constraints, as accelerations do
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("compared, number", [(compare, 2), (compare, 14), (compare_with_newton_euler, 2)])
 def test_a_random_mechanism(compared, number):
     for quantity, (theirs, ours) in compared(number).items():

@@ -15,6 +15,8 @@ from tests.example_systems import assert_tangent_is_derivative, slope
 from timefem.cases import find_case
 from timefem.elements.evaluation.batch import ElementBatch
 
+pytestmark = pytest.mark.long
+
 N_ELEMENTS = {1: (40, 80, 160), 2: (20, 40, 80), 3: (10, 20, 40)}
 
 

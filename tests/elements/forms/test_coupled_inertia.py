@@ -10,6 +10,8 @@ from timefem.elements.evaluation.batch import ElementBatch
 from timefem.mechanics.part import Part
 from timefem.mechanics.values.velocities import consistent_velocity
 
+pytestmark = pytest.mark.long
+
 MASS, STIFFNESS = 2.4, 30.0
 
 

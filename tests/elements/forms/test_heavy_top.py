@@ -9,6 +9,8 @@ import timefem as tf
 from tests.example_systems import slope
 from timefem.mechanics.bodies import rotations
 
+pytestmark = pytest.mark.long
+
 N_ELEMENTS = {1: (40, 80, 160), 2: (20, 40, 80), 3: (10, 20, 40)}
 OMEGA, START, WEIGHT = np.array([8.0, 0.5, 1.0]), np.array([np.cos(0.5), 0.0, -np.sin(0.5), 0.0]), 60.0
 

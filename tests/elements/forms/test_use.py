@@ -14,6 +14,8 @@ from timefem.elements.evaluation.batch import ElementBatch
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.solvers.march.march import LoopArrays
 
+pytestmark = pytest.mark.long
+
 
 def driven(t_end=0.5):
     """A damped body whose point is moved."""

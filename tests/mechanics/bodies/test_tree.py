@@ -92,6 +92,7 @@ def test_motion(robot):
     assert sol.energy()[-1] < sol.energy()[0] - 1  # dampers take energy
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("degree", [1, 2])
 def test_order(undamped, degree):
     problem = problem_of(undamped, 0.4)

@@ -7,6 +7,8 @@ import timefem as tf
 
 from .test_tree_links import CENTRE, ELEMENT, GRAVITY, JOINTS, LINKS, STATE, forces, four_bar, redundant  # noqa: F401
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def arm():

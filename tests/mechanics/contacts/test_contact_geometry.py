@@ -124,6 +124,7 @@ def box_distance(a, ra, ha, b, rb, hb):
     return np.sqrt(found.fun)
 
 
+@pytest.mark.long
 def test_two_boxes_touch_where_their_distance_vanishes():
     """Brought together along a line until the least gap is zero, the distance is zero there, and positive before."""
     rng = np.random.default_rng(10)

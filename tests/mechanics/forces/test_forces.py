@@ -161,6 +161,7 @@ def everything(a, b):
     return [make(a, b) for make, _ in [*POTENTIALS.values(), *DISSIPATIVE.values()]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rotations", [("quaternion", "directors"), ("directors", "directors"),
                                        ("quaternion", "quaternion")], ids=str)
 @pytest.mark.parametrize("element", [tf.MixedGalerkin(2), tf.BubnovGalerkin(1)], ids=str)
@@ -271,6 +272,7 @@ def test_sinusoidal_force(rotation):
                                atol=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rotations", PAIRS, ids=str)
 def test_torsional_spring(rotations):
     """Two bodies about a common axis swing with the reduced inertia; the damper takes energy from the angle only."""
@@ -289,6 +291,7 @@ def test_torsional_spring(rotations):
     assert sol.errors()["energy"] < 1e-10
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rotation", ROTATIONS)
 def test_torsional_spring_without_turns_wraps_half_a_turn_from_rest(rotation):
     """The angle is taken in (-pi, pi] from the rest angle, here 2.5 rad."""
@@ -299,6 +302,7 @@ def test_torsional_spring_without_turns_wraps_half_a_turn_from_rest(rotation):
         assert system.potential(0, np.concatenate([q, p])) == pytest.approx(stretch**2, abs=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("element", [tf.MixedGalerkin(3), tf.MixedGalerkin(3, form="energy"), tf.BubnovGalerkin(3)],
                          ids=["mg", "energy", "bg"])
 def test_torsional_spring_counts_turns(element):

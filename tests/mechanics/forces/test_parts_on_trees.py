@@ -160,6 +160,7 @@ def test_sensitivities(name):
         assert abs(found) > 1e-6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("where", ["tree", "bodies"])
 @pytest.mark.parametrize("delay", [0.0, 0.05])
 def test_derivatives_through_samplers(where, delay):
@@ -188,6 +189,7 @@ def test_counters_of_turns_rest_from_piece_to_piece():
     np.testing.assert_allclose(sol.fields["velocity"][:, -1], ends, rtol=0, atol=1e-11)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("where", ["tree", "bodies"])
 def test_derivatives_by_gear_and_rotor(where):
     """Both enter what the rotor is in the system, and its state at the start."""

@@ -209,6 +209,7 @@ def test_action_is_reaction(name, kinds):
             np.testing.assert_allclose(jacobian @ rate, 0, rtol=0, atol=1e-8)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kinds", ["qd", "d-"])  # one kernel each, which takes most of the time of these tests
 @every_joint
 def test_element_tangent_against_differences(name, kinds):
@@ -247,6 +248,7 @@ def double_pendulum(kinds, joint, t_end=0.5, **options):
     return tf.InitialValueProblem(system, poses, (0, t_end))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("joint", [tf.Revolute, tf.Spherical])
 def test_double_pendulum_in_both_rotations(joint):
     cases = [("dd", {}), ("qq", {}), ("qd", {}), ("dq", {"invariant": True})]
@@ -264,6 +266,7 @@ def test_double_pendulum_in_both_rotations(joint):
                                        solutions[0].rotation_matrix(body, 0.5), rtol=0, atol=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("degree", [1, 2, 3])
 @pytest.mark.parametrize("joint", [tf.Revolute, tf.Spherical])
 @pytest.mark.parametrize("kinds", ["dd", "qd"])
@@ -294,6 +297,7 @@ def closed_loop(kinds, invariant, state=None, t_span=(0, 2)):
     return tf.InitialValueProblem(tf.System([*bars, *joints]), poses, t_span)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("degree", [1, 2])
 @pytest.mark.parametrize("kinds", ["qq", "qd", "dd"])
 def test_invariant_joints_conserve_angular_momentum(kinds, degree):

@@ -11,6 +11,8 @@ from tests.example_systems import PENDULUM_INERTIA, ROTATIONS, slope
 from timefem.problems.boundary.solver import BoundarySolver
 from timefem.problems.common.end_state import EndState
 
+pytestmark = pytest.mark.long
+
 G = 9.81
 FREQUENCY = np.sqrt(100 * G * 5 / (PENDULUM_INERTIA[0] + 100 * 5**2))  # of small swings
 ELEMENTS = [tf.MixedGalerkin(1), tf.MixedGalerkin(2), tf.MixedGalerkin(3), tf.EML(),

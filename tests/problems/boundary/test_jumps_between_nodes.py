@@ -7,6 +7,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 
 def swing(element, n):
     bob = tf.PointMass(1.0, dimension=2, name="bob")

@@ -7,6 +7,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 
 def oscillator(span, mass=1.0, stiffness=1.0, end=0.0):
     ball = tf.PointMass(mass, dimension=1, name="ball")

@@ -72,6 +72,7 @@ def test_squares_with_outliers_are_not_silent():
     assert estimated(noisy())[0].fit.good
 
 
+@pytest.mark.long
 def test_units_in_degrees_are_told():
     sol, _ = estimated(np.degrees(noisy()), sigma=np.degrees(SIGMA))
     assert not (sol.success and sol.fit.good)
@@ -124,6 +125,7 @@ def of_tumbling(places, rates, box, points, times):
     return tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False)
 
 
+@pytest.mark.long
 def test_swapped_markers_and_a_reversed_axis():
     box, points, times, places, rates = tumbling()
     good = of_tumbling(places, rates, box, points, times)

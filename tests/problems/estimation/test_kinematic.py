@@ -92,6 +92,7 @@ def test_chain_that_is_singular():
     np.testing.assert_allclose(np.abs(found.value.direction), [1, 0], rtol=0, atol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("k", [2, 3])
 def test_least_squares_by_scipy(k):
     """Means and covariances of an open chain are those of SciPy on the same data."""

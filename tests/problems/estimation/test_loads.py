@@ -45,6 +45,7 @@ def test_torques_of_an_arm():
     np.testing.assert_array_equal(std, loads.controls_std[:, 1])
 
 
+@pytest.mark.long
 def test_deviations_are_those_of_draws():
     system, t = heavy(arm(2)), np.linspace(0, 1, 26)
     tree, x = system.bodies[0], motion(t)

@@ -12,6 +12,7 @@ from .test_oscillator import smoother, step
 from .test_uncertainty import drawn, hinged
 
 
+@pytest.mark.long
 def test_most_likely_noise_of_an_oscillator():
     """The same as by the Kalman filter's likelihood of the same elements, with its curvature."""
     d = data("oscillator") | {"times": np.arange(1, 33) / 8.0}

@@ -154,6 +154,7 @@ def test_coverage_of_a_pendulum():
     assert abs(np.mean(squares) - 10) < 3 * np.sqrt(2 * 10 / 200)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, 2, 4])
 def test_wide_priors_of_fast_tumbling_bodies_come_in(seed):
     """Nothing is known of attitude and spin, some 5 rad/s: a march from the guess leads nowhere, windows that grow do.

@@ -17,6 +17,8 @@ from tests.example_systems import pendulum, spinning_box
 from timefem.problems.initial.checkpoint import Checkpoint, Recorder, parse_every
 from timefem.solution.output import hdf5
 
+pytestmark = pytest.mark.long
+
 WAYS = [(tf.MixedGalerkin(2), {"driver": "march"}), (tf.BubnovGalerkin(2), {"driver": "global"}),
         (tf.BubnovGalerkin(2, "continuous"), {"driver": "windows", "window": 6}),
         (tf.BubnovGalerkin(3), {"driver": "windows", "window": "auto"}),

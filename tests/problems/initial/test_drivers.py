@@ -10,6 +10,8 @@ from tests.example_systems import ROTATIONS, pendulum, spinning_box
 from timefem.cases import find_case
 from timefem.polynomials import LagrangeBasis, gauss_legendre
 
+pytestmark = pytest.mark.long
+
 BACKENDS = ["superlu"] + [name for name, module in (("petsc", "petsc4py"), ("sksparse", "sksparse"))
                           if importlib.util.find_spec(module)]
 

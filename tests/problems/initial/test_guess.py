@@ -64,7 +64,8 @@ def test_long_marches_are_compiled(loop, monkeypatch):
 
 
 @pytest.mark.parametrize("driver", [tf.Global(), tf.Windows(20)])
-def test_solutions_do_not_depend_on_it(loop, driver):
+def test_solutions_do_not_depend_on_it(loop, driver, monkeypatch):
+    monkeypatch.setattr(guess, "SHORT", np.inf)  # seconds: those of a busy machine do not count
     problem, element = find_case("spinning-box").make(), tf.BubnovGalerkin(2)
     cold = tf.solve(problem, element, 100, driver=driver)
     assert cold.success and loop.n_calls == 0

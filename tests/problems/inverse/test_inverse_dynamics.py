@@ -12,6 +12,8 @@ from timefem.cases.inverse import elastic_arm, four_bar_lift, mass_chain, trolle
 from timefem.mechanics.forces.actuators import GeneralizedControl
 from timefem.mechanics.functions.elementary import Constant
 
+pytestmark = pytest.mark.long
+
 
 def order(errors, sizes=2.0):
     return np.log(errors[-2] / errors[-1]) / np.log(sizes)

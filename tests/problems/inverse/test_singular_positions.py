@@ -6,6 +6,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 
 def pulled_by_a_spring(aside):
     """A load that a spring pulls along x, and whose other end is moved aside: in the end the spring is across."""

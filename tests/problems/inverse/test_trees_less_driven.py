@@ -6,6 +6,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 LINKS = [tf.Link("base"), *(tf.Link(n, mass=1, centre=(0.2, 0, 0), inertia=(0.001, 0.02, 0.02)) for n in "abc")]
 SWING = {"s": tf.Transfer(0.2, 0.8, 0.1, 0.9, 4), "e": lambda t: 0.3 + 0.2 * ca.sin(3 * t)}
 

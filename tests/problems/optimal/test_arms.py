@@ -8,6 +8,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 TRUTH = json.loads((Path(__file__).parents[2] / "data" / "robots" / "ur5.json").read_text())
 ELEMENT = tf.MixedGalerkin(2, form="lagrange")
 END = np.array([1.2, -0.8, 1.0, -0.5, 0.7, 0.4])
@@ -93,6 +95,7 @@ def test_failed_solves_say_so(arm):
         sol.controls(0.5)
 
 
+@pytest.mark.long
 def test_payload_on_a_weld(arm):
     """A body on a `Weld` to the tool, with bounded torques: steps that leave its rotation are not taken."""
     robot, motors, bounds = arm

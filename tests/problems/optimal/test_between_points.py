@@ -7,6 +7,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 
 def around(points=0):
     """A point goes around a disc of 0.5 m, from one side of it to the other."""

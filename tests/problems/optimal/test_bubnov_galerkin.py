@@ -17,6 +17,8 @@ from timefem.problems.optimal.nonlinear_program import OptimalProgram
 from timefem.solvers.nonlinear.barrier import Scaled
 from timefem.solvers.nonlinear.search_direction import KktMatrix
 
+pytestmark = pytest.mark.long
+
 ELEMENTS = [tf.BubnovGalerkin(k, drop=drop) for drop in ("start", "end") for k in (1, 2, 3)]
 
 

@@ -14,6 +14,8 @@ import pytest
 import timefem as tf
 from timefem.cases import walking
 
+pytestmark = pytest.mark.long
+
 G = 9.81
 STILL = dict(velocity=(0, 0, 0))
 

@@ -8,6 +8,8 @@ from timefem.cases import CASES
 from timefem.errors import InputError
 from timefem.models import load_model
 
+pytestmark = pytest.mark.long
+
 G = 9.81
 
 
@@ -36,6 +38,7 @@ def least_effort(t_end):
     return 4 * t + 12 / t**3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("element", [tf.SymplecticEuler(), tf.MixedGalerkin(1)])
 def test_a_box_that_slides_all_the_time(element):
     sizes = np.array([20, 40, 80])
@@ -53,6 +56,7 @@ def test_a_box_that_slides_and_sticks():
     assert abs(sol.t[-1] * (v < 1e-4).mean() - (2 - 3**0.5)) < 0.06
 
 
+@pytest.mark.long
 def test_ipopt_finds_the_same():
     own, other = (solved(box(1.5), 40, method=m) for m in ("interior-point", "ipopt"))
     assert own.objective == pytest.approx(other.objective, rel=1e-6)
@@ -136,6 +140,7 @@ def test_friction_alone_stops_a_box_that_cannot_be_braked(method, n):
 BY_PHASES = 2802.4832  # stance and flight, mG(2), 40 and 80 elements in each
 
 
+@pytest.mark.long
 def test_a_leg_jumps():
     own, other = (solved(leg(), 40, method=m) for m in ("interior-point", "ipopt"))
     assert own.objective == pytest.approx(other.objective, rel=1e-6)
@@ -160,6 +165,7 @@ def pushed_box(stop=None):
                              tf.Effort(push, 2.0), actuators=[push, on_pusher, on_box, friction], limits=limits)
 
 
+@pytest.mark.long
 def test_a_box_that_is_pushed_all_the_way():
     """Two masses as one, `F = 2 a + 2`, with `4 (12 / T^3 + T)` in the time T = 2."""
     sizes = np.array([20, 40, 80])

@@ -6,6 +6,8 @@ import scipy
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 # q' = p, p' = u, cost u^2/2 + q^2/2: rates of q, p and of their costates
 RATES, T = np.array([[0, 1, 0, 0], [0, 0, 0, -1], [-1, 0, 0, 0], [0, 0, -1, 0]], float), 2.0
 ELEMENTS = [*(tf.BubnovGalerkin(k) for k in (1, 2, 3)), *(tf.BubnovGalerkin(k, drop="end") for k in (1, 2))]

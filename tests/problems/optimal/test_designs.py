@@ -7,6 +7,8 @@ import pytest
 import timefem as tf
 from timefem.problems.common.parameters import checked_parameters
 
+pytestmark = pytest.mark.long
+
 STEP = 1e-3  # relative, of differences
 
 

@@ -8,6 +8,8 @@ from scipy.integrate import solve_ivp
 import timefem as tf
 from timefem.errors import InputError
 
+pytestmark = pytest.mark.long
+
 ELEMENT = tf.MixedGalerkin(2, n_points=2)
 METHODS = "interior-point", "ipopt", "fatrop"
 

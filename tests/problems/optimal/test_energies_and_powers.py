@@ -5,6 +5,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 ELEMENT, STEP = tf.MixedGalerkin(2), 1e-3
 COSTS = ["4 * now.kinetic_energy() + now.potential_energy('spring')", "now.energy()**2", "now.power('push')**2",
          "now.power('gravity') + 3 * now.parameters['m'] * now.rates('body')[0]**2",

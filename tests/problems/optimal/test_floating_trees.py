@@ -7,6 +7,8 @@ import pytest
 import timefem as tf
 from timefem.mechanics.at_rest import names_at_rest, values_at_rest
 
+pytestmark = pytest.mark.long
+
 ELEMENT = tf.MixedGalerkin(2, form="lagrange")
 HALF = np.deg2rad(100) / 2
 

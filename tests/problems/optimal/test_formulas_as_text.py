@@ -8,6 +8,8 @@ import timefem as tf
 from timefem.errors import InputError
 from timefem.mechanics.formula_text import TextFormula
 
+pytestmark = pytest.mark.long
+
 ELEMENT = tf.MixedGalerkin(2, n_points=2)
 
 

@@ -18,6 +18,8 @@ from timefem.problems.optimal.guess_rates import rates_at_ends
 from timefem.problems.optimal.mesh_sequence import optimality_element
 from timefem.problems.optimal.strategies import towards_the_target
 
+pytestmark = pytest.mark.long
+
 G = 9.81
 REST = dict(velocity=(0, 0, 0))
 

@@ -7,6 +7,8 @@ import pytest
 import timefem as tf
 from timefem.problems.optimal.guess import swung
 
+pytestmark = pytest.mark.long
+
 
 def pendulum(torque, span=5, **options):
     """A bob of 1 kg at 1 m, which a motor turns up from rest in least time."""

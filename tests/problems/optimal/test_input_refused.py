@@ -6,6 +6,8 @@ import pytest
 import timefem as tf
 from timefem.errors import InputError
 
+pytestmark = pytest.mark.long
+
 mass = tf.PointMass(1.0, dimension=1, name="mass")
 push = tf.ControlForce(mass, [(1, 0, 0)], name="push")
 REST = tf.EndState(position=[1, None, None], velocity=[0, None, None])

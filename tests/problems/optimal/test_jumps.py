@@ -8,7 +8,7 @@ from tests.problems.optimal.test_reduced_again import LEAST, STILL, UP, phase
 from timefem.solution.between_nodes import jump_of
 
 HANGING = tf.Pose((0, -1, 0))
-pytestmark = pytest.mark.filterwarnings("ignore:control . of push")
+pytestmark = [pytest.mark.filterwarnings("ignore:control . of push"), pytest.mark.long]
 
 
 @pytest.mark.parametrize("element, error", [(tf.MixedGalerkin(1), 2e-3), (tf.BubnovGalerkin(2), 5e-4),

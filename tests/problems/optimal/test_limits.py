@@ -17,6 +17,8 @@ from timefem.problems.optimal.guess import first_guess
 from timefem.problems.optimal.mesh_sequence import optimality_element
 from timefem.problems.optimal.nonlinear_program import OptimalProgram
 
+pytestmark = pytest.mark.long
+
 ELEMENT = tf.MixedGalerkin(2)
 
 

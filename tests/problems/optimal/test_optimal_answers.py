@@ -7,6 +7,8 @@ import timefem as tf
 from timefem.errors import InputError
 from timefem.problems.optimal.tangent_parts import TangentParts
 
+pytestmark = pytest.mark.long
+
 AXIS, ANGLE = np.array([1, 2, 2]) / 3, 2.5
 TURNED = np.array([np.cos(ANGLE / 2), *(np.sin(ANGLE / 2) * AXIS)])
 REORIENTATION = 2738.682727  # minimum effort, found by direct collocation to ten digits

@@ -13,6 +13,8 @@ from timefem.problems.optimal.guess import first_guess
 from timefem.problems.optimal.mesh_sequence import optimality_element
 from timefem.problems.optimal.nonlinear_program import OptimalProgram
 
+pytestmark = pytest.mark.long
+
 M, D, T = 2.0, 3.0, 1.5
 
 

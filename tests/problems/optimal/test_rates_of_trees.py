@@ -6,6 +6,8 @@ import pytest
 import timefem as tf
 from timefem.problems.optimal.limit_rows import LimitRows
 
+pytestmark = pytest.mark.long
+
 
 def arm():
     """Three links that go from one posture to another at limited joint rates."""

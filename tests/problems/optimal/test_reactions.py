@@ -9,6 +9,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 
 def pendulum(limits=(), cost=None, further=()):
     """A bob on a rod of 1 m, which a horizontal force brings by 2 rad in 1.5 s."""

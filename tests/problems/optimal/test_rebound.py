@@ -8,6 +8,8 @@ import timefem as tf
 from tests.problems.optimal.test_contacts import G, solved, state
 from timefem.errors import InputError
 
+pytestmark = pytest.mark.long
+
 MG = tf.MixedGalerkin(1)
 
 
@@ -62,6 +64,7 @@ def test_a_falling_ball_against_integration(e, t_end):
     assert 1.5 < slope < 2.7 and errors[-1] < 5e-3
 
 
+@pytest.mark.long
 def test_towards_rigid_rebound():
     """As contacts take less time, to where a rigid ball is after one impact, about in proportion."""
     e, t_end = 0.5, 0.8
@@ -75,6 +78,7 @@ def test_towards_rigid_rebound():
     assert 0.5 < slope < 1.3 and errors[-1] < 0.01
 
 
+@pytest.mark.long
 def test_a_push_through_three_impacts():
     push = [solved(ball(740.0, 0.5, 1.2, 0.1), n, MG).objective for n in (100, 200, 400)]
     changes = np.abs(np.diff(push))

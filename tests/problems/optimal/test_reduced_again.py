@@ -5,6 +5,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 STILL = tf.EndState(velocity=[0, 0, None])
 LEAST = 6 * (np.pi / 2)**2  # of the effort of an angular acceleration, by a quarter turn in 1 s from rest to rest
 

@@ -7,6 +7,8 @@ import pytest
 import timefem as tf
 from timefem.mechanics.values.rollout import rollout
 
+pytestmark = pytest.mark.long
+
 
 def cart_pole():
     def kinetic(q, v, c):

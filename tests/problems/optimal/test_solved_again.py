@@ -12,6 +12,8 @@ from timefem.problems.optimal.guess_paths import Way, between
 from timefem.problems.optimal.mesh_sequence import optimality_plan
 from timefem.problems.optimal.tangent_parts import TangentParts
 
+pytestmark = pytest.mark.long
+
 ELEMENT = tf.MixedGalerkin(2, n_points=2)
 
 

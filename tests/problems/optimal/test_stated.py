@@ -9,6 +9,8 @@ import pytest
 import timefem as tf
 from timefem.problems.optimal.stated import coupled
 
+pytestmark = pytest.mark.long
+
 ELEMENT = tf.MixedGalerkin(2, n_points=2)
 
 

@@ -13,6 +13,8 @@ from scipy.linalg import expm
 import timefem as tf
 from timefem.models import load_model
 
+pytestmark = pytest.mark.long
+
 
 def point(name="mass", dimension=1):
     return tf.PointMass(1.0, dimension=dimension, name=name)

@@ -8,6 +8,8 @@ import pytest
 import timefem as tf
 from timefem.problems.optimal.strategies import STRATEGIES, named_strategies
 
+pytestmark = pytest.mark.long
+
 ELEMENT = tf.MixedGalerkin(2)
 
 

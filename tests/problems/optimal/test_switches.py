@@ -8,6 +8,8 @@ from timefem.assembly import TimeMesh
 from timefem.cases import CASES
 from timefem.problems.optimal.switches import moved_to, settled, switch_times
 
+pytestmark = pytest.mark.long
+
 ELEMENT = tf.MixedGalerkin(2, n_points=2)
 LEAST, SWITCHES = 2.98227994, [0.94314035, 1.49113997, 2.62754507]
 

@@ -6,6 +6,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 
 def past_an_obstacle(n, radius=0.8, force=20.0, **more):
     """A mass from rest to rest in a plane, straight through the centre of a disc."""

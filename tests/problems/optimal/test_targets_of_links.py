@@ -5,6 +5,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 ELEMENT = tf.MixedGalerkin(2, form="lagrange")
 
 

@@ -5,6 +5,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 ELEMENT = tf.MixedGalerkin(2)
 STEP = 1e-3  # relative, of differences
 
@@ -117,6 +119,7 @@ def test_the_best_inertia(rotation):
     assert sol.objective == pytest.approx(tf.solve(make(found, False), ELEMENT, 8).objective, rel=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rotation", ["quaternion", "directors"])
 def test_all_inertias_and_the_mass_at_once(rotation):
     """They enter the same parameters; the cost of known ones is stationary in all four."""

@@ -5,6 +5,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 NUMBERS = "EA", "GA[0]", "GA[1]", "GJ", "EI[0]", "EI[1]", "mass", "inertia[0]", "inertia[1]", "inertia[2]"
 
 

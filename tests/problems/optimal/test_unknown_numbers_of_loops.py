@@ -5,6 +5,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 FORMS = tf.MixedGalerkin(2, form="impulse"), tf.MixedGalerkin(2, form="energy")
 STEP = 1e-3  # relative, of differences
 

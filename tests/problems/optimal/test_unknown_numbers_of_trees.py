@@ -8,6 +8,8 @@ import timefem as tf
 from timefem.mechanics.numbers.unknown import UnknownNumbers
 from timefem.problems.common.parameters import checked_parameters
 
+pytestmark = pytest.mark.long
+
 ELEMENT = tf.MixedGalerkin(2, form="lagrange")
 STEP = 1e-3  # relative, of differences
 START, TARGET = {"shoulder": 1.5, "elbow": 0.2}, (0.5, 0.0, 0.3)

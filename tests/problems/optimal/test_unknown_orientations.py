@@ -5,6 +5,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 ELEMENTS = tf.MixedGalerkin(2, form="lagrange"), tf.MixedGalerkin(2, form="energy")
 STEP = 1e-3
 COSINE, SINE = "cos(parameters['x'])", "sin(parameters['x'])"

@@ -6,6 +6,8 @@ import pytest
 
 import timefem as tf
 
+pytestmark = pytest.mark.long
+
 JOINTS, FROM, TO = ("boom", "stick", "bucket"), (0.2, -1.0, -0.8), (0.9, -1.6, -0.3)
 
 

@@ -147,6 +147,7 @@ def test_heights_that_cost_nothing_are_those_in_the_middle_of_limits():
             np.testing.assert_allclose(one.z, two.z, rtol=0, atol=2e-7)
 
 
+@pytest.mark.long
 def test_phases_to_a_tolerance():
     """A ball in air that resists with the square of the speed bounces and is fanned up to 0.9 m."""
     def flight(start, end):

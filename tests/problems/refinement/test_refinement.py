@@ -10,6 +10,8 @@ from timefem.problems.kinds import error_estimate
 from timefem.problems.refinement.grading import density_of, graded
 from timefem.solvers.march.motion import size_of_motion
 
+pytestmark = pytest.mark.long
+
 ECCENTRICITY, FROM, TO = 0.9, -2.5, 2.8
 COMET = tf.PointMass(1.0, 2, name="comet")
 SYSTEM = tf.System([COMET, tf.NonlinearSpring(COMET, potential=lambda l: -1 / l)])

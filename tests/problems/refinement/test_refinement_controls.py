@@ -13,6 +13,8 @@ from timefem.problems.refinement.estimate import size_of_controls
 from timefem.problems.refinement.grading import size_of_components
 from timefem.solvers.march.motion import size_of_motion
 
+pytestmark = pytest.mark.long
+
 AXIS, ANGLE = np.array([1, 2, 2]) / 3, 2.5
 REORIENTATION = 2738.6827273  # minimum effort, found by direct collocation
 

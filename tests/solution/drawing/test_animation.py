@@ -18,6 +18,8 @@ from timefem.solution.drawing.artists import axes3d
 from timefem.solution.drawing.scene import make_scene
 from timefem.solution.drawing.viewer import quaternions, viewer_page
 
+pytestmark = pytest.mark.long
+
 matplotlib.use("Agg")
 TIMES = np.linspace(0.0, 0.5, 6)
 

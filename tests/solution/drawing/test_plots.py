@@ -15,6 +15,8 @@ from timefem.solution.drawing.plots import FLOOR
 from timefem.solution.drawing.scene import make_scene
 from timefem.solution.drawing.snapshots import Snapshots
 
+pytestmark = pytest.mark.long
+
 matplotlib.use("Agg")
 
 

@@ -20,6 +20,8 @@ from scipy.ndimage import uniform_filter
 import timefem as tf
 from timefem.solution.drawing.viewer import viewer_page
 
+pytestmark = pytest.mark.long
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 STORED = Path(__file__).parents[2] / "data" / "viewer.png"
 WINDOW = 11  # pixels of a window of the index of structure

@@ -3,8 +3,11 @@
 import csv
 
 import numpy as np
+import pytest
 
 import timefem as tf
+
+pytestmark = pytest.mark.long
 
 
 def test_point_mass_and_generalized_coordinates(tmp_path):

@@ -16,6 +16,8 @@ from timefem.solution.output.hdf5 import seal
 from timefem.solution.solution import Solution
 from timefem.status import Status
 
+pytestmark = pytest.mark.long
+
 FULL = [[5.0, 0.3, -0.2], [0.3, 6.0, 0.1], [-0.2, 0.1, 7.0]]
 
 

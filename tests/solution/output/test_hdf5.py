@@ -15,6 +15,8 @@ from tests.example_systems import spinning_box
 from timefem.problems.initial.checkpoint import Checkpoint
 from timefem.solution.output import hdf5
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):

@@ -8,6 +8,8 @@ import timefem as tf
 from timefem.cases import CASES
 from timefem.models import load_model
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.kind != "phases"])
 def test_round_trip(name, tmp_path):

@@ -11,6 +11,8 @@ import timefem as tf
 from tests.example_systems import pendulum, spinning_box
 from timefem.display import Card
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def swing():

@@ -9,6 +9,8 @@ import pytest
 import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module", params=ROTATIONS)
 def sol(request):

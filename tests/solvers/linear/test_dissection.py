@@ -53,6 +53,7 @@ def test_solves_and_transposed_solves(shape):
     assert solver.factor_size >= matrix.nnz / 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", [0.9, 0.5, 0.3])
 def test_factors_that_do_not_fit_are_made_twice(share):
     """The same answers; what is kept at any moment stays below the bound."""

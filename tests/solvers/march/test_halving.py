@@ -8,6 +8,8 @@ import timefem as tf
 from timefem.cases import find_case
 from timefem.problems.initial import march_driver
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.filterwarnings("ignore::timefem.errors.UnderResolved")
 @pytest.mark.parametrize("degree, n, most", [(2, 16, 1.0), (2, 32, 1.0), (3, 16, 0.02), (3, 24, 0.1), (3, 32, 0.02)])

@@ -7,6 +7,8 @@ import timefem as tf
 from timefem.solvers.equations.nonlinear import NonlinearEquations
 from timefem.solvers.nonlinear.newton import PATIENCE, newton
 
+pytestmark = pytest.mark.long
+
 
 def rhombus(speed):
     """Three bars of 1 m and the ground, from a square; they lie on one line when they have fallen."""

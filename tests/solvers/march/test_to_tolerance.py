@@ -16,6 +16,8 @@ from timefem.solvers.march.pilot import Pilot
 from timefem.solvers.march.step_control import StepControl
 from timefem.solvers.march.to_tolerance import _counts
 
+pytestmark = pytest.mark.long
+
 MANY_STEPS = ("nontwisting-2", "nontwisting-3")
 WAVES = ("flexible-pendulum",)  # whose velocities are those of waves, which take 1e6 elements to resolve
 UNRESOLVED = {("flying-beam", 3): 20}  # waves after the kink of the load, not resolved

@@ -20,6 +20,7 @@ def objective_and_iterations(problem, element, n, method, guess=None):
     return sol.objective, sol.statistics["newton_iterations"]["max"], sol
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "most"), [("container-crane", 60), ("bryson-denham", 30), ("six-axis-arm", 65)])
 def test_active_bounds_cost_few_iterations(name, most):
     """367, 14 and 168 iterations with a tolerance of 1e-8, and the arm 9e-7 above; the crane has two minima."""
