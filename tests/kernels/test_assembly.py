@@ -90,3 +90,23 @@ def test_short_runs_are_left_to_llvm():
     for _ in range(20):
         value = ca.sin(value * x[1] + x[0])
     assert "module asm" not in emit_ir(ca.Function("f", [x], [value]), "f", 8, 8, assembly=True)
+
+
+@pytest.mark.parametrize("assembly", [False, True])
+def test_divisions_by_one_value_share_its_inverse(monkeypatch, assembly):
+    monkeypatch.setattr("timefem.kernels.emit.SHORT", 0)
+    x = ca.SX.sym("x", 3)
+    shared = ca.Function("f", [x], [ca.vertcat(x[0] / x[2], x[1] / x[2], 1 / x[2])])
+    single = ca.Function("f", [x], [ca.vertcat(x[0] / x[2], x[1] / x[0], x[2] / x[1])])
+    word = "vdiv" if assembly else "fdiv"
+    assert [emit_ir(f, "f", 8, 4, assembly=assembly).count(word) for f in (shared, single)] == [1, 3]
+
+
+def test_values_of_shared_inverses(compiled):
+    x = ca.SX.sym("x", 3)
+    square = ca.sumsqr(x)
+    function = ca.Function("f", [x], [ca.vertcat(x / square, 1 / square, ca.sin(x[0]) / square, x[0] / x[1])])
+    points = np.array([[1.0, 2.0, -3.0], [1e-8, 3e5, 0.7], [-0.0, 4.0, 1e9]])
+    for lanes in (False, True):
+        np.testing.assert_allclose(compiled(function)(points, lanes), [np.ravel(function(p)) for p in points],
+                                   rtol=5e-16, atol=0)

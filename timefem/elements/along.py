@@ -5,7 +5,8 @@
 
 `de(t)/dz_j = N_j(t) L + E w_j(t)`, `w_j = sum_s a_s(t) (N_j(x_s) h z'_s + N_j'(x_s) z_s) + (z_0 of j = 0)`,
 
-so that tangents are products with it. Derivatives of whole densities by operations take several times the work.
+so that tangents are products with it. Derivatives of whole densities by operations take several times the work. Of what
+is linear alone there is one product per node.
 """
 
 import casadi as ca
@@ -31,7 +32,8 @@ class Along:
         k, r = s.element.degree, ca.SX.sym("r", x.numel())
         self.size, self._components, self._parameters = e.numel(), places, s.parameters
         basis = s.element.state.basis
-        self._points = points = gauss_points(k)
+        points, self._nodes = gauss_points(k), basis.points
+        self._points = points
         self._shapes, self._slopes = basis.values(points).tolist(), basis.derivatives(points).tolist()
         self._nodal = [s.slots["state", i][places] for i in range(k + 1)]
         self._z = [weighted(row, self._nodal) for row in self._shapes]
@@ -41,10 +43,9 @@ class Along:
         turned = ca.sparsify(ca.jacobian(change, x))
         curved = sorted({i % e.numel() for i in turned.row()})  # the others may be linear by pieces
         slope[curved, :] = ca.substitute(slope[curved, :], x, ca.SX.zeros(x.numel()))
-        slope = ca.sparsify(slope)
-        self._by_pieces = ca.depends_on(slope, x)
-        functions = {"e": e, "change": change, "constant": slope, "turned": turned}
+        functions = {"e": e, "change": change, "constant": ca.sparsify(slope), "turned": turned}
         self._functions = {name: ca.Function(name, seen, [value]) for name, value in functions.items()}
+        self._curved, self._by_pieces = bool(curved), ca.depends_on(ca.sparsify(slope), x)
 
     def _of(self, name, x=None, r=None):
         none = ca.SX.zeros(len(self._components))
@@ -68,34 +69,34 @@ class Along:
         n : int
         left : SX, shape (m, l), optional
         """
-        def weighted_rows(factors):
-            row = rows(factors)
-            return row if left is None else left @ row
-
-        nodes = range(len(self._nodal))
+        nodes, none = range(len(self._nodal)), ca.SX.zeros(len(self._components))
+        shapes = [[value(lagrange(self._nodes, j), x) for x in places] for j in nodes]
+        if not (self._curved or self._by_pieces):
+            return [self._block(product(left, rows(row), self._slope()), n) for row in shapes]
         weights = [[integral(self._points, i, x) for i in range(len(self._points))] for x in places]
-        steps = [[shapes[j] * rate + slopes[j] * z for shapes, slopes, z, rate in
+        steps = [[N[j] * rate + dN[j] * z for N, dN, z, rate in
                   zip(self._shapes, self._slopes, self._z, self._rates, strict=True)] for j in nodes]
         if len(places) == 1:
-            linear = [[a * slopes[j] for a, slopes in zip(weights[0], self._slopes, strict=True)] for j in nodes]
-            w = [weighted(weights[0], step) for step in steps]
-            linear, w = [[*x, 0 if j else 1] for j, x in enumerate(linear)], [w[0] + self._nodal[0], *w[1:]]
-            row, z = weighted_rows([1.0]), [*self._z, self._nodal[0]]
-            found = [row @ (self._linear(x, z) + self._of("turned", r=y)) for x, y in zip(linear, w, strict=True)]
-        else:
-            by_point = [weighted_rows([a[i] for a in weights]) for i in range(len(self._points))]
-            found = [sum(row @ (self._linear([slopes[j]], [z]) + self._of("turned", r=w)) for row, slopes, z, w in
-                         zip(by_point, self._slopes, self._z, steps[j], strict=True)) for j in nodes]
-            start = self._nodal[0]
-            found[0] += weighted_rows([1.0] * len(places)) @ (
-                self._linear([1.0], [start]) + self._of("turned", r=start))
+            row, w, z = rows([1.0]), [weighted(weights[0], step) for step in steps], [*self._z, self._nodal[0]]
+            linear = [[a * dN[j] for a, dN in zip(weights[0], self._slopes, strict=True)] for j in nodes]
+            rights = [self._right([*x, 0 if j else 1], z, w[j] + (none if j else self._nodal[0])) for j, x in
+                      enumerate(linear)]
+            return [self._block(product(left, row, right), n) for right in rights]
+        by_point = [rows([a[i] for a in weights]) for i in range(len(self._points))]
+        rights = [[self._right([dN[j]], [z], w) for dN, z, w in zip(self._slopes, self._z, steps[j], strict=True)]
+                  for j in nodes]
+        found = [products(left, by_point, right) for right in rights]
+        start = self._nodal[0]
+        found[0] += product(left, rows([1.0] * len(places)), self._right([1.0], [start], start))
         return [self._block(values, n) for values in found]
 
-    def _linear(self, weights, z):
-        """`sum_i weights_i L(z_i)`, L the same everywhere but for what is linear by pieces."""
-        if not self._by_pieces:
-            return sum(weights) * self._of("constant")
-        return weighted(weights, [self._of("constant", x) for x in z])
+    def _right(self, weights, z, w):
+        """`sum_i weights_i L(z_i) + E w`, L the same everywhere but for what is linear by pieces."""
+        slope = weighted(weights, map(self._slope, z)) if self._by_pieces else sum(weights) * self._slope()
+        return slope + self._of("turned", r=w)
+
+    def _slope(self, z=None):
+        return self._of("constant", z)
 
     def _block(self, values, n):
         whole = ca.SX(values.shape[0], n)
@@ -154,17 +155,21 @@ class Mean:
         What e is at the places.
     affine : bool
         Whether the derivative of g is affine in e, so that it is taken once, of the mean of e.
+    of_gradient : list of int, optional
+        Given where g is a gradient: its rows that belong to e, so that the derivative is symmetric in them.
 
     Attributes
     ----------
     symbol : SX
     """
 
-    def __init__(self, g, symbols, at, inner, affine):
+    def __init__(self, g, symbols, at, inner, affine, of_gradient=None):
         (e, self._t), (self._weights, self._times) = symbols, at
         self._inner, self._e = inner, e
         self._value = sum(w * value for w, value in zip(self._weights, self._at_places(g), strict=True))
-        self._slope = ca.jacobian(g, e)
+        self._slope, self._shape, self._of_gradient = ca.jacobian(g, e), (g.numel(), e.numel()), of_gradient
+        if of_gradient is not None:
+            self._slope = ca.tril(self._slope[of_gradient, :])
         nonzeros = ca.vertcat(*self._slope.nonzeros())
         self._curvature = ca.jacobian(nonzeros, e) if affine else None
         self._constant = ca.substitute(nonzeros, e, ca.SX.zeros(e.numel())) if affine else None
@@ -181,9 +186,15 @@ class Mean:
     def _rows(self, factors):
         weights = [a * b for a, b in zip(factors, self._weights, strict=True)]
         if self._curvature is None:
-            return weighted(weights, self._at_places(self._slope))
-        values = sum(weights) * self._constant + self._curvature @ weighted(weights, self._inner.symbols)
-        return ca.SX(self._slope.sparsity(), ca.densify(values))
+            found = weighted(weights, self._at_places(self._slope))
+        else:
+            values = sum(weights) * self._constant + self._curvature @ weighted(weights, self._inner.symbols)
+            found = ca.SX(self._slope.sparsity(), ca.densify(values))
+        if self._of_gradient is None:
+            return found
+        whole = ca.SX(*self._shape)
+        whole[self._of_gradient, :] = ca.tril2symm(found)
+        return whole
 
     def derivative(self, row, variable):
         """As `Inner.derivative`."""
@@ -193,6 +204,32 @@ class Mean:
         """As `Inner.by_nodes`."""
         left = ca.jacobian(row, self.symbol)
         return self._inner.through(self._rows, n, left) if left.nnz() else None
+
+
+def product(left, row, right):
+    """`left row right`, left or None, in the order of less work."""
+    return products(left, [row], [right])
+
+
+def products(left, rows, rights):
+    """`left sum_i rows_i rights_i`, left or None, in the order of less work."""
+    if left is None:
+        return weighted_products(rows, rights)
+    first, last = ([left @ row for row in rows], rights), (rows, rights)
+    of_rows = sum(map(_work, [left] * len(rows), rows)) + sum(map(_work, *first))
+    inner = weighted_products(*last)
+    return left @ inner if sum(map(_work, *last)) + _work(left, inner) < of_rows else weighted_products(*first)
+
+
+def weighted_products(rows, rights):
+    """Sum of matrix products."""
+    return sum(row @ right for row, right in zip(rows, rights, strict=True))
+
+
+def _work(a, b):
+    """Multiplications of a product of sparse matrices."""
+    columns, rows = np.diff(a.sparsity().colind()), np.diff(b.sparsity().T.colind())
+    return int(columns @ rows)
 
 
 def gauss_points(k):

@@ -48,7 +48,7 @@ class Lift:
 
     def gradient(self, weights):
         """`(P W_e)^T weights` at the quadrature point, SX (n_e,)."""
-        return self._direct.T @ weights + self._projected(self._mean.T @ weights)
+        return self._direct.T @ weights + self._projected(self._mean.T @ weights, is_gradient=True)
 
     def force(self, weights):
         """`e_z^T (P W_e)^T weights` at the quadrature point, SX (n_z,)."""
@@ -98,7 +98,7 @@ class Lift:
         """Some of e at places."""
         return Inner(Along(self._s, self._places, self._x, self._e[which]), places)
 
-    def _projected(self, values):
+    def _projected(self, values, is_gradient=False):
         """Projection of expressions of e and t, as one symbol."""
         if not values.nnz():
             return values
@@ -106,7 +106,8 @@ class Lift:
         points = gauss_points(s.element.degree)
         weights = [w * _projector(points, x, s.xi) for x, w in zip(*self._quadrature, strict=True)]
         times = [s.t + (x - s.xi) * s.h for x in self._quadrature[0]]
-        s.inner.append(Mean(values, (y[self._seen], t), (weights, times), self._along, self._most <= 3))
+        s.inner.append(Mean(values, (y[self._seen], t), (weights, times), self._along, self._most <= 3,
+                            self._seen if is_gradient else None))
         return s.inner[-1].symbol
 
 

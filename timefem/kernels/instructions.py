@@ -1,5 +1,7 @@
 """The instruction list of a CasADi function, with what those who translate it have to know of each value."""
 
+from collections import Counter
+
 from .operations import COPIES
 
 __all__ = ["DONE", "NEVER", "Instructions"]
@@ -42,6 +44,7 @@ class Instructions:
         self.operations = list(operations)
         self.operands, self.given = [], []
         self._read(function)
+        self._share_inverses()
         if fuse:
             self._fuse()
         self.need = need = [NEVER] * len(self.operations)
@@ -78,6 +81,32 @@ class Instructions:
                 operands, self.operations[k] = (), DONE
             self.operands.append(operands)
             self.given.append(given)
+
+    def _share_inverses(self):
+        """Divisions by the same value become products with its inverse, taken once: a division takes as long as ten
+        products."""
+        count = Counter(values[-1] for name, values in zip(self.operations, self.operands, strict=True)
+                        if name in ("DIV", "INV"))
+        if max(count.values(), default=0) < 2:
+            return
+        old, inverses, made = list(zip(self.operations, self.operands, self.given, strict=True)), {}, []
+        self.operations, self.operands, self.given = [], [], []
+        for name, values, given in old:
+            operands = tuple([made[value] for value in values])
+            if name in ("DIV", "INV") and count[values[-1]] > 1:
+                if values[-1] not in inverses:
+                    inverses[values[-1]] = self._append("INV", operands[-1:])
+                if name == "INV":
+                    made.append(inverses[values[-1]])
+                    continue
+                name, operands = "MUL", (operands[0], inverses[values[-1]])
+            made.append(self._append(name, operands, given))
+
+    def _append(self, name, operands, given=None):
+        self.operations.append(name)
+        self.operands.append(operands)
+        self.given.append(given)
+        return len(self.operations) - 1
 
     def _fuse(self):
         operations, operands, count = self.operations, self.operands, [0] * len(self.operations)
