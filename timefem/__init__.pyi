@@ -43,6 +43,7 @@ from .elements.schemes import (
     Zupan3Printed,
 )
 from .errors import (
+    ActiveSetChange,
     IllConditioned,
     InputError,
     MissingBackend,
@@ -162,14 +163,19 @@ from .problems.phases.solution import PhasedSolution
 from .problems.simulated.controls_marched import Simulation, simulate
 from .problems.static import Equilibrium, StaticPath, equilibrium, equilibrium_path
 from .sensitivity import (
+    Bound,
     EndValue,
     Family,
+    Final,
     Initial,
     Integral,
     Linearization,
     Measurement,
+    Objective,
+    OptimumLinearization,
     Parameter,
     Peak,
+    UnknownNumber,
     Values,
     gradient,
     identify,
@@ -199,7 +205,7 @@ __all__ = [
     "Complementary", "CoulombFriction", "Coupling", "PhasedSolution", "Phases", "SpringContact",
     "BoundaryValueProblem", "EndState", "continuation", "solve_all",
     "BubnovGalerkin", "CanonicalState", "Constraint", "Cylindrical", "ElementBatch", "Fatrop", "FixedPoint", "Gravity",
-    "IllConditioned", "NotAsked", "NotSolved", "OpenJoint", "SuspectUnits", "UnderResolved",
+    "ActiveSetChange", "IllConditioned", "NotAsked", "NotSolved", "OpenJoint", "SuspectUnits", "UnderResolved",
     "InitialValueProblem", "Ipopt", "InputError",
     "InteriorPoint", "InteriorPointOptions", "LagrangeBasis", "Limit", "MarchOptions", "MassProperties",
     "MissingBackend", "MixedGalerkin", "Newton", "Planar", "PointMass", "Pose", "PrescribedAngle",
@@ -227,7 +233,8 @@ __all__ = [
     # nonholonomic constraints
     "KnifeEdge", "NonTwisting", "NonholonomicConstraint", "RollingDisc", "RollingSphere",
     # sensitivities
-    "EndValue", "Family", "Initial", "Integral", "Linearization", "Measurement", "Parameter", "Peak", "Values",
+    "Bound", "EndValue", "Family", "Final", "Initial", "Integral", "Linearization", "Measurement", "Objective",
+    "OptimumLinearization", "Parameter", "Peak", "UnknownNumber", "Values",
     "gradient", "identify", "sensitivities",
     # analysis around a state or a motion
     "CriticalValue", "Floquet", "LinearModel", "Lyapunov", "Mode", "Modes", "Periodic", "RootLocus", "Symmetry",

@@ -39,6 +39,10 @@ class UnderResolved(UserWarning):
     """
 
 
+class ActiveSetChange(UserWarning):
+    """A limit is reached without a multiplier, where derivatives of an optimum jump; the message names it."""
+
+
 class SuspectUnits(UserWarning):
     """Numbers that fit each other but for a factor of 1000; the message says which."""
 

@@ -1,10 +1,13 @@
 """Sensitivities of solutions, and parameters identified from measurements."""
 
-from .functionals import EndValue, Functional, Integral, Peak, Values
+from .functionals import EndValue, Functional, Integral, Objective, Peak, UnknownNumber, Values
 from .gradient import gradient, sensitivities
 from .identify import Identification, Measurement, identify
 from .linearization import Linearization
+from .optimum import OptimumLinearization
+from .optimum_changes import Bound, Final
 from .parameters import Family, Initial, Parameter
 
-__all__ = ["EndValue", "Family", "Functional", "Identification", "Initial", "Integral", "Linearization", "Measurement",
-           "Parameter", "Peak", "Values", "gradient", "identify", "sensitivities"]
+__all__ = ["Bound", "EndValue", "Family", "Final", "Functional", "Identification", "Initial", "Integral",
+           "Linearization", "Measurement", "Objective", "OptimumLinearization", "Parameter", "Peak", "UnknownNumber",
+           "Values", "gradient", "identify", "sensitivities"]

@@ -10,10 +10,10 @@ LEVELS = 5  # of Richardson extrapolation
 FIRST_STEP = 0.02  # relative
 
 
-def differentiated(f, at):
+def differentiated(f, at, levels=LEVELS, first_step=FIRST_STEP):
     """Derivative of a smooth function of one number by central differences, extrapolated; one-sided ones where the
-    function refuses (`InputError`) the other side."""
-    steps = FIRST_STEP * (abs(at) or 1.0) * 0.5 ** np.arange(LEVELS)
+    function refuses (`InputError`) the other side. One level does for what is affine."""
+    steps = first_step * (abs(at) or 1.0) * 0.5 ** np.arange(levels)
     failure = None
     for sides, power in (((1, -1), 2), ((1, 0), 1), ((-1, 0), 1)):
         try:
@@ -21,7 +21,7 @@ def differentiated(f, at):
         except InputError as error:
             failure = failure or error
             continue
-        for level in range(1, LEVELS):
+        for level in range(1, levels):
             factor = 2.0 ** (power * level)
             table = [(factor * b - a) / (factor - 1) for a, b in pairwise(table)]
         return table[0]

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from .. import validate
-from ..argument_names import NamedArguments
+from ..argument_names import NamedArguments, known_names
 from ..errors import InputError
 from ..mechanics.formula import call_vector, check_symbols
 from ..mechanics.part import Body, Part
@@ -76,9 +76,11 @@ class Functional(NamedArguments, ABC):
     ----------
     formula : callable
         `formula(bodies, t)` -> expression, or a list of them, in CasADi symbols; `bodies` is a list of `View`, in the
-        order of `bodies`.
+        order of `bodies`; with `actuators` it is `formula(bodies, t, u)`.
     bodies : Body, str, or sequence of them, optional
         Default: all bodies of the system.
+    actuators : Actuator, str, or sequence of them, optional
+        Of optimal control: u are their controls, one behind the other.
 
     Raises
     ------
@@ -87,10 +89,13 @@ class Functional(NamedArguments, ABC):
     """
 
     part = None  # whose own numbers the formula takes besides
+    at_times = False  # whether its points are at given times, and not at places of the mesh
 
-    def __init__(self, formula: UserFunction, bodies: Body | str | Sequence[Body | str] | None = None) -> None:
+    def __init__(self, formula: UserFunction, bodies: Body | str | Sequence[Body | str] | None = None, *,
+                 actuators: Part | str | Sequence[Part | str] | None = None) -> None:
         self.formula = formula
         self.bodies = (bodies,) if isinstance(bodies, str | Body) else bodies
+        self.actuators = (actuators,) if isinstance(actuators, str | Part) else actuators
         self._title = f"{type(self).__name__}: the formula"
 
     @abstractmethod
@@ -108,6 +113,10 @@ class Functional(NamedArguments, ABC):
     @abstractmethod
     def backward(self, f: np.ndarray, weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Gradient by the values of the formula, shape (n_points, n), from that by the numbers, shape (m,)."""
+
+    def by_length(self, f: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Change of the numbers, shape (m,), where all weights, which are times, grow by their own size."""
+        return np.zeros(len(self.values(f, weights)))
 
 
 class EndValue(Functional):
@@ -131,15 +140,18 @@ class Values(EndValue):
 
     Parameters
     ----------
-    formula, bodies
+    formula, bodies, actuators
         As for any `Functional`.
     times : array_like, shape (n,)
         [s]
     """
 
+    at_times = True
+
     def __init__(self, formula: UserFunction, times: Floats,
-                 bodies: Body | str | Sequence[Body | str] | None = None) -> None:
-        super().__init__(formula, bodies)
+                 bodies: Body | str | Sequence[Body | str] | None = None, *,
+                 actuators: Part | str | Sequence[Part | str] | None = None) -> None:
+        super().__init__(formula, bodies, actuators=actuators)
         self.times = validate.array("times", np.atleast_1d(times), (None,))
 
     def points(self, mesh: TimeMesh, element: TimeElement) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -153,6 +165,23 @@ class Values(EndValue):
 
     def backward(self, f: np.ndarray, weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         return gradient.reshape(f.shape)
+
+
+class Objective(NamedArguments):
+    """The least cost of an optimal control problem."""
+
+
+class UnknownNumber(NamedArguments):
+    """An unknown number of an optimal control problem, such as "duration".
+
+    Parameters
+    ----------
+    name : str
+        One of `parameters` of the problem, or "duration".
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
 
 class Integral(Functional):
@@ -172,6 +201,9 @@ class Integral(Functional):
     def backward(self, f: np.ndarray, weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         return np.outer(weights, gradient)
 
+    def by_length(self, f: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return weights @ f
+
 
 class Peak(Integral):
     """A smooth maximum of the formula over time, `log(mean of exp(sharpness f)) / sharpness`.
@@ -181,15 +213,16 @@ class Peak(Integral):
 
     Parameters
     ----------
-    formula, bodies
+    formula, bodies, actuators
         As for any `Functional`.
     sharpness : float
         In units of 1/f: several times the inverse of differences that matter.
     """
 
     def __init__(self, formula: UserFunction, sharpness: float,
-                 bodies: Body | str | Sequence[Body | str] | None = None) -> None:
-        super().__init__(formula, bodies)
+                 bodies: Body | str | Sequence[Body | str] | None = None, *,
+                 actuators: Part | str | Sequence[Part | str] | None = None) -> None:
+        super().__init__(formula, bodies, actuators=actuators)
         self.sharpness = validate.real("Peak: sharpness", sharpness)
         if not self.sharpness:
             raise InputError("Peak: sharpness must not be zero, which would be the mean")
@@ -211,6 +244,27 @@ class Peak(Integral):
         shares, _ = self._shares(f, weights)
         return shares / shares.sum(axis=0) * gradient
 
+    def by_length(self, f: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return np.zeros(len(self.values(f, weights)))
+
+
+def _controls(plan, actuators):
+    """Places of the controls of actuators among all."""
+    if actuators is None:
+        return []
+    if "controls" not in plan.element.trial:
+        raise InputError("actuators of a functional are those of an optimal control problem; this motion has none")
+    system, first, places = plan.system, 0, {}
+    for part in system.parts:
+        places[system.label(part)] = range(first, first + part.n_controls)
+        first += part.n_controls
+    names = [one if isinstance(one, str) else system.label(system.own(one)) for one in actuators]
+    known = [name for name, own in places.items() if own]
+    for name in names:
+        if name not in known:
+            raise InputError(f"functional: {name!r} is no actuator{known_names(name, known, 'there are')}")
+    return [i for name in names for i in places[name]]
+
 
 class Evaluated:
     """A functional at a solution: its values, and its derivatives in both directions.
@@ -229,38 +283,62 @@ class Evaluated:
         asked = own if functional.bodies is None else tuple(map(system.find, functional.bodies))
         chosen = tuple(dict.fromkeys(body.carrier or body for body in asked))
         s, part = Symbols(_Probe(chosen, functional.part)), functional.part
-        title, z = functional._title, ca.vertcat(*s.q, *s.p)
+        places_of_controls = _controls(plan, functional.actuators)
+        title, u = functional._title, ca.SX.sym("u", len(places_of_controls))
+        z = ca.vertcat(*s.q, *s.p, u)
         views = _views(asked, chosen, s)
-        value = call_vector(title, functional.formula, views, s.t, *([] if part is None else [s.own]))
+        value = call_vector(title, functional.formula, views, s.t, *([] if part is None else [s.own]),
+                            *([] if functional.actuators is None else [u]))
         for link in (body for body in asked if body.own_symbols is not None):  # its place by numbers of its tree
             own = s.bodies[chosen.index(link.carrier)][link.parameters_of_carrier]
             value = ca.substitute(value, link.own_symbols, own)
-        check_symbols(title, value, *s.q, *s.p, *s.bodies, s.t, s.own)
+        check_symbols(title, value, *s.q, *s.p, *s.bodies, s.t, s.own, u)
         e, xi, self.weights = functional.points(mesh, plan.element)
-        shapes = plan.element.state.basis.values(xi)  # (n_points, n_shapes)
         q = np.concatenate([np.arange(system.n_q)[system.coordinates(b)] for b in chosen])
         field = plan.columns.first[:, np.concatenate([q, q + system.n_q])]  # (n_shapes, n_local)
-        self.dofs = e[:, None, None] * plan.columns.step + field
-        self.shapes = shapes[:, :, None]
+        fields = [(plan.element.state.basis, field)]
+        if len(places_of_controls):
+            trial = list(plan.element.trial)
+            field = plan.columns.fields[trial.index("controls")][:, places_of_controls]
+            fields.append((plan.element.trial["controls"].basis, field))
+        self._gathers = [(e[:, None, None] * plan.columns.step + field, basis.values(xi)[:, :, None])
+                         for basis, field in fields]
+        self._bases = [basis for basis, _ in fields]
+        self._xi, self._lengths = xi, mesh.lengths[e]
         self.numbers = np.concatenate([places.of(b) for b in ([] if part is None else [part]) + list(chosen)])
-        n, widths = value.numel(), (z.numel(), s.parameters.numel())
+        n, widths = value.numel(), (z.numel(), s.parameters.numel(), 1)
         function = ca.Function("functional", [z, s.t, s.parameters], [
-            ca.vertcat(value, *(ca.vec(ca.densify(ca.jacobian(value, v)).T) for v in (z, s.parameters)))])
-        at = (self.shapes * x[self.dofs]).sum(axis=1)
-        t = mesh.nodes[e] + xi * mesh.lengths[e]
-        out = evaluate(function, at[:, None], t, places.values[self.numbers][None])[:, 0]
-        self.f, by_z, by_c = np.split(out, np.cumsum([n, n * widths[0]]), axis=1)
+            ca.vertcat(value, *(ca.vec(ca.densify(ca.jacobian(value, v)).T) for v in (z, s.parameters, s.t)))])
+        self.t = mesh.nodes[e] + xi * mesh.lengths[e]
+        out = evaluate(function, self._gathered(x)[:, None], self.t, places.values[self.numbers][None])[:, 0]
+        self.f, by_z, by_c, self.by_t = np.split(out, n * np.cumsum([1, *widths[:2]]), axis=1)
         if not np.isfinite(out).all():
             bad = np.argmin(np.isfinite(out).all(axis=1))
-            raise InputError(f"{title} or its derivative is not finite at t = {t[bad]:g}")
+            raise InputError(f"{title} or its derivative is not finite at t = {self.t[bad]:g}")
         self.by_z, self.by_c = by_z.reshape(len(e), n, -1), by_c.reshape(len(e), n, -1)
         self.values = functional.values(self.f, self.weights)
+
+    def _gathered(self, x):
+        """What the formula sees of dofs, shape (n_points, n)."""
+        return np.concatenate([(shapes * x[dofs]).sum(axis=1) for dofs, shapes in self._gathers], axis=1)
+
+    def by_length(self, x, t0):
+        """Derivative of the values, shape (m,), by the relative length of the time span, with the dofs as they are."""
+        since = (self.t - t0)[:, None]
+        if self.functional.at_times:  # which then lie elsewhere in the mesh
+            rates = np.concatenate([(basis.derivatives(self._xi)[:, :, None] * x[dofs]).sum(axis=1) for (dofs, _), basis
+                                    in zip(self._gathers, self._bases, strict=True)], axis=1) / self._lengths[:, None]
+            return self.functional.forward(self.f, self.weights, -since * np.einsum("gna,ga->gn", self.by_z, rates))
+        return self.functional.by_length(self.f, self.weights) + self.functional.forward(
+            self.f, self.weights, since * self.by_t)
 
     def backward(self, gradient, n_dofs, n_numbers):
         """Gradients by all dofs and by all numbers of the parts, from that by the values, shape (m,)."""
         c = self.functional.backward(self.f, self.weights, gradient)
         by_z = np.einsum("gn,gna->ga", c, self.by_z)
-        by_x = np.bincount(self.dofs.ravel(), (self.shapes * by_z[:, None]).ravel(), n_dofs)
+        by_x, stops = np.zeros(n_dofs), np.cumsum([dofs.shape[2] for dofs, _ in self._gathers])
+        for (dofs, shapes), own in zip(self._gathers, np.split(by_z, stops[:-1], axis=1), strict=True):
+            by_x += np.bincount(dofs.ravel(), (shapes * own[:, None]).ravel(), n_dofs)
         by_c = np.einsum("gn,gnc->c", c, self.by_c)
         return by_x, np.bincount(self.numbers, by_c, n_numbers) if len(by_c) else np.zeros(n_numbers)
 
@@ -268,7 +346,6 @@ class Evaluated:
         """Changes of the values, shape (m, n), with changes of the dofs and of the numbers, shapes (n_dofs, n), ..."""
         columns = []
         for x, c in zip(dx.T, dc.T, strict=True):
-            z = (self.shapes * x[self.dofs]).sum(axis=1)
-            change = np.einsum("gna,ga->gn", self.by_z, z) + self.by_c @ c[self.numbers]
+            change = np.einsum("gna,ga->gn", self.by_z, self._gathered(x)) + self.by_c @ c[self.numbers]
             columns.append(self.functional.forward(self.f, self.weights, change))
         return np.array(columns).T

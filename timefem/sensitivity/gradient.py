@@ -9,7 +9,10 @@ import numpy as np
 
 from ..argument_names import named_arguments
 from ..errors import InputError
+from ..problems.phases.solution import PhasedSolution
+from ..problems.simulated.solution import OptimalSolution
 from .linearization import Linearization
+from .optimum import OptimumLinearization
 
 if TYPE_CHECKING:
     from ..solution.solution import Solution
@@ -84,7 +87,12 @@ def sensitivities(solution: Solution | Linearization, functional: Functional | S
 
 
 def _linearized(solution, linear):
-    if not isinstance(solution, Linearization):
+    optimal = isinstance(solution, OptimalSolution | PhasedSolution | OptimumLinearization)
+    if optimal and linear is not None:
+        raise InputError("linear is given, but conditions of optimality have factors of their own; leave it out")
+    if isinstance(solution, OptimalSolution | PhasedSolution):
+        return OptimumLinearization(solution)
+    if not isinstance(solution, Linearization | OptimumLinearization):
         return Linearization(solution, linear)
     if linear is not None:
         raise InputError("linear is given, but the Linearization has its own: Linearization(solution, linear)")

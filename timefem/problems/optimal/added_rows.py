@@ -50,6 +50,11 @@ class AddedRows:
         return tuple(np.concatenate([none, *b]) for b in ([s.lower for s in self.sets], [s.upper for s in self.sets]))
 
     @property
+    def sizes(self):
+        """What the rows added are over, see `PointRows.over_sizes`."""
+        return np.concatenate([np.zeros(0), *(rows.sizes for rows in self.sets)])
+
+    @property
     def roles(self):
         return np.concatenate([np.zeros(0, int), *(np.full(rows.n_rows, rows.role) for rows in self.sets)])
 

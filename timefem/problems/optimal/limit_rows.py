@@ -194,7 +194,7 @@ class LimitRows:
                          total - old - h * integral / size, (0.0, 0.0), view, np.arange(n_e),
                          self.chain.mesh.nodes[1:], np.column_stack([self.times(elements, points).reshape(n_e, -1),
                                                                      self.chain.mesh.lengths]))
-        self._over_sizes(sums).role = CARRIER
+        self._over_sizes(sums).role, sums.unit = CARRIER, size
         self.rows.append(sums)
         self.totals.append((sums, columns))
         if not self.chain.reaches[1]:
@@ -202,6 +202,7 @@ class LimitRows:
         self.rows.append(PointRows(f"the integral of {limit.name}", (total, ca.SX(0, 1)), total,
                                    (lower / size, upper / size), View.variables(columns[-1:]), [n_e - 1],
                                    self.chain.mesh.nodes[-1:]))
+        self.rows[-1].unit = size
 
     def complementary(self, pair):
         """Rows of complementary pairs, as many as the controls have nodal values: there, or with the state at the end

@@ -118,6 +118,19 @@ class OptimalProgram(NonlinearProgram):
                 bounds[at] = value
 
     @property
+    def row_sizes(self):
+        """What rows are over, of equations 1, shape (n_rows,)."""
+        return np.concatenate([np.ones(self.n_equations), self._added.sizes])
+
+    @property
+    def variable_sizes(self):
+        """What variables behind those of the chain are over, shape (n,); of the chain 1."""
+        out = np.ones(self.n)
+        for sums, columns in self._totals:
+            out[columns] = sums.unit
+        return out
+
+    @property
     def has_contacts(self):
         return bool(self._soft)
 

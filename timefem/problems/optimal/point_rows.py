@@ -42,11 +42,13 @@ class PointRows:
     lower, upper : ndarray, shape (n_rows,)
     role : int
         Of the rows in reports, see `NonlinearProgram`; that of limits unless it is changed.
+    unit : float or ndarray, shape (n_values,)
+        What their formulas are over already.
     jacobian_places, hessian_places : (ndarray of int, ndarray of int)
         As in `NonlinearProgram`; those of the Hessian may come twice, and count together.
     """
 
-    role = LIMIT
+    role, unit = LIMIT, 1.0
 
     def __init__(self, name: str | Sequence[str], symbols: tuple[ca.SX, ca.SX], rows: ca.SX,
                  bounds: Sequence[Floats], view: View, blocks: Vector, times: Vector,
@@ -92,6 +94,11 @@ class PointRows:
         self._to_jacobian = slots, entries, factors / self._size[self._row_of_entry]
         self._known = None
         return self
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """What the rows are over, their unit included, shape (n_rows,)."""
+        return self._size * np.tile(np.broadcast_to(self.unit, (self.n_values,)), self.n_points)
 
     def _places(self, of_jacobian, of_hessian):
         columns, factors = self._view.columns, self._view.factors

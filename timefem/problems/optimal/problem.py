@@ -196,16 +196,19 @@ class OptimalControl(NamedArguments):
         return [(coupling, (0, 0), (0, -1)) for coupling in self.couplings]
 
     def changed(self, system: System | None = None, start: Any = None, end: Any = None,
-                t_span: Sequence[float] | None = None, bounds: Mapping[Any, Any] | None = None) -> OptimalControl:
-        """The same problem with other numbers; `start`, `end` and `bounds` of what they name.
+                t_span: Sequence[float] | None = None, bounds: Mapping[Any, Any] | None = None,
+                rates: Mapping[Any, Any] | None = None, limits: Sequence[Limit | Soft] | None = None) -> OptimalControl:
+        """The same problem with other numbers; `start`, `end`, `bounds` and `rates` of what they name.
 
-        A system is one by `System.with_numbers`, with actuators and costs.
+        A system is one by `System.with_numbers`, with actuators and costs; limits are the same ones with other bounds.
         """
         system, given = self.system if system is None else system, dict(self._given)
         for name, states in (("start", start), ("end", end)):
             if states is not None:
                 given[name] = merged(system, given[name] or {}, states)
-        for name, more in (("bounds", bounds), ("rates", {})):
+        if limits is not None:
+            given["limits"] = list(limits)
+        for name, more in (("bounds", bounds), ("rates", rates)):
             pairs = {}
             for own in (given[name], more):
                 pairs |= by_actuator(self.system, self.actuators, own or {}, self.unknown_names)

@@ -89,6 +89,16 @@ class SequenceProgram(NonlinearProgram):
                      for i in (0, 1))
 
     @property
+    def row_sizes(self):
+        """As `OptimalProgram.row_sizes`."""
+        return np.concatenate([*(p.row_sizes for p in self.programs), self._added.sizes])
+
+    @property
+    def variable_sizes(self):
+        """As `OptimalProgram.variable_sizes`."""
+        return np.concatenate([*(p.variable_sizes for p in self.programs), np.ones(self.n - self._columns[-1])])
+
+    @property
     def roles(self):
         return np.concatenate([*(p.roles for p in self.programs), self._added.roles])
 

@@ -105,8 +105,8 @@ def solution_of(problem, driver, backend, mesh, found):
     if np.isfinite(problem.bounds).any():
         statistics["control_bounds"] = [[x if np.isfinite(x) else None for x in row] for row in problem.bounds.tolist()]
     statistics["stated"] = OnDemand(lambda: problem.stated)
-    if _enter_parts(problem) and (outcome.status.success or not any(of_bodies(problem.numbers))):
-        system = _with_values(problem, element, parameters)
+    if enters_parts(problem) and (outcome.status.success or not any(of_bodies(problem.numbers))):
+        system = system_with_values(problem, element, parameters)
     t, (t0, t1) = mesh.nodes, problem.t_span
     if problem.free_time:
         t = t0 + (t - t0) * (numbers[0] / (t1 - t0))
@@ -117,13 +117,14 @@ def solution_of(problem, driver, backend, mesh, found):
 def solution_system(problem, element, parameters):
     """Element and system of a `Solution` of a problem, with the numbers that were found."""
     plan = optimality_plan(problem, element)
-    return plan.element, _with_values(problem, plan.element, parameters) if _enter_parts(problem) else plan.system
+    return plan.element, system_with_values(problem, plan.element, parameters) if enters_parts(problem) else plan.system
 
 
-def _enter_parts(problem):
+def enters_parts(problem):
     """Whether what is unknown stands in the parts of the system of a solution."""
     return bool(len(problem.numbers)) or any(part.durations for part in problem.system.parts)
 
 
-def _with_values(problem, element, parameters):
+def system_with_values(problem, element, parameters):
+    """The system with unknown numbers of parts, and what carries them, at values by name."""
     return with_carrier(with_values(problem.system, problem.numbers, parameters), element)

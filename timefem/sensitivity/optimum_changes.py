@@ -1,0 +1,260 @@
+"""What is varied of an optimal control problem: problems that differ in one number."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from copy import copy
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .. import validate
+from ..argument_names import known_names, named_arguments
+from ..errors import InputError
+from ..mechanics.bodies import rotations
+from ..mechanics.numbers.arguments import number_at
+from ..mechanics.numbers.names import resolve
+from ..mechanics.system import System
+from ..problems.kinds import check_kind
+from ..problems.optimal.bounds import by_actuator
+from .parameters import Family, Initial, Parameter, directions
+
+if TYPE_CHECKING:
+    from ..mechanics.part import Body
+    from ..problems.optimal.problem import OptimalControl
+
+SIDES = {"lower": (0,), "upper": (1,), "both": (0, 1)}
+ATTRIBUTES = "position", "rotation", "velocity", "angular_velocity", "q", "v", "p"  # of states
+OF_ORIENTATION = "rotation", "angular_velocity"
+
+
+class Final(NamedTuple):
+    """What an optimal control problem asks of a body at the end.
+
+    Parameters
+    ----------
+    body : Body or str
+    name : {"position", "rotation", "velocity", "angular_velocity"} or {"q", "v", "p"}
+        As the state in `end` calls it; "rotation" is a rotation vector in space axes [rad] that turns its orientation.
+    index : int, optional
+        Component; without it all that are given.
+    """
+
+    body: Body | str
+    name: str
+    index: int | None = None
+
+
+class Bound(NamedTuple):
+    """A bound of an optimal control problem.
+
+    Parameters
+    ----------
+    of : Actuator, Limit or str
+        An actuator, whose controls are bounded; an unknown number such as "duration"; a `Limit`, or its name.
+    side : {"lower", "upper", "both"}
+        "both" of limits whose bounds are the same.
+    index : int, optional
+        Control, or expression; without it all whose bounds are finite.
+    rate : bool
+        Whether the bound is one of `rates`.
+    """
+
+    of: Any
+    side: str
+    index: int | None = None
+    rate: bool = False
+
+
+for cls in (Final, Bound):
+    cls.__new__ = staticmethod(named_arguments(cls.__new__))
+
+
+class Change(NamedTuple):
+    """One number that a problem depends on.
+
+    Attributes
+    ----------
+    label : str
+    at : float
+        What it is.
+    problem : callable
+        Another value of it -> the problem.
+    affine : bool
+        Whether the problem is affine in it, as in bounds.
+    made_anew : bool
+        Whether that of the present value is another object, which may differ.
+    """
+
+    label: str
+    at: float
+    problem: Callable[[float], OptimalControl]
+    affine: bool = False
+    made_anew: bool = False
+
+
+def changes_of(problem: OptimalControl, parameters: Any) -> list[Change]:
+    """`Change` for each entry of parameters of a problem.
+
+    Raises
+    ------
+    InputError
+        For what the problem does not have, and for what it leaves free.
+    """
+    given = parameters if type(parameters) in (list, tuple) else [parameters]
+    found: list[Change] = []
+    for parameter in given:
+        kind = next((make for cls, make in MAKERS.items() if isinstance(parameter, cls)), None)
+        if kind is None:
+            raise InputError("parameters of an optimum must be Parameter, Initial, Final, Bound or Family, or a list "
+                             f"of them, not {parameter!r}")
+        found += kind(problem, parameter)
+    if not found:
+        raise InputError("there are no parameters to differentiate by")
+    return found
+
+
+def _of_numbers(problem, parameter):
+    system = problem.system
+    labels = directions(system, problem.z0, parameter).labels
+    if isinstance(parameter.part, System):
+        labels = [f"gravity{label[label.rindex('['):]}" for label in labels]
+    changes = []
+    for label in labels:
+        try:
+            at = number_at(*resolve(system, label)[0])
+        except InputError:
+            raise InputError(f"{label} has no name by which it could be changed; take a Family") from None
+        changes.append(Change(label, float(at), lambda x, label=label: problem.changed(
+            system=problem.system.with_numbers({label: x}))))
+    return changes
+
+
+def _of_states(which):
+    def make(problem, parameter):
+        system, name, given = problem.system, parameter.name, problem._given[which]
+        body = system.find(parameter.body)
+        title = f"{type(parameter).__name__}: {name} of {system.label(body)}"
+        given = given if isinstance(given, dict) else {} if given is None else {system.bodies[0]: given}
+        state = next((state for key, state in given.items() if system.find(key) is body), None)
+        if isinstance(state, dict) or (state is None and body not in system.bodies):
+            raise InputError(f"{title}: a state given by joints, or none, is changed by a Family alone")
+        attributes = {one: "orientation" if one == "rotation" else one for one in ATTRIBUTES
+                      if body.has_orientation or one not in OF_ORIENTATION}
+        there = [one for one, own in attributes.items() if getattr(state, own, None) is not None]
+        if name not in there:
+            raise InputError(f"{title} is not given in {which}{known_names(name, there, 'there are')}")
+        attribute = attributes[name]
+        present = np.zeros(3) if name == "rotation" else np.array(getattr(state, name), float)
+        given_ones = np.flatnonzero(np.isfinite(present)).tolist()
+        chosen = _chosen(title, parameter.index, given_ones)
+
+        def problem_of(x, i):
+            values = present.copy()
+            values[i] = x
+            if name == "rotation":
+                angle = np.linalg.norm(values)
+                turn = np.append(np.cos(angle / 2), values * np.sinc(angle / (2 * np.pi)) / 2)
+                values = np.array(rotations.product(turn, rotations.as_quaternion(state.orientation))).ravel()
+            return problem.changed(**{which: {body: dataclasses.replace(state, **{attribute: values})}})
+
+        return [Change(f"{which}: {system.label(body)}.{name}[{i}]", float(present[i]), lambda x, i=i: problem_of(x, i))
+                for i in chosen]
+
+    return make
+
+
+def _chosen(title, index, there):
+    """Indices that are meant, of those that there are."""
+    if index is None:
+        return there
+    if index not in there:
+        raise InputError(f"{title}: there is no number {index!r} that is given; there are {there}")
+    return [int(index)]
+
+
+def _of_bounds(problem, parameter):
+    of, side, index, rate = parameter
+    sides = SIDES[validate.choice("Bound: side", side, tuple(SIDES))]
+    limits = [limit for limit in problem._given["limits"] if hasattr(limit, "lower")]
+    limit = next((one for one in limits if one is of or (isinstance(of, str) and one.name == of)), None)
+    if limit is not None and not rate:
+        return _of_limit(problem, limit, side, sides, index)
+    names, actuators = problem.unknown_names, problem.actuators
+    key = next(iter(by_actuator(problem.system, actuators, {of: None}, names)))
+    known = [*map(problem.system.label, actuators), *names, *(limit.name for limit in limits)]
+    if rate and key in actuators:
+        found = dict(zip(actuators, _rates_by_actuator(problem), strict=True))[key]
+    elif key in actuators:
+        first = sum(a.n_controls for a in actuators[:actuators.index(key)])
+        found = problem.bounds[:, first:first + key.n_controls]
+    elif key in names:
+        i = names.index(key)
+        found = problem.number_bounds[:, i:i + 1]
+    else:
+        raise InputError(f"Bound: {of!r} is no actuator, unknown number or limit of the problem"
+                         f"{known_names(of, known, 'there are')}")
+    label = key if isinstance(key, str) else problem.system.label(key)
+    title = f"{side} bound of {'rates of ' if rate else ''}{label}"
+    here = np.flatnonzero(np.isfinite(found[list(sides)]).all(axis=0)).tolist()
+    if not here:
+        raise InputError(f"there is no {title} that is a number")
+
+    def problem_of(x, i):
+        pair = found.copy()
+        pair[list(sides), i] = x
+        return problem.changed(**{"rates" if rate else "bounds": {key: tuple(pair.tolist())}})
+
+    return [Change(f"{title}[{i}]", float(found[sides[0], i]), lambda x, i=i: problem_of(x, i), True)
+            for i in _chosen(title, index, here)]
+
+
+def _rates_by_actuator(problem):
+    """Bounds of rates, arrays (2, n), NaN where they are functions of the time."""
+    first, found = 0, []
+    limits = {place.start: limit for place, limit in problem.rate_limits}
+    for actuator in problem.actuators:
+        pair = np.array([[-np.inf], [np.inf]]) * np.ones(actuator.n_controls)
+        if first in limits:
+            for row, bound in zip(pair, (limits[first].lower, limits[first].upper), strict=True):
+                row[:] = np.nan if callable(bound) else [np.nan if callable(b) else b for b in bound]
+        found.append(pair)
+        first += actuator.n_controls
+    return found
+
+
+def _of_limit(problem, limit, side, sides, index):
+    title, bounds = f"{side} bound of {limit.name}", ("lower", "upper")
+    values = [[] if callable(getattr(limit, bounds[s])) else list(getattr(limit, bounds[s])) for s in sides]
+    here = [i for i in range(min(map(len, values))) if all(not callable(v[i]) and np.isfinite(v[i]) for v in values)]
+    if not here:
+        raise InputError(f"there is no {title} that is a number")
+
+    def problem_of(x, i):
+        other = copy(limit)
+        for s, own in zip(sides, values, strict=True):
+            setattr(other, bounds[s], [*own[:i], x, *own[i + 1:]])
+        return problem.changed(limits=[other if one is limit else one for one in problem._given["limits"]])
+
+    return [Change(f"{title}[{i}]", float(values[0][i]), lambda x, i=i: problem_of(x, i), True)
+            for i in _chosen(title, index, here)]
+
+
+def _of_family(problem, family):
+    values = validate.array("Family: values", np.atleast_1d(family.values), (None,))
+    names = [f"values[{i}]" for i in range(len(values))] if family.names is None else list(family.names)
+    if len(names) != len(values):
+        raise InputError(f"Family: {len(names)} names for {len(values)} values")
+
+    def problem_of(x, i):
+        made = family.build(np.where(np.arange(len(values)) == i, x, values))
+        check_kind(made, "optimal", "what build of a Family returns")
+        return made
+
+    return [Change(name, float(values[i]), lambda x, i=i: problem_of(x, i), made_anew=True)
+            for i, name in enumerate(names)]
+
+
+MAKERS = {Parameter: _of_numbers, Initial: _of_states("start"), Final: _of_states("end"), Bound: _of_bounds,
+          Family: _of_family}
