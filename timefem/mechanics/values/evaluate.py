@@ -48,6 +48,29 @@ class Matrix(NamedTuple):
         out[:, self.rows, self.columns] = self.data
         return out
 
+    def dense_rows(self, rows):
+        """Some of the rows, array of shape (n, n_rows, n_columns)."""
+        place = np.full(self.shape[0], -1)
+        place[rows] = np.arange(len(rows))
+        own = np.flatnonzero(place[self.rows] >= 0)
+        out = np.zeros((len(self.data), len(rows), self.shape[1]))
+        out[:, place[self.rows[own]], self.columns[own]] = self.data[:, own]
+        return out
+
+    def times(self, x):
+        """Products with vectors (n, n_columns), shape (n, n_rows)."""
+        out, some = np.zeros((len(self.data), self.shape[0])), np.flatnonzero(np.diff(self.starts))
+        if len(some):
+            out[:, some] = np.add.reduceat(self.data * x[:, self.columns], self.starts[some], axis=1)
+        return out
+
+    def transposed_times(self, x):
+        """Products of the transposed matrices with vectors (n, n_rows), shape (n, n_columns)."""
+        order = np.argsort(self.columns, kind="stable")
+        turned = Matrix(self.shape[::-1], self.columns[order], self.rows[order], np.searchsorted(
+            self.columns[order], np.arange(self.shape[1] + 1)), self.data[:, order])
+        return turned.times(x)
+
     def sparse(self):
         """SciPy's CSR array of the first of them, without entries that are zero."""
         out = scipy.sparse.csr_array((self.data[0], self.columns.copy(), self.starts.copy()), shape=self.shape)

@@ -29,7 +29,7 @@ def check_contacts(problem, element):
     modes.refuse(problem.system, element)
     contacts = states.Contacts(problem.system)
     start = contacts.at_state(problem.t_span[0], problem.z0)
-    sizes = np.abs(start.jacobian[0, ::3]) @ np.abs(start.q[0])
+    sizes = np.abs(start.jacobian.dense_rows(3 * np.arange(contacts.n))[0]) @ np.abs(start.q[0])
     for name, gap, size in zip(contacts.names, start.gap[0], sizes, strict=True):
         if gap < -options.CONTACT.inside * size:
             raise InputError(f"{name} overlaps at the start by {-gap:.3g}: rigid bodies start apart, or touch")

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...mechanics.values.evaluate import quantities_at
 from ...status import Reason, Status
 from . import events
 from .events import AtOnce, Stuck
@@ -261,19 +262,23 @@ class ContactMarch:
     def _passed(self, solved, c):
         """The open contact besides c whose gap is most negative at the end of an element, if one is: it closed before.
         """
-        start, end = self.contacts.at_state(np.array([self.t, solved.nodes[-1]]), np.stack([
-            self.z, solved.state[-1, -1]])).gap
+        (start, end), _ = self._gaps_at([self.t, solved.nodes[-1]], [self.z, solved.state[-1, -1]])
         gaps = np.where((self.modes == OPEN) & ~self.contacts.persistent, end - np.minimum(start, 0), np.inf)
         if c is not None:
             gaps[c] = np.inf
         first = int(np.argmin(gaps))
         return first if gaps[first] < -self.options.through * self.law.length else None
 
+    def _gaps_at(self, t, z):
+        """Gaps and their rates, (n, n_contacts) each."""
+        return quantities_at(self.contacts.system, np.array(t), np.array(z), "gaps", "gap rates", repeatable=False)
+
     def _value(self, kind, c, solved):
         """Value of the function of an event at the end of an element, and its rate where it is known."""
-        states = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1])
         if kind == CLOSES:
-            return states.gap[0, c], states.gamma[0, c, 0]
+            gaps, rates = self._gaps_at(solved.nodes[-1:], solved.state[-1:, -1])
+            return gaps[0, c], rates[0, c]
+        states = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1])
         here = InMode(states, self.mode.modes, self.directions)
         if kind == events.TOUCHES:
             return -states.gamma[0, c, 0], -here.accelerations[0, c, 0]
@@ -470,7 +475,7 @@ class ContactMarch:
         change = velocity - states.v[0]
         if not change.any():
             return states
-        self._taken += float(change @ states.mass[0] @ (velocity + states.v[0])) / 2
+        self._taken += float(states.momenta_of(change[None])[0] @ (velocity + states.v[0])) / 2
         return self._with_velocity(states, velocity)
 
     def _enter(self, states, modes, directions):

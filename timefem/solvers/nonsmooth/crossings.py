@@ -1,10 +1,15 @@
 """Where functions become negative inside of an element, from what is known at its ends and between."""
 
+from math import comb
+
 import numpy as np
 
 from ...late import Late
 
 interpolate, optimize = Late("scipy.interpolate"), Late("scipy.optimize")
+
+POWERS = np.vander(np.linspace(0, 1, 33), 6, increasing=True)
+BERNSTEIN = np.array([[comb(i, j) / comb(5, j) for j in range(6)] for i in range(6)])  # from coefficients of powers
 
 
 def quintic(h, f0, f1):
@@ -19,7 +24,20 @@ def cubic(h, f0, f1):
     """The same of the cubic through values and rates, with as many coefficients."""
     a, b = f0[0], h * f0[1]
     d, e = f1[0] - a - b, h * f1[1] - b
-    return a, b, 3 * d - e, e - 2 * d, 0.0, 0.0
+    return a, b, 3 * d - e, e - 2 * d, 0 * a, 0 * a
+
+
+def margins(five, three):
+    """How far quintics and cubics with coefficients (6, ...) are apart in an element."""
+    difference = np.array([a - b for a, b in zip(five, three, strict=True)])
+    return np.abs(np.tensordot(POWERS, difference, 1)).max(axis=0)
+
+
+def clear(h, f0, f1):
+    """Whether gaps, as in `Closing`, stay above the margin by their Bernstein coefficients; shapes (n,), (n, 3)."""
+    ends = tuple(f0.T), tuple(f1.T)
+    five = quintic(h, *ends)
+    return (BERNSTEIN @ np.array(five)).min(axis=0) > margins(five, cubic(h, *ends))
 
 
 class Closing:
@@ -46,10 +64,9 @@ class Closing:
     def __init__(self, h, f0, f1, starts_at_zero, still=0.0):
         if starts_at_zero:
             f0 = np.array([0.0, f0[1] if abs(f0[1]) > still else 0.0, f0[2]])
-        five, three = np.array(quintic(h, f0, f1)), np.array(cubic(h, f0, f1))
+        five = np.array(quintic(h, f0, f1))
         self.crossing = self.minimum = None
-        theta = np.linspace(0, 1, 33)
-        margin = np.abs(np.polynomial.polynomial.polyval(theta, five - three)).max()
+        margin = margins(five, cubic(h, f0, f1))
         power = 0
         while starts_at_zero and five[0] == 0 and power < 2:  # that root does not count: divide by theta
             five, power = np.append(five[1:], 0.0), power + 1

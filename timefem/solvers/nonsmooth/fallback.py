@@ -95,7 +95,7 @@ class Fallback:
             if found is None:
                 return None
             impulses, statuses, share = found
-            pushed = before.jacobian[0][rows].T @ impulses.ravel()
+            pushed = before.jacobian.dense_rows(rows)[0].T @ impulses.ravel()
             solved = self._solve(t, z, h, pushed / h)
             if solved is None:
                 return None
@@ -148,7 +148,9 @@ class Fallback:
         found = complementary(flat, free.ravel(), np.zeros(len(deep)), np.zeros(len(deep)))
         if found is None:
             return z, 0.0
-        dq = here._motion[0][0] @ here.jacobian[0][rows].T @ found[0].ravel()
+        apart = np.zeros((1, contacts.n, 3))
+        apart[0, deep] = found[0]
+        dq = here.moved_by(apart)[0]
         share = 1.0
         for _ in range(self.options.locations):
             q = self._on_constraints(t, z[:n] + share * dq)

@@ -43,7 +43,7 @@ class NodeLaw:
 
     def know(self, states, length):
         """Take note of the speeds and ways that are possible at the first state, with an element of that length."""
-        energy = max(0.0, states.v[0] @ states.mass[0] @ states.v[0])
+        energy = max(0.0, states.v[0] @ states.momenta_of(states.v)[0])
         reach = np.sqrt(states.softest() * energy)
         gained = np.abs(states.free[0]).max(initial=0.0) * length
         self.still = max(self.still, self.options.still * max(reach, gained))

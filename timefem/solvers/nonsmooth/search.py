@@ -6,7 +6,7 @@ import numpy as np
 
 from ...mechanics.values.evaluate import quantities_at
 from . import events
-from .crossings import Closing, first_negative, quintic
+from .crossings import Closing, clear, first_negative, quintic
 from .options import CONTACT
 from .states import BEGINS, OPEN, SLIDES, STICKS, InMode
 
@@ -55,58 +55,80 @@ class Search:
         modes = np.array(mode.modes)
         free = np.flatnonzero((modes == OPEN) & ~self.contacts.persistent)
         bound = ((modes != OPEN) & (~self.contacts.persistent | (self.contacts.n_slip > 0))).any()
-        system = self.contacts.system
-        gaps, rates = quantities_at(system, t, z, "gaps", "gap rates", repeatable=False)
-        self.gaps, self.rates = gaps, rates
+        self.gaps, self.rates = quantities_at(self.contacts.system, t, z, "gaps", "gap rates", repeatable=False)
         h = np.diff(t)[:, None]
         near = np.zeros((len(h), self.contacts.n), bool)
         if len(free):
-            least = np.minimum(gaps[:-1], gaps[1:])
-            reach = h * (np.abs(rates[:-1]) + np.abs(rates[1:]) + np.abs(np.diff(rates, axis=0)))
+            least = np.minimum(self.gaps[:-1], self.gaps[1:])
+            reach = h * (np.abs(self.rates[:-1]) + np.abs(self.rates[1:]) + np.abs(np.diff(self.rates, axis=0)))
             near[:, free] = (least <= reach)[:, free]
         flagged = near.any(axis=1)
-        if bound:
-            flagged |= self._changes(mode, directions, t, z, zero)
-        for e in np.flatnonzero(flagged):
-            started = zero if e == 0 else set()
-            found = self._in_element(mode, directions, t[e:e + 2], z[e:e + 2], np.flatnonzero(near[e]), bound, started)
-            if found is not None:
-                return int(e), found
+        if not (flagged.any() or bound):
+            return None, None
+        # all nodes where forces are asked for, else those of elements where something may close
+        own = np.arange(len(t)) if bound else np.flatnonzero(np.append(flagged, False) | np.append(False, flagged))
+        states = self.contacts.at_state(t[own], z[own])
+        here = InMode(states, mode.modes, directions)
+        forces = self._of_forces(mode, directions, states, here, zero) if bound else [[]] * len(h)
+        place = np.searchsorted(own, np.arange(len(t)))
+        closings = self._of_gaps(states, here, h[:, 0], near, place, zero)
+        for e, found in enumerate(forces):
+            found = found + closings.get(e, [])
+            if found:
+                return e, min(found, key=lambda candidate: candidate.theta)
         return None, None
 
-    def _changes(self, mode, directions, t, z, zero):
-        """Whether a function of the forces of closed contacts may become negative, shape (n,) bool."""
-        states, n = self.contacts.at_state(t, z), len(t) - 1
-        between = states_between(self.theta, states, InMode(states, mode.modes, directions).of_coordinates)
-        found = np.zeros(n, bool)
-        for key, values in values_of(mode, directions, InMode(between, mode.modes, directions)).items():
-            values = values.reshape(n, -1)
-            found |= (values < -CONTACT.unsure * np.abs(values).max(axis=1, initial=0.0)[:, None]).any(axis=1)
-            found[0] |= key in zero
+    def _of_gaps(self, states, here, h, near, place, zero):
+        """Candidates of contacts that are open, by element, those up to the first element that has some.
+
+        `place` is that of the nodes among the states.
+        """
+        e, c = np.nonzero(near)
+        ends = np.stack([states.gap, states.gamma[:, :, 0], here.accelerations[:, :, 0]], axis=2)
+        f0, f1 = ends[place[e], c], ends[place[e + 1], c]
+        # along the normals at the start: of thin bodies that pass through each other in one element
+        moves = np.zeros_like(states.q)
+        moves[:-1] = np.diff(states.q, axis=0)
+        behind = (states.gap + states.jacobian.times(moves)[:, ::3])[place[e], c] < 0
+        started = np.array([at == 0 and (CLOSES, int(k)) in zero for at, k in zip(e, c, strict=True)], bool)
+        # side by side, without a force
+        rests = (np.abs(f0[:, 0]) <= self.touching) & (np.abs(f0[:, 1]) <= self.still)
+        away = clear(h[e], f0, f1) & ~(behind | started | rests)
+        away |= rests & (f1[:, 0] >= -self.touching)
+        found, between = {}, {}
+        for k in np.flatnonzero(~away):
+            at, contact = int(e[k]), int(c[k])
+            if found and at not in found:
+                break
+            closing = Closing(h[at], f0[k], f1[k], rests[k] or started[k], self.still)
+            candidate = None
+            if closing.crossing is not None:
+                candidate = Candidate(CLOSES, contact, closing.crossing)
+            elif behind[k]:
+                if at not in between:
+                    between[at] = states_between(self.fine, states, here.of_coordinates, place[at]).gap
+                passed = self._passed(between[at][:, contact], started[k])
+                candidate = None if passed is None else Candidate(CLOSES, contact, passed)
+            if candidate is None and closing.minimum is not None:
+                candidate = Candidate(events.TOUCHES, contact, closing.minimum)
+            if candidate is not None:
+                found.setdefault(at, []).append(candidate)
         return found
 
-    def _in_element(self, mode, directions, t, z, near, bound, started):
-        states = self.contacts.at_state(t, z)
-        here, h, found = InMode(states, mode.modes, directions), t[1] - t[0], []
-        ahead = states.gap[0] + states.jacobian[0, ::3] @ (states.q[1] - states.q[0])  # along the normals at the start
-        behind = near[ahead[near] < 0]
-        # of thin bodies that pass through each other in one element
-        between = states_between(self.fine, states, here.of_coordinates).gap if len(behind) else None
-        for c in near:
-            ends = np.stack([states.gap[:, c], states.gamma[:, c, 0], here.accelerations[:, c, 0]], axis=1)
-            rests = abs(ends[0, 0]) <= self.touching and abs(ends[0, 1]) <= self.still  # side by side, without a force
-            if rests and ends[1, 0] >= -self.touching:
-                continue
-            closing = Closing(h, ends[0], ends[1], rests or (CLOSES, c) in started, self.still)
-            if closing.crossing is not None:
-                found.append(Candidate(CLOSES, int(c), closing.crossing))
-            elif c in behind and (passed := self._passed(between[:, c], (CLOSES, c) in started)) is not None:
-                found.append(Candidate(CLOSES, int(c), passed))
-            elif closing.minimum is not None:
-                found.append(Candidate(events.TOUCHES, int(c), closing.minimum))
-        if bound:
-            found += self._of_forces(mode, directions, states, here, started)
-        return min(found, key=lambda candidate: candidate.theta) if found else None
+    def _of_forces(self, mode, directions, states, here, zero):
+        """Candidates where functions of the forces of closed contacts become negative, by element."""
+        n = len(states.t) - 1
+        between = states_between(self.theta, states, here.of_coordinates)
+        found = [[] for _ in range(n)]
+        for (kind, c), values in values_of(mode, directions, InMode(between, mode.modes, directions)).items():
+            values = values.reshape(n, -1)
+            flagged = (values < -CONTACT.unsure * np.abs(values).max(axis=1, initial=0.0)[:, None]).any(axis=1)
+            flagged[0] |= (kind, c) in zero
+            for e in np.flatnonzero(flagged):
+                at = first_negative(self.theta, values[e], e == 0 and (kind, c) in zero)
+                if at is not None:
+                    found[e].append(Candidate(kind, c, at))
+        return found
 
     def _passed(self, gaps, starts_at_zero):
         """First theta at which sampled gaps become negative, or None."""
@@ -118,16 +140,6 @@ class Search:
         k = int(below[0])
         share = gaps[k - 1] / (gaps[k - 1] - gaps[k]) if gaps[k - 1] > 0 else 0.0
         return float(self.fine[k - 1] + share * (self.fine[k] - self.fine[k - 1]))
-
-    def _of_forces(self, mode, directions, states, here, started):
-        between = states_between(self.theta, states, here.of_coordinates)
-        functions = values_of(mode, directions, InMode(between, mode.modes, directions))
-        found = []
-        for (kind, c), values in functions.items():
-            at = first_negative(self.theta, values, (kind, c) in started)
-            if at is not None:
-                found.append(Candidate(kind, c, at))
-        return found
 
 
 def values_of(mode, directions, here):
@@ -146,14 +158,15 @@ def values_of(mode, directions, here):
     return found
 
 
-def states_between(theta, states, accelerations):
-    """`ContactStates` at theta in the elements between states (n + 1,), element by element: by the quintics through
-    these and their derivatives."""
-    h = np.diff(states.t)
+def states_between(theta, states, accelerations, first=None):
+    """`ContactStates` at theta in the elements between states (n + 1,), element by element, or in that after the first
+    one of them: by the quintics through these and their derivatives."""
+    own = slice(None) if first is None else slice(first, first + 2)
+    times, q, v, a = states.t[own], *(value[own, None] for value in (states.q, states.v, accelerations))
+    h = np.diff(times)
     x, length = theta[:, None], h[:, None, None]
-    q, v, a = (value[:, None] for value in (states.q, states.v, accelerations))
     c0, c1, c2, c3, c4, c5 = quintic(length, (q[:-1], v[:-1], a[:-1]), (q[1:], v[1:], a[1:]))
     q = c0 + x * (c1 + x * (c2 + x * (c3 + x * (c4 + x * c5))))
     v = (c1 + x * (2 * c2 + x * (3 * c3 + x * (4 * c4 + x * 5 * c5)))) / length
-    t, n_q = states.t[:-1, None] + h[:, None] * theta, q.shape[-1]
+    t, n_q = times[:-1, None] + h[:, None] * theta, q.shape[-1]
     return states.contacts.at(t.ravel(), q.reshape(-1, n_q), v.reshape(-1, n_q))

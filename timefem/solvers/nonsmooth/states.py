@@ -6,6 +6,7 @@ import numpy as np
 
 from ...mechanics.values.equations_of_motion import MotionFormulas
 from ...mechanics.values.evaluate import evaluator
+from .mobility import blocks_of, constrained, stacked
 from .options import LAW, RANK
 
 NAMES = ("row", "row_a", "psi", "form", "psi_v", "form_v", "second", "third", "gap", "gap rate", "gap acceleration",
@@ -38,8 +39,15 @@ class Contacts:
         # rows of slip, contact by contact, among the three of each
         self.tangents = np.concatenate([np.zeros(0, int), *(3 * c + 1 + np.arange(n)
                                                             for c, n in enumerate(self.n_slip))])
+        self._blocks = None
         self.helpers = np.concatenate([np.zeros(0, int), *(np.arange(system.n_q)[system.coordinates(b)]
                                                            for b in system.bodies if b.helper)])
+
+    def blocks(self, mass, gradient):
+        """`Block`s of coordinates that masses and constraints couple, by the patterns of these matrices."""
+        if self._blocks is None:
+            self._blocks = blocks_of(mass, gradient, self.helpers, np.sqrt(np.array(self.system.mass_scale)))
+        return self._blocks
 
     def at(self, t, q, v):
         """`ContactStates` at times (n,), coordinates and velocities (n, n_q)."""
@@ -82,87 +90,80 @@ class ContactStates:
         zeros = {"a": system.n_q, "gamma": system.n_constraints, "nu": system.n_nonholonomic,
                  "controls": sum(part.n_controls for part in system.parts)}
         found = evaluator(system, *NAMES, formulas=MotionFormulas)(
-            system, t, q, v=v, **{name: np.zeros((n, size)) for name, size in zeros.items()})
-        self._of = {name: value if isinstance(value, np.ndarray) else value.dense()
-                    for name, value in zip(NAMES, found, strict=True)}
+            system, t, q, repeatable=False, v=v, **{name: np.zeros((n, size)) for name, size in zeros.items()})
+        self._of = dict(zip(NAMES, found, strict=True))
         self.gap = self._of["gap"]
         self.restitution, self.friction, self.load = (self._of[x] for x in ("restitution", "friction", "load"))
         self.gamma = self._rows(self._of["gap rate"], self._of["slip"]).reshape(n, -1, 3)
 
     def _rows(self, normal, along):
-        """Three rows of each contact, shape (n, 3 n_contacts, ...)."""
-        rows = np.zeros((normal.shape[0], 3 * self.contacts.n, *normal.shape[2:]))
+        """Three rows of each contact, shape (n, 3 n_contacts)."""
+        rows = np.zeros((normal.shape[0], 3 * self.contacts.n))
         rows[:, ::3], rows[:, self.contacts.tangents] = normal, along
         return rows
 
     @cached_property
     def jacobian(self):
-        """d gamma / dv, shape (n, 3 n_contacts, n_q)."""
-        return self._rows(self._of["gap_q"], self._of["slip_v"])
+        """d gamma / dv, a `Matrix` (3 n_contacts, n_q)."""
+        return stacked([(self._of["gap_q"], 3 * np.arange(self.contacts.n)),
+                        (self._of["slip_v"], self.contacts.tangents)], 3 * self.contacts.n)
 
     @cached_property
     def drift(self):
         """What of `gamma` is due to surfaces that move, shape (n, n_contacts, 3)."""
-        return self.gamma - np.einsum("nij,nj->ni", self.jacobian, self.v).reshape(self.gamma.shape)
-
-    @cached_property
-    def mass(self):
-        mass = self._of["row_a"]
-        mass[:, self.contacts.helpers, self.contacts.helpers] = 1.0
-        return mass
+        return self.gamma - self.jacobian.times(self.v).reshape(self.gamma.shape)
 
     @cached_property
     def _motion(self):
-        """Mobility C of the constrained system, and the accelerations without contacts: (n, n_q, n_q), (n, n_q)."""
-        of, mass = self._of, self.mass
+        """`Mobility` of the constrained system, and the accelerations without contacts, (n, n_q)."""
+        of = self._of
+        gradient = stacked([(of["psi_v"], np.arange(of["psi_v"].shape[0])),
+                            (of["form_v"], of["psi_v"].shape[0] + np.arange(of["form_v"].shape[0]))],
+                           of["psi_v"].shape[0] + of["form_v"].shape[0])
         right = -np.concatenate([of["second"], of["third"]], axis=1)
-        gradient = np.concatenate([of["psi_v"], of["form_v"]], axis=1)
         force = -of["row"]
         force[:, self.contacts.helpers] = 0.0
-        if not gradient.shape[1]:
-            mobility = np.linalg.inv(mass)
-            return mobility, np.einsum("nij,nj->ni", mobility, force)
-        root = np.sqrt(np.array(self.contacts.system.mass_scale))
-        left, values, rows = np.linalg.svd(gradient / root, full_matrices=True)
-        rank = int((values[0] > RANK.dependent * values[0].max()).sum())
-        first = np.einsum("nki,nk->ni", rows[:, :rank], np.einsum("nji,nj->ni", left[:, :, :rank], right)
-                          / values[:, :rank]) / root
-        free = rows[:, rank:].swapaxes(1, 2) / root[:, None]
-        reduced = np.linalg.inv(free.swapaxes(1, 2) @ mass @ free)
-        mobility = free @ reduced @ free.swapaxes(1, 2)
-        left_over = force - np.einsum("nij,nj->ni", mass, first)
-        return mobility, first + np.einsum("nij,nj->ni", mobility, left_over)
+        return constrained(self.contacts.blocks(of["row_a"], gradient), of["row_a"], gradient, force, right)
+
+    def momenta_of(self, v):
+        """Mass times velocities (n, n_q)."""
+        found, helpers = self._of["row_a"].times(v), self.contacts.helpers
+        found[:, helpers] = v[:, helpers]
+        return found
 
     @cached_property
     def allowed(self):
         """Velocities that the constraints allow, by the least impulse, shape (n, n_q)."""
         of = self._of
-        gradient = np.concatenate([of["psi_v"], of["form_v"]], axis=1)
+        gradient = np.concatenate([of["psi_v"].dense(), of["form_v"].dense()], axis=1)
         if not gradient.shape[1]:
             return self.v
         missing = -np.einsum("nij,nj->ni", np.linalg.pinv(gradient), np.concatenate([of["psi"], of["form"]], axis=1))
-        return self.v + missing - np.einsum("nij,njk,nk->ni", self._motion[0], self.mass, missing)
+        return self.v + missing - self._motion[0](self.momenta_of(missing))
 
     def compliance(self, rows):
         """D of some of the rows at the first state, shape (n_rows, n_rows)."""
-        jacobian = self.jacobian[0, rows]
-        return jacobian @ self._motion[0][0] @ jacobian.T
+        jacobian = self.jacobian.dense_rows(rows)[:1]
+        return (jacobian @ self._motion[0](jacobian.swapaxes(1, 2)))[0]
 
     def softest(self):
         """Largest entry of the diagonal of D at the first state."""
-        jacobian = self.jacobian[0]
-        return ((jacobian @ self._motion[0][0]) * jacobian).sum(axis=1).max(initial=0.0)
+        jacobian = self.jacobian.dense_rows(np.arange(3 * self.contacts.n))[:1].swapaxes(1, 2)
+        return (jacobian * self._motion[0](jacobian)).sum(axis=1).max(initial=0.0)
 
     @cached_property
     def free(self):
         """Accelerations of the rows without forces of contacts, shape (n, 3 n_contacts)."""
         known = self._rows(self._of["gap acceleration"], self._of["slip rate"])
-        return known + np.einsum("nij,nj->ni", self.jacobian, self._motion[1])
+        return known + self.jacobian.times(self._motion[1])
+
+    def moved_by(self, impulses):
+        """What impulses (n, n_contacts, 3) of the contacts change of velocities, shape (n, n_q)."""
+        return self._motion[0](self.jacobian.transposed_times(impulses.reshape(len(impulses), -1)))
 
     def velocities_after(self, impulses):
         """Velocities after impulses (n, n_contacts, 3) of the contacts, shape (n, n_q)."""
-        pushed = np.einsum("nji,nj->ni", self.jacobian, impulses.reshape(len(impulses), -1))
-        return self.v + np.einsum("nij,nj->ni", self._motion[0], pushed)
+        return self.v + self.moved_by(impulses)
 
 
 class InMode:
@@ -194,10 +195,11 @@ class InMode:
         jacobian, mobility = states.jacobian, states._motion[0]
         rows = np.array([*(3 * pressed), *tangents], int)
         if tangents:  # what joints block has no friction
-            own = jacobian[0, rows]
-            diagonal = ((own @ mobility[0]) * own).sum(axis=1)
+            own = jacobian.dense_rows(rows)[:1].swapaxes(1, 2)
+            diagonal = (own * mobility(own)).sum(axis=1)[0]
             rows = rows[(rows % 3 == 0) | (diagonal > LAW.blocked * diagonal.max())]
-        pushes = jacobian[:, rows].swapaxes(1, 2).copy()  # forces on the coordinates by the unknowns
+        own = jacobian.dense_rows(rows)
+        pushes = own.swapaxes(1, 2).copy()  # forces on the coordinates by the unknowns
         given = np.zeros((n, 3 * contacts.n))
         sliding = []
         for c in slides:
@@ -207,21 +209,22 @@ class InMode:
                 given[:, 3 * c + 1:3 * c + 3] = -states.load[:, c, None] * along
             else:
                 column = int(np.flatnonzero(rows == 3 * c)[0])
-                pushes[:, :, column] -= np.einsum("nij,ni->nj", jacobian[:, 3 * c + 1:3 * c + 3], along)
+                pushes[:, :, column] -= np.einsum("nij,ni->nj", jacobian.dense_rows(3 * c + np.array([1, 2])), along)
                 sliding.append((c, column, along))
-        known = np.einsum("nij,ni->nj", jacobian, given) if given.any() else np.zeros((n, jacobian.shape[2]))
+        known = mobility(jacobian.transposed_times(given)) if given.any() else np.zeros((n, jacobian.shape[1]))
         unknown, forces = np.zeros((n, len(rows))), given
+        moved = known
         if len(rows):
-            own = jacobian[:, rows]
-            matrix = own @ (mobility @ pushes)
-            right = -states.free[:, rows] - np.einsum("nij,njk,nk->ni", own, mobility, known)
+            pushed = mobility(pushes)
+            matrix = own @ pushed
+            right = -states.free[:, rows] - np.einsum("nij,nj->ni", own, known)
             unknown = solved(matrix, right)
             forces[:, rows] += unknown
             for c, column, along in sliding:
                 forces[:, 3 * c + 1:3 * c + 3] -= unknown[:, column, None] * along
-        self.rows, self.forces = rows, forces.reshape(n, -1, 3)
-        self._pushed = np.einsum("nij,nj->ni", mobility, known + np.einsum("nij,nj->ni", pushes, unknown))
-        self.accelerations = (states.free + np.einsum("nij,nj->ni", jacobian, self._pushed)).reshape(n, -1, 3)
+            moved = known + np.einsum("nij,nj->ni", pushed, unknown)
+        self.rows, self.forces, self._pushed = rows, forces.reshape(n, -1, 3), moved
+        self.accelerations = (states.free + jacobian.times(moved)).reshape(n, -1, 3)
 
     @cached_property
     def of_coordinates(self):
@@ -255,7 +258,7 @@ def independent(states, modes):
         Of each contact, which of its three rows.
     """
     contacts, modes = states.contacts, np.asarray(modes)
-    rows = states.jacobian[0] @ _root(states._motion[0][0])
+    rows = states._motion[0].rooted(states.jacobian.dense_rows(np.arange(3 * contacts.n))[0])
     size = np.linalg.norm(rows, axis=1).reshape(-1, 3).max(axis=1)
     basis, kept = np.zeros((rows.shape[1], 0)), [[] for _ in range(contacts.n)]
     normal = [(c, 0) for c in np.flatnonzero((modes != OPEN) & ~contacts.persistent)]
@@ -269,9 +272,3 @@ def independent(states, modes):
             basis = np.hstack([basis, left[:, None] / length])
             kept[c].append(i)
     return tuple(map(tuple, kept))
-
-
-def _root(matrix):
-    """R of a positive semidefinite matrix `R R^T`."""
-    values, vectors = np.linalg.eigh(matrix)
-    return vectors * np.sqrt(np.maximum(values, 0.0))
