@@ -143,3 +143,29 @@ def test_a_domino_hits_the_next_one():
     spin = sol.angular_velocity(blocks[0], [hit.t - 1e-9], "space")[0, 1]
     heights = sol.position(blocks[0], np.array([0.0, hit.t]))[:, 2]
     assert inertia * spin**2 / 2 == pytest.approx(m * G * (heights[0] - heights[1]), rel=1e-5)
+
+
+@pytest.mark.parametrize("rotation", ["quaternion", "directors"])
+def test_a_box_that_spins_stops_on_all_corners_at_once(rotation):
+    """Four corners carry the same, at the same distance: mu m g r slows the spin, to an end at I w / (mu m g r)."""
+    spin, friction, arm, inertia = 4.0, 0.3, 0.2 * np.sqrt(2), 0.1
+    start = tf.Pose((0, 0, 0.1), angular_velocity=(0, 0, spin))
+    body, sol = box(start, 0.6, 12, rotation, friction=friction)
+    balanced(sol, 1e-10)
+    assert {event.kind for event in sol.events} == {"sticks"}
+    assert sol.events[-1].t == pytest.approx(inertia * spin / (friction * G * arm), rel=1e-5)
+    np.testing.assert_allclose(sol.position(body, 0.6), (0, 0, 0.1), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(np.sort(sol.contact_forces([0.1])[0, :, 0]), [0] * 4 + [G / 4] * 4, rtol=0, atol=1e-8)
+
+
+def test_a_box_slides_and_spins_until_all_corners_stick():
+    """Corners are at rest for moments, but not together: redundant contacts have one share of the weight in elements
+    and at their ends, and the box stops in a finite time."""
+    start = tf.Pose((0, 0, 0.1), velocity=(0.5, 0.1, 0), angular_velocity=(0, 0, 3.0))
+    body, sol = box(start, 0.6, 24, friction=0.3)
+    balanced(sol, 1e-9)
+    assert {event.kind for event in sol.events} <= {"sticks", "slips"}
+    assert (sol.contact_modes[-1] == 3).sum() == 4
+    np.testing.assert_allclose(sol.velocity(body, 0.6), 0, rtol=0, atol=1e-10)
+    slides = (sol.contact_modes[:-1] == 2).all(axis=1) & (np.diff(sol.t)[:-1] > 1e-3)
+    assert not slides.any() or np.abs(sol.contact_forces(sol.t).sum(axis=1)[:, 0] - G).max() < 1e-8

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from copy import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import casadi as ca
 import numpy as np
 
-from ...types import Vector
 from ..part import Part
 from .rigid import RigidContact
 
 if TYPE_CHECKING:
     from ..symbols import Symbols
-
-CLOSED, SLIDES, STICKS, BEGINS = "closed", "slides", "sticks", "begins to slide"
 
 
 class Bystander(Part):
@@ -30,72 +27,114 @@ class Bystander(Part):
         return Bystander, tuple(body.kind for body in self.bodies)
 
 
+class Rubbing(NamedTuple):
+    """What slides by a normal force, or a share of it.
+
+    Attributes
+    ----------
+    contact : RigidContact
+    row : int
+    begins : bool
+        Whether it only begins to slide in space, and has no slip yet.
+    direction : tuple of float
+        Of the slip, two numbers, where it is along a line, or only begins.
+    share : float
+    """
+
+    contact: RigidContact
+    row: int
+    begins: bool
+    direction: tuple
+    share: float
+
+
 class ClosedContact(Part):
     """One row of a rigid contact while it is closed.
 
     The constraint is -g, so that its multiplier is the normal force lambda_N. What slides has the friction
     `-mu lambda_N d` on its points, with the direction d of the slip; what sticks has the slip as a nonholonomic
-    constraint, whose multiplier is the friction.
+    constraint, whose multiplier is the friction. Where contacts depend on each other, several slide by shares of one
+    multiplier.
 
     Parameters
     ----------
     contact : RigidContact
         With the numbers that count.
     row : int
-    mode : {"closed", "slides", "sticks", "begins to slide"}
-        "closed" is without friction. What begins to slide in space has no slip yet: its direction is given.
+    sticks : bool
     kept : tuple of int
         What of the gap (0) and the slips (1, 2) are constraints: others repeat those of other contacts.
-    direction : array_like, shape (2,)
-        Of the slip, where it is along a line, or only begins.
+    rubbing : list of Rubbing
+        What slides by the multiplier, or by the given load of a persistent row.
     """
 
-    def __init__(self, contact: RigidContact, row: int, mode: str, kept: tuple[int, ...], direction: Vector) -> None:
-        self.contact, self.row, self.mode, self.kept = contact, row, mode, kept
-        self.bodies, self.name = contact.bodies, f"{contact.name or type(contact).__name__}, {mode}"
-        self.own_parameters = np.append(contact.own_parameters, direction)
+    def __init__(self, contact: RigidContact, row: int, sticks: bool, kept: tuple[int, ...],
+                 rubbing: list[Rubbing]) -> None:
+        self.contact, self.row, self.sticks, self.kept, self.rubbing = contact, row, sticks, kept, rubbing
+        seen = dict.fromkeys([contact, *(one.contact for one in rubbing)])
+        self.bodies = tuple(dict.fromkeys(body for one in seen for body in one.bodies))
+        self.name = f"{contact.name or type(contact).__name__}, closed"
+        self._numbers, first = {}, 0
+        for one in seen:
+            self._numbers[one] = slice(first, first + len(one.own_parameters))
+            first += len(one.own_parameters)
+        self._first = first
+        self.own_parameters = np.concatenate([*(one.own_parameters for one in seen),
+                                              *([*one.direction, one.share] for one in rubbing)])
         name = contact.contact_names[row]
         self.constraint_names = (name,) if 0 in kept else ()
-        self.nonholonomic_names = tuple(f"{name}, slip {i}" for i in kept if i) if mode == STICKS else ()
+        self.nonholonomic_names = tuple(f"{name}, slip {i}" for i in kept if i) if sticks else ()
 
     @property
     def kind(self) -> Hashable:
-        return ClosedContact, self.contact.kind, self.row, self.mode, self.kept
+        order = list(self._numbers)
+        seen = tuple((one.kind, tuple(self.bodies.index(body) for body in one.bodies)) for one in order)
+        return (ClosedContact, seen, self.row, self.sticks, self.kept,
+                tuple((order.index(one.contact), one.row, one.begins) for one in self.rubbing))
 
-    def _given(self, s):
-        """The symbols as the contact takes them."""
+    def _given(self, s, contact):
+        """The symbols as a contact takes them."""
         given = copy(s)
-        given.own = s.own[:-2]
+        given.own = s.own[self._numbers[contact]]
+        chosen = [self.bodies.index(body) for body in contact.bodies]
+        given.q, given.p, given.bodies = ([values[i] for i in chosen] for values in (s.q, s.p, s.bodies))
+        given._of = contact.bodies
+        given._velocity = [s.velocity[i] for i in chosen] if s.velocity_given else None
         return given
 
     def constraints(self, s: Symbols) -> ca.SX:
-        return -self.contact.gap(self._given(s))[self.row] if self.constraint_names else ca.SX(0, 1)
+        return -self.contact.gap(self._given(s, self.contact))[self.row] if self.constraint_names else ca.SX(0, 1)
 
     def velocity_form(self, s: Symbols) -> ca.SX:
-        return -self._slip(s)[[i - 1 for i in self.kept if i]] if self.nonholonomic_names else ca.SX(0, 1)
+        if not self.nonholonomic_names:
+            return ca.SX(0, 1)
+        return -self._slip(s, self.contact, self.row)[[i - 1 for i in self.kept if i]]
 
     def force(self, s: Symbols) -> ca.SX:
-        if not self.contact.persistent or self.mode not in (SLIDES, BEGINS):
+        if not (self.contact.persistent and self.rubbing):
             return super().force(s)
-        return self._friction(s, self.contact.load(self._given(s))[self.row])
+        return self._friction(s, self.contact.load(self._given(s, self.contact))[self.row])
 
     def multiplier_force(self, s: Symbols, w: ca.SX) -> ca.SX | None:
-        if self.mode not in (SLIDES, BEGINS) or not self.constraint_names:
-            return None
-        return self._friction(s, w)
+        return self._friction(s, w) if self.constraint_names and self.rubbing else None
 
-    def _slip(self, s):
-        return self.contact.slip(self._given(s))[self.row, :].T
+    def _slip(self, s, contact, row):
+        return contact.slip(self._given(s, contact))[row, :].T
 
     def _friction(self, s, pressed):
         """Of a normal force."""
-        bodies = s.at(s.q, s.p, [ca.SX.sym("v", b.n_q) for b in self.bodies])
-        by_velocity = ca.jacobian(self._slip(bodies), ca.vertcat(*bodies.velocity))
-        if self.contact.n_slip == 1:
-            along = s.own[-2]
-        elif self.mode == BEGINS:
-            along = s.own[-2:]
-        else:
-            slip = self._slip(s)
-            along = slip / ca.sqrt(ca.sumsqr(slip))
-        return -self.contact.frictions(self._given(s))[self.row] * pressed * (by_velocity.T @ along)
+        moving = s.at(s.q, s.p, [ca.SX.sym("v", b.n_q) for b in self.bodies])
+        total = 0
+        for k, one in enumerate(self.rubbing):
+            numbers = s.own[self._first + 3 * k:self._first + 3 * k + 3]
+            by_velocity = ca.jacobian(self._slip(moving, one.contact, one.row), ca.vertcat(*moving.velocity))
+            if one.contact.n_slip == 1:
+                along = numbers[0]
+            elif one.begins:
+                along = numbers[:2]
+            else:
+                slip = self._slip(s, one.contact, one.row)
+                along = slip / ca.sqrt(ca.sumsqr(slip))
+            mu = one.contact.frictions(self._given(s, one.contact))[one.row]
+            total -= mu * numbers[2] * pressed * (by_velocity.T @ along)
+        return total

@@ -108,7 +108,10 @@ class ContactMarch:
                     self._stretch(nodes, exact=True)
                     return
                 except Stuck:
-                    nodes = np.array([self.t, self.t + (nodes[1] - self.t) / 2])
+                    half = (nodes[1] - self.t) / 2
+                    if half <= self._rounding(half):
+                        break
+                    nodes = np.array([self.t, self.t + half])
         self._stretch(nodes)
 
     def _fall_back(self):
@@ -135,6 +138,10 @@ class ContactMarch:
         if self.t < nodes[-1]:
             self._node(())
 
+    def _rounding(self, length):
+        """Time that is none, in elements of a length."""
+        return 2 * np.finfo(float).eps * max(abs(self.t), length)
+
     @property
     def systems(self):
         """Those of the modes met, list of `ModeSystem`."""
@@ -149,7 +156,7 @@ class ContactMarch:
     def _begin(self, length):
         """A very short element in which slips in space begin, in the direction of their accelerations."""
         before = self.n_elements
-        self._stretch(np.array([self.t, self.t + self.options.beginning * length]))
+        self._stretch(np.array([self.t, self.t + max(self.options.beginning * length, self._rounding(length))]))
         if self.n_elements > before and (self.modes == BEGINS).any():  # no event came between
             self.modes = np.where(self.modes == BEGINS, SLIDES, self.modes)
             self.mode = self.mode._replace(modes=tuple(self.modes.tolist()))
@@ -224,7 +231,7 @@ class ContactMarch:
             gap = states.gap[0, c]
             if gap < 0:
                 h = solved.nodes[1] - solved.nodes[0]
-                acceleration = InMode(states, self.mode.modes, self.directions).accelerations[0, c, 0]
+                acceleration = InMode(states, self.mode.modes, self.directions, self.mode.sharing).accelerations[0, c, 0]
                 start = h - np.sqrt(2 * -gap / acceleration) if acceleration > 0 else h / 2
                 closing = self._located(CLOSES, c, max(start, 1e-3 * h), h)
                 if closing is not None:
@@ -248,15 +255,24 @@ class ContactMarch:
         elif kind == events.SLIPS:
             self._node((), slips=self._slipping_with(c))
         else:
-            self._node((), stops=(c,))
+            self._node((), stops=self._stopping_with(c))
 
     def _slipping_with(self, c):
         """A contact that begins to slip, and others whose friction is at its limit too, such as its mirror image."""
         states = self.contacts.at_state(self.t, self.z)
-        here = InMode(states, self.modes, self.directions)
+        here = InMode(states, self.modes, self.directions, self.mode.sharing)
         bound = states.friction[0] * np.where(self.contacts.persistent, states.load[0], here.forces[0, :, 0])
         at_limit = bound - np.hypot(*here.forces[0, :, 1:].T) <= self.options.at_limit * bound
         also = np.flatnonzero((self.modes == STICKS) & at_limit & (bound > 0))
+        return tuple({c, *also.tolist()})
+
+    def _stopping_with(self, c):
+        """A contact whose slip ends, and others as slow that are about to stop, such as the other corners of a box."""
+        states = self.contacts.at_state(self.t, self.z)
+        slip = states.gamma[0, :, 1:]
+        rate = InMode(states, self.modes, self.directions, self.mode.sharing).accelerations[0, :, 1:]
+        slow = np.hypot(*slip.T) <= self.options.rest * self.law.speed
+        also = np.flatnonzero((self.modes == SLIDES) & slow & ((slip * rate).sum(axis=1) < 0))
         return tuple({c, *also.tolist()})
 
     def _passed(self, solved, c):
@@ -279,7 +295,7 @@ class ContactMarch:
             gaps, rates = self._gaps_at(solved.nodes[-1:], solved.state[-1:, -1])
             return gaps[0, c], rates[0, c]
         states = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1])
-        here = InMode(states, self.mode.modes, self.directions)
+        here = InMode(states, self.mode.modes, self.directions, self.mode.sharing)
         if kind == events.TOUCHES:
             return -states.gamma[0, c, 0], -here.accelerations[0, c, 0]
         value = float(values_of(self.mode, self.directions, here)[kind, c][0])
@@ -293,7 +309,7 @@ class ContactMarch:
         """
         system, low, high = self._mode_system(), 0.0, None
         known, best = [], None
-        rounding = 2 * np.finfo(float).eps * max(abs(self.t), longest)
+        rounding = self._rounding(longest)
         longest = 1.5 * longest
         for _ in range(self.options.locations):
             if self.t + h <= self.t:
@@ -341,7 +357,7 @@ class ContactMarch:
     def _predicted_stop(self, nodes, rows):
         """Go to the end of sliding in space of contacts at once, where it is predicted within the next element."""
         states = self.contacts.at_state(self.t, self.z)
-        here, length, found = InMode(states, self.mode.modes, self.directions), nodes[1] - nodes[0], []
+        here, length, found = InMode(states, self.mode.modes, self.directions, self.mode.sharing), nodes[1] - nodes[0], []
         for c in rows:
             slip, rate = states.gamma[0, c, 1:], here.accelerations[0, c, 1:]
             size = np.hypot(*slip)
@@ -353,8 +369,8 @@ class ContactMarch:
         if not found:
             return False
         ahead, c = min(found)
-        if ahead <= self.options.sliver * length:
-            self._node((), stops=(c,))
+        if ahead <= max(self.options.sliver * length, self._rounding(length)):
+            self._node((), stops=self._stopping_with(c))
             return True
         solved = self._stop(c, ahead)
         if solved is None:
@@ -372,7 +388,7 @@ class ContactMarch:
             self._go_to(Candidate(CLOSES, before, 0.9), h)
             return True
         self._accept(solved, 1)
-        self._node((), stops=(c,))
+        self._node((), stops=self._stopping_with(c))
         return True
 
     def _stop(self, c, ahead):
@@ -380,6 +396,8 @@ class ContactMarch:
         system, h, known = self._mode_system(), self.options.first_stop * ahead, []
         best, left = None, np.inf
         for _ in range(self.options.locations):
+            if self.t + h <= self.t:
+                break
             solved = system.march(np.array([self.t, self.t + h]), self.z, exact=True)
             if not len(solved.state):
                 if best is None:
@@ -430,7 +448,7 @@ class ContactMarch:
             law.meet(states.gap, states.gamma)
         given = {}
         if slips:
-            here = InMode(states, self.modes, self.directions)
+            here = InMode(states, self.modes, self.directions, self.mode.sharing)
             for c in slips:
                 along = here.forces[0, c, 1:]
                 given[c] = -along / np.hypot(*along)
@@ -480,9 +498,9 @@ class ContactMarch:
 
     def _enter(self, states, modes, directions):
         """Go on in these modes, with velocities that hold them."""
-        velocity, kept = self.law.consistent(states, modes)
+        velocity, sharing = self.law.consistent(states, modes)
         self._projected(states, velocity)
         self.modes, self.directions = modes, directions
         line = self.contacts.n_slip == 1
         signs = np.where(line & (modes == SLIDES), np.sign(directions[:, 0]), 1.0)
-        self.mode = Mode(tuple(modes.tolist()), tuple(signs.astype(int).tolist()), kept)
+        self.mode = Mode(tuple(modes.tolist()), tuple(signs.astype(int).tolist()), sharing)

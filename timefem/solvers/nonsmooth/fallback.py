@@ -13,7 +13,7 @@ from ...mechanics.contacts.impulses import MeanForce
 from ...mechanics.values.evaluate import quantities_at
 from .impact_law import complementary, stepped
 from .modes import Mode, ModeSystem
-from .states import OPEN
+from .states import NOTHING_SHARED, OPEN
 
 
 class Step(NamedTuple):
@@ -51,7 +51,7 @@ class Fallback:
     def __init__(self, contacts, element, how, options):
         self.contacts, self.element, self.options = contacts, element, options
         points = None if element.n_points == element._form.most_points * element.degree else 1
-        open_ = Mode((OPEN,) * contacts.n, (1,) * contacts.n, ((),) * contacts.n)
+        open_ = Mode((OPEN,) * contacts.n, (1,) * contacts.n, NOTHING_SHARED)
         self.forces = [MeanForce(body) for body in contacts.system.bodies]
         self.system = ModeSystem(contacts, replace(element, degree=1, n_points=points), open_,
                                  np.zeros((contacts.n, 2)), how, self.forces)

@@ -13,9 +13,7 @@ from ...errors import InputError
 from ...mechanics.contacts import closed
 from ..march.halving import march_halving
 from ..march.march import LoopArrays, Run, march
-from .states import BEGINS, CLOSED, OPEN, SLIDES, STICKS
-
-WORDS = {CLOSED: closed.CLOSED, SLIDES: closed.SLIDES, STICKS: closed.STICKS, BEGINS: closed.BEGINS}
+from .states import BEGINS, OPEN, SLIDES, STICKS, Sharing
 
 
 class Mode(NamedTuple):
@@ -27,13 +25,13 @@ class Mode(NamedTuple):
         OPEN, CLOSED, SLIDES, STICKS or BEGINS.
     signs : tuple of int
         Of slips along a line.
-    kept : tuple of tuple of int
-        Rows that are constraints, see `independent`.
+    sharing : Sharing
+        Which rows are constraints, and how forces follow from theirs.
     """
 
     modes: tuple
     signs: tuple
-    kept: tuple
+    sharing: Sharing
 
 
 class Solved(NamedTuple):
@@ -81,17 +79,32 @@ class ModeSystem:
     def __init__(self, contacts, element, mode, directions, how, further=()):
         base = contacts.system
         self.contacts, self.mode, self.how = contacts, mode, how
-        self.rows = [c for c in range(contacts.n) if mode.modes[c] != OPEN and (
-            mode.kept[c] or contacts.persistent[c])]
-        line = np.array(mode.signs)[:, None] * [1.0, 0.0]
-        along = np.where(np.array(mode.modes)[:, None] == BEGINS, directions, line)
-        made = [closed.ClosedContact(*contacts.parts[c], WORDS[mode.modes[c]], mode.kept[c], along[c])
-                for c in self.rows]
+        kept = {c: mode.sharing.kept(c) for c in range(contacts.n) if mode.modes[c] != OPEN}
+        made = [closed.ClosedContact(*contacts.parts[c], mode.modes[c] == STICKS, rows, self._rubbing(c, directions))
+                for c, rows in kept.items() if rows or contacts.persistent[c]]
         self.system = without_contacts(base, [*made, *further])
         self.element = element_of(element, self.system)
         self.element.check(self.system)
         self.plan = how.plan(self.system, self.element, mode)
         self._loop = self._scale = None
+
+    def _rubbing(self, c, directions):
+        """What slides by the normal force that is the multiplier of a contact, or by its given one."""
+        mode, contacts, sharing = self.mode, self.contacts, self.mode.sharing
+        if contacts.persistent[c]:
+            shares = {c: 1.0}
+        else:
+            normal = sharing.rows[:sharing.n_normal]
+            column = np.flatnonzero(sharing.own == 3 * c)
+            shares = {int(row) // 3: float(share) for row, share in zip(
+                normal, sharing.matrix[:sharing.n_normal, column].sum(axis=1), strict=True) if share}
+        found = []
+        for other, share in shares.items():
+            if mode.modes[other] in (SLIDES, BEGINS):
+                begins = mode.modes[other] == BEGINS
+                along = directions[other] if begins else (mode.signs[other], 0.0)
+                found.append(closed.Rubbing(*contacts.parts[other], begins, tuple(along), share))
+        return found
 
     def march(self, nodes, z, exact=False):
         """Elements from the state z on, `Solved`; unless `exact` halved where Newton's method fails."""
@@ -126,19 +139,18 @@ class ModeSystem:
         base, contacts = self.contacts.system, self.contacts
         m, own = base.n_constraints, self.system.n_constraints
         multipliers = np.concatenate([every[..., :m], every[..., own:own + m]], axis=-1)
-        forces = np.zeros((*every.shape[:2], contacts.n, 3))
-        pressed = [c for c in self.rows if 0 in self.mode.kept[c]]
-        forces[..., pressed, 0] = every[..., m:own]
-        sticking = [(c, i) for c in self.rows if self.mode.modes[c] == STICKS for i in self.mode.kept[c] if i]
+        sharing = self.mode.sharing
+        unknown = [every[..., m:own]]
         n, total = base.n_nonholonomic, self.system.n_nonholonomic
         others = dict(others)
         if total:
             values = others.pop("nonholonomic")
-            for place, (c, i) in enumerate(sticking):
-                forces[..., c, i] = values[..., n + place]
+            unknown.append(values[..., n:total])
             if n:
                 others["nonholonomic"] = np.concatenate([values[..., :n], values[..., total:total + n]], axis=-1)
-        return multipliers, forces, others
+        forces = np.zeros((*every.shape[:2], 3 * contacts.n))
+        forces[..., sharing.rows] = np.concatenate(unknown, axis=-1) @ sharing.matrix.T
+        return multipliers, forces.reshape(*every.shape[:2], contacts.n, 3), others
 
 
 def without_contacts(system, further=()):

@@ -7,7 +7,7 @@ from .impact_law import OPEN as SEPARATES
 from .impact_law import PRESSED, complementary, impact
 from .impact_law import SLIDES as SLIDE
 from .impact_law import STICKS as STICK
-from .states import BEGINS, CLOSED, OPEN, SLIDES, STICKS, independent
+from .states import BEGINS, CLOSED, OPEN, SLIDES, STICKS, shared
 
 SAID = {SEPARATES: "separates", SLIDE: "slides", STICK: "sticks", PRESSED: "pressed"}
 
@@ -176,15 +176,14 @@ class NodeLaw:
 
     def consistent(self, states, modes):
         """Velocities for which what is closed does not move, and what sticks does not slip, by the least impulse; and
-        the rows of the contacts that do not depend on each other."""
-        kept = independent(states, modes)
-        rows = np.array([3 * c + i for c, own in enumerate(kept) for i in own], int)
+        the `Sharing` of the contacts."""
+        sharing = shared(states, modes)
+        rows = sharing.own
         if not len(rows):
-            return states.v[0], kept
-        matrix = states.compliance(rows)
+            return states.v[0], sharing
         forces = np.zeros(3 * self.contacts.n)
-        forces[rows] = -np.linalg.solve(matrix, states.gamma[0].ravel()[rows])
-        return states.velocities_after(forces.reshape(1, -1, 3))[0], kept
+        forces[rows] = -np.linalg.solve(states.compliance(rows), states.gamma[0].ravel()[rows])
+        return states.velocities_after(forces.reshape(1, -1, 3))[0], sharing
 
 
 def event(t, node, kind, names, found=None, touching=(), contacts=()):

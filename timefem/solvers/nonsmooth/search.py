@@ -68,7 +68,7 @@ class Search:
         # all nodes where forces are asked for, else those of elements where something may close
         own = np.arange(len(t)) if bound else np.flatnonzero(np.append(flagged, False) | np.append(False, flagged))
         states = self.contacts.at_state(t[own], z[own])
-        here = InMode(states, mode.modes, directions)
+        here = InMode(states, mode.modes, directions, mode.sharing)
         forces = self._of_forces(mode, directions, states, here, zero) if bound else [[]] * len(h)
         place = np.searchsorted(own, np.arange(len(t)))
         closings = self._of_gaps(states, here, h[:, 0], near, place, zero)
@@ -120,7 +120,7 @@ class Search:
         n = len(states.t) - 1
         between = states_between(self.theta, states, here.of_coordinates)
         found = [[] for _ in range(n)]
-        for (kind, c), values in values_of(mode, directions, InMode(between, mode.modes, directions)).items():
+        for (kind, c), values in values_of(mode, directions, InMode(between, mode.modes, directions, mode.sharing)).items():
             values = values.reshape(n, -1)
             flagged = (values < -CONTACT.unsure * np.abs(values).max(axis=1, initial=0.0)[:, None]).any(axis=1)
             flagged[0] |= (kind, c) in zero

@@ -7,7 +7,7 @@ import numpy as np
 from ...mechanics.values.equations_of_motion import MotionFormulas
 from ...mechanics.values.evaluate import evaluator
 from .mobility import blocks_of, constrained, stacked
-from .options import LAW, RANK
+from .options import RANK
 
 NAMES = ("row", "row_a", "psi", "form", "psi_v", "form_v", "second", "third", "gap", "gap rate", "gap acceleration",
          "gap_q", "slip", "slip rate", "slip_v", "restitution", "friction", "load")
@@ -176,6 +176,8 @@ class InMode:
         OPEN, CLOSED, SLIDES, STICKS or BEGINS, of each contact.
     signs : ndarray, shape (n_contacts, 2)
         Direction of the slip: of lines with its sign; in space only where it begins.
+    sharing : Sharing, optional
+        Of these modes; default: that at the first state.
 
     Attributes
     ----------
@@ -185,45 +187,35 @@ class InMode:
         Of the gaps and slips.
     """
 
-    def __init__(self, states, modes, signs):
+    def __init__(self, states, modes, signs, sharing=None):
         contacts, n = states.contacts, len(states.t)
         modes = np.asarray(modes)
         self.states, self.modes = states, modes
-        pressed = np.flatnonzero((modes != OPEN) & ~contacts.persistent)
-        slides, sticks = np.flatnonzero((modes == SLIDES) | (modes == BEGINS)), np.flatnonzero(modes == STICKS)
-        tangents = [3 * c + 1 + i for c in sticks for i in range(contacts.n_slip[c])]
-        jacobian, mobility = states.jacobian, states._motion[0]
-        rows = np.array([*(3 * pressed), *tangents], int)
-        if tangents:  # what joints block has no friction
-            own = jacobian.dense_rows(rows)[:1].swapaxes(1, 2)
-            diagonal = (own * mobility(own)).sum(axis=1)[0]
-            rows = rows[(rows % 3 == 0) | (diagonal > LAW.blocked * diagonal.max())]
-        own = jacobian.dense_rows(rows)
-        pushes = own.swapaxes(1, 2).copy()  # forces on the coordinates by the unknowns
-        given = np.zeros((n, 3 * contacts.n))
-        sliding = []
-        for c in slides:
+        sharing = shared(states, modes) if sharing is None else sharing
+        rows, jacobian, mobility = sharing.rows, states.jacobian, states._motion[0]
+        own = jacobian.dense_rows(sharing.own)
+        pushes = jacobian.dense_rows(rows).swapaxes(1, 2)  # forces on the coordinates by those of the contacts
+        given, sliding = np.zeros((n, 3 * contacts.n)), []
+        for c in np.flatnonzero((modes == SLIDES) | (modes == BEGINS)):
             given_by = 1 if modes[c] == BEGINS else contacts.n_slip[c]
             along = states.friction[:, c, None] * direction(states.gamma[:, c, 1:], signs[c], given_by)
             if contacts.persistent[c]:
                 given[:, 3 * c + 1:3 * c + 3] = -states.load[:, c, None] * along
             else:
-                column = int(np.flatnonzero(rows == 3 * c)[0])
-                pushes[:, :, column] -= np.einsum("nij,ni->nj", jacobian.dense_rows(3 * c + np.array([1, 2])), along)
-                sliding.append((c, column, along))
-        known = mobility(jacobian.transposed_times(given)) if given.any() else np.zeros((n, jacobian.shape[1]))
-        unknown, forces = np.zeros((n, len(rows))), given
-        moved = known
+                place = int(np.searchsorted(rows[:sharing.n_normal], 3 * c))
+                pushes[:, :, place] -= np.einsum("nij,ni->nj", jacobian.dense_rows(3 * c + np.array([1, 2])), along)
+                sliding.append((c, along))
+        moved = mobility(jacobian.transposed_times(given)) if given.any() else np.zeros((n, jacobian.shape[1]))
+        forces = given
         if len(rows):
-            pushed = mobility(pushes)
-            matrix = own @ pushed
-            right = -states.free[:, rows] - np.einsum("nij,nj->ni", own, known)
-            unknown = solved(matrix, right)
-            forces[:, rows] += unknown
-            for c, column, along in sliding:
-                forces[:, 3 * c + 1:3 * c + 3] -= unknown[:, column, None] * along
-            moved = known + np.einsum("nij,nj->ni", pushed, unknown)
-        self.rows, self.forces, self._pushed = rows, forces.reshape(n, -1, 3), moved
+            pushed = mobility(pushes @ sharing.matrix)
+            right = -states.free[:, sharing.own] - np.einsum("nij,nj->ni", own, moved)
+            unknown = solved(own @ pushed, right)
+            forces[:, rows] += unknown @ sharing.matrix.T
+            for c, along in sliding:
+                forces[:, 3 * c + 1:3 * c + 3] -= forces[:, 3 * c, None] * along
+            moved = moved + np.einsum("nij,nj->ni", pushed, unknown)
+        self.forces, self._pushed = forces.reshape(n, -1, 3), moved
         self.accelerations = (states.free + jacobian.times(moved)).reshape(n, -1, 3)
 
     @cached_property
@@ -241,34 +233,83 @@ def direction(slip, sign, n_slip):
 
 
 def solved(matrix, right):
-    """Solutions of square systems, those of least norm where rows depend on each other."""
+    """Solutions of square systems, with rows and columns scaled alike."""
     scale = 1 / np.sqrt(np.maximum(np.abs(np.einsum("nii->ni", matrix)), 1e-300))
     scaled = scale[:, :, None] * matrix * scale[:, None, :]
-    if np.linalg.cond(scaled[0]) < RANK.singular:
-        return scale * np.linalg.solve(scaled, (scale * right)[:, :, None])[:, :, 0]
-    return scale * np.einsum("nij,nj->ni", np.linalg.pinv(scaled, rcond=RANK.least), scale * right)
+    return scale * np.linalg.solve(scaled, (scale * right)[:, :, None])[:, :, 0]
 
 
-def independent(states, modes):
-    """Rows of the contacts in given modes, at the first state, that do not depend on each other: those of gaps first.
+class Sharing:
+    """How closed contacts whose rows depend on each other share their forces: by least norm.
 
-    Returns
-    -------
-    tuple of tuple of int
-        Of each contact, which of its three rows.
+    Forces are `matrix` times those of the rows that are kept as constraints: with all rows `W = B W_kept` it is
+    `B (B^T B)^-1`, the same in elements and at nodes, so that what slides has the same friction. Where normal forces of
+    what slides would follow from friction of what sticks, they follow from the other normal forces alone, and
+    directions of sticking that depend on normals have no force.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Normal rows of what is closed, then those of what sticks, of the three of each contact.
+    n_normal : int
+    own : ndarray of int
+        Those that are kept, in the same order.
+    matrix : ndarray, shape (n_rows, n_own)
     """
+
+    def __init__(self, rows, n_normal, own, matrix):
+        self.rows, self.n_normal, self.own, self.matrix = rows, n_normal, own, matrix
+        self._key = tuple(rows.tolist()), tuple(own.tolist()), matrix.round(10).tobytes()
+
+    def __eq__(self, other):
+        return isinstance(other, Sharing) and self._key == other._key
+
+    def __hash__(self):
+        return hash(self._key)
+
+    def kept(self, c):
+        """Which of the three rows of a contact are constraints, tuple of int."""
+        return tuple(int(row) - 3 * c for row in self.own if row // 3 == c)
+
+
+NOTHING_SHARED = Sharing(np.zeros(0, int), 0, np.zeros(0, int), np.zeros((0, 0)))
+
+
+def shared(states, modes):
+    """`Sharing` of the contacts in given modes, by the first state: rows of gaps come first."""
     contacts, modes = states.contacts, np.asarray(modes)
-    rows = states._motion[0].rooted(states.jacobian.dense_rows(np.arange(3 * contacts.n))[0])
-    size = np.linalg.norm(rows, axis=1).reshape(-1, 3).max(axis=1)
-    basis, kept = np.zeros((rows.shape[1], 0)), [[] for _ in range(contacts.n)]
-    normal = [(c, 0) for c in np.flatnonzero((modes != OPEN) & ~contacts.persistent)]
-    along = [(k, 1 + j) for k in np.flatnonzero(modes == STICKS) for j in range(contacts.n_slip[k])]
-    for c, i in normal + along:
-        left = rows[3 * c + i]
+    normal = 3 * np.flatnonzero((modes != OPEN) & ~contacts.persistent)
+    along = np.array([3 * k + 1 + j for k in np.flatnonzero(modes == STICKS) for j in range(contacts.n_slip[k])], int)
+    rows = np.concatenate([normal, along])
+    if not len(rows):
+        return NOTHING_SHARED
+    vectors = states._motion[0].rooted(states.jacobian.dense_rows(np.arange(3 * contacts.n))[0])
+    size = np.linalg.norm(vectors, axis=1).reshape(-1, 3).max(axis=1)[rows // 3]
+    vectors = vectors[rows]
+    basis, kept = np.zeros((vectors.shape[1], 0)), []
+    for k, left in enumerate(vectors):
         for _ in range(2):
             left = left - basis @ (basis.T @ left)
         length = np.linalg.norm(left)
-        if length > RANK.independent * size[c]:
+        if length > RANK.independent * size[k]:
             basis = np.hstack([basis, left[:, None] / length])
-            kept[c].append(i)
-    return tuple(map(tuple, kept))
+            kept.append(k)
+    if len(kept) == len(rows):
+        return Sharing(rows, len(normal), rows, np.eye(len(rows)))
+    kept = np.array(kept, int)
+    scale = 1 / np.where(size > 0, size, 1.0)
+    found = np.linalg.lstsq((vectors[kept] * scale[kept, None]).T, (vectors * scale[:, None]).T, rcond=None)[0].T
+    depends = found * size[:, None] * scale[kept]
+    depends[np.abs(found) < RANK.independent] = 0.0
+    matrix = depends @ np.linalg.inv(depends.T @ depends)
+    matrix[np.abs(matrix) < RANK.independent] = 0.0
+    slides = np.isin(normal // 3, np.flatnonzero((modes == SLIDES) | (modes == BEGINS)))
+    sticking = kept >= len(normal)
+    if matrix[:len(normal)][np.ix_(slides, sticking)].any():  # what slides takes its normal force from those of gaps
+        matrix = np.zeros_like(depends)
+        wedged = depends[:, ~sticking].any(axis=1)
+        first = np.arange(len(rows)) < len(normal)
+        for which, own in ((first, ~sticking), (~first & ~wedged, sticking)):
+            b = depends[np.ix_(which, own)]
+            matrix[np.ix_(which, own)] = b @ np.linalg.inv(b.T @ b)
+    return Sharing(rows, len(normal), rows[kept], matrix)
