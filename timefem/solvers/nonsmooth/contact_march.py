@@ -142,6 +142,10 @@ class ContactMarch:
         """Time that is none, in elements of a length."""
         return 2 * np.finfo(float).eps * max(abs(self.t), length)
 
+    def _in_mode(self, states):
+        """`InMode` of the mode of now."""
+        return InMode(states, self.mode.modes, self.directions, self.mode.sharing)
+
     @property
     def systems(self):
         """Those of the modes met, list of `ModeSystem`."""
@@ -231,7 +235,7 @@ class ContactMarch:
             gap = states.gap[0, c]
             if gap < 0:
                 h = solved.nodes[1] - solved.nodes[0]
-                acceleration = InMode(states, self.mode.modes, self.directions, self.mode.sharing).accelerations[0, c, 0]
+                acceleration = self._in_mode(states).accelerations[0, c, 0]
                 start = h - np.sqrt(2 * -gap / acceleration) if acceleration > 0 else h / 2
                 closing = self._located(CLOSES, c, max(start, 1e-3 * h), h)
                 if closing is not None:
@@ -260,7 +264,7 @@ class ContactMarch:
     def _slipping_with(self, c):
         """A contact that begins to slip, and others whose friction is at its limit too, such as its mirror image."""
         states = self.contacts.at_state(self.t, self.z)
-        here = InMode(states, self.modes, self.directions, self.mode.sharing)
+        here = self._in_mode(states)
         bound = states.friction[0] * np.where(self.contacts.persistent, states.load[0], here.forces[0, :, 0])
         at_limit = bound - np.hypot(*here.forces[0, :, 1:].T) <= self.options.at_limit * bound
         also = np.flatnonzero((self.modes == STICKS) & at_limit & (bound > 0))
@@ -270,7 +274,7 @@ class ContactMarch:
         """A contact whose slip ends, and others as slow that are about to stop, such as the other corners of a box."""
         states = self.contacts.at_state(self.t, self.z)
         slip = states.gamma[0, :, 1:]
-        rate = InMode(states, self.modes, self.directions, self.mode.sharing).accelerations[0, :, 1:]
+        rate = self._in_mode(states).accelerations[0, :, 1:]
         slow = np.hypot(*slip.T) <= self.options.rest * self.law.speed
         also = np.flatnonzero((self.modes == SLIDES) & slow & ((slip * rate).sum(axis=1) < 0))
         return tuple({c, *also.tolist()})
@@ -295,7 +299,7 @@ class ContactMarch:
             gaps, rates = self._gaps_at(solved.nodes[-1:], solved.state[-1:, -1])
             return gaps[0, c], rates[0, c]
         states = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1])
-        here = InMode(states, self.mode.modes, self.directions, self.mode.sharing)
+        here = self._in_mode(states)
         if kind == events.TOUCHES:
             return -states.gamma[0, c, 0], -here.accelerations[0, c, 0]
         value = float(values_of(self.mode, self.directions, here)[kind, c][0])
@@ -357,7 +361,7 @@ class ContactMarch:
     def _predicted_stop(self, nodes, rows):
         """Go to the end of sliding in space of contacts at once, where it is predicted within the next element."""
         states = self.contacts.at_state(self.t, self.z)
-        here, length, found = InMode(states, self.mode.modes, self.directions, self.mode.sharing), nodes[1] - nodes[0], []
+        here, length, found = self._in_mode(states), nodes[1] - nodes[0], []
         for c in rows:
             slip, rate = states.gamma[0, c, 1:], here.accelerations[0, c, 1:]
             size = np.hypot(*slip)
@@ -448,7 +452,7 @@ class ContactMarch:
             law.meet(states.gap, states.gamma)
         given = {}
         if slips:
-            here = InMode(states, self.modes, self.directions, self.mode.sharing)
+            here = self._in_mode(states)
             for c in slips:
                 along = here.forces[0, c, 1:]
                 given[c] = -along / np.hypot(*along)

@@ -60,7 +60,7 @@ def blocks_of(mass, gradient, helpers, size):
         if len(own[0]):
             sets.setdefault((len(own[0]), len(own[1])), []).append(own)
     found = []
-    for (n_own, m_own), own in sets.items():
+    for (n_own, _), own in sets.items():
         coordinates, rows = (np.array([one[i] for one in own]).reshape(len(own), -1) for i in (0, 1))
         at, row_at = np.full(n, -1), np.full(m, -1)  # block and place there, as one number
         at[coordinates] = np.arange(coordinates.size).reshape(coordinates.shape)

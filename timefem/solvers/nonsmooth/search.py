@@ -120,7 +120,8 @@ class Search:
         n = len(states.t) - 1
         between = states_between(self.theta, states, here.of_coordinates)
         found = [[] for _ in range(n)]
-        for (kind, c), values in values_of(mode, directions, InMode(between, mode.modes, directions, mode.sharing)).items():
+        inside = InMode(between, mode.modes, directions, mode.sharing)
+        for (kind, c), values in values_of(mode, directions, inside).items():
             values = values.reshape(n, -1)
             flagged = (values < -CONTACT.unsure * np.abs(values).max(axis=1, initial=0.0)[:, None]).any(axis=1)
             flagged[0] |= (kind, c) in zero
