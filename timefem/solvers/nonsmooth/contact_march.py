@@ -5,16 +5,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...mechanics.values.evaluate import quantities_at
 from ...status import Reason, Status
 from . import events
+from .event_elements import EventElements
 from .events import AtOnce, Stuck
 from .fallback import Fallback
 from .modes import Mode, ModeSystem
 from .node import NodeLaw, NoMode, event, fallback_event
 from .options import CONTACT
-from .search import CLOSES, Candidate, Search, values_of
-from .states import BEGINS, OPEN, SLIDES, STICKS, Contacts, InMode
+from .search import CLOSES, Candidate, Search
+from .states import BEGINS, OPEN, SLIDES, STICKS, Contacts
 
 
 class Piece(NamedTuple):
@@ -30,7 +30,7 @@ class Piece(NamedTuple):
     solved: object
 
 
-class ContactMarch:
+class ContactMarch(EventElements):
     """A march of a system with rigid contacts.
 
     Parameters
@@ -137,14 +137,6 @@ class ContactMarch:
         self._log(events.FALLBACK_ENDS, [])
         if self.t < nodes[-1]:
             self._node(())
-
-    def _rounding(self, length):
-        """Time that is none, in elements of a length."""
-        return 2 * np.finfo(float).eps * max(abs(self.t), length)
-
-    def _in_mode(self, states):
-        """`InMode` of the mode of now."""
-        return InMode(states, self.mode.modes, self.directions, self.mode.sharing)
 
     @property
     def systems(self):
@@ -279,85 +271,6 @@ class ContactMarch:
         also = np.flatnonzero((self.modes == SLIDES) & slow & ((slip * rate).sum(axis=1) < 0))
         return tuple({c, *also.tolist()})
 
-    def _passed(self, solved, c):
-        """The open contact besides c whose gap is most negative at the end of an element, if one is: it closed before.
-        """
-        (start, end), _ = self._gaps_at([self.t, solved.nodes[-1]], [self.z, solved.state[-1, -1]])
-        gaps = np.where((self.modes == OPEN) & ~self.contacts.persistent, end - np.minimum(start, 0), np.inf)
-        if c is not None:
-            gaps[c] = np.inf
-        first = int(np.argmin(gaps))
-        return first if gaps[first] < -self.options.through * self.law.length else None
-
-    def _gaps_at(self, t, z):
-        """Gaps and their rates, (n, n_contacts) each."""
-        return quantities_at(self.contacts.system, np.array(t), np.array(z), "gaps", "gap rates", repeatable=False)
-
-    def _value(self, kind, c, solved):
-        """Value of the function of an event at the end of an element, and its rate where it is known."""
-        if kind == CLOSES:
-            gaps, rates = self._gaps_at(solved.nodes[-1:], solved.state[-1:, -1])
-            return gaps[0, c], rates[0, c]
-        states = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1])
-        here = self._in_mode(states)
-        if kind == events.TOUCHES:
-            return -states.gamma[0, c, 0], -here.accelerations[0, c, 0]
-        value = float(values_of(self.mode, self.directions, here)[kind, c][0])
-        rate = float(here.accelerations[0, c, 1:] @ self.directions[c]) if kind == events.STICKS else None
-        return value, rate
-
-    def _located(self, kind, c, h, longest):
-        """The element from here that ends where the function of an event vanishes, or None where it does not.
-
-        Newton's method and the secant on `h -> E(z_1(h))`, within a bracket: E is positive before the event.
-        """
-        system, low, high = self._mode_system(), 0.0, None
-        known, best = [], None
-        rounding = self._rounding(longest)
-        longest = 1.5 * longest
-        for _ in range(self.options.locations):
-            if self.t + h <= self.t:
-                raise AtOnce(kind, c)
-            solved = system.march(np.array([self.t, self.t + h]), self.z, exact=True)
-            if not len(solved.state):
-                if best is None and low == 0.0 and h < 1e-6 * longest:
-                    raise Stuck(solved.status.reason, f"the element that ends where {self.contacts.names[c]} {kind} "
-                                "has no solution", solved.status.residual_history)
-                high = h if high is None else min(high, h)
-                h = (low + h) / 2
-                continue
-            value, rate = self._value(kind, c, solved)
-            if best is None or abs(value) <= abs(best[0]):
-                best = value, solved
-            if value > 0:
-                low = max(low, h)
-            else:
-                high = h if high is None else min(high, h)
-            if value == 0:
-                break
-            known.append((h, value))
-            if len(known) > 1 and known[-1][0] != known[-2][0]:
-                (h0, f0), (h1, f1) = known[-2:]
-                slope = (f1 - f0) / (h1 - h0)
-                slope = rate if rate is not None and abs(h1 - h0) < 1e-7 * longest else slope
-            else:
-                slope = rate
-            step = -value / slope if slope and slope < 0 else None
-            if step is not None and abs(step) <= rounding:
-                break
-            new = h + step if step is not None else (low + (high if high is not None else longest)) / 2
-            if high is not None and high - low <= rounding:
-                break
-            if not low < new < (high if high is not None else longest):
-                if high is None and new >= longest and low >= longest * (1 - 1e-9):
-                    return None
-                new = (low + high) / 2 if high is not None else longest
-            h = new
-        if high is None and best is not None and best[0] > 0 and kind != events.TOUCHES and abs(
-                best[0]) > 1e-6 * self.law.length:
-            return None
-        return None if best is None else best[1]
-
     def _predicted_stop(self, nodes, rows):
         """Go to the end of sliding in space of contacts at once, where it is predicted within the next element."""
         states = self.contacts.at_state(self.t, self.z)
@@ -394,39 +307,6 @@ class ContactMarch:
         self._accept(solved, 1)
         self._node((), stops=self._stopping_with(c))
         return True
-
-    def _stop(self, c, ahead):
-        """The element that ends where the slip of a contact in space vanishes: from below, as there is none beyond."""
-        system, h, known = self._mode_system(), self.options.first_stop * ahead, []
-        best, left = None, np.inf
-        for _ in range(self.options.locations):
-            if self.t + h <= self.t:
-                break
-            solved = system.march(np.array([self.t, self.t + h]), self.z, exact=True)
-            if not len(solved.state):
-                if best is None:
-                    h *= 0.5
-                    if h < 1e-6 * ahead:
-                        return None
-                    continue
-                h = (known[-1][0] + h) / 2
-                if h - known[-1][0] <= 1e-13 * ahead:
-                    break
-                continue
-            value, rate = self._value(events.STICKS, c, solved)
-            known.append((h, value))
-            if best is None or abs(value) <= left:
-                best, left = solved, abs(value)
-            if abs(value) <= 1e-12 * max(self.law.speed, 1e-300):
-                break
-            slope = rate if len(known) < 2 else (known[-1][1] - known[-2][1]) / (known[-1][0] - known[-2][0])
-            if not slope < 0:
-                break
-            step = -value / slope
-            if abs(step) <= 1e-15 * ahead:
-                break
-            h += step
-        return best
 
     # ---- nodes
 
