@@ -32,7 +32,7 @@ def test_the_command_line_takes_what_is_declared():
 def test_declared_names_are_those_of_the_tables():
     assert OPTIONS["driver"].choices == tuple(DRIVERS)
     assert OPTIONS["backend"].choices == tuple(LINEAR_SOLVERS)
-    assert OPTIONS["form"].choices == tuple(FORMS)
+    assert OPTIONS["form"].choices is FORMS
     assert set(OPTIONS["guess"].choices) == {guess for kind in KINDS.values() for guess in kind.guesses}
 
 

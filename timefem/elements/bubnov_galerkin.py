@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..polynomials import LagrangeBasis
 from ..validate.options import field
 from .element import Space, TimeElement
-from .forms import BubnovImpulseForm
+from .forms.bubnov import BubnovImpulseForm
 from .nonholonomic_terms import nonholonomic_values
 from .symbols import PointSymbols
 

@@ -87,9 +87,9 @@ class MixedGalerkin(TimeElement):
             raise InputError(f"keep='all' needs n_points = degree = {self.degree}, which integrate the work of what is "
                              f"kept; {self.n_points} are given")
 
-    @property
+    @cached_property
     def _form(self):
-        return FORMS[self.form]
+        return FORMS[self.form]()
 
     @property
     def lifted(self) -> bool:
@@ -112,7 +112,7 @@ class MixedGalerkin(TimeElement):
 
     @property
     def takes_ports(self) -> bool:
-        return self.form in ("hamilton", "lagrange", "energy")
+        return self._form.takes_ports
 
     @property
     def needs_inverse_mass(self) -> bool:

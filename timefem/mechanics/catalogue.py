@@ -31,10 +31,14 @@ def known(part):
     return catalogue().get(type(part).__name__) is type(part)
 
 
+def arguments(part):
+    """Names of the attributes, without its bodies, from which a part can be made again."""
+    return tuple(name for name, field in part.fields.items() if field.in_descriptions and not field.is_body)
+
+
 def stored(part):
-    """Names of the attributes, without its bodies, from which a part can be made again: none of unknown classes."""
-    return tuple(name for name, field in part.fields.items() if field.in_descriptions and not field.is_body) \
-        if known(part) else ()
+    """`arguments` of a part that files can name; none of others."""
+    return arguments(part) if known(part) else ()
 
 
 def acts_through(cls):

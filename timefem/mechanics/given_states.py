@@ -29,9 +29,9 @@ def canonical_states(system, state, t, approximate=False):
         return state
     if any(system.is_joint(part) for part in state) or (_closes_loops(system) and _in_trees(system, asked)):
         return system.state(state, t=t, approximate=approximate)
-    if not generalized:
-        return state
     state = {system.find(body): value for body, value in state.items()}
+    state = {body: body.of_coordinates(value) if isinstance(value, Coordinates) and body.has_position else value
+             for body, value in state.items()}
     for body in generalized:
         value = state.get(body, body.reference)
         if body not in state and isinstance(value, Pose):
@@ -66,7 +66,8 @@ def given_states(system, state):
             value = in_space(system, body, values)
             given[body] = value, None if body.helper else CanonicalState(*body.state(value))
         elif not isinstance(value, CanonicalState):
-            raise InputError(f"state of {system.label(body)} must be a Pose or CanonicalState, not {value!r}")
+            raise InputError(f"state of {system.label(body)} must be a Pose, Coordinates or CanonicalState, "
+                             f"not {value!r}")
         elif len(value.q) != body.n_q:
             raise InputError(f"state of {system.label(body)}: q and p must have length {body.n_q}, not {len(value.q)}")
         else:

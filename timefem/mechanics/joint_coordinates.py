@@ -6,7 +6,7 @@ from ..errors import InputError
 from .bodies.rigid import RigidBodyBase
 from .bodies.tree.links import Link, TreeJoint
 from .bodies.tree.tree import Tree
-from .catalogue import acts_through, known, made, refers_in, stored
+from .catalogue import acts_through, arguments, made, refers_in
 from .declared.declared import Declared
 from .joints.sliding import Prismatic
 from .joints.turning import Revolute, Spherical, Universal, Weld
@@ -78,7 +78,7 @@ def in_joint_coordinates(parts):
 def move_to_trees(parts, stands_for):
     """What acts on bodies and joints that links and joints of trees stand for, on these: joins `stands_for`."""
     for part in parts:
-        if part in stands_for or not (known(part) and isinstance(part, Declared) and part.fields):
+        if part in stands_for or not (isinstance(part, Declared) and part.fields):
             continue
         if any(_carried(stands_for.get(thing)) and not _carried(thing)
                for thing in (*part.bodies, *_joints_of(part).values())):
@@ -153,14 +153,14 @@ def _joints_of(part):
 
 def _moved(part, found):
     """The same part on what stands for its bodies and joints."""
-    if not (known(part) and isinstance(part, Declared) and part.fields):
+    if not (isinstance(part, Declared) and part.fields):
         raise InputError(f"coordinates='joint': {part!r} is made of code, and cannot be moved to links and joints; "
                          "make a Tree, and let it act on tree.joint(name) or tree.link(name)")
     if part.n_controls == 0 and getattr(part, "acceleration", None) is not None:
         raise InputError("coordinates='joint': give the weight as System(gravity=...)")
     given = {name: part.fields[name].moved(getattr(part, name), lambda thing: _stand_in(thing, found))
              for name in refers_in(type(part))}
-    own = {name: getattr(part, name) for name in stored(part) if name not in given}
+    own = {name: getattr(part, name) for name in arguments(part) if name not in given}
     bodies = () if acts_through(type(part)) else [found.get(body, body) for body in part.given_bodies]
     own = {part.fields[name].argument or name: value for name, value in {**own, **given, "name": part.name}.items()}
     return made(type(part), bodies, own)

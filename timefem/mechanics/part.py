@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from ..errors import InputError
 from ..types import Expression
-from .bodies.states import Pose
+from .bodies.states import CanonicalState, Coordinates, Pose
 from .declared.declared import Declared
 from .symmetry import ALL
 
@@ -308,6 +309,24 @@ class Body(Part, abstract=True):
         """Velocities qdot = dT/dp that belong to momenta, SX (n_q,)."""
         symbol = ca.SX.sym("p", self.n_q)
         return ca.substitute(ca.gradient(ca.SX(self.kinetic_energy(q, symbol, c)), symbol), symbol, p)
+
+    def momenta_of_velocity(self, q: ca.SX, v: ca.SX, c: Any) -> ca.SX:
+        """Momenta p = dT/dv that belong to velocities, SX (n_q,)."""
+        symbol = ca.SX.sym("v", self.n_q)
+        return ca.substitute(ca.gradient(ca.SX(self.kinetic_of_velocity(q, symbol, c)), symbol), symbol, v)
+
+    def of_coordinates(self, value: Coordinates) -> CanonicalState:
+        """State of coordinates and their rates: `p = dT/dv`.
+
+        Raises
+        ------
+        InputError
+            For another number of coordinates.
+        """
+        if len(value.q) != self.n_q:
+            raise InputError(f"{self._title}: Coordinates(q, v) must have length {self.n_q}, not {len(value.q)}")
+        p = ca.evalf(self.momenta_of_velocity(ca.SX(value.q), ca.SX(value.v), self.own_parameters))
+        return CanonicalState(value.q, np.array(p).ravel())
 
     def rigid_motion(self, q: ca.SX) -> ca.SX | None:
         """Rates of the coordinates by which it goes along the axes of space, and turns about those through the origin,

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from .. import validate
+from ..elements.forms import FORMS
 from ..errors import InputError
 
 
@@ -32,7 +33,7 @@ class Option:
     default : optional
         None: none, or left to what has it.
     least, most : int, optional
-    choices : tuple of str
+    choices : collection of str
         All that it may be.
     words : tuple of str
         That it may be besides a number.
@@ -135,7 +136,7 @@ OPTIONS = {option.name: option for option in (
     Option("nodes", str, "mg, bg: equidistant (default) or lobatto.", GALERKIN, "equidistant",
            choices=("equidistant", "lobatto")),
     Option("form", str, "mg: of the equations of motion: hamilton (default), lagrange, impulse or energy; bg: hamilton "
-           "(default) or impulse.", GALERKIN, "hamilton", choices=("hamilton", "lagrange", "impulse", "energy")),
+           "(default) or impulse.", GALERKIN, "hamilton", choices=FORMS),
     Option("keep", str, "mg: what the Gauss points keep (default), or all: energy, momenta and constraints, with "
            "lifted gradients.", ("mg",), "points", choices=("points", "all")),
     # of a solve

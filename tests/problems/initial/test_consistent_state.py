@@ -308,7 +308,7 @@ def test_velocity_that_cannot_be():
 
 @pytest.mark.parametrize("arguments, message", [
     (({}, np.nan), "t must be finite"), ((3,), "must be a dict"), (({"x": tf.Pose()},), "no body 'x'"),
-    (({"pendulum": 3},), "must be a Pose or CanonicalState")])
+    (({"pendulum": 3},), "must be a Pose, Coordinates or CanonicalState")])
 def test_bad_arguments(arguments, message):
     with pytest.raises(tf.InputError, match=message):
         tf.assemble(pendulum().system, *arguments)

@@ -1,11 +1,8 @@
-"""The forms in which a Galerkin element takes the equations of motion."""
+"""The forms in which a Galerkin element takes the equations of motion. Another form is a file and an entry here."""
 
-from .bubnov import BubnovImpulseForm
-from .energy import EnergyForm
-from .hamilton import HamiltonForm
-from .impulse import ImpulseForm
-from .lagrange import LagrangeForm
+from ...late import LateTable
 
-FORMS = {form.name: form for form in (HamiltonForm(), LagrangeForm(), ImpulseForm(), EnergyForm())}
+FORMS = LateTable(__name__, {"hamilton": ".hamilton.HamiltonForm", "lagrange": ".lagrange.LagrangeForm",
+                             "impulse": ".impulse.ImpulseForm", "energy": ".energy.EnergyForm"})
 
-__all__ = ["FORMS", "BubnovImpulseForm", "EnergyForm", "HamiltonForm", "ImpulseForm", "LagrangeForm"]
+__all__ = ["FORMS"]

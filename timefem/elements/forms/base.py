@@ -29,14 +29,14 @@ class Form(ABC):
         What `MixedGalerkin(form=...)` calls it.
     symbols : callable
         Makes the argument of `density`.
-    needs_inverse_mass, takes_coupled_inertia : bool
+    needs_inverse_mass, takes_coupled_inertia, takes_ports : bool
         As for `TimeElement`.
     most_points : int
         Gauss points per degree, by default.
     """
 
     symbols = LivensSymbols
-    needs_inverse_mass, takes_coupled_inertia = False, True
+    needs_inverse_mass, takes_coupled_inertia, takes_ports = False, True, False
     most_points = 1
 
     @abstractmethod

@@ -20,6 +20,7 @@ class EnergyForm(Form):
     """
 
     name = "energy"
+    takes_ports = True
     most_points = 2
 
     def trial(self, element):

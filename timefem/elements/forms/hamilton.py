@@ -16,6 +16,7 @@ class HamiltonForm(Form):
     """
 
     name = "hamilton"
+    takes_ports = True
     symbols = PointSymbols
     needs_inverse_mass, takes_coupled_inertia = True, False
     most_points = 2

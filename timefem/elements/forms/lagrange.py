@@ -21,6 +21,7 @@ class LagrangeForm(Form):
     """
 
     name = "lagrange"
+    takes_ports = True
 
     def trial(self, element):
         return {"multipliers": Space(LagrangeBasis(element.degree - 1, element.nodes), False, "multipliers")}

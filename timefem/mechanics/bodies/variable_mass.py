@@ -83,22 +83,29 @@ class VariableMass(PointMass):
         """Generalized force of what comes in with the velocity of the point, with that rate of the mass."""
         return ca.vertcat(rate * v[:self.dimension], rate)
 
-    def state(self, value: Pose | Coordinates | CanonicalState, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates (r, m) and momenta of a `Pose`, whose mass is `mass`, or of `Coordinates((r, m), (v, 0))`.
+    def state(self, pose: Pose) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates (r, m) and momenta of a `Pose`, whose mass is `mass`.
 
         Raises
         ------
         InputError
-            When the pose has a rotation, or leaves the line or plane of the point; for a mass that is not positive.
+            When the pose has a rotation, or leaves the line or plane of the point.
         """
-        if isinstance(value, Pose):
-            q, p = super().state(value)
-            return np.append(q, self.mass), np.append(p, 0.0)
+        q, p = super().state(pose)
+        return np.append(q, self.mass), np.append(p, 0.0)
+
+    def of_coordinates(self, value: Coordinates) -> CanonicalState:
+        """State of `Coordinates((r, m), (v, 0))`.
+
+        Raises
+        ------
+        InputError
+            For another number of coordinates, and a mass that is not positive.
+        """
+        state = super().of_coordinates(value)
         if not value.q[-1] > 0:
             raise InputError(f"{self._title}: the mass must be positive, not {value.q[-1]:g}")
-        v = np.zeros(self.n_q) if getattr(value, "v", None) is None else np.asarray(value.v, float)
-        p = value.p if isinstance(value, CanonicalState) else value.q[-1] * np.append(v[:-1], 0.0)
-        return np.asarray(value.q, float), np.asarray(p, float)
+        return CanonicalState(state.q, state.p * (np.arange(self.n_q) < self.dimension))  # mass has no momentum
 
     def rigid_motion(self, q: ca.SX) -> ca.SX:
         return ca.vertcat(super().rigid_motion(q[:self.dimension]), ca.SX(1, 6))

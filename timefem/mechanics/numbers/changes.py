@@ -10,7 +10,7 @@ from ...argument_names import did_you_mean
 from ...errors import InputError
 from ..bodies.tree.links import TreeJoint
 from ..bodies.tree.numbers import TURNING
-from ..catalogue import made, stored
+from ..catalogue import arguments, made
 from ..composites.beam.section import RopeSection, Section
 from ..part_groups import regrouped
 from ..stand_ins import StandIns, geared
@@ -158,7 +158,7 @@ def _made_with(system, part, own):
     own = {name: dataclasses.replace(value) if dataclasses.is_dataclass(value) else value
            for name, value in own.items()}
     bodies = [getattr(part, name) for name, field in part.fields.items() if field.is_body]
-    other = made(type(part), bodies, {name: getattr(part, name) for name in stored(part)} | own, part.key)
+    other = made(type(part), bodies, {name: getattr(part, name) for name in arguments(part)} | own, part.key)
     for member in other.members:
         member.owner = other
     return other

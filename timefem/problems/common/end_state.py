@@ -91,10 +91,3 @@ def body_velocity(body, q, p, own=None):
     s = Symbols(body)
     own = body.own_parameters if own is None else own
     return ca.Function("velocity", [s.q[0], s.p[0], s.own], [s.velocity[0]])(q, p, own)
-
-
-def momenta(body, q, rates, own=None):
-    """Momenta p = dT/dv of a body, SX, with other `own_parameters`."""
-    v = ca.SX.sym("v", body.n_q)
-    kinetic = body.kinetic_of_velocity(q, v, body.own_parameters if own is None else own)
-    return ca.substitute(ca.gradient(kinetic, v), v, ca.SX(rates))

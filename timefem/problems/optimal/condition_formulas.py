@@ -8,7 +8,6 @@ from ...mechanics.at_rest import values_at_rest, with_unit_lengths
 from ...mechanics.formula import call_vector, check_symbols
 from ...mechanics.formula_text import as_formula, refuse_comparison
 from ...mechanics.values.conserved import conserved
-from ..common.end_state import momenta
 from ..common.quantities import asked_of, expressions
 
 
@@ -139,7 +138,7 @@ def _by_momenta(body, what):
 def _rows(end, body, frame, what, wanted, symbols):
     """Conditions on an `End`, also in symbols of what is wanted."""
     if _by_momenta(body, what) and np.isfinite(wanted).all():
-        return end.p(body) - momenta(body, end.q(body), symbols, end.own_parameters(body))
+        return end.p(body) - body.momenta_of_velocity(end.q(body), symbols, end.own_parameters(body))
     return expressions(end, body, what, frame, np.flatnonzero(np.isfinite(wanted)).tolist()) - symbols
 
 

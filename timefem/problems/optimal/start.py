@@ -12,7 +12,7 @@ from ...mechanics.bodies.states import CanonicalState, Coordinates, Pose
 from ...mechanics.part_names import body_of
 from ..common.carried_targets import split_targets
 from ..common.end import End
-from ..common.end_state import EndState, body_velocity, momenta
+from ..common.end_state import EndState, body_velocity
 from ..initial.problem import InitialValueProblem, checked_span
 from .end_conditions import EndConditions
 from .equation_names import names_at_start
@@ -135,7 +135,8 @@ def _kept_velocities(moving, end, z):
     for body in moving:
         place = system.coordinates(body)
         q, p = z[place], z[system.n_q:][place]
-        found = momenta(body, ca.SX(q), body_velocity(body, ca.SX(q), ca.SX(p)), end.own_parameters(body))
+        velocity = body_velocity(body, ca.SX(q), ca.SX(p))
+        found = body.momenta_of_velocity(ca.SX(q), velocity, end.own_parameters(body))
         state[system.n_q + np.arange(place.start, place.stop)] = found
     return state
 
@@ -143,6 +144,8 @@ def _kept_velocities(moving, end, z):
 def _near(body, state, t):
     """Coordinates and momenta that a search begins from."""
     if not isinstance(state, EndState):
+        if isinstance(state, Coordinates) and body.has_position:
+            state = body.of_coordinates(state)
         return (state.q, state.p) if isinstance(state, CanonicalState) else body.state(state)
 
     def plain(value, n):
