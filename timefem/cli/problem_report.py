@@ -49,4 +49,5 @@ def kind_rows(r):
         yield f"found: {name}", ", ".join(f"{value:.6g} +- {std:.2g}" for value, std in pairs)
     if "verdict" in r:
         yield "fit", r["verdict"]
-        yield "log of the evidence", f"{r['log_evidence']:.8g}"
+        if "log_evidence" in r:
+            yield "log of the evidence", f"{r['log_evidence']:.8g}"

@@ -179,7 +179,7 @@ def _model(document, kind, rotation, inverse_mass, changed):
     if "tolerance" in solver and "continuation" in data:
         raise document.error(("solver", "tolerance"), "is not used with a continuation, whose meshes are given; leave "
                                                       "one of them out")
-    n_elements, mesh = _elements(document, data["time"], solver)
+    n_elements, mesh = _elements(document, data["time"], solver, kind)
     model = Model(document, data.get("title", document.path), system, state, (start, end), n_elements,
                   element, settings, data.get("assemble", False), kind.name, changed,
                   names=names.on(system), stated=stated, mesh=mesh, notes=tuple(notes))
@@ -203,9 +203,14 @@ def _check_relative(document, names, name):
         way.append(other)
 
 
-def _elements(document, table, solver):
+def _elements(document, table, solver, kind):
     """Number of elements and their ends, one of which is None; or both, where a tolerance is given."""
-    keys, mesh = ("time", "mesh"), table.get("mesh")
+    keys, mesh, own = ("time", "mesh"), table.get("mesh"), kind.in_files.own_mesh(document)
+    if own:
+        given = next((key for key in ("n_elements", "mesh") if key in table), None)
+        if given:
+            raise document.error(("time", given), f"is not used: {own}; leave it out")
+        return None, None
     if mesh is None:
         if "n_elements" not in table and "tolerance" not in solver:
             raise document.error(("time",), "the key 'n_elements' is missing: an integer from 1 to 100000000; or a "

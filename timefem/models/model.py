@@ -130,7 +130,7 @@ class Model:
         """The table of a file of measured values, its name from the folder of this file on."""
         folder = os.path.dirname(os.path.abspath(self.document.path))
         try:
-            return tables.read_csv(os.path.join(folder, path))
+            return tables.read_table(os.path.join(folder, path))
         except InputError as error:
             raise self.document.error(("problem", "data"), str(error)) from None
 

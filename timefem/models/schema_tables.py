@@ -50,6 +50,10 @@ TABLES = {
         "n_starts": ref("count"),
         "data": ref("text"),
         "loss": {"enum": ["huber", "student"]},
+        "dynamics": {"enum": ["full", "none"]},
+        "limits": {"description": 'a table of lower and upper limits by joint, or "model" for those that joints state',
+                   "anyOf": [{"const": "model"}, named("a table by joint", record(
+                       "a table with lower, upper or both", {"lower": ref("number"), "upper": ref("number")}, []))]},
         "duration": {"description": "two positive numbers, the least and the greatest duration [s], or a table with "
                                     "lower, upper or both", "if": {"type": "object"}, "then": DURATION, "else": {
                          "description": "two positive numbers, the least and the greatest duration [s]",

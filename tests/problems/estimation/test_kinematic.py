@@ -443,8 +443,6 @@ def test_bad_input():
         solve(system, sensors, {"joint0": 1.0, "joint2": 2.0})
     with pytest.raises(tf.InputError, match="undetermined; measure it, give a prior"):
         solve(system, sensors[:2], 1.0)
-    with pytest.raises(tf.InputError, match="does not take; numbers of sensors"):
-        Estimation(system, sensors, noise=1.0, dynamics="none", numbers={"m": ("arm.links[1].mass", Prior(1, 1))})
     with pytest.raises(tf.InputError, match="depends on masses"):
         solve(system, [*sensors, FormulaSensor(lambda now: now.p(tree)[0], times=t, values=0 * t, sigma=1.0)], 1.0)
     with pytest.raises(tf.InputError, match=r"accelerations are noise with MixedGalerkin\(2\)"):

@@ -51,7 +51,7 @@ def test_deviations_are_those_of_draws():
     tree, x = system.bodies[0], motion(t)
     sol = solve(system, markers(tree, t, points(tree, x[:, 0]), 0.002), 500.0, 3)
     loads, smoother, rng = sol.inverse_dynamics(), sol._found.smoother, np.random.default_rng(2)
-    drawn = np.array([loads_along(system, t, smoother.draw(sol._found.x, rng),
+    drawn = np.array([loads_along(system, t, smoother.draw(sol._found.x, sol._found.c, rng)[0],
                                   lambda slopes: np.zeros((len(slopes), 2, 2))).controls for _ in range(300)])
     np.testing.assert_allclose(drawn.std(axis=0), loads.controls_std, rtol=0.2)
 

@@ -62,14 +62,17 @@ def is_settled(system, outputs):
     return MANY <= system.n_constraints == system.n_q - len(outputs) and n == len(outputs)
 
 
-def constraints_of(system, q, t):
-    """Constraints Phi(q, t) in CasADi symbols."""
+def constraints_of(system, q, t, numbers=None):
+    """Constraints Phi(q, t) in CasADi symbols, with numbers of parts, part -> {place: SX}, in the places of its own."""
     rows = [ca.SX(0, 1)]
     for part in system.parts:
         if part.constraint_names:
             s = Symbols(part)
             phi = ca.Function("phi", [*s.q, s.t, s.parameters], [part.constraints(s)])
-            rows.append(phi(*(q[place(system, body)] for body in part.bodies), t, part.parameters))
+            parameters = ca.SX(part.parameters)
+            for i, value in (numbers or {}).get(part, {}).items():
+                parameters[i] = value
+            rows.append(phi(*(q[place(system, body)] for body in part.bodies), t, parameters))
     return ca.vertcat(*rows)
 
 

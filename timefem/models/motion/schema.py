@@ -34,9 +34,11 @@ MEASUREMENTS = {
                       ["formula", *_NEEDED]),
 }
 NOISE = named("a table of spectral densities of unknown forces, by body, joint or actuator", {
-    "description": "a number, a list of one for each component, or a table with force and torque",
-    "anyOf": [ref("positive"), ref("some_numbers"), record("a table with force, torque or both", {
-        "force": _SOME, "torque": _SOME}, [])]})
+    "description": "a number, a list of one for each component, or a table with force and torque, without dynamics "
+                   "with place and turn",
+    "anyOf": [ref("positive"), ref("some_numbers"), record(
+        "a table with force, torque or both, or place and turn",
+        dict.fromkeys(("force", "torque", "place", "turn"), _SOME), [])]})
 PRIOR = named("a table of standard deviations at the start, by body or joint", record(
     "a table with position, orientation, velocity, angular_velocity, or q and v", dict.fromkeys(
         ("position", "orientation", "velocity", "angular_velocity", "q", "v"), _SOME), []))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...argument_names import named_arguments
 from ...errors import InputError
+from . import c3d, trc
 from .data import MotionTable
 from .text import lines_of, number
 
@@ -94,3 +95,20 @@ def _table(path: str, names: Sequence[str], rows: list[tuple[int, list[str]]], i
     first = names.index(time)
     others = [i for i in range(len(names)) if i != first]
     return MotionTable(path, values[:, first], tuple(names[i] for i in others), values[:, others], in_degrees)
+
+
+def read_table(path: str) -> MotionTable:
+    """Columns of any of the files that are read; of paths of markers NAME_x, NAME_y, NAME_z [m].
+
+    Raises
+    ------
+    InputError
+    """
+    ending = os.path.splitext(path)[1].lower()
+    if ending in (".mot", ".sto"):
+        return read_mot(path)
+    if ending not in (".trc", ".c3d"):
+        return read_csv(path)
+    data = (trc.read_trc if ending == ".trc" else c3d.read_c3d)(path)
+    names = tuple(f"{name}_{axis}" for name in data.names for axis in "xyz")
+    return MotionTable(path, data.times, names, data.positions.reshape(len(data.times), -1))

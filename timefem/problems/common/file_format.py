@@ -16,6 +16,8 @@ class FileFormat:
         Of the table `[problem]`.
     tables, needed : tuple of str
         Tables that not every kind takes, and those that it cannot do without.
+    own_mesh : callable
+        `own_mesh(document)` -> why the problem itself says where elements end; empty where the file does.
     check : callable
         `check(document)` raises InputError for what does not belong together.
     facts : callable
@@ -30,6 +32,7 @@ class FileFormat:
     keys: tuple = ()
     tables: tuple = ()
     needed: tuple = ()
+    own_mesh: Callable = lambda document: ""
     check: Callable = lambda document: None
     facts: Callable = lambda problem: {}
     state: Callable | None = None

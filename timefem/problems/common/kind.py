@@ -62,7 +62,7 @@ class Kind:
     mesh : callable
         `mesh(task)` -> the mesh that a number of elements stands for.
     updates : str
-        Module whose `Window` goes on with further measurements; None: there are none.
+        Module whose `window_of(task)` goes on with further measurements; None: there are none.
     strategies : callable
         `strategies(names)` checks the names of what is tried where a guess leads to no solution; None: there are none.
     fits : callable
@@ -102,7 +102,7 @@ class Kind:
         """What goes on with further measurements; InputError where a problem has none."""
         if self.updates is None:
             raise InputError(f"update is of estimation; {self.title} has no measurements")
-        return import_module(self.updates).Window(task)
+        return import_module(self.updates).window_of(task)
 
     def check_strategies(self, names):
         """InputError for names of strategies that there are not, or where a problem has none."""

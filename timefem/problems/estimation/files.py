@@ -33,7 +33,7 @@ def make_from_file(model):
     sensors = [_sensor(model, measured, name, entry) for name, entry in data["measurements"].items()]
     noise = {}
     for name, entry in data.get("noise", {}).items():
-        noise[name] = (entry.get("force"), entry.get("torque")) if isinstance(entry, dict) else entry
+        noise[name] = _pair(document, name, entry) if isinstance(entry, dict) else entry
     numbers = {}
     for name, where in model.parameters().items():
         entry = table["parameters"][name]
@@ -46,7 +46,31 @@ def make_from_file(model):
     stated += [(f"noise of {name}", ("noise", name), ()) for name in noise]
     with model.naming(("problem",), table, stated):
         return Estimation(model.system, sensors, noise=noise, prior=_prior(model), t_span=model.t_span,
-                          numbers=numbers, loss=table.get("loss"))
+                          numbers=numbers, follows=table.get("follows"), loss=table.get("loss"),
+                          dynamics=table.get("dynamics", "full"), limits=_limits(table.get("limits")))
+
+
+def _pair(document, name, entry):
+    """Spectral densities of place and turn, or of force and torque."""
+    kinematic = document.data["problem"].get("dynamics") == "none"
+    keys = ("place", "turn") if kinematic else ("force", "torque")
+    wrong = next((key for key in entry if key not in keys), None)
+    if wrong is not None:
+        raise document.error(("noise", name, wrong), f"is not used {'without' * kinematic or 'with'} dynamics; give "
+                             f"{keys[0]} and {keys[1]}")
+    return entry.get(keys[0]), entry.get(keys[1])
+
+
+def _limits(given):
+    """Pairs by joint, None where there is none."""
+    return {name: (own.get("lower"), own.get("upper")) for name, own in given.items()} if isinstance(given, dict) else \
+        given
+
+
+def own_mesh(document):
+    if document.data["problem"].get("dynamics") == "none":
+        return "without dynamics the frames are the times of the measurements"
+    return ""
 
 
 def _sensor(model, measured, name, entry):
@@ -90,6 +114,6 @@ def file_facts(problem):
             "unknown": problem.unknown_names}
 
 
-FILES = FileFormat(make_from_file, keys=("data", "loss", "parameters"), tables=("actuators", "measurements", "noise",
-                                                                                  "prior"),
-                   needed=("measurements",), check=check_file, facts=file_facts)
+FILES = FileFormat(make_from_file, keys=("data", "loss", "parameters", "follows", "dynamics", "limits"),
+                   tables=("actuators", "measurements", "noise", "prior"), needed=("measurements",), check=check_file,
+                   facts=file_facts, own_mesh=own_mesh)

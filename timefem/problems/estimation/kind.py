@@ -10,8 +10,9 @@ from .solve import no_estimate, solve_estimation
 
 def report_facts(problem, sol):
     """Fit, evidence, unknown numbers with their standard deviations, and outliers."""
-    if not sol.success or not hasattr(sol, "log_evidence"):
+    if not sol.success:
         return {}
+    evidence = {} if problem.dynamics == "none" else {"log_evidence": sol.log_evidence}
     fit, numbers = sol.fit, {}
     for unknown in problem.unknowns:
         value, deviation = sol.value(unknown.label), sol.std(unknown.label)
@@ -22,7 +23,7 @@ def report_facts(problem, sol):
             own = sol.std(body)
             bodies[problem.system.label(body)] = {"largest_std": own.max(axis=0).tolist()}
     return {"chi2": fit.chi2, "degrees_of_freedom": fit.degrees_of_freedom, "verdict": fit.verdict,
-            "log_evidence": sol.log_evidence, "numbers": numbers, "bodies": bodies,
+            **evidence, "numbers": numbers, "bodies": bodies,
             "sensors": {own.name: {"n": own.n, "ratio": own.ratio} for own in fit.sensors},
             "outliers": [list(one) for one in fit.outliers], "undetermined": fit.undetermined,
             "constraints": float(np.abs(sol.system.constraints(sol.t, sol.z)).max(initial=0.0))}

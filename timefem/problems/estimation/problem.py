@@ -69,7 +69,11 @@ class Estimation(NamedArguments):
         Default: from the first to the last time of the measurements.
     numbers : dict, optional
         Name -> (number of a part, its `Prior`), such as `{"k": ("spring.stiffness", Prior(100, 30))}`, or (part,
-        "stiffness", Prior), or a Prior of a number that formulas alone have, as `now.parameters[name]`.
+        "stiffness", Prior), or a Prior of a number that formulas alone have, as `now.parameters[name]`. Of motions
+        without dynamics these are lengths, places and axes.
+    follows : dict, optional
+        Number of a part -> formula of the dict of the unknown `numbers`, also as text, such as
+        `{"leg.joints[1].position[0]": "0.42 * parameters['size']"}`.
     loss : {"huber", "student"}, Huber or Student, optional
         Of measurements that have none of their own.
     nodes : sequence of Sensor, optional
@@ -107,6 +111,7 @@ class Estimation(NamedArguments):
     t_span: Sequence[float] | None = None
     _: KW_ONLY
     numbers: Mapping[str, Any] | None = None
+    follows: Mapping[Any, Any] | None = None
     loss: Loss | str | None = None
     nodes: Sequence[Sensor] | None = None
     dynamics: str = "full"
@@ -133,12 +138,12 @@ class Estimation(NamedArguments):
             if self.limits is not None:
                 raise InputError("limits hold with dynamics='none' alone; leave them out, or give an EndStop")
             system, self.density, self._levels = with_noise(self.system, self.noise or {})
-        system, _ = checked_parameters(system, entries)
+        system, _ = checked_parameters(system, entries, self.follows)
         self._take_start(system)
-        for sensor in given:
-            sensor.check(self.system)
-        _, self.part_numbers = checked_parameters(self.system, entries)
+        _, self.part_numbers = checked_parameters(self.system, entries, self.follows)
         self.unknowns = self._unknowns()
+        for sensor in given:
+            sensor.check(self.system, self.moment, self.n_constants)
 
     def _check_nodes(self):
         self.nodes = self.measurements if self.nodes is None else list(self.nodes)

@@ -8,18 +8,21 @@ from typing import Any
 import numpy as np
 
 from ...assembly import TimeMesh
-from ...errors import InputError
+from ...late import Late
 from ...progress import progress
 from ...solvers.nonlinear.interior_point import InteriorPoint
 from .dynamic.chain import EstimationChain
 from .dynamic.guess import prolonged
 from .dynamic.search import Search
+from .live_data import LiveData
 from .measurements.base import Sensor
 from .options import DEFAULTS
 from .solve import estimate_of
 
+frames = Late(f"{__package__}.window_of_frames")
 
-class Window:
+
+class Window(LiveData):
     """Estimates of one motion as measurements come in; made by `Solver.update`.
 
     Parameters
@@ -57,18 +60,8 @@ class Window:
 
     def _extended(self, sensors):
         """The problem with further values, and its mesh."""
-        problem, known = self.problem.copied(), {s.title: i for i, s in enumerate(self.problem.measurements)}
-        problem.measurements, end = list(problem.measurements), problem.t_span[1]
-        for sensor in sensors:
-            if not isinstance(sensor, Sensor) or sensor.title not in known:
-                raise InputError(f"update takes further values of sensors of the problem, {', '.join(known)}, by their "
-                                 f"names, not {sensor!r}")
-            i = known[sensor.title]
-            problem.measurements[i] = problem.measurements[i].followed_by(sensor, self.problem.t_span[1])
-            end = max(end, float(sensor.times[-1] + sensor.offset))
-        nodes = self._found.chain.mesh.nodes
-        problem.t_span, problem.nodes = (problem.t_span[0], end), problem.measurements
-        ends = [t for t in problem.kinks if t > nodes[-1]] + [end]
+        problem, nodes = self.extended(self.problem, sensors), self._found.chain.mesh.nodes
+        ends = [t for t in problem.kinks if t > nodes[-1]] + [problem.t_span[1]]
         new, last = [], float(nodes[-1])
         for t in ends:
             new += [last + (t - last) * (k + 1) / self._per_interval for k in range(self._per_interval)]
@@ -82,22 +75,15 @@ class Window:
         n = min(max(n, 0), len(nodes) - 2)
         if n == 0:
             return problem, mesh, (found.chain, found.x)
-        late = next((sensor for sensor in problem.measurements if "time_offset" in sensor.unknowns), None)
-        if late is not None:
-            raise InputError(f"{late.title}: a window that moves takes sensors whose clock is known; find its "
-                             "time_offset from all data first, and give it as a number")
+        self.known_clocks(problem)
         mean, covariance = found.posterior.arrival(n)
-        t = float(nodes[n])
-        problem.arrival, problem.ambient, problem.start_sensors = (mean, covariance), None, ([], [])
-        problem.z0 = mean[:problem.system.n_z]
-        room = DEFAULTS.same_time * (nodes[-1] - nodes[0])
-        kept = [sensor.times_of_motion > t + room for sensor in problem.measurements]
-        places = [i for i, own in enumerate(kept) if own.any() and problem.measurements[i].measured[own].any()]
-        if len(places) < len(kept):
-            missing = next(sensor for i, sensor in enumerate(problem.measurements) if i not in places)
-            raise InputError(f"{missing.title}: it has no values in the last {window:g} s; take a longer window")
-        problem.measurements = [problem.measurements[i].of_times(kept[i]) for i in places]
-        problem.nodes, problem.t_span = problem.measurements, (t, problem.t_span[1])
+        problem = self.after(problem, float(nodes[n]), window)
+        problem.arrival, problem.z0 = (mean, covariance), mean[:problem.system.n_z]
         plan, x = found.chain.plan, found.x
         chain = EstimationChain(problem, plan, TimeMesh(nodes[n:]))
         return problem, TimeMesh(mesh.nodes[n:]), (chain, x[n * plan.columns.step:])
+
+
+def window_of(task: Any) -> LiveData:
+    """What goes on with further measurements of the problem of a task."""
+    return Window(task) if task.problem.dynamics == "full" else frames.FrameWindow(task)

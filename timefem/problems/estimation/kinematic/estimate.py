@@ -18,8 +18,8 @@ from ..estimate.suspicions import suspicions
 from ..estimate.verdict import Fit, SensorFit, looked_at
 from ..loads import Loads, loads_along
 from ..measurements.base import Sensor
-from .measured import Measured, Stated
-from .statement import momenta_of, places_among
+from .measured import Formulas, Measured
+from .statement import PartNumbers, momenta_of, places_among
 
 
 class KinematicEstimate(Estimate):
@@ -67,15 +67,10 @@ class KinematicEstimate(Estimate):
         """Posterior covariance of all unknown numbers."""
         return self._found.smoother.number_covariance()
 
-    @cached_property
-    def _covariances(self):
-        return self._found.smoother.covariances()
-
     def state_covariance(self, i: int) -> np.ndarray:
         """Posterior covariance of `(q, v)`, with MixedGalerkin(3) of `(q, v, a)`, at frame i, shape (2 n_q, 2 n_q)."""
-        i = range(len(self.t))[i]
-        whole = self._found.smoother.wholes(slice(i, i + 1))[0]
-        return whole @ self._covariances[i] @ whole.T
+        i, n = range(len(self.t))[i], self._found.x[0].size
+        return self._found.smoother.of_states(np.eye(n)[None], slice(i, i + 1))[0]
 
     def _distribution(self, what, t):
         names = [u.label for u in self.problem.unknowns]
@@ -84,9 +79,8 @@ class KinematicEstimate(Estimate):
             return self.numbers[places], self.number_covariance[places, places]
         t = self.t if t is None else np.asarray(t, float)
         frames = self._frames(t.ravel())
-        mean, slopes = self._linearized(what, frames)
-        by_motion = slopes @ self._found.smoother.wholes(frames)
-        covariance = by_motion @ self._covariances[frames] @ by_motion.swapaxes(1, 2)
+        mean, slopes, by_numbers = self._linearized(what, frames)
+        covariance = self._found.smoother.of_states(slopes, frames, by_numbers)
         return mean.reshape(*t.shape, -1), covariance.reshape(*t.shape, *covariance.shape[1:])
 
     def _frames(self, t):
@@ -98,15 +92,20 @@ class KinematicEstimate(Estimate):
         return places
 
     def _linearized(self, what, frames):
-        """Values, and derivatives by the states of frames, (n, k, levels n_q)."""
+        """Values, and derivatives by the states of frames, (n, k, levels n_q), and by numbers, or None."""
         order, inverse = np.unique(frames, return_inverse=True)
-        sensor = sensor_of(self, what, self.t[order])
-        stated = Stated(self.system, self._found.x.shape[1], [sensor])
-        own = Measured({sensor: None}, stated, [stated.residual(sensor)], order)
-        values, slopes = own.linearized(self._found.x[order], np.zeros(0), slice(None))
+        sensor, parts = sensor_of(self, what, self.t[order]), PartNumbers.of(self.problem)
+        formulas = Formulas(self.problem.system, self._found.x.shape[1], [sensor], parts)
+        own = Measured({sensor: None}, formulas, (0,), order)
+        k = formulas.stated.numbers.numel()
+        values, slopes = own.linearized(self._found.x[order], self.numbers[:k], slice(None))
         zero = np.zeros((*values.shape, self.system.n_q))
         every = np.concatenate([zero if s is None else -s for s in slopes[:-1]], axis=2)
-        return -values[inverse], every[inverse]
+        if slopes[-1] is None:
+            return -values[inverse], every[inverse], None
+        by_numbers = np.zeros((*values.shape, len(self.numbers)))
+        by_numbers[:, :, :slopes[-1].shape[2]] = -slopes[-1]
+        return -values[inverse], every[inverse], by_numbers[inverse]
 
     def inverse_dynamics(self, actuators: Actuator | Sequence[Actuator] = ()) -> Loads:
         """Forces of drives along the motion, and of constraints, with their uncertainty.
@@ -132,8 +131,7 @@ class KinematicEstimate(Estimate):
             out = np.empty((len(slopes), slopes.shape[1], slopes.shape[1]))
             for first in range(0, len(slopes), self._found.smoother.options.piece):
                 piece = slice(first, first + self._found.smoother.options.piece)
-                by_motion = slopes[piece] @ self._found.smoother.wholes(piece)
-                out[piece] = by_motion @ self._covariances[piece] @ by_motion.swapaxes(1, 2)
+                out[piece] = self._found.smoother.of_states(slopes[piece], piece)
             return out
 
         return loads_along(system, self.t, self._found.x, covariances)
@@ -142,7 +140,7 @@ class KinematicEstimate(Estimate):
         """States (q, p) at the frames of n draws from the posterior, shape (n, n_frames, n_z), constraints closed."""
         rng = np.random.default_rng(validate.integer("seed", seed, minimum=0))
         found, smoother = self._found, self._found.smoother
-        return np.array([momenta_of(self.system, self.t, smoother.closed(smoother.draw(found.x, rng)))
+        return np.array([momenta_of(self.system, self.t, smoother.closed(*smoother.draw(found.x, found.c, rng)))
                          for _ in range(validate.integer("n", n, minimum=1))])
 
     def band(self, what: Any, t: Floats | None = None, level: float = 0.95, ax: Any = None) -> Any:
@@ -180,24 +178,28 @@ class Terms:
     """Residuals of all sensors, as `suspicions` asks for them."""
 
     def __init__(self, found, problem):
-        self.problem, self.sensors = problem, [Term(found, sensor) for sensor in problem.measurements]
+        self.problem, self.sensors = problem, [Term(found, sensor, problem) for sensor in problem.measurements]
 
 
 class Term:
     """Residuals of one sensor, at a `Fit`."""
 
-    def __init__(self, found, sensor):
+    def __init__(self, found, sensor, problem):
         self.sensor, self._own, self._known = sensor, found, {id(found): found.residuals(sensor)}
+        self._problem = problem
 
     def values(self, found=None):
         """What it gave less what is expected, shape (n_times, n); by another fit with the means of its numbers."""
         found = self._own if found is None else found
         if id(found) not in self._known:
             geometry, t = found.smoother.geometry, found.smoother.t
-            stated = Stated(geometry.system, geometry.levels, [self.sensor])
+            parts = PartNumbers.of(self._problem)
+            formulas = Formulas(geometry.system, geometry.levels, [self.sensor], parts)
+            c = found.c[:len(geometry.means)]
             frames = places_among(t, self.sensor.times_of_motion)
-            own = Measured({self.sensor: None}, stated, [stated.residual(self.sensor)], frames)
-            self._known[id(found)] = own.residuals(found.x[frames], stated.prior()[0], white=False)
+            own = Measured({self.sensor: None}, formulas, (0,), frames)
+            numbers = np.concatenate([c, formulas.stated.prior()[0][len(c):]])
+            self._known[id(found)] = own.residuals(found.x[frames], numbers, white=False)
         return self._known[id(found)]
 
     def whitened(self, found=None):
@@ -233,7 +235,8 @@ def fit_of(found, problem):
     terms, n = Terms(found, problem), sum(sensor.n_measured for sensor in problem.measurements)
     sensors = [SensorFit.of(sensor, term.whitened(), n)
                for sensor, term in zip(problem.measurements, terms.sensors, strict=True)]
-    freedom = n + sum(sensor.n_measured for sensor in problem.start_sensors[0]) - found.smoother.size
+    freedom = n + sum(sensor.n_measured for sensor in problem.start_sensors[0])
+    freedom -= found.smoother.size if problem.arrival is None else 0
     without = _without(found, terms, [own.ratio for own in sensors])
     told = suspicions(terms, *([] if without is None else [without]), found)  # a motion bends to what is wrong
     return Fit(2 * found.cost, freedom, sensors, [], told)

@@ -10,11 +10,11 @@ from ....errors import InputError
 from ....mechanics.inversion.direct import coordinate_names
 from .block_chain import NotPositive
 from .geometry import Geometry
-from .measured import measured_at
+from .measured import Formulas, measured_at
 from .options import DEFAULT, KinematicOptions
 from .smoother import Iterate, Smoother
 from .start import continuous, postures
-from .statement import Limits
+from .statement import Limits, PartNumbers
 from .steps import Steps
 from .tangents import Tangents
 
@@ -85,6 +85,7 @@ class Asked(NamedTuple):
     limits : Limits or None
     comm : mpi4py communicator or None
         Of ranks that share the frames.
+    parts : PartNumbers or None
     """
 
     order: int
@@ -92,6 +93,7 @@ class Asked(NamedTuple):
     options: KinematicOptions = DEFAULT
     limits: Limits | None = None
     comm: Any = None
+    parts: PartNumbers | None = None
 
 
 def fit(system, sensors, densities, start, asked):
@@ -114,38 +116,83 @@ def fit(system, sensors, densities, start, asked):
     InputError
         Where measurements leave something undetermined; names it.
     """
-    (q, guess), (order, t_span, options, limits, comm) = start, asked
-    geometry = Geometry(system, order)
-    t, measured, stated = measured_at(system, order, sensors, t_span)
-    steps = Steps(geometry, *geometry.densities(*densities(geometry)), t)
-    mean, information = stated.prior()
-    first = np.zeros((1, order, geometry.n))
-    first[0, 0] = q
-    n_free = Tangents(geometry, steps.root, first, t[:1]).n_free
-    smoother = Smoother(geometry, steps, measured, (mean, information), t, n_free, options, comm)
-    places = postures(smoother, q, mean) if guess is None else continuous(geometry, guess(t))
-    x = np.zeros((len(t), order, geometry.n))
+    (q, guess), limits = start, asked.limits
+    smoother = Fitter(system, list(sensors), densities, asked).smoother(sensors, q)
+    mean, t = smoother.mean, smoother.t
+    places = postures(smoother, q, mean) if guess is None else continuous(smoother.geometry, guess(t))
+    x = np.zeros((len(t), asked.order, smoother.geometry.n))
     x[:, 0], x[:, 1] = places, np.gradient(places, t, axis=0)
     if limits is not None:
-        _step(smoother, Iterate(x, mean, [None] * len(measured)))  # or an error: limits alone determine nothing
-        smoother.limits, x = limits, limits.inside(x)
-    found = _iterate(smoother, x, mean.copy())
-    found.n_ranks = 1 if smoother.comm is None else comm.size
-    smoother.leave_ranks()
+        _step(smoother, Iterate(x, mean, [None] * len(smoother.measured)))  # or an error: limits determine nothing
+    found = go_on(smoother, x, mean, limits)
     found.again = lambda others: fit(system, others, densities, start, asked._replace(t_span=t, comm=None))
     return found
+
+
+def go_on(smoother, x, c, limits=None):
+    """The `Fit` from states and numbers, by steps on all frames."""
+    if limits is not None:
+        smoother.limits, x = limits, limits.inside(x)
+    found = _iterate(smoother, x, c.copy())
+    found.n_ranks = 1 if smoother.comm is None else smoother.comm.size
+    smoother.leave_ranks()
+    return found
+
+
+class Fitter:
+    """What fits of the same sensors with other values share: formulas of constraints and of sensors.
+
+    Parameters
+    ----------
+    system : System
+    sensors : list of Sensor
+    densities, asked
+        As of `fit`.
+    """
+
+    def __init__(self, system, sensors, densities, asked):
+        self.asked, self.geometry = asked, Geometry(system, asked.order, asked.parts)
+        self._formulas = Formulas(system, asked.order, sensors, asked.parts)
+        self._densities = self.geometry.densities(*densities(self.geometry))
+        self._n_free = None
+
+    def smoother(self, sensors, q, t_span=None, prior=None, numbers=None):
+        """The `Smoother` of a dict of sensors, as of `fit`; q is a posture, shape (n_q,).
+
+        Parameters
+        ----------
+        t_span : sequence of float, optional
+            In the place of that which was asked for.
+        prior : Arrival, optional
+            Of the first frame and of numbers, in the place of the priors of these.
+        numbers : sequence of int, optional
+            Of the sensors among those of the fitter, where these are not the same.
+        """
+        asked, geometry = self.asked, self.geometry
+        t, measured = measured_at(self._formulas, sensors, asked.t_span if t_span is None else t_span, numbers)
+        steps = Steps(geometry, *self._densities, t)
+        mean, information = self._formulas.stated.prior()
+        if prior is not None:
+            measured, information = [*measured, prior], 0 * information
+        if self._n_free is None:
+            first = np.zeros((1, asked.order, geometry.n))
+            first[0, 0] = q
+            self._n_free = Tangents(geometry, steps.root, first, t[:1]).n_free
+        return Smoother(geometry, steps, measured, (mean, information), t, self._n_free, asked.options, asked.comm)
 
 
 def _iterate(smoother, x, c):
     """Gauss-Newton's steps, halved where they lead astray."""
     options, robust = smoother.options, any(own.robust for own in smoother.measured)
     weights = [np.ones((len(own.frames), own.n_values)) if own.robust else None for own in smoother.measured]
-    n, before, rest, cost = len(x) * smoother.size + len(c), None, np.inf, np.inf
+    n, before, rest, cost = len(x) * smoother.size + len(c), (np.inf, 0), np.inf, np.inf
     for iteration in range(options.iterations):
         new_x, new_c, cost, decrement = _step(smoother, Iterate(x, c, weights))
         if not np.isfinite(decrement):
             return Fit(x, c, cost, iteration, False, "residuals are not finite", weights, smoother)
-        if before is not None and cost > 4 * before[0] + n and before[1] < options.halvings:
+        worse = cost > before[0] if iteration > options.patient and not robust and smoother.limits is None else \
+            cost > 4 * before[0] + n
+        if worse and before[1] < options.halvings:
             x, c = (before[2] + x) / 2, (before[3] + c) / 2
             before = before[0], before[1] + 1, *before[2:]
             continue
@@ -161,9 +208,11 @@ def _iterate(smoother, x, c):
         x, c, last, rest = new_x, new_c, rest, np.sqrt(max(decrement, 0.0) / n)
         left = rest * min(1.0, rest / last) if iteration else rest  # as steps have become shorter
         if whole and left <= options.tolerance and change <= options.weights:
-            return Fit(smoother.closed(x), c, cost - decrement / 2, iteration + 1, True, "", weights, smoother)
-    message = f"steps of {rest:.2g} standard deviations are left after {options.iterations} iterations; give a guess"
-    return Fit(smoother.closed(x), c, cost, options.iterations, False, message, weights, smoother)
+            return Fit(smoother.closed(x, c), c, cost - decrement / 2, iteration + 1, True, "", weights, smoother)
+    ratio, worst = max((own.ratio_of(x, c) for own in smoother.measured), key=lambda pair: pair[0])
+    message = f"steps of {rest:.2g} standard deviations are left after {options.iterations} iterations; residuals are "\
+        f"largest of {worst}, {ratio:.3g} times its sigma: see that it measures what the model says, or give a guess"
+    return Fit(smoother.closed(x, c), c, cost, options.iterations, False, message, weights, smoother)
 
 
 def _step(smoother, at):

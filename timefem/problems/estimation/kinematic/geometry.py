@@ -24,6 +24,8 @@ class Geometry:
     system : System
     order : {2, 3}
         Rate of the coordinates that noise is: of velocities, or of accelerations, which are part of the state then.
+    parts : PartNumbers, optional
+        Unknown numbers that constraints may depend on.
 
     Attributes
     ----------
@@ -38,15 +40,17 @@ class Geometry:
     n_increments : int
         Of the touched coordinates: the plain ones, then three of each turn.
     held : Batched or None
-        `(q, v, a, t)` -> constraints on each level, each followed by its derivatives by coordinates and rates; all
-        derivatives are by touched ones.
+        `(q, v, a, t, c)` -> constraints on each level, each followed by its derivatives by coordinates and rates; these
+        are by touched ones. Then derivatives of all levels by unknown numbers c of parts.
+    means : ndarray, shape (n_numbers,)
+        Of the priors of these.
     turning : Batched or None
         Coordinates of two times -> increments of turns, and their derivatives by both.
     spins : Batched or None
         State -> rates of turns on each level, each followed by its derivatives by coordinates and rates.
     """
 
-    def __init__(self, system, order):
+    def __init__(self, system, order, parts=None):
         if system.n_nonholonomic:
             raise InputError(f"dynamics='none' does not take nonholonomic constraints ('{system.nonholonomic_names[0]}'"
                              "); leave them out, or let the dynamics count")
@@ -56,10 +60,13 @@ class Geometry:
         self.lengths = quaternions(system)
         lengths = [(ca.sumsqr(symbols[0][places.tolist()]) - 1) / 2 for places in self.lengths]
         self.counters = [body for body in system.bodies if body.is_counter]
-        rows = ca.vertcat(constraints_of(system, symbols[0], t), *lengths, *self._counted(symbols[0]))
+        self.means = np.zeros(0) if parts is None else parts.mean
+        c = ca.SX.sym("c", len(self.means))
+        numbers = None if parts is None else parts.numbers.at(ca.vertsplit(c))
+        rows = ca.vertcat(constraints_of(system, symbols[0], t, numbers), *lengths, *self._counted(symbols[0]))
         self.n_rows = rows.numel()
         self._collect_turns(np.array(ca.jacobian(rows, symbols[0]).sparsity().get_triplet()[1], int))
-        self.held = Batched([*symbols, t], _levels(rows, symbols, t, self.touched)) if self.n_rows else None
+        self.held = Batched([*symbols, t, c], _levels(rows, symbols, t, self.touched, c)) if self.n_rows else None
         self.turning = self.spins = None
         if self.turns:
             self._state_turns()
@@ -142,16 +149,18 @@ class Geometry:
         return found
 
 
-def _levels(rows, symbols, t, touched):
-    """Constraints, their rates, and second rates, each followed by its derivatives by the coordinates and rates."""
+def _levels(rows, symbols, t, touched, c):
+    """Constraints, their rates, and second rates, each followed by its derivatives by the coordinates and rates; then
+    derivatives of all of them by numbers c."""
     columns = touched.tolist()
-    found, value = [], rows
+    found, by_numbers, value = [], [], rows
     for level in range(len(symbols)):
         found += [ca.densify(value), *(ca.jacobian(value, s)[:, columns] for s in symbols[:level + 1])]
+        by_numbers.append(ca.jacobian(value, c))
         if level + 1 < len(symbols):
             value = sum((ca.jtimes(value, symbols[k], symbols[k + 1]) for k in range(level + 1)),
                         ca.jacobian(value, t))
-    return found
+    return found + by_numbers
 
 
 def _spin(x, v):

@@ -18,9 +18,9 @@ class Measured:
     ----------
     sensors : dict
         Sensor -> its loss, or None.
-    stated : Stated
-    residuals : list of SX
-        Of each.
+    formulas : Formulas
+    numbers : tuple of int
+        Those of the sensors among those of the formulas.
     frames : ndarray of int
         Those at which they measure.
 
@@ -34,28 +34,20 @@ class Measured:
         Whether they see coordinates alone.
     """
 
-    def __init__(self, sensors, stated, residuals, frames):
+    def __init__(self, sensors, formulas, numbers, frames):
         self.losses, sensors = list(sensors.values()), list(sensors)
         self.sensors, self.frames, self.t = sensors, frames, sensors[0].times_of_motion
         stops = np.cumsum([0, *(sensor.n for sensor in sensors)]).tolist()
         self.parts = [slice(*ends) for ends in pairwise(stops)]
         self.n_values = stops[-1]
-        values = ca.cse(ca.vertcat(*residuals))  # links share the chains that carry them
-        y = ca.vertcat(*(stated.values[sensor] for sensor in sensors))
         whitening = [sensor.whitening for sensor in sensors]
         self._diagonal = all(not np.any(w - np.einsum("jab,ab->jab", w, np.eye(w.shape[1]))) for w in whitening)
         self._whitening = np.concatenate([np.einsum("jaa->ja", w) for w in whitening], axis=1) if self._diagonal else \
             whitening
         self._scale = self._whitening[0] if self._diagonal and np.all(self._whitening == self._whitening[0]) and \
             np.all(self._whitening[0] > 0) else None
-        if self._scale is not None:  # the same at all times: part of the formulas
-            values = values * ca.DM(self._scale)
-        slopes = [ca.jacobian(values, x) for x in (*stated.levels, stated.numbers)]
-        self.seen = [bool(x.nnz()) for x in slopes]
+        self._residuals, self._slopes, self.seen = formulas.of(numbers, self._scale)
         self.of_places = not any(self.seen[1:-1])
-        inputs = [*stated.levels, stated.numbers, stated.t, y]
-        self._residuals = Batched(inputs, [values])
-        self._slopes = Batched(inputs, [values, *(x for x, seen in zip(slopes, self.seen, strict=True) if seen)])
         self.given = np.nan_to_num(np.concatenate([sensor.values for sensor in sensors], axis=1))
         self.robust = any(loss is not None for loss in self.losses)
 
@@ -77,6 +69,13 @@ class Measured:
         if white:
             return self._white(values, rows)
         return values if self._scale is None else values / self._scale
+
+    def ratio_of(self, x, c):
+        """Root mean square of the residuals of the sensor that fits worst, in standard deviations, and its title."""
+        squares = (self.residuals(x[self.frames], c)**2).sum(axis=0)
+        found = [(float(np.sqrt(squares[part].sum() / sensor.n_measured)), sensor.title)
+                 for sensor, part in zip(self.sensors, self.parts, strict=True)]
+        return max(found)
 
     def linearized(self, x, c, rows):
         """Whitened residuals, and their derivatives by each level of the state and by the numbers, None where zero."""
@@ -108,6 +107,8 @@ class Stated:
     n_levels : int
         How many of coordinates, velocities and accelerations are the state.
     sensors : list of Sensor
+    parts : PartNumbers, optional
+        Unknown numbers of parts, which are before those of sensors.
 
     Attributes
     ----------
@@ -119,15 +120,18 @@ class Stated:
         Sensor -> SX, what it measured.
     """
 
-    def __init__(self, system, n_levels, sensors):
+    def __init__(self, system, n_levels, sensors, parts=None):
         self.levels = [ca.SX.sym(name, system.n_q) for name in "qva"[:n_levels]]
         self.t, self._momenta = ca.SX.sym("t"), ca.SX.sym("p", system.n_q)
         self.of_sensors = {sensor: {name: ca.SX.sym(name, n) for name, n in sensor.sizes.items()}
                            for sensor in sensors}
-        self.numbers = ca.vertcat(ca.SX(0, 1), *(x for own in self.of_sensors.values() for x in own.values()))
+        self._parts, of_parts = parts, ca.SX.sym("c", 0 if parts is None else len(parts.mean))
+        self.numbers = ca.vertcat(of_parts, *(x for own in self.of_sensors.values() for x in own.values()))
         self.values = {sensor: ca.SX.sym("y", sensor.values.shape[1]) for sensor in sensors}
-        self._now = Moment(system, self.t, ca.vertcat(self.levels[0], self._momenta), v=self.levels[1],
-                           a=self.levels[2] if n_levels > 2 else None)
+        z, others = ca.vertcat(self.levels[0], self._momenta), \
+            {"v": self.levels[1], "a": self.levels[2] if n_levels > 2 else None}
+        self._now = Moment(system, self.t, z, **others) if parts is None else \
+            parts.moment(self.t, z, of_parts, **others)
 
     def residual(self, sensor):
         """SX (n,), not whitened.
@@ -154,6 +158,7 @@ class Stated:
         """Mean and inverse covariance of the unknown numbers."""
         pairs = [prior.of_size(f"{sensor.title}: {name}", sensor.sizes[name])
                  for sensor in self.of_sensors for name, prior in sensor.unknowns.items()]
+        pairs = pairs if self._parts is None else [(self._parts.mean, self._parts.covariance), *pairs]
         n = self.numbers.numel()
         mean, information, first = np.zeros(n), np.zeros((n, n)), 0
         for values, covariance in pairs:
@@ -163,20 +168,55 @@ class Stated:
         return mean, information
 
 
-def measured_at(system, n_levels, sensors, others=()):
-    """Times of all frames, of `others` too, the `Measured` of sensors with the same times, and their `Stated`.
+class Formulas:
+    """What sensors are expected to give, as functions for many frames, which are made when they are first asked for.
 
-    Sensors are a dict from each to its loss, or None.
+    Parameters
+    ----------
+    system, n_levels, sensors, parts
+        As of `Stated`.
+
+    Attributes
+    ----------
+    stated : Stated
     """
-    stated, groups = Stated(system, n_levels, sensors), {}
-    rates = ca.vertcat(*stated.levels[1:])
-    for sensor in sensors:
-        residual = stated.residual(sensor)
-        key = sensor.times_of_motion.tobytes(), ca.depends_on(residual, rates)
-        groups.setdefault(key, []).append((sensor, residual))
+
+    def __init__(self, system, n_levels, sensors, parts=None):
+        self.stated = stated = Stated(system, n_levels, sensors, parts)
+        self._residuals, rates = [stated.residual(sensor) for sensor in sensors], ca.vertcat(*stated.levels[1:])
+        self._values = [stated.values[sensor] for sensor in sensors]
+        self.see_rates = [ca.depends_on(residual, rates) for residual in self._residuals]
+        self._known = {}
+
+    def of(self, numbers, scale):
+        """Residuals of some sensors, times a scale if it is not None; the same with slopes; and which slopes are seen.
+        """
+        key = numbers, None if scale is None else scale.tobytes()
+        if key not in self._known:
+            stated = self.stated
+            values = ca.cse(ca.vertcat(*(self._residuals[i] for i in numbers)))  # links share chains that carry them
+            y = ca.vertcat(*(self._values[i] for i in numbers))
+            if scale is not None:  # the same at all times: part of the formulas
+                values = values * ca.DM(scale)
+            slopes = [ca.jacobian(values, x) for x in (*stated.levels, stated.numbers)]
+            seen, inputs = [bool(x.nnz()) for x in slopes], [*stated.levels, stated.numbers, stated.t, y]
+            self._known[key] = Batched(inputs, [values]), Batched(inputs, [values, *(
+                x for x, own in zip(slopes, seen, strict=True) if own)]), seen
+        return self._known[key]
+
+
+def measured_at(formulas, sensors, others=(), numbers=None):
+    """Times of all frames, of `others` too, and the `Measured` of sensors with the same times.
+
+    Sensors are a dict from each to its loss, or None; `numbers` are those that they have among the formulas, if these
+    are not the same.
+    """
+    groups = {}
+    for i, sensor in zip(range(len(sensors)) if numbers is None else numbers, sensors, strict=True):
+        groups.setdefault((sensor.times_of_motion.tobytes(), formulas.see_rates[i]), []).append((i, sensor))
     t, measured = frames([sensor.times_of_motion for sensor in sensors], others), []
     for group in groups.values():
-        own, residuals = zip(*group, strict=True)
+        numbers, own = zip(*group, strict=True)
         at = places_among(t, own[0].times_of_motion)
-        measured.append(Measured({sensor: sensors[sensor] for sensor in own}, stated, list(residuals), at))
-    return t, measured, stated
+        measured.append(Measured({sensor: sensors[sensor] for sensor in own}, formulas, numbers, at))
+    return t, measured

@@ -16,6 +16,8 @@ class KinematicOptions:
         Largest change of a weight of a robust loss that is left.
     iterations, halvings : int
         Of Gauss-Newton on all frames, and of a step that leads astray.
+    patient : int
+        Iterations after which steps must not make the misfit larger.
     closing : int
         Newton steps that close constraints at the end.
     piece : int
@@ -48,8 +50,9 @@ class KinematicOptions:
 
     tolerance: float = 2e-3
     weights: float = 1e-2
-    iterations: int = 60
-    halvings: int = 6
+    iterations: int = 100
+    halvings: int = 8
+    patient: int = 15
     closing: int = 8
     piece: int = 64
     stride: int = 16

@@ -76,7 +76,7 @@ class Smoother:
     def __init__(self, geometry, steps, measured, prior, t, n_free, options=DEFAULT, comm=None):
         self.geometry, self.steps, self.measured, self.t = geometry, steps, measured, t
         self.mean, self.information = prior
-        self.n_free, self.options, self.n_c = n_free, options, len(self.mean)
+        self.n_free, self.options, self.n_c, self.n_parts = n_free, options, len(self.mean), len(geometry.means)
         self.limits = None
         self.reduced = np.zeros((0, 0))
         self.n_apart = len(geometry.apart)
@@ -112,7 +112,8 @@ class Smoother:
         for first in range(self.own.start, end, self.options.piece):
             last = min(first + self.options.piece, end)
             with_next = slice(first, min(last + 1, n))
-            own = Tangents(self.geometry, self.steps.root, at.x[with_next], self.t[with_next], self.n_free)
+            own = Tangents(self.geometry, self.steps.root, at.x[with_next], self.t[with_next], self.n_free,
+                           c=at.c[:self.n_parts])
             out.tangents.append((slice(first, last), own))
             for i, places in enumerate(self.places):
                 frames = first + np.flatnonzero(places[first:last] >= 0)
@@ -147,22 +148,26 @@ class Smoother:
         p, d, geometry = self.geometry.levels, self.n_free, self.geometry
         seen = [level for level in range(p) if slopes[level] is not None]
         n_seen = max(seen) + 1 if seen else 0
-        by_motion = np.zeros((len(frames), measured.n_values, n_seen, self.n_open))
+        by_motion, by_numbers = np.zeros((len(frames), measured.n_values, n_seen, self.n_open)), slopes[p]
         for level in seen:
             if d:
                 touched = slopes[level].take(geometry.touched, axis=2)
                 for k in range(level + 1):
                     by_motion[:, :, k, :d] += touched @ tangents.whole[local, level, k]
                 values = values + (touched @ tangents.shift[local, level, :, None])[..., 0]
+                if self.n_parts and geometry.n_rows:
+                    more = np.zeros((len(frames), measured.n_values, self.n_c))
+                    more[:, :, :self.n_parts] = touched @ tangents.numbers[local, level]
+                    by_numbers = more if by_numbers is None else by_numbers + more
             by_motion[:, :, level, d:] += slopes[level].take(geometry.apart, axis=2) / self.steps.root_apart
         used = n_seen * self.n_open
         flat = by_motion.reshape(len(frames), measured.n_values, used)
         self.chain.diagonal[frames, :used, :used] += flat.swapaxes(1, 2) @ flat
         out.gradient[frames, :used] += (values[:, None] @ flat)[:, 0]
-        if self.n_c and slopes[p] is not None:
-            out.border[frames, :used] += flat.swapaxes(1, 2) @ slopes[p]
-            out.corner += np.einsum("fmi,fmj->ij", slopes[p], slopes[p])
-            out.pull = out.pull + np.einsum("fmi,fm->i", slopes[p], values)
+        if by_numbers is not None:
+            out.border[frames, :used] += flat.swapaxes(1, 2) @ by_numbers
+            out.corner += np.einsum("fmi,fmj->ij", by_numbers, by_numbers)
+            out.pull = out.pull + np.einsum("fmi,fm->i", by_numbers, values)
 
     def _limit(self, piece, tangents, x, out):
         """The barrier of limits of coordinates."""
@@ -195,12 +200,18 @@ class Smoother:
             diagonal = np.einsum("miajb->mijab", target.reshape(shape))[..., d:, d:]
             np.einsum("mijaa->mija", diagonal)[:] += weight[..., None]
         if d:
-            cost, *blocks, pull, push = steps.equations(x, tangents, piece, d)
+            cost, *blocks, pull, push, by_numbers = steps.equations(x, tangents, piece, d)
             out.cost += cost
             for target, block in zip(targets, blocks, strict=True):
                 target.reshape(shape)[:, :, :d, :, :d] += block
             gradient[piece, :, :d] += pull
             gradient[behind, :, :d] += push
+            if by_numbers is not None:
+                border, k = out.border.reshape(len(out.border), p, self.n_open, self.n_c), self.n_parts
+                border[piece, :, :d, :k] += by_numbers[0]
+                border[behind, :, :d, :k] += by_numbers[1]
+                out.corner[:k, :k] += by_numbers[2]
+                out.pull[:k] += by_numbers[3]
 
     # ---- one step
 
@@ -235,9 +246,9 @@ class Smoother:
             change = -np.linalg.solve(self.reduced, rest)
         motion = -solved[..., 0] - self.by_numbers @ change
         decrement = OverRanks(self.comm).total(-float((motion * gradient).sum() + change @ here.pull))
-        return self._moved(at.x, motion, here.tangents), at.c + change, here.cost, decrement
+        return self._moved(at.x, motion, change, here.tangents), at.c + change, here.cost, decrement
 
-    def _moved(self, x, motion, tangents):
+    def _moved(self, x, motion, change, tangents):
         d, geometry, first = self.n_free, self.geometry, self.own.start
         steps = motion.reshape(len(motion), geometry.levels, self.n_open)
         x = x[self.own]
@@ -245,7 +256,8 @@ class Smoother:
         out[:, :, geometry.apart] = x[:, :, geometry.apart] + steps[:, :, d:] / self.steps.root_apart
         for piece, own in tangents:
             here = slice(piece.start - first, piece.stop - first)
-            out[here, :, geometry.touched] = own.moved(x[here][:, :, geometry.touched], steps[here, :, :d])
+            out[here, :, geometry.touched] = own.moved(x[here][:, :, geometry.touched], steps[here, :, :d],
+                                                             change[:self.n_parts])
         return self.gathered(out)
 
     def weights(self, x, c):
@@ -274,8 +286,8 @@ class Smoother:
             out[:, level, geometry.apart, level, d + np.arange(self.n_apart)] = 1 / self.steps.root_apart
         return out.reshape(len(frames), p * geometry.n, self.size)
 
-    def closed(self, x):
-        """States whose constraints hold to rounding."""
+    def closed(self, x, c):
+        """States whose constraints hold to rounding, with unknown numbers c."""
         if not self.geometry.n_rows:
             return x
         x, touched = x.copy(), self.geometry.touched
@@ -283,7 +295,7 @@ class Smoother:
         for _ in range(self.options.closing):
             left = []
             for frames in self._pieces(going):
-                gap = self._tangents(x, frames, True).gap
+                gap = self._tangents(x, frames, c, True).gap
                 size = np.abs(gap).max(axis=1)
                 better = size < best[frames] / 2
                 best[frames] = np.minimum(best[frames], size)
@@ -291,14 +303,15 @@ class Smoother:
                 left.append(frames[better & (size > 1e-14 * np.maximum(np.abs(x[frames, 0]).max(axis=1), 1.0))])
             going = np.concatenate([np.zeros(0, int), *left])
         for frames in self._pieces(np.arange(len(x))[self.own]):
-            x[np.ix_(frames, np.arange(1, x.shape[1]), touched)] += self._tangents(x, frames).shift[:, 1:]
+            x[np.ix_(frames, np.arange(1, x.shape[1]), touched)] += self._tangents(x, frames, c).shift[:, 1:]
         return self.gathered(x[self.own])
 
     def _pieces(self, frames):
         return [frames[first:first + self.options.piece] for first in range(0, len(frames), self.options.piece)]
 
-    def _tangents(self, x, frames, positions=False):
-        return Tangents(self.geometry, self.steps.root, x[frames], self.t[frames], self.n_free, positions)
+    def _tangents(self, x, frames, c, positions=False):
+        return Tangents(self.geometry, self.steps.root, x[frames], self.t[frames], self.n_free, positions,
+                        c[:self.n_parts])
 
     # ---- covariance
 
@@ -309,8 +322,10 @@ class Smoother:
         if self.comm is None:
             return
         self._known = self.gathered(self.covariances())
-        told = self.comm.allgather([(piece, own.whole[:piece.stop - piece.start]) for piece, own in self.tangents])
-        self.tangents = [(piece, SimpleNamespace(whole=whole)) for one in told for piece, whole in one]
+        told = self.comm.allgather([(piece, own.whole[:piece.stop - piece.start],
+                                     own.numbers[:piece.stop - piece.start]) for piece, own in self.tangents])
+        self.tangents = [(piece, SimpleNamespace(whole=whole, numbers=numbers)) for one in told
+                         for piece, whole, numbers in one]
         self.by_numbers, self.comm, self.own = self.gathered(self.by_numbers), None, slice(0, len(self.t))
         self._alone, self.chain = cache(self._by_itself), None
 
@@ -325,21 +340,79 @@ class Smoother:
 
     def covariances(self):
         """Posterior covariances of the open motions at each frame, shape (n, size, size), numbers' share included."""
-        if self._known is not None:
-            return self._known
-        blocks = self.chain.inverse_blocks()
-        if self.n_c:
-            blocks += self.by_numbers @ self.number_covariance() @ self.by_numbers.swapaxes(1, 2)
-        return blocks
+        if self._known is None:
+            self._known = self.chain.inverse_blocks()
+            if self.n_c:
+                self._known += self.by_numbers @ self.number_covariance() @ self.by_numbers.swapaxes(1, 2)
+        return self._known
 
-    def draw(self, x, rng):
-        """States of a draw from the posterior about x, linearized."""
+    def of_states(self, slopes, frames, by_numbers=None):
+        """Posterior covariances, shape (m, k, k), of what depends on states, and on unknown numbers, by slopes.
+
+        Shapes (m, k, levels n_q), and (m, k, n_numbers) or None.
+        """
+        by_motion = slopes @ self.wholes(frames)
+        out = by_motion @ self.covariances()[frames] @ by_motion.swapaxes(1, 2)
+        if not self.n_c or (by_numbers is None and not self.n_parts):
+            return out
+        direct = slopes @ self._by_parts(frames)
+        direct = direct if by_numbers is None else direct + by_numbers
+        both = self.number_covariance() @ direct.swapaxes(1, 2)
+        crossed = by_motion @ self.by_numbers[frames] @ both
+        return out - crossed - crossed.swapaxes(1, 2) + direct @ both
+
+    def _by_parts(self, frames):
+        """Derivatives of the states of frames by unknown numbers, (m, levels n_q, n_numbers)."""
+        geometry, p = self.geometry, self.geometry.levels
+        out = np.zeros((len(self.t), p, geometry.n, self.n_c))
+        for piece, own in self.tangents:
+            out[np.ix_(np.arange(piece.start, piece.stop), np.arange(p), geometry.touched, np.arange(self.n_parts))] = \
+                own.numbers[:piece.stop - piece.start]
+        out = out[frames]
+        return out.reshape(len(out), p * geometry.n, self.n_c)
+
+    def draw(self, x, c, rng):
+        """States and unknown numbers of a draw from the posterior about x and c, linearized."""
         if self._alone is not None:
-            return self._alone().draw(x, rng)
+            return self._alone().draw(x, c, rng)
         motion = self.chain.substituted(rng.standard_normal((len(x), self.size, 1)))[..., 0]
+        change = np.zeros(self.n_c)
         if self.n_c:
-            motion -= self.by_numbers @ (np.linalg.cholesky(self.number_covariance()) @ rng.standard_normal(self.n_c))
-        return x + (self.wholes(slice(None)) @ motion[..., None])[..., 0].reshape(x.shape)
+            change = np.linalg.cholesky(self.number_covariance()) @ rng.standard_normal(self.n_c)
+            motion -= self.by_numbers @ change
+        states = (self.wholes(slice(None)) @ motion[..., None])[..., 0] + self._by_parts(slice(None)) @ change
+        return x + states.reshape(x.shape), c + change
+
+    def arrival(self, at):
+        """What all frames of this smoother say of the last one, and of unknown numbers, at an `Iterate`.
+
+        Returns
+        -------
+        root, start : ndarray, shapes (k, size + n_c), (k,)
+            `1/2 |root m - start|^2` of changes m of its open motions and of the numbers.
+        to_motion : ndarray, shape (size, levels n_q)
+            Open motions of changes of its state.
+        """
+        here, n, m = self.assemble(at), self.size, 1 + self.n_c
+        self.tangents, chain = here.tangents, BlockChain(len(self.t) - 1, self.size)
+        chain.diagonal, chain.coupling = self.chain.diagonal[:-1], self.chain.coupling[:-1]
+        right = np.concatenate([here.gradient[..., None], here.border], axis=2)
+        whole = np.concatenate([right[:-1], np.zeros((chain.n, n, n))], axis=2)
+        whole[-1, :, m:] = self.chain.coupling[-1]
+        y = chain.factor(whole)
+        ends, before, last = y[-1, :, m:], y[:, :, :m].reshape(-1, m), self.chain.diagonal[-1]
+        beside = right[-1] - ends.T @ y[-1, :, :m]
+        information, pull = np.empty((n + self.n_c,) * 2), np.empty(n + self.n_c)
+        information[:n, :n] = np.tril(last) + np.tril(last, -1).T - ends.T @ ends
+        information[:n, n:], information[n:, :n] = beside[:, 1:], beside[:, 1:].T
+        information[n:, n:] = here.corner - before[:, 1:].T @ before[:, 1:]
+        pull[:n], pull[n:] = beside[:, 0], here.pull - before[:, 1:].T @ before[:, 0]
+        scale = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
+        values, vectors = np.linalg.eigh(information / scale / scale[:, None])
+        known = values > 8 * len(values) * np.finfo(float).eps * values[-1]  # all, once there are enough values
+        root = np.sqrt(values[known])[:, None] * vectors[:, known].T
+        mean = -(vectors[:, known].T @ (pull / scale)) / values[known]
+        return root * scale, np.sqrt(values[known]) * mean, np.linalg.pinv(self.wholes(slice(-1, None))[0])
 
     def number_covariance(self):
         """Of the unknown numbers."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from ....elements.evaluation.nodal_values import NodalValues
 from ....errors import InputError
+from ....mechanics.numbers.free import with_values
 from ....parallel import own_world
 from ....progress import progress
 from ....solvers.equations.outcome import Outcome
@@ -17,12 +18,14 @@ from .estimate import KinematicEstimate
 from .fit import Asked, fit
 from .noise import densities
 from .options import DEFAULT
-from .statement import limits_of, momenta_of
+from .statement import PartNumbers, limits_of, momenta_of
 
 
 def solve_kinematic(task):
     """The `KinematicEstimate` of a `Task` of `timefem.solve`."""
     start, problem, element = time.perf_counter(), task.problem, task.element
+    if task.mesh is None or not np.array_equal(task.mesh.nodes, problem.own_mesh.nodes):
+        raise InputError("without dynamics the frames are the times of the measurements: leave out n_elements and mesh")
     if task.guess is not None and not callable(task.guess):
         raise InputError(f"guess must be a function t -> z or a Solution, not {task.guess!r}")
     system, n = problem.system, problem.system.n_q
@@ -31,15 +34,22 @@ def solve_kinematic(task):
     options = DEFAULT if task.newton is None else \
         replace(DEFAULT, tolerance=task.newton.tol_increment, iterations=task.newton.max_iterations)
     asked = Asked(element.degree, problem.t_span, options, limits_of(problem),
-                  own_world() if task.driver.distributed else None)
+                  own_world() if task.driver.distributed else None, PartNumbers.of(problem))
     with progress("estimation without dynamics", show=task.progress):
         found = fit(system, sensors, lambda geometry: densities(geometry, problem.noise), (problem.z0[:n], guess),
                     asked)
+    return estimate_of(task, found, time.perf_counter() - start)
+
+
+def estimate_of(task, found, total):
+    """The `KinematicEstimate` of a `Fit`, which took `total` seconds."""
+    problem, element, system = task.problem, task.element, task.problem.system
     status = Status(True) if found.converged else \
         Status.failure(Reason.NOT_CONVERGED, 0, problem.t_span[0], [], detail=found.message)
-    t = found.smoother.t
-    mesh = task.mesh
-    total = time.perf_counter() - start
+    t, mesh = found.smoother.t, task.mesh
+    if len(problem.part_numbers) and status.success:
+        values = {u.name: float(found.c[u.places][0]) for u in problem.unknowns if u.sensor is None}
+        system = with_values(system, problem.part_numbers, values)
     seconds = {"setup": 0.0, "assemble": 0.0, "solve": total, "total": total}
     n_unknowns = len(t) * found.smoother.size + len(found.c)
     values = FrameValues(system, element, mesh, found)

@@ -127,7 +127,8 @@ class _Frames:
         matrix, pull, cost, states = self._equations(q, frames, False)
         best, robust = cost.copy(), any(own.robust for own in self.measured)
         for iteration in range(self.options.frame_iterations):
-            own = Tangents(self.geometry, self.root, states, self.t[frames[active]], self.n_free, positions=True)
+            own = Tangents(self.geometry, self.root, states, self.t[frames[active]], self.n_free, True,
+                           self.c[:len(self.geometry.means)])
             basis, shift = self._whole(own)
             pull = pull + (matrix @ shift[..., None])[..., 0]
             matrix, pull = basis.swapaxes(1, 2) @ matrix @ basis, (pull[:, None] @ basis)[:, 0]

@@ -1,15 +1,19 @@
 """What a problem without dynamics may ask for, its frames, and states at these."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .... import validate
 from ....assembly.mesh import TimeMesh
 from ....errors import InputError
+from ....late import Late
 from ....mechanics.tree_joints import tree_joint
 from ..options import DEFAULTS
 from .options import DEFAULT
+
+scipy = Late("scipy")
 
 
 def without_dynamics(problem):
@@ -19,10 +23,6 @@ def without_dynamics(problem):
     ------
     InputError
     """
-    if problem.numbers:
-        raise InputError(f"numbers: {next(iter(problem.numbers))!r} is a number of a part, which dynamics='none' does "
-                         "not take; numbers of sensors, such as the point of a Marker, may be unknown: give a Prior "
-                         "there")
     if problem.nodes != problem.measurements:
         raise InputError("nodes: with dynamics='none' all times are frames; leave it out")
     if problem.noise is None:
@@ -58,6 +58,33 @@ def momenta_of(system, t, x):
     """(q, p) of frames, shapes (n,), (n, levels, n_q) -> (n, n_z)."""
     z = np.concatenate([x[:, 0], np.zeros_like(x[:, 0])], axis=1)
     return np.concatenate([x[:, 0], system.momentum(t, z, x[:, 1])], axis=1)
+
+
+class PartNumbers(NamedTuple):
+    """Unknown numbers of parts, such as lengths, which are the first ones of all.
+
+    Attributes
+    ----------
+    numbers : UnknownNumbers
+    mean, covariance : ndarray, shapes (n,), (n, n)
+        Of their priors.
+    moment : callable
+        `moment(t, z, c, **others)` -> `Moment` with these numbers in symbols c.
+    """
+
+    numbers: Any
+    mean: np.ndarray
+    covariance: np.ndarray
+    moment: Callable
+
+    @classmethod
+    def of(cls, problem):
+        """Those of a problem; None where it has none."""
+        own = [u for u in problem.unknowns if u.sensor is None]
+        if not own:
+            return None
+        return cls(problem.part_numbers, np.concatenate([u.mean for u in own]),
+                   scipy.linalg.block_diag(*(u.covariance for u in own)), problem.moment)
 
 
 class Limits:

@@ -78,7 +78,7 @@ class Steps:
         middle = np.zeros((len(u_a), geometry.levels, geometry.n))
         middle[:, 0] = (q[1:] + q[:-1]) / 2
         times = self.t[piece] + self.h[piece] / 2
-        u = Tangents(geometry, self.root, middle, times, n_free, positions=True).vectors.swapaxes(1, 2)
+        u = Tangents(geometry, self.root, middle, times, n_free, True, tangents.c).vectors.swapaxes(1, 2)
         turns, eye = [], np.eye(n_free)
         for own in (u_a, u_b):
             x = u @ own
@@ -97,12 +97,15 @@ class Steps:
         before, after, coupling : ndarray, shapes (m, levels, n_free, levels, n_free)
         pull, push : ndarray, shapes (m, levels, n_free)
             Gradients by the frames before and behind, where constraints are closed to first order.
+        by_numbers : tuple
+            What changes of numbers of parts add: borders of the frames before and behind, (m, levels, n_free, n_c), and
+            their own matrix and gradient.
         """
         geometry, p, q = self.geometry, self.geometry.levels, x[:, 0]
         rows, turn_a, turn_b = self._compared(tangents, q, piece, n_free)
         increments, slopes = self.increments(q)
         k = len(geometry.plain)
-        by_motion, shifted = [], np.zeros_like(increments)
+        by_motion, shifted, by_c = [], np.zeros_like(increments), 0.0
         for end, sign in ((0, -1), (1, 1)):
             frames = slice(end, len(x) - 1 + end)
             basis, shift = tangents.basis[frames], tangents.shift[frames, 0]
@@ -113,6 +116,12 @@ class Steps:
                 own[:, k:] = slopes[end] @ basis
                 shifted[:, k:] += (slopes[end] @ shift[..., None])[..., 0]
             by_motion.append(own if rows is None else rows @ own)
+            if len(tangents.c):
+                numbers = np.empty((*increments.shape, len(tangents.c)))
+                numbers[:, :k] = sign * self.root[:k, None] * tangents.numbers[frames, 0][:, geometry.plain]
+                if slopes is not None:
+                    numbers[:, k:] = slopes[end] @ tangents.numbers[frames, 0]
+                by_c = by_c + (numbers if rows is None else rows @ numbers)
         both = np.stack([increments, increments + shifted], axis=2)
         both = both if rows is None else rows @ both
         m = len(both)
@@ -144,4 +153,15 @@ class Steps:
                                              (out[2], self.coupled, one[0], other[1])):
                     block = gram[:, r * n_free:(r + 1) * n_free, c * n_free:(c + 1) * n_free]
                     np.multiply(block, weight[piece, i, j, None, None], out=target[:, i, :, j])
-        return cost, *out, *sides
+        by_numbers = self._by_numbers(by_motion, (turn_a, turn_b), by_c, weighted, piece) if len(tangents.c) else None
+        return cost, *out, *sides, by_numbers
+
+    def _by_numbers(self, by_motion, turns, by_c, weighted, piece):
+        """What numbers of parts add, which change the first deviations alone."""
+        p, ahead, after = self.geometry.levels, self.ahead[piece], self.after[piece]
+        pulled = ahead.swapaxes(1, 2) @ after[:, :, :1]
+        before, behind = ([weight[:, i, :, None] * (sign * (of_q, of_rates)[min(i, 1)].swapaxes(1, 2) @ by_c)
+                           for i in range(p)] for weight, sign, of_q, of_rates in (
+            (pulled, -1.0, -by_motion[0], turns[0]), (after[:, :, :1], 1.0, by_motion[1], turns[1])))
+        matrix = np.einsum("m,mia,mib->ab", after[:, 0, 0], by_c, by_c)
+        return np.stack(before, axis=1), np.stack(behind, axis=1), matrix, np.einsum("mi,mia->a", weighted[:, 0], by_c)

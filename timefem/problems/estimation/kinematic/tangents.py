@@ -26,6 +26,8 @@ class Tangents:
         Directions that are open; found unless given.
     positions : bool
         Whether N, U and the gap alone are wanted.
+    c : ndarray, shape (n_numbers,), optional
+        Unknown numbers of parts; the means of their priors unless given.
 
     Attributes
     ----------
@@ -35,15 +37,19 @@ class Tangents:
         Derivative of the state, level by level, by the open motions of each level.
     shift : ndarray, shape (n, levels, n_touched)
         Motion that closes constraints to first order.
+    numbers : ndarray, shape (n, levels, n_touched, n_numbers)
+        The same by unknown numbers of parts.
     gap : ndarray, shape (n, n_touched)
-        The same of positions.
+        The shift of positions.
     rates : ndarray, shape (n, levels - 1, n_free)
         `U^T Q^-1/2 rho` of each level.
     """
 
-    def __init__(self, geometry, root, x, t, n_free=None, positions=False):
+    def __init__(self, geometry, root, x, t, n_free=None, positions=False, c=None):
         self.geometry, self.root, self.n = geometry, root, len(geometry.touched)
-        values = geometry.held(*x.swapaxes(0, 1), t) if geometry.n_rows else None
+        self.c = geometry.means if c is None else c
+        held = geometry.held
+        values = held(*x.swapaxes(0, 1), t, np.broadcast_to(self.c, (len(x), len(self.c)))) if geometry.n_rows else None
         jacobian = values[1] if geometry.n_rows else np.zeros((len(x), 0, self.n))
         self._null_space(jacobian, geometry.spread(root), n_free)
         self._turns = geometry.spins(*x.swapaxes(0, 1)) if geometry.turns else None
@@ -87,19 +93,23 @@ class Tangents:
         geometry, n = self.geometry, len(self.basis)
         p = geometry.levels
         self.whole = np.zeros((n, p, p, self.n, self.n_free))
-        self.shift, at = np.zeros((n, p, self.n)), 0
+        k_c = len(self.c)
+        self.shift, self.numbers, at = np.zeros((n, p, self.n)), np.zeros((n, p, self.n, k_c)), 0
         rates, plain = np.zeros((n, p - 1, geometry.n_increments)), geometry.plain
         for level in range(p):
             if values is not None:
                 rest, slopes = values[at], values[at + 1:at + 2 + level]
                 at += 2 + level
                 moved = [np.zeros((n, geometry.n_rows, self.n_free)) for _ in range(level)]
+                by_numbers = values[len(values) - p + level]
                 for k in range(level):
                     rest = rest + slopes[k] @ self.shift[:, k, :, None]
+                    by_numbers = by_numbers + slopes[k] @ self.numbers[:, k]
                     for j in range(k + 1):
                         moved[j] = moved[j] + slopes[k] @ self.whole[:, k, j]
-                found = self._inverse(np.concatenate([rest, *moved], axis=2))
+                found = self._inverse(np.concatenate([rest, *moved, by_numbers], axis=2))
                 self.shift[:, level] = -found[:, :, 0]
+                self.numbers[:, level] = -found[:, :, found.shape[2] - k_c:]
                 for j in range(level):
                     first = 1 + j * self.n_free
                     self.whole[:, level, j] = -found[:, :, first:first + self.n_free]
@@ -115,8 +125,8 @@ class Tangents:
 
         Of differences of coordinates nothing is to be taken out: the pseudo-inverse is that in the metric of noise.
         """
-        others = [np.concatenate([self.shift[:, j, :, None], *(self.whole[:, j, k] for k in range(level))], axis=2)
-                  for j in range(level + 1)]
+        others = [np.concatenate([self.shift[:, j, :, None], *(self.whole[:, j, k] for k in range(level)),
+                                  self.numbers[:, j]], axis=2) for j in range(level + 1)]
         changes, first, k = self._increments(others[level]), 3 * (level > 1), len(self.geometry.plain)
         rates[:, level - 1, k:] = self._turns[first][..., 0]
         for j in range(level):
@@ -125,14 +135,15 @@ class Tangents:
         self.shift[:, level] -= out[:, :, 0]
         for k in range(level):
             self.whole[:, level, k] -= out[:, :, 1 + k * self.n_free:1 + (k + 1) * self.n_free]
+        self.numbers[:, level] -= out[:, :, 1 + level * self.n_free:]
 
-    def moved(self, x, steps):
-        """States of touched coordinates of the first m frames after open motions.
+    def moved(self, x, steps, change):
+        """States of touched coordinates of the first m frames after open motions, and changes of numbers of parts.
 
-        Shapes (m, levels, n_touched), (m, levels, n_free).
+        Shapes (m, levels, n_touched), (m, levels, n_free), (n_numbers,).
         """
         m = len(x)
-        out = x + self.shift[:m]
+        out = x + self.shift[:m] + self.numbers[:m] @ change
         for level in range(x.shape[1]):
             for k in range(level + 1):
                 out[:, level] += (self.whole[:m, level, k] @ steps[:, k, :, None])[..., 0]

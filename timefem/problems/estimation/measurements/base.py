@@ -211,18 +211,19 @@ class Sensor(NamedArguments, ABC):
         """What was measured, y in symbols of a row of values, less what is expected, SX (n,); turns do not count."""
         return y - self.expected(now, c)
 
-    def check(self, system: Any) -> None:
-        """Whether a system has what is measured.
+    def check(self, system: Any, moment: Any = None, n: int = 0) -> None:
+        """Whether a system has what is measured; with the `moment` of a problem of n unknown numbers.
 
         Raises
         ------
         InputError
             For an unknown body or joint, and formulas that cannot be evaluated; names the measurement.
         """
-        n = system.n_q
-        now = Moment(system, ca.SX.sym("t"), ca.SX.sym("z", 2 * n), v=ca.SX.sym("v", n), a=ca.SX.sym("a", n),
-                     u=ca.SX.sym("u", sum(p.n_controls for p in system.parts)),
-                     multipliers=ca.SX.sym("multipliers", system.n_multipliers))
+        t, z, v, a = (ca.SX.sym(name, k) for name, k in zip("tzva", (1, 2 * system.n_q, system.n_q, system.n_q),
+                                                            strict=True))
+        others = {"v": v, "a": a, "u": ca.SX.sym("u", sum(p.n_controls for p in system.parts)),
+                  "multipliers": ca.SX.sym("multipliers", system.n_multipliers)}
+        now = Moment(system, t, z, **others) if moment is None else moment(t, z, ca.SX.sym("c", n), **others)
         try:
             value = self.residual(now, {name: ca.SX.sym(name, n) for name, n in self.sizes.items()},
                                   ca.SX.sym("y", self.values.shape[1]))

@@ -61,7 +61,7 @@ class Accelerometer(AlongAxes, Sensor):
     ----------
     body : Body or str
     point : array_like, shape (3,), or Prior
-        Where it sits, in body axes from the centre of mass [m].
+        Where it sits, in body axes from the centre of mass, of a link of a tree from its own origin [m].
     axes, mounting, mounting_error
         As of `Gyroscope`.
     gravity : array_like, shape (3,), optional

@@ -23,7 +23,7 @@ class Marker(AlongAxes, Sensor):
     ----------
     body : Body or str
     point : array_like, shape (3,), or Prior
-        In body axes from the centre of mass [m].
+        In body axes from the centre of mass, of a link of a tree from its own origin, where its joint is [m].
     axes : str
         Components that are measured, "xyz" or some of them.
     """

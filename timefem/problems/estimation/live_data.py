@@ -1,0 +1,56 @@
+"""What live data do to an estimation problem: further values, and a later start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import InputError
+from .measurements.base import Sensor
+from .options import DEFAULTS
+
+
+class LiveData:
+    """What windows that move do to a problem."""
+
+    @staticmethod
+    def extended(problem: Any, sensors: list[Sensor]) -> Any:
+        """The problem with further values, until the last of them."""
+        known = {s.title: i for i, s in enumerate(problem.measurements)}
+        if len(known) < len(problem.measurements):
+            title = next(s.title for i, s in enumerate(problem.measurements) if known[s.title] != i)
+            raise InputError(f"update finds sensors by their names, and two are called {title!r}: give each a name")
+        other, end = problem.copied(), problem.t_span[1]
+        other.measurements = list(problem.measurements)
+        for sensor in sensors:
+            if not isinstance(sensor, Sensor) or sensor.title not in known:
+                raise InputError(f"update takes further values of sensors of the problem, {', '.join(known)}, by their "
+                                 f"names, not {sensor!r}")
+            i = known[sensor.title]
+            other.measurements[i] = other.measurements[i].followed_by(sensor, problem.t_span[1])
+            end = max(end, float(sensor.times[-1] + sensor.offset))
+        other.t_span, other.nodes = (problem.t_span[0], end), other.measurements
+        return other
+
+    @staticmethod
+    def known_clocks(problem: Any) -> None:
+        """InputError for sensors whose clock is to be found."""
+        late = next((sensor for sensor in problem.measurements if "time_offset" in sensor.unknowns), None)
+        if late is not None:
+            raise InputError(f"{late.title}: a window that moves takes sensors whose clock is known; find its "
+                             "time_offset from all data first, and give it as a number")
+
+    @staticmethod
+    def after(problem: Any, t: float, window: float) -> Any:
+        """The problem from a time on, without what was known of its start."""
+        other = problem.copied()
+        other.ambient, other.start_sensors, span = None, ([], []), problem.t_span
+        room = DEFAULTS.same_time * (span[1] - span[0])
+        kept = [sensor.times_of_motion > t + room for sensor in problem.measurements]
+        found = [sensor.of_times(own) if own.any() else None
+                 for sensor, own in zip(problem.measurements, kept, strict=True)]
+        missing = next((s for s, own in zip(problem.measurements, found, strict=True) if own is None), None)
+        if missing is not None:
+            raise InputError(f"{missing.title}: it has no values in the last {window:g} s; take a longer window")
+        other.measurements = other.nodes = found
+        other.t_span = t, span[1]
+        return other
