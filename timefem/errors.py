@@ -55,6 +55,13 @@ class NotAsked(UserWarning):
     """What is given although a problem does not ask for it; the message says what, and how to ask for it."""
 
 
+class NotDifferentiable(UserWarning):
+    """Derivatives of a motion near or at events where it has none: grazing, changes of status, simultaneous impacts.
+
+    The message says where, and how far away.
+    """
+
+
 class WriteError(OSError):
     """A file that could not be written, for instance to a full disk; the message says why and what is kept."""
 

@@ -17,10 +17,7 @@ def carried(solution, changes, linear=None):
     at = Linearization(solution, linear)
     n = changes.shape[1]
     none = [scipy.sparse.csc_array((size, n)) for size in (at.places.size, at.places.size, *[len(changes) // 2] * 2)]
-    tangents = at.tangents(Directions(*none, scipy.sparse.csc_array(changes), [""] * n))
-    columns = at.plan.columns
-    state = columns.fields[list(solution.element.trial).index("state")]
-    return tangents[(at.mesh.n_elements - 1) * columns.step + state[-1]]
+    return at.end_tangents(Directions(*none, scipy.sparse.csc_array(changes), [""] * n))
 
 
 def piece(solution, start, stop):

@@ -114,9 +114,9 @@ class Functional(NamedArguments, ABC):
     def backward(self, f: np.ndarray, weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Gradient by the values of the formula, shape (n_points, n), from that by the numbers, shape (m,)."""
 
-    def by_length(self, f: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Change of the numbers, shape (m,), where all weights, which are times, grow by their own size."""
-        return np.zeros(len(self.values(f, weights)))
+    def by_weights(self, f: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Derivatives of the numbers by the weights of the points, which are times, shape (n_points, m)."""
+        return np.zeros((len(f), len(self.values(f, weights))))
 
 
 class EndValue(Functional):
@@ -201,8 +201,8 @@ class Integral(Functional):
     def backward(self, f: np.ndarray, weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         return np.outer(weights, gradient)
 
-    def by_length(self, f: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        return weights @ f
+    def by_weights(self, f: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return f
 
 
 class Peak(Integral):
@@ -244,8 +244,9 @@ class Peak(Integral):
         shares, _ = self._shares(f, weights)
         return shares / shares.sum(axis=0) * gradient
 
-    def by_length(self, f: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        return np.zeros(len(self.values(f, weights)))
+    def by_weights(self, f: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        shares, best = self._shares(f, weights)
+        return (np.exp(self.sharpness * f - best) / shares.sum(axis=0) - 1 / weights.sum()) / self.sharpness
 
 
 def _controls(plan, actuators):
@@ -294,6 +295,7 @@ class Evaluated:
             value = ca.substitute(value, link.own_symbols, own)
         check_symbols(title, value, *s.q, *s.p, *s.bodies, s.t, s.own, u)
         e, xi, self.weights = functional.points(mesh, plan.element)
+        self._e, self._nodes = e, mesh.nodes
         q = np.concatenate([np.arange(system.n_q)[system.coordinates(b)] for b in chosen])
         field = plan.columns.first[:, np.concatenate([q, q + system.n_q])]  # (n_shapes, n_local)
         fields = [(plan.element.state.basis, field)]
@@ -324,13 +326,36 @@ class Evaluated:
 
     def by_length(self, x, t0):
         """Derivative of the values, shape (m,), by the relative length of the time span, with the dofs as they are."""
-        since = (self.t - t0)[:, None]
-        if self.functional.at_times:  # which then lie elsewhere in the mesh
-            rates = np.concatenate([(basis.derivatives(self._xi)[:, :, None] * x[dofs]).sum(axis=1) for (dofs, _), basis
-                                    in zip(self._gathers, self._bases, strict=True)], axis=1) / self._lengths[:, None]
-            return self.functional.forward(self.f, self.weights, -since * np.einsum("gna,ga->gn", self.by_z, rates))
-        return self.functional.by_length(self.f, self.weights) + self.functional.forward(
-            self.f, self.weights, since * self.by_t)
+        return self.forward_ends(x, (self._nodes - t0)[:, None])[:, 0]
+
+    def _by_ends(self, x):
+        """Derivatives of the formula at the points by the times of start and end of their elements, with the dofs as
+        they are, shape (2, n_points, n), and those of the weights, (2, n_points)."""
+        shares = np.stack([1 - self._xi, self._xi])
+        if not self.functional.at_times:
+            return shares[:, :, None] * self.by_t, np.array([[-1.0], [1.0]]) * self.weights / self._lengths
+        rates = np.concatenate([(basis.derivatives(self._xi)[:, :, None] * x[dofs]).sum(axis=1) for (dofs, _), basis
+                                in zip(self._gathers, self._bases, strict=True)], axis=1) / self._lengths[:, None]
+        # the times then lie elsewhere in the mesh
+        return -shares[:, :, None] * np.einsum("gna,ga->gn", self.by_z, rates), np.zeros_like(shares)
+
+    def forward_ends(self, x, changes):
+        """Changes of the values, shape (m, n), with those of the times of the nodes of the mesh, shape (n_nodes, n)."""
+        (by_f, by_weights), more, columns = self._by_ends(x), self.functional.by_weights(self.f, self.weights), []
+        for own in changes.T:
+            own = np.stack([own[self._e], own[self._e + 1]])
+            change = self.functional.forward(self.f, self.weights, np.einsum("sgn,sg->gn", by_f, own))
+            columns.append(change + (by_weights * own).sum(axis=0) @ more)
+        return np.array(columns).T
+
+    def backward_ends(self, x, gradient):
+        """Gradient by the times of the nodes of the mesh, shape (n_nodes,), from that by the values."""
+        (by_f, by_weights), out = self._by_ends(x), np.zeros(len(self._nodes))
+        c = self.functional.backward(self.f, self.weights, gradient)
+        more = self.functional.by_weights(self.f, self.weights) @ gradient
+        for side in range(2):
+            np.add.at(out, self._e + side, (by_f[side] * c).sum(axis=1) + by_weights[side] * more)
+        return out
 
     def backward(self, gradient, n_dofs, n_numbers):
         """Gradients by all dofs and by all numbers of the parts, from that by the values, shape (m,)."""

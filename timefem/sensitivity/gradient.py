@@ -11,6 +11,7 @@ from ..argument_names import named_arguments
 from ..errors import InputError
 from ..problems.phases.solution import PhasedSolution
 from ..problems.simulated.solution import OptimalSolution
+from .derivatives import Derivatives
 from .linearization import Linearization
 from .optimum import OptimumLinearization
 
@@ -92,7 +93,7 @@ def _linearized(solution, linear):
         raise InputError("linear is given, but conditions of optimality have factors of their own; leave it out")
     if isinstance(solution, OptimalSolution | PhasedSolution):
         return OptimumLinearization(solution)
-    if not isinstance(solution, Linearization | OptimumLinearization):
+    if not isinstance(solution, Derivatives | OptimumLinearization):
         return Linearization(solution, linear)
     if linear is not None:
         raise InputError("linear is given, but the Linearization has its own: Linearization(solution, linear)")

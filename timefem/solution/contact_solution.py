@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..status import Status
 
 states = Late("timefem.solvers.nonsmooth.states")
+of_events = Late("timefem.solvers.nonsmooth.events")
 evaluate = Late("timefem.mechanics.values.evaluate")
 
 
@@ -37,20 +38,33 @@ class ContactSolution(Solution):
         0 open, 1 closed without friction, 2 slides, 3 sticks, 4 begins to slide (in a very short element).
     slip_signs : ndarray of int, shape (n_elements, n_contacts)
         Of slips along a line.
+    slip_directions : ndarray, shape (n_elements, n_contacts, 2)
+        Of slips that begin.
+    mode_nodes : ndarray of int, shape (n_elements,)
+        Nodes at which the modes were entered.
+    located : tuple of (int, str, int)
+        Nodes whose times follow from the motion, by what vanishes there of which contact: "closes" (the gap), "touches"
+        (its rate), "opens" (the normal force), "slips" (the limit of friction over it), "sticks" (the slip), or
+        "beginning".
     nodal_contact_forces : ndarray, shape (n_elements, n, n_contacts, 3)
         Multipliers of the elements, of their order; see `contact_forces`.
     """
 
-    def take_contacts(self, events: list[ContactEvent], modes: np.ndarray, signs: np.ndarray,
-                      forces: np.ndarray) -> None:
-        """What contacts did, see the attributes."""
-        self.events, self.contact_modes, self.slip_signs = tuple(events), modes, signs
-        self.nodal_contact_forces = forces
+    def take_contacts(self, events: list[ContactEvent], arrays: dict[str, np.ndarray]) -> None:
+        """What contacts did, see the attributes; arrays as of `contact_arrays`."""
+        self.events = tuple(events)
+        self.contact_modes, self.slip_signs, entered = (
+            np.rint(arrays[name]).astype(int) for name in ("modes", "signs", "entered"))
+        self.mode_nodes = entered[:, 0]
+        self.slip_directions, self.nodal_contact_forces = arrays["directions"], arrays["forces"]
+        self.located = tuple((int(node), of_events.LOCATED[int(kind)], int(contact))
+                             for node, kind, contact in arrays["located"])
 
     def _cut(self, n: int, status: Status) -> ContactSolution:
         found = super()._cut(n, status)
-        found.take_contacts([event for event in self.events if event.node <= n], self.contact_modes[:n],
-                            self.slip_signs[:n], self.nodal_contact_forces[:n])
+        arrays = {name: values[:n] for name, values in self.contact_arrays().items()}
+        arrays["located"] = np.array([row for row in self.contact_arrays()["located"] if row[0] <= n]).reshape(-1, 3)
+        found.take_contacts([event for event in self.events if event.node <= n], arrays)
         return found
 
     @property
@@ -168,8 +182,10 @@ class ContactSolution(Solution):
 
     def contact_arrays(self) -> dict[str, np.ndarray]:
         """What `take_contacts` takes besides the events, for files."""
+        located = [(node, of_events.LOCATED.index(kind), contact) for node, kind, contact in self.located]
         return {"modes": self.contact_modes.astype(float), "signs": self.slip_signs.astype(float),
-                "forces": self.nodal_contact_forces}
+                "entered": self.mode_nodes[:, None].astype(float), "directions": self.slip_directions,
+                "forces": self.nodal_contact_forces, "located": np.array(located, float).reshape(-1, 3)}
 
     def events_as_text(self) -> str:
         """The events as JSON."""

@@ -74,7 +74,7 @@ class ClosedContact(Part):
         seen = dict.fromkeys([contact, *(one.contact for one in rubbing)])
         self.bodies = tuple(dict.fromkeys(body for one in seen for body in one.bodies))
         self.name = f"{contact.name or type(contact).__name__}, closed"
-        self._numbers, first = {}, 0
+        self._numbers, first = {}, 0  # of each contact, where they stand
         for one in seen:
             self._numbers[one] = slice(first, first + len(one.own_parameters))
             first += len(one.own_parameters)
@@ -138,3 +138,33 @@ class ClosedContact(Part):
             mu = one.contact.frictions(self._given(s, one.contact))[one.row]
             total -= mu * numbers[2] * pressed * (by_velocity.T @ along)
         return total
+
+    @property
+    def sources(self) -> dict[RigidContact, slice]:
+        """Where the numbers of each contact stand."""
+        return self._numbers
+
+
+class StruckContact(ClosedContact):
+    """One row of a rigid contact in an impact, as constraints on velocities with impulses by their own multipliers.
+
+    Parameters
+    ----------
+    contact, row, sticks, kept, rubbing
+        As of a `ClosedContact`; what slides does so after the impact.
+    share : float
+        Of the restitution that is taken: less than 1 where the impact is slow, or contacts jam.
+    """
+
+    def __init__(self, contact: RigidContact, row: int, sticks: bool, kept: tuple[int, ...], rubbing: list[Rubbing],
+                 share: float) -> None:
+        super().__init__(contact, row, sticks, kept, rubbing)
+        self.own_parameters = np.append(self.own_parameters, share)
+
+    @property
+    def kind(self) -> Hashable:
+        return StruckContact, super().kind
+
+    def restitution(self, s: Symbols) -> ca.SX:
+        """Of the velocity before, that comes back."""
+        return s.own[-1] * self.contact.restitutions(self._given(s, self.contact))[self.row]

@@ -16,6 +16,7 @@ from ...status import Status
 from ..common.statistics import solve_statistics
 
 contact_march = Late("timefem.solvers.nonsmooth.contact_march")
+events = Late("timefem.solvers.nonsmooth.events")
 modes = Late("timefem.solvers.nonsmooth.modes")
 options = Late("timefem.solvers.nonsmooth.options")
 states = Late("timefem.solvers.nonsmooth.states")
@@ -90,8 +91,16 @@ def _solution(task, mesh, march, seconds):
     names = set(element.trial).intersection(*(s.others for s in solved)) if solved else set()
     others = {name: np.concatenate([s.others[name] for s in solved]) for name in names}
     counts = [len(s.state) for s in solved]
-    own = [np.repeat(np.array([getattr(piece.mode, name) for piece in march.pieces], int).reshape(-1, contacts.n),
-                     counts, axis=0) for name in ("modes", "signs")]
+    own = {"forces": np.concatenate(forces), "located": np.array([
+        (node, events.LOCATED.index(kind), c) for node, kind, c in march.located], float).reshape(-1, 3)}
+    pieces = march.pieces
+    for name, values in {
+            "modes": [piece.mode.modes for piece in pieces], "signs": [piece.mode.signs for piece in pieces],
+            "directions": [piece.directions for piece in pieces],
+            "entered": [[piece.entered] for piece in pieces]}.items():
+        shape = {"directions": (contacts.n, 2), "entered": (1,)}.get(name, (contacts.n,))
+        one = np.array(values, float).reshape(len(values), *shape)
+        own[name] = np.repeat(one, counts, axis=0)
     t = np.concatenate([[mesh.nodes[0]], *(s.nodes[1:] for s in solved)])
     iterations = np.concatenate([np.zeros(0, int), *(np.abs(s.iterations) for s in solved)]).astype(int)
     values = NodalValues(np.concatenate(nodal), np.concatenate(multipliers), others)
@@ -105,5 +114,5 @@ def _solution(task, mesh, march, seconds):
     outcome.n_unknowns = max((system.plan.rows.n_interior for system in march.systems), default=0)
     statistics = solve_statistics(task.driver, None, mesh, outcome, contact_events=found)
     solution = ContactSolution.of(system, element, t[:n + 1], problem.z0, values, status, statistics)
-    solution.take_contacts(march.events, *own, np.concatenate(forces))
+    solution.take_contacts(march.events, own)
     return solution

@@ -11,7 +11,7 @@ from ...elements.augmented.constants import with_carrier
 from ...elements.components import components
 from ...errors import InputError
 from ...mechanics.describe import build
-from ...solvers.nonsmooth.events import ContactEvent
+from ...solvers.nonsmooth.events import LOCATED, ContactEvent
 from ...status import Status
 from ...types import FilePath
 from ..contact_solution import ContactSolution
@@ -79,11 +79,12 @@ def _take_contacts(file, solution, n_shapes):
     events = [ContactEvent.from_dict(event) for event in json.loads(text)]
     if any(set(event.contacts) - set(solution.contact_names) or not 0 <= event.node <= n for event in events):
         raise InputError("its events name contacts or nodes that it does not have")
-    modes, signs = (np.rint(hdf5.numbers(file, f"contacts/{name}", (n, size))).astype(int)
-                    for name in ("modes", "signs"))
-    if not np.isin(modes, range(5)).all():
-        raise InputError("its contacts have modes that there are not")
-    solution.take_contacts(events, modes, signs, hdf5.numbers(file, "contacts/forces", (n, n_shapes, size, 3)))
+    shapes = {"modes": (n, size), "signs": (n, size), "entered": (n, 1), "directions": (n, size, 2),
+              "forces": (n, n_shapes, size, 3), "located": (None, 3)}
+    arrays = {name: hdf5.numbers(file, f"contacts/{name}", shape) for name, shape in shapes.items()}
+    if not np.isin(arrays["modes"], range(5)).all() or not np.isin(arrays["located"][:, 1], range(len(LOCATED))).all():
+        raise InputError("its contacts have modes or events that there are not")
+    solution.take_contacts(events, arrays)
 
 
 def _further_fields(system, element):

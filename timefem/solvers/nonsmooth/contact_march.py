@@ -8,12 +8,12 @@ import numpy as np
 from ...status import Reason, Status
 from . import events
 from .event_elements import EventElements
-from .events import AtOnce, Stuck
+from .events import CLOSES, AtOnce, Stuck
 from .fallback import Fallback
 from .modes import Mode, ModeSystem
 from .node import NodeLaw, NoMode, event, fallback_event
 from .options import CONTACT
-from .search import CLOSES, Candidate, Search
+from .search import Candidate, Search
 from .states import BEGINS, OPEN, SLIDES, STICKS, Contacts
 
 
@@ -24,10 +24,16 @@ class Piece(NamedTuple):
     ----------
     mode : Mode
     solved : Solved
+    directions : ndarray, shape (n_contacts, 2)
+        Of slips that begin.
+    entered : int
+        Node at which the mode was.
     """
 
     mode: Mode
     solved: object
+    directions: np.ndarray
+    entered: int
 
 
 class ContactMarch(EventElements):
@@ -46,16 +52,19 @@ class ContactMarch(EventElements):
     ----------
     pieces : list of Piece
     events : list of ContactEvent
+    located : list of (int, str, int)
+        Nodes whose times follow from the motion: node, what vanishes there (see `_value`), and of which contact.
     status : Status
     """
 
     def __init__(self, system, element, mesh, z0, how, options=CONTACT):
         self.contacts, self.element, self.mesh, self.how, self.options = Contacts(system), element, mesh, how, options
         self.law, self.search = NodeLaw(self.contacts, options), Search(self.contacts, element.degree)
-        self.pieces, self.events, self.status = [], [], Status(True)
+        self.pieces, self.events, self.located, self.status = [], [], [], Status(True)
         self.t, self.z, self.n_elements = mesh.nodes[0], np.array(z0), 0
         self._systems, self._zero = {}, set()
         self._fallback, self._fallbacks = None, 1  # elements that it takes at once
+        self._entered = 0  # node at which the mode was
         self.modes = np.zeros(self.contacts.n, int)
         self.directions = np.zeros((self.contacts.n, 2))
 
@@ -132,7 +141,7 @@ class ContactMarch(EventElements):
                 self.events.append(fallback_event(self.t, self.n_elements, step, rows, self.contacts))
             states = self.contacts.at_state(end, step.solved.state[-1, -1])
             self.law.meet(states.gap, states.gamma)
-            self.pieces.append(Piece(self.mode, step.solved))
+            self.pieces.append(Piece(self.mode, step.solved, self.directions, self.n_elements))
             self.t, self.z, self.n_elements = float(end), step.solved.state[-1, -1].copy(), self.n_elements + 1
         self._log(events.FALLBACK_ENDS, [])
         if self.t < nodes[-1]:
@@ -154,6 +163,7 @@ class ContactMarch(EventElements):
         before = self.n_elements
         self._stretch(np.array([self.t, self.t + max(self.options.beginning * length, self._rounding(length))]))
         if self.n_elements > before and (self.modes == BEGINS).any():  # no event came between
+            self.located.append((self.n_elements, events.BEGINNING, -1))
             self.modes = np.where(self.modes == BEGINS, SLIDES, self.modes)
             self.mode = self.mode._replace(modes=tuple(self.modes.tolist()))
 
@@ -184,7 +194,7 @@ class ContactMarch(EventElements):
                 nodes=solved.nodes[:n + 1], state=solved.state[:n], multipliers=solved.multipliers[:n],
                 forces=solved.forces[:n], others={k: v[:n] for k, v in solved.others.items()},
                 iterations=solved.iterations[:n])
-        self.pieces.append(Piece(self.mode, solved))
+        self.pieces.append(Piece(self.mode, solved, self.directions.copy(), self._entered))
         self.t, self.z = float(solved.nodes[-1]), solved.state[-1, -1].copy()
         self.n_elements += n
         self._zero = set()
@@ -192,12 +202,18 @@ class ContactMarch(EventElements):
 
     # ---- elements that end on events
 
+    def _accept_at(self, solved, kind, c):
+        """Keep the element whose end an event located."""
+        self._accept(solved, 1)
+        self.located.append((self.n_elements, kind, c))
+
     def _go_to(self, candidate, length):
         """The element that ends on an event, and what follows from it."""
         kind, c, theta = candidate
         try:
             self._go_to_inside(kind, c, theta, length)
         except AtOnce as event:
+            self.located.append((self.n_elements, event.kind, event.contact))
             self._at_event(event.kind, event.contact)
 
     def _go_to_inside(self, kind, c, theta, length):
@@ -231,15 +247,15 @@ class ContactMarch(EventElements):
                 start = h - np.sqrt(2 * -gap / acceleration) if acceleration > 0 else h / 2
                 closing = self._located(CLOSES, c, max(start, 1e-3 * h), h)
                 if closing is not None:
-                    self._accept(closing, 1)
+                    self._accept_at(closing, CLOSES, c)
                     self._node((c,))
                     return
-            self._accept(solved, 1)
+            self._accept_at(solved, kind, c)
             if gap <= self.options.touching * self.law.length:
                 self._log(events.TOUCHES, [c])
                 self._zero = {(CLOSES, c)}
             return
-        self._accept(solved, 1)
+        self._accept_at(solved, kind, c)
         self._at_event(kind, c)
 
     def _at_event(self, kind, c):
@@ -304,7 +320,7 @@ class ContactMarch(EventElements):
         if before is not None:  # behind another event that comes to nothing
             self._go_to(Candidate(CLOSES, before, 0.9), h)
             return True
-        self._accept(solved, 1)
+        self._accept_at(solved, events.STICKS, c)
         self._node((), stops=self._stopping_with(c))
         return True
 
@@ -384,7 +400,7 @@ class ContactMarch(EventElements):
         """Go on in these modes, with velocities that hold them."""
         velocity, sharing = self.law.consistent(states, modes)
         self._projected(states, velocity)
-        self.modes, self.directions = modes, directions
+        self.modes, self.directions, self._entered = modes, directions, self.n_elements
         line = self.contacts.n_slip == 1
         signs = np.where(line & (modes == SLIDES), np.sign(directions[:, 0]), 1.0)
         self.mode = Mode(tuple(modes.tolist()), tuple(signs.astype(int).tolist()), sharing)

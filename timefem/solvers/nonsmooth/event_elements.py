@@ -4,8 +4,8 @@ import numpy as np
 
 from ...mechanics.values.evaluate import quantities_at
 from . import events
-from .events import AtOnce, Stuck
-from .search import CLOSES, values_of
+from .events import CLOSES, AtOnce, Stuck
+from .search import values_of
 from .states import OPEN, InMode
 
 

@@ -8,6 +8,8 @@ import numpy as np
 
 IMPACT, OPENS, SLIPS, STICKS, TOUCHES, RESTS, JAM = "impact", "opens", "slips", "sticks", "touches", "rests", "jam"
 FALLBACK, FALLBACK_BEGINS, FALLBACK_ENDS = "fallback", "fallback begins", "fallback ends"
+CLOSES, BEGINNING = "closes", "beginning"
+LOCATED = CLOSES, TOUCHES, OPENS, SLIPS, STICKS, BEGINNING  # what vanishes at nodes whose times follow from the motion
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,7 +80,8 @@ class ModeSystem:
         base = contacts.system
         self.contacts, self.mode, self.how = contacts, mode, how
         kept = {c: mode.sharing.kept(c) for c in range(contacts.n) if mode.modes[c] != OPEN}
-        made = [closed.ClosedContact(*contacts.parts[c], mode.modes[c] == STICKS, rows, self._rubbing(c, directions))
+        made = [closed.ClosedContact(*contacts.parts[c], mode.modes[c] == STICKS, rows,
+                                     rubbing(contacts, mode, c, directions))
                 for c, rows in kept.items() if rows or contacts.persistent[c]]
         self.system = without_contacts(base, [*made, *further])
         self.element = element_of(element, self.system)
@@ -88,26 +89,15 @@ class ModeSystem:
         self.plan = how.plan(self.system, self.element, mode)
         self._loop = self._scale = None
 
-    def _rubbing(self, c, directions):
-        """What slides by the normal force that is the multiplier of a contact, or by its given one."""
-        mode, contacts, sharing = self.mode, self.contacts, self.mode.sharing
-        if contacts.persistent[c]:
-            shares = {c: 1.0}
-        else:
-            normal = sharing.rows[:sharing.n_normal]
-            column = np.flatnonzero(sharing.own == 3 * c)
-            shares = {int(row) // 3: float(share) for row, share in zip(
-                normal, sharing.matrix[:sharing.n_normal, column].sum(axis=1), strict=True) if share}
-        found = []
-        for other, share in shares.items():
-            if mode.modes[other] in (SLIDES, BEGINS):
-                begins = mode.modes[other] == BEGINS
-                along = directions[other] if begins else (mode.signs[other], 0.0)
-                found.append(closed.Rubbing(*contacts.parts[other], begins, tuple(along), share))
-        return found
-
     def march(self, nodes, z, exact=False):
         """Elements from the state z on, `Solved`; unless `exact` halved where Newton's method fails."""
+        mesh, x, n, status, iterations = self.dofs(nodes, z, exact)
+        columns = self.plan.columns
+        state, every, others = self.plan.unpack(x[:columns.n_node + n * columns.step])
+        return Solved(mesh.nodes[:n + 1], state, *self._shared(every, others), iterations, status)
+
+    def dofs(self, nodes, z, exact=False):
+        """The same, as dofs in time order: mesh, dofs, number of elements solved, status, iterations."""
         mesh, how, t = TimeMesh(nodes), self.how, nodes[0]
         if self._scale is None:
             self._scale = Scaling.of(how.scaling, self.system, self.element, t, z)
@@ -119,12 +109,8 @@ class ModeSystem:
             run = run._replace(first=self._first(mesh, z))
         given = self.plan, mesh, z, multipliers, self._scale, how.settings, run
         if exact or how.keep_mesh:
-            x, n, status, iterations = march(*given)
-        else:
-            mesh, x, n, status, iterations = march_halving(*given)
-        columns = self.plan.columns
-        state, every, others = self.plan.unpack(x[:columns.n_node + n * columns.step])
-        return Solved(mesh.nodes[:n + 1], state, *self._shared(every, others), iterations, status)
+            return mesh, *march(*given)
+        return march_halving(*given)
 
     def _first(self, mesh, z):
         """Dofs of the first element, at rest without forces of contacts."""
@@ -151,6 +137,25 @@ class ModeSystem:
         forces = np.zeros((*every.shape[:2], 3 * contacts.n))
         forces[..., sharing.rows] = np.concatenate(unknown, axis=-1) @ sharing.matrix.T
         return multipliers, forces.reshape(*every.shape[:2], contacts.n, 3), others
+
+
+def rubbing(contacts, mode, c, directions):
+    """What slides by the normal force that is the multiplier of a contact, or by its given one."""
+    sharing = mode.sharing
+    if contacts.persistent[c]:
+        shares = {c: 1.0}
+    else:
+        normal = sharing.rows[:sharing.n_normal]
+        column = np.flatnonzero(sharing.own == 3 * c)
+        shares = {int(row) // 3: float(share) for row, share in zip(
+            normal, sharing.matrix[:sharing.n_normal, column].sum(axis=1), strict=True) if share}
+    found = []
+    for other, share in shares.items():
+        if mode.modes[other] in (SLIDES, BEGINS):
+            begins = mode.modes[other] == BEGINS
+            along = directions[other] if begins else (mode.signs[other], 0.0)
+            found.append(closed.Rubbing(*contacts.parts[other], begins, tuple(along), share))
+    return found
 
 
 def without_contacts(system, further=()):

@@ -7,10 +7,9 @@ import numpy as np
 from ...mechanics.values.evaluate import quantities_at
 from . import events
 from .crossings import Closing, clear, first_negative, quintic
+from .events import CLOSES
 from .options import CONTACT
 from .states import BEGINS, OPEN, SLIDES, STICKS, InMode
-
-CLOSES = "closes"
 
 
 class Candidate(NamedTuple):

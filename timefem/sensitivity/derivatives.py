@@ -1,0 +1,93 @@
+"""Derivatives of solutions by parameters: what those of all kinds of solutions share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..argument_names import NamedArguments
+from ..elements.augmented.extended import Extended
+from ..errors import InputError
+from ..solution.contact_solution import ContactSolution
+from ..solution.solution import Solution
+from .parameters import directions, with_parameters_of_trees
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .functionals import Functional
+    from .initial_state import Start
+    from .parameters import Directions
+
+
+class Derivatives(NamedArguments, ABC):
+    """A solution at which functionals are differentiated.
+
+    Attributes
+    ----------
+    system : System
+    start : Start
+    """
+
+    start: Start
+
+    @abstractmethod
+    def gradient(self, functional: Functional, parameters: Any) -> np.ndarray:
+        """Gradient of a scalar functional, backwards in time; see `timefem.gradient`."""
+
+    @abstractmethod
+    def sensitivities(self, functional: Functional | Sequence[Functional], parameters: Any) -> np.ndarray:
+        """Derivatives of all values of a functional, forwards in time; see `timefem.sensitivities`."""
+
+    @abstractmethod
+    def end_tangents(self, given: Directions) -> np.ndarray:
+        """Changes of the state at the end with parameters, shape (n_z, n_parameters)."""
+
+    @abstractmethod
+    def _evaluated(self, functional):
+        """`Evaluated`, once for each functional."""
+
+    def value(self, functional: Functional) -> np.ndarray:
+        """Values of a functional, shape (m,)."""
+        return self._evaluated(functional).values
+
+    def labels(self, parameters: Any) -> list[str]:
+        """Names of the parameters, one per entry, list of str."""
+        return self._directions(parameters).labels
+
+    def _start_changes(self, x, given):
+        """Changes with parameters of values that depend on the first node by gradients `x` (K, n_node), (K, n)."""
+        by_z, by_numbers = self.start.backward(x)
+        by_kept, by_q, by_v = self.start.follow(by_z)
+        pairs = ((by_numbers, given.numbers), (by_z, given.z), (by_kept, given.kept), (by_q, given.q), (by_v, given.v))
+        return sum((change.T @ by.T).T for by, change in pairs)
+
+    def _directions(self, parameters):
+        system = with_parameters_of_trees(self.system, parameters)
+        if system is not self.system:  # the same motion, of formulas with more numbers
+            solution = copy(self._solution)
+            object.__setattr__(solution, "system", system)
+            self.__init__(solution, self._linear)
+        return directions(self.system, self.start.z, parameters)
+
+    def _of_one_value(self, functional):
+        at = self._evaluated(functional)
+        if at.values.shape != (1,):
+            raise InputError(f"a gradient needs a functional with one value, not {len(at.values)}; use sensitivities, "
+                             "or one component")
+        return at
+
+
+def check_solution(solution):
+    """Refuse solutions that have no derivatives by parameters."""
+    if type(solution) not in (Solution, ContactSolution):
+        raise InputError(f"solution must be a Solution with all its elements, such as solve returns with gather=True, "
+                         f"not {solution!r}")
+    if not solution.success:
+        raise InputError(f"the solution failed, and has no sensitivities: {solution.status.message}")
+    if isinstance(solution.element, Extended) or "parameters" in solution.statistics:
+        raise InputError("sensitivities are those of initial-value problems; this solution is one of another problem, "
+                         "whose conditions and unknowns they would leave out")
