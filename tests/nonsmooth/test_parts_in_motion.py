@@ -100,3 +100,19 @@ def test_points_of_a_beam_touch():
     assert {name for event in sol.events for name in event.contacts} == {"floor", "ball"}
     assert sol.events[0].t == pytest.approx(np.sqrt(2 * 0.04 / G), rel=1e-6)
     assert all(event.energy <= 0 for event in sol.events)
+
+
+@pytest.mark.parametrize("mass, stiffness, friction, speed", [(1.0, 20.0, 0.3, 2.0), (500.0, 1e4, 1e-3, 1e-3)])
+def test_a_block_on_a_belt_slips(mass, stiffness, friction, speed):
+    """From stick the slip grows by the square of the time: at first it is less than the rounding of velocities."""
+    block = tf.PointMass(mass, name="block")
+    spring = tf.Spring(block, point_b=(-1, 0, 0), stiffness=stiffness, length=1.0)
+    belt = tf.PlaneContact(block, friction=friction, surface_velocity=(speed, 0, 0), name="belt")
+    rate, limit = np.sqrt(stiffness / mass), friction * mass * G / stiffness
+    end = limit / speed + 4 / rate  # slips after it is at the limit of friction, and swings about that place
+    problem = tf.InitialValueProblem(tf.System([block, spring, belt], gravity=DOWN),
+                                     {block: tf.Pose(velocity=(speed, 0, 0))}, (0, end))
+    sol = tf.solve(problem, tf.MixedGalerkin(3), 24, progress=False)
+    assert [event.kind for event in sol.events] == ["slips"]
+    assert sol.events[0].t == pytest.approx(limit / speed, rel=1e-10)
+    assert sol.position(block, end)[0] == pytest.approx(limit + speed / rate * np.sin(4), abs=1e-6 * speed / rate)

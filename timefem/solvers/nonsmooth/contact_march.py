@@ -160,12 +160,23 @@ class ContactMarch(EventElements):
 
     def _begin(self, length):
         """A very short element in which slips in space begin, in the direction of their accelerations."""
-        before = self.n_elements
-        self._stretch(np.array([self.t, self.t + max(self.options.beginning * length, self._rounding(length))]))
+        before, h = self.n_elements, max(self.options.beginning * length, self._rounding(length))
+        while self.options.growth * h < length and not self._slips_by(self.t + h):
+            h *= self.options.growth
+        self._stretch(np.array([self.t, self.t + h]))
         if self.n_elements > before and (self.modes == BEGINS).any():  # no event came between
             self.located.append((self.n_elements, events.BEGINNING, -1))
             self.modes = np.where(self.modes == BEGINS, SLIDES, self.modes)
             self.mode = self.mode._replace(modes=tuple(self.modes.tolist()))
+
+    def _slips_by(self, t):
+        """Whether slips that begin are seen at a time, or the element fails."""
+        solved = self._mode_system().march(np.array([self.t, t]), self.z, exact=True)
+        if not len(solved.state):
+            return True
+        slip = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1]).gamma[0, :, 1:]
+        begins = self.modes == BEGINS
+        return bool((np.hypot(*slip[begins].T) > self.options.seen_slip * self.law.still).all())
 
     def _stretch(self, nodes, exact=False):
         """Solve elements up to the first event in them."""

@@ -54,6 +54,8 @@ class ContactOptions:
     corrected: float = 1e-10  # change of velocities by them, of the largest
     reach: float = 10.0  # times the deepest overlap: contacts that are looked at where overlaps are moved apart
     beginning: float = 1e-5  # of an element, in which a slip in space begins in a fixed direction
+    growth: float = 4.0  # of that length, until the slip is seen: from stick it grows by the square of the time
+    seen_slip: float = 1e-4  # of `still`, some hundred times its rounding
     stop_ahead: float = 1.2  # of an element, within which a predicted end of sliding in space is gone to at once
     halvings: int = 8  # of an element in which something slides in space and that has no solution
     first_stop: float = 0.9  # of the predicted time

@@ -9,7 +9,7 @@ from . import events
 from .crossings import Closing, clear, first_negative, quintic
 from .events import CLOSES
 from .options import CONTACT
-from .states import BEGINS, OPEN, SLIDES, STICKS, InMode
+from .states import OPEN, SLIDES, STICKS, InMode
 
 
 class Candidate(NamedTuple):
@@ -150,7 +150,7 @@ def values_of(mode, directions, here):
             continue
         if not contacts.persistent[c]:
             found[events.OPENS, c] = here.forces[:, c, 0]
-        if what in (SLIDES, BEGINS):
+        if what == SLIDES:  # what begins has hardly a slip, and ends as soon as it has
             found[events.STICKS, c] = states.gamma[:, c, 1:] @ directions[c]
         elif what == STICKS:
             normal = states.load[:, c] if contacts.persistent[c] else here.forces[:, c, 0]
