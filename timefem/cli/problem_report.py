@@ -46,7 +46,8 @@ def kind_rows(r):
         yield "internal dynamics", f"of dimension {r['internal_dynamics']}, {r['unstable']} not stable"
     for name, one in r.get("numbers", {}).items():
         pairs = zip(one["value"], one["std"], strict=True)
-        yield f"found: {name}", ", ".join(f"{value:.6g} +- {std:.2g}" for value, std in pairs)
+        yield f"found: {name}", ", ".join(
+            f"{value:.6g} (at its bound)" if std is None else f"{value:.6g} +- {std:.2g}" for value, std in pairs)
     if "verdict" in r:
         yield "fit", r["verdict"]
         if "log_evidence" in r:

@@ -5,7 +5,7 @@ from ..schema_values import named, record, ref
 _SOME = {"description": "a number, or a list of numbers", "anyOf": [ref("number"), ref("some_numbers")]}
 _PRIOR = {"description": "a number, a list of numbers, or a table with mean and sigma where it is unknown",
           "anyOf": [ref("number"), ref("some_numbers"), record("a table with mean and sigma", {
-              "mean": _SOME, "sigma": _SOME}, ["sigma"])]}
+              "mean": _SOME, "sigma": _SOME, "lower": _SOME, "upper": _SOME}, ["sigma"])]}
 _COMMON = {"type": True, "columns": ref("names"), "sigma": _SOME, "covariance": ref("matrix"),
            "bias": _PRIOR, "scale": _PRIOR, "time_offset": _PRIOR, "loss": {"enum": ["huber", "student"]}}
 _MOUNTED = {"mounting": ref("orientation"), "mounting_error": _PRIOR}

@@ -39,7 +39,8 @@ def make_from_file(model):
         entry = table["parameters"][name]
         if "sigma" not in entry:
             raise document.error(("problem", "parameters", name), "needs sigma, the standard deviation of its prior")
-        prior = Prior(entry.get("mean", where if isinstance(where, float) else 0.0), entry["sigma"])
+        prior = Prior(entry.get("mean", where if isinstance(where, float) else 0.0), entry["sigma"],
+                      lower=entry.get("lower"), upper=entry.get("upper"))
         numbers[name] = prior if isinstance(where, float) else (*(where if isinstance(where, tuple) else (where,)),
                                                                 prior)
     stated = [(name, ("measurements", name), entry) for name, entry in data["measurements"].items()]
@@ -90,7 +91,7 @@ def _sensor(model, measured, name, entry):
 def _given(key, value):
     """A number as it is, and one with mean and sigma as a `Prior`."""
     if key in DECLARED and isinstance(value, dict):
-        return Prior(value.get("mean", 0.0), value["sigma"])
+        return Prior(**value)
     return value
 
 

@@ -24,16 +24,36 @@ class Prior(NamedArguments):
         Standard deviations, in the units of the numbers.
     covariance : array_like, shape (n, n), optional
         In the place of `sigma`, where errors of the numbers depend on each other.
+    lower, upper : float or array_like, shape (n,), optional
+        Bounds of unknown numbers. One that ends at its bound has no standard deviation, and those of the others hold it
+        there.
 
     Raises
     ------
     InputError
-        For a covariance that is not symmetric and positive, and for a sigma that is not positive.
+        For a covariance that is not symmetric and positive, for a sigma that is not positive, and for a mean that is
+        not within its bounds.
     """
 
     mean: Floats = 0.0
     sigma: float | Vector | None = None
     covariance: Matrix | None = None
+    lower: Floats | None = None
+    upper: Floats | None = None
+
+    def bounds_of(self, title: str, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper bounds of so many numbers, shape (n,), infinite where there are none."""
+        mean = self.of_size(title, n)[0]
+        found = [np.full(n, -sign * np.inf) if given is None else
+                 validate.array(f"{title}: {name}", np.broadcast_to(np.asarray(given, float), (n,)), (n,))
+                 for name, given, sign in (("lower", self.lower, 1), ("upper", self.upper, -1))]
+        lower, upper = found
+        if not np.all(lower < upper):
+            raise InputError(f"{title}: lower, {lower.max():g}, must be below upper, {upper.min():g}")
+        if not np.all((lower <= mean) & (mean <= upper)):
+            raise InputError(f"{title}: the mean, {mean if n > 1 else mean[0]:g}, must be within lower and upper"
+                             if n == 1 else f"{title}: the mean, {mean}, must be within lower and upper")
+        return lower, upper
 
     def of_size(self, title: str, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Mean, shape (n,), and covariance, shape (n, n), of so many numbers."""

@@ -43,6 +43,7 @@ class Unknown(NamedTuple):
     places: slice
     mean: np.ndarray
     covariance: np.ndarray
+    bounds: tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(eq=False, repr=False)
@@ -68,9 +69,9 @@ class Estimation(NamedArguments):
     t_span : (float, float), optional
         Default: from the first to the last time of the measurements.
     numbers : dict, optional
-        Name -> (number of a part, its `Prior`), such as `{"k": ("spring.stiffness", Prior(100, 30))}`, or (part,
-        "stiffness", Prior), or a Prior of a number that formulas alone have, as `now.parameters[name]`. Of motions
-        without dynamics these are lengths, places and axes.
+        Name -> (number of a part, its `Prior`, perhaps with bounds), such as `{"k": ("spring.stiffness", Prior(100,
+        30))}`, or (part, "stiffness", Prior), or a Prior of a number that formulas alone have, as
+        `now.parameters[name]`. Of motions without dynamics these are lengths, places and axes.
     follows : dict, optional
         Number of a part -> formula of the dict of the unknown `numbers`, also as text, such as
         `{"leg.joints[1].position[0]": "0.42 * parameters['size']"}`.
@@ -225,13 +226,15 @@ class Estimation(NamedArguments):
         found, first = [], 0
         for name, prior in self._priors.items():
             mean, covariance = prior.of_size(f"numbers[{name!r}]", 1)
-            found.append(Unknown(name, None, name, slice(first, first + 1), mean, covariance))
+            found.append(Unknown(name, None, name, slice(first, first + 1), mean, covariance,
+                                 prior.bounds_of(f"numbers[{name!r}]", 1)))
             first += 1
         for i, sensor in enumerate(self.measurements):
             for name, prior in sensor.unknowns.items():
                 n = sensor.sizes[name]
                 mean, covariance = prior.of_size(f"{sensor.title}: {name}", n)
-                found.append(Unknown(f"{name} of {sensor.title}", i, name, slice(first, first + n), mean, covariance))
+                found.append(Unknown(f"{name} of {sensor.title}", i, name, slice(first, first + n), mean, covariance,
+                                     prior.bounds_of(f"{sensor.title}: {name}", n)))
                 first += n
         return found
 
@@ -257,6 +260,11 @@ class Estimation(NamedArguments):
     def guesses(self) -> np.ndarray:
         """Means of their priors, shape (n_constants,)."""
         return np.concatenate([np.zeros(0), *(u.mean for u in self.unknowns)])
+
+    @property
+    def number_bounds(self) -> np.ndarray:
+        """Lower and upper bounds of all of them, shape (2, n_constants), infinite where there are none."""
+        return np.concatenate([np.zeros((2, 0)), *(np.array(u.bounds) for u in self.unknowns)], axis=1)
 
     @property
     def n_controls(self) -> int:

@@ -81,6 +81,6 @@ def _system(problem, plan, found):
     """The system with the numbers of parts that were found, where the solve succeeded."""
     if not len(problem.part_numbers) or not found.status.success:
         return plan.system
-    numbers = found.chain.nodal(found.x, "constants")[-1, -1]
+    numbers = np.clip(found.chain.nodal(found.x, "constants")[-1, -1], *problem.number_bounds)
     values = {u.name: float(numbers[u.places][0]) for u in problem.unknowns if u.sensor is None}
     return with_carrier(with_values(problem.system, problem.part_numbers, values), plan.element)

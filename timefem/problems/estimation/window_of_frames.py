@@ -69,7 +69,8 @@ class FrameWindow(LiveData):
         if self._fit is None:
             self.known_clocks(self.problem)
             problem = self.problem
-            asked = Asked(self.task.element.degree, problem.t_span, self._options, None, None, PartNumbers.of(problem))
+            asked = Asked(self.task.element.degree, problem.t_span, self._options, None, None, PartNumbers.of(problem),
+                          problem.number_bounds)
             known = [*problem.measurements, *problem.start_sensors[0]]
             self._titles = [sensor.title for sensor in known]
             self._fitter = Fitter(problem.system, known, lambda geometry: densities(geometry, problem.noise), asked)

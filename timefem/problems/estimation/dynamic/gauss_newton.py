@@ -90,7 +90,7 @@ def gauss_newton(program, kkt, v, *, near):
             return v, Status.failure(Reason.SINGULAR_TANGENT, 0, 0.0, lengths, str(error)), n
         if not np.isfinite(step).all():
             return v, Status.failure(Reason.NOT_FINITE, 0, 0.0, lengths, "a step is not finite"), n
-        v = v + step
+        v, changed = program.within_bounds(v + step)
         lengths.append(kkt.length(step))
         with np.errstate(all="ignore"):
             violations.append(kkt.violation(v))
@@ -99,7 +99,7 @@ def gauss_newton(program, kkt, v, *, near):
             return v, Status.failure(Reason.NOT_FINITE, 0, 0.0, lengths, "an equation is not finite"), n
         growing = growing + (len(lengths) > 1 and lengths[-1] > lengths[-2])
         rests = len(lengths) > 1 and lengths[-1] <= DEFAULTS.rests and lengths[-1] > DEFAULTS.steady * lengths[-2]
-        if lengths[-1] <= near or rests:
+        if (lengths[-1] <= near or rests) and not changed:
             size = max(1.0, float(np.abs(program.place(v) / program.chain.sizes).max()))
             still = len(violations) > 1 and violations[-1] > violations[-2] / 2
             if (still or violations[-1] <= DEFAULTS.held * size) and violations[-1] <= DEFAULTS.holds * size:

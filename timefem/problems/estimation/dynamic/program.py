@@ -9,7 +9,7 @@ from ...optimal.equation_names import name_of_equation
 from ...optimal.start import start_rows
 from ...optimal.views import ChainView, View
 from .sensor_rows import SensorRows
-from .terms import LinearTerm, Sum
+from .terms import BoundTerm, LinearTerm, Sum
 
 
 class _NoConditions:
@@ -52,8 +52,10 @@ class EstimationProgram(NonlinearProgram):
         self._key, self._at_start = None, self._start_rows()
         self._least_squares(offsets or {})
         self._places()
-        none = np.full(self.n, np.inf)
-        self.bounds = -none, none
+        self.bounds = np.full((2, self.n), [[-np.inf], [np.inf]])
+        for term in self.held.values():
+            self.bounds[:, term.columns[0, 0]] = (np.array(term.bounds) - term._from) / term._size
+        self.bounds = tuple(self.bounds)
         self.row_bounds = (np.zeros(self.n_rows),) * 2
         self.joined = np.arange(chain.mesh.n_elements) // chain.plan.element.elements_per_block
 
@@ -84,7 +86,8 @@ class EstimationProgram(NonlinearProgram):
         narrow, wide = problem.start_sensors
         terms = [*self.sensors, *(rows.term(sensor, role="prior") for sensor in narrow),
                  *(rows.term(sensor, role="wide") for sensor in wide)]
-        self.sum = Sum([*terms, *self._ambient(), *self._numbers(), *self._noise()], self.n)
+        self.held = self._bounds()
+        self.sum = Sum([*terms, *self._ambient(), *self._numbers(), *self._noise(), *self.held.values()], self.n)
 
     def narrow(self, factor):
         """Make wide priors narrower by a factor, so that what a short window leaves open stays where the search began.
@@ -111,6 +114,28 @@ class EstimationProgram(NonlinearProgram):
             return []
         return [LinearTerm("number", _root(u.covariance)[None], *self._constant(u))
                 for u in self.problem.unknowns]
+
+    def _bounds(self):
+        """Number of an unknown number that has bounds -> its `BoundTerm`."""
+        bounds, found = self.problem.number_bounds, {}
+        for u in self.problem.unknowns:
+            columns, factors, start = (x[0] for x in self._constant(u))
+            for i, k in enumerate(range(u.places.start, u.places.stop)):
+                if np.isfinite(bounds[:, k]).any():
+                    found[k] = BoundTerm(columns[i], factors[i], start[i] + u.mean[i], tuple(bounds[:, k]),
+                                         np.sqrt(u.covariance[i, i]))
+        return found
+
+    def within_bounds(self, v):
+        """Variables with numbers that are out of bounds at these, and whether some went there, or may leave."""
+        changed = False
+        for k, term in self.held.items():
+            to = term.settle(v)
+            if to is not None:
+                columns = self.chain.columns_of("constants")[:, :, k]
+                v, changed = v.copy(), True
+                v[columns] = to * term._size / self.chain.sizes[columns]
+        return v, changed
 
     def _constant(self, unknown):
         view = self.views.constants([0], 0.0)

@@ -55,6 +55,49 @@ class LinearTerm(Term):
         return other
 
 
+class BoundTerm(Term):
+    """What holds an unknown number at one of its bounds, where it is `active`: next to a measurement without errors.
+
+    Parameters
+    ----------
+    column : int
+        Of the number at the start.
+    size, start : float
+        The number is `start + size v`.
+    bounds : (float, float)
+    sigma : float
+        Standard deviation of its prior.
+    """
+
+    role, tight = "bound", 1e-6
+
+    def __init__(self, column, size, start, bounds, sigma):
+        self.columns, self._size, self._from, self.bounds = np.array([[column]]), size, start, bounds
+        self._root, self.active, self._left = 1 / (self.tight * sigma), None, 0
+
+    def evaluate(self, v):
+        if self.active is None:
+            return np.zeros((1, 1)), np.zeros((1, 1, 1))
+        off = self._from - self.bounds[self.active] + self._size * v[self.columns]
+        return self._root * off, np.full((1, 1, 1), self._root * self._size)
+
+    def restricted(self, points):
+        return self  # the others see whether it is active
+
+    def settle(self, v):
+        """Hold the number, or let it go where it is pulled inside; the variable it goes to, None where it stays."""
+        value = self._from + self._size * float(v[self.columns[0, 0]])
+        low, high = self.bounds
+        if self.active is None and not low <= value <= high:
+            self.active = int(value > high)
+            return (self.bounds[self.active] - self._from) / self._size
+        if self.active is not None and (value - self.bounds[self.active]) * (1 - 2 * self.active) > 0 and \
+                self._left < 3:
+            self._left, self.active = self._left + 1, None
+            return float(v[self.columns[0, 0]])
+        return None
+
+
 class SensorTerm(Term):
     """Residuals of a sensor at points of elements, by a formula of a `View`.
 

@@ -83,7 +83,7 @@ class Estimate(Solution):
         if isinstance(what, str) and what in names:
             u = self.problem.unknowns[names.index(what)]
             columns = self._found.chain.columns_of("constants")[-1, -1, u.places]
-            return self.numbers[u.places], posterior.covariance(columns)
+            return self.numbers[u.places], self._unless_held(posterior.covariance(columns), u.places)
         t = self.t if t is None else np.asarray(t, float)
         times, inverse = np.unique(t.ravel(), return_inverse=True)
         if len(times) and (times[0] < self.t[0] or times[-1] > self.t[-1]):
@@ -135,9 +135,27 @@ class Estimate(Solution):
     # ---- unknown numbers
 
     @property
+    def at_bounds(self) -> dict[str, str]:
+        """Names of unknown numbers that ended at a bound -> "lower" or "upper"."""
+        names = self.problem.unknown_names
+        return {names[k]: ("lower", "upper")[side] for k, side in sorted(self._held.items())}
+
+    @property
+    def _held(self):
+        """Number of an unknown number at a bound -> which one."""
+        return {k: term.active for k, term in self._found.program.held.items() if term.active is not None}
+
+    def _unless_held(self, covariance, places=slice(None)):
+        """Covariance of some unknown numbers, NaN of those at a bound."""
+        held = np.isin(np.arange(self.problem.n_constants)[places], list(self._held))
+        return np.where(held | held[:, None], np.nan, covariance)
+
+    @property
     def numbers(self) -> np.ndarray:
         """Unknown numbers, in the order of `problem.unknown_names`."""
-        return self.fields["constants"][-1, -1] if self.problem.n_constants else np.zeros(0)
+        if not self.problem.n_constants:
+            return np.zeros(0)
+        return np.clip(self.fields["constants"][-1, -1], *self.problem.number_bounds)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -147,14 +165,23 @@ class Estimate(Solution):
 
     @cached_property
     def number_covariance(self) -> np.ndarray:
-        """Posterior covariance of all unknown numbers."""
-        return self._posterior.covariance(self._found.chain.columns_of("constants")[-1, -1])
+        """Posterior covariance of all unknown numbers, NaN of those at a bound."""
+        return self._unless_held(self._posterior.covariance(self._found.chain.columns_of("constants")[-1, -1]))
 
     # ---- how well the model explains the data
 
     @cached_property
     def log_evidence(self) -> float:
-        """`log p(y)`: how likely what was measured is by the model and its noise; to compare models by."""
+        """`log p(y)`: how likely what was measured is by the model and its noise; to compare models by.
+
+        Raises
+        ------
+        InputError
+            Where an unknown number is at a bound: the posterior is no normal distribution there.
+        """
+        if self.at_bounds:
+            raise InputError(f"{next(iter(self.at_bounds))} is at its bound, where there is no evidence by Laplace's "
+                             "approximation; give it as a number, or without bounds")
         return self._posterior.log_evidence()
 
     @cached_property

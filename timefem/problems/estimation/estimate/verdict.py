@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,6 +73,8 @@ class Fit:
         What neither data nor priors determine.
     suspicions : list of str
         What could be wrong with data that do not fit.
+    at_bounds : list of str
+        Unknown numbers at a bound, which have no standard deviation.
     """
 
     chi2: float
@@ -80,6 +82,7 @@ class Fit:
     sensors: list[SensorFit]
     undetermined: list[str]
     suspicions: list[str]
+    at_bounds: list[str] = field(default_factory=list)
 
     @property
     def deviations(self) -> float:
@@ -113,7 +116,7 @@ class Fit:
             told.append(f"residuals are larger than errors explain (chi2 = {self.chi2:.4g} for "
                         f"{self.degrees_of_freedom:.4g}, {off:+.1f} sigma), most those of {worst.name}, "
                         f"{worst.ratio:.3g} times its sigma")
-        told += self.suspicions
+        told += self.suspicions + self.at_bounds
         if self.outliers:
             shown = ", ".join(f"{name} at t = {t:.4g} s ({size:.3g} sigma)" for name, t, size in
                               self.outliers[:DEFAULTS.told])
@@ -135,7 +138,15 @@ def fit_of(solution: Any) -> Fit:
     sensors = [SensorFit.of(sensor, term.whitened(v), n)
                for sensor, term in zip(problem.measurements, program.sensors, strict=True)]
     freedom, open_ones = _freedom(solution)
-    return Fit(found.squares, n - freedom, sensors, open_ones, _suspicions(found, [own.ratio for own in sensors]))
+    return Fit(found.squares, n - freedom, sensors, open_ones, _suspicions(found, [own.ratio for own in sensors]),
+               told_bounds(solution))
+
+
+def told_bounds(solution: Any) -> list[str]:
+    """A sentence about each unknown number that ended at a bound."""
+    bounds, names = solution.problem.number_bounds, solution.problem.unknown_names
+    return [f"{name} is at its {side} bound, {bounds[int(side == 'upper'), names.index(name)]:g}: it has no standard "
+            "deviation, and those of the others hold it there" for name, side in solution.at_bounds.items()]
 
 
 def looked_at(ratios: Sequence[float]) -> list[int]:

@@ -15,7 +15,7 @@ from ....types import Floats
 from ..estimate.outputs import sensor_of
 from ..estimate.solution import Estimate
 from ..estimate.suspicions import suspicions
-from ..estimate.verdict import Fit, SensorFit, looked_at
+from ..estimate.verdict import Fit, SensorFit, looked_at, told_bounds
 from ..loads import Loads, loads_along
 from ..measurements.base import Sensor
 from .measured import Formulas, Measured
@@ -64,8 +64,12 @@ class KinematicEstimate(Estimate):
 
     @cached_property
     def number_covariance(self) -> np.ndarray:
-        """Posterior covariance of all unknown numbers."""
-        return self._found.smoother.number_covariance()
+        """Posterior covariance of all unknown numbers, NaN of those at a bound."""
+        return self._unless_held(self._found.smoother.number_covariance())
+
+    @property
+    def _held(self):
+        return self._found.smoother.held
 
     def state_covariance(self, i: int) -> np.ndarray:
         """Posterior covariance of `(q, v)`, with MixedGalerkin(3) of `(q, v, a)`, at frame i, shape (2 n_q, 2 n_q)."""
@@ -162,7 +166,7 @@ class KinematicEstimate(Estimate):
     @cached_property
     def fit(self) -> Fit:
         """How well model and errors explain what was measured, with a verdict, outliers, and what could be wrong."""
-        return fit_of(self._found, self.problem)
+        return fit_of(self)
 
     def residuals(self, sensor: Sensor) -> np.ndarray:
         """What a sensor gave less what is expected, shape (n_times, n), NaN where it gave nothing."""
@@ -230,8 +234,9 @@ def _without(found, terms, ratios):
     return without
 
 
-def fit_of(found, problem):
+def fit_of(solution):
     """The `Fit`: chi^2 is that of measurements, numbers and noise; the first state has no prior, and takes its part."""
+    found, problem = solution._found, solution.problem
     terms, n = Terms(found, problem), sum(sensor.n_measured for sensor in problem.measurements)
     sensors = [SensorFit.of(sensor, term.whitened(), n)
                for sensor, term in zip(problem.measurements, terms.sensors, strict=True)]
@@ -239,4 +244,4 @@ def fit_of(found, problem):
     freedom -= found.smoother.size if problem.arrival is None else 0
     without = _without(found, terms, [own.ratio for own in sensors])
     told = suspicions(terms, *([] if without is None else [without]), found)  # a motion bends to what is wrong
-    return Fit(2 * found.cost, freedom, sensors, [], told)
+    return Fit(2 * found.cost, freedom, sensors, [], told, told_bounds(solution))

@@ -86,6 +86,8 @@ class Asked(NamedTuple):
     comm : mpi4py communicator or None
         Of ranks that share the frames.
     parts : PartNumbers or None
+    bounds : ndarray, shape (2, n_numbers), or None
+        Of unknown numbers.
     """
 
     order: int
@@ -94,6 +96,7 @@ class Asked(NamedTuple):
     limits: Limits | None = None
     comm: Any = None
     parts: PartNumbers | None = None
+    bounds: np.ndarray | None = None
 
 
 def fit(system, sensors, densities, start, asked):
@@ -178,7 +181,10 @@ class Fitter:
             first = np.zeros((1, asked.order, geometry.n))
             first[0, 0] = q
             self._n_free = Tangents(geometry, steps.root, first, t[:1]).n_free
-        return Smoother(geometry, steps, measured, (mean, information), t, self._n_free, asked.options, asked.comm)
+        found = Smoother(geometry, steps, measured, (mean, information), t, self._n_free, asked.options, asked.comm)
+        if asked.bounds is not None and asked.bounds.shape[1] == len(mean):  # not of fits that leave sensors out
+            found.bounds = asked.bounds
+        return found
 
 
 def _iterate(smoother, x, c):

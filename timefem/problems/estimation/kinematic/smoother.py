@@ -7,12 +7,15 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from ....late import Late
 from ....parallel import swap
 from ....solvers.equations.distributed import slab_ends
 from ....solvers.nonlinear.over_ranks import OverRanks
 from .block_chain import BlockChain, SharedBlockChain
 from .options import DEFAULT
 from .tangents import Tangents
+
+scipy = Late("scipy")
 
 
 @dataclass
@@ -67,6 +70,10 @@ class Smoother:
         [s]
     limits : Limits or None
         Set by `fit`.
+    bounds : ndarray, shape (2, n_c)
+        Of unknown numbers; set by `fit`.
+    held : dict
+        Number of an unknown number at a bound -> 0 for the lower, 1 for the upper one.
     n_free : int
         Directions that constraints leave open to touched coordinates; the others are behind them in each level.
     comm : mpi4py communicator or None
@@ -77,7 +84,8 @@ class Smoother:
         self.geometry, self.steps, self.measured, self.t = geometry, steps, measured, t
         self.mean, self.information = prior
         self.n_free, self.options, self.n_c, self.n_parts = n_free, options, len(self.mean), len(geometry.means)
-        self.limits = None
+        self.limits, self.held = None, {}
+        self.bounds = np.full((2, self.n_c), [[-np.inf], [np.inf]])
         self.reduced = np.zeros((0, 0))
         self.n_apart = len(geometry.apart)
         self.n_open = n_free + self.n_apart
@@ -243,10 +251,21 @@ class Smoother:
         if self.n_c:
             self.reduced = self._sum(here.corner - np.einsum("fdi,fdj->ij", border, solved[..., 1:]))
             rest = self._sum(here.pull - np.einsum("fdi,fd->i", border, solved[..., 0]))
-            change = -np.linalg.solve(self.reduced, rest)
+            change = self._bounded(self.reduced, rest, at.c)
         motion = -solved[..., 0] - self.by_numbers @ change
         decrement = OverRanks(self.comm).total(-float((motion * gradient).sum() + change @ here.pull))
         return self._moved(at.x, motion, change, here.tangents), at.c + change, here.cost, decrement
+
+    def _bounded(self, matrix, pull, c):
+        """Least change of numbers by a matrix and a gradient that leaves them within their bounds."""
+        self.held = {}
+        if not np.isfinite(self.bounds).any():
+            return -np.linalg.solve(matrix, pull)
+        root = np.linalg.cholesky(matrix).T
+        low, high = self.bounds - c
+        found = scipy.optimize.lsq_linear(root, -np.linalg.solve(root.T, pull), (low, high), method="bvls")
+        self.held = {int(k): int(found.active_mask[k] > 0) for k in np.flatnonzero(found.active_mask)}
+        return np.clip(found.x, low, high)
 
     def _moved(self, x, motion, change, tangents):
         d, geometry, first = self.n_free, self.geometry, self.own.start
@@ -334,7 +353,7 @@ class Smoother:
         at, limits = self._last
         other = Smoother(self.geometry, self.steps, self.measured, (self.mean, self.information), self.t, self.n_free,
                          self.options)
-        other.limits = limits
+        other.limits, other.bounds = limits, self.bounds
         other.step(at)
         return other
 
@@ -378,7 +397,9 @@ class Smoother:
         motion = self.chain.substituted(rng.standard_normal((len(x), self.size, 1)))[..., 0]
         change = np.zeros(self.n_c)
         if self.n_c:
-            change = np.linalg.cholesky(self.number_covariance()) @ rng.standard_normal(self.n_c)
+            free = np.setdiff1d(np.arange(self.n_c), list(self.held))
+            root = np.linalg.cholesky(self.number_covariance()[np.ix_(free, free)])
+            change[free] = root @ rng.standard_normal(len(free))
             motion -= self.by_numbers @ change
         states = (self.wholes(slice(None)) @ motion[..., None])[..., 0] + self._by_parts(slice(None)) @ change
         return x + states.reshape(x.shape), c + change
@@ -415,5 +436,8 @@ class Smoother:
         return root * scale, np.sqrt(values[known]) * mean, np.linalg.pinv(self.wholes(slice(-1, None))[0])
 
     def number_covariance(self):
-        """Of the unknown numbers."""
-        return np.linalg.inv(self.reduced)
+        """Of the unknown numbers, zero of those at a bound."""
+        free = np.setdiff1d(np.arange(self.n_c), list(self.held))
+        out = np.zeros((self.n_c,) * 2)
+        out[np.ix_(free, free)] = np.linalg.inv(self.reduced[np.ix_(free, free)])
+        return out

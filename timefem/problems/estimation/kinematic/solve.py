@@ -34,7 +34,7 @@ def solve_kinematic(task):
     options = DEFAULT if task.newton is None else \
         replace(DEFAULT, tolerance=task.newton.tol_increment, iterations=task.newton.max_iterations)
     asked = Asked(element.degree, problem.t_span, options, limits_of(problem),
-                  own_world() if task.driver.distributed else None, PartNumbers.of(problem))
+                  own_world() if task.driver.distributed else None, PartNumbers.of(problem), problem.number_bounds)
     with progress("estimation without dynamics", show=task.progress):
         found = fit(system, sensors, lambda geometry: densities(geometry, problem.noise), (problem.z0[:n], guess),
                     asked)
