@@ -77,6 +77,7 @@ from .mechanics.consistent_state import assemble
 from .mechanics.contacts.boxes import BoxPairContact
 from .mechanics.contacts.edges import EdgeContact
 from .mechanics.contacts.planes import BoxContact, EllipsoidContact, PlaneContact, RimContact
+from .mechanics.contacts.reacting import BearingFriction
 from .mechanics.contacts.spheres import DiscContact, SphereContact
 from .mechanics.contacts.surfaces import FormulaContact, SurfaceContact
 from .mechanics.contacts.tether import Tether
@@ -223,8 +224,8 @@ __all__ = [
     "Constant", "Damper", "Force", "Formula", "NonlinearSpring", "Ramp", "RayleighDissipation", "RotationalSpring",
     "Sine", "Spring", "Step", "Table", "TimeFunction", "Torque", "TorsionalDamper", "TorsionalSpring", "TrianglePulse",
     # on coordinates of joints
-    "EndStop", "JointControl", "JointDamper", "JointForce", "JointFriction", "JointOutput", "JointSpring", "Motor",
-    "PDControl", "PrescribedJoint",
+    "BearingFriction", "EndStop", "JointControl", "JointDamper", "JointForce", "JointFriction", "JointOutput",
+    "JointSpring", "Motor", "PDControl", "PrescribedJoint",
     # drives, contacts, feedback
     "Controller", "Drag", "FormulaForce", "LengthControl", "SampledController", "SlackRope", "Thruster", "Tyre",
     "BoxContact", "BoxPairContact", "DiscContact", "EdgeContact", "EllipsoidContact", "FormulaContact", "PlaneContact",

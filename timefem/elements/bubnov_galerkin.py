@@ -105,6 +105,10 @@ class BubnovGalerkin(TimeElement):
         return self.form == "hamilton"
 
     @property
+    def takes_reactions(self) -> bool:
+        return self._livens is None
+
+    @property
     def needs_inverse_mass(self) -> bool:
         return self._livens is None
 

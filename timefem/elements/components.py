@@ -32,9 +32,11 @@ def _coordinates(system):
 
 
 def _multipliers(system):
+    """Own ones, then the forces of the constraints of `reactions_of`."""
     every = np.arange(system.n_multipliers)
     return Components(system.n_multipliers, [np.tile(every, (len(g.state_index), 1)) if g.part.sees_multipliers
-                                             else g.multiplier_index for g in system.groups])
+                                             else np.hstack([g.multiplier_index, g.reaction_index])
+                                             for g in system.groups])
 
 
 def _constraints(system):

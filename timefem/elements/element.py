@@ -80,6 +80,8 @@ class TimeElement(NamedArguments, Summarized, ABC):
         Whether the residual is the gradient of a discrete action.
     takes_ports : bool
         Whether systems may have states of first order, `State`, `VariableMass` and `PortSystem`.
+    takes_reactions : bool
+        Whether forces of parts may depend on multipliers, see `Part.multiplier_force`.
     takes_outputs : bool
         Whether inverse dynamics takes it: outputs that are prescribed, and controls.
     costates_converge : bool
@@ -98,6 +100,7 @@ class TimeElement(NamedArguments, Summarized, ABC):
     constraint_row_power, elements_per_block = 0, 1
     needs_inverse_mass = has_tangent = True
     takes_coupled_inertia = is_variational = takes_ports = takes_outputs = costates_converge = joints_drift = False
+    takes_reactions = False
     lifted = False  # whether its gradients are lifted ones, see `lift`
     remedy = ""  # what else may help where a march of it fails
     symbols = PointSymbols
@@ -160,6 +163,11 @@ class TimeElement(NamedArguments, Summarized, ABC):
             raise InputError(f"{system.label(coupled[0])} couples the inertia of its bodies by a kinetic energy "
                              f"T(q, v), which {self.name} does not take; use MixedGalerkin(k, form='energy') or "
                              "another form without the inverse of the mass matrix, or lumped masses")
+        loaded = [part for part in system.parts if part.reactions_of] if not self.takes_reactions else []
+        if loaded:
+            raise InputError(f"{system.label(loaded[0])} depends on the force of "
+                             f"{system.label(loaded[0].reactions_of[0])}, which {self.name} does not take; use "
+                             "MixedGalerkin(k), in Hamilton's or the energy form, or BubnovGalerkin(k) in Hamilton's")
         states = [body for body in system.bodies if body.first_order] if not self.takes_ports else []
         if states:
             raise InputError(f"{self.name} does not take {system.label(states[0])}, a {type(states[0]).__name__} of "

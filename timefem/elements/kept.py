@@ -80,6 +80,8 @@ def _works(part):
     s = Symbols(part)
     s.velocity = [ca.SX.sym("v", b.n_q) for b in part.bodies]
     force = ca.SX(part.force(s))
+    if part.reactions_of:
+        return True
     timed = ca.vertcat(ca.SX(part.potential_energy(s)), part.constraints(s))
     return bool(part.controls or (force.nnz() and not force.is_zero()) or ca.depends_on(timed, s.t))
 

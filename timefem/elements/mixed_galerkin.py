@@ -115,6 +115,10 @@ class MixedGalerkin(TimeElement):
         return self._form.takes_ports
 
     @property
+    def takes_reactions(self) -> bool:
+        return self.form in ("hamilton", "energy")
+
+    @property
     def needs_inverse_mass(self) -> bool:
         return self._form.needs_inverse_mass
 

@@ -61,6 +61,18 @@ class ElementSymbols:
             rows = inner.closed(rows)
         return rows
 
+    @property
+    def own_multipliers(self):
+        """Multipliers (gamma, mu) of the part's own constraints."""
+        return self.slots["multipliers", "value"][:2 * len(self.part.constraint_names), 0]
+
+    @property
+    def forces_seen(self):
+        """gamma of its own constraints, and of those of `reactions_of`."""
+        m = len(self.part.constraint_names)
+        values = self.slots["multipliers", "value"]
+        return ca.vertcat(values[:m, 0], values[2 * m:, 0])
+
     def split(self, values):
         """Components of the coordinates of the part, one SX per body; of points of beams one per node."""
         return _pieces(values, self.part.carriers)
@@ -101,7 +113,7 @@ class PointSymbols(ElementSymbols):
     def __init__(self, part, element, sizes):
         super().__init__(part, element, sizes)
         self.z, self.rate = self.slots["state", "value"], self.slots["state", "rate"]
-        self.multipliers = self.slots["multipliers", "value"]
+        self.multipliers = self.own_multipliers
         n = self.z.numel() // 2
         s = self.bodies_at(self.z)
         self.constraints = ca.vertcat(part.constraints(s), part.velocity_constraints(s))
@@ -114,7 +126,7 @@ class PointSymbols(ElementSymbols):
         acted = self.bodies_at(self.z, velocity=self._velocities_of_power()) if element.lifted else s
         controls = self.slots.get(("controls", "value"))
         force = part.force(acted) if controls is None else applied_force(part, acted, controls)
-        further = part.multiplier_force(acted, self.multipliers[:self.multipliers.numel() // 2])
+        further = part.multiplier_force(acted, self.forces_seen)
         force, flows = force if further is None else force + further, first_order(part)
         self.motion = ca.vertcat(force * (1 - flows), -force * flows) - gradient * (1 - ca.vertcat(flows, flows))
         if part.is_body:

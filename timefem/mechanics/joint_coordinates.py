@@ -22,8 +22,9 @@ def in_joint_coordinates(parts):
     """The same system with trees for rigid bodies, and what stands for what.
 
     `Revolute`, `Prismatic`, `Universal`, `Spherical` joints and `Weld`s become joints of trees as they are met from the
-    ground, or from a body that hangs on nothing (a free base). Those that close loops, and joints of other kinds, stay
-    joints, between links. What acts on bodies and joints acts on links and joints of trees.
+    ground, or from a body that hangs on nothing (a free base). Those that close loops, joints of other kinds, and those
+    whose forces others depend on, stay joints, between links. What acts on bodies and joints acts on links and joints
+    of trees.
 
     Parameters
     ----------
@@ -42,7 +43,8 @@ def in_joint_coordinates(parts):
     """
     bodies = [part for part in parts if isinstance(part, RigidBodyBase)]
     own = set(bodies)  # not the nodes of beams
-    edges = [part for part in parts if type(part) in KINDS and own.issuperset(part.bodies)]
+    seen = {joint for part in parts for joint in getattr(part, "reactions_of", ())}  # their forces have to be unknowns
+    edges = [part for part in parts if type(part) in KINDS and part not in seen and own.issuperset(part.bodies)]
     names = {part: part.name or f"body{i}" for i, part in enumerate(bodies, 1)}
     names |= {part: part.name or f"joint{i}" for i, part in enumerate(edges, 1)}
     found, trees, used, placed = {}, [], set(), set()

@@ -52,6 +52,10 @@ class Part(Declared, ABC):
         The actuators whose controls it sees.
     drives : tuple of Part
         The actuators that it moves by itself, as controllers do.
+    reactions_of : tuple of Part
+        Joints and other constraints whose multipliers it sees, see `multiplier_force`.
+    kept_reactions : tuple of int or None
+        Of all constraints of these, the ones that are not left out as redundant.
     n_contacts : int
         Rows of rigid contact, see `timefem.mechanics.contacts.rigid.RigidContact`.
     sees_multipliers : bool
@@ -83,11 +87,11 @@ class Part(Declared, ABC):
     is_counter = False  # whether it only counts turns, and has no energy
     has_velocity = False  # whether its energy, not being that of a body, contains momenta
     n_controls = n_contacts = 0
-    controls = drives = ()
+    controls = drives = reactions_of = ()
     sees_multipliers = False
     couples_inertia = False
     strains_are_quadratic = True
-    seen_constants, unknown_numbers = (), None
+    seen_constants, unknown_numbers, kept_reactions = (), None, None
     sources = durations = ()
     name = None
     bodies = ()
@@ -220,8 +224,8 @@ class Part(Declared, ABC):
         return ca.jtimes(self.constraints(s), ca.vertcat(*s.q), w, True)
 
     def multiplier_force(self, s: Symbols, w: ca.SX) -> ca.SX | None:
-        """Further force of the multipliers `w`, linear in them, SX of the length of the local q: friction, which does
-        work; None without any."""
+        """Further force of the multipliers `w` of its own constraints, then of those of `reactions_of`, SX of the
+        length of the local q: friction, which does work; None without any."""
         return None
 
     def velocity_constraints(self, s: Symbols) -> ca.SX:

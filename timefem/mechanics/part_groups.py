@@ -27,6 +27,8 @@ class PartGroup:
         Where the local `(gamma, mu)` stand in the system's `lambda = (gamma, mu)`.
     nonholonomic_index : ndarray of int, shape (n_parts, n_local)
         Where the local nonholonomic constraints stand among those of the system.
+    reaction_index : ndarray of int, shape (n_parts, n_seen)
+        Where the constraints of `reactions_of` stand among those of the system.
     parameters : ndarray, shape (n_parts, n_parameters)
     """
 
@@ -34,6 +36,7 @@ class PartGroup:
     state_index: np.ndarray
     multiplier_index: np.ndarray
     nonholonomic_index: np.ndarray
+    reaction_index: np.ndarray
     parameters: np.ndarray
 
     @property
@@ -44,13 +47,17 @@ class PartGroup:
 def grouped(system):
     """The parts of a system by kind, list of `PartGroup`."""
     places, constraint, rolling, every = {}, 0, 0, np.arange(system.n_q)
+    stops = np.cumsum([0, *(len(part.constraint_names) for part in system.parts)]).tolist()
+    own = {getattr(part, "part", part): np.arange(*span) for part, *span in
+           zip(system.parts, stops, stops[1:], strict=False)}
     for part in system.parts:
         q = np.concatenate([np.zeros(0, int), *(every[system.coordinates(body)] for body in part.bodies)])
         g = np.arange(constraint, constraint + len(part.constraint_names))
         constraint += len(g)
         r = np.arange(rolling, rolling + len(part.nonholonomic_names))
         rolling += len(r)
-        place = (part, np.concatenate([q, q + system.n_q]), np.concatenate([g, g + system.n_constraints]), r)
+        seen = np.concatenate([np.zeros(0, int), *(own[other] for other in part.reactions_of)])
+        place = (part, np.concatenate([q, q + system.n_q]), np.concatenate([g, g + system.n_constraints]), r, seen)
         places.setdefault(part.kind, []).append(place)
     groups = []
     for same in places.values():
@@ -68,7 +75,7 @@ def regrouped(groups, changed):
         if not changed.keys().isdisjoint(group.members):
             members = tuple([changed.get(part, part) for part in group.members])
             group = PartGroup(members, group.state_index, group.multiplier_index, group.nonholonomic_index,
-                              np.array([part.parameters for part in members]))
+                              group.reaction_index, np.array([part.parameters for part in members]))
         found.append(group)
     return found
 

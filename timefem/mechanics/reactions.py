@@ -3,7 +3,7 @@
 import casadi as ca
 import numpy as np
 
-from .symbols import Symbols, applied_force
+from .symbols import Symbols, applied_force, n_reactions
 from .work import n_seen
 
 _WRENCHES = {}
@@ -21,6 +21,7 @@ def generalized_forces(part, t, state, gamma, rolling, controls):
     state : tuple of ndarray, shapes (n, n_q_local)
         Local coordinates, momenta and velocities.
     gamma, rolling, controls : ndarray, shapes (n, m), (n, n_nonholonomic), (n, n_controls)
+        The first of its own constraints, then of those of `reactions_of`.
 
     Returns
     -------
@@ -30,7 +31,10 @@ def generalized_forces(part, t, state, gamma, rolling, controls):
     name = ("force", part.kind)
     if name not in _WRENCHES:
         phi, q = part.constraints(s), ca.vertcat(*s.q)
-        force = applied_force(part, s, u) - ca.gradient(ca.SX(part.potential_energy(s)), q) - ca.jtimes(phi, q, w, True)
+        force = applied_force(part, s, u) - ca.gradient(ca.SX(part.potential_energy(s)), q)
+        force -= ca.jtimes(phi, q, w[:phi.numel(), 0], True)
+        further = part.multiplier_force(s, w)
+        force = force if further is None else force + further
         if form.numel():
             force -= part.pfaffian(s)[0].T @ form
         _WRENCHES[name] = _function(symbols, force)
@@ -61,8 +65,8 @@ def wrench_of(body, q, force):
 def _symbols(part):
     s = Symbols(part)
     s.velocity = [ca.SX.sym("v", b.n_q) for b in part.bodies]
-    return s, ca.SX.sym("gamma", len(part.constraint_names)), ca.SX.sym("rolling", len(part.nonholonomic_names)), \
-        ca.SX.sym("u", n_seen(part))
+    gamma = ca.SX.sym("gamma", len(part.constraint_names) + n_reactions(part))
+    return s, gamma, ca.SX.sym("rolling", len(part.nonholonomic_names)), ca.SX.sym("u", n_seen(part))
 
 
 def _function(symbols, value):

@@ -24,6 +24,12 @@ def applied_force(part, s, u):
     return force + part.control_force(s, u) if part.n_controls else force
 
 
+def n_reactions(part):
+    """Multipliers of `part.reactions_of` that its `multiplier_force` takes after its own."""
+    every = sum(len(other.constraint_names) for other in part.reactions_of)
+    return every if part.kept_reactions is None else len(part.kept_reactions)
+
+
 class Symbols:
     """CasADi symbols of the local coordinates that a part sees.
 

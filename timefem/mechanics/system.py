@@ -116,6 +116,10 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
                 if not self.has(body):
                     raise InputError(f"System: {self.label(part)} acts on {body!r}, which is not in the system; "
                                      "add it to the parts")
+            for other in part.reactions_of:
+                if all(getattr(given, "part", given) != other for given in parts):
+                    raise InputError(f"System: {self.label(part)} sees the force of {other!r}, which is not in the "
+                                     "system; add it to the parts")
         self.n_q = sum(b.n_q for b in self.bodies)
         self.n_z = 2 * self.n_q
         self.n_constraints = sum(len(p.constraint_names) for p in parts)

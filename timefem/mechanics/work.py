@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import InputError
 from .point_functions import evaluate
-from .symbols import Symbols, applied_force
+from .symbols import Symbols, applied_force, n_reactions
 
 if TYPE_CHECKING:
     from .part import Part
@@ -87,8 +87,8 @@ def powers(system: System, t: np.ndarray, z: np.ndarray, rate: np.ndarray, multi
         u = np.stack([np.hstack([controls[:, :0], *(controls[:, first[a]:first[a] + a.n_controls] for a in p.controls)])
                       for p in group.members], axis=1)
         half = index[:, :index.shape[1] // 2]
-        arguments = [z[:, index], rate[:, half], (rate if seen is None else seen)[:, half],
-                     multipliers[:, group.multiplier_index], u]
+        forces = np.hstack([group.multiplier_index, group.reaction_index])
+        arguments = [z[:, index], rate[:, half], (rate if seen is None else seen)[:, half], multipliers[:, forces], u]
         values = evaluate(function, np.concatenate(arguments, axis=2), t, group.parameters)[..., 0]
         found |= dict(zip(group.members, values.T, strict=True))
     return found
@@ -103,11 +103,13 @@ def _power_done(part):
         s.velocity = [ca.SX.sym("v", body.n_q) for body in part.bodies]
         v, u = ca.vertcat(*s.velocity), ca.SX.sym("u", n_seen(part))
         rate = ca.SX.sym("rate", v.numel())
-        theta = ca.vertcat(part.constraints(s), part.velocity_constraints(Symbols.at(s, s.q, s.p)))
-        w = ca.SX.sym("w", theta.numel())
-        force = applied_force(part, s, u)
+        theta = ca.vertcat(part.constraints(s), part.velocity_constraints(s))
+        m = theta.numel()
+        w = ca.SX.sym("w", m + n_reactions(part))
+        force, further = applied_force(part, s, u), part.multiplier_force(s, ca.vertcat(w[:m // 2, 0], w[m:, 0]))
+        force = force if further is None else force + further
         power = (ca.dot(force, rate) + ca.jacobian(ca.SX(part.potential_energy(s)), s.t)
-                 + ca.dot(w, ca.jacobian(theta, s.t)))
+                 + ca.dot(w[:m, 0], ca.jacobian(theta, s.t)))
         _DONE[part.kind] = None if ca.SX(power).is_zero() else ca.Function(
             "power", [ca.vertcat(*s.q, *s.p, rate, v, w, u), s.t, s.parameters], [ca.densify(power)])
     return _DONE[part.kind]

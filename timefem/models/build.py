@@ -34,7 +34,8 @@ LOOKS = {  # shape of a solid, and its edges: parts of its lengths
     "sphere": ("ellipsoid", (("radius", 2),) * 3)}
 STAGES = [(table, types, after) for table, types in (("joints", JOINTS), ("actuators", ACTUATORS), ("forces", FORCES))
           for after in (0, 1, 2) if after < 2 or table == "forces"]
-LISTS = {"drives": "drive", "inputs": "measured", "controls": "actuator"}  # key -> what of `Names` finds each
+LISTS = {"drives": "drive", "inputs": "measured", "controls": "actuator",
+         "reactions": "joint"}  # key -> what of `Names` finds each
 RATE = {"rate": "formula", "parameters": "parameters", "controls": "controls"}  # keys of states -> of their rates
 STATE = ("position", "orientation", "velocity", "angular_velocity", "frame", "relative_to")
 
@@ -227,7 +228,7 @@ def _elements(document, table, solver, kind):
 
 def _after(entry):
     """The stage of an entry: what acts on joints comes after them, and controllers last."""
-    return 2 if "drives" in entry else int("joint" in entry or "controls" in entry)
+    return 2 if "drives" in entry else int(not entry.keys().isdisjoint(("joint", "controls", "reactions")))
 
 
 def _rates(bodies):

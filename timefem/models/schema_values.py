@@ -129,6 +129,8 @@ VALUES = {
     },
     "actuators": {"description": "a list of the names of actuators", "type": "array", "items": ref("text"),
                   "minItems": 1, "uniqueItems": True},
+    "reactions": {"description": "a list of the names of joints and other constraints", "type": "array",
+                  "items": ref("text"), "minItems": 1, "uniqueItems": True},
     "drives": {
         "description": "a list of names of joints, pairs of such a name and that of a coordinate, names of actuators",
         "type": "array",

@@ -11,6 +11,7 @@ import scipy
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError
 from ..mechanics.consistent_state import _inverse_mass
+from ..mechanics.contacts.reacting import refuse_reaction_forces
 from ..mechanics.point_functions import evaluate
 from ..mechanics.symbols import Symbols
 from ..mechanics.values.quantities import sees_velocities
@@ -37,6 +38,9 @@ class Start:
         if names - {"state", "multipliers", "velocity"}:
             raise InputError(f"{plan.element!r} has unknowns at its nodes that no initial state tells; sensitivities "
                              "are offered for elements whose nodes have the state, velocities and multipliers only")
+        if "multipliers" in names:
+            refuse_reaction_forces(system, "a sensitivity with continuous multipliers", "use "
+                                   "multipliers='discontinuous'")
         if "multipliers" in names and system.n_nonholonomic:
             raise InputError("sensitivities with continuous multipliers and nonholonomic constraints are not offered; "
                              "use multipliers='discontinuous'")

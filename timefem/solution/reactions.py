@@ -44,10 +44,14 @@ def all_multipliers(solution, t):
 
 
 def own_values(system, part, values):
-    """Of `all_multipliers` those of one part."""
+    """Of `all_multipliers` those that one part sees."""
     every_part, (gamma, rolling, controls) = (system.complete or system).parts, values
     seen = [controls[..., _place(actuator, system.parts, lambda p: p.n_controls)] for actuator in part.controls]
-    return [gamma[..., _place(part, every_part, lambda p: len(p.constraint_names))],
+    own = [gamma[..., _place(other, every_part, lambda p: len(p.constraint_names))]
+           for other in (part, *part.reactions_of)]
+    if part.kept_reactions is not None:
+        own[1:] = [np.concatenate(own[1:], axis=-1)[..., list(part.kept_reactions)]]
+    return [np.concatenate(own, axis=-1),
             rolling[..., _place(part, every_part, lambda p: len(p.nonholonomic_names))],
             np.concatenate([controls[..., :0], *seen], axis=-1)]
 

@@ -144,7 +144,7 @@ def _alike(a, b):
     """Whether two systems have parts of the same kinds in the same places."""
     if len(a.parts) != len(b.parts) or any(p.kind != q.kind for p, q in zip(a.parts, b.parts, strict=True)):
         return False
-    indices = "state_index", "multiplier_index", "nonholonomic_index"
+    indices = "state_index", "multiplier_index", "nonholonomic_index", "reaction_index"
     return all(np.array_equal(getattr(g, i), getattr(h, i)) for g, h in zip(a.groups, b.groups, strict=True)
                for i in indices)
 

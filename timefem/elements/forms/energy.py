@@ -43,13 +43,13 @@ class EnergyForm(Form):
 
     def density(self, element, s):
         u, acceleration = s.slots["velocity", "value"], s.slots["velocity", "rate"]
-        multipliers = s.slots["multipliers", "value"]
+        multipliers = s.own_multipliers
         rolling = s.slots["nonholonomic", "value"]
         (gamma, mu), (nu, sigma) = (ca.vertsplit(x, max(x.numel() // 2, 1)) if x.numel() else (x, x)
                                     for x in (multipliers, rolling))
         momentum, rate = s.momentum(s.q, u), s.constraint_rate(s.q, u)
         motion = (s.along(momentum, (s.q, s.v), (u, acceleration)) - s.load(s.q, u) + s.pulled(s.q, gamma)
-                  + s.pulled_by_rate(s.q, u, mu) - s.rubbed(s.q, u, gamma)
+                  + s.pulled_by_rate(s.q, u, mu) - s.rubbed(s.q, u, s.forces_seen)
                   + s.rolled(s.q, nu) + s.rolled_by_rate(s.q, u, sigma))
         constraints = ca.vertcat(s.constraint_rate(s.q, s.v), s.along(rate, (s.q, s.v), (u, acceleration)))
         forms = ca.vertcat(s.form(s.q, s.v), s.along(s.form(s.q, u), (s.q, s.v), (u, acceleration)))

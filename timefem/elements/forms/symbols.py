@@ -5,7 +5,7 @@ from functools import cached_property
 import casadi as ca
 
 from ...mechanics.part import Body
-from ...mechanics.symbols import applied_force, first_order
+from ...mechanics.symbols import applied_force, first_order, n_reactions
 from ..lift import Lift
 from ..symbols import ElementSymbols
 
@@ -42,15 +42,18 @@ class LivensSymbols(ElementSymbols):
         w, rate = ca.SX.sym("w", phi.numel()), ca.jtimes(phi, q, v) + ca.jacobian(phi, at.t)
         pulled = ca.SX(part.constraint_force(at, w))
         force = applied_force(part, at, controls) if controls.numel() else part.force(at)
-        further = part.multiplier_force(at, w)
+        seen = ca.SX.sym("seen", w.numel() + n_reactions(part))
+        further = part.multiplier_force(at, seen)
         energy = part.potential_energy(at)
         flows = first_order(part)
         rows = {"momentum": ca.gradient(kinetic, v), "inertial": ca.gradient(kinetic, q) * (1 - flows),
                 "potential": ca.gradient(ca.SX(energy), q) * (1 - flows), "applied": ca.SX(force), "rate": rate,
-                "rubbed": ca.SX(self.n, 1) if further is None else further, "pulled": pulled,
+                "pulled": pulled,
                 "pulled by rate": ca.jtimes(pulled, q, v) + ca.jacobian(pulled, at.t)}
         arguments = [q, v, w, at.t, controls, self.parameters]
         form, nu = ca.SX(part.velocity_form(at)), ca.SX.sym("nu", len(part.nonholonomic_names))
+        self._rubbed = ca.Function("rubbed", [q, v, seen, at.t, self.parameters],
+                                   [ca.SX(self.n, 1) if further is None else further])
         rolling = {"form": form, "rolled": ca.jtimes(form, v, nu, True), "rolled by rate": ca.jtimes(form, q, nu, True)}
         self._rolling = {name: ca.Function(name.replace(" ", "_"), [q, v, nu, at.t, self.parameters], [row])
                          for name, row in rolling.items()}
@@ -105,7 +108,7 @@ class LivensSymbols(ElementSymbols):
 
     def rubbed(self, q, v, w):
         """`Part.multiplier_force`."""
-        return self._term("rubbed", q, v, w)
+        return self._rubbed(q, v, w, self.t, self.parameters)
 
     def pulled_by_rate(self, q, v, w):
         """`(G v + dPhi/dt)_q^T w`, the rate of `G^T w` at fixed w."""

@@ -10,6 +10,7 @@ from ...errors import InputError
 from ..formula import Same
 from ..formula_text import TextFormula, as_formula
 from ..formula_writing import text_of
+from ..symbols import n_reactions
 from .field import REQUIRED, Field, On
 
 
@@ -35,7 +36,9 @@ class Formula(Field):
             return None
         bodies = tuple((body.n_q, body.has_position, body.has_orientation) for body in part.bodies)
         n_controls = sum(actuator.n_controls for actuator in part.controls)
-        return Same(value, partial(_stated, part, self.name), (bodies, len(part.own_parameters), n_controls))
+        return Same(value, partial(_stated, part, self.name), (
+            bodies, len(part.own_parameters), n_controls,
+            n_reactions(part)))
 
     def stored(self, part, value):
         """The formula as text, or None; InputError where it has no such form."""

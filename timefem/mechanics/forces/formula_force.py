@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
+from ..contacts.reacting import ReactionForce, Reactions
 from ..declared import Field, Formula, Integer, Numbers
 from ..formula import check_symbols
 from ..formula_text import TextFormula
@@ -57,12 +58,15 @@ class Actuators(Field):
         return [stand_in(actuator) for actuator in value]
 
 
-class FormulaForce(FormulaPart, Actuator):
-    """Forces and torques on one or more bodies, by a formula of places, velocities, time and controls.
+class FormulaForce(ReactionForce, FormulaPart, Actuator):
+    """Forces and torques on one or more bodies, by a formula of places, velocities, time and controls, or of the forces
+    of constraints.
 
     The formula is `formula(frames, t, c)`, or `formula(frames, t, c, u)` with controls u: its own `n_controls`, then
     those of the actuators in `controls`. They may enter in any way; inverse dynamics and controllers take formulas that
-    are affine in them. `frames` holds per body a `MovingFrame` with `position`, `velocity`, `rotation`,
+    are affine in them. With `reactions` it is `formula(frames, t, c, r)`, r the multipliers gamma of their constraints,
+    whose force on the coordinates is `-Phi_q^T gamma`: of a joint at a point the force that its body b, or the ground,
+    exerts on body a. `frames` holds per body a `MovingFrame` with `position`, `velocity`, `rotation`,
     `angular_velocity`, `q`, `rate`, `direction(a)` and `velocity_at(arm)`; `t` is the time [s], `c` the parameters. It
     returns one vector per body (the vector alone for one body): the force in space axes [N] at the centre of mass,
     shape (3,), or force and torque, shape (6,); of bodies without a place in space the generalized force, shape (n_q,);
@@ -84,12 +88,15 @@ class FormulaForce(FormulaPart, Actuator):
     """
 
     table = "forces"
-    formula = Formula("see above", "f", "t", "c", "u")
+    formula = Formula("see above", "f", "t", "c", "u", "r")
     formula_parameters = Numbers("c of the formula", (), argument="parameters")
     n_controls = Integer("of u, its own; without controls it is a force like any other", 0, least=0, most=1000)
     acting = Actuators("whose controls follow in u", argument="controls")
+    reactions_of = Reactions("joints and other constraints whose multipliers are r", argument="reactions")
 
     def _complete(self):
+        if self.reactions_of and self.controls:
+            raise InputError(f"{self._title} has reactions and controls; state two forces, one of each")
         self._check()
 
     @property
@@ -104,10 +111,11 @@ class FormulaForce(FormulaPart, Actuator):
     def __repr__(self):
         return f"{self._title} on {' and '.join(map(repr, self.bodies))}"
 
-    def _values(self, frames, t, c, u):
+    def _values(self, frames, t, c, u, r):
         """One vector for each body, list of SX."""
-        return self._called(*((frames, t, c, u) if self.controls or isinstance(self.formula, TextFormula) else
-                              (frames, t, c)))
+        if isinstance(self.formula, TextFormula):
+            return self._called(frames, t, c, u, r)
+        return self._called(frames, t, c, *((u,) if self.controls else (r,) if self.reactions_of else ()))
 
     def _called(self, *arguments):
         try:
@@ -123,9 +131,9 @@ class FormulaForce(FormulaPart, Actuator):
             raise InputError(f"{self._formula_title} failed on CasADi symbols ({reason}); write it with "
                              "casadi.vertcat, casadi.sin, casadi.dot, ...") from error
 
-    def _force(self, s, u):
+    def _force(self, s, u, r=None):
         frames = [MovingFrame.of(*x) for x in zip(self.bodies, s.q, s.velocity, strict=True)]
-        values = self._values(frames, s.t, s.own, u)
+        values = self._values(frames, s.t, s.own, u, ca.SX(0, 1) if r is None else r)
         if len(values) != len(self.bodies):
             raise InputError(f"{self._formula_title} must return one vector for each of {len(self.bodies)} bodies, not "
                              f"{len(values)}")
@@ -134,8 +142,11 @@ class FormulaForce(FormulaPart, Actuator):
     def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]:
         """What the formula returns, and its symbols by their names in a text."""
         *arguments, symbols = self._traced(MovingFrame)
-        u = ca.SX.sym("u", self.n_seen)
-        return [ca.vertsplit(ca.vec(v)) for v in self._values(*arguments, u)], symbols | {"u": u}
+        u, r = ca.SX.sym("u", self.n_seen), self._reaction_symbols()
+        return [ca.vertsplit(ca.vec(v)) for v in self._values(*arguments, u, r)], symbols | {"u": u, "r": r}
+
+    def _reaction_symbols(self):
+        return ca.SX.sym("r", sum(len(part.constraint_names) for part in self.reactions_of))
 
     def _on(self, i, value, frame, s):
         body, n = self.bodies[i], value.numel()
@@ -153,19 +164,22 @@ class FormulaForce(FormulaPart, Actuator):
         return force + body.flow(s.q[i], s.velocity[i], value[3:]) if n > 3 and body.first_order else force
 
     def force(self, s: Symbols) -> ca.SX:
-        return self._force(s, ca.SX.zeros(self.n_seen))
+        return self.whole_force(s, ca.SX.zeros(self.n_seen))
+
+    def reaction_force(self, s: Symbols, w: ca.SX) -> ca.SX:
+        return self._force(s, ca.SX(0, 1), w)
 
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX:
         return self._force(s, u) - self.force(s)
 
     def whole_force(self, s: Symbols, u: ca.SX) -> ca.SX:
         """`force` and `control_force` together, which need not be finite at zero controls."""
-        return self._force(s, u)
+        return super().force(s) if self.reactions_of else self._force(s, u)
 
     def _check(self):
-        s, u = self._symbols(), ca.SX.sym("u", self.n_seen)
-        force = self._force(s, u)
-        check_symbols(self._formula_title, force, *s.q, *s.velocity, s.t, s.own, u)
+        s, u, r = self._symbols(), ca.SX.sym("u", self.n_seen), self._reaction_symbols()
+        force = self._force(s, u, r)
+        check_symbols(self._formula_title, force, *s.q, *s.velocity, s.t, s.own, u, r)
         self.is_affine = not ca.depends_on(ca.jacobian(force, u), u)
 
 
@@ -183,7 +197,7 @@ class StateRate(FormulaForce):
 
     formula = Formula("see above", "x", "f", "t", "c", "u")
     formula_parameters = Numbers("c of the formula", (), argument="parameters")
-    n_controls = 0
+    n_controls, reactions_of = 0, ()
     acting = Actuators("whose controls are u", argument="controls")
 
     def _complete(self):
@@ -199,7 +213,7 @@ class StateRate(FormulaForce):
     def _formula_title(self):
         return f"{self._title}: the rate"
 
-    def _values(self, frames, t, c, u):
+    def _values(self, frames, t, c, u, r):
         own, *others = frames
         rate = self._called(own.q, others, t, c, u)
         rate = rate[0] if len(rate) == 1 else ca.vertcat(*rate)
@@ -215,7 +229,7 @@ class StateRate(FormulaForce):
                 key = f"f[{int(number) - 1}]{rest}" if int(number) else "x" if rest == ".q" else None
             if key is not None:
                 names[key] = x
-        return ca.vertsplit(self._values(frames, t, c, u)[0]), names | {"u": u}
+        return ca.vertsplit(self._values(frames, t, c, u, ca.SX(0, 1))[0]), names | {"u": u}
 
 
 def rate_of(state: Any) -> StateRate:

@@ -6,6 +6,7 @@ from timefem.mechanics.part import Body
 from timefem.types import UserFunction, Vector
 from typing import Any
 import numpy as np
+from ..contacts.reacting import ReactionForce
 from ..declared import Field
 from ..joints.formula_part import FormulaPart
 from ..part import Part
@@ -21,29 +22,32 @@ class Actuators(Field):
     kept_as: str
 
 
-class FormulaForce(FormulaPart, Actuator):
+class FormulaForce(ReactionForce, FormulaPart, Actuator):
     table: str
     formula: Any
     formula_parameters: np.ndarray
     n_controls: int
     acting: tuple[Part, ...] | None
+    reactions_of: tuple[Part, ...] | None
     @property
     def controls(self) -> tuple[Part, ...]: ...
     @property
     def n_seen(self) -> int: ...
     def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]: ...
     def force(self, s: Symbols) -> ca.SX: ...
+    def reaction_force(self, s: Symbols, w: ca.SX) -> ca.SX: ...
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
     def whole_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
     def __init__(self, bodies: Body | Sequence[Body], formula: UserFunction | str | Sequence[Any],
                  parameters: Vector = (), n_controls: int = 0, controls: Part | Sequence[Part] | None = (),
-                 name: str | None = None) -> None: ...
+                 reactions: Part | Sequence[Part] | None = (), name: str | None = None) -> None: ...
 
 
 class StateRate(FormulaForce):
     formula: Any
     formula_parameters: np.ndarray
     n_controls: int
+    reactions_of: Any
     acting: tuple[Part, ...] | None
     def workless_motions(self) -> np.ndarray: ...
     def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
@@ -59,6 +59,23 @@ class JointForce(JointPart):
         return self.along(s, value)
 
 
+def check_breakaway(part: Any) -> None:
+    """InputError where `breakaway` and `stribeck` of a part do not fit its `friction`."""
+    if bool(part.breakaway) != bool(part.stribeck):
+        raise InputError(f"{part._title}: breakaway and stribeck belong together; give both, or none")
+    if part.breakaway and part.breakaway < part.friction:
+        raise InputError(f"{part._title}: breakaway must be at least friction, {part.friction:g}, not "
+                         f"{part.breakaway:g}")
+
+
+def dry_friction(part: Any, c: Any, v: ca.SX) -> ca.SX:
+    """`(f_c + (f_s - f_c) exp(-(v/v_s)^2)) tanh(v/w)` of the rate v, regularised; f_s = f_c without a breakaway."""
+    size = c.friction
+    if part.breakaway:
+        size = size + (c.breakaway - c.friction) * ca.exp(-(v / c.stribeck) ** 2)
+    return size * ca.tanh(v / c.friction_width)
+
+
 class JointFriction(RigidContact, JointPart):
     """Dry and viscous friction in a joint.
 
@@ -66,7 +83,7 @@ class JointFriction(RigidContact, JointPart):
     against f_c. With one it is regularised: with the rate v of the coordinate the force is
     `-(f_c + (f_s - f_c) exp(-(v/v_s)^2)) tanh(v/w) - d v`. f_c is the sliding (Coulomb) friction, f_s the breakaway
     friction and v_s the rate of Stribeck, f_s = f_c unless given. The joint creeps instead of sticking: a small force F
-    moves it at the rate `w F / f_s`.
+    moves it at the rate `w F / f_s`. Friction by what the joint carries is `BearingFriction`.
     """
 
     restitution = None
@@ -92,14 +109,10 @@ class JointFriction(RigidContact, JointPart):
 
     def _complete(self):
         super()._complete()
-        if bool(self.breakaway) != bool(self.stribeck):
-            raise InputError(f"{self._title}: breakaway and stribeck belong together; give both, or none")
+        check_breakaway(self)
         if self.breakaway and self.is_rigid:
             raise InputError(f"{self._title}: breakaway and stribeck are those of regularised friction; give a "
                              "friction_width")
-        if self.breakaway and self.breakaway < self.friction:
-            raise InputError(f"{self._title}: breakaway must be at least friction, {self.friction:g}, not "
-                             f"{self.breakaway:g}")
 
     def gap(self, s: Symbols) -> ca.SX:
         return ca.SX(1, 1)
@@ -120,10 +133,7 @@ class JointFriction(RigidContact, JointPart):
         c, v = self.named(s.own), self.rate_of(s)
         if self.is_rigid:
             return self.along(s, -c.damping * v)
-        size = c.friction
-        if self.breakaway:
-            size = size + (c.breakaway - c.friction) * ca.exp(-(v / c.stribeck) ** 2)
-        return self.along(s, -size * ca.tanh(v / c.friction_width) - c.damping * v)
+        return self.along(s, -dry_friction(self, c, v) - c.damping * v)
 
 
 class EndStop(RigidContact, JointPart):

@@ -39,6 +39,12 @@ class JointForce(JointPart):
                  value: Number | TimeFunction | UserFunction, name: str | None = None) -> None: ...
 
 
+def check_breakaway(part: Any) -> None: ...
+
+
+def dry_friction(part: Any, c: Any, v: ca.SX) -> ca.SX: ...
+
+
 class JointFriction(RigidContact, JointPart):
     restitution: Any
     friction: float

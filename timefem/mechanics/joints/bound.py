@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import InputError
 from ...types import Expression, Floats
 from ..part import Body, Part
-from .frame import frames_of
+from .frame import Frame, frames_of
 
 if TYPE_CHECKING:
     from ..system import System
@@ -66,6 +66,15 @@ class BoundCoordinate:
         """dx/dt at the velocities v."""
         q, v = q[:len(self.bodies)], v[:len(self.bodies)]
         return ca.jtimes(self.value(q, c), ca.vertcat(*q), ca.vertcat(*v))
+
+    def direction(self, q: Sequence[ca.SX], c: Any) -> tuple[ca.SX, ca.SX]:
+        """Derivatives of x by shifts and by small rotations of body a about its centre of mass, two SX (3,)."""
+        a, b = frames_of(self.bodies, q)
+        shift, turn = ca.SX.sym("shift", 3), ca.SX.sym("turn", 3)
+        moved = Frame(a.position + shift, a.rotation + ca.skew(turn) @ a.rotation, a.q)
+        slope = ca.gradient(self.coordinate.value(moved, b, c), ca.vertcat(shift, turn))
+        slope = ca.substitute(slope, ca.vertcat(shift, turn), ca.SX.zeros(6))
+        return slope[:3], slope[3:]
 
     def counted(self, q: Sequence[ca.SX], c: Any) -> ca.SX:
         """x with its whole turns, which the last of the coordinates q counts; its derivative is that of `value`."""

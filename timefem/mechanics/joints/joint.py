@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +75,21 @@ class Joint(Part, abstract=True):
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         """Constraints from the frames `a` and `b`, the time `t` and the `numbers` c: list of SX."""
         raise NotImplementedError
+
+    def transmitted(self, q: Sequence[ca.SX], t: ca.SX, c: Any, w: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Force and torque about point_a that it exerts on body a by its multipliers `w`, in space: two SX (3,).
+
+        From shifts and small rotations of the frame of a, so of links of trees, too.
+        """
+        a, b = frames_of(self.bodies, q)
+        shift, turn = ca.SX.sym("shift", 3), ca.SX.sym("turn", 3)
+        moved = Frame(a.position + shift, a.rotation + ca.skew(turn) @ a.rotation, a.q)
+        phi, moves = ca.vertcat(*self.formula(moved, b, t, c)), ca.vertcat(shift, turn)
+        pulled = ca.substitute(ca.jtimes(phi, moves, w, True), moves, ca.SX.zeros(6))
+        force, torque = -pulled[:3], -pulled[3:]
+        if hasattr(c, "point_a"):
+            torque -= ca.cross(a.direction(c.point_a), force)
+        return force, torque
 
     @cached_property
     def coordinates(self) -> tuple[JointCoordinate, ...]:

@@ -1,7 +1,7 @@
 # made by tools/stubs.py: change the module
 
 import casadi as ca
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from timefem.mechanics.part import Body
 from typing import Any
@@ -24,6 +24,7 @@ class Joint(Part):
     free_rotation: bool
     def drawn_lines(self) -> list[Stroke]: ...
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
+    def transmitted(self, q: Sequence[ca.SX], t: ca.SX, c: Any, w: ca.SX) -> tuple[ca.SX, ca.SX]: ...
     @cached_property
     def coordinates(self) -> tuple[JointCoordinate, ...]: ...
     def coordinate_numbers(self, c: Any) -> dict[str, Any]: ...

@@ -6,6 +6,7 @@ from ...errors import InputError
 from ...late import Late
 from ..values.at_start import at_start, is_small
 from ..values.evaluate import quantities_at
+from ..values.reaction_forces import has_reaction_forces, reaction_force, solved
 from ..values.velocities import consistent_velocity
 from .redundant_rows import factored, redundant_constraints
 
@@ -53,6 +54,9 @@ def multipliers_at(system, t, z, force=None):
     values, fine = _independent(system, np.full(1, float(t)), np.asarray(z, float)[None], force)
     if not fine[0]:
         names = redundant_constraints(system, t, z)
+        if not names and has_reaction_forces(system):
+            raise InputError("no constraint forces are found at the initial state: others that depend on them may be "
+                             "too large, as in a mechanism that jams, or not be finite")
         if not names:
             raise InputError("the constraints are nearly redundant at the initial state: move the mechanism away "
                              "from the singular position" +
@@ -72,7 +76,7 @@ def _independent(system, t, z, force=None):
     m, n = system.n_multipliers + 2 * system.n_nonholonomic, system.n_q
     if not m:
         return np.zeros((len(z), 0)), np.ones(len(z), bool)
-    if system.n_nonholonomic or not is_small(system):
+    if system.n_nonholonomic or has_reaction_forces(system) or not is_small(system):
         forces = [None] * len(z) if force is None else force
         found = [_sparse(system, *state) for state in zip(t, z, forces, strict=True)]
         return np.array([values for values, _ in found]), np.array([fine for _, fine in found])
@@ -103,7 +107,7 @@ def _inverse(matrix):
 
 
 def _sparse(system, t, z, force):
-    """Values, and whether they are determined, at one state."""
+    """Values, and whether they are determined, at one state: by Newton's method where forces depend on them."""
     grad, jac, rate = system.derivatives(t, z)
     if force is not None:
         grad[:system.n_q] -= force
@@ -121,7 +125,19 @@ def _sparse(system, t, z, force):
     solve, inverse = factored(matrix)
     if not abs(matrix).sum(axis=0).max() * inverse < SINGULAR:
         return np.full(len(rate), np.nan), False
-    return scale @ solve(-(scale @ (jac_j @ grad + rate))), True
+    found = scale @ solve(-(scale @ (jac_j @ grad + rate)))
+    if not has_reaction_forces(system):
+        return found, True
+    dense, turned = matrix.toarray(), scale @ jac_j[:, :n]
+
+    def step(x):
+        pushed, by_forces = reaction_force(system, t, z, scale @ x)
+        tangent = dense.copy()
+        tangent[:, :by_forces.shape[1]] -= turned @ by_forces * scale.diagonal()[:by_forces.shape[1]]
+        return x - np.linalg.solve(tangent, scale @ (jac_j @ grad + rate) - turned @ pushed + dense @ x)
+
+    found = solved(step, found / scale.diagonal())
+    return (np.full(len(rate), np.nan), False) if found is None else (scale @ found, True)
 
 
 def _by_mass_matrix(system, t, z):
@@ -136,8 +152,20 @@ def _by_mass_matrix(system, t, z):
     gradient, step = jacobian[:m, :n], 1e-6 * max(1.0, np.abs(z[:n]).max()) / max(1e-300, np.abs(v).max())
     ahead, behind = (system.derivatives(t, q + sign * step * np.append(v, 0 * v))[1][:m, :n] for sign in (1, -1))
     matrix = scipy.sparse.block_array([[system.mass_matrix(t, z), gradient.T], [gradient, None]], format="csc")
+    right = np.append(-grad[:n], -(ahead - behind) @ v / (2 * step))
     try:
-        found = scipy.sparse.linalg.splu(matrix).solve(np.append(-grad[:n], -(ahead - behind) @ v / (2 * step)))
+        found = scipy.sparse.linalg.splu(matrix).solve(right)
+        if has_reaction_forces(system):
+            dense = matrix.toarray()
+
+            def step_from(x):
+                pushed, by_forces = reaction_force(system, t, z, np.append(x[n:], np.zeros(m)))
+                tangent = dense.copy()
+                tangent[:n, n:] -= by_forces[:, :m]
+                return x - np.linalg.solve(tangent, dense @ x - right - np.append(pushed, np.zeros(m)))
+
+            found = solved(step_from, found)
+            found = np.full(n + m, np.nan) if found is None else found
     except RuntimeError:
         found = np.full(n + m, np.nan)
     if not np.isfinite(found).all():

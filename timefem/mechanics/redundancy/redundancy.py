@@ -1,16 +1,34 @@
 """Redundant constraints left out, and their multipliers shared out."""
 
+from dataclasses import dataclass
+
 import casadi as ca
 import numpy as np
 
 from ...errors import InputError
+from ...late import Late
 from ..numbers.arguments import own_parameters
 from ..part import Part
+from ..symbols import Symbols
 from ..system import System
-from .redundant_rows import null_space, redundant_constraints, redundant_rows
+from ..values.reaction_forces import has_reaction_forces
+from .redundant_rows import RANK_TOLERANCE, null_space, redundant_constraints, redundant_rows
+
+scipy = Late("scipy")
 
 __all__ = ["Selected", "drop_redundant", "keep_constraints", "minimum_norm_multipliers", "redundant_constraints",
            "redundant_rows"]
+
+
+@dataclass(frozen=True)
+class OpenOptions:
+    """What counts as rounding where constraint forces are open."""
+
+    noise: float = 1e-7  # entries of unit vectors: states hold their constraints to 1e-9
+    dependent: float = 1e-6  # sum of the terms by which a force depends on open ones, over their size
+
+
+OPTIONS = OpenOptions()
 
 
 class Selected(Part):
@@ -99,7 +117,42 @@ def drop_redundant(system, t, z):
     redundant = redundant_rows(system, t, z)
     if not redundant:
         return system
+    check_determined(system, t, z)
     return keep_constraints(system, np.setdiff1d(np.arange(system.n_constraints), redundant))
+
+
+def check_determined(system, t, z):
+    """InputError where a force depends on forces of constraints that others share in any way, at a state.
+
+    Its derivative along the multipliers that hold each other in balance has to vanish, at any multipliers and
+    velocities: here at some that are in no special position.
+    """
+    if not has_reaction_forces(system):
+        return
+    z = np.asarray(z, float)
+    gradient = system.derivatives(t, z)[1][:system.n_constraints, :system.n_q].toarray()
+    size = np.linalg.norm(gradient, axis=1, keepdims=True)
+    size[size == 0] = 1.0
+    balanced = scipy.linalg.null_space((gradient / size).T, rcond=RANK_TOLERANCE)
+    balanced = np.where(np.abs(balanced) > OPTIONS.noise, balanced, 0.0) / size
+    for group in system.groups:
+        if not group.part.reactions_of:
+            continue
+        s, w = Symbols(group.part), ca.SX.sym("w", group.reaction_index.shape[1])
+        s.velocity = [ca.SX.sym("v", body.n_q) for body in group.part.bodies]
+        q, v = ca.vertcat(*s.q), ca.vertcat(*s.velocity)
+        slope = ca.Function("slope", [q, v, s.t, s.parameters, w], [
+            ca.densify(ca.jacobian(group.part.multiplier_force(s, w), w))])
+        generic = [np.cos(1.0 + np.arange(x.numel())) for x in (v, w)]
+        for part, state, seen, numbers in zip(group.members, group.state_index, group.reaction_index, group.parameters,
+                                              strict=True):
+            matrix = np.array(slope(z[state[:len(state) // 2]], generic[0], t, numbers, generic[1]))
+            own = balanced[seen]
+            if np.abs(matrix @ own).max() > OPTIONS.dependent * (np.abs(matrix) @ np.abs(own)).max():
+                raise InputError(f"{system.label(part)} depends on the force of "
+                                 f"{' and '.join(map(system.label, part.reactions_of))}, which redundant constraints "
+                                 "leave open: rigid bodies do not tell how they share it; take joints that hold less, "
+                                 "such as Spherical or Cylindrical ones in the place of a Revolute")
 
 
 def keep_constraints(system, kept):
@@ -124,11 +177,28 @@ def keep_constraints(system, kept):
             raise InputError(f"the constraints of {system.label(part)} itself repeat one another; remove those that do")
         parts.append(part if len(rows) == n else Selected(part, rows, system.label(part)))
         first += n
-    reduced = System(parts)
+    reduced = System([_seeing_kept(part, parts) for part in parts])
     reduced.stands_for = system.stands_for
     reduced.complete, reduced.kept = system, np.array(kept, dtype=int)
     reduced.dropped = [name for i, name in enumerate(system.constraint_names) if i not in set(reduced.kept.tolist())]
     return reduced
+
+
+def _seeing_kept(part, parts):
+    """A part that sees what is kept of the constraints that its force depends on."""
+    if not part.reactions_of:
+        return part
+    rows = {p.part: p.rows for p in parts if isinstance(p, Selected)}
+    kept, first = [], 0
+    for other in part.reactions_of:
+        n = len(other.constraint_names)
+        kept += [first + i for i in rows.get(other, range(n))]
+        first += n
+    if len(kept) == first:
+        return part
+    found = part.same_part()
+    vars(found)["kept_reactions"] = tuple(kept)
+    return found
 
 
 def minimum_norm_multipliers(system, t, z, multipliers):

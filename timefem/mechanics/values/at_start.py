@@ -6,6 +6,7 @@ from ...kernels.record import Record
 from ..measures import blocks_of
 from .at_start_loop import CONDITION, EMPHASIZED, FINITE, REFERENCE, VIOLATION, assess
 from .evaluate import evaluator, kept, sees_solved_velocities
+from .reaction_forces import has_reaction_forces
 
 DENSE = 100_000  # entries of the gradient of the constraints up to which dense arrays are faster than sparse ones
 MOST_MULTIPLIERS = 64  # up to which plain elimination in a loop is faster than LAPACK called from Python
@@ -52,7 +53,8 @@ class AtStart:
         self.system, self._last, m, n = None, None, system.n_multipliers, system.n_z
         self.small = is_small(system)
         blocks, kinds = kept(system, blocks_of)
-        self.solves = self.small and m <= MOST_MULTIPLIERS and not system.n_nonholonomic
+        self.solves = (self.small and m <= MOST_MULTIPLIERS and not system.n_nonholonomic
+                       and not has_reaction_forces(system))
         solved = m if self.solves else 0
         self._scales = scales = Scales(
             np.zeros(n), np.zeros(n // 2), blocks, kinds, np.zeros(m), np.zeros(m), np.zeros(m), np.ones(n // 2),

@@ -61,7 +61,8 @@ def _islands(system):
 
 def _acts(part):
     """Whether a part has forces or constraints, as a cost has not."""
-    return formulas_of(part).function("gradient", "positions", "form", "control force")[0].size1_out(0) > 0
+    return formulas_of(part).function("gradient", "positions", "form", "control force",
+                                       "multiplier force")[0].size1_out(0) > 0
 
 
 def _of_island(system, bodies, parts, z, since):

@@ -12,9 +12,10 @@ from ...errors import InputError
 from ...kernels.store import store
 from ..lasting_name import lasting_name
 from ..redundancy.redundant_rows import redundant_constraints
-from ..symbols import Symbols, applied_force, first_order
+from ..symbols import Symbols, applied_force, first_order, n_reactions
 from .evaluate import evaluator
 from .quantities import Formulas, Quantity, places_of
+from .reaction_forces import has_reaction_forces, solved
 from .velocities import consistent_velocity
 
 # what accelerations and multipliers are solved from, and derivatives that need these
@@ -54,7 +55,8 @@ class MotionFormulas(Formulas):
 
     @cached_property
     def gamma(self):
-        return ca.SX.sym("gamma", self.phi.numel())
+        """Of its own constraints, and of those of `reactions_of`."""
+        return ca.SX.sym("gamma", self.phi.numel() + n_reactions(self.part))
 
     @cached_property
     def nu(self):
@@ -74,12 +76,17 @@ class MotionFormulas(Formulas):
 
     @cached_property
     def row(self):
+        further = self.part.multiplier_force(self.symbols, self.gamma)
+        return self.free_row if further is None else self.free_row - further
+
+    @cached_property
+    def free_row(self):
+        """Without forces that depend on those of constraints."""
         part, s = self.part, self.symbols
         potential = ca.SX(0) if part.is_body else ca.SX(part.energy(s))
+        held = part.constraint_force(s, self.gamma[:self.phi.numel(), 0]) + ca.jtimes(self.form, self.v, self.nu, True)
         row = (self.rate_of(self.momenta) - ca.gradient(self._kinetic - potential, self.q) * (1 - first_order(part))
-               + part.constraint_force(s, self.gamma) + ca.jtimes(self.form, self.v, self.nu, True))
-        further = part.multiplier_force(s, self.gamma)
-        row = row if further is None else row - further
+               + held)
         return row - applied_force(part, s, self.controls)
 
     @cached_property
@@ -137,8 +144,8 @@ _CONTACTS = {"gap": lambda f: f.gap, "gap rate": lambda f: f.rate_of(f.gap),
              "gap acceleration": lambda f: f.rate_of(f.rate_of(f.gap)),
              "restitution": lambda f: f.laws[:, 0], "friction": lambda f: f.laws[:, 1], "load": lambda f: f.laws[:, 2]}
 _SLIPS = {"slip": lambda f: f.slip, "slip rate": lambda f: f.rate_of(f.slip)}
-_ROWS = {"row": "coordinates", "psi": "positions", "second": "positions", "form": "forms", "third": "forms",
-         "momenta": "coordinates"}
+_ROWS = {"row": "coordinates", "free_row": "coordinates", "psi": "positions", "second": "positions", "form": "forms",
+         "third": "forms", "momenta": "coordinates"}
 _BY = {"q": "q", "v": "v", "a": "a", "u": "controls", "g": "gamma"}
 MotionFormulas.quantities = {
     "sizes": Quantity(_acts(lambda f: ca.fabs(f.row)), "coordinates", None, tuple(MotionFormulas.inputs)),
@@ -199,13 +206,31 @@ class EquationsOfMotion:
         system = self.system
         n, m, k = system.n_q, system.n_constraints, system.n_nonholonomic
         self.n, self.m, self.k = n, m, k
-        first = self._unmoved = self._evaluated(FIRST, np.zeros(n), np.zeros(m + k))
+        if has_reaction_forces(system):
+            solution = self._converged(self._take(np.zeros(n + m + k), "free_row"))
+        else:
+            solution = self._take(np.zeros(n + m + k))
+        self.acceleration, self.multipliers = solution[:n], solution[n:]
+
+    def _take(self, x, row="row"):
+        """Take the equations at accelerations and multipliers, and give those of a step of Newton's method from there.
+        """
+        names = tuple(name.replace("row", row) for name in FIRST)
+        first = self._evaluated(names, x[:self.n], x[self.n:])
+        first = self._unmoved = dict(zip(FIRST, first.values(), strict=True))
+        vars(self).pop("_factors", None)
         self.gradient = np.concatenate([first["psi_v"], first["form_v"]])
         self.mass = first["row_a"]
         self.forces = np.hstack([first["row_g"], first["form_v"].T])
-        right = np.concatenate([first["row"], first["second"], first["third"]])
-        solution = self.accelerations(-right)
-        self.acceleration, self.multipliers = solution[:n], solution[n:]
+        return x - self.accelerations(np.concatenate([first["row"], first["second"], first["third"]]))
+
+    def _converged(self, x):
+        """The solution where forces depend on those of constraints."""
+        found = solved(self._take, x)
+        if found is None:
+            raise InputError("no accelerations and constraint forces are found at this state: forces that depend on "
+                             "those of constraints may be too large, as in a mechanism that jams")
+        return found
 
     @cached_property
     def _at(self):

@@ -8,8 +8,9 @@ from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
 import casadi as ca
+import numpy as np
 
-from ..symbols import Symbols
+from ..symbols import Symbols, n_reactions
 
 MOST_KINDS = 200  # kept: formulas make a kind each, and loops over formulas would fill the memory
 
@@ -157,7 +158,14 @@ class StateFormulas(Formulas):
 
     @cached_property
     def multipliers(self):
-        return ca.SX.sym("w", self.theta.numel())
+        """(gamma, mu) of its own constraints, and gamma of those of `reactions_of`."""
+        return ca.SX.sym("w", self.theta.numel() + n_reactions(self.part))
+
+    @cached_property
+    def multiplier_force(self):
+        n, w = self.theta.numel(), self.multipliers
+        force = self.part.multiplier_force(self.symbols, ca.vertcat(w[:n // 2, 0], w[n:, 0]))
+        return ca.SX(self.n, 1) if force is None else ca.SX(force)
 
     @cached_property
     def force(self):
@@ -204,8 +212,8 @@ class StateFormulas(Formulas):
     def power(self):
         """Q.qdot + dH/dt + lambda.dTheta/dt."""
         t = self.symbols.t
-        return (ca.dot(self.force, self.rate) + ca.jacobian(self.energy, t)
-                + ca.dot(self.multipliers, ca.jacobian(self.theta, t)))
+        return (ca.dot(self.force + self.multiplier_force, self.rate) + ca.jacobian(self.energy, t)
+                + ca.dot(self.multipliers[:self.theta.numel(), 0], ca.jacobian(self.theta, t)))
 
     @property
     def derivatives(self):
@@ -250,6 +258,9 @@ StateFormulas.quantities = QUANTITIES = {
     "velocity by state": Quantity(lambda f: ca.jacobian(f.own_velocity, f.z), "coordinates", "states"),
     "control force": Quantity(lambda f: ca.SX(f.part.control_force(f.symbols, f.controls)), "coordinates",
                               inputs=("controls",)),
+    "multiplier force": Quantity(lambda f: f.multiplier_force, "coordinates", inputs=("multipliers",)),
+    "multiplier force by forces": Quantity(lambda f: ca.jacobian(f.multiplier_force, f.multipliers), "coordinates",
+                                           "constraints", ("multipliers",)),
     # what the motion follows from
     "gradient": Quantity(lambda f: f.gradient, "states"),
     "constraints": Quantity(lambda f: f.theta, "constraints"),
@@ -303,8 +314,10 @@ def places_of(system):
         own = [[i for a in p.controls for i in range(stops[a] - a.n_controls, stops[a])] for p in group.members]
         found.append({
             "whole": [[0]] * size, "parts": [[n_parts + i] for i in range(size)], "states": group.state_index,
-            "coordinates": group.state_index[:, :n // 2], "constraints": group.multiplier_index,
-            "positions": group.multiplier_index[:, :m // 2], "forms": group.nonholonomic_index, "controls": own,
+            "coordinates": group.state_index[:, :n // 2],
+            "constraints": np.hstack([group.multiplier_index, group.reaction_index]),
+            "positions": np.hstack([group.multiplier_index[:, :m // 2], group.reaction_index]),
+            "forms": group.nonholonomic_index, "controls": own,
             "contacts": [[*contacts.get(p, ())] for p in group.members],
             "slips": [[*slips.get(p, ())] for p in group.members]})
         n_parts += size

@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
+from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...mechanics.inversion.direct import constraints_of, coordinate_names, largest_parts, place, quaternions
 from ...mechanics.symbols import Symbols
 from .kinematic.batched import Batched
@@ -89,6 +90,7 @@ def loads_along(system: System, t: np.ndarray, x: np.ndarray, covariances: Any) 
 
 def _functions(system):
     """`(x, t) -> f, B, G` and `(x, t, (u, gamma)) -> R_x`, and names of the controls."""
+    refuse_reaction_forces(system, "inverse dynamics of a motion", "estimate with dynamics, or leave it out")
     n = system.n_q
     q, v, a = (ca.SX.sym(name, n) for name in "qva")
     t, force = ca.SX.sym("t"), ca.SX.zeros(n)

@@ -8,6 +8,7 @@ from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
 from ...interrupts import answer, asked
 from ...late import Late
+from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...progress import progress
 from ...solution.contact_solution import ContactSolution
 from ...solvers.equations.outcome import Outcome
@@ -28,6 +29,8 @@ def check_contacts(problem, element):
     if not problem.system.rigid_contacts:
         return
     modes.refuse(problem.system, element)
+    refuse_reaction_forces(problem.system, "a march with rigid contact", "give the contact a stiffness, or the joint a "
+                           "JointFriction with a given load")
     contacts = states.Contacts(problem.system)
     start = contacts.at_state(problem.t_span[0], problem.z0)
     sizes = np.abs(start.jacobian.dense_rows(3 * np.arange(contacts.n))[0]) @ np.abs(start.q[0])

@@ -12,6 +12,7 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.consistent_state import assemble
+from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...mechanics.forces.actuators import Actuator
 from ...mechanics.functions.trajectories import ordinal
 from ...mechanics.inversion.direct import DirectInversion, is_direct, is_settled
@@ -99,6 +100,7 @@ class InverseDynamics(NamedArguments):
             raise InputError(f"system must be a System, not {system!r}")
         self._given, self._given_system = (outputs, start, end), system
         system = _joined(system, actuators)
+        refuse_reaction_forces(system, "inverse dynamics", "find the controls by OptimalControl")
         if system.n_nonholonomic:
             raise InputError("InverseDynamics does not take nonholonomic constraints "
                              f"('{system.nonholonomic_names[0]}')")

@@ -6,7 +6,7 @@ import scipy
 
 from ...mechanics.contacts.rigid import refuse_rigid_contacts
 from ...mechanics.point_functions import evaluate
-from ...mechanics.symbols import Symbols
+from ...mechanics.symbols import Symbols, n_reactions
 from ...mechanics.values.quantities import sees_velocities
 from .relaxation import RELAXATION
 
@@ -20,10 +20,13 @@ def _functions(part):
         q, p = ca.vertcat(*s.q), ca.vertcat(*s.p)
         if sees_velocities(part):
             s.velocity = [ca.SX.zeros(b.n_q) for b in part.bodies]
-        gamma = ca.SX.sym("gamma", len(part.constraint_names))
-        phi = part.constraints(s)
-        residual = ca.gradient(ca.SX(part.energy(s)), q) - part.force(s) + part.constraint_force(s, gamma)
-        residual = ca.substitute(ca.vertcat(residual, phi), p, ca.SX.zeros(p.numel()))
+        m = len(part.constraint_names)
+        gamma = ca.SX.sym("gamma", m + n_reactions(part))  # then those of other parts that it sees
+        phi, further = part.constraints(s), part.multiplier_force(s, gamma)
+        residual = ca.gradient(ca.SX(part.energy(s)), q) - part.force(s) + part.constraint_force(s, gamma[:m, 0])
+        residual = residual if further is None else residual - further
+        residual = ca.vertcat(residual, phi, ca.SX.zeros(n_reactions(part)))
+        residual = ca.substitute(residual, p, ca.SX.zeros(p.numel()))
         x = ca.vertcat(q, gamma)
         values = [residual, ca.jacobian(residual, x), ca.jacobian(residual, s.t)]
         _FUNCTIONS[part.kind] = ca.Function("static", [x, s.t, s.parameters],
@@ -51,7 +54,7 @@ class StaticEquations:
         self._groups = []
         for group in system.groups:
             q = group.state_index[:, :group.state_index.shape[1] // 2]
-            gamma = group.multiplier_index[:, :group.multiplier_index.shape[1] // 2]
+            gamma = np.hstack([group.multiplier_index[:, :group.multiplier_index.shape[1] // 2], group.reaction_index])
             self._groups.append((_functions(group.part), np.hstack([q, gamma + self.n_q]), group.parameters))
         self.counters = {system.coordinates(b).start: b for b in system.bodies if b.helper and b.counts_turns}
 

@@ -1,0 +1,226 @@
+"""Forces that depend on those of constraints: friction in bearings and guides against closed forms."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import timefem as tf
+
+G, Z = 9.81, (0, 0, 1)
+MU, RADIUS, MASS, AXIAL = 0.3, 0.05, 2.0, 0.25
+
+
+def rotor(rotation="quaternion", coordinates="bodies", span=2.0, tilt=0.0, **friction):
+    """A balanced rotor on a pin, its axis tilted against the horizontal, at 5 rad/s."""
+    body = tf.RigidBody(MASS, (0.2, 0.2, AXIAL), rotation, name="rotor")
+    pin = tf.Revolute(body, axis_a=Z, axis_b=Z, point_a=(0, 0, 0), point_b=(0, 0, 0), name="pin")
+    given = {"friction": MU, "friction_width": 1e-2, "radius": RADIUS} | friction
+    weight = MASS * G * np.array([0, -np.cos(tilt), -np.sin(tilt)])
+    parts = [body, pin, tf.BearingFriction(pin, **given, name="rub")]
+    system = tf.System(parts, gravity=weight / MASS, coordinates=coordinates)
+    return tf.InitialValueProblem(system, {body: tf.Pose(angular_velocity=(0, 0, 5.0))}, (0, span))
+
+
+FRICTION_CIRCLE = MU / np.sqrt(1 + MU**2) * RADIUS * MASS * G
+
+
+@pytest.mark.parametrize("element, rotation", [
+    (tf.MixedGalerkin(1, keep="all"), "quaternion"), (tf.MixedGalerkin(2, keep="all"), "directors"),
+    (tf.MixedGalerkin(3), "quaternion"), (tf.MixedGalerkin(3, form="energy"), "directors")])
+def test_a_journal_bearing_slows_down_evenly(element, rotation):
+    """By the moment of the friction circle, `r sin(arctan mu) m g`; work is that of the moment."""
+    sol = tf.solve(rotor(rotation), element, 40)
+    assert sol.success
+    speed, lost = 5.0 - FRICTION_CIRCLE / AXIAL * sol.t, FRICTION_CIRCLE * (5 * sol.t - FRICTION_CIRCLE / AXIAL / 2
+                                                                            * sol.t**2)
+    accuracy = 1e-11 if element.lifted else 2e-6
+    np.testing.assert_allclose(sol.angular_velocity("rotor", sol.t)[:, 2], speed, rtol=accuracy)
+    np.testing.assert_allclose(sol.work(by_part=True)["rub"], -lost, rtol=accuracy, atol=accuracy)
+    if element.lifted:
+        np.testing.assert_allclose(sol.energy() - sol.energy()[0], -lost, rtol=0, atol=1e-11)
+    else:
+        assert np.abs(sol.energy_balance()).max() < 1e-6
+
+
+def test_a_collar_carries_the_force_along_the_axis():
+    """An axis at 30 degrees: pin and collar share the weight; a length changes nothing, for the load is central."""
+    tilt, collar = np.pi / 6, 0.08
+    moment = FRICTION_CIRCLE * np.cos(tilt) + MU * MASS * G * np.sin(tilt) * collar
+    for more in ({}, {"length": 0.1}):
+        sol = tf.solve(rotor(tilt=tilt, collar=collar, span=1.0, **more), tf.MixedGalerkin(2, keep="all"), 20)
+        assert sol.angular_velocity("rotor", 1.0)[2] == pytest.approx(5 - moment / AXIAL, rel=1e-10)
+
+
+def test_drivers_are_equivalent():
+    results = [tf.solve(rotor(), tf.MixedGalerkin(2), 10, driver=driver).z for driver in ("march", "windows", "global")]
+    np.testing.assert_allclose(results[1], results[0], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(results[2], results[0], rtol=0, atol=1e-12)
+
+
+def pendulum(mu=0.4, width=0.5, radius=0.08, arm=0.5, span=1.0, coordinates="bodies", rotation="quaternion"):
+    """A rod that swings on a pin, with friction that is smooth."""
+    rod = tf.RigidBody(2.0, (0.2, 0.1, 0.25), rotation, name="rod")
+    pin = tf.Revolute(rod, axis_a=Z, axis_b=Z, point_a=(0, arm, 0), point_b=(0, 0, 0), name="pin")
+    rub = tf.BearingFriction(pin, friction=mu, friction_width=width, radius=radius, name="rub")
+    system = tf.System([rod, pin, rub], gravity=(0, -G, 0), coordinates=coordinates)
+    angle = 1.2
+    start = tf.Pose(arm * np.array([np.sin(angle), -np.cos(angle), 0]), (np.cos(angle / 2), 0, 0, np.sin(angle / 2)))
+    return tf.InitialValueProblem(system, {rod: start}, (0, span))
+
+
+@pytest.mark.parametrize("degree, numbers", [(1, (40, 80, 160, 640)), (2, (20, 40, 80, 320))])
+def test_orders(degree, numbers):
+    *coarse, fine = (tf.solve(pendulum(), tf.MixedGalerkin(degree), n).z[-1] for n in numbers)
+    errors = [np.abs(z - fine).max() for z in coarse]
+    slopes = np.log2(errors[:-1]) - np.log2(errors[1:])
+    assert np.abs(slopes - 2 * degree).max() < 0.3 and errors[-1] < (1e-3, 1e-5)[degree - 1]
+
+
+@pytest.mark.long
+def test_multipliers_of_element_and_state():
+    """Newton's method finds the consistent ones; those of the elements converge to them, and so does a linear model's
+    balance of forces."""
+    sol = tf.solve(pendulum(), tf.MixedGalerkin(3), 160)
+    own, consistent = (sol.multipliers(sol.t[1:-1], kind=kind) for kind in ("element", "consistent"))
+    np.testing.assert_allclose(own, consistent, atol=2e-5 * np.abs(consistent).max())
+    force, speed = sol.joint("pin").force(sol.t), sol.angular_velocity("rod", sol.t)[:, 2]
+    mu = 0.4 * np.tanh(speed / 0.5)
+    np.testing.assert_allclose(sol.joint("pin").drive(sol.t),
+                               -mu / np.sqrt(1 + mu**2) * 0.08 * np.linalg.norm(force, axis=1), rtol=1e-9)
+
+
+def test_linear_model():
+    """At rest: damped by `mu r m g / w`."""
+    system, (mass, arm, inertia) = pendulum().system, (2.0, 0.5, 0.25 + 2.0 * 0.5**2)
+    model = tf.linearize(system, {"rod": tf.Pose((0, -arm, 0))})
+    damping = 0.4 * 0.08 * mass * G / 0.5
+    wanted = np.roots([inertia, damping, mass * G * arm])
+    np.testing.assert_allclose(np.sort_complex(np.linalg.eigvals(model.A)), np.sort_complex(wanted), rtol=1e-9)
+
+
+@pytest.mark.long
+def test_joint_coordinates_keep_the_joint():
+    """A joint whose force is seen stays one, between links; the motion is the same."""
+    sols = [tf.solve(pendulum(coordinates=coordinates, span=0.5), tf.MixedGalerkin(3, form="energy"), 30)
+            for coordinates in ("bodies", "joint")]
+    assert any(name.startswith("pin: ") for name in sols[1].system.constraint_names)
+    positions = [sol.position("rod", 0.5) for sol in sols]
+    np.testing.assert_allclose(positions[1], positions[0], rtol=0, atol=1e-9)
+
+
+def test_a_guide_jams_under_a_force_off_its_axis():
+    """A drawer pulled at the offset b from its middle, on a guide of length L: `F - mu 2 F b / L`; it jams at b =
+    L / (2 mu)."""
+    mass, pull, length, width = 1.5, 10.0, 0.4, 0.05
+
+    def speed(offset):
+        drawer = tf.RigidBody(mass, (0.1, 0.1, 0.1), name="drawer")
+        guide = tf.Prismatic(drawer, axis_b=(1, 0, 0), point_a=(0, 0, 0), point_b=(0, 0, 0), name="guide")
+        rub = tf.BearingFriction(guide, friction=MU, friction_width=width, length=length, name="rub")
+        force = tf.Force(drawer, (pull, 0, 0), point=(0, offset, 0))
+        problem = tf.InitialValueProblem(tf.System([drawer, guide, rub, force]), {}, (0, 1))
+        return tf.solve(problem, tf.MixedGalerkin(2), 50).velocity("drawer", 1.0)[0]
+
+    for offset in (0.1, 0.4):
+        share = 2 * MU * offset / length  # of the pull; m v' = F (1 - share tanh(v / w))
+        late = pull * (1 - share) / mass + share / (1 + share) * width * np.log(2 / (1 - share) * (1 + share) / 2)
+        assert speed(offset) == pytest.approx(late, rel=1e-2)
+    creep = np.arctanh(length / (2 * 0.8 * MU)) * width  # mu tanh(v / w) 2 b / L = 1
+    assert speed(0.8) == pytest.approx(creep, rel=1e-6)
+
+
+def test_formula_sees_multipliers():
+    """A bead on a ring with friction mu N: `v = v0 exp(-mu angle)`."""
+    radius, mu, v0 = 0.7, 0.25, 3.0
+    bead = tf.PointMass(0.4, 2, name="bead")
+    ring = tf.Constraint(bead, lambda f, t, c: ca.norm_2(f[0].position[:2]) - c[0], 1, parameters=[radius], name="ring")
+    rub = tf.FormulaForce(bead, "-c[0] * abs(r[0]) * f[0].velocity / norm(f[0].velocity)", parameters=[mu],
+                          reactions=[ring], name="rub")
+    problem = tf.InitialValueProblem(tf.System([bead, ring, rub]), {bead: tf.Pose((radius, 0, 0), velocity=(0, v0, 0))},
+                                     (0, 1))
+    sol = tf.solve(problem, tf.MixedGalerkin(3), 40)
+    speed = np.linalg.norm(sol.velocity("bead", sol.t), axis=1)
+    np.testing.assert_allclose(speed, v0 / (1 + mu * v0 / radius * sol.t), rtol=1e-8)
+    np.testing.assert_allclose(sol.work(by_part=True)["rub"], 0.2 * (speed**2 - v0**2), atol=1e-8)
+
+
+def four_bar(length=0.0):
+    """A planar four-bar linkage with pins in space, of which three constraints are redundant."""
+    lengths, ground, angle = (0.3, 0.8, 0.6), np.array([0.7, 0.0]), np.pi / 3
+    a, b = np.zeros(2), 0.3 * np.array([np.cos(angle), np.sin(angle)])
+    way = ground - b
+    d = np.linalg.norm(way)
+    turn = np.arctan2(way[1], way[0]) + np.arccos((0.8**2 + d**2 - 0.6**2) / (1.6 * d))
+    c = b + 0.8 * np.array([np.cos(turn), np.sin(turn)])
+    bars, state = [], {}
+    for start, end, size, name in zip((a, b, ground), (b, c, c), lengths, ("crank", "coupler", "rocker"), strict=True):
+        bar = tf.RigidBody(2 * size, (0.02, 0.02 + size**3 / 6, 0.03 + size**3 / 6), name=name)
+        turn = np.arctan2(*(end - start)[::-1]) / 2
+        state[bar] = tf.Pose((*(start + end) / 2, 0), (np.cos(turn), 0, 0, np.sin(turn)))
+        bars.append(bar)
+    crank, coupler, rocker = bars
+    axes = {"axis_a": Z, "axis_b": Z}
+    pins = [tf.Revolute(crank, point_a=(-0.15, 0, 0), point_b=(0, 0, 0), **axes, name="A"),
+            tf.Revolute(coupler, crank, point_a=(-0.4, 0, 0), point_b=(0.15, 0, 0), **axes, name="B"),
+            tf.Revolute(coupler, rocker, point_a=(0.4, 0, 0), point_b=(0.3, 0, 0), **axes, name="C"),
+            tf.Revolute(rocker, point_a=(-0.3, 0, 0), point_b=(*ground, 0), **axes, name="D")]
+    rubs = [tf.BearingFriction(pin, friction=0.3, friction_width=0.05, radius=0.02, length=length,
+                               name=f"rub {pin.name}") for pin in pins]
+    system = tf.System([*bars, *pins, *rubs], gravity=(0, -G, 0), redundant="drop")
+    return tf.InitialValueProblem(system, state, (0, 0.5))
+
+
+def test_redundant_constraints():
+    """In-plane forces of a linkage in space are determined, and friction by these is; moments are not."""
+    problem = four_bar()
+    assert len(problem.system.dropped) == 3
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 60)
+    assert sol.success and abs(sol.energy_balance()[-1]) < 1e-5
+    work = sol.work(by_part=True)
+    assert all(work[f"rub {name}"][-1] < -1e-3 for name in "ABCD")
+    with pytest.raises(tf.InputError, match="rub A depends on the force of A, which redundant constraints leave open"):
+        four_bar(length=0.05)
+
+
+def test_refusals():
+    link = tf.Tree([tf.Link("ground"), tf.Link("arm", 1.0, (0, 0.5, 0), (0.1, 0.1, 0.1))],
+                   [tf.TreeJoint("hinge", "ground", "arm", "revolute", axis=Z)], name="tree")
+    with pytest.raises(tf.InputError, match="coordinates of a tree hold it"):
+        tf.BearingFriction(link.joint("hinge"), friction=0.1, friction_width=0.1, radius=0.1)
+    problem = rotor()
+    for element in (tf.MixedGalerkin(2, form="impulse"), tf.EML(), tf.BubnovGalerkin(2, form="impulse")):
+        with pytest.raises(tf.InputError, match="rub depends on the force of pin, which"):
+            tf.solve(problem, element, 10)
+    pin = problem.system["pin"]
+    with pytest.raises(tf.InputError, match="give the radius of the pin"):
+        tf.BearingFriction(pin, friction=0.1, friction_width=0.1)
+    with pytest.raises(tf.InputError, match="sees the force of"):
+        tf.System([problem.system["rotor"], problem.system["rub"]])
+    with pytest.raises(tf.InputError, match="has no constraints, whose forces could be seen"):
+        tf.FormulaForce(problem.system["rotor"], "[r[0], 0, 0]", reactions=[problem.system["rub"]])
+    with pytest.raises(tf.InputError, match="reactions and controls"):
+        tf.FormulaForce(problem.system["rotor"], "[r[0] * u[0], 0, 0]", reactions=[pin], n_controls=1)
+
+
+END = tf.EndValue(lambda f, t: f[0].position[0], "rod")
+
+
+@pytest.mark.long
+def test_gradient_against_differences():
+    names = [("rub", "friction"), ("rub", "friction_width"), ("rub", "radius"), ("pin", "point_a", 1)]
+    sol = tf.solve(pendulum(), tf.MixedGalerkin(2), 20)
+    gradient = tf.gradient(sol, END, [tf.Parameter(*name) for name in names])
+    forward = tf.sensitivities(sol, END, [tf.Parameter(*name) for name in names])
+    np.testing.assert_allclose(forward.ravel(), gradient, rtol=1e-10)
+    for i, (number, at) in enumerate((("mu", 0.4), ("width", 0.5), ("radius", 0.08))):
+        ends = [tf.solve(pendulum(**{number: at * (1 + h)}), tf.MixedGalerkin(2), 20).position("rod", 1.0)[0]
+                for h in (1e-4, -1e-4)]
+        assert gradient[i] == pytest.approx((ends[0] - ends[1]) / (2e-4 * at), rel=1e-6)
+
+
+def test_files(tmp_path):
+    sol = tf.solve(pendulum(), tf.MixedGalerkin(2), 20)
+    sol.save(tmp_path / "swing.h5")
+    loaded = tf.load(tmp_path / "swing.h5")
+    assert loaded.system["rub"].reactions_of == (loaded.system["pin"],)
+    np.testing.assert_array_equal(loaded.work(), sol.work())

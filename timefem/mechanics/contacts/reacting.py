@@ -1,0 +1,186 @@
+"""Forces that depend on those of constraints: friction in bearings and guides by what they carry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+
+from ...errors import InputError
+from ..declared import Field, Real, Term
+from ..forces.on_joints import check_breakaway, dry_friction
+from ..joints.on_joint import JointPart
+from ..numbers.arithmetic import joined
+from ..part import Part
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..symbols import Symbols
+    from ..system import System
+
+def check_reactions(title: str, parts: Sequence[Any]) -> None:
+    """InputError where one of the parts has no constraint forces among the unknowns."""
+    for part in parts:
+        if getattr(part, "carrier", None) is not None:
+            raise InputError(f"{title}: {part!r} has no constraint force, because the coordinates of a tree hold it; "
+                             "state bodies and joints: System(..., coordinates='joint') keeps such a joint as one")
+        if not getattr(part, "constraint_names", ()):
+            raise InputError(f"{title}: {part!r} has no constraints, whose forces could be seen")
+
+
+def refuse_reaction_forces(system: System, what: str, remedy: str) -> None:
+    """InputError of what does not take forces that depend on those of constraints, by name."""
+    for part in system.parts:
+        if part.reactions_of:
+            seen = system.label(part.reactions_of[0])
+            raise InputError(f"{system.label(part)} depends on the force of {seen}, which {what} does not take; "
+                             f"{remedy}")
+
+
+class Reactions(Field):
+    """Joints and other constraints whose forces a formula sees."""
+
+    refers, kind_of_value, schema_type = True, "Part or sequence of Part", "reactions"
+    given_as, kept_as = "Part | Sequence[Part]", "tuple[Part, ...]"
+
+    def __init__(self, help: str = "", argument: str | None = None) -> None:
+        super().__init__(help, default=(), optional=True)
+        self.argument = argument
+
+    def checked(self, part: Any, value: Any) -> Any:
+        return super().checked(part, () if value is None else value)
+
+    def check(self, title: str, value: Any) -> tuple[Part, ...]:
+        found = tuple(value) if isinstance(value, list | tuple) else (value,)
+        for part in found:
+            if not isinstance(part, Part):
+                raise InputError(f"{title} must be joints or other constraints, not {part!r}")
+        check_reactions(title, found)
+        if len(set(found)) < len(found):
+            raise InputError(f"{title}: a joint is given twice; give each one once")
+        return found
+
+    def form(self, value: Any) -> Any:
+        return tuple(len(part.constraint_names) for part in value) or None
+
+    def described(self, value: Any, refer: Any) -> list[Any]:
+        return [refer.part(part) for part in value]
+
+    def restored(self, data: Any, found: Any) -> list[Any]:
+        return [found.part(number) for number in data]
+
+    def moved(self, value: Any, stand_in: Any) -> list[Any]:
+        return [stand_in(part) for part in value]
+
+
+class ReactionForce(Part, abstract=True):
+    """Base of forces that see those of the constraints of the parts in `reactions_of`.
+
+    A subclass states `reaction_force`. Where redundant constraints are left out the forces of these are zero.
+    """
+
+    @property
+    def _form(self):
+        return (*super()._form, self.kept_reactions)
+
+    def reaction_force(self, s: Symbols, w: ca.SX) -> ca.SX:
+        """Generalized force by the multipliers `w` of the constraints of `reactions_of`, SX."""
+        raise NotImplementedError
+
+    def multiplier_force(self, s: Symbols, w: ca.SX) -> ca.SX | None:
+        if not self.reactions_of:
+            return None
+        if self.kept_reactions is not None:
+            every = ca.SX.zeros(sum(len(part.constraint_names) for part in self.reactions_of))
+            if self.kept_reactions:
+                every[list(self.kept_reactions)] = w
+            w = every
+        return ca.SX(self.reaction_force(s, w))
+
+
+def norm(x: ca.SX) -> ca.SX:
+    """Euclidean norm, with the derivative zero at zero."""
+    return ca.sqrt(ca.sumsqr(x) + 1e-200)  # below the square of any force
+
+
+class BearingFriction(ReactionForce, JointPart):
+    """Friction of a bearing or guide by the force that the joint itself carries.
+
+    Along a displacement the friction is `mu (|N_1| + |N_2|)`, N_1 and N_2 the forces across the guide at the two ends
+    of its `length`, which carry force and moment: `F/2 -+ n x M / length` about point_a, and of a guide without a
+    length `F`. A moment about the axis adds `mu |M_n| / radius`.
+
+    About an angle it is the moment `mu / sqrt(1 + mu^2) radius (|R_1| + |R_2|)` of a pin in its bearing, R the whole
+    forces in the same way: the pin touches where R goes past its centre at the radius of the friction circle. A collar
+    adds `mu |F_n| collar` by the force along the axis.
+
+    With the rate v of the coordinate mu is `(mu_c + (mu_s - mu_c) exp(-(v/v_s)^2)) tanh(v/w)`, so that it creeps in the
+    place of sticking. Joints and what they carry are found together: self-locking and jams are in. The joint must be
+    one of bodies, whose constraint forces are unknowns.
+
+    Raises
+    ------
+    InputError
+        For joints of trees, bearings without a radius, and wrong numbers.
+    """
+
+    friction = Real("mu_c, sliding friction by load", "", least=0)
+    friction_width = Real("w, rate below which friction is regularised", "rad/s or m/s", None, above=0)
+    radius = Term("of the pin; of a guide where it carries the moment about its axis", "m", 0.0, least=0)
+    length = Term("of the bearing or guide, along its axis; zero: it carries no moment across", "m", 0.0, least=0)
+    collar = Term("mean radius of the collar that carries the force along the axis", "m", 0.0, least=0)
+    breakaway = Term("mu_s at rest; mu_c where zero", "", 0.0, least=0)
+    stribeck = Term("v_s", "rad/s or m/s", 0.0, least=0)
+
+    def _complete(self):
+        check_reactions(f"{self._title}: joint", (self.joint,))
+        super()._complete()
+        if self.turns and not (self.radius or self.collar):
+            raise InputError(f"{self._title}: give the radius of the pin, or that of the collar; without one there is "
+                             "no moment")
+        if self.collar and not self.turns:
+            raise InputError(f"{self._title}: a collar is that of a bearing which turns; {self.coordinate!r} is a "
+                             "displacement")
+        check_breakaway(self)
+
+    @property
+    def turns(self) -> bool:
+        """Whether its coordinate is an angle."""
+        return self.bound.coordinate.unit == "rad"
+
+    @property
+    def reactions_of(self) -> tuple[Part, ...]:
+        return (self.joint,)
+
+    def numbers(self, c: Any) -> dict[str, Any]:
+        return {**super().numbers(c), "of_joint": joined(*self.joint.numbers(c.joint).values())}
+
+    @property
+    def _form(self):
+        return (*super()._form, self.joint.kind)
+
+    def _carried(self, s, c, w):
+        """Force and moment on body a about point_a, and the direction of the coordinate there."""
+        joint = self.joint.named(c.of_joint)
+        force, torque = self.joint.transmitted(s.q, s.t, joint, w)
+        push, turn = self.bound.direction(s.q, c.axes)
+        return force, torque, turn if self.turns else push
+
+    def reaction_force(self, s: Symbols, w: ca.SX) -> ca.SX:
+        c, v = self.named(s.own), self.rate_of(s)
+        force, torque, axis = self._carried(s, c, w)
+        axis = axis / ca.sqrt(ca.sumsqr(axis))
+        across = force - ca.dot(axis, force) * axis
+        loads = norm(across)
+        if self.length:
+            pair = ca.cross(axis, torque) / c.length
+            loads = norm(across / 2 + pair) + norm(across / 2 - pair)
+        mu = dry_friction(self, c, v)
+        if not self.turns:
+            along = norm(ca.dot(axis, torque)) / c.radius if self.radius else 0
+            return self.along(s, -mu * (loads + along))
+        moment = mu / ca.sqrt(1 + mu**2) * c.radius * loads if self.radius else 0
+        if self.collar:
+            moment += mu * norm(ca.dot(axis, force)) * c.collar
+        return self.along(s, -moment)
