@@ -10,14 +10,6 @@ stated a second time on their own. Differences are relative to the largest numbe
 `timefem verify --page docs/verification.md`; each entry is a test."""
 
 
-LEFT_OUT = """## Not here
-
-- Wheelset (Test Set for IVP Solvers): its creep forces follow from the normal forces in the points of contact, which
-  are multipliers of its own constraints, and the points of contact are algebraic unknowns of their own. Forces of parts
-  are functions of time, coordinates and velocities in timefem, so it cannot be stated.
-"""
-
-
 def write_page(outcomes, path):
     """Write a Markdown page of the outcomes of entries."""
     agree = sum(o.agrees for o in outcomes)
@@ -29,4 +21,4 @@ def write_page(outcomes, path):
                   f" ({'agrees' if o.agrees else '**does not agree**'} to {o.tolerance:g})",
                   *([f"- {o.remark}"] if o.remark else []),
                   f"- Time: {o.seconds:.1f} s", f"- Command: `{o.command}`", ""]
-    write_text(path, "\n".join([*lines, LEFT_OUT]))
+    write_text(path, "\n".join(lines))

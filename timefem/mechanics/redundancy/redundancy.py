@@ -152,7 +152,8 @@ def check_determined(system, t, z):
                 raise InputError(f"{system.label(part)} depends on the force of "
                                  f"{' and '.join(map(system.label, part.reactions_of))}, which redundant constraints "
                                  "leave open: rigid bodies do not tell how they share it; take joints that hold less, "
-                                 "such as Spherical or Cylindrical ones in the place of a Revolute")
+                                 "such as Spherical ones in the place of a Revolute, and Planar ones in the place of a "
+                                 "Prismatic")
 
 
 def keep_constraints(system, kept):
