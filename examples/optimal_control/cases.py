@@ -24,32 +24,56 @@ class Case:
     n: int
     element: Any
     within: float
+    starts: int
 
-    def solved(self) -> tf.Solution:
-        """The solution from a cold start."""
-        return tf.solve(self.make(), self.element, self.n, progress=False)
+    def solved(self, refine: bool = False) -> tf.Solution:
+        """The solution from a cold start, or the best one of several; on twice the elements of the next degree."""
+        problem = self.make()
+        if self.starts > 1:
+            sol = tf.solve_all(problem, self.element, self.n, n_starts=self.starts, progress=False)[0]
+        else:
+            sol = tf.solve(problem, self.element, self.n, progress=False)
+        if refine:
+            sol = tf.solve(problem, tf.MixedGalerkin(self.element.degree + 1), 2 * self.n, guess=sol, progress=False)
+        return sol
 
 
-def case(value: float, source: str, n: int = 40, degree: int = 2, within: float = 1e-4) -> Callable[[Any], Any]:
+def case(
+    value: float, source: str, n: int = 40, degree: int = 2, within: float = 1e-4, starts: int = 1
+) -> Callable[[Any], Any]:
     """Enter a function that makes a problem among the cases; `within`: relative difference of its cost from `value`."""
+
     def enter(make: Callable[[], tf.OptimalControl]) -> Callable[[], tf.OptimalControl]:
-        CASES[make.__name__] = Case(make, value, source, n, tf.MixedGalerkin(degree), within)
+        CASES[make.__name__] = Case(make, value, source, n, tf.MixedGalerkin(degree), within, starts)
         return make
 
     return enter
 
 
-def of_states(rate: Callable[..., Any], start: Sequence[float], end: Sequence[float | None], t_span: tuple[float,
-                                                                                                           float],
-              inputs: Sequence[tuple[float | None, float | None]], cost: Any = (), **further: Any) -> tf.OptimalControl:
-    """A problem of states of first order alone, `x' = rate(x, u)`; None in `end` is free, and so are bounds."""
+def of_states(
+    rate: Callable[..., Any],
+    start: Sequence[float | None],
+    end: Sequence[float | None],
+    t_span: tuple[float, float],
+    inputs: Sequence[tuple[float | None, float | None]],
+    cost: Any = (),
+    **further: Any,
+) -> tf.OptimalControl:
+    """A problem of states of first order alone, `x' = rate(x, u)`; None in `start`, `end` and bounds is free."""
     control, n = tf.Control(len(inputs), name="u"), len(start)
     state = tf.State("x", lambda x, f, t, c, u: rate(x, u), n=n, controls=[control])
     lower, upper = zip(*inputs, strict=True)
     more = further.pop("bounds", {})
-    return tf.OptimalControl(tf.System([state, control]), {state: list(start)}, {state: tf.EndState(q=list(end))},
-                             t_span,
-                             cost, bounds={control: (list(lower), list(upper)), **more}, **further)
+    given: Any = tf.EndState(q=list(start)) if None in start else list(start)
+    return tf.OptimalControl(
+        tf.System([state, control]),
+        {state: given},
+        {state: tf.EndState(q=list(end))},
+        t_span,
+        cost,
+        bounds={control: (list(lower), list(upper)), **more},
+        **further,
+    )
 
 
 def replayed(sol: tf.Solution, steps: int = 4) -> np.ndarray:

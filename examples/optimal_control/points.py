@@ -100,3 +100,14 @@ def free_flying_robot() -> tf.OptimalControl:
         tf.System([robot,
                    jets]), {robot: tf.Coordinates([-10, -10, np.pi / 2])}, {robot: tf.Coordinates([0, 0, 0])}, (0, 12),
         "u[0] + u[1] + u[2] + u[3]", bounds={jets: (0, 1)})
+
+
+@case(1.8166311, "transcription (Bryson and Ho, brachistochrone above a line)", n=60)
+def brachistochrone_above_a_line() -> tf.OptimalControl:
+    bead = point(2)
+    wire = tf.FormulaForce(bead, "u[0] * cross([0, 0, 1], f[0].velocity)", n_controls=1, name="wire")
+    line = tf.Limit("now.position('point')[1] + now.position('point')[0] / 2", 8.5, None, name="line")
+    return tf.OptimalControl(
+        tf.System([bead, wire], gravity=(0, -9.80665, 0)), {bead: tf.Pose((0, 10, 0))},
+        {bead: tf.EndState(position=(10, None, None))}, (0, 2), end_cost="end.t", free_time=True, actuators=wire,
+        limits=[line], bounds={"duration": (0.5, 10)})

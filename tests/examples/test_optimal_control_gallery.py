@@ -12,7 +12,8 @@ from gallery import CASES, replayed
 
 pytestmark = pytest.mark.long
 
-QUICK = ("block_in_least_time", "hanging_chain", "tangent_steering", "goddard", "batch_reactor", "orbit_raising")
+QUICK = ("block_in_least_time", "hanging_chain", "tangent_steering", "goddard", "batch_reactor", "orbit_raising",
+         "muscles")
 
 
 @pytest.mark.parametrize("name",
