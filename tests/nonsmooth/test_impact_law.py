@@ -43,13 +43,23 @@ def _check(n, seed):
         assert found.residual < 1e-9
         assert change < 1e-9
         assert _violated(friction, found, xi, speed) < 1e-6
-    assert sum(failed.values()) <= 0.012 * n  # 46 of 5000, all with 7 contacts or more that depend on each other
+    assert sum(failed.values()) <= 0.004 * n  # all with 7 contacts or more that depend on each other
     assert all(contacts > 3 for contacts in failed)
 
 
 @pytest.mark.long
 def test_random_impacts():
     _check(300, 1)
+
+
+@pytest.mark.long
+def test_facets_that_follow_the_slip_find_what_fixed_ones_do_not():
+    """Cases that were not solved from polygons at fixed angles, nor where these gave the law's solution itself."""
+    rng = np.random.default_rng(2)
+    cases = [impact_case(rng) for _ in range(780)]
+    for k in (34, 63, 771, 778):
+        found = impact(*cases[k])
+        assert found.solved and found.residual < 1e-11 and found.energy <= 1e-10
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from .modes import Mode, ModeSystem
 from .node import NodeLaw, NoMode, event, fallback_event
 from .options import CONTACT
 from .search import Candidate, Search
-from .states import BEGINS, OPEN, SLIDES, STICKS, Contacts
+from .states import BEGINS, CLOSED, OPEN, SLIDES, STICKS, Contacts
 
 
 class Piece(NamedTuple):
@@ -194,7 +194,7 @@ class ContactMarch(EventElements):
                 return
         if not solved.status.success:
             status = solved.status
-            raise Stuck(status.reason, status.message.partition(": ")[0], status.residual_history)
+            raise Stuck(status.reason, self._closed_names(), status.residual_history)
 
     def _accept(self, solved, n):
         """Keep the first n elements of those solved."""
@@ -210,6 +210,12 @@ class ContactMarch(EventElements):
         self.n_elements += n
         self._zero = set()
         self.law.meet(self.search.gaps, self.search.rates[:, :, None])
+
+    def _closed_names(self):
+        """What contacts do now, in words."""
+        said = {CLOSED: "is closed", SLIDES: "slides", STICKS: "sticks", BEGINS: "begins to slide"}
+        closed = [f"{self.contacts.names[c]} {said[self.modes[c]]}" for c in np.flatnonzero(self.modes != OPEN)]
+        return ", ".join(closed[:6]) + (f" and {len(closed) - 6} more" if len(closed) > 6 else "")
 
     # ---- elements that end on events
 
@@ -242,7 +248,7 @@ class ContactMarch(EventElements):
         if solved is None:  # it does not happen after all
             solved = self._mode_system().march(np.array([self.t, self.t + length]), self.z)
             if not len(solved.state):
-                raise Stuck(solved.status.reason, solved.status.message, solved.status.residual_history)
+                raise Stuck(solved.status.reason, self._closed_names(), solved.status.residual_history)
             other = self._passed(solved, None)
             closing = None if other is None else self._located(CLOSES, other, 0.9 * length, length)
             if closing is None:

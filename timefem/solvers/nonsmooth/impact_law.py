@@ -118,18 +118,23 @@ class _Scaled:
         return x, norm < o.exact
 
     def proximal(self, start, b, shift):
-        """Solutions of shifted laws one after the other, until the shift has no effect; None where one fails."""
-        x, done = self.newton(start, b, shift)
-        last = np.inf
+        """Solutions of laws with a shift about the last one, until that has no effect; None where one fails."""
+        x, last = start, np.inf
         for _ in range(self.options.rounds):
-            if not done:
-                return None
             left = np.abs(self.residual(x, b)[0]).max()
             if left < self.options.exact or (left < self.options.stalled and left > 0.5 * last):
                 return x
             last = left
             x, done = self.newton(x, b, shift, shift * x)
+            if not done:
+                return None
         return None
+
+    def _angles(self, impulses, b):
+        """Of friction against the slips, or of that of what sticks: a facet there is exact where directions stay."""
+        xi, along = (self.d @ impulses + b).reshape(-1, 3), impulses.reshape(-1, 3)
+        slides = np.hypot(xi[:, 1], xi[:, 2]) > self.options.stalled
+        return np.where(slides, np.arctan2(-xi[:, 2], -xi[:, 1]), np.arctan2(along[:, 2], along[:, 1]))
 
     def solve(self, b, lemke):
         """Impulses, or None; with `lemke` by further starts."""
@@ -141,11 +146,18 @@ class _Scaled:
         self.r = 1.0
         if found is not None or not lemke:
             return found
-        starts = [start for facets in o.facets if (start := faceted(self.d, b, self.mu, facets)) is not None]
-        for start in starts:
-            found = self.proximal(start, b, o.shift)
-            if found is not None:
-                return found
+        starts = []
+        for facets in o.facets:
+            angles = None
+            for _ in range(o.turns):
+                start = faceted(self.d, b, self.mu, facets, angles)
+                if start is None:
+                    break
+                found = self.proximal(start, b, o.shift)
+                if found is not None:
+                    return found
+                starts.append(start)
+                angles = self._angles(start, b)
         for shift in o.shifts:
             for start in (np.zeros(3 * self.n), *starts):
                 x, done = self.newton(start, b, shift)

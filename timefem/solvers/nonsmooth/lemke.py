@@ -5,23 +5,23 @@ import numpy as np
 from .options import LAW
 
 
-def faceted(compliance, b, friction, facets):
-    """Impulses (3 n,) of the law with polygons of `facets` sides in the place of discs; None where Lemke's method ends
-    on a ray.
+def faceted(compliance, b, friction, facets, angles=None):
+    """Impulses (3 n,) of the law with polygons of `facets` corners in the place of discs, the first corner of each at
+    its angle (n,), or at zero; None where Lemke's method ends on a ray.
 
     Stewart & Trinkle (1996): unknowns L_N, beta >= 0 (one per direction), lambda >= 0 (speed of sliding).
     """
     n = len(friction)
     rubs = np.flatnonzero(friction > 0)
-    angles = 2 * np.pi * np.arange(facets) / facets
-    directions = np.stack([np.cos(angles), np.sin(angles)])
     m = len(rubs)
+    turned = np.zeros(n) if angles is None else angles
+    every = 2 * np.pi * np.arange(facets) / facets
     place = np.zeros((3 * n, n + facets * m))
     place[3 * np.arange(n), np.arange(n)] = 1.0
     share = np.zeros((m, facets * m))
     for i, c in enumerate(rubs):
         columns = n + facets * i + np.arange(facets)
-        place[3 * c + 1:3 * c + 3, columns] = directions
+        place[3 * c + 1:3 * c + 3, columns] = np.cos(turned[c] + every), np.sin(turned[c] + every)
         share[i, facets * i:facets * (i + 1)] = 1.0
     size = n + facets * m + m
     matrix, q = np.zeros((size, size)), np.zeros(size)

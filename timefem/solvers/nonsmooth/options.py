@@ -18,7 +18,8 @@ class LawOptions:
     halvings: int = 12  # of a step
     shares: tuple[float, ...] = (1.0, 0.5, 0.25)  # of the restitutions, tried one after the other; then none
     few: int = 3  # contacts up to which Lemke's starts are tried with the restitutions as given
-    facets: tuple[int, ...] = (6, 10)  # of the cones of Lemke's starts
+    facets: tuple[int, ...] = (6, 8, 16)  # of the cones of Lemke's starts
+    turns: int = 4  # of these, the first one as they are, then with a facet in the direction last found
     shifts: tuple[float, ...] = (1e-6, 1e-4, 1e-2)  # where the first one does not do, and a path down from there
     bisections: int = 12  # of the share of the restitutions, where energy would grow
     pivot: float = 1e-12  # of Lemke's method, of the largest entry of a column: smaller ones are none
