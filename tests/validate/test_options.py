@@ -13,6 +13,8 @@ from timefem.models.schema import schema
 from timefem.problems.initial.drivers import DRIVERS
 from timefem.problems.kinds import KINDS
 from timefem.solvers.linear import LINEAR_SOLVERS
+from timefem.solvers.linear.petsc.methods import METHODS as PETSC_METHODS
+from timefem.solvers.nonlinear.methods import METHODS
 from timefem.validate.options import OPTIONS, in_words, said, said_any, spelt, spelt_as
 
 pytestmark = pytest.mark.long
@@ -33,6 +35,7 @@ def test_declared_names_are_those_of_the_tables():
     assert OPTIONS["driver"].choices == tuple(DRIVERS)
     assert OPTIONS["backend"].choices == tuple(LINEAR_SOLVERS)
     assert OPTIONS["form"].choices is FORMS
+    assert set(OPTIONS["method"].choices) == {*METHODS, *PETSC_METHODS, "chain"}
     assert set(OPTIONS["guess"].choices) == {guess for kind in KINDS.values() for guess in kind.guesses}
 
 

@@ -8,6 +8,7 @@ more than NumPy.
 import dataclasses
 import math
 import re
+from collections import ChainMap
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -15,6 +16,9 @@ from typing import Any
 from .. import validate
 from ..elements.forms import FORMS
 from ..errors import InputError
+from ..solvers.linear.petsc.methods import METHODS as PETSC_METHODS
+from ..solvers.linear.petsc.methods import SHORTHANDS
+from ..solvers.nonlinear.methods import METHODS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -157,9 +161,10 @@ OPTIONS = {option.name: option for option in (
            False),
     Option("backend", str, "chain (default), superlu, petsc or sksparse.", ("windows", "global"),
            choices=("chain", "superlu", "petsc", "sksparse")),
-    Option("method", str, "With --backend petsc: mumps (default) or chain, time-chain substructuring. Optimal control "
-           "with inequalities: interior-point (default), ipopt or fatrop.", ("windows", "global"),
-           choices=("mumps", "substructuring", "chain", "interior-point", "ipopt", "fatrop")),
+    Option("method", str, "With --backend petsc: mumps (default), chain, which is time-chain substructuring, or "
+           "block-jacobi, gauss-seidel, schwarz, schur with GMRES. Optimal control with inequalities: interior-point "
+           "(default), ipopt or fatrop.", ("windows", "global"),
+           choices=ChainMap(METHODS, SHORTHANDS, PETSC_METHODS)),
     # of Newton's method
     Option("tol_residual", float, "Of Newton's method, scaled; default 1e-13.", ("Newton",), 1e-13, positive=True),
     Option("tol_increment", float, "Of Newton's method, scaled; default 1e-8.", ("Newton",), 1e-8, positive=True),

@@ -19,6 +19,7 @@ from ..norms import infinity_norm
 from .blocks import Blocks
 from .library import check_numpy, petsc
 from .matrix import AssembledMatrix, RowMatrix
+from .methods import KRYLOV, METHODS, SHORTHANDS
 from .substructure import Substructure
 
 PREFIX = "timefem_"
@@ -31,18 +32,7 @@ ADVICE = "; errors travel through all of the time span, which iterations need ma
 NO_TRANSPOSE = ("superlu_dist",)  # solves with A where A^T is asked for, and says nothing
 SLABS = PREFIX + "pc_time_slabs"  # slabs of elements on each rank, for pc_type fieldsplit and asm
 DIRECT = {"ksp_type": "preonly", "pc_type": "lu", "pc_factor_mat_solver_type": "mumps"}  # of blocks
-KRYLOV = {"ksp_type": "gmres", "ksp_rtol": 1e-10, "ksp_gmres_restart": 200, "ksp_max_it": 1000, "ksp_pc_side": "right"}
-METHODS = {
-    "mumps": {"pc_type": "lu", "pc_factor_mat_solver_type": "mumps"},
-    "substructuring": {"pc_type": "python"},
-    "block-jacobi": KRYLOV | {"pc_type": "fieldsplit", "pc_fieldsplit_sets": "slabs", "pc_fieldsplit_type": "additive"},
-    "gauss-seidel": KRYLOV | {"pc_type": "fieldsplit", "pc_fieldsplit_sets": "slabs",
-                              "pc_fieldsplit_type": "multiplicative"},
-    # with less overlap the pieces of BG(2) and BG(3) may be singular
-    "schwarz": KRYLOV | {"pc_type": "asm", "pc_asm_sets": "slabs", "pc_asm_overlap": 4},
-    "schur": KRYLOV | {"pc_type": "fieldsplit", "pc_fieldsplit_sets": "states", "pc_fieldsplit_type": "schur"}}
 SCHUR = {"ksp_type": "gmres", "ksp_rtol": 1e-12, "ksp_gmres_restart": 200, "pc_type": "none"}  # of the complement
-SHORTHANDS = {"chain": "substructuring"}  # of methods
 
 _given = []  # options in PETSc's database that came from the last solver made here
 _alive = weakref.WeakSet()  # solvers

@@ -1,0 +1,13 @@
+"""Names for options of PETSc. Another name is an entry here."""
+
+KRYLOV = {"ksp_type": "gmres", "ksp_rtol": 1e-10, "ksp_gmres_restart": 200, "ksp_max_it": 1000, "ksp_pc_side": "right"}
+METHODS = {
+    "mumps": {"pc_type": "lu", "pc_factor_mat_solver_type": "mumps"},
+    "substructuring": {"pc_type": "python"},
+    "block-jacobi": KRYLOV | {"pc_type": "fieldsplit", "pc_fieldsplit_sets": "slabs", "pc_fieldsplit_type": "additive"},
+    "gauss-seidel": KRYLOV | {"pc_type": "fieldsplit", "pc_fieldsplit_sets": "slabs",
+                              "pc_fieldsplit_type": "multiplicative"},
+    # with less overlap the pieces of BG(2) and BG(3) may be singular
+    "schwarz": KRYLOV | {"pc_type": "asm", "pc_asm_sets": "slabs", "pc_asm_overlap": 4},
+    "schur": KRYLOV | {"pc_type": "fieldsplit", "pc_fieldsplit_sets": "states", "pc_fieldsplit_type": "schur"}}
+SHORTHANDS = {"chain": "substructuring"}  # of methods
