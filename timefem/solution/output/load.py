@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from ...types import FilePath
 from ..contact_solution import ContactSolution
 from ..solution import Solution
 from . import hdf5
-from .layout import FORMAT, VERSION, _element_class
+from .layout import FORMAT, FURTHER, VERSION, _element_class
 from .save import check_audit
 
 TEXTS = ("system", "element", "status", "statistics")
@@ -69,6 +70,9 @@ def load(path: FilePath) -> Solution:
         if system.rigid_contacts:
             _take_contacts(file, solution, element.multiplier.basis.n_shapes)
         check_audit("the solution", hdf5.numbers(file, "audit", (n + 1, 2)), system, t, solution.z)
+        for name, module in FURTHER.items():
+            if name in file.attrs:
+                solution = import_module(module).read(file, solution)
     return solution
 
 

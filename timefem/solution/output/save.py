@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Mapping
+from importlib import import_module
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from ...mechanics.redundancy.redundancy import keep_constraints
 from ...mechanics.system import System
 from ...version import __version__
 from .hdf5 import write_in_turn
-from .layout import FORMAT, VERSION, _element_class
+from .layout import FORMAT, FURTHER, VERSION, _element_class
 
 TOLERANCE = 1e-9  # of energies and residuals worked out anew, relative to their terms: far above rounding
 
@@ -45,7 +46,7 @@ def save(solution, path):
 
 def create(file, solution, n_elements, start, z0):
     """Write what describes a solution of that many elements, from time `start`, and make room for its arrays."""
-    data = {"system": describe(_without_costs(solution.system)), "element": _describe(solution.element),
+    data = {"system": describe(without_costs(solution.system)), "element": _describe(solution.element),
             "status": solution.status.as_dict(), "statistics": solution.statistics}
     texts = {name: json.dumps(value, default=_as_plain) for name, value in data.items()}
     file.attrs.update(format=FORMAT, format_version=VERSION, timefem_version=__version__, **texts)
@@ -59,6 +60,8 @@ def create(file, solution, n_elements, start, z0):
     for name in shapes:
         file.create_dataset(name, shapes[name], float, compression="gzip", compression_opts=1, shuffle=True,
                             fletcher32=True)  # a checksum, so that damaged bytes are found when reading
+    if getattr(solution, "further", None):
+        import_module(FURTHER[solution.further]).write(file, solution)
     file["t"][0], file["z0"][:] = start, z0
     file["audit"][0] = audit(solution.system, [start], [z0])[0]
 
@@ -112,15 +115,15 @@ def check_savable(system):
     InputError
         When a part holds something that is not plain data, such as a function.
     """
-    describe(_without_costs(system))
+    describe(without_costs(system))
 
 
-def _without_costs(system):
+def without_costs(system: System) -> System:
     """The system without parts that have no part in the motion."""
     if not any(isinstance(part, Cost | Carrier) for part in system.parts):
         return system
     if system.complete is not None:
-        return keep_constraints(_without_costs(system.complete), system.kept)
+        return keep_constraints(without_costs(system.complete), system.kept)
     return System([part for part in system.parts if not isinstance(part, Cost | Carrier)],
                   redundant=system.redundant)
 

@@ -45,6 +45,8 @@ class Estimate(Solution):
         """What it knows besides the motion."""
         self.problem, self._found = problem, found
 
+    further = "estimate"  # what its files have besides the motion
+
     # ---- uncertainty
 
     def value(self, what: Any, t: Floats | None = None) -> np.ndarray:
@@ -117,8 +119,8 @@ class Estimate(Solution):
         """States at the nodes of n draws from the posterior, shape (n, n_nodes, n_z), linearised about the motion."""
         rng, found = np.random.default_rng(validate.integer("seed", seed, minimum=0)), []
         for _ in range(validate.integer("n", n, minimum=1)):
-            x = self._found.program.place(self._posterior.draw(rng))
-            values = self._found.chain.nodal(x, "state")
+            drawn = self._posterior.draw(rng)
+            values = self._found.chain.nodal(self._found.program.place(drawn), "state")
             found.append(np.concatenate([values[:1, 0], values[:, -1]]))
         return np.array(found)
 
@@ -201,6 +203,8 @@ class Estimate(Solution):
 
     def _number(self, sensor):
         known = self.problem.measurements
+        if not known:
+            raise InputError("the estimate was read from a file, which has no measurements; solve again")
         if sensor not in known:
             raise InputError(f"{sensor!r} is not among the measurements of the problem")
         return known.index(sensor)

@@ -144,8 +144,8 @@ class KinematicEstimate(Estimate):
         """States (q, p) at the frames of n draws from the posterior, shape (n, n_frames, n_z), constraints closed."""
         rng = np.random.default_rng(validate.integer("seed", seed, minimum=0))
         found, smoother = self._found, self._found.smoother
-        return np.array([momenta_of(self.system, self.t, smoother.closed(*smoother.draw(found.x, found.c, rng)))
-                         for _ in range(validate.integer("n", n, minimum=1))])
+        drawn = [smoother.draw(found.x, found.c, rng) for _ in range(validate.integer("n", n, minimum=1))]
+        return np.array([momenta_of(self.system, self.t, smoother.closed(*one)) for one in drawn])
 
     def band(self, what: Any, t: Floats | None = None, level: float = 0.95, ax: Any = None) -> Any:
         """Draw the most likely value at the frames, with its interval as a band; returns the axes of Matplotlib."""
@@ -170,12 +170,13 @@ class KinematicEstimate(Estimate):
 
     def residuals(self, sensor: Sensor) -> np.ndarray:
         """What a sensor gave less what is expected, shape (n_times, n), NaN where it gave nothing."""
-        values = self._found.residuals(self.problem.measurements[self._number(sensor)])
-        return np.where(self.problem.measurements[self._number(sensor)].measured, values, np.nan)
+        own = self.problem.measurements[self._number(sensor)]
+        return np.where(own.measured, self._found.residuals(own), np.nan)
 
     def weights(self, sensor: Sensor) -> np.ndarray:
         """Weights of a sensor's values by its loss, shape (n_times,); ones for squares."""
-        return self._found.weights_of(self.problem.measurements[self._number(sensor)])
+        own = self.problem.measurements[self._number(sensor)]
+        return self._found.weights_of(own)
 
 
 class Terms:

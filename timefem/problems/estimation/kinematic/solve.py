@@ -84,7 +84,8 @@ class FrameValues(NodalValues):
         n = element.multiplier.basis.n_shapes if "multipliers" in element.trial else 1
         multipliers = np.zeros((len(points), n, system.n_multipliers))
         state, multipliers, *others = element.nodal_values(system, points, z, multipliers)
-        return state, multipliers, dict(zip(list(element.trial)[2:], others, strict=False))
+        named = zip(list(element.trial)[2:], others, strict=False)
+        return state, multipliers, {name: values for name, values in named if values.size}
 
     @property
     def state(self):
