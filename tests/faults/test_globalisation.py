@@ -1,7 +1,9 @@
 """Solvable problems of optimal control from the default guess."""
 
+import casadi as ca
 import numpy as np
 import pytest
+import scipy
 
 import timefem as tf
 
@@ -36,3 +38,59 @@ def test_oscillator_in_least_time(fault, start, exact, n, guess):
                                 bounds={push: (-1, 1), "duration": (0.1, 20)})
     sol = tf.solve(problem, tf.MixedGalerkin(2), n, progress=False)
     fault(f"oscillator from {start:g}, guess {guess:g} s", exact, sol.objective, rtol=2e-3)
+
+
+def orbit_transfer():
+    """Of Bryson & Ho: to the largest circular orbit in a given time."""
+    def thrust(t):
+        return 0.1405 / (1 - 0.0749 * t)
+
+    ship = tf.GeneralizedBody(2, lambda q, v, c: (v[0]**2 + q[0]**2 * v[1]**2) / 2, name="ship")
+    force = tf.FormulaForce(ship, lambda f, t, c, u: ca.vertcat(-1 / f[0].q[0]**2 + thrust(t) * u[0],
+                                                                f[0].q[0] * thrust(t) * u[1]), n_controls=2, name="u")
+    circular = tf.Limit(lambda now, u: now.q(ship)[0]**3 * now.rates(ship)[1]**2, 1, 1, at="end", name="circular")
+    return tf.OptimalControl(tf.System([ship, force]), {ship: tf.Coordinates([1, 0], [0, 1])},
+                             {ship: tf.EndState(q=[None, None], v=[0, None])}, (0, 3.32), actuators=force,
+                             end_cost=lambda end, p: -end.q(ship)[0], bounds={force: (-1, 1)},
+                             limits=[tf.Limit(lambda now, u: ca.sumsqr(u), 1, 1, name="size"), circular]), -1.52525
+
+
+def rest_to_rest(size):
+    """In least time, by a thrust of one that turns round in the middle."""
+    def make():
+        ship = tf.PointMass(1.0, name="ship")
+        push = tf.ControlForce(ship, np.eye(3), name="push")
+        return tf.OptimalControl(tf.System([ship, push]), {ship: tf.Pose()},
+                                 {ship: tf.EndState(position=(3, 4, 0), velocity=(0, 0, 0))}, (0, 3), end_cost="end.t",
+                                 free_time=True, actuators=push, bounds={push: (-1, 1), "duration": (0.1, 30)},
+                                 limits=tf.Limit(size, 0, 0, name="size")), 2 * np.sqrt(5)
+    return make
+
+
+def linear_tangent():
+    """Largest speed at a height of 0.5 after 2 s by a thrust of 3 against a weight of 1: tan(angle) = a - b t."""
+    def missed(law):
+        def height_and_speed(t, y):
+            return [y[1], 3 * np.sin(np.arctan(law[0] - law[1] * t)) - 1, 3 * np.cos(np.arctan(law[0] - law[1] * t))]
+
+        return scipy.integrate.solve_ivp(height_and_speed, (0, 2), [0, 0, 0], rtol=1e-11, atol=1e-11).y[:, -1]
+
+    law = scipy.optimize.fsolve(lambda law: missed(law)[:2] - [0.5, 0], [1.0, 0.7])
+    ship = tf.PointMass(1.0, dimension=2, name="ship")
+    push = tf.ControlForce(ship, [(3, 0, 0), (0, 3, 0)], name="push")
+    return tf.OptimalControl(tf.System([ship, push], gravity=(0, -1, 0)), {ship: tf.Pose()},
+                             {ship: tf.EndState(position=(None, 0.5, None), velocity=(None, 0, None))}, (0, 2),
+                             end_cost="-end.velocity('ship')[0]", actuators=push, bounds={push: (-1, 1)},
+                             limits=tf.Limit("sumsqr(u)", 1, 1, name="size")), -missed(law)[2]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n", [30, 60])
+@pytest.mark.parametrize("make", [orbit_transfer, rest_to_rest("sumsqr(u) - 1"), rest_to_rest("2 - 2 * sumsqr(u)"),
+                                  linear_tangent])
+def test_thrust_of_given_size(fault, make, n):
+    """Equations of controls alone, such as u^2 = 1, whose gradient is zero, or along a bound, at the guess."""
+    problem, right = make()
+    sol = tf.solve(problem, tf.MixedGalerkin(2), n, progress=False)
+    fault(f"{make.__name__.replace('make', 'rest to rest')}, {n} elements", right, sol.objective, rtol=2e-4)
+    fault("its iterations", "at most 60", n_it := int(sol.statistics["newton_iterations"]["max"]), met=n_it <= 60)

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...solvers.nonlinear.methods import after
 from ...solvers.nonlinear.over_ranks import OverRanks
+from ...solvers.nonlinear.program import MISSED
 from ...status import RETRY, Reason
 from .complementarity import RESTS, CoulombFriction, Soft
 
@@ -41,7 +42,7 @@ def solve_in_stages(method, program, limits, element):
     """
     pairs = [limit for limit in limits if isinstance(limit, Soft)]
     if not pairs:
-        return method.solve(program)
+        return _solve_relaxed_first(method, program)
     first, last = max(p.first for p in pairs), min(p.eps for p in pairs)
     near = first if program.start_multipliers is None else min(first, max(last, _missed(program, last)**2))
     tries = [(eps, 0) for eps in sorted({near, first})]
@@ -55,6 +56,25 @@ def solve_in_stages(method, program, limits, element):
             break
     if answer.status.reason in RETRY and getattr(element, "drop", "") == "start":
         answer.status.message += FORESEEN.format(type(element).__name__)
+    return answer
+
+
+def _solve_relaxed_first(method, program):
+    """The answer by way of a convex set of controls for equations that curve one way, whose minimum often lies on
+    these ("lossless convexification": B. Acikmese, L. Blackmore, Automatica 47 (2011) 341-347)."""
+    if program.start_multipliers is not None or not program.relax():
+        return method.solve(program)
+    relaxed = method.solve(program)
+    program.state()
+    missed = program.violation(program.rows(relaxed.v)).max(initial=0.0)
+    if relaxed.status.success and OverRanks(program.comm).largest(missed) <= MISSED:
+        return relaxed  # so the minimum of more is that of what is stated
+    left, start = after(method, relaxed.iterations), program.start
+    if relaxed.status.success:
+        program.start, program.start_multipliers = relaxed.v, relaxed.multipliers
+    answer = left.solve(program)
+    program.start, program.start_multipliers = start, None
+    answer.iterations += relaxed.iterations
     return answer
 
 

@@ -11,6 +11,7 @@ from .sizes import has_contacts
 from .start import start_rows
 from .views import View
 
+FLAT = 1e-12  # curvature that is none, over the largest
 JUMP = "jump of the control"
 
 
@@ -33,6 +34,8 @@ class LimitRows:
         Rows that sum up an integral element by element, and the variables for what it is at their ends.
     ties : list of (PointRows, ndarray of bool, ndarray of bool)
         Rows of equations of controls alone, which of the rows they are, and which controls they tie.
+    curved : list of (PointRows, ndarray of bool, bool)
+        Of these the ones that curve one way at the start: which rows, and whether a convex set lies below.
     soft : list of (PointRows, Soft, ndarray of bool, ndarray of bool)
         Rows of complementary pairs, whose last given number is their eps, which of them are smoothed, and which
         controls these depend on.
@@ -40,7 +43,7 @@ class LimitRows:
 
     def __init__(self, chain, views, n):
         self.chain, self.views, self.problem, self._n = chain, views, chain.problem, n
-        self.rows, self.blocks, self.totals, self.ties, self.soft = [], [], [], [], []
+        self.rows, self.blocks, self.totals, self.ties, self.curved, self.soft = [], [], [], [], [], []
         problem = self.problem
         z, u, c = (ca.SX.sym(name, k) for name, k in (("z", chain.plan.system.n_z), ("u", problem.n_controls),
                                                       ("c", len(problem.guesses))))
@@ -143,7 +146,10 @@ class LimitRows:
                 self.along(names, rows[own], bounds, np.zeros(1, int), np.zeros(1), at_end=True)
             self.along(names, rows[own], bounds, elements, np.tile(points, self._n_elements))
             for i in set(ties).intersection(own):
-                self.ties.append((self.rows[-1], np.tile(np.array(own) == i, len(elements)), self._used(rows[i])))
+                which = np.tile(np.array(own) == i, len(elements))
+                self.ties.append((self.rows[-1], which, self._used(rows[i])))
+                if side := self._side(rows[i]):
+                    self.curved.append((self.rows[-1], which, side > 0))
 
     def _points(self, where, further):
         """Points of each element at which rows on the path hold."""
@@ -156,6 +162,23 @@ class LimitRows:
         points = np.union1d(points, inner[1:-1])
         points = points[np.append(np.diff(points) > 1e-12, True)]
         return points[points > 0] if where == "nodes" else points
+
+    def _side(self, row):
+        """1 where the row is a convex function of the controls at their guess all along, -1 where its negative is, else
+        0."""
+        hessian = ca.hessian(row, self._symbols[1])[0]
+        if not hessian.nnz():
+            return 0
+        basis = self.chain.plan.element.trial["controls"].basis
+        elements = np.repeat(np.arange(self._n_elements), basis.n_shapes)
+        points = np.tile(basis.points, self._n_elements)
+        at = ca.Function("curvature", [self._symbols[1], self._tau], [hessian])
+        controls = self.views("controls", elements, points).start
+        found = [at(u, t).full() for u, t in zip(controls, self.times(elements, points), strict=True)]
+        if not np.isfinite(found).all():
+            return 0
+        values = np.linalg.eigvalsh(found)
+        return next((side for side in (1, -1) if (side * values >= -FLAT * np.abs(values).max()).all()), 0)
 
     def _used(self, rows):
         """Which controls rows depend on."""

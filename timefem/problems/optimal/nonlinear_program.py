@@ -45,7 +45,7 @@ class OptimalProgram(NonlinearProgram):
         self.symbols_at = chain.problem.symbols_at
         self.views = ChainView(chain, self.base, number)
         limits = LimitRows(chain, self.views, self.n_chain)
-        self._totals, self._ties, self._soft = limits.totals, limits.ties, limits.soft
+        self._totals, self._ties, self._soft, self._curved = limits.totals, limits.ties, limits.soft, limits.curved
         self.n = self.n_chain + sum(map(len, limits.blocks))
         self._places(number)
         self._added = AddedRows(limits.rows, self.n, self.n_equations, self.jacobian_places, self.hessian_places)
@@ -116,6 +116,18 @@ class OptimalProgram(NonlinearProgram):
             at = self._rows_of(rows, smoothed)
             for bounds, value in zip(self.row_bounds, pair.band(own, attempt), strict=True):
                 bounds[at] = value
+
+    def relax(self):
+        """Take equations of controls that curve one way, such as u^2 = 1, for inequalities that bound a convex set;
+        whether there are any."""
+        for rows, which, below in self._curved:
+            self.row_bounds[0 if below else 1][self._rows_of(rows, which)] = -np.inf if below else np.inf
+        return bool(self._curved)
+
+    def state(self):
+        """Take equations as they are stated, after `relax`."""
+        for bound, stated in zip(self.row_bounds, self._added.bounds, strict=True):
+            bound[self.n_equations:] = stated
 
     @property
     def row_sizes(self):

@@ -107,6 +107,15 @@ class SequenceProgram(NonlinearProgram):
         for program in self.programs:
             program.soften(eps, attempt)
 
+    def relax(self):
+        """As `OptimalProgram.relax`."""
+        return any([program.relax() for program in self.programs])
+
+    def state(self):
+        """As `OptimalProgram.state`."""
+        for program in self.programs:
+            program.state()
+
     def marched(self, v):
         """As `OptimalProgram.marched`, each phase with contacts from its own start."""
         parts = [p.marched(x) if p.has_contacts else x

@@ -72,7 +72,8 @@ class Restoration:
             return now, outcome
         if outcome == "saddle":
             return now, "symmetric"
-        return now, Reason.NOT_CONVERGED if outcome in (Reason.NOT_CONVERGED, "stuck") else Reason.INFEASIBLE
+        missed = outcome not in (Reason.NOT_CONVERGED, "stuck") and violation(now.c) > self.loop.settings.tolerance
+        return now, Reason.INFEASIBLE if missed else Reason.NOT_CONVERGED
 
     def _start(self, barrier, it, mu):
         rho, mu = self.options.rho, max(mu, barrier.over.largest(np.abs(it.c).max(initial=0.0)))

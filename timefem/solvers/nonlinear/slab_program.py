@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...parallel import swap
+from .over_ranks import OverRanks
 from .program import NonlinearProgram
 
 
@@ -74,6 +75,12 @@ class SlabProgram(NonlinearProgram):
 
     def soften(self, eps, attempt=0):
         self.program.soften(eps, attempt)
+
+    def relax(self):
+        return OverRanks(self.comm).total(int(self.program.relax())) > 0
+
+    def state(self):
+        self.program.state()
 
     # ---- neighbours
 
