@@ -12,6 +12,7 @@ from ..common.conditions import directions_left, independent_combinations, least
 from ..common.end_state import INDEPENDENT
 from ..common.targets import checked_targets
 from .condition_formulas import ConditionFormulas, asked_of_all, constraints_by_numbers, filled_in, wanted_numbers
+from .guess_shapes import carried
 
 UNSEEN = 1e-8  # gradient of what nothing changes, scaled, where it tells nothing: of r x p of a mass at rest at r = 0
 CONTRARY = 1e-6  # difference of what nothing changes, scaled, that no rounding makes
@@ -79,7 +80,7 @@ class EndConditions:
         self._constraints = constraints_by_numbers(system, formula[1], len(self.numbers))
         self.names, self.wanted, self._size = self.formulas.names, wanted_numbers(asked), system.state_scale
         z, before = filled_in(system, asked, z), z
-        self.state, *gradients = self._search(self._followed(before, z, t), t)
+        self.state, *gradients = self._search(self._followed(before, carried(system, before, z), t), t)
         self._reduce(*gradients)
 
     def count_conserved(self, start, t0, t):

@@ -48,6 +48,38 @@ def _carry(way, group, shares, q):
             row[place] = _placed(body, x, turned(turned(axes[i][0], s * change[i]), s * whole))
 
 
+def carried(system, before, z):
+    """The state z, shape (n_z,), with beams, and what is on them, that follow bodies which z turns from the one before:
+    from one to the next by the joints between them.
+
+    Nodes that z moves on their own go with their part: what is asked of one of them is met by the search from there.
+    """
+    if not has_shapes(system):
+        return z
+    z, groups = z.copy(), _groups(system)
+    moved = [any((z[system.coordinates(b)] != before[system.coordinates(b)]).any() for b in group) for group in groups]
+    of_body = {body: g for g, group in enumerate(groups) for body in group}
+    ways = [None] * len(groups)  # from where, to where, and the turn
+    for g, group in enumerate(groups):
+        if moved[g] and len(group) == 1 and group[0].has_orientation:
+            a, b = (x[system.coordinates(group[0])] for x in (before, z))
+            ways[g] = _point(group[0], a), _point(group[0], b), turn(*quaternions(group[0], a, b))
+    joints = [{of_body[b] for b in part.bodies if b in of_body} for part in system.parts if part.constraint_names]
+    front = [g for g, way in enumerate(ways) if way is not None]
+    for g in front:  # which grows
+        for other in sorted(set().union(*(joint for joint in joints if g in joint)) - {g}):
+            if ways[other] is None and (len(groups[other]) > 1 or not moved[other]):
+                ways[other] = first, last, whole = ways[g]
+                r = rotations.matrix_from_quaternion(turned(NO_TURN, whole))
+                for body in groups[other]:
+                    place = system.coordinates(body)
+                    q = before[place]
+                    own = quaternions(body, q)[0] if body.has_orientation else NO_TURN
+                    z[place] = _placed(body, last + r @ (_point(body, q) - first), turned(own, whole))
+                front.append(other)
+    return z
+
+
 def closed_as_wholes(system, t, q):
     """Coordinates near `q` with joints as closed as motions of bodies, and of parts as wholes, can make them."""
     m, n = system.n_constraints, system.n_q
