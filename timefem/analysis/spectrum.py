@@ -4,7 +4,6 @@ import numpy as np
 import scipy
 
 ROUNDING = 64 * np.finfo(float).eps  # of a sum of terms, relative to these
-SWEEPS = 4  # that scale rows and columns to terms of one
 
 
 def split_zeros(matrix, sizes=None, terms=None):
@@ -57,7 +56,7 @@ def split_zeros(matrix, sizes=None, terms=None):
 def _equilibrated(terms):
     """Scales of rows and columns with terms of at most about one, shapes (n,), (n,)."""
     rows, columns = np.ones(len(terms)), np.ones(len(terms))
-    for _ in range(SWEEPS):
+    for _ in range(4):  # sweeps, of which two would do in general
         for axis, scale in ((1, rows), (0, columns)):
             most = (rows[:, None] * terms * columns).max(axis=axis, initial=0.0)
             scale /= np.where(most > 0, most, 1.0)

@@ -6,14 +6,20 @@ import casadi as ca
 import numpy as np
 
 from ...errors import UnderResolved
+from ...mechanics.inversion.direct import coordinate_names
+from ...mechanics.measures import LEAST
 from .complementarity import Complementary
 from .limits import Limit
+from .sizes import has_contacts
 
 POINTS = np.array([0.25, 0.5, 0.75])  # of each element
 # excess between points, over the range of a formula, or of its terms where it is an equation, that is told: 1.2 % of
 # the range of a crouch make a hop 1.2 % too high. Formulas of controls as well are polynomials of lower degree
 FAR, FAR_WITH_CONTROLS = 0.01, 0.1
 ROUND = 1e-6  # over its size, which is none
+# difference of a rate from what momenta say, over the largest: from there on the motion that the controls make has
+# little to do with that of the elements
+APART = 0.3
 DRIVEN = 0.02  # work of a rigid contact on the motion, over the mean force times the range of the gap
 
 
@@ -35,6 +41,36 @@ def look_between_points(phase, solution):
             continue
         if text is not None:
             warnings.warn(text, UnderResolved, stacklevel=8)
+
+
+def look_at_rates(phase, solution):
+    """Warn of a joint, or a coordinate, that moves too fast for the elements: whose rates and momenta part within them.
+
+    Both are polynomials that agree in the mean of each element; they agree in between where it resolves the motion,
+    whatever the forces do.
+    """
+    if has_contacts(phase) or solution.system.rigid_contacts:
+        return  # which change velocities at once
+    system, basis, lengths = solution.system, solution.element.state.basis, np.diff(solution.t)
+    points = np.array([0.0, 0.5, 1.0])
+    z = basis.values(points) @ solution.nodal_state
+    rates = (basis.derivatives(points) @ solution.nodal_state)[..., :system.n_q] / lengths[:, None, None]
+    times = (solution.t[:-1, None] + lengths[:, None] * points).ravel()
+    told = system.velocity(times, z.reshape(-1, system.n_z)).reshape(rates.shape)
+    size = np.sqrt(system.mass_scale) * np.abs(told).max(axis=(0, 1))
+    for body in system.bodies:
+        if body.has_position or body.helper or body.first_order:  # whose turns are looked at, or whose mass is constant
+            size[system.coordinates(body)] = np.inf
+    size = np.maximum(size, LEAST * size[np.isfinite(size)].max(initial=0.0))
+    share = np.sqrt(system.mass_scale) * np.abs(rates - told).max(axis=1) / np.where(size > 0, size, 1.0)
+    k, worst = np.unravel_index(np.argmax(share), share.shape)
+    if not share[k, worst] > APART:
+        return
+    more = int(np.ceil(len(lengths) * (10 * share[k, worst] / APART)**(1 / basis.degree)))
+    warnings.warn(f"{coordinate_names(system)[worst]} moves too fast for the elements: at t = {solution.t[k]:.6g} its "
+                  f"rate differs by {share[k, worst]:.2g} of the largest from what its momentum says, and the motion "
+                  f"that these controls make is another one; take {more} elements or more, a tolerance, or limits of "
+                  "its speed", UnderResolved, stacklevel=8)
 
 
 def _passed(phase, motion, limit):

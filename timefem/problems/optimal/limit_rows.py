@@ -11,7 +11,6 @@ from .sizes import has_contacts
 from .start import start_rows
 from .views import View
 
-FLAT = 1e-12  # curvature that is none, over the largest
 JUMP = "jump of the control"
 
 
@@ -178,7 +177,8 @@ class LimitRows:
         if not np.isfinite(found).all():
             return 0
         values = np.linalg.eigvalsh(found)
-        return next((side for side in (1, -1) if (side * values >= -FLAT * np.abs(values).max()).all()), 0)
+        rounding = values.shape[1] * np.finfo(float).eps * np.abs(values).max()
+        return next((side for side in (1, -1) if (side * values >= -rounding).all()), 0)
 
     def _used(self, rows):
         """Which controls rows depend on."""

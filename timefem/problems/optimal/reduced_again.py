@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import InputError
 from ...solution.between_nodes import jump_of
 from ...status import RETRY, Reason, Status
-from .between_points import look_between_points
+from .between_points import look_at_rates, look_between_points
 from .end_limits import with_allowed_ends
 from .sizes import look_at_turns
 
@@ -57,6 +57,7 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
             for phase, one in stated(task, solution)[0] if solution.success else ():
                 look_between_points(phase, one)
                 look_at_turns(phase, one)
+                look_at_rates(phase, one)
                 _tell_other_turns(phase, one)
             return solution
         try:
