@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import timefem as tf
 from timefem.mechanics.composites.composite import Composite
@@ -77,3 +78,20 @@ def test_a_mass_that_burns_starts_by_coordinates():
     for coordinates, message in (((1, 2, -8), "mass must be positive, not -8"), ((1, 2), "length 3, not 2")):
         with pytest.raises(tf.InputError, match=message):
             tf.InitialValueProblem(tf.System([rocket]), {rocket: tf.Coordinates(coordinates)}, (0, 1))
+
+
+@pytest.mark.parametrize("coordinates", ["bodies", "joint"])
+def test_the_rate_of_a_state_sees_a_link(coordinates):
+    """A motor with inductance drives a pendulum; the same by a solver of ordinary differential equations."""
+    rod = tf.RigidBody(1.0, [1 / 12, 1 / 12, 1e-3], name="rod")
+    hinge = tf.Revolute(rod, point_a=(0, 0, 0.5), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0), name="hinge")
+    current = tf.State("current", "(c[0] - c[1] * x[0] - c[2] * f[0].angular_velocity[1]) / c[3]", bodies=[rod],
+                       parameters=[6.0, 1.0, 0.2, 0.02])
+    torque = tf.FormulaForce([rod, current], "[[0, 0, 0, 0, 0.2 * f[1].q[0], 0], 0]", name="torque")
+    system = tf.System([rod, hinge, current, torque], gravity=(0, 0, -9.81), coordinates=coordinates)
+    problem = tf.InitialValueProblem(system, {rod: tf.Pose((0, 0, -0.5)), current: 0.0}, (0, 0.5))
+    sol = tf.solve(problem, tf.MixedGalerkin(3), 24, progress=False)
+    exact = solve_ivp(lambda t, y: [y[1], 3 * (0.2 * y[2] - 0.5 * 9.81 * np.sin(y[0])), (6 - y[2] - 0.2 * y[1]) / 0.02],
+                      (0, 0.5), [0, 0, 0], method="Radau", rtol=1e-10, atol=1e-12).y[:, -1]
+    found = [*sol.position(rod, 0.5)[[0, 2]], sol.coordinates("current", 0.5)[0]]
+    np.testing.assert_allclose(found, [-0.5 * np.sin(exact[0]), -0.5 * np.cos(exact[0]), exact[2]], atol=1e-7, rtol=0)

@@ -41,6 +41,8 @@ def in_joint_coordinates(parts):
     InputError
         For parts that state no arguments, such as controllers: state these on `tree.joint(name)`.
     """
+    brought = [member for part in parts if part.is_body for member in part.members if member not in parts]
+    parts = [*parts, *brought]  # such as the rate of a state
     bodies = [part for part in parts if isinstance(part, RigidBodyBase)]
     own = set(bodies)  # not the nodes of beams
     seen = {joint for part in parts for joint in getattr(part, "reactions_of", ())}  # their forces have to be unknowns
@@ -165,7 +167,7 @@ def _moved(part, found):
     own = {name: getattr(part, name) for name in arguments(part) if name not in given}
     bodies = () if acts_through(type(part)) else [found.get(body, body) for body in part.given_bodies]
     own = {part.fields[name].argument or name: value for name, value in {**own, **given, "name": part.name}.items()}
-    return made(type(part), bodies, own)
+    return made(type(part), bodies, own, part.key)
 
 
 def _stand_in(thing, found):

@@ -175,3 +175,25 @@ def test_marker_on_an_unknown_body():
         given(Marker, "bax").check(tf.System([body()]))
     with pytest.raises(InputError, match="no joint 'elbow'"):
         given(JointSensor, "elbow", n=1).check(pendulum())
+
+
+def test_a_state_of_first_order_beside_a_body():
+    """The constant of a motor from the places of what it drives; the current is seen by nothing."""
+    rng = np.random.default_rng(0)
+    mass = tf.PointMass(2.0, dimension=1, name="mass")
+    current = tf.State("current", "(12 - 2 * x[0] - 0.3 * f[0].velocity[0]) / 0.05", bodies=[mass])
+    push = tf.FormulaForce([mass, current], "[[c[0] * f[1].q[0], 0, 0], 0]", parameters=[0.3], name="push")
+    system = tf.System([mass, current, push])
+    start = {mass: tf.Pose(), current: 0.0}
+    truth = tf.solve(tf.InitialValueProblem(system, start, (0, 1)), tf.MixedGalerkin(3), 40, progress=False)
+    times = np.linspace(0.05, 1, 20)
+    values = truth.position(mass, times)[:, [0]] + 1e-4 * rng.standard_normal((20, 1))
+    seen = tf.Marker(mass, axes="x", times=times, values=values, sigma=1e-4, name="seen")
+    prior = {mass: tf.StatePrior(tf.Pose(), q=0.1, v=0.1), current: tf.StatePrior(0.0, q=1.0)}
+    numbers = {"k": ("push.parameters[0]", tf.Prior(0.25, 0.1))}
+    sol = tf.solve(tf.Estimation(system, [seen], prior=prior, numbers=numbers, t_span=(0, 1)), tf.MixedGalerkin(2), 20,
+                   progress=False)
+    assert abs(sol.parameters["k"] - 0.3) < 4 * sol.std("k")[0] < 0.02
+    wrong = tf.Estimation(system, [seen], prior={**prior, current: tf.StatePrior(0.0, v=1.0)}, t_span=(0, 1))
+    with pytest.raises(tf.InputError, match="prior of current: it has no v"):
+        tf.solve(wrong, tf.MixedGalerkin(2), 20, progress=False)

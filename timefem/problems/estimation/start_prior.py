@@ -153,8 +153,14 @@ class StartSensors:
                      "v": own.v if own.velocity is None else own.velocity}
         else:
             self._check_used(body, own, own.of_pose)
-        values = {"q": z[:n][place], "v": self._rates(z)[place]}
-        for name, size in (("q", self._length), ("v", self._length / self._span)):
+        values, sizes = {"q": z[:n][place]}, {"q": self._length, "v": self._length / self._span}
+        if body.has_rate:
+            values["v"] = self._rates(z)[place]
+        elif own.v is not None:
+            raise InputError(f"prior of {label}: it has no v, rates follow from its states; give standard deviations "
+                             "of q")
+        for name in values:
+            size = sizes[name]
             k = len(values[name])
             self._add(given[name], size, narrow, wide, lambda sigma, k=k, name=name: StateSensor(
                 body, name, k, times=[self._t], values=[values[name]], sigma=sigma, name=f"prior of {name} of {label}"))
