@@ -11,7 +11,7 @@ pytestmark = pytest.mark.long
 EXAMPLES = Path(__file__).parents[2] / "examples" / "contact"
 
 
-@pytest.mark.parametrize("name", ["billiard", "cradle", "rattleback"])
+@pytest.mark.parametrize("name", ["billiard", "capstan", "cradle", "rattleback"])
 def test_numbers_and_figures(name, tmp_path):
     matplotlib.use("Agg")
     spec = importlib.util.spec_from_file_location(f"contact_{name}", EXAMPLES / f"{name}.py")

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 import timefem as tf
+from tests.example_systems import assert_tangent_is_derivative
+from timefem.models import load_model
 
 G, Z = 9.81, (0, 0, 1)
 MU, RADIUS, MASS, AXIAL = 0.3, 0.05, 2.0, 0.25
@@ -77,6 +79,15 @@ def test_orders(degree, numbers):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("element", [tf.MixedGalerkin(2), tf.MixedGalerkin(1, form="energy"), tf.BubnovGalerkin(2),
+                                     tf.MixedGalerkin(2, keep="all")])
+def test_unsymmetric_tangent(element):
+    """Against differences; the forces of the joint are among the unknowns of the friction."""
+    batch = tf.ElementBatch(pendulum().system, element)
+    assert_tangent_is_derivative(batch, 0.1, step=1e-6, atol=1e-7)
+
+
+@pytest.mark.long
 def test_multipliers_of_element_and_state():
     """Newton's method finds the consistent ones; those of the elements converge to them, and so does a linear model's
     balance of forces."""
@@ -142,6 +153,72 @@ def test_formula_sees_multipliers():
     speed = np.linalg.norm(sol.velocity("bead", sol.t), axis=1)
     np.testing.assert_allclose(speed, v0 / (1 + mu * v0 / radius * sol.t), rtol=1e-8)
     np.testing.assert_allclose(sol.work(by_part=True)["rub"], 0.2 * (speed**2 - v0**2), atol=1e-8)
+
+
+def planar_wedge(push, incline=0.3, mu=0.2, mu_floor=0.15, weight=30.0):
+    """A wedge of 1 kg, pushed under a block in an upright guide; faces that slide are Planar joints."""
+    wedge, block = (tf.RigidBody(mass, (0.1, 0.1, 0.1), name=name) for mass, name in (
+        (1.0, "wedge"), (weight / G, "block")))
+    normal, here = (-np.sin(incline), np.cos(incline), 0), {"point_a": (0, 0, 0), "point_b": (0, 0, 0)}
+    floor = tf.Planar(wedge, axis_a=(0, 1, 0), axis_b=(0, 1, 0), **here, name="floor")
+    face = tf.Planar(block, wedge, axis_a=normal, axis_b=normal, **here, name="face")
+    guide = tf.Prismatic(block, axis_b=(0, 1, 0), **here, name="guide")
+    rubs = [tf.BearingFriction(joint, coordinate=name, friction=size, friction_width=1e-3, name=f"{joint.name} {name}")
+            for joint, size in ((floor, mu_floor), (face, mu)) for name in "uv"]
+    system = tf.System([wedge, block, floor, face, guide, *rubs, tf.Force(wedge, (-push, 0, 0))], gravity=(0, -G, 0),
+                       redundant="drop")
+    return tf.InitialValueProblem(system, {}, (0, 0.3))
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::timefem.errors.UnderResolved")
+def test_a_wedge_lifts_or_creeps():
+    """It moves from `W (tan a + mu) / (1 - mu tan a) + mu_floor (W + w)` = 22.26 N on, and creeps below."""
+    incline, mu, mu_floor, weight, push = 0.3, 0.2, 0.15, 30.0, 30.0
+    slope = np.tan(incline)
+    share = (slope + mu) / (1 - mu * slope) + mu_floor
+    wanted = (push - share * weight - mu_floor * G) / (1 + share * weight / G * slope) * 0.3
+    sol = tf.solve(planar_wedge(push), tf.MixedGalerkin(2), 60)
+    assert sol.velocity("wedge", 0.3)[0] == pytest.approx(-wanted, abs=1e-3)  # by the friction_width
+    assert abs(tf.solve(planar_wedge(20.0), tf.MixedGalerkin(2), 60).velocity("wedge", 0.3)[0]) < 2e-3
+
+
+def drum_brake(sense, offset, pivot=0.3, lever=0.6, mu=0.4, force=100.0, radius=0.2, inertia=0.5):
+    """A shoe on a lever, pressed on a drum that turns at 30 rad/s, the drum's tangent `offset` off the pivot."""
+    drum, arm = tf.RigidBody(5.0, [inertia] * 3, name="drum"), tf.RigidBody(1.0, [0.05] * 3, name="lever")
+    axes = {"axis_a": Z, "axis_b": Z}
+    axle = tf.Revolute(drum, point_a=(0, 0, 0), point_b=(0, 0, 0), **axes, name="axle")
+    hinge = tf.Revolute(arm, point_a=(-pivot, 0, 0), point_b=(-pivot, radius + offset, 0), **axes, name="hinge")
+    pad = ca.DM([0, -offset, 0])
+    touch = tf.Constraint([arm, drum], lambda f, t, c: ca.norm_2((f[0].point(pad) - f[1].position)[:2]) - radius, 1,
+                          name="touch")
+
+    def rub(f, t, c, r):
+        place = f[0].direction(pad)
+        on_drum = f[0].position + place - f[1].position
+        along = ca.cross(ca.SX([0, 0, 1]), on_drum / ca.norm_2(on_drum))
+        slip = ca.dot(along, f[0].velocity_at(place) - f[1].velocity_at(on_drum))
+        pushed = -c[0] * ca.fabs(r[0]) * ca.tanh(slip / 1e-2) * along
+        return ca.vertcat(pushed, ca.cross(place, pushed)), ca.vertcat(-pushed, ca.cross(on_drum, -pushed))
+
+    friction = tf.FormulaForce([arm, drum], rub, parameters=[mu], reactions=[touch], name="rub")
+    push = tf.Force(arm, (0, -force, 0), point=(lever - pivot, 0, 0))
+    system = tf.System([drum, arm, axle, hinge, touch, friction, push], redundant="drop")
+    state = {drum: tf.Pose(angular_velocity=(0, 0, 30.0 * sense)), arm: tf.Pose((0, radius + offset, 0))}
+    return tf.InitialValueProblem(system, state, (0, 0.1))
+
+
+@pytest.mark.long
+def test_a_brake_amplifies_itself_and_locks():
+    """Leading and trailing shoe: N = F l / (b -+ mu c); where b < mu c there is no motion."""
+    for sense, offset in ((1, 0.05), (1, 0.3), (-1, 0.3)):
+        sol = tf.solve(drum_brake(sense, offset), tf.MixedGalerkin(2), 8)
+        pressed = 100.0 * 0.6 / (0.3 - sense * 0.4 * offset)
+        lost = 30.0 - abs(sol.angular_velocity("drum", 0.1)[2])
+        assert lost == pytest.approx(0.4 * pressed * 0.2 / 0.5 * 0.1, rel=2e-5)
+    problem = drum_brake(1, 0.9)
+    with pytest.raises(tf.InputError, match="as in a mechanism that jams"):
+        tf.solve(problem, tf.MixedGalerkin(2), 8)
 
 
 def four_bar(length=0.0):
@@ -216,6 +293,62 @@ def test_gradient_against_differences():
         ends = [tf.solve(pendulum(**{number: at * (1 + h)}), tf.MixedGalerkin(2), 20).position("rod", 1.0)[0]
                 for h in (1e-4, -1e-4)]
         assert gradient[i] == pytest.approx((ends[0] - ends[1]) / (2e-4 * at), rel=1e-6)
+
+
+MODEL = """
+gravity = [0, -9.81, 0]
+time = { span = [0, 1], n_elements = 20 }
+solver = { element = "mg", degree = 2 }
+[bodies.rod]
+type = "rigid"
+mass = 2.0
+inertia = [0.2, 0.1, 0.25]
+[joints.pin]
+type = "revolute"
+bodies = ["rod"]
+point_a = [0, 0.5, 0]
+point_b = [0, 0, 0]
+axis_a = [0, 0, 1]
+axis_b = [0, 0, 1]
+[state]
+pin = 1.2
+[forces.rub]
+type = "bearing_friction"
+joint = "pin"
+friction = 0.4
+friction_width = 0.5
+radius = 0.08
+[forces.push]
+type = "formula_force"
+bodies = ["rod"]
+formula = "[0 * r[2], 0, 0]"
+reactions = ["pin"]
+"""
+
+
+def test_model_files(tmp_path):
+    path = tmp_path / "swing.toml"
+    path.write_text(MODEL)
+    sol = tf.solve(load_model(path).problem, tf.MixedGalerkin(2), 20)
+    np.testing.assert_allclose(sol.position("rod", 1.0), tf.solve(pendulum(), tf.MixedGalerkin(2), 20).position(
+        "rod", 1.0), atol=1e-12)
+
+
+@pytest.mark.long
+def test_optimal_control_with_friction():
+    """A motor on the pin lifts the rod; a march of its controls goes the same way."""
+    base = pendulum(width=0.2).system
+    motor = tf.JointControl(base["pin"], name="motor")
+    system = tf.System([*base.parts, motor, tf.Effort(motor)])
+
+    def pose(a):
+        return {"rod": tf.Pose((0.5 * np.sin(a), -0.5 * np.cos(a), 0), (np.cos(a / 2), 0, 0, np.sin(a / 2)))}
+
+    problem = tf.OptimalControl(system, pose(0.0), pose(1.5), (0, 1))
+    costs = [tf.solve(problem, element, 20).objective for element in (
+        tf.MixedGalerkin(2), tf.MixedGalerkin(2, form="energy"))]
+    assert costs[0] == pytest.approx(costs[1], rel=1e-5) and 15 < costs[0] < 20
+    assert tf.simulate(problem, tf.solve(problem, tf.MixedGalerkin(2), 20)).distance.max() < 1e-4
 
 
 def test_files(tmp_path):
