@@ -221,7 +221,7 @@ def test_a_brake_amplifies_itself_and_locks():
         tf.solve(problem, tf.MixedGalerkin(2), 8)
 
 
-def four_bar(length=0.0):
+def four_bar(length=0.0, mu=0.3):
     """A planar four-bar linkage with pins in space, of which three constraints are redundant."""
     lengths, ground, angle = (0.3, 0.8, 0.6), np.array([0.7, 0.0]), np.pi / 3
     a, b = np.zeros(2), 0.3 * np.array([np.cos(angle), np.sin(angle)])
@@ -241,7 +241,7 @@ def four_bar(length=0.0):
             tf.Revolute(coupler, crank, point_a=(-0.4, 0, 0), point_b=(0.15, 0, 0), **axes, name="B"),
             tf.Revolute(coupler, rocker, point_a=(0.4, 0, 0), point_b=(0.3, 0, 0), **axes, name="C"),
             tf.Revolute(rocker, point_a=(-0.3, 0, 0), point_b=(*ground, 0), **axes, name="D")]
-    rubs = [tf.BearingFriction(pin, friction=0.3, friction_width=0.05, radius=0.02, length=length,
+    rubs = [tf.BearingFriction(pin, friction=mu, friction_width=0.05, radius=0.02, length=length,
                                name=f"rub {pin.name}") for pin in pins]
     system = tf.System([*bars, *pins, *rubs], gravity=(0, -G, 0), redundant="drop")
     return tf.InitialValueProblem(system, state, (0, 0.5))
@@ -253,6 +253,9 @@ def test_redundant_constraints():
     assert len(problem.system.dropped) == 3
     sol = tf.solve(problem, tf.MixedGalerkin(2), 60)
     assert sol.success and abs(sol.energy_balance()[-1]) < 1e-5
+    other = tf.InitialValueProblem(problem.system.with_numbers({f"rub {name}.friction": 0.6 for name in "ABCD"}),
+                                   problem.z0, (0, 0.5))
+    np.testing.assert_array_equal(*(tf.solve(p, tf.MixedGalerkin(2), 10).z for p in (other, four_bar(mu=0.6))))
     work = sol.work(by_part=True)
     assert all(work[f"rub {name}"][-1] < -1e-3 for name in "ABCD")
     with pytest.raises(tf.InputError, match="rub A depends on the force of A, which redundant constraints leave open"):
@@ -277,6 +280,21 @@ def test_refusals():
         tf.FormulaForce(problem.system["rotor"], "[r[0], 0, 0]", reactions=[problem.system["rub"]])
     with pytest.raises(tf.InputError, match="reactions and controls"):
         tf.FormulaForce(problem.system["rotor"], "[r[0] * u[0], 0, 0]", reactions=[pin], n_controls=1)
+
+
+def test_an_unknown_friction():
+    """Found from where the rod is at the end: forces of the joint are in the guess, without which it has no effect."""
+    truth = tf.solve(pendulum(), tf.MixedGalerkin(2), 20).position("rod", 1.0)[0]
+    problem = pendulum(mu=0.3)
+    angle = 0.6
+    start = tf.Pose((0.5 * np.sin(1.2), -0.5 * np.cos(1.2), 0), (np.cos(angle), 0, 0, np.sin(angle)))
+    unknown = tf.BoundaryValueProblem(problem.system, (0, 1), start={"rod": start}, parameters={"mu": 0.3},
+                                      follows={"rub.friction": "parameters['mu']"},
+                                      conditions=lambda start, end, c: [end.position("rod")[0] - truth,
+                                                                        start.velocity("rod")[0]])
+    assert tf.solve(unknown, tf.MixedGalerkin(2), 20).parameters["mu"] == pytest.approx(0.4, rel=1e-9)
+    with pytest.raises(tf.InputError, match="a boundary-value problem with continuous multipliers does not take"):
+        tf.solve(unknown, tf.BubnovGalerkin(2, "continuous"), 20)
 
 
 END = tf.EndValue(lambda f, t: f[0].position[0], "rod")

@@ -12,6 +12,7 @@ from ..bodies.tree.links import TreeJoint
 from ..bodies.tree.numbers import TURNING
 from ..catalogue import arguments, made
 from ..composites.beam.section import RopeSection, Section
+from ..contacts.reacting import seeing
 from ..part_groups import regrouped
 from ..stand_ins import StandIns, geared
 from .arguments import number_at, put, symmetric, unchecked
@@ -30,7 +31,9 @@ def with_numbers(system, changes):
     other = _rebuilt(whole, with_records(whole.parts, _changed_parts(whole, values, given), known=known))
     if system.complete is None:
         return other
-    reduced = _rebuilt(system, with_records(system.parts, {part: part for part in other.parts}, made=True))
+    kept = {part: part.kept_reactions for part in system.parts}
+    changed = {part: seeing(part, kept.get(part)) for part in other.parts}
+    reduced = _rebuilt(system, with_records(system.parts, changed, made=True))
     reduced.complete, reduced.kept, reduced.dropped = other, system.kept, system.dropped
     return reduced
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...late import Late
+from ..contacts.reacting import seeing
 from ..numbers.arguments import own_parameters
 from ..part import Part
 from ..symbols import Symbols
@@ -195,11 +196,7 @@ def _seeing_kept(part, parts):
         n = len(other.constraint_names)
         kept += [first + i for i in rows.get(other, range(n))]
         first += n
-    if len(kept) == first:
-        return part
-    found = part.same_part()
-    vars(found)["kept_reactions"] = tuple(kept)
-    return found
+    return seeing(part, None if len(kept) == first else tuple(kept))
 
 
 def minimum_norm_multipliers(system, t, z, multipliers):

@@ -9,6 +9,7 @@ from ...elements.augmented.constants import WithConstants
 from ...elements.components import components
 from ...elements.evaluation.nodal_values import ValuesOfDofs
 from ...errors import InputError
+from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...mechanics.numbers.free import with_values
 from ...solvers.equations.make import make_equations
 from ..common.kept import Kept
@@ -25,6 +26,9 @@ def check_known_at_ends(element, system):
                 space.components].size:
             raise InputError(f"{element!r} has {name} at the nodes, which boundary values do not determine; use "
                              "form='hamilton', or MixedGalerkin")
+    if element.multiplier.continuous:
+        refuse_reaction_forces(system, "a boundary-value problem with continuous multipliers", "use "
+                               "multipliers='discontinuous'")
 
 
 class BoundaryForm:

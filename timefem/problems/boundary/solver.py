@@ -9,6 +9,8 @@ from ...assembly import TimeMesh
 from ...elements.mixed_galerkin import MixedGalerkin
 from ...errors import InputError
 from ...mechanics.bodies.states import CanonicalState
+from ...mechanics.redundancy.consistent_multipliers import multipliers_along
+from ...mechanics.values.reaction_forces import has_reaction_forces
 from ...parallel import own_world
 from ...progress import progress as progress_bar
 from ...solution.solution import Solution
@@ -129,11 +131,24 @@ class BoundarySolver:
     def from_guess(self, mesh, guess):
         """All unknowns on a mesh, of a guess that is no solution, as for `solve`."""
         states = self._states(guess, mesh)
-        multipliers = np.zeros((mesh.n_elements, self.element.multiplier.basis.n_shapes,
-                                self.problem.system.n_multipliers))
+        multipliers = self._multipliers(mesh, states)
         times = mesh.points(self.element.state.basis)
         values = self.element.nodal_values(self.problem.system, times, states, multipliers)
         return self.form.pack(dict(zip(self.element.trial, values, strict=True)))
+
+    def _multipliers(self, mesh, states):
+        """Zero; where forces depend on those of constraints consistent ones, without which numbers of such forces have
+        no effect."""
+        system, basis = self.problem.system, self.element.multiplier.basis
+        found = np.zeros((mesh.n_elements, basis.n_shapes, system.n_multipliers))
+        if has_reaction_forces(system):
+            z = np.einsum("ij,ejz->eiz", self.element.state.basis.values(basis.points), states)
+            try:
+                values = multipliers_along(system, mesh.points(basis).ravel(), z.reshape(-1, system.n_z))
+            except InputError:
+                return found
+            found[:] = values[:, :system.n_multipliers].reshape(found.shape)
+        return found
 
     def from_solution(self, sol, mesh):
         if sol.system.n_z != self.problem.system.n_z:
