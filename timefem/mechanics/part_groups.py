@@ -80,6 +80,15 @@ def regrouped(groups, changed):
     return found
 
 
+def seeing(part, kept):
+    """The same part that sees only some of the constraints of its `reactions_of`; None: all."""
+    if kept is None:
+        return part
+    found = part.same_part()
+    vars(found)["kept_reactions"] = kept
+    return found
+
+
 def own_members(parts, members):
     """Members of parts as they are among the parts, where they may be on other bodies; a list."""
     given = {_place(part): part for part in parts if part.owner is not None}

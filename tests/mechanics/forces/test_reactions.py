@@ -375,3 +375,31 @@ def test_files(tmp_path):
     loaded = tf.load(tmp_path / "swing.h5")
     assert loaded.system["rub"].reactions_of == (loaded.system["pin"],)
     np.testing.assert_array_equal(loaded.work(), sol.work())
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::timefem.errors.UnderResolved")
+@pytest.mark.parametrize("mu", [0.1, 0.5])
+def test_a_screw_falls_or_locks_itself(mu):
+    """A nut of mass m on a steep thread: it turns as N, of the thread's constraint, and mu N let it; where mu is above
+    the tangent of the lead angle it creeps."""
+    pitch, radius, mass, inertia, span, width = 0.05 / (2 * np.pi), 0.02, 2.0, 1e-3, 0.12, 1e-2
+    lead = np.arctan(pitch / radius)
+    nut = tf.RigidBody(mass, (2e-3, 2e-3, inertia), name="nut")
+    guide = tf.Cylindrical(nut, axis_a=Z, axis_b=Z, point_a=(0, 0, 0), point_b=(0, 0, 0), name="guide")
+    thread = tf.Constraint(nut, "f[0].position[2] - c[0] * atan2(f[0].rotation[1, 0], f[0].rotation[0, 0])", 1,
+                           parameters=[pitch], name="thread")
+
+    def along_the_thread(f, t, c, r):
+        pushed = -c[0] * ca.fabs(r[0]) / np.cos(lead) * ca.tanh(f[0].angular_velocity[2] / width)
+        return ca.vertcat(0, 0, pushed * np.sin(lead), 0, 0, pushed * np.cos(lead) * radius)
+
+    rub = tf.FormulaForce(nut, along_the_thread, parameters=[mu], reactions=[thread], name="rub")
+    problem = tf.InitialValueProblem(tf.System([nut, guide, thread, rub], gravity=(0, 0, -G)), {}, (0, span))
+    spin = tf.solve(problem, tf.MixedGalerkin(2), 40).angular_velocity("nut", span)[2]
+    if mu > np.tan(lead):
+        assert spin == pytest.approx(-width * np.arctanh(np.tan(lead) / mu), rel=1e-3)
+        return
+    turning = radius * (np.sin(lead) - mu * np.cos(lead))
+    normal = mass * G / (np.cos(lead) + mu * np.sin(lead) + mass * pitch * turning / inertia)
+    assert spin == pytest.approx(-normal * turning / inertia * span, abs=2 * width)

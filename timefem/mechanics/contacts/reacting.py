@@ -38,15 +38,6 @@ def refuse_reaction_forces(system: System, what: str, remedy: str) -> None:
                              f"{remedy}")
 
 
-def seeing(part: Any, kept: tuple[int, ...] | None) -> Any:
-    """The same part that sees only some of the constraints of its `reactions_of`; None: all."""
-    if kept is None:
-        return part
-    found = part.same_part()
-    vars(found)["kept_reactions"] = kept
-    return found
-
-
 class Reactions(Field):
     """Joints and other constraints whose forces a formula sees."""
 

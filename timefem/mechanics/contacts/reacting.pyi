@@ -19,9 +19,6 @@ def check_reactions(title: str, parts: Sequence[Any]) -> None: ...
 def refuse_reaction_forces(system: System, what: str, remedy: str) -> None: ...
 
 
-def seeing(part: Any, kept: tuple[int, ...] | None) -> Any: ...
-
-
 class Reactions(Field):
     refers: bool
     kind_of_value: str

@@ -12,8 +12,7 @@ from ..bodies.tree.links import TreeJoint
 from ..bodies.tree.numbers import TURNING
 from ..catalogue import arguments, made
 from ..composites.beam.section import RopeSection, Section
-from ..contacts.reacting import seeing
-from ..part_groups import regrouped
+from ..part_groups import regrouped, seeing
 from ..stand_ins import StandIns, geared
 from .arguments import number_at, put, symmetric, unchecked
 from .names import resolve

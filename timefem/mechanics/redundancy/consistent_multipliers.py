@@ -6,7 +6,7 @@ from ...errors import InputError
 from ...late import Late
 from ..values.at_start import at_start, is_small
 from ..values.evaluate import quantities_at
-from ..values.reaction_forces import has_reaction_forces, reaction_force, solved
+from ..values.reaction_forces import has_reaction_forces, reaction_force, reaction_forces, solved
 from ..values.velocities import consistent_velocity
 from .redundant_rows import factored, redundant_constraints
 
@@ -76,7 +76,7 @@ def _independent(system, t, z, force=None):
     m, n = system.n_multipliers + 2 * system.n_nonholonomic, system.n_q
     if not m:
         return np.zeros((len(z), 0)), np.ones(len(z), bool)
-    if system.n_nonholonomic or has_reaction_forces(system) or not is_small(system):
+    if system.n_nonholonomic or not is_small(system):
         forces = [None] * len(z) if force is None else force
         found = [_sparse(system, *state) for state in zip(t, z, forces, strict=True)]
         return np.array([values for values, _ in found]), np.array([fine for _, fine in found])
@@ -96,7 +96,19 @@ def _independent(system, t, z, force=None):
     right = scale * ((turned @ gradient[:, :, None])[:, :, 0] + rate)
     values = -(inverse @ right[:, :, None])[:, :, 0]
     values -= (inverse @ ((matrix @ values[:, :, None])[:, :, 0] + right)[:, :, None])[:, :, 0]
-    return scale * values, condition < SINGULAR
+    fine = condition < SINGULAR
+    if has_reaction_forces(system):
+        by_force = scale[:, :, None] * turned[:, :, :n]
+
+        def step(x):
+            pushed, by_forces = reaction_forces(system, t, z, scale * x)
+            left = (matrix @ x[:, :, None] - by_force @ pushed[:, :, None])[:, :, 0] + right
+            tangent = matrix - by_force @ by_forces * scale[:, None, :]
+            return x - np.linalg.solve(tangent, left[:, :, None])[:, :, 0]
+
+        values = solved(step, values)
+        fine &= np.isfinite(values).all(axis=1)
+    return scale * values, fine
 
 
 def _inverse(matrix):
@@ -137,7 +149,7 @@ def _sparse(system, t, z, force):
         return x - np.linalg.solve(tangent, scale @ (jac_j @ grad + rate) - turned @ pushed + dense @ x)
 
     found = solved(step, found / scale.diagonal())
-    return (np.full(len(rate), np.nan), False) if found is None else (scale @ found, True)
+    return scale @ found, bool(np.isfinite(found).all())
 
 
 def _by_mass_matrix(system, t, z):
@@ -165,7 +177,6 @@ def _by_mass_matrix(system, t, z):
                 return x - np.linalg.solve(tangent, dense @ x - right - np.append(pushed, np.zeros(m)))
 
             found = solved(step_from, found)
-            found = np.full(n + m, np.nan) if found is None else found
     except RuntimeError:
         found = np.full(n + m, np.nan)
     if not np.isfinite(found).all():

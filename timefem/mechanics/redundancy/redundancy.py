@@ -7,9 +7,9 @@ import numpy as np
 
 from ...errors import InputError
 from ...late import Late
-from ..contacts.reacting import seeing
 from ..numbers.arguments import own_parameters
 from ..part import Part
+from ..part_groups import seeing
 from ..symbols import Symbols
 from ..system import System
 from ..values.reaction_forces import has_reaction_forces

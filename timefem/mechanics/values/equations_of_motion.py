@@ -227,7 +227,7 @@ class EquationsOfMotion:
     def _converged(self, x):
         """The solution where forces depend on those of constraints."""
         found = solved(self._take, x)
-        if found is None:
+        if not np.isfinite(found).all():
             raise InputError("no accelerations and constraint forces are found at this state: forces that depend on "
                              "those of constraints may be too large, as in a mechanism that jams")
         return found

@@ -24,27 +24,33 @@ def has_reaction_forces(system):
     return any(group.part.reactions_of for group in system.groups)
 
 
+def reaction_forces(system, t, z, multipliers):
+    """Forces that depend on the constraints' multipliers, (n, n_q), and their derivatives by these, (n, n_q,
+    n_multipliers), at times (n,) and states (n, n_z)."""
+    force, by_forces = quantities_at(system, t, z, "multiplier force", "multiplier force by forces",
+                                     multipliers=multipliers[:, :system.n_multipliers])
+    return force, by_forces.dense()
+
+
 def reaction_force(system, t, z, multipliers):
-    """Force that depends on the constraints' multipliers, (n_q,), and its derivative by them (n_q, n_multipliers), at
-    one state."""
-    given = np.asarray(multipliers, float)[None, :system.n_multipliers]
-    force, by_forces = quantities_at(system, np.full(1, float(t)), np.asarray(z, float)[None], "multiplier force",
-                                     "multiplier force by forces", multipliers=given)
-    return force[0], by_forces.dense()[0]
+    """The same at one state, (n_q,) and (n_q, n_multipliers)."""
+    force, by_forces = reaction_forces(system, np.full(1, float(t)), np.asarray(z, float)[None], multipliers[None])
+    return force[0], by_forces[0]
 
 
 def solved(step, x):
-    """Fixed point of Newton's method, `step(x) -> x`, with unknowns of one size; None where it is not found."""
-    last = np.inf
+    """Fixed points of Newton's method, `step(x) -> x`, along the last axis, with unknowns of one size; NaN where they
+    are not found."""
+    last, fine = np.inf, np.zeros(x.shape[:-1], bool)
     for _ in range(OPTIONS.iterations):
         try:
-            before, x = x, step(x)
+            with np.errstate(all="ignore"):
+                before, x = x, step(x)
         except np.linalg.LinAlgError:
-            return None
-        if not np.isfinite(x).all():
-            return None
-        change, size = (np.abs(values).max(initial=0.0) for values in (x - before, x))
-        if change <= OPTIONS.rounding * size or (change <= OPTIONS.small * size and change >= last / 2):
-            return x
+            return np.full(x.shape, np.nan)
+        change, size = (np.abs(values).max(axis=-1, initial=0.0) for values in (x - before, x))
+        fine |= (change <= OPTIONS.rounding * size) | ((change <= OPTIONS.small * size) & (change >= last / 2))
+        if (fine | ~np.isfinite(change)).all():
+            break
         last = change
-    return None
+    return np.where(fine[..., None], x, np.nan)
