@@ -140,7 +140,7 @@ class ThroughEvents(Derivatives):
             free = without_contacts(self.system)
             reference = Scaling.of("full", free, element_of(self.element, free), self.mesh.nodes[0],
                                    self._solution.z[0]).reference
-            how = Marching(Kept(), "full", reference, Newton(tol_increment=CONTACT.again), True, {})
+            how = Marching(Kept(), "full", lambda: reference, Newton(tol_increment=CONTACT.again), True, {})
             self._modes[key] = ModeSystem(self.contacts, self.element, mode, self._solution.slip_directions[e], how)
         return self._modes[key]
 

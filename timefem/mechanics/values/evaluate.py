@@ -128,7 +128,8 @@ class Evaluator:
         self._order = np.argsort(self._targets, kind="stable")
         self._present, self._starts = np.unique(self._targets[self._order], return_index=True)
         self._index = np.concatenate([np.zeros(0, int), *(index.ravel() for *_, index in self.groups)])
-        self._evaluated, self._tables, self._of, self._bound, self._kernels = 0, None, None, None, ()
+        self._evaluated, self._asked = 0, 0
+        self._tables, self._of, self._bound, self._kernels = None, None, None, ()
 
     def _add_result(self, quantity, own, sizes, start):
         """What becomes of the values of a quantity, of which `own` are the places of each group, to be those among all
@@ -230,7 +231,10 @@ class Evaluator:
         if not repeatable:
             self._evaluated = points = self._evaluated + points
         pays = points > PAYS or (not repeatable and _COMPILED.issuperset(key for _, key, *_ in self.groups))
-        if not (pays and (along.at_hand(*_EXAMPLE) or points > PAYS_TO_COMPILE)):
+        if not pays or points < 2 * self._asked:  # whether the loop is on disk takes as long as to evaluate
+            return False
+        self._asked = 0 if repeatable else points
+        if not (along.at_hand(*_EXAMPLE) or points > PAYS_TO_COMPILE):
             return False
         if self._tables is None:
             self._compile()

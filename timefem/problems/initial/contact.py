@@ -1,6 +1,7 @@
 """Marches of systems with rigid contact, and the solution that comes of them."""
 
 import time
+from functools import cache, partial
 
 import numpy as np
 
@@ -68,8 +69,8 @@ def march_with_contacts(task, mesh):
                 answer()
             return stop
 
-        how = modes.Marching(task.kept, driver.scaling, _reference(driver, system, task.element, mesh, problem.z0),
-                             settings, driver.keep_mesh, {})
+        reference = cache(partial(_reference, driver, system, task.element, mesh, problem.z0))
+        how = modes.Marching(task.kept, driver.scaling, reference, settings, driver.keep_mesh, {})
         march = contact_march.ContactMarch(system, task.element, mesh, problem.z0, how)
         seconds = {"setup": time.perf_counter() - start}
         march.run(advance)

@@ -75,7 +75,7 @@ class ContactMarch(EventElements):
         nodes, o = self.mesh.nodes, self.options
         try:
             self._node(())
-            chunk, here, waited, last = o.first, 0, 0, -1
+            chunk, here, waited, last, done = o.first, 0, 0, -1, 0
             while self.t < nodes[-1]:
                 before, at = len(self.events), self.t
                 k = int(np.searchsorted(nodes, self.t, side="right"))
@@ -84,7 +84,10 @@ class ContactMarch(EventElements):
                 ahead = np.concatenate([[self.t], nodes[k:k + chunk]])
                 self._go_on(ahead)
                 most = o.most_closed if (self.modes != OPEN).any() else o.most
-                chunk = min(2 * chunk, most) if len(self.events) == before else o.first
+                if len(self.events) == before:
+                    chunk = min(2 * chunk, most)
+                else:  # as many as between the last two events
+                    chunk, done = min(max(self.n_elements - done, 1), most), self.n_elements
                 here = here + len(self.events) - before if k == last else len(self.events) - before
                 last = k
                 waited = waited + 1 if self.t == at else 0

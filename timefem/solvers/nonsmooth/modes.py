@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -101,7 +102,8 @@ class ModeSystem:
         mesh, how, t = TimeMesh(nodes), self.how, nodes[0]
         if self._scale is None:
             self._scale = Scaling.of(how.scaling, self.system, self.element, t, z)
-            self._scale.reference = max(self._scale.reference, how.reference)
+            if any(self.mode.modes):  # bodies at rest have small forces
+                self._scale.reference = max(self._scale.reference, how.reference())
             self._loop = LoopArrays(self.plan, self._scale)
         multipliers = np.zeros(self.system.n_multipliers)
         run = Run(loop=self._loop)
@@ -173,11 +175,12 @@ def element_of(element, system):
 
 
 class Marching(NamedTuple):
-    """How all modes are marched: plans of earlier solves, scaling, settings of Newton's method."""
+    """How all modes are marched: plans of earlier solves, scaling, what gives the reference of the residual of the
+    system without contacts, settings of Newton's method."""
 
     kept: object
     scaling: str
-    reference: float
+    reference: Callable[[], float]
     settings: object
     keep_mesh: bool
     plans: dict  # of this march, by element and mode

@@ -39,7 +39,7 @@ class ContactOptions:
     still: float = 1e-9  # of the largest speed: no speed
     rest: float = 1e-5  # of the largest speed: impacts below it are without restitution, so that bouncing ends
     short_flight: float = 1e-6  # of the element: bounces as short are none
-    first: int = 1  # elements that are solved between two searches for events, after an event
+    first: int = 8  # elements that are solved between two searches for events, at the start
     most: int = 4096  # and at most, while nothing touches
     most_closed: int = 64  # and while something does
     samples: int = 129  # of gaps of what is on the other side at the end of an element
