@@ -14,7 +14,7 @@ from timefem.solvers.nonsmooth.options import CONTACT
 
 @pytest.fixture
 def fallback_only(monkeypatch):
-    options = replace(CONTACT, events_per_element=-1, most_fallback=1000)
+    options = replace(CONTACT, events_per_element=-1, most_fallback=1000, first=1)
     monkeypatch.setattr(ContactMarch.__init__, "__defaults__", (options,))
 
 
