@@ -5,6 +5,7 @@ import pytest
 
 import timefem as tf
 from tests import contact_systems as systems
+from timefem.solution.drawing.scene import make_scene
 
 
 @pytest.fixture(scope="module")
@@ -94,3 +95,26 @@ def test_what_does_not_take_rigid_contact_says_so():
         tf.PlaneContact(body, normal=(1, 0, 0), stiffness=1.0, restitution=0.5)
     with pytest.raises(tf.InputError, match="those of a penalty"):
         tf.PlaneContact(body, normal=(1, 0, 0), damping=1.0)
+
+
+def test_contact_forces_in_space_and_in_pictures():
+    """A ball that slides: its force is on its lowest point, up and against the slip; pictures have it in proportion."""
+    ball = tf.RigidBody(2.0, (0.008,) * 3, name="ball")
+    floor = tf.PlaneContact(ball, radius=0.1, friction=0.2, name="floor")
+    problem = tf.InitialValueProblem(tf.System([ball, floor], gravity=(0, 0, -9.81)),
+                                     {ball: tf.Pose((0, 0, 0.1), velocity=(0.6, 0.8, 0))}, (0, 0.1))
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 4, progress=False)
+    t = np.array([0.02, 0.08])
+    place = sol.position(ball, t)
+    np.testing.assert_allclose(sol.contact_points(t)[:, 0], place - (0, 0, 0.1), rtol=0, atol=1e-12)
+    weight = 2.0 * 9.81
+    expected = weight * np.array([-0.2 * 0.6, -0.2 * 0.8, 1.0])
+    np.testing.assert_allclose(sol.contact_force_vectors(t)[:, 0], [expected] * 2, rtol=1e-9)
+    scene = make_scene(sol, t)
+    force, = (link for link in scene.links if link.kind == "force")
+    assert force.name == "floor"
+    drawn = force.points[:, 1] - force.points[:, 0]
+    np.testing.assert_allclose(drawn / np.linalg.norm(drawn[0]), expected / np.linalg.norm(expected) * np.ones((2, 1)),
+                               rtol=0, atol=1e-9)
+    stop = systems.nonlinear_stop(1, 20)[0]  # of no place in space
+    assert np.isnan(stop.contact_points()).all()

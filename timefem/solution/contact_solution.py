@@ -109,6 +109,23 @@ class ContactSolution(Solution):
         shape, z = z.shape[:-1], z.reshape(-1, self.system.n_z)
         return evaluate.quantities_at(self.system, np.broadcast_to(t, shape).ravel(), z, "gaps")[0].reshape(*shape, -1)
 
+    def contact_points(self, t: Floats | None = None) -> np.ndarray:
+        """Where the contacts are or would be [m], shape t.shape + (n_contacts, 3), at times or at the ends of the
+        elements; NaN of those that are not at points of space, such as stops of joints."""
+        t, z = self._at(t)
+        return self._contact_frames(t, z)[..., 0, :]
+
+    def contact_force_vectors(self, t: Floats | None = None, *, side: str = "right") -> np.ndarray:
+        """`contact_forces` in space [N], shape t.shape + (n_contacts, 3), on the body that comes first."""
+        forces = self.contact_forces(t, side=side)
+        frames = self._contact_frames(*self._at(t))[..., 1:, :]
+        return (forces[..., None] * frames).sum(axis=-2)
+
+    def _contact_frames(self, t, z):
+        shape, z = z.shape[:-1], z.reshape(-1, self.system.n_z)
+        found, = evaluate.quantities_at(self.system, np.broadcast_to(t, shape).ravel(), z, "contact frames")
+        return found.reshape(*shape, -1, 4, 3)
+
     # ---- energy
 
     def energy_lost(self) -> dict[str, float]:

@@ -59,6 +59,11 @@ class RigidContact(Part, abstract=True):
         (n_contacts, n_slip); along orthonormal directions that change smoothly."""
         return ca.SX(self.n_contacts, 0)
 
+    def contact_frames(self, s: Symbols) -> ca.SX:
+        """Where forces act in space, SX (n_contacts, 12): the point, the normal, and both directions of sliding, zero
+        where there is none. NaN of contacts that are not at points of space."""
+        return ca.SX.nan(self.n_contacts, 12)
+
     def load(self, s: Symbols) -> ca.SX:
         """Normal forces of persistent rows, SX (n_contacts,): friction is at most mu times as large."""
         return ca.SX(self.n_contacts, 1)

@@ -112,6 +112,14 @@ class Touching(RigidContact, ForcePart, abstract=True):
         return ca.vertcat(*(self._approach(touch, s, c).T @ self.directions(touch, s, c)
                             for touch in self.touches(s, c)))
 
+    def contact_frames(self, s: Symbols) -> ca.SX:
+        c, rows = self.named(s.own), []
+        for touch in self.touches(s, c):
+            along = [*ca.horzsplit(self.directions(touch, s, c))] if self.n_slip else []
+            along += [ca.SX.zeros(3)] * (2 - len(along))
+            rows.append(ca.horzcat(*(x.T for x in (touch.at_b, touch.normal, *along))))
+        return ca.vertcat(*rows)
+
     def energy(self, s: Symbols) -> Expression:
         if self.is_rigid:
             return 0

@@ -196,6 +196,11 @@ class StateFormulas(Formulas):
         return ca.SX(self.part.gap(self.symbols)) if self.part.n_contacts else ca.SX(0, 1)
 
     @property
+    def contact_frames(self):
+        """Row by row."""
+        return ca.vec(self.part.contact_frames(self.symbols).T) if self.part.n_contacts else ca.SX(0, 1)
+
+    @property
     def gap_rate(self):
         if not self.part.n_contacts:
             return self.gap
@@ -266,6 +271,7 @@ StateFormulas.quantities = QUANTITIES = {
     "constraints": Quantity(lambda f: f.theta, "constraints"),
     "gaps": Quantity(lambda f: f.gap, "contacts"),  # of rigid contacts
     "gap rates": Quantity(lambda f: f.gap_rate, "contacts"),
+    "contact frames": Quantity(lambda f: f.contact_frames, "contact frames"),
     "positions": Quantity(lambda f: f.theta[:f.theta.numel() // 2], "positions"),
     "jacobian": Quantity(lambda f: ca.jacobian(f.theta, f.z), "constraints", "states"),
     "rate": Quantity(lambda f: ca.jacobian(f.theta, f.symbols.t), "constraints"),
@@ -319,8 +325,10 @@ def places_of(system):
             "positions": np.hstack([group.multiplier_index[:, :m // 2], group.reaction_index]),
             "forms": group.nonholonomic_index, "controls": own,
             "contacts": [[*contacts.get(p, ())] for p in group.members],
-            "slips": [[*slips.get(p, ())] for p in group.members]})
+            "slips": [[*slips.get(p, ())] for p in group.members],
+            "contact frames": [[12 * c + i for c in contacts.get(p, ()) for i in range(12)] for p in group.members]})
         n_parts += size
     return found, {"whole": 1, "parts": n_parts, "states": system.n_z, "coordinates": system.n_q,
                    "constraints": system.n_multipliers, "positions": system.n_constraints,
-                   "forms": system.n_nonholonomic, "controls": first, "contacts": n_contacts, "slips": n_slips}
+                   "forms": system.n_nonholonomic, "controls": first, "contacts": n_contacts, "slips": n_slips,
+                   "contact frames": 12 * n_contacts}

@@ -7,7 +7,8 @@ import numpy as np
 from .plots import COLOURS, STYLES
 
 WIDTHS = {"joint": dict(marker="o", markersize=4, linestyle=""), "rod": dict(linewidth=1.5),
-          "spring": dict(linewidth=1.0), "damper": dict(linewidth=1.0, linestyle="--"), "rope": dict(linewidth=2.0)}
+          "spring": dict(linewidth=1.0), "damper": dict(linewidth=1.0, linestyle="--"), "rope": dict(linewidth=2.0),
+          "force": dict(linewidth=2.0, color="tab:red")}
 FILLING = 4  # corrections of the scale until axes fill a region
 SMOOTH = 8  # corners of an object from which on its edges are not drawn
 TICK_PAD, LABEL_PAD, MOST_PAD = 8, 21, 3.0  # what mplot3d adds to pads [points], and the most that these are stretched
@@ -128,7 +129,7 @@ class Artists:
         self.ax, self.scene, self.shade = ax, scene, shade
         self.bodies = [self._body(body, colour) for body, colour in zip(scene.bodies, itertools.cycle(COLOURS),
                                                                         strict=False)]
-        self.links = [ax.plot([], [], [], color="0.1", zorder=10, **WIDTHS[link.kind])[0] for link in scene.links]
+        self.links = [ax.plot([], [], [], zorder=10, **{"color": "0.1"} | WIDTHS[link.kind])[0] for link in scene.links]
         colours = itertools.islice(itertools.cycle(COLOURS), len(scene.bodies), None)
         self.curves = [ax.add_collection3d(self._surface(curve, colour))
                        for curve, colour in zip(scene.curves, colours, strict=False)]

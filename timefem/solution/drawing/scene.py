@@ -61,12 +61,12 @@ class DrawnBody:
 
 @dataclass(frozen=True, eq=False)
 class DrawnLink:
-    """A joint, or a rod, spring, damper, rope or beam.
+    """A joint, a rod, spring, damper, rope or beam, or the force of a contact from its point on.
 
     Attributes
     ----------
     name : str
-    kind : {"joint", "rod", "spring", "damper", "rope"}
+    kind : {"joint", "rod", "spring", "damper", "rope", "force"}
     points, velocities : ndarray, shape (n_times, n, 3)
         Of the joint, n = 1, of both ends, or of all points along it [m, m/s].
     """
@@ -100,7 +100,7 @@ class Scene:
 
 
 def make_scene(solution, times=None, view=None, up=None, traces=True):
-    """Bodies, joints, rods, springs, dampers and ropes of a solution, for drawing.
+    """Bodies, joints, rods, springs, dampers, ropes and forces of rigid contacts of a solution, for drawing.
 
     Parameters
     ----------
@@ -136,6 +136,7 @@ def make_scene(solution, times=None, view=None, up=None, traces=True):
     drawn = [(part, _drawn_link(system.label(part), line, pieces)) for part, line in lines
              if all(body is None or pieces.get(body) for body, _ in line.points)]
     links = [link for _, link in drawn] + list(_arms(system, drawn, pieces, hidden))
+    links += _contact_forces(solution, times, bodies)
     if not bodies and not links and not curves:
         raise InputError("no body of the system has a position in space, so that there is nothing to draw")
     outlines = [np.concatenate([b.outline(k) for k in range(len(times))]) for b in bodies]
@@ -175,6 +176,22 @@ def _arms(system, drawn, pieces, hidden):
             if own and body not in hidden and own[0].shape is None and np.any(own[0].size):
                 yield DrawnLink(system.label(body), "rod", np.stack([own[0].position, link.points[:, 0]], axis=1),
                                 np.stack([own[0].velocity, link.velocities[:, 0]], axis=1))
+
+
+def _contact_forces(solution, times, bodies, longest=0.25):
+    """Forces of rigid contacts at their points, the largest one a share of what is drawn."""
+    if not hasattr(solution, "contact_points") or not bodies:
+        return
+    points, forces = solution.contact_points(times), solution.contact_force_vectors(times)
+    size = np.linalg.norm(forces, axis=-1)
+    seen = np.isfinite(points).all(axis=(0, 2)) & np.isfinite(size).all(axis=0) & (size > 0).any(axis=0)
+    if not seen.any():
+        return
+    places = np.concatenate([b.position for b in bodies] + [b.outline(0) for b in bodies])
+    scale = longest * np.ptp(places, axis=0).max() / size[:, seen].max()
+    for c in np.flatnonzero(seen):
+        ends = np.stack([points[:, c], points[:, c] + scale * forces[:, c]], axis=1)
+        yield DrawnLink(solution.contact_names[c], "force", ends, np.zeros(ends.shape))
 
 
 def _drawn_link(name, line, pieces):
