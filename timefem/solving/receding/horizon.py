@@ -107,14 +107,14 @@ class RecedingHorizon(NamedArguments):
         -------
         ndarray, shape (n_controls,)
         """
-        z = self._state(state, q, v)
+        z, v = self._state(state, q, v)
         program, resumed = self._program, self._resumed
         for _ in range(validate.integer("passed", passed, minimum=0)):
             moved, ahead = program.later(resumed.v)
             resumed.shift(moved, *ahead)
         self._node[self._places[0]] = z
         if len(self._places) > 1:
-            self._node[self._places[1]] = velocities(self.problem.system, self.problem.t_span[0], z)
+            self._node[self._places[1]] = velocities(self.problem.system, self.problem.t_span[0], z) if v is None else v
         program.start_from(self._node)
         outcome = self._iterate(self.budget)
         if not self.converged and (self.budget is None or outcome != Reason.NOT_CONVERGED):
@@ -180,11 +180,15 @@ class RecedingHorizon(NamedArguments):
         return self._at_start @ self.controls[0]
 
     def _state(self, state, q, v):
-        n = self.problem.system.n_q
+        """The state, and its velocities where these are what is given, and no constraints change them."""
+        system = self.problem.system
+        n = system.n_q
         if state is None:
             if q is None or v is None:
                 raise InputError("step takes a state, or both q and v")
             q, v = validate.array("q", q, (n,)), validate.array("v", v, (n,))
             z = np.concatenate([q, np.zeros(n)])
-            return np.concatenate([q, self.problem.system.momentum(self.problem.t_span[0], z, v)])
-        return validate.array("state", state, (2 * n,))
+            z = np.concatenate([q, system.momentum(self.problem.t_span[0], z, v)])
+            solved = system.n_multipliers or system.couples_inertia or any(b.has_orientation for b in system.bodies)
+            return z, None if solved else v
+        return validate.array("state", state, (2 * n,)), None
