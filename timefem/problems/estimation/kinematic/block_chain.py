@@ -108,14 +108,14 @@ class BlockChain:
     def inverse_blocks(self, coupled=False):
         """Diagonal blocks of the inverse, shape (n, size, size); with `coupled` also those (i + 1, i) beside them."""
         blas = scipy.linalg.blas
-        gemm = blas.dgemm
+        gemm, trmm = blas.dgemm, blas.dtrmm
         z = np.empty_like(self.diagonal)
         beside = np.empty_like(self.coupling) if coupled else None
         for i in range(self.n - 1, -1, -1):
             x, own = self.diagonal[i].T, z[i].T
             gemm(1.0, x, x, c=own, trans_a=1, overwrite_c=1)
             if i < self.n - 1:
-                f = gemm(1.0, self.coupling[i].T, x)  # F^T
+                f = trmm(1.0, x, self.coupling[i].T, side=1, lower=1)  # F^T
                 h = gemm(1.0, z[i + 1].T, f)
                 gemm(1.0, f, h, beta=1.0, c=own, trans_a=1, overwrite_c=1)
                 if coupled:

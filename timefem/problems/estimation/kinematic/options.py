@@ -20,6 +20,8 @@ class KinematicOptions:
         Iterations after which steps must not make the misfit larger.
     closing : int
         Newton steps that close constraints at the end.
+    near : float
+        Gap, over the coordinates or one, after which a Newton step leaves rounding.
     piece : int
         Frames that are linearized at once; arrays of more leave the caches.
     stride : int
@@ -54,7 +56,8 @@ class KinematicOptions:
     halvings: int = 8
     patient: int = 15
     closing: int = 8
-    piece: int = 64
+    near: float = 1e-9
+    piece: int = 128
     stride: int = 16
     frame_iterations: int = 60
     frame_tolerance: float = 0.1

@@ -111,8 +111,7 @@ class Smoother:
         Gradients
         """
         n, chain, end = len(at.x), self.chain, self.own.stop
-        with_end = slice(self.own.start, min(end + 1, n))
-        chain.diagonal[with_end], chain.coupling[self.own] = 0.0, 0.0
+        chain.diagonal[self.own.start] = 0.0
         pull = self.information @ (at.c - self.mean)
         once = float(self.own.start == 0)  # what does not belong to a frame counts there
         out = Gradients(np.zeros((n, self.size)), np.zeros((n, self.size, self.n_c)), once * self.information,
@@ -120,6 +119,7 @@ class Smoother:
         for first in range(self.own.start, end, self.options.piece):
             last = min(first + self.options.piece, end)
             with_next = slice(first, min(last + 1, n))
+            chain.diagonal[first + 1:last + 1], chain.coupling[first:last] = 0.0, 0.0  # while it is in the caches
             own = Tangents(self.geometry, self.steps.root, at.x[with_next], self.t[with_next], self.n_free,
                            c=at.c[:self.n_parts])
             out.tangents.append((slice(first, last), own))
@@ -319,7 +319,8 @@ class Smoother:
                 better = size < best[frames] / 2
                 best[frames] = np.minimum(best[frames], size)
                 x[np.ix_(frames[better], [0], touched)] += gap[better, None]
-                left.append(frames[better & (size > 1e-14 * np.maximum(np.abs(x[frames, 0]).max(axis=1), 1.0))])
+                scale = np.maximum(np.abs(x[frames, 0]).max(axis=1), 1.0)
+                left.append(frames[better & (size > self.options.near * scale)])  # else the next gap is rounding
             going = np.concatenate([np.zeros(0, int), *left])
         for frames in self._pieces(np.arange(len(x))[self.own]):
             x[np.ix_(frames, np.arange(1, x.shape[1]), touched)] += self._tangents(x, frames, c).shift[:, 1:]
@@ -370,6 +371,10 @@ class Smoother:
 
         Shapes (m, k, levels n_q), and (m, k, n_numbers) or None.
         """
+        known, piece = np.arange(len(self.t))[frames], self.options.piece
+        if len(known) > piece and not (self.n_c and (self.n_parts or by_numbers is not None)):  # in the caches
+            return np.concatenate([self.of_states(slopes[i:i + piece], known[i:i + piece])
+                                   for i in range(0, len(known), piece)])
         by_motion = slopes @ self.wholes(frames)
         out = by_motion @ self.covariances()[frames] @ by_motion.swapaxes(1, 2)
         if not self.n_c or (by_numbers is None and not self.n_parts):
