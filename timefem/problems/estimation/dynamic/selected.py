@@ -66,11 +66,12 @@ class Selected:
         number[n:] = np.arange(border)
         before = np.concatenate([[border], [len(own) for own in self.held[:-1]]]).astype(int)
         inside = high == low
-        own = _filled(size, size, high[inside], place[r[inside]], place[c[inside]], values[inside])
+        off = inside & (r != c)
+        own = _filled(size, size, *(np.concatenate([x[inside], y[off]]) for x, y in (
+            (high, high), (place[r], place[c]), (place[c], place[r]), (values, values))))  # both triangles
         self.couplings = _filled(size, before, high[~inside], place[r[~inside]], number[c[~inside]], values[~inside])
         self.log_determinant, self.inverses, corner = 0.0, [], np.zeros((border, border))
         for e, (block, coupling) in enumerate(zip(own, self.couplings, strict=True)):
-            block = np.tril(block) + np.tril(block, -1).T + np.triu(block, 1) + np.triu(block, 1).T
             if e and len(corner):
                 block -= coupling @ corner @ coupling.T
             inverse, log = _inverse(block)
@@ -79,7 +80,8 @@ class Selected:
                                  "prior nor a measurement")
             self.log_determinant += log
             self.inverses.append(inverse)
-            corner = inverse[np.ix_(self.held[e], self.held[e])]
+            held = self.held[e]
+            corner = inverse[held[:, None], held]
 
     def backwards(self):
         """Diagonal blocks Z_ee of the inverse, and Z_(e-1,e) of what is held of the block before."""
@@ -94,7 +96,7 @@ class Selected:
             if e:
                 own = self.held[e - 1]
                 last = self.couplings[e].T @ inverse
-                beside[e] = -self.inverses[e - 1][np.ix_(own, own)] @ last
+                beside[e] = -self.inverses[e - 1][own[:, None], own] @ last
                 last = last @ self.couplings[e]
         beside[0] = np.zeros((0, len(found[0])))
         return found, beside
@@ -171,9 +173,8 @@ def _filled(rows, columns, blocks, i, j, values):
 def _inverse(block):
     """The inverse of a symmetric matrix, and the logarithm of the magnitude of its determinant."""
     factors, pivots, failed = scipy.linalg.lapack.dgetrf(block)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log = float(np.log(np.abs(np.diagonal(factors))).sum())
     if failed:
         return block, np.nan
+    log = float(np.log(np.abs(factors.diagonal())).sum())
     inverse, _ = scipy.linalg.lapack.dgetri(factors, pivots, lwork=64 * max(len(block), 1), overwrite_lu=1)
     return (inverse + inverse.T) / 2, log
