@@ -42,7 +42,7 @@ def solved(problem, n, element):
 
 @pytest.mark.long
 @pytest.mark.parametrize("make, most, limit", [
-    (lambda: cart_pole(2.0, 2.0), 1000, "the bound of control 0 of drive"),
+    (lambda: cart_pole(2.0, 2.0), 750, "the bound of control 0 of drive"),
     (lambda: pole(effort(40.0)), 750, r"the integral of effort\[0\]"),
     (lambda: pole(spin(1.2)), 1300, r"spin\[0\]"),
 ])

@@ -74,14 +74,32 @@ def _refined(task, solve_on, estimates, bar):
         kinks = sorted({*estimate.kinks, *through})
         guess, n_failures = sol, 0
         error, density, n, errors = estimate(sol, mesh, SAFETY * tolerance)
-        n_stuck = n_stuck + 1 if ROUGH > error > best / 2 and n > mesh.n_elements else 0
+        n_stuck = 0 if error <= best / 2 else n_stuck + (error < ROUGH)
         best = min(best, error)
         if error <= tolerance or n_stuck > STAGNATION:
             break
         mesh = graded(mesh, density, n, kinks) if error < ROUGH else halved(mesh)
+    if sol.success and not error <= tolerance and "objective" in errors:
+        sol, error, errors = _or_of_equal_elements(
+            sol, (error, errors), problem, estimate, lambda mesh, guess: solve_on(element, mesh, guess), meshes)
     sol.statistics.update(tolerance=tolerance, estimated_error=float(error), estimated_errors=errors, meshes=meshes)
     if sol.success and not error <= tolerance:
         sol.status = Status.failure(Reason.NOT_ACCURATE, len(sol.t) - 2, sol.t[-2], [],
                                     f"the estimated error is {error:.2g} on {meshes[-1]} elements")
     return sol
 
+
+def _or_of_equal_elements(sol, told, problem, estimate, solve_on, meshes):
+    """Solution, error and errors of that which is told, or of as many equal elements: of the better objective.
+
+    Where the estimate leads no further, it does not tell where elements should be either.
+    """
+    even = TimeMesh.uniform(problem.t_span, len(sol.t) - 1)
+    even = graded(even, np.ones(even.n_elements), even.n_elements, estimate.kinks)
+    other = solve_on(even, sol)
+    if not other.success:
+        return sol, *told
+    meshes.append(even.n_elements)
+    error, _, _, errors = estimate(other, even, told[0])
+    better = np.isfinite(error) and errors["objective"] < told[1]["objective"]
+    return (other, error, errors) if better else (sol, *told)
