@@ -94,6 +94,8 @@ def test_multipliers_of_element_and_state():
     sol = tf.solve(pendulum(), tf.MixedGalerkin(3), 160)
     own, consistent = (sol.multipliers(sol.t[1:-1], kind=kind) for kind in ("element", "consistent"))
     np.testing.assert_allclose(own, consistent, atol=2e-5 * np.abs(consistent).max())
+    middles = (sol.t[1:] + sol.t[:-1]) / 2
+    np.testing.assert_allclose(sol.system.power(middles, sol(middles)), sol.power()["rub"], atol=1e-5)
     force, speed = sol.joint("pin").force(sol.t), sol.angular_velocity("rod", sol.t)[:, 2]
     mu = 0.4 * np.tanh(speed / 0.5)
     np.testing.assert_allclose(sol.joint("pin").drive(sol.t),

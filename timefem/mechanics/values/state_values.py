@@ -11,6 +11,7 @@ from ...late import Late
 from ...types import Floats
 from .evaluate import flattened, quantities_at, sees_solved_velocities
 from .of_parts import has_power, rates_of_power
+from .reaction_forces import has_reaction_forces
 from .velocities import uncoupled, velocity_derivatives
 
 if TYPE_CHECKING:
@@ -99,7 +100,8 @@ class StateValues:
         rate : array_like, shape (..., n_q), optional
             Velocities qdot; default `velocity(t, z)`.
         multipliers : array_like, shape (..., n_multipliers), optional
-            Default: zero, which leaves out the constraints that depend on time.
+            Default: zero, which leaves out the constraints that depend on time; where forces depend on those of
+            constraints the consistent ones.
         nonholonomic : array_like, shape (..., n_nonholonomic) or (..., 2 n_nonholonomic), optional
             Multipliers of nonholonomic constraints, and of their rates; those with a drift a(q, t) do work.
         """
@@ -108,6 +110,8 @@ class StateValues:
             return np.zeros(shape)
         rate = rates_of_power(self, t, z, self.velocity(t, z)) if rate is None else \
             np.reshape(np.asarray(rate, float), (len(z), self.n_q))
+        if multipliers is None and has_reaction_forces(self):
+            multipliers = redundancy.multipliers_along(self, t, z)[:, :self.n_multipliers]
         multipliers = np.zeros((len(z), self.n_multipliers)) if multipliers is None else \
             np.reshape(np.asarray(multipliers, float), (len(z), self.n_multipliers))
         total = quantities_at(self, t, z, "power", rate=rate, multipliers=multipliers)[0][:, 0]
@@ -136,7 +140,7 @@ class StateValues:
         """At one state: grad H - (Q, 0) (n_z,), Jacobian of Theta (2 m, n_z), its partial time derivative (2 m,).
 
         The Jacobian is a SciPy CSR array. Without constraints the motion is zdot = J (grad H - (Q, 0)), Q the forces
-        that have no potential.
+        that have no potential and do not depend on those of constraints.
         """
         t, z, _ = flattened(self, t, z)
         gradient, jacobian, rate = quantities_at(self, t, z, "gradient", "jacobian", "rate")
