@@ -182,13 +182,38 @@ def test_least_effort_in_closed_form():
 
 
 def test_limits_that_are_just_reached_are_told():
-    with pytest.warns(tf.ActiveSetChange, match="force"):
-        lin = tf.OptimumLinearization(solved(moved(bound=6.0), 4))
-    assert lin.weakly_active
-    for bound in (5.5, 6.5):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            tf.OptimumLinearization(solved(moved(bound=bound), 4))
+    end, first = tf.Final("block", "position", 0), tf.Values(lambda b, t, u: u, [0.1], actuators="force")
+    for bound, told in ((5.5, False), (6.0, True), (6.5, False)):
+        lin = tf.OptimumLinearization(solved(moved(bound=bound), 4))
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            tf.gradient(lin, tf.Objective(), end)
+            assert not found  # which has a derivative
+            tf.gradient(lin, first, end)
+        assert bool(lin.weakly_active) == told == any(issubclass(one.category, tf.ActiveSetChange) for one in found)
+
+
+def docked(distance=30.0, thrust=2.0):
+    """A thrust by its size and its direction, which is any where there is none."""
+    craft = tf.PointMass(50.0, dimension=2, name="craft")
+    engine = tf.FormulaForce(craft, "[u[0] * cos(u[1]), u[0] * sin(u[1]), 0]", n_controls=2, name="engine")
+    return tf.OptimalControl(tf.System([craft, engine]), {craft: tf.Pose((distance, 5, 0), velocity=(-0.3, 0, 0))},
+                             {craft: tf.Pose()}, (0, 60), "u[0]", bounds={engine: ((0, -7), (thrust, 7))})
+
+
+@pytest.mark.long
+def test_directions_that_nothing_depends_on_do_not_count():
+    sol = solved(docked(), 10)
+    lin, start = tf.OptimumLinearization(sol), tf.Initial("craft", "position", 0)
+    place = tf.Values(lambda b, t: b[0].position[0], [31.0])
+    found = [tf.gradient(lin, f, start)[0] for f in (tf.Objective(), place)]
+
+    def values(x):
+        other = tf.OptimumLinearization(tf.solve(docked(distance=x), tf.MixedGalerkin(2), 10, guess=sol, method=EXACT,
+                                                 progress=False))
+        return np.array([other.value(f)[0] for f in (tf.Objective(), place)])
+
+    np.testing.assert_allclose(found, (values(30.01) - values(29.99)) / 0.02, rtol=1e-5)
 
 
 @pytest.mark.long

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -51,7 +52,10 @@ class OptimumOptions(Options):
                                "tells whether a limit is active")
     levels: int = option(3, "of extrapolation of differences of the conditions of optimality")
     first_step: float = option(5e-3, "the largest step of these, relative")
-    refinements: int = option(3, "of each solve")
+    refinements: int = option(6, "of each solve")
+    least_added: float = option(1e-9, "curvature, scaled, that is added for the factors")
+    growth: float = option(100.0, "factor by which it grows until the factors are those of a minimum")
+    most_added: float = option(1e-5, "curvature downwards that is none")
     exact: float = option(1e-8, "what a solve leaves of its right-hand side at most")
 
 
@@ -89,15 +93,15 @@ class OptimumLinearization(NamedArguments):
     Attributes
     ----------
     weakly_active : list of str
-        Limits that are reached without a multiplier: derivatives are those of one side only, and `ActiveSetChange` is
-        warned of.
+        Limits that are reached without a multiplier: derivatives, other than that of the cost, are those of one side
+        only, and `ActiveSetChange` is warned of when they are asked for.
 
     Raises
     ------
     InputError
         For solutions that failed, of phases, with contacts, and copies that know no problem.
     SolveError
-        Where the optimum is no strict one, so that it has no derivative.
+        When derivatives of states and controls are asked for that do not exist, as the optimum is no strict one.
     """
 
     def __init__(self, solution: Solution, *, options: OptimumOptions | dict[str, Any] = DEFAULTS) -> None:
@@ -173,11 +177,6 @@ class OptimumLinearization(NamedArguments):
         active = it.z > it.slack
         small, large = np.minimum(it.z, it.slack), np.maximum(it.z, it.slack)
         self.weakly_active = self._names(program, np.flatnonzero(small > self.options.weak * large))
-        if self.weakly_active:
-            first, *others = self.weakly_active
-            warnings.warn(f"the set of active limits changes here: {first}{f' and {len(others)} more' * bool(others)} "
-                          "is just reached, without a multiplier; derivatives are those of one side", ActiveSetChange,
-                          stacklevel=5)
         low = np.arange(len(active)) < bounds.n_low
         self._holds = [np.zeros(len(it.w), bool) for _ in range(2)]
         for out, which in zip(self._holds, (low, ~low), strict=True):
@@ -188,11 +187,30 @@ class OptimumLinearization(NamedArguments):
         self._sigma = np.where(self._holds[0] | self._holds[1], self.options.holds, 0.0)
         slacks = self._sigma[self._barrier.n:]
         slacks[slacks == 0] = self.options.leaves
-        self._direction.look(it)
-        regular = self._direction._factor(self._sigma, 0.0)
-        if not regular or self._direction.matrix.excess > 0:
-            raise SolveError("the optimum is no strict one, and has no derivatives: with the limits that are active "
-                             "the cost does not grow in all directions that are left")
+
+    @cached_property
+    def _flat(self):
+        """What was added to the curvatures for the factors, shape (n,): directions that nothing depends on, such as
+        that of a thrust of zero, have none of their own. Refinement takes it away again.
+
+        Raises
+        ------
+        SolveError
+            Where the cost falls in some direction.
+        """
+        if self.weakly_active:
+            first, *others = self.weakly_active
+            more = f" and {len(others)} more" * bool(others)
+            warnings.warn(f"the set of active limits changes here: {first}{more} is just reached, without a "
+                          "multiplier; derivatives are those of one side", ActiveSetChange, stacklevel=7)
+        self._direction.look(self._at.it)
+        delta = self.options.least_added
+        while delta <= self.options.most_added:
+            if self._direction._factor(self._sigma, delta) and self._direction.matrix.excess == 0:
+                return delta * self._direction._damped
+            delta *= self.options.growth
+        raise SolveError("the optimum is no minimum to second order, and its states and controls have no derivatives: "
+                         "with the limits that are active the cost falls in a direction that is left")
 
     def _names(self, program, places):
         n, found = self._barrier.n, []
@@ -308,16 +326,16 @@ class OptimumLinearization(NamedArguments):
 
     def _solved(self, of_w, of_rows):
         """Variables, slacks and multipliers `K^-1 b`."""
-        direction = self._direction
-        found = direction._solve(-of_w, -of_rows)
+        direction, added = self._direction, self._flat
+        found = np.zeros(len(of_w)), np.zeros(len(of_rows))
+        left, size = (-of_w, -of_rows), max(np.abs(of_w).max(initial=0.0), np.abs(of_rows).max(initial=0.0))
         for _ in range(self.options.refinements):
-            left = direction._left(-of_w, -of_rows, *found)
             found = tuple(a + b for a, b in zip(found, direction._solve(*left), strict=True))
-        size = max(np.abs(of_w).max(initial=0.0), np.abs(of_rows).max(initial=0.0))
-        left = direction._left(-of_w, -of_rows, *found)
+            left = direction._left(-of_w, -of_rows, *found)
+            left[0][:] -= added * found[0]
         if max(np.abs(one).max(initial=0.0) for one in left) > self.options.exact * size:
-            raise SolveError("the optimum is no strict one: its conditions, linearised, are singular to working "
-                             "precision")
+            raise SolveError("the optimum is no strict one, and what is asked for depends on a direction in which the "
+                             "cost does not grow: it has no derivative")
         return found
 
     # ---- functionals
