@@ -54,7 +54,6 @@ def test_tangent_against_differences(element, rotation):
     assert_tangent_is_derivative(batch, 0.5, 0.3, step=1e-6, atol=1e-7)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("element", FREE, ids=by_name)
 def test_drivers_agree(element):
     problem = machine(element, "quaternion")

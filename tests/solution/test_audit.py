@@ -12,8 +12,6 @@ from timefem.errors import UnderResolved
 from timefem.solution.audit import first_violated, may_turn_too_far, unresolved_turns
 from timefem.solvers.march.resolution import FAR, excess
 
-pytestmark = pytest.mark.long
-
 
 def two_rods():
     """A point at (1, 0, 0) on rods to (0, 0, 0) and (-1, 0, 0), which repeat each other at the start only."""
@@ -162,6 +160,7 @@ def test_excess_of_vibrations(nodes):
         assert first < 40 if max(found) > 1 else first == 40
 
 
+@pytest.mark.long
 def test_a_beam_whose_clamped_end_trembles():
     problem = find_case("right-angle-cantilever").make(t_end=5, elements_space=3, degree_space=3)
     with warnings.catch_warnings():

@@ -7,8 +7,6 @@ import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum, spinning_box
 from timefem.mechanics.bodies.rotations import matrix_from_quaternion
 
-pytestmark = pytest.mark.long
-
 ELEMENTS = [tf.MixedGalerkin(1), tf.MixedGalerkin(3), tf.MixedGalerkin(4, nodes="lobatto"),
             tf.BubnovGalerkin(2), tf.BubnovGalerkin(3, multipliers="continuous")]
 

@@ -15,8 +15,6 @@ from tests.elements.forms.form_systems import (
 )
 from tests.example_systems import pendulum, spinning_box
 
-pytestmark = pytest.mark.long
-
 
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("make", [lambda: pendulum("directors", 2.0), lambda: mass_spring(10.0)])

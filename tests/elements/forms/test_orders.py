@@ -13,8 +13,6 @@ from tests.elements.forms.form_systems import (
 )
 from tests.example_systems import reference, slope
 
-pytestmark = pytest.mark.long
-
 N_ELEMENTS = {1: (40, 80, 160), 2: (20, 40, 80), 3: (10, 20, 40)}
 
 

@@ -17,8 +17,6 @@ from tests.example_systems import pendulum, spinning_box
 from timefem.problems.initial.checkpoint import Checkpoint, Recorder, parse_every
 from timefem.solution.output import hdf5
 
-pytestmark = pytest.mark.long
-
 WAYS = [(tf.MixedGalerkin(2), {"driver": "march"}), (tf.BubnovGalerkin(2), {"driver": "global"}),
         (tf.BubnovGalerkin(2, "continuous"), {"driver": "windows", "window": 6}),
         (tf.BubnovGalerkin(3), {"driver": "windows", "window": "auto"}),
@@ -80,6 +78,7 @@ print("done", flush=True)
 """
 
 
+@pytest.mark.long
 def test_killed_at_any_moment(tmp_path):
     """Each run goes on from what the killed one before left behind."""
     path, rng, progress = tmp_path / "run.h5", np.random.default_rng(4), []

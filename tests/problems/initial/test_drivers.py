@@ -10,8 +10,6 @@ from tests.example_systems import ROTATIONS, pendulum, spinning_box
 from timefem.cases import find_case
 from timefem.polynomials import LagrangeBasis, gauss_legendre
 
-pytestmark = pytest.mark.long
-
 BACKENDS = ["superlu"] + [name for name, module in (("petsc", "petsc4py"), ("sksparse", "sksparse"))
                           if importlib.util.find_spec(module)]
 
@@ -41,6 +39,7 @@ def test_windows_keep_the_tests_between_them(problem, degree):
         np.testing.assert_allclose(windows.z, together.z, rtol=0, atol=1e-11 * np.abs(together.z).max())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("element, step, bound", [(tf.BubnovGalerkin(3), 0.02, 0.2),
                                                   (tf.BubnovGalerkin(1, drop="end"), 0.005, 0.02)], ids=str)
 def test_hundreds_of_turns_at_once(element, step, bound):
