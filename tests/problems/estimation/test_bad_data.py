@@ -139,3 +139,15 @@ def test_swapped_markers_and_a_reversed_axis():
     assert not (sol.success and sol.fit.good)
     told = sol.fit.verdict if sol.success else sol.status.message
     assert "the sign of gyro, component y, looks reversed" in told
+
+
+def test_noise_that_is_too_small_is_told():
+    """Not the sensor is named, whose residuals are small, but the unknown force."""
+    rod = tf.RigidBody(1.0, (0.1, 0.1, 0.1), name="rod")
+    hinge = tf.Revolute(rod, point_a=(-0.3, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1), name="hinge")
+    times = np.linspace(0.05, 1, 20)
+    encoder = tf.JointSensor("hinge", times=times, values=0.5 * np.sin(6 * times), sigma=0.02, name="encoder")
+    sol = tf.solve(tf.Estimation(tf.System([rod, hinge]), [encoder], noise={"hinge": 0.05}, t_span=(0, 1), prior={
+        "hinge": tf.StatePrior((0.0, 3.0), q=0.1, v=0.3)}), tf.MixedGalerkin(2), 20, progress=False)
+    assert sol.fit.deviations > 3 and max(own.ratio for own in sol.fit.sensors) < 1.5
+    assert "most by the unknown force of hinge" in sol.fit.verdict and "encoder" not in sol.fit.verdict

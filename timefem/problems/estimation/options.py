@@ -60,6 +60,8 @@ class EstimationOptions:
         Posterior standard deviation over that of a wide prior, from which on a number is not determined.
     bad : float
         Root of the mean square of a sensor's residuals, in standard deviations, from which on it is looked at.
+    good : float
+        The same up to which it is not what a sum of squares is large by.
     nearly : float
         Relative error of a factor of degrees.
     alike : float
@@ -108,6 +110,7 @@ class EstimationOptions:
     outlier: float = 1e-4
     open: float = 0.5
     bad: float = 3.0
+    good: float = 1.5
     nearly: float = 0.25
     alike: float = 0.8
     explains: float = 0.6

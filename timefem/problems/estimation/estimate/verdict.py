@@ -75,6 +75,8 @@ class Fit:
         What could be wrong with data that do not fit.
     at_bounds : list of str
         Unknown numbers at a bound, which have no standard deviation.
+    of_model : dict
+        What the rest of chi2 is in, unknown forces and priors in words -> sum of squares.
     """
 
     chi2: float
@@ -83,6 +85,7 @@ class Fit:
     undetermined: list[str]
     suspicions: list[str]
     at_bounds: list[str] = field(default_factory=list)
+    of_model: dict[str, float] = field(default_factory=dict)
 
     @property
     def deviations(self) -> float:
@@ -113,9 +116,14 @@ class Fit:
                         f"{self.degrees_of_freedom:.4g}, {off:+.1f} sigma): standard deviations are too large")
         else:
             worst = max(self.sensors, key=lambda own: own.ratio)
-            told.append(f"residuals are larger than errors explain (chi2 = {self.chi2:.4g} for "
-                        f"{self.degrees_of_freedom:.4g}, {off:+.1f} sigma), most those of {worst.name}, "
-                        f"{worst.ratio:.3g} times its sigma")
+            others = max(self.of_model, key=lambda name: self.of_model[name], default=None)
+            if others is not None and worst.ratio < DEFAULTS.good and self.of_model[others] > worst.squares - worst.n:
+                told.append(f"the motion is more unlikely than it should be (chi2 = {self.chi2:.4g} for "
+                            f"{self.degrees_of_freedom:.4g}, {off:+.1f} sigma), most by {others}")
+            else:
+                told.append(f"residuals are larger than errors explain (chi2 = {self.chi2:.4g} for "
+                            f"{self.degrees_of_freedom:.4g}, {off:+.1f} sigma), most those of {worst.name}, "
+                            f"{worst.ratio:.3g} times its sigma")
         told += self.suspicions + self.at_bounds
         if self.outliers:
             shown = ", ".join(f"{name} at t = {t:.4g} s ({size:.3g} sigma)" for name, t, size in
@@ -139,7 +147,27 @@ def fit_of(solution: Any) -> Fit:
                for sensor, term in zip(problem.measurements, program.sensors, strict=True)]
     freedom, open_ones = _freedom(solution)
     return Fit(found.squares, n - freedom, sensors, open_ones, _suspicions(found, [own.ratio for own in sensors]),
-               told_bounds(solution))
+               told_bounds(solution), _of_model(solution))
+
+
+def _of_model(solution):
+    """Squares of unknown forces, of priors of the start and of those of numbers, in words."""
+    found, problem = solution._found, solution.problem
+    squares, narrow = {}, iter(problem.start_sensors[0])
+    for term in found.program.sum.terms:
+        residual = term.evaluate(found.v)[0]
+        if term.role == "noise":
+            own = (residual.reshape(-1, problem.n_controls)**2).sum(axis=0)
+            for key, places in problem._levels.items():
+                name = key if isinstance(key, str) else problem.system.label(key)
+                squares[f"the unknown force of {name}, whose spectral density is too small unless the model is "
+                        "wrong"] = float(own[places].sum())
+        elif term.role in ("prior", "number"):
+            sensor = next(narrow, None) if term.role == "prior" else None
+            name = "priors of unknown numbers" if term.role == "number" else \
+                "the prior of the start" if sensor is None else f"the {sensor.title}"
+            squares[name] = squares.get(name, 0.0) + float((residual**2).sum())
+    return squares
 
 
 def told_bounds(solution: Any) -> list[str]:

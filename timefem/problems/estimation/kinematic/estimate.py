@@ -245,4 +245,6 @@ def fit_of(solution):
     freedom -= found.smoother.size if problem.arrival is None else 0
     without = _without(found, terms, [own.ratio for own in sensors])
     told = suspicions(terms, *([] if without is None else [without]), found)  # a motion bends to what is wrong
-    return Fit(2 * found.cost, freedom, sensors, [], told, told_bounds(solution))
+    rest = 2 * found.cost - sum(own.squares for own in sensors)
+    return Fit(2 * found.cost, freedom, sensors, [], told, told_bounds(solution),
+               {"changes of accelerations, whose noise is too small": rest})
