@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 import pytest
 
 pytestmark = pytest.mark.long
@@ -21,3 +22,13 @@ def test_numbers_and_figures(name, tmp_path):
     assert result["number"] == pytest.approx(result["expected"], abs=result["tolerance"])
     module.draw(result).savefig(tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 8000
+
+
+def test_impact_oscillator():
+    spec = importlib.util.spec_from_file_location("impact_oscillator", EXAMPLES / "impact_oscillator.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    (start, hit, multipliers), found = module.closed_form(), module.periodic(60)
+    np.testing.assert_allclose(found.solution.z[0], start, rtol=0, atol=1e-10)
+    assert found.solution.events[0].t == pytest.approx(hit, abs=1e-10) and found.iterations <= 4
+    np.testing.assert_allclose(np.sort_complex(found.multipliers), np.sort_complex(multipliers), rtol=0, atol=1e-9)

@@ -83,7 +83,7 @@ class Derivatives(NamedArguments, ABC):
 
 def check_solution(solution):
     """Refuse solutions that have no derivatives by parameters."""
-    if type(solution) not in (Solution, ContactSolution):
+    if type(solution) is not Solution and not isinstance(solution, ContactSolution):
         raise InputError(f"solution must be a Solution with all its elements, such as solve returns with gather=True, "
                          f"not {solution!r}")
     if not solution.success:

@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy
 
-from ..assembly import Scaling, TimeMesh
+from ..assembly import TimeMesh
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError, NotDifferentiable
-from ..problems.common.kept import Kept
-from ..solvers.nonlinear.newton import Newton
 from ..solvers.nonsmooth import events
-from ..solvers.nonsmooth.modes import Marching, Mode, ModeSystem, element_of, without_contacts
+from ..solvers.nonsmooth.modes import element_of, without_contacts
 from ..solvers.nonsmooth.node_tangents import NodeTangents
 from ..solvers.nonsmooth.options import CONTACT
-from ..solvers.nonsmooth.states import BEGINS, Contacts, shared
+from ..solvers.nonsmooth.states import BEGINS, Contacts
 from .derivatives import Derivatives, check_solution
 from .functionals import Evaluated
 from .initial_state import Start
@@ -108,7 +106,7 @@ class ThroughEvents(Derivatives):
         self._apart = SimpleNamespace(system=self.system, element=self.element, columns=SimpleNamespace(
             step=n_shapes * n_z, first=first))  # states of elements, which share none at their ends
         self._nodes = NodeTangents(self.contacts, solution)
-        self._modes, self._wrapped, self._plans = {}, {}, {}
+        self._wrapped = {}
         self._pieces = [self._piece(*pair) for pair in pairwise(self._bounds())]
         self.distances = sorted(self._find_distances(), key=lambda found: found.distance)
         for found in self.distances:
@@ -127,26 +125,9 @@ class ThroughEvents(Derivatives):
         starts |= {node for node, _, _ in sol.located} | {event.node for event in sol.events}
         return sorted(starts)
 
-    def _mode(self, e):
-        sol = self._solution
-        node = sol.mode_nodes[e]
-        sharing = shared(self.contacts.at_state(sol.t[node], sol.nodal_state[node, 0]), sol.contact_modes[e])
-        return Mode(tuple(sol.contact_modes[e].tolist()), tuple(sol.slip_signs[e].tolist()), sharing)
-
-    def _mode_system(self, e):
-        mode = self._mode(e)
-        key = (mode, self._solution.slip_directions[e].tobytes() if BEGINS in mode.modes else b"")
-        if key not in self._modes:
-            free = without_contacts(self.system)
-            reference = Scaling.of("full", free, element_of(self.element, free), self.mesh.nodes[0],
-                                   self._solution.z[0]).reference
-            how = Marching(Kept(), "full", lambda: reference, Newton(tol_increment=CONTACT.again), True, {})
-            self._modes[key] = ModeSystem(self.contacts, self.element, mode, self._solution.slip_directions[e], how)
-        return self._modes[key]
-
     def _piece(self, start, stop):
         """Elements are solved again: not all of their multipliers are kept."""
-        sol, own, nodes = self._solution, self._mode_system(start), self.mesh.nodes[start:stop + 1]
+        sol, own, nodes = self._solution, self._nodes.mode_system(start), self.mesh.nodes[start:stop + 1]
         if BEGINS in own.mode.modes:
             name = self.contacts.names[own.mode.modes.index(BEGINS)]
             raise InputError(f"{name} begins to slip in space at t = {nodes[0]:g}; derivatives are offered of slips "
@@ -260,7 +241,7 @@ class ThroughEvents(Derivatives):
 
     def _check_start(self, given):
         """Warn where what is closed or sticks at the start would not be with other numbers."""
-        own = self._mode_system(0)
+        own = self._nodes.mode_system(0)
         if not len(own.mode.sharing.own):
             return
         z = self._start_changes(np.eye(self.start.plan.columns.n_node), given)[self.start.plan.columns.first[0]]

@@ -140,7 +140,7 @@ class ClosedContact(Part):
         return total
 
     @property
-    def sources(self) -> dict[RigidContact, slice]:
+    def numbers_from(self) -> dict[RigidContact, slice]:
         """Where the numbers of each contact stand."""
         return self._numbers
 

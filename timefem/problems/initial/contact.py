@@ -11,11 +11,11 @@ from ...interrupts import answer, asked
 from ...late import Late
 from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...progress import progress
-from ...solution.contact_solution import ContactSolution
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.newton import Newton
 from ...status import Status
 from ..common.statistics import solve_statistics
+from ..phases.contact_motion import ContactMotion
 
 contact_march = Late("timefem.solvers.nonsmooth.contact_march")
 events = Late("timefem.solvers.nonsmooth.events")
@@ -41,7 +41,7 @@ def check_contacts(problem, element):
 
 
 def march_with_contacts(task, mesh):
-    """Solve the initial-value problem of a `Task` with rigid contacts on a mesh; a `ContactSolution`.
+    """Solve the initial-value problem of a `Task` with rigid contacts on a mesh; a `ContactMotion`.
 
     Raises
     ------
@@ -117,6 +117,6 @@ def _solution(task, mesh, march, seconds):
     outcome = Outcome(values, status, iterations, 0, seconds)
     outcome.n_unknowns = max((system.plan.rows.n_interior for system in march.systems), default=0)
     statistics = solve_statistics(task.driver, None, mesh, outcome, contact_events=found)
-    solution = ContactSolution.of(system, element, t[:n + 1], problem.z0, values, status, statistics)
+    solution = ContactMotion.of(system, element, t[:n + 1], problem.z0, values, status, statistics)
     solution.take_contacts(march.events, own)
     return solution

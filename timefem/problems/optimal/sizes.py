@@ -56,9 +56,11 @@ def rates_of(phase):
     with np.errstate(invalid="ignore", over="ignore"):
         first, last = start[n:] / mass, end[n:] / mass
         changes = [np.where(places, (end - start)[:n] / (t1 - t0) - first, 0.0), np.where(rates, last - first, 0.0)]
+        rounding = (100 * np.finfo(float).eps)**2 * np.nanmax(mass * np.fmax(first**2, last**2), initial=0.0)
         for found in (changes, [first, last]):
             most = np.array([(mass * v**2).max(initial=0.0) for v in found])
             most[~np.isfinite(most)] = 0.0
+            most[most <= rounding] = 0.0
             if most.any():
                 return found[int(np.argmax(most))]
     return np.where(mass == mass.max(), 1 / (t1 - t0), 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -43,6 +43,10 @@ class Phases(NamedArguments):
         Of the start of the first phase and the end of the last one, `formula(start, end)`.
     names : sequence of str, optional
         Of the phases, for reports.
+    guess : Any, optional
+        To start from where `solve` is given none: what it takes as one.
+    check : callable, optional
+        `check(solution)` of a `PhasedSolution` that was found, to warn of what it violates.
 
     Attributes
     ----------
@@ -59,6 +63,8 @@ class Phases(NamedArguments):
     links: Sequence[Coupling | Sequence[Coupling] | None] | None = None
     couplings: Coupling | Sequence[Coupling] = ()
     names: Sequence[str] | None = None
+    guess: Any = None
+    check: Callable[[Any], Any] | None = None
 
     bounded = True
 

@@ -27,6 +27,7 @@ from ..refinement.loop import START
 from .refinement import solve_refined
 from .share import Share
 from .solution import PhasedSolution
+from .square import solve_square
 
 
 def solve_phases(task):
@@ -42,6 +43,8 @@ def solve_phases(task):
     if task.mesh is not None:
         raise InputError("phases take n_elements, the elements of each phase, or tolerance, not mesh")
     phases, numbers = task.problem.phases, task.n_elements or START
+    if task.guess is None:
+        task = replace(task, guess=task.problem.guess)
     numbers = numbers if isinstance(numbers, list | tuple) else [numbers] * len(phases)
     meshes = [through_kinks(phase.t_span, number, phase.kinks)
               for phase, number in zip(phases, numbers, strict=True)]
@@ -53,7 +56,10 @@ def solve_phases(task):
     def stated(task, found):
         return list(zip(task.problem.phases, found, strict=True)), task.problem.tied_ends
 
-    return solved_as_stated(task, phases, solved, stated, _with_phases)
+    found = solved_as_stated(task, phases, solved, stated, _with_phases)
+    if task.problem.check is not None and found.success:
+        task.problem.check(found)
+    return found
 
 
 def _with_phases(task, phases):
@@ -89,7 +95,8 @@ def solve_on(task, meshes, guess):
                                 task.problem.names[first:last + 1])
         program = share.program(whole)
         setup = time.perf_counter() - start
-        answer = solve_in_stages(method, program, task.problem.limits, task.element)
+        answer = solve_square(program, method.tolerance, method.max_iterations) or solve_in_stages(
+            method, program, task.problem.limits, task.element)
         found = share.all_unknowns(whole, program, answer)
     seconds = {"setup": setup, "assemble": sum(chain.seconds["assemble"] for chain in chains.values()),
                "total": time.perf_counter() - start}

@@ -193,6 +193,8 @@ class Marching(NamedTuple):
         return plan
 
     def _kept_plan(self, system, element, mode):
+        if self.kept is None:
+            return ElementPlan(system, element)
         return self.kept.thing(("mode", element, mode), ElementPlan, lambda: ElementPlan(system, element),
                                lambda plan: plan.take(system))
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...assembly import Scaling
 from ...errors import InputError
 from ...mechanics.contacts.closed import ClosedContact, StruckContact
+from ..nonlinear.newton import Newton
 from . import events
-from .modes import Mode, rubbing, without_contacts
+from .modes import Marching, Mode, ModeSystem, element_of, rubbing, without_contacts
 from .options import CONTACT
-from .states import CLOSED, OPEN, SLIDES, STICKS, shared
+from .states import BEGINS, CLOSED, OPEN, SLIDES, STICKS, shared
 from .tangents import CONTACTS, FORCES, IMPACT, VELOCITY, Rows, force_solve, impact_solve, numbers_of, velocity_solve
 
 SAID = {"sticks": STICKS, "slides": SLIDES, "pressed": CLOSED}
@@ -28,7 +30,7 @@ class NodeTangents:
         self.contacts, self.solution, self.system = contacts, solution, contacts.system
         self._velocity, self._contacts = Rows(self.system, VELOCITY), Rows(self.system, CONTACTS)
         self._identity = numbers_of(self.system, self.system)
-        self._numbers, self._forces = {}, {}
+        self._numbers, self._forces, self._modes = {}, {}, {}
         self._index = {name: c for c, name in enumerate(contacts.names)}
 
     def numbers(self, system):
@@ -54,7 +56,21 @@ class NodeTangents:
                 found.append((float(self.solution.t[node]), tuple(self.contacts.names[c] for c in sorted(rows))))
         return found
 
-    def _velocity_of(self, t, z):
+    def mode_system(self, e):
+        """The `ModeSystem` of an element."""
+        sol, node = self.solution, self.solution.mode_nodes[e]
+        sharing = shared(self.contacts.at_state(sol.t[node], sol.nodal_state[node, 0]), sol.contact_modes[e])
+        mode = Mode(tuple(sol.contact_modes[e].tolist()), tuple(sol.slip_signs[e].tolist()), sharing)
+        key = mode, sol.slip_directions[e].tobytes() if BEGINS in mode.modes else b""
+        if key not in self._modes:
+            free = without_contacts(self.system)
+            reference = Scaling.of("full", free, element_of(sol.element, free), sol.t[0], sol.z[0]).reference
+            how = Marching(None, "full", lambda: reference, Newton(tol_increment=CONTACT.again), True, {})
+            self._modes[key] = ModeSystem(self.contacts, sol.element, mode, sol.slip_directions[e], how)
+        return self._modes[key]
+
+    def velocity(self, t, z):
+        """Of all coordinates at a state."""
         v = np.array(self.system.velocity(np.full(1, t), z[None]))[0]
         v[self.contacts.helpers] = 0.0
         return v
@@ -64,7 +80,7 @@ class NodeTangents:
         sol, contacts = self.solution, self.contacts
         t, n = float(sol.t[node]), self.system.n_q
         z = sol.z[node]
-        q, v = z[:n], self._velocity_of(t, z)
+        q, v = z[:n], self.velocity(t, z)
         solve, _ = velocity_solve(self._velocity, t, q, v, self._identity)
         steps, speeds = [], [contacts.at(t, q, v).gamma]
         before = sol.contact_modes[node - 1] if node else np.zeros(contacts.n, int)
@@ -86,7 +102,7 @@ class NodeTangents:
         changes with states (n_z, K) and numbers, bool (K,)."""
         contacts, rows, sol = self.contacts, self._contacts, self.solution
         t, n = float(sol.t[0]), self.system.n_q
-        q, v = sol.z[0][:n], self._velocity_of(t, sol.z[0])
+        q, v = sol.z[0][:n], self.velocity(t, sol.z[0])
         solve, _ = velocity_solve(self._velocity, t, q, v, self._identity)
         none, numbers = np.zeros(z.shape[1]), numbers.toarray()
         _, by, by_numbers = rows(t, q=q, v=v)
@@ -105,6 +121,19 @@ class NodeTangents:
 
     def _impact(self, steps, t, q, v, event):
         """Add an impact; velocities after it."""
+        parts, after = self._struck_parts(t, q, v, event)
+        return self._take(steps, t, q, v, after, parts)
+
+    def struck(self, node, event):
+        """The system of an impact, and its impulses, those of joints first."""
+        t, z, n = float(self.solution.t[node]), self.solution.z[node], self.system.n_q
+        v = self.velocity(t, z)
+        parts, after = self._struck_parts(t, z[:n], v, event)
+        system = without_contacts(self.system, parts)
+        return system, impact_solve(Rows(system, IMPACT), t, z[:n], v, after, self.numbers(system))[1][n:]
+
+    def _struck_parts(self, t, q, v, event):
+        """Rows of contacts in an impact, and velocities after it."""
         contacts = self.contacts
         states = contacts.at(t, q, v)
         impulses, modes = np.zeros((contacts.n, 3)), np.zeros(contacts.n, int)
@@ -120,7 +149,7 @@ class NodeTangents:
                 share = 0.0 if event.kind == events.JAM else share
                 parts.append(StruckContact(*contacts.parts[c], modes[c] == STICKS, kept,
                                            rubbing(contacts, mode, c, np.zeros((contacts.n, 2))), share))
-        return self._take(steps, t, q, v, after, parts)
+        return parts, after
 
     def _project(self, steps, t, q, v, modes, sharing=None):
         """Add the impulse by which what is closed does not move, and what sticks does not slip."""
@@ -132,15 +161,15 @@ class NodeTangents:
 
     def _take(self, steps, t, q, v, after, parts):
         system = without_contacts(self.system, parts)
-        solve, after = impact_solve(Rows(system, IMPACT), t, q, v, after, self.numbers(system))
+        solve, found = impact_solve(Rows(system, IMPACT), t, q, v, after, self.numbers(system))
         steps.append(solve)
-        return after
+        return found[:len(q)]
 
     def event(self, node, kind, c, own):
         """`EventTangent` of the node at which the elements of a `ModeSystem` end."""
         sol, contacts, rows = self.solution, self.contacts, self._contacts
         t, n, z = float(sol.t[node]), self.system.n_q, sol.z[node]
-        q, v = z[:n], self._velocity_of(t, z)
+        q, v = z[:n], self.velocity(t, z)
         value, by, by_numbers = rows(t, q=q, v=v)
         slips = rows.first[2] + int(contacts.n_slip[:c].sum()) + np.arange(contacts.n_slip[c])
         friction, load = rows.first[3] + c, rows.first[4] + c

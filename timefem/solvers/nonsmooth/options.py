@@ -63,6 +63,7 @@ class ContactOptions:
     at_limit: float = 1e-7  # of the limit of friction, below it: what is as near slips when another contact does
     none: float = 1e-9  # of the largest force: no force
     smooth: float = 1e-6  # of speeds and impulses: distance to another outcome, below which derivatives warn
+    violated: float = 1e-8  # of the largest gap, force or speed of a phase: rounding, and the error of the method
     again: float = 1e-11  # tolerance of increments of elements that are solved again for derivatives
 
 

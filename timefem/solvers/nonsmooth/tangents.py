@@ -42,6 +42,14 @@ class TangentFormulas(MotionFormulas):
         back = part.restitution(s) if isinstance(part, StruckContact) else 0
         return [self.momenta - self._before(self.momenta) + pushed, self.psi + back * self._before(self.psi), self.form]
 
+    def value(self, which):
+        """casadi.Function of (inputs, t, parameters): the rows alone."""
+        key = "value", which
+        if key not in self._functions:
+            rows = ca.vertcat(*(ca.densify(ca.SX(row)) for row in self.rows(which)))
+            self._functions[key] = self._function(("value",), set(self.inputs), rows)
+        return self._functions[key]
+
     def _before(self, x):
         return ca.substitute(ca.SX(x), self.v, self.a)
 
@@ -104,6 +112,24 @@ class Rows:
             columns = np.hstack([inputs, np.full((n, 1), starts[-1]), self.n_columns + seen])
             self._groups.append((i, function, rows, np.hstack([inputs, controls]), rows[:, r], columns[:, c]))
 
+    def as_expressions(self, t, **inputs):
+        """The rows as expressions, SX (n_rows,)."""
+        x, rows = ca.SX.zeros(self.n_columns - 1 + self._controls), ca.SX.zeros(int(self.first[-1]))
+        for name, value in inputs.items():
+            if value.numel():
+                x[self.columns[name]] = value
+        for i, _, places, index, *_ in self._groups:
+            group = self.system.groups[i]
+            function = formulas_of(group.part, TangentFormulas).value(self.which)
+            for k, parameters in enumerate(group.parameters):
+                rows[places[k].tolist()] += function(x[index[k].tolist()], t, parameters)
+        return rows
+
+    @property
+    def timed(self):
+        """Whether some row depends on the time explicitly."""
+        return any(function.jac_sparsity(0, 1).nnz() for _, function, *_ in self._groups)
+
     def __call__(self, t, **inputs):
         """Rows (n_rows,), derivatives by the inputs and the time (n_rows, n_columns), and by the numbers, sparse."""
         x = np.zeros(self.n_columns - 1 + self._controls)
@@ -160,7 +186,7 @@ def numbers_of(system, base):
     own, every = NumberPlaces(system), NumberPlaces(base)
     i, j = [np.zeros(0, int)], [np.zeros(0, int)]
     for part, start in own.start.items():
-        sources = part.sources if isinstance(part, ClosedContact) else {part: slice(0, len(part.own_parameters))}
+        sources = part.numbers_from if isinstance(part, ClosedContact) else {part: slice(0, len(part.own_parameters))}
         for source, at in sources.items():
             if source in every.start:
                 i.append(start + np.arange(at.start, at.stop))
@@ -188,7 +214,8 @@ def impact_solve(rows, t, q, before, after, numbers):
     Returns
     -------
     solve : Solve
-    after : ndarray, shape (n_q,)
+    found : ndarray
+        Velocities after it, and all impulses.
     """
     n, columns = len(q), rows.columns
     m, k = (columns[name].stop - columns[name].start for name in ("gamma", "nu"))
@@ -204,7 +231,7 @@ def impact_solve(rows, t, q, before, after, numbers):
         by_before[rows.helpers, rows.helpers] = -1.0
         solve = Solve(unknowns, by[:, columns["q"]], by_before, by[:, -1], by_numbers @ numbers)
         x = x + solve._inverse @ found
-    return solve, x[:n]
+    return solve, x
 
 
 def force_solve(rows, t, q, v, numbers):

@@ -1,0 +1,310 @@
+"""A marched motion with rigid contact as phases: each between two events, with what happens there as links."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from ...errors import InputError, NotSolved
+from ...mechanics.bodies.states import CanonicalState
+from ...solvers.nonsmooth import events
+from ...solvers.nonsmooth.node_tangents import NodeTangents
+from ...solvers.nonsmooth.options import CONTACT
+from ...solvers.nonsmooth.states import BEGINS, OPEN, SLIDES, STICKS, Contacts
+from ...solvers.nonsmooth.tangents import CONTACTS, FORCES, IMPACT, VELOCITY, Rows, force_solve, numbers_of
+from ..common.end_state import EndState
+from ..optimal.couplings import Coupling, SameState
+from ..optimal.guess import Guess
+from ..optimal.problem import OptimalControl
+from .problem import Phases
+
+if TYPE_CHECKING:
+    from ...solution.contact_solution import ContactSolution
+
+BEGINS_AT, IMPULSE, FORCE = "begins", "impulse", "force"  # unknown numbers of phases
+
+
+class _Stretch(NamedTuple):
+    """Elements start, ..., stop - 1, with the system of their mode."""
+
+    start: int
+    stop: int
+    own: Any
+
+
+class ContactSequence:
+    """The phases of a solution, and what is to hold in them besides.
+
+    Parameters
+    ----------
+    solution : ContactSolution
+    given : dict
+        Arguments of `ContactSolution.phases`.
+    """
+
+    def __init__(self, solution: ContactSolution, given: dict[str, Any]) -> None:
+        self.solution, self.given, self.contacts = solution, given, Contacts(solution.system)
+        self.system, self.nodes = solution.system, NodeTangents(self.contacts, solution)
+        self._check()
+        bounds = [0, *self._cuts(), len(solution.t) - 1]
+        self.stretches = [_Stretch(*pair, self.nodes.mode_system(pair[0])) for pair in pairwise(bounds)]
+        self._at = Rows(self.system, CONTACTS)
+
+    def _check(self):
+        sol = self.solution
+        if not sol.success:
+            raise InputError(f"phases: the march failed, and has no sequence of contacts: {sol.status.message}")
+        for event in sol.events:
+            if event.kind.startswith(events.FALLBACK) or event.kind == events.JAM:
+                raise InputError(f"phases: {event.kind} at t = {event.t:g} has no law of its own; take more elements, "
+                                 "or let the motion end before")
+        if (sol.contact_modes == BEGINS).any():
+            raise InputError("phases: slips in space that begin are not taken; those along lines are")
+        for t, names in self.nodes.simultaneous():
+            raise InputError(f"phases: {', '.join(names)} have events at the same time t = {t:g}; phases are between "
+                             "single events")
+
+    def _cuts(self):
+        return sorted({node for node, kind, _ in self.solution.located if kind != events.TOUCHES
+                       and 0 < node < len(self.solution.t) - 1})
+
+    def problem(self) -> Phases:
+        """The phases, with their guess."""
+        sol, given, phases, links, guesses, names = self.solution, self.given, [], [], [], []
+        last = len(self.stretches) - 1
+        for k, stretch in enumerate(self.stretches):
+            if Rows(stretch.own.system, FORCES).timed and last:
+                raise InputError("phases: forces or surfaces depend on the time, which each phase counts anew; give "
+                                 "what drives the motion as a body of its own, or use tf.periodic, which marches")
+            self.jumps = [None] if k == 0 else [*self.jumps, self._jump(k)]
+            phases.append(self._phase(k, stretch, last))
+            t, e = sol.t[stretch.start:stretch.stop + 1], slice(stretch.start, stretch.stop)
+            states = np.concatenate([sol.nodal_state[stretch.start, :1], sol.nodal_state[e, -1]])
+            guesses.append(Guess(states, times=t, duration=float(t[-1] - t[0])))
+            names.append(self._name(stretch))
+        for k in range(last):
+            links.append([Coupling(self._link(k, phases), name=self._event_name(k))])
+        couplings = SameState(phases[-1], phases[0], name="periodic", closing=True) if given["periodic"] else ()
+        return Phases(phases, links, couplings, names, guesses, self.check)
+
+    # ---- phases
+
+    def _name(self, stretch):
+        words = {1: "closed", SLIDES: "slides", STICKS: "sticks"}
+        said = [f"{name} {words[mode]}" for name, mode in zip(self.contacts.names, stretch.own.mode.modes, strict=True)
+                if mode != OPEN]
+        return ", ".join(said) or "free"
+
+    def _event_name(self, k):
+        node = self.stretches[k].stop
+        kind, c = self.nodes.located(node)
+        return f"{self.contacts.names[c]} {kind}"
+
+    def _phase(self, k, stretch, last):
+        sol, given, system = self.solution, self.given, stretch.own.system
+        t0, t1 = (float(sol.t[i]) for i in (stretch.start, stretch.stop))
+        z, n = sol.nodal_state[stretch.start, 0].copy(), self.system.n_q
+        rounding = CONTACT.violated * np.abs(sol.nodal_state[..., n:]).max()
+        z[n:][np.abs(z[n:]) < rounding] = 0.0  # of what rests, where it would be taken for a size
+        near = self._states(system, z)
+        free = {body: EndState() for body in near}
+        start = near if given["start"] is None and not given["periodic"] else {**free, **(given["start"] or {})}
+        parameters = {BEGINS_AT: t0 - float(sol.t[0])}
+        if self.jumps[k] is not None:
+            parameters |= _named(IMPULSE, self.jumps[k][1])
+        force = self._forces(k)
+        if force is not None:
+            parameters |= _named(FORCE, force)
+        conditions = []
+        if k == 0:
+            conditions.append(lambda end, p: p[BEGINS_AT])
+        if k == last and given["duration"] == "same":
+            conditions.append(lambda end, p: p[BEGINS_AT] + p["duration"] - float(sol.t[-1] - sol.t[0]))
+        cost = {"cost": given["cost"]} if given["cost"] is not None else {"end_cost": lambda end, p: 0 * end.t}
+        return OptimalControl(
+            system, start if k == 0 else free, given["end"] if k == last else None, (t0, t1), **cost,
+            actuators=given["actuators"], parameters=parameters, free_time=True, bounds=given["bounds"],
+            limits=given["limits"], end_conditions=(lambda end, p: ca.vertcat(*(own(end, p) for own in conditions)))
+            if conditions else None, near=near if k or start is not near else None)
+
+    @staticmethod
+    def _states(system, z):
+        n = system.n_q
+        return {body: CanonicalState(z[:n][system.coordinates(body)], z[n:][system.coordinates(body)])
+                for body in system.bodies}
+
+    # ---- links
+
+    def _jump(self, k):
+        """The system of the impact at the start of a phase and its impulses; None where there is none."""
+        node = self.stretches[k].start
+        found = [event for event in self.solution.events if event.node == node and event.kind == events.IMPACT]
+        return self.nodes.struck(node, found[0]) if found else None
+
+    def _forces(self, k):
+        """Accelerations and forces at the end of a phase that ends where forces say so; None elsewhere."""
+        stretch = self.stretches[k]
+        if k == len(self.stretches) - 1 or self.nodes.located(stretch.stop)[0] not in (events.OPENS, events.SLIPS):
+            return None
+        if self.given["actuators"]:
+            raise InputError(f"phases: {self._event_name(k)} by its forces, which controls change; leave actuators out")
+        t, z, system = self.solution.t[stretch.stop], self.solution.z[stretch.stop], stretch.own.system
+        q, v, numbers = z[:system.n_q], self.nodes.velocity(t, z), numbers_of(system, self.system)
+        return force_solve(Rows(system, FORCES), t, q, v, numbers)[1]
+
+    def _link(self, k, phases):
+        """Formula of what happens between two phases."""
+        before, after = self.stretches[k:k + 2]
+        kind, c = self.nodes.located(before.stop)
+        n, t, z = self.system.n_q, self.solution.t[after.start], self.solution.nodal_state[after.start, 0]
+        helpers = self.contacts.helpers.tolist()
+        rows = Rows(after.own.system, VELOCITY)
+        _, by, _ = rows(t, q=z[:n], v=self.nodes.velocity(t, z))
+        levels = by[n:, rows.columns["v"]]
+        open_q = _null_space(levels[:after.own.system.n_constraints])
+        open_v = _null_space(levels)
+        jump, event, impulses = self.jumps[k + 1], self._event_row(k, kind, c), 0
+        if jump is not None:
+            struck = Rows(jump[0], IMPACT)
+            impulses = len(jump[1])
+            kept = self._kept_rows(jump[0], after)
+
+        def formula(one, two):
+            q, v, w = one.z[:n], self._velocity(one), self._velocity(two)
+            found = [two.parameters[BEGINS_AT] - one.parameters[BEGINS_AT] - one.parameters["duration"],
+                     event(one, q, v), ca.DM(open_q.T) @ (two.z[:n] - q)]
+            if jump is None:
+                found.append(ca.DM(open_v.T) @ (two.z[n:] - one.z[n:]))
+            else:
+                x = ca.vertcat(*(two.parameters[f"{IMPULSE} {i}"] for i in range(impulses)))
+                m = jump[0].n_constraints
+                balance = struck.as_expressions(one.t, q=q, a=v, v=w, gamma=x[:m], nu=x[m:])
+                for i in helpers:
+                    balance[i] = two.z[n + i] - one.z[n + i]
+                found.append(balance[[*range(n), *kept]])
+            return ca.vertcat(*found)
+
+        return formula
+
+    def _velocity(self, end):
+        v = ca.SX.zeros(self.system.n_q)
+        for body in end.system.bodies:
+            if not body.helper:
+                v[end.system.coordinates(body)] = end.rates(body)
+        return v
+
+    def _kept_rows(self, struck, after):
+        """Rows of an impact that the phase after it does not keep by itself."""
+        base, n, sharing = self.system, self.system.n_q, after.own.mode.sharing
+        gap, slip, found = n + base.n_constraints, n + struck.n_constraints + base.n_nonholonomic, []
+        index = {part: c for c, part in enumerate(self.contacts.parts)}
+        for part in struck.parts:
+            if not hasattr(part, "rubbing"):
+                continue
+            own = sharing.kept(index[part.contact, part.row])
+            for i in part.kept:
+                if i == 0:
+                    found += [] if 0 in own else [gap]
+                    gap += 1
+                else:
+                    found += [] if i in own else [slip]
+                    slip += 1
+        return found
+
+    def _event_row(self, k, kind, c):
+        """Formula of what vanishes at the end of a phase, `f(end, q, v)`."""
+        stretch, rows = self.stretches[k], self._at
+        slips = rows.first[2] + int(self.contacts.n_slip[:c].sum()) + np.arange(self.contacts.n_slip[c])
+        if kind == events.CLOSES:
+            return lambda end, q, v: rows.as_expressions(end.t, q=q, v=v)[c]
+        if kind == events.STICKS:
+            along = self.nodes._direction(stretch.stop, c)[:len(slips)]
+            return lambda end, q, v: ca.dot(ca.DM(along), rows.as_expressions(end.t, q=q, v=v)[slips.tolist()])
+        system, n = stretch.own.system, self.system.n_q
+        balance, size = Rows(system, FORCES), self.system.n_q + system.n_constraints + system.n_nonholonomic
+        matrix = self.nodes._shares(stretch.own, c, size)
+        friction, load = int(rows.first[3]) + c, int(rows.first[4]) + c
+
+        def formula(end, q, v):
+            x = ca.vertcat(*(end.parameters[f"{FORCE} {i}"] for i in range(size)))
+            m = n + system.n_constraints
+            found = balance.as_expressions(end.t, q=q, v=v, a=x[:n], gamma=x[n:m], nu=x[m:])
+            for i in self.contacts.helpers.tolist():
+                found[i] = x[i]
+            force = ca.DM(matrix) @ x
+            if kind == events.OPENS:
+                limit = force[0]
+            else:
+                law = rows.as_expressions(end.t, q=q, v=v)
+                pressed = law[load] if self.contacts.persistent[c] else force[0]
+                limit = law[friction] * pressed - ca.sqrt(ca.sumsqr(force[1:]))
+            return ca.vertcat(found, limit)
+
+        return formula
+
+    # ---- afterwards
+
+    def check(self, found: Any) -> list[str]:
+        """What of the sequence does not hold in a solution of the phases; warns (`NotSolved`) of it."""
+        said = []
+        for k, (phase, stretch) in enumerate(zip(found.phases, self.stretches, strict=True)):
+            contacts, name = self.contacts, f"phase {k} ({self._name(stretch)})"
+            h = np.diff(phase.t)
+            t = np.concatenate([phase.t[:-1, None] + h[:, None] * [0.0, 0.25, 0.5, 0.75], phase.t[1:, None]], axis=1)
+            states = contacts.at_state(t.ravel(), phase(t.ravel()))
+            size = np.abs(states.gap).max(initial=0.0)
+            open_ = (np.array(stretch.own.mode.modes) == OPEN) & ~contacts.persistent
+            for c in np.flatnonzero(open_ & (states.gap.min(axis=0) < -CONTACT.violated * max(size, 1e-300))):
+                said.append(f"{name}: {contacts.names[c]} is penetrated by {-states.gap[:, c].min():.3g}")
+            forces = stretch.own._shared(phase.nodal_multipliers, phase.fields)[1]
+            largest = np.abs(forces).max(initial=0.0)
+            for c in np.flatnonzero(~open_ & ~contacts.persistent):
+                if forces[..., c, 0].min(initial=0.0) < -CONTACT.violated * largest:
+                    said.append(f"{name}: {contacts.names[c]} would have to pull, by {-forces[..., c, 0].min():.3g}")
+                elif stretch.own.mode.modes[c] == STICKS:
+                    limit = states.friction[:, c].max() * forces[..., c, 0]
+                    over = (np.hypot(forces[..., c, 1], forces[..., c, 2]) - limit).max()
+                    if over > CONTACT.violated * largest:
+                        said.append(f"{name}: friction of {contacts.names[c]} is over its limit by {over:.3g}")
+            for c in np.flatnonzero((np.array(stretch.own.mode.modes) == SLIDES) & (contacts.n_slip == 1)):
+                back = (stretch.own.mode.signs[c] * states.gamma[:, c, 1]).min()
+                if back < -CONTACT.violated * np.abs(states.gamma).max(initial=0.0):
+                    said.append(f"{name}: {contacts.names[c]} slides the other way, with {-back:.3g}")
+            said += self._impulses_that_pull(k, phase)
+        if said:
+            warnings.warn(f"the sequence of contacts does not hold, so that another one is needed: {'; '.join(said)}",
+                          NotSolved, stacklevel=3)
+        return said
+
+    def _impulses_that_pull(self, k, phase):
+        if self.jumps[k] is None:
+            return []
+        system = self.jumps[k][0]
+        gap = self.system.n_constraints
+        found = []
+        for part in system.parts:
+            if hasattr(part, "rubbing") and 0 in part.kept:
+                impulse = phase.parameters[f"{IMPULSE} {gap}"]
+                if impulse < 0:
+                    found.append(f"the impulse before phase {k} would have to pull: {impulse:.3g} of {part.name}")
+                gap += 1
+        return found
+
+
+def _named(name, values):
+    """Unknown numbers with their guesses, whose sizes scale them: what is rounding is zero."""
+    kept = np.where(np.abs(values) > CONTACT.violated * np.abs(values).max(initial=0.0), values, 0.0)
+    return {f"{name} {i}": float(x) for i, x in enumerate(kept)}
+
+
+def _null_space(matrix):
+    """Orthonormal columns (n, n_free)."""
+    if not len(matrix):
+        return np.eye(matrix.shape[1])
+    size = np.abs(matrix).max(axis=1, keepdims=True)
+    _, values, rows = np.linalg.svd(matrix / np.where(size > 0, size, 1.0))
+    return rows[int((values > 1e-10 * values.max(initial=0.0)).sum()):].T
