@@ -166,7 +166,8 @@ class _Scaled:
                     x, done = self.newton(x, b, shift)
                 if done and (found := self.proximal(x, b, o.shift)) is not None:
                     return found
-        return None
+        left = [np.abs(self.residual(start, b)[0]).max() for start in starts]  # no method may improve on rounding
+        return starts[int(np.argmin(left))] if min(left, default=np.inf) < o.stalled else None
 
 
 def impact(compliance, before, restitution, friction, bound=None, options=LAW):
