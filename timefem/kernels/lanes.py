@@ -169,6 +169,37 @@ def eight_dots(typing, y, i, x, j, w, k, keep):
     return types.void(y, types.int64, x, types.int64, w, types.int64, types.int64), emit
 
 
+def _dots_side_by_side(width):
+    @intrinsic
+    def dots(typing, y, i, row, x, j, w, k):
+        def emit(context, builder, signature, args):
+            ty, _, _, tx, _, tw, _ = signature.args
+            y, i, row, x, j, w, k = args
+            weights = lane_load(context, builder, tw, w, k)
+            places = [builder.add(j, ir.Constant(j.type, LANES * m)) for m in range(LANES)]
+            groups = [[builder.fmul(weights, lane_load(context, builder, tx, x, place)) for place in places]]
+            for distance, masks in zip((1, 2, 4), _masks(), strict=True):
+                halves = [[[builder.shuffle_vector(a, b, mask) for a, b in zip(rows[::2], rows[1::2], strict=True)]
+                           for mask in masks] for rows in groups]
+                if distance < width:
+                    groups = [[builder.fadd(a, b) for a, b in zip(*pair, strict=True)] for pair in halves]
+                else:
+                    groups = [rows for pair in halves for rows in pair]
+            for place, (values,) in zip((0, 2, 1, 3) if width == 2 else (0, 1), groups, strict=True):
+                at = builder.add(i, builder.mul(row, ir.Constant(row.type, place)))
+                builder.store(values, lane_pointer(context, builder, ty, y, at), align=8)
+            return context.get_dummy_value()
+
+        return types.void(y, types.int64, types.int64, x, types.int64, w, types.int64), emit
+
+    return dots
+
+
+# y[i + p * row + m] = sum of x[j+8m+l] * w[k+l] over the lanes l of place p, two lanes each of four places, or four
+# each of two, for m = 0, ..., 7
+four_times_eight_dots, twice_eight_dots = map(_dots_side_by_side, (2, 4))
+
+
 @intrinsic
 def scale_lanes(typing, y, i, x, j):
     """y[i:i+8] *= x[j:j+8], offsets counted in doubles from the start of C-contiguous arrays."""

@@ -154,7 +154,7 @@ def test_singular_tangent(solve, monkeypatch):
 
     def spoilt(plan, targets):
         step = make(plan, targets)
-        step.plan.pair_tables[:] = 0
+        step.pair_tables[:] = 0
         return step
 
     monkeypatch.setattr(march, "step_plan", spoilt)

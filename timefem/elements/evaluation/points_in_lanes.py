@@ -1,12 +1,13 @@
 """Residual and tangent of a single time element, for stepping: quadrature points in the SIMD lanes.
 
-With one point only there are no lanes: see `one_point`.
+Where they leave room, those of several parts of one kind stand side by side, each in the lanes of its place: a kernel
+takes as long for one part as for all of them. With one point only there are no lanes: see `one_point`.
 """
 
 import numpy as np
 
 from ...kernels.call import call_kernel
-from ...kernels.lanes import LANES, add_lanes, eight_dots, set_lanes
+from ...kernels.lanes import LANES, add_lanes, eight_dots, four_times_eight_dots, set_lanes, twice_eight_dots
 from ...kernels.loops import compiled
 from ...kernels.record import Record, aligned
 from .arrays import Plan
@@ -30,7 +31,11 @@ class StepPlan(Record):
     section, test function, trial function, entry; `place_starts` per part; `row_kernels` of the parts, addresses, give
     the rows alone; `n_sums` of the longest list of rows or entries that share their weights; `one` is what stands for
     all of these with one point, None with more. The functions below take it beside the plan, as the compiler leaves
-    out what belongs to None.
+    out what belongs to None. Parts `packs[i]`, ..., `packs[i + 1] - 1` are evaluated at once, each in `width` lanes;
+    without packs each alone, in all of them, which makes loops of their own. `points` and the weights in `test_tables`
+    and `pair_tables` are those of all lanes; `tables`, shape (2 places, size), those of the lanes of each place in a
+    pack, zero in the others, and then of these and all lanes behind them, which the last part of a pack fills; `masks`
+    ones in the same way.
     """
 
     plan: Plan
@@ -38,6 +43,13 @@ class StepPlan(Record):
     place_starts: np.ndarray
     row_kernels: np.ndarray
     n_sums: int
+    width: int
+    packs: np.ndarray
+    points: np.ndarray
+    masks: np.ndarray
+    tables: np.ndarray
+    test_tables: np.ndarray
+    pair_tables: np.ndarray
     explicit: np.ndarray  # with more points than one
     one: OnePoint
 
@@ -74,13 +86,46 @@ def step_plan(element_plan, targets):
         places.append(group.ravel())
         found.append((members, sections, group))
         size += group.size
-    n_sums = max(plan.n_tested.max(), plan.sections["n"].max(initial=0)) + LANES
+    n_sums = -(-max(plan.n_tested.max(), plan.sections["n"].max(initial=0)) // LANES) * LANES
     explicit, order = element_plan.explicit, np.arange(plan.n_rows)
     order[np.concatenate([explicit.core_rows, explicit.rows])] = np.arange(plan.n_rows)
     several = len(plan.points) > 1
+    width = _width(plan.n_points) if several and np.bincount(plan.parts["group"]).max() > 1 else LANES
+    packs = _packs(plan.parts["group"], LANES // width) if width < LANES else None
+    tests, pairs, points = (
+        _side_by_side(table, width).sum(axis=0) for table in (plan.test_tables, plan.pair_tables, plan.points))
     return StepPlan(plan.replaced(row_targets=order[plan.row_targets]) if several else plan, np.concatenate(places),
-                    starts, row_kernels, int(n_sums), explicit.columns[:len(order) * several].astype(np.int64),
-                    one_point(element_plan, found))
+                    starts, row_kernels, int(n_sums), width, packs, points, _with_rest(np.ones(LANES), width),
+                    _with_rest(plan.tables, width), tests, pairs,
+                    explicit.columns[:len(order) * several].astype(np.int64), one_point(element_plan, found))
+
+
+def _width(n):
+    """Lanes for n points: 2, 4 or 8, so that parts share a vector evenly."""
+    return next((width for width in (2, 4) if n <= width), LANES)
+
+
+def _packs(groups, most):
+    """First parts of runs of up to `most` of the same group, and the number of parts."""
+    firsts, counts = np.unique(groups, return_index=True, return_counts=True)[1:]
+    runs = [first + np.arange(0, n, most) for first, n in zip(firsts.tolist(), counts.tolist(), strict=True)]
+    return np.concatenate([*sorted(runs, key=lambda run: run[0]), [len(groups)]]).astype(np.int64)
+
+
+def _side_by_side(table, width):
+    """Lines of weights of points, once per place in a pack: in the lanes of that place, and zero in others."""
+    places = LANES // width
+    found = np.zeros((places, table.size))
+    if table.size % LANES == 0:  # else there is one point, which has no lanes
+        for j, lines in enumerate(found.reshape(places, -1, LANES)):
+            lines[:, j * width:(j + 1) * width] = table.reshape(-1, LANES)[:, :width]
+    return found
+
+
+def _with_rest(table, width):
+    """`_side_by_side`, and then once per place in its lanes and all behind them."""
+    alone = _side_by_side(table, width)
+    return np.concatenate([alone, np.cumsum(alone[::-1], axis=0)[::-1]])
 
 
 def step_scratch(step):
@@ -89,7 +134,7 @@ def step_scratch(step):
     if one is not None:
         return Scratch(aligned(one.n_in), aligned(max(one.n_out, plan.n_out)), aligned(0), aligned(one.n_in))
     n_out = plan.n_out * len(plan.points) + LANES**2  # blocks of 8 may run over the end
-    return Scratch(aligned(plan.n_in * LANES), aligned(n_out), aligned(step.n_sums), aligned(0))
+    return Scratch(aligned(plan.n_in * LANES), aligned(n_out), aligned(step.n_sums * (LANES // step.width)), aligned(0))
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -128,70 +173,86 @@ def evaluate_step(step, one, x, t, h, scratch, residual, tangent, derived):
     derived : bool
     """
     if one is None:
-        _evaluate_points(step, x, t, h, scratch, residual, tangent, derived)
+        _evaluate_points(step, step.packs, x, t, h, scratch, residual, tangent, derived)
     else:
         evaluate_one(one, x, h, scratch, residual, tangent, derived)
 
 
 @compiled(error_model="numpy", _nrt=False)
-def _evaluate_points(step, x, t, h, scratch, residual, tangent, derived):
-    plan, inputs, outputs = step.plan, scratch.inputs, scratch.outputs
-    stride, inverse_h = plan.points.shape[0], 1.0 / h
+def _evaluate_points(step, packs, x, t, h, scratch, residual, tangent, derived):
+    plan, inputs, outputs, sums = step.plan, scratch.inputs, scratch.outputs, scratch.sums
+    stride, inverse_h, size = plan.points.shape[0], 1.0 / h, step.tables.shape[1]
+    width = LANES if packs is None else step.width
+    places, n_packs = LANES // width, plan.parts.shape[0] if packs is None else packs.shape[0] - 1
     residual[:] = 0.0
     if derived:
         tangent[:] = 0.0
-    for p in range(plan.parts.shape[0]):
-        part = plan.parts[p]
+    for pack in range(n_packs):
+        start = pack if packs is None else packs[pack]
+        stop = pack + 1 if packs is None else packs[pack + 1]
+        part = plan.parts[start]
         n_out = part.n_out
         if not derived:
             n_out = 0
             for i_test in range(plan.tests.shape[0]):
-                n_out += plan.n_tested[p, i_test]
+                n_out += plan.n_tested[start, i_test]
             if n_out == 0:
                 continue
         first = (part.n_in - part.n_parameters) * LANES
-        for c in range(part.n_parameters):
-            for lane in range(LANES):
-                inputs[first + c * LANES + lane] = plan.parameters[part.parameters + c]
+        for p in range(start, stop):
+            own, mask = plan.parts[p].parameters, (p - start + (places if p == stop - 1 else 0)) * LANES
+            for c in range(part.n_parameters):
+                if p == start:
+                    set_lanes(inputs, first + c * LANES, plan.parameters[own + c], step.masks, mask)
+                else:
+                    add_lanes(inputs, first + c * LANES, plan.parameters[own + c], step.masks, mask)
         for g in range(0, stride, LANES):
-            place, local = 0, part.gather
+            place, offset = 0, 0
             for s in range(plan.slots.shape[0]):
                 slot = plan.slots[s]
-                table = slot.table + g
                 factor = inverse_h if slot.rate == 1 else 1.0
-                for _ in range(plan.n_seen[p, s]):
-                    set_lanes(inputs, place, factor * x[plan.gather[local]], plan.tables, table)
-                    for j in range(1, slot.n_shapes):
-                        add_lanes(inputs, place, factor * x[plan.gather[local + j]], plan.tables, table + j * stride)
-                    local += slot.n_shapes
+                for _ in range(plan.n_seen[start, s]):
+                    for p in range(start, stop):
+                        local = plan.parts[p].gather + offset
+                        table = (p - start + (places if p == stop - 1 else 0)) * size + slot.table + g
+                        if p == start:
+                            set_lanes(inputs, place, factor * x[plan.gather[local]], step.tables, table)
+                        else:
+                            add_lanes(inputs, place, factor * x[plan.gather[local]], step.tables, table)
+                        for i in range(1, slot.n_shapes):
+                            add_lanes(inputs, place, factor * x[plan.gather[local + i]], step.tables,
+                                      table + i * stride)
+                    offset += slot.n_shapes
                     place += LANES
             for lane in range(LANES):
-                inputs[place + lane] = t + plan.points[g + lane] * h
+                inputs[place + lane] = t + step.points[g + lane] * h
                 inputs[place + LANES + lane] = h
-                inputs[place + 2 * LANES + lane] = plan.points[g + lane]
-            call_kernel(part.address if derived else step.row_kernels[p], inputs, 0, outputs, g * n_out)
-
-        row, local = 0, part.rows
+                inputs[place + 2 * LANES + lane] = step.points[g + lane]
+            call_kernel(part.address if derived else step.row_kernels[start], inputs, 0, outputs, g * n_out)
+        row, offset = 0, 0
         for i_test in range(plan.tests.shape[0]):
-            test, n = plan.tests[i_test], plan.n_tested[p, i_test]
+            test, n = plan.tests[i_test], plan.n_tested[start, i_test]
             factor = 1.0 if test.rate == 1 else h
             for i in range(test.n_shapes):
-                _sum_points(plan.test_tables, test.table + i * stride, stride, outputs, row * LANES, n_out, n,
-                            scratch.sums)
-                for r in range(n):
-                    residual[plan.row_targets[local + r * test.n_shapes + i]] += factor * scratch.sums[r]
+                _sum_points(step.test_tables, test.table + i * stride, stride, width, outputs, row * LANES, n_out, n,
+                            sums, step.n_sums)
+                for p in range(start, stop):
+                    own, first = (p - start) * step.n_sums, plan.parts[p].rows + offset + i
+                    for r in range(n):
+                        residual[plan.row_targets[first + r * test.n_shapes]] += factor * sums[own + r]
             row += n
-            local += n * test.n_shapes
+            offset += n * test.n_shapes
         if derived:
-            _add_part(step, p, h, scratch, tangent)
+            _add_parts(step, packs, start, stop, h, scratch, tangent)
 
 
 @compiled(error_model="numpy", _nrt=False)
-def _add_part(step, p, h, scratch, matrix):
-    """Add the tangent of part p to a flat matrix."""
-    plan = step.plan
-    part, stride = plan.parts[p], plan.points.shape[0]
-    at = step.place_starts[p]
+def _add_parts(step, packs, start, stop, h, scratch, matrix):
+    """Add the tangent of a pack of parts to a flat matrix."""
+    plan, sums, width = step.plan, scratch.sums, LANES if packs is None else step.width
+    if packs is None:
+        stop = start + 1
+    part, stride, at = plan.parts[start], plan.points.shape[0], 0
     for i_section in range(part.section, part.section + part.n_sections):
         section = plan.sections[i_section]
         test, slot, n = plan.tests[section.test], plan.slots[section.slot], section.n
@@ -199,18 +260,25 @@ def _add_part(step, p, h, scratch, matrix):
         factor = h if rates == 0 else (1.0 if rates == 1 else 1.0 / h)
         table = plan.pairs[section.test, section.slot]
         for ij in range(test.n_shapes * slot.n_shapes):
-            if step.places[at] >= 0:  # not the left node
-                _sum_points(plan.pair_tables, table + ij * stride, stride, scratch.outputs,
-                            section.first * LANES, part.n_out, n, scratch.sums)
-                for k in range(n):
-                    matrix[step.places[at + k]] += factor * scratch.sums[k]
+            if step.places[step.place_starts[start] + at] >= 0:  # not the left node
+                _sum_points(step.pair_tables, table + ij * stride, stride, width, scratch.outputs,
+                            section.first * LANES, part.n_out, n, sums, step.n_sums)
+                for p in range(start, stop):
+                    own, first = (p - start) * step.n_sums, step.place_starts[p] + at
+                    for k in range(n):
+                        matrix[step.places[first + k]] += factor * sums[own + k]
             at += n
 
 
-@compiled(error_model="numpy", _nrt=False)
-def _sum_points(tables, table, stride, outputs, first, n_out, n, sums):
-    """sums[k] = weighted sum over the points of output k behind `first`, for k < n; the weights are one line of a
-    table."""
+@compiled(error_model="numpy", _nrt=False, forceinline=True)
+def _sum_points(tables, table, stride, width, outputs, first, n_out, n, sums, n_sums):
+    """sums[p * n_sums + k] = weighted sum over the points of output k behind `first` for the parts p of a pack, k < n;
+    the weights are one line of a table."""
     for k in range(0, n, LANES):
-        for g in range(0, stride, LANES):
-            eight_dots(sums, k, outputs, first + g * n_out + k * LANES, tables, table + g, min(g, 1))
+        if width == 8:
+            for g in range(0, stride, LANES):
+                eight_dots(sums, k, outputs, first + g * n_out + k * LANES, tables, table + g, min(g, 1))
+        elif width == 4:
+            twice_eight_dots(sums, k, n_sums, outputs, first + k * LANES, tables, table)
+        else:
+            four_times_eight_dots(sums, k, n_sums, outputs, first + k * LANES, tables, table)
