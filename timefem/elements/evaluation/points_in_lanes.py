@@ -173,23 +173,22 @@ def evaluate_step(step, one, x, t, h, scratch, residual, tangent, derived):
     derived : bool
     """
     if one is None:
-        _evaluate_points(step, step.packs, x, t, h, scratch, residual, tangent, derived)
+        _evaluate_points(step, x, t, h, scratch, residual, tangent, derived)
     else:
         evaluate_one(one, x, h, scratch, residual, tangent, derived)
 
 
 @compiled(error_model="numpy", _nrt=False)
-def _evaluate_points(step, packs, x, t, h, scratch, residual, tangent, derived):
+def _evaluate_points(step, x, t, h, scratch, residual, tangent, derived):
     plan, inputs, outputs, sums = step.plan, scratch.inputs, scratch.outputs, scratch.sums
     stride, inverse_h, size = plan.points.shape[0], 1.0 / h, step.tables.shape[1]
-    width = LANES if packs is None else step.width
-    places, n_packs = LANES // width, plan.parts.shape[0] if packs is None else packs.shape[0] - 1
+    width = _lanes(step.packs, step.width)
+    places = LANES // width
     residual[:] = 0.0
     if derived:
         tangent[:] = 0.0
-    for pack in range(n_packs):
-        start = pack if packs is None else packs[pack]
-        stop = pack + 1 if packs is None else packs[pack + 1]
+    for pack in range(_n_packs(step.packs, plan.parts.shape[0])):
+        start, stop = _pack(step.packs, pack)
         part = plan.parts[start]
         n_out = part.n_out
         if not derived:
@@ -234,8 +233,7 @@ def _evaluate_points(step, packs, x, t, h, scratch, residual, tangent, derived):
             test, n = plan.tests[i_test], plan.n_tested[start, i_test]
             factor = 1.0 if test.rate == 1 else h
             for i in range(test.n_shapes):
-                _sum_points(step.test_tables, test.table + i * stride, stride, width, outputs, row * LANES, n_out, n,
-                            sums, step.n_sums)
+                _sum_points(step, width, step.test_tables, test.table + i * stride, row * LANES, n_out, n, scratch)
                 for p in range(start, stop):
                     own, first = (p - start) * step.n_sums, plan.parts[p].rows + offset + i
                     for r in range(n):
@@ -243,15 +241,14 @@ def _evaluate_points(step, packs, x, t, h, scratch, residual, tangent, derived):
             row += n
             offset += n * test.n_shapes
         if derived:
-            _add_parts(step, packs, start, stop, h, scratch, tangent)
+            _add_parts(step, pack, h, scratch, tangent)
 
 
 @compiled(error_model="numpy", _nrt=False)
-def _add_parts(step, packs, start, stop, h, scratch, matrix):
+def _add_parts(step, pack, h, scratch, matrix):
     """Add the tangent of a pack of parts to a flat matrix."""
-    plan, sums, width = step.plan, scratch.sums, LANES if packs is None else step.width
-    if packs is None:
-        stop = start + 1
+    plan, sums, width = step.plan, scratch.sums, _lanes(step.packs, step.width)
+    start, stop = _pack(step.packs, pack)
     part, stride, at = plan.parts[start], plan.points.shape[0], 0
     for i_section in range(part.section, part.section + part.n_sections):
         section = plan.sections[i_section]
@@ -261,8 +258,8 @@ def _add_parts(step, packs, start, stop, h, scratch, matrix):
         table = plan.pairs[section.test, section.slot]
         for ij in range(test.n_shapes * slot.n_shapes):
             if step.places[step.place_starts[start] + at] >= 0:  # not the left node
-                _sum_points(step.pair_tables, table + ij * stride, stride, width, scratch.outputs,
-                            section.first * LANES, part.n_out, n, sums, step.n_sums)
+                _sum_points(step, width, step.pair_tables, table + ij * stride, section.first * LANES, part.n_out, n,
+                            scratch)
                 for p in range(start, stop):
                     own, first = (p - start) * step.n_sums, step.place_starts[p] + at
                     for k in range(n):
@@ -271,14 +268,36 @@ def _add_parts(step, packs, start, stop, h, scratch, matrix):
 
 
 @compiled(error_model="numpy", _nrt=False, forceinline=True)
-def _sum_points(tables, table, stride, width, outputs, first, n_out, n, sums, n_sums):
+def _sum_points(step, width, tables, table, first, n_out, n, scratch):
     """sums[p * n_sums + k] = weighted sum over the points of output k behind `first` for the parts p of a pack, k < n;
     the weights are one line of a table."""
+    outputs, sums = scratch.outputs, scratch.sums
     for k in range(0, n, LANES):
         if width == 8:
-            for g in range(0, stride, LANES):
+            for g in range(0, step.plan.points.shape[0], LANES):
                 eight_dots(sums, k, outputs, first + g * n_out + k * LANES, tables, table + g, min(g, 1))
         elif width == 4:
-            twice_eight_dots(sums, k, n_sums, outputs, first + k * LANES, tables, table)
+            twice_eight_dots(sums, k, step.n_sums, outputs, first + k * LANES, tables, table)
         else:
-            four_times_eight_dots(sums, k, n_sums, outputs, first + k * LANES, tables, table)
+            four_times_eight_dots(sums, k, step.n_sums, outputs, first + k * LANES, tables, table)
+
+
+# of packs or None, by which the compiler knows that there is one part in each
+
+
+@compiled(error_model="numpy", _nrt=False, forceinline=True)
+def _n_packs(packs, n_parts):
+    return n_parts if packs is None else packs.shape[0] - 1
+
+
+@compiled(error_model="numpy", _nrt=False, forceinline=True)
+def _pack(packs, i):
+    """First part, and the one after the last."""
+    if packs is None:
+        return i, i + 1
+    return packs[i], packs[i + 1]
+
+
+@compiled(error_model="numpy", _nrt=False, forceinline=True)
+def _lanes(packs, width):
+    return LANES if packs is None else width
