@@ -216,6 +216,31 @@ def test_directions_that_nothing_depends_on_do_not_count():
     np.testing.assert_allclose(found, (values(30.01) - values(29.99)) / 0.02, rtol=1e-5)
 
 
+def reached(place=0.2, speed=0.5):
+    """An arm of two hinges, whose start and end are given by joints."""
+    tree = tf.Tree([tf.Link("ground"), tf.Link("upper", mass=1.0, centre=(0, 0, -0.25), inertia=(0.02, 0.02, 0.02)),
+                    tf.Link("lower", mass=0.7, centre=(0, 0, -0.2), inertia=(0.01, 0.01, 0.01))],
+                   [tf.TreeJoint("shoulder", "ground", "upper", axis=(0, 1, 0)),
+                    tf.TreeJoint("elbow", "upper", "lower", axis=(0, 1, 0), position=(0, 0, -0.5))], name="arm")
+    motors = [tf.JointControl(tree.joint(name), name=f"{name} motor") for name in ("shoulder", "elbow")]
+    return tf.OptimalControl(tf.System([tree, *motors], gravity=(0, 0, -9.81)),
+                             {tree: {"shoulder": 0.1, "elbow": (place, speed)}},
+                             {tree: {"shoulder": 1.2, "elbow": 0.3}}, (0, 1), [tf.Effort(motor) for motor in motors],
+                             bounds=dict.fromkeys(motors, (-6, 6)))
+
+
+@pytest.mark.slow
+def test_starts_that_are_given_by_joints():
+    sol = solved(reached(), 6)
+    elbow = sol.system["arm"].joint("elbow")
+    found = tf.gradient(sol, tf.Objective(), [tf.Initial(elbow, "q"), tf.Initial("arm", "v", 1)])
+    for exact, name, x in zip(found, ("place", "speed"), (0.2, 0.5), strict=True):
+        costs = [solved(reached(**{name: x + h}), 6).objective for h in (1e-3, -1e-3)]
+        assert exact == pytest.approx((costs[0] - costs[1]) / 2e-3, rel=1e-5)
+    with pytest.raises(tf.InputError, match="Family"):
+        tf.gradient(sol, tf.Objective(), tf.Final(elbow, "q"))
+
+
 @pytest.mark.long
 def test_solutions_of_ipopt_have_the_same_derivatives():
     parameters = [tf.Final("block", "position", 0), tf.Bound("force", "upper"), tf.Bound("force", "lower")]

@@ -13,6 +13,7 @@ from .. import validate
 from ..argument_names import known_names, named_arguments
 from ..errors import InputError
 from ..mechanics.bodies import rotations
+from ..mechanics.bodies.states import Coordinates
 from ..mechanics.numbers.arguments import number_at
 from ..mechanics.numbers.names import resolve
 from ..mechanics.system import System
@@ -139,7 +140,10 @@ def _of_states(which):
         given = given if isinstance(given, dict) else {} if given is None else {system.bodies[0]: given}
         state = next((state for key, state in given.items() if system.find(key) is body), None)
         if isinstance(state, dict) or (state is None and body not in system.bodies):
-            raise InputError(f"{title}: a state given by joints, or none, is changed by a Family alone")
+            if which == "start" and not problem.free_start and name in ("q", "v"):
+                return _of_joints(problem, body, name, parameter.index, title)
+            raise InputError(f"{title}: a state given by joints is changed by a Family alone, but for q and v of a "
+                             "start that is given as a whole")
         attributes = {one: "orientation" if one == "rotation" else one for one in ATTRIBUTES
                       if body.has_orientation or one not in OF_ORIENTATION}
         there = [one for one, own in attributes.items() if getattr(state, own, None) is not None]
@@ -163,6 +167,25 @@ def _of_states(which):
                 for i in chosen]
 
     return make
+
+
+def _of_joints(problem, body, name, index, title):
+    """Coordinates or rates at the start of a tree, or of one of its joints, that are given by joints."""
+    system, every = problem.system, np.arange(problem.system.n_q)
+    own = every[system.coordinates(body)]
+    tree = next(one for one in system.bodies if np.isin(own, every[system.coordinates(one)]).all())
+    place = system.coordinates(tree)
+    q, v = problem.z0[:system.n_q][place], system.velocity(problem.t_span[0], problem.z0)[place]
+    places = own - every[place][0]
+
+    def problem_of(x, i):
+        own = {"q": q.copy(), "v": v.copy()}
+        own[name][places[i]] = x
+        return problem.changed(start={tree: Coordinates(**own)})
+
+    present = {"q": q, "v": v}[name][places]
+    return [Change(f"start: {system.label(body)}.{name}[{i}]", float(present[i]), lambda x, i=i: problem_of(x, i))
+            for i in _chosen(title, index, list(range(len(places))))]
 
 
 def _chosen(title, index, there):
