@@ -126,6 +126,16 @@ def rests(restitution=0.5, spin=-30.0, height=1.0):
     return tf.InitialValueProblem(tf.System([ball, floor], gravity=UP), {ball: start}, (0, 2.2))
 
 
+def ramp(friction=0.3, radius=0.1, spin=2.0):
+    """A disc that slides and rolls down a ramp, with which it is in contact when it meets a wall."""
+    c, s = np.cos(0.4), np.sin(0.4)
+    disc = tf.RigidBody(1.0, (radius**2 / 2,) * 3, name="disc")
+    slope = tf.PlaneContact(disc, normal=(s, 0, c), radius=radius, friction=friction, name="ramp")
+    wall = tf.PlaneContact(disc, normal=(-1, 0, 0), plane_point=(1, 0, 0), radius=radius, restitution=0.6, name="wall")
+    start = tf.Pose(radius * np.array([s, 0, c]), velocity=(c / 2, 0, -s / 2), angular_velocity=(0, spin, 0))
+    return tf.InitialValueProblem(tf.System([disc, slope, wall], gravity=UP), {disc: start}, (0, 1))
+
+
 def look(bodies, t):
     b = bodies[-1]
     if not hasattr(b, "position"):
@@ -200,7 +210,7 @@ def test_six_impacts_that_stick_and_slip():
     (pendulum, 40, {"impact"}), (lambda mass=1.0, restitution=0.5, place=-0.3, rate=0.1: pendulum(
         mass, restitution, place, rate, "joint"), 40, {"impact"}),
     (arm, 60, {"impact", "sticks"}), (box, 30, {"impact"}), (limits, 30, {"impact"}), (clutch, 15, {"sticks"}),
-    (table, 30, {"impact"}), (rests, 30, {"impact", "rests"})])
+    (table, 30, {"impact"}), (ramp, 60, {"sticks", "impact"}), (rests, 30, {"impact", "rests"})])
 def test_every_kind_of_event(build, n, kinds):
     rtol = 1e-8 if build is not puck else 3e-8  # not smooth at the stop
     sol, _ = check(build, n, tf.EndValue(look), step=1e-4, rtol=rtol)

@@ -144,9 +144,9 @@ class NodeTangents:
         mode, parts = Mode(tuple(modes), tuple(-np.sign(impulses[:, 1])), shared(states, modes)), []
         for c in np.flatnonzero(modes != OPEN):
             if kept := mode.sharing.kept(c):
-                back = event.share * states.restitution[0, c]
-                share = event.share if -gamma[c, 0] / states.gamma[0, c, 0] > back / 2 else 0.0
-                share = 0.0 if event.kind == events.JAM else share
+                # what is slow, leaves or is closed comes back with nothing
+                back = -event.share * states.restitution[0, c] * states.gamma[0, c, 0]
+                share = event.share if gamma[c, 0] >= back / 2 >= 0 and event.kind != events.JAM else 0.0
                 parts.append(StruckContact(*contacts.parts[c], modes[c] == STICKS, kept,
                                            rubbing(contacts, mode, c, np.zeros((contacts.n, 2))), share))
         return parts, after
