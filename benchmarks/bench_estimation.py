@@ -74,7 +74,7 @@ def markers(tree, q, t, count, seed=2):
     rng, found = np.random.default_rng(seed), []
     for i in range(len(q[0]) - count, len(q[0])):
         link = tree.link(f"link{i}")
-        own = q[:, link.places]
+        own = q[:, link.dofs]
         places = (link.position(own) + link.rotation_matrix(own) @ POINT)[:, :2]
         places = places + SIGMA * rng.standard_normal(places.shape)
         found.append(tf.Marker(link, POINT, axes="xy", times=t, values=places, sigma=SIGMA, name=f"marker{i}"))
@@ -96,9 +96,9 @@ def frame_by_frame(tree, start, sensors, pins, frames):
     """Seconds of SciPy for one frame, the mean of some."""
     n = tree.n_q
     x = ca.SX.sym("q", n)
-    rows = [(tree.link(s.body.called[1]).frame(x[s.body.places.tolist()]), s) for s in sensors]
+    rows = [(tree.link(s.body.address[1]).frame(x[s.body.dofs.tolist()]), s) for s in sensors]
     places = ca.vertcat(*((p + r @ ca.DM(POINT))[:2] for (p, r), _ in rows)) / SIGMA
-    ends = [[tree.link(f"link{k}").frame(x[tree.link(f"link{k}").places.tolist()]) for k in (i, j)] for i, _, j in pins]
+    ends = [[tree.link(f"link{k}").frame(x[tree.link(f"link{k}").dofs.tolist()]) for k in (i, j)] for i, _, j in pins]
     gaps = [((a[0] + a[1] @ ca.DM(point)) - (b[0] + b[1] @ ca.DM([LENGTH, 0, 0])))[:2] / LOOPS
             for (a, b), (_, point, _) in zip(ends, pins, strict=True)]
     whole = ca.vertcat(places, *gaps)
@@ -115,7 +115,7 @@ def whole_by_scipy(sensors, tree, t, start):
     """Seconds of SciPy for a whole motion of an open chain, sparse, and its coordinates."""
     n, frames = tree.n_q, len(t)
     x = ca.SX.sym("q", n)
-    rows = [tree.link(s.body.called[1]).frame(x[s.body.places.tolist()]) for s in sensors]
+    rows = [tree.link(s.body.address[1]).frame(x[s.body.dofs.tolist()]) for s in sensors]
     places = ca.vertcat(*((p + r @ ca.DM(POINT))[:2] for p, r in rows)) / SIGMA
     value = ca.Function("r", [x], [places]).map(frames)
     slope = ca.Function("j", [x], [ca.densify(ca.jacobian(places, x))]).map(frames)

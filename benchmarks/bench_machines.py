@@ -154,7 +154,7 @@ class Bodies(Tree):
             inertia = moving.inertia - moving.mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
             body = tf.RigidBody(moving.mass, inertia, name=f"body{i}")
             frame = tree.link(moving.joint.child)
-            turn, x, rates = tree.link_pose(moving.joint.child, q)[1], q[frame.places], v[frame.places]
+            turn, x, rates = tree.link_pose(moving.joint.child, q)[1], q[frame.dofs], v[frame.dofs]
             own, place = self.frames(q)[i]
             spin = turn @ frame.angular_velocity(x, rates)
             arm = own @ centre

@@ -21,7 +21,7 @@ COPIES = {"moved_to", "on_joints", "freed", "in_symbols", "take_numbers", "made_
 RANDOM = {  # what random numbers are for, by module: "start" perturbs one, "name" makes a digest, "data" is asked for
     "solvers.nonlinear.interior_point": "start", "solvers.nonlinear.saddle_point": "start", "estimated_norm": "start",
     "solvers.linear.dissection.order": "name", "problems.initial.identity": "name", "analysis.lyapunov": "start",
-    "problems.boundary.problem": "start", "problems.optimal.guess_draws": "start",
+    "problems.boundary.problem": "start", "problems.optimal.guess": "start",
     "problems.optimal.end_limits": "start", "problems.optimal.guess_paths": "start",
     "problems.optimal.end_conditions": "start", "sensitivity.identification": "start",
     "problems.estimation.estimate.solution": "data", "problems.estimation.kinematic.estimate": "data"}
@@ -288,17 +288,17 @@ def lines():
 
 
 COUNTS = {  # what is counted -> (places, target, today's number: it may fall, and not rise)
-    "modules in circles": (in_circles, 0, 33),
-    "files beyond 15 in a folder": (crowded_files, 0, 117),
+    "modules in circles": (in_circles, 0, 0),
+    "files beyond 15 in a folder": (crowded_files, 0, 115),
     "public methods beyond 30 in a class": (crowded_methods, 0, 38),
     "files over 500 lines": (long_files, 0, 0),
     "comparisons with texts of reasons": (compared_reasons, 0, 0),
     "random numbers that decide structure": (random_structure, 0, 6),
-    ".carrier outside mechanics": (carriers, 0, 41),
+    ".carrier outside mechanics": (carriers, 0, 0),
     "functions over 8 parameters": (many_parameters, 0, 0),
     "compiled loops over 8 parameters": (many_parameters_of_loops, 0, 19),
     "public functions without types": (untyped_functions, 0, 0),
-    "numeric module constants": (numeric_constants, 250, 484),
+    "numeric module constants": (numeric_constants, 250, 246),
     "inner imports of evidence": (inner_imports_of_evidence, 0, 22),
     "users of evidence": (users_of_evidence, 0, 0),
     "copy protocols of parts": (copy_protocols, 2, 13),

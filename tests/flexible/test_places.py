@@ -313,7 +313,7 @@ def test_bad_input():
         tf.LineForce(beam, (0, 0, 1), profile=(1,))
     with pytest.raises(tf.InputError, match=r"must act on a rigid body, not on Rope\.at"):
         tf.Torque(rope.at(0.3), (0, 0, 1))
-    with pytest.raises(tf.InputError, match="is a point of a part; add the part itself"):
+    with pytest.raises(tf.InputError, match="has no coordinates of its own; add"):
         tf.System([beam, beam.at(0.3)])
     with pytest.raises(tf.InputError, match="which is not in the system"):
         tf.System([beam, tf.Force(rope.at(0.3), (0, 0, 1))])

@@ -153,4 +153,4 @@ def test_a_link_that_stands_for_one_keeps_its_own_name():
     spring = tf.Spring(robot.link("tip", (0.5, 0, 0)), stiffness=2.0, length=0.1, point_b=(0, 0, 1))
     freed = with_free_numbers(tf.System([robot, spring]), {"robot.a.position[0]": 0.3})
     assert not freed.replaced
-    assert freed.find("robot.tip").called == ("link", "tip", [0.0, 0.0, 0.0])
+    assert freed.find("robot.tip").address == ("link", "tip", [0.0, 0.0, 0.0])

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -71,7 +73,7 @@ def test_redundant_constraints_are_refused():
 
 
 def test_formulas_are_not_kept_for_ever(monkeypatch):
-    monkeypatch.setattr(quantities, "MOST_KINDS", 5)
+    monkeypatch.setattr(quantities, "OPTIONS", replace(quantities.OPTIONS, most_kinds=5))
     monkeypatch.setattr(quantities, "_FORMULAS", {})
     for i in range(20):
         body = tf.PointMass(1.0)

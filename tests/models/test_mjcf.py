@@ -24,7 +24,7 @@ class Truth:
         self.robot = tf.read_mjcf(path)
         self.tree, self.places = self.robot.tree, []
         for joint in self.data["joints"]:
-            self.places.append(self.tree.joint(joint).places)
+            self.places.append(self.tree.joint(joint).dofs)
 
     def coordinates(self, q):
         out, first = np.zeros(self.tree.n_q), 0

@@ -62,7 +62,7 @@ def test_motion_from_markers():
     q = np.stack([t, 0.95 + 0.02 * np.sin(12 * t), 0.1 * np.sin(6 * t), 0.5 * np.sin(6 * t), -0.6 + 0.5 * np.cos(6 * t),
                   0.2 * np.sin(5 * t)], axis=1)
     frames = [leg(*x) for x in q]
-    places = {name: np.array([f[link.called[1]][1] + f[link.called[1]][0] @ point for f in frames])
+    places = {name: np.array([f[link.address[1]][1] + f[link.address[1]][0] @ point for f in frames])
               for name, (link, point) in model.markers.items()}
     data = tf.MarkerData("walk.trc", t, tuple(places), np.stack(
         [p + 0.001 * rng.standard_normal(p.shape) for p in places.values()], axis=1))

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import timefem as tf
 from timefem.cases import find_case
 from timefem.errors import UnderResolved
 from timefem.solution.audit import first_violated, may_turn_too_far, unresolved_turns
+from timefem.solution.options import OPTIONS
 from timefem.solvers.march.resolution import FAR, excess
 
 
@@ -183,7 +185,7 @@ def test_solved_at_once():
 def test_constraints_of_what_is_solved_at_once(monkeypatch):
     problem = find_case("pendulum-boundary").make()
     assert tf.solve(problem, tf.MixedGalerkin(2), 40).success
-    monkeypatch.setattr("timefem.solution.audit.LARGEST", 0.0)
+    monkeypatch.setattr("timefem.solution.audit.OPTIONS", replace(OPTIONS, violated=0.0))
     solution = tf.solve(problem, tf.MixedGalerkin(2), 40)
     assert not solution.success and solution.status.reason == "constraints violated"
     assert "is violated by" in solution.status.message and solution.status.time is not None

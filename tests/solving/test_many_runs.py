@@ -8,7 +8,7 @@ import pytest
 
 import timefem as tf
 from timefem.assembly import Scaling
-from timefem.solving.runs import PIECE
+from timefem.solving.options import OPTIONS
 
 pytestmark = pytest.mark.long
 
@@ -265,11 +265,11 @@ def test_sweep_refuses(timefem, arguments, words):
 
 @pytest.mark.parametrize("n_workers", [1, 2])
 def test_more_runs_than_are_taken_at_once(n_workers):
-    z = states(5 * PIECE + 3)
+    z = states(5 * OPTIONS.runs_of_a_thread + 3)
     found = tf.prepare(box(), tf.MixedGalerkin(1), 4).solve_many(z, n_workers=n_workers)
     assert found.success.all()
     np.testing.assert_array_equal(found.z[:, 0], z)  # each in its place
-    for i in (0, 2 * PIECE, 5 * PIECE + 2):
+    for i in (0, 2 * OPTIONS.runs_of_a_thread, 5 * OPTIONS.runs_of_a_thread + 2):
         np.testing.assert_allclose(found.z[i, -1], found.solution(i).z[-1], rtol=0, atol=1e-11)
 
 

@@ -1,11 +1,9 @@
 """Analysis around a state or a motion: linear equations, modes, critical values, periodic motions, stability."""
 
 from .floquet import Floquet, floquet
-from .linear_model import LinearModel
-from .linearize import linearize
+from .linear_model import LinearModel, Mode, Modes
+from .linearize import linearize, modes
 from .lyapunov import Lyapunov, lyapunov
-from .modes import Mode, Modes
-from .modes_at import modes
 from .parameter_study import CriticalValue, RootLocus, critical_values, root_locus
 from .periodic import Periodic, periodic
 from .symmetry import Symmetry

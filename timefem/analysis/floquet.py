@@ -15,6 +15,7 @@ from ..errors import InputError
 from ..mechanics.values.equations_of_motion import EquationsOfMotion
 from .figures import axes
 from .nearby import state_gap
+from .options import OPTIONS
 from .reduction import Reduction
 from .tangent_motion import carried, minimal_changes, state_changes
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from ..solvers.linear.base import LinearOptions
     from .symmetry import Symmetry
 
-NEUTRAL = 1e-6  # of log |multiplier|: rounding, which multipliers that meet on the unit circle feel by its root
-CLOSES = 1e-6  # largest gap between both ends, relative to the size of the motion
 
 
 @dataclass(eq=False, repr=False)
@@ -74,7 +73,7 @@ class Floquet(Summarized):
     # ---- what root loci ask of a family
 
     kernels = ()
-    neutral = NEUTRAL
+    neutral = OPTIONS.neutral_multiplier
 
     def roots(self, kernels: Sequence[int] = ()) -> np.ndarray:
         """The multipliers."""
@@ -130,7 +129,7 @@ def floquet(solution: Solution, *, linear: LinearOptions | str | None = None,
     first, last, back = monodromy_ends(solution, modulo)
     gap = state_gap(last, first)
     size = np.abs(first.chart.velocity).max(initial=0) + np.abs(gap).max(initial=0) + 1e-3
-    if not np.abs(gap).max(initial=0) <= CLOSES * size:
+    if not np.abs(gap).max(initial=0) <= OPTIONS.closes * size:
         raise InputError(f"the motion is not periodic: after {solution.t[-1] - solution.t[0]:g} s states differ by "
                          f"{np.abs(gap).max():.2g}; find a periodic one with tf.periodic")
     return of_ends(solution, first, last, linear, back)

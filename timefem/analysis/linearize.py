@@ -30,6 +30,10 @@ from .reduction import Reduction
 
 if TYPE_CHECKING:
     from ..mechanics.given_states import GivenStates
+    from ..mechanics.system import System
+    from ..problems.static.equilibrium import Equilibrium
+    from ..solution.solution import Solution
+    from .linear_model import Modes
 
 RATES = {"acceleration": "velocity", "angular_acceleration": "angular_velocity"}
 
@@ -228,3 +232,21 @@ def _derivatives(at, bodies, formula, rate):
                                                     ca.densify(ca.jacobian(value, a))])
     index = np.concatenate([np.arange(at.n)[at.system.coordinates(b)] for b in bodies])
     return [np.array(x) for x in function(at.q[index], at.v[index], at.acceleration[index], at.t)]
+
+
+@named_arguments
+def modes(system: System, state: GivenStates | Equilibrium | Solution | None = None, t: float | None = None, *,
+          controls: Floats | Mapping[Any, Any] | None = None) -> Modes:
+    """Natural modes around a state: those of `linearize(system, state, t, controls=controls)`.
+
+    Returns
+    -------
+    Modes
+        A sequence that prints as a table.
+
+    Raises
+    ------
+    InputError
+        As `linearize`.
+    """
+    return linearize(system, state, t, inputs=(), controls=controls).modes()

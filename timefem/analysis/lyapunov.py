@@ -15,6 +15,7 @@ from ..progress import progress
 from ..solution.solution import Solution
 from .figures import axes
 from .floquet import monodromy_ends
+from .options import OPTIONS
 from .tangent_motion import carried, piece, state_changes
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from ..solvers.linear.base import LinearOptions
 
-PIECE = 50  # elements between two orthogonalisations
 
 
 @dataclass(eq=False)
@@ -55,7 +55,7 @@ class Lyapunov:
 
 
 @named_arguments
-def lyapunov(solution: Solution, n: int | None = None, *, every: int = PIECE,
+def lyapunov(solution: Solution, n: int | None = None, *, every: int = OPTIONS.piece,
              linear: LinearOptions | str | None = None) -> Lyapunov:
     """Lyapunov exponents of a motion, by marching tangents along it and making them orthogonal again and again.
 

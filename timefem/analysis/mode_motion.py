@@ -8,8 +8,7 @@ from ..solution.solution import Solution
 from ..status import Status
 from .chart import moving
 from .nearby import assembled, displaced
-
-FRAMES = 48  # of a period
+from .options import OPTIONS
 
 
 def mode_motion(mode, size, periods):
@@ -27,7 +26,7 @@ def mode_motion(mode, size, periods):
     """
     size, periods = (validate.real(*x, positive=True) for x in (("size", size), ("periods", periods)))
     rate = abs(mode.eigenvalue.imag) / (2 * np.pi) or abs(mode.eigenvalue) or 1.0
-    t = np.linspace(0, periods / rate, max(2, round(FRAMES * periods)) + 1)
+    t = np.linspace(0, periods / rate, max(2, round(OPTIONS.frames_of_mode * periods)) + 1)
     phase = 2 * np.pi * rate * t
     factors = np.exp(1j * phase) if mode.eigenvalue.imag else np.sin(phase)
     moves = size * np.real(factors[:, None] * np.array(list(mode.shape.values())))

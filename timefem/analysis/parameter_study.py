@@ -17,13 +17,11 @@ from ..errors import InputError
 from ..progress import progress
 from ..types import Vector
 from .figures import axes
+from .options import OPTIONS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH = 0.03  # of the interval, from which on the growth is followed to its zero
-LAST = 3e-15  # of the range: as far as halving goes
-LISTED = 12
 
 
 @dataclass(frozen=True)
@@ -87,10 +85,10 @@ class RootLocus(Summarized):
     def summary(self) -> Card:
         """As a table."""
         rows = [("value", "unstable", "roots")]
-        shown = np.unique(np.linspace(0, len(self.values) - 1, LISTED).astype(int))
+        shown = np.unique(np.linspace(0, len(self.values) - 1, OPTIONS.listed_values).astype(int))
         for i in shown:
             texts = [f"{r.real:.4g}" + (f" +- {r.imag:.4g}i" if r.imag else "") for r in self.roots[i] if r.imag >= 0]
-            rows.append((f"{self.values[i]:.6g}", int(self.n_unstable[i]), "; ".join(texts[:LISTED])))
+            rows.append((f"{self.values[i]:.6g}", int(self.n_unstable[i]), "; ".join(texts[:OPTIONS.listed_values])))
         return Card("roots along a parameter", {"values": len(self.values)}, {"roots": rows})
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -205,7 +203,7 @@ def _followed(roots):
 def _refined(family, kernels, low, high, before, after):
     """The critical value in an interval, by halving on the count, then by the growth of the root that changes."""
     span = high - low
-    while high - low > WIDTH * span:
+    while high - low > OPTIONS.narrow * span:
         middle = (low + high) / 2
         low, high = (middle, high) if _unstable(family(middle), kernels) == before else (low, middle)
     ends = [family(low), family(high)]
@@ -222,7 +220,7 @@ def _refined(family, kernels, low, high, before, after):
     if a * b < 0 and min(abs(a), abs(b)) > ends[0].neutral:
         value = scipy.optimize.brentq(growth, low, high, xtol=1e-15 * max(abs(low), abs(high)), rtol=1e-15)
     else:  # a root that meets another one on the boundary: its growth has no slope there
-        while high - low > LAST * span and low < (low + high) / 2 < high:
+        while high - low > OPTIONS.narrowest * span and low < (low + high) / 2 < high:
             middle = (low + high) / 2
             low, high = (middle, high) if _unstable(family(middle), kernels) == before else (low, middle)
         value = (low + high) / 2

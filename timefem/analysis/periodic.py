@@ -21,6 +21,7 @@ from ..solving.solve import solve
 from ..status import Answer, Reason, Status
 from .floquet import Floquet, floquet, monodromy_ends, of_ends
 from .nearby import moved, state_gap
+from .options import OPTIONS
 from .tangent_motion import minimal_changes
 
 if TYPE_CHECKING:
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
     from ..mechanics.system import System
     from .symmetry import Symmetry
 
-ITERATIONS = 30
-TOLERANCE = 1e-11  # of the gap between the ends, relative to the size of the motion
-FREE = 1e-7  # singular values of the equations for the start that are none: phase, energy, places of no account
-FURTHEST = 0.5  # change in one iteration, relative to the size of the motion
 
 
 @dataclass(eq=False, repr=False)
@@ -163,13 +160,13 @@ def periodic(system: System, state: GivenStates, period: float, element: TimeEle
     n_elements = validate.integer("n_elements", n_elements, minimum=1)
     problem, history = _problem(system, state, t, period), []
     found, damping, best = None, 1.0, None
-    with progress("periodic motion", ITERATIONS) as bar:
-        for iteration in range(ITERATIONS + 1):
+    with progress("periodic motion", OPTIONS.periodic_iterations) as bar:
+        for iteration in range(OPTIONS.periodic_iterations + 1):
             if modulo is not None and not iteration:
                 modulo.check(problem.system, t, problem.z0)
             trial = _evaluated(problem, element, n_elements, free_period, modulo)
             if best is not None and not trial.gap < best.gap * (1 - 1e-3 * damping):
-                if best.gap <= TOLERANCE:
+                if best.gap <= OPTIONS.periodic_gap:
                     break
                 damping /= 4
                 if damping < 1e-3:
@@ -178,7 +175,7 @@ def periodic(system: System, state: GivenStates, period: float, element: TimeEle
                 best, damping = trial, min(1.0, 4 * damping)
                 history.append(best.gap)
                 bar.iteration(iteration, best.gap)
-                if best.gap <= 1e-3 * TOLERANCE:
+                if best.gap <= 1e-3 * OPTIONS.periodic_gap:
                     break
             if best.step is None:
                 best.step = _step(best)
@@ -187,7 +184,7 @@ def periodic(system: System, state: GivenStates, period: float, element: TimeEle
             if period <= 0:
                 break
             problem = _problem(system, moved(best.first, x), t, period)
-    success = best.gap <= 1e3 * TOLERANCE
+    success = best.gap <= 1e3 * OPTIONS.periodic_gap
     status = Status(True, residual_history=history) if success else Status(
         False, Reason.NOT_CONVERGED,
         f"not converged: after {iteration} iterations both ends differ by {best.gap:.1e} of "
@@ -256,8 +253,8 @@ def _step(trial):
         matrix = np.column_stack([matrix, w * trial.drive * unit])
     matrix = np.column_stack([matrix, w[:, None] * trial.neutral / trial.size])
     # ends of the spectrum of a conservative motion are rounding and errors of the element
-    found = np.linalg.lstsq(matrix, right, rcond=FREE)[0]
+    found = np.linalg.lstsq(matrix, right, rcond=OPTIONS.periodic_free)[0]
     x, longer = found[:n] / w, 0.0 if trial.drive is None else found[n] * unit
     size = max(np.abs(w * x).max(initial=0) / trial.size, abs(longer) / trial.period)
-    factor = min(1.0, FURTHEST / size) if size else 1.0
+    factor = min(1.0, OPTIONS.periodic_step / size) if size else 1.0
     return factor * x, factor * longer

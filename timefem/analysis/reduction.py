@@ -9,11 +9,7 @@ import scipy
 from ..errors import InputError
 from ..mechanics.values.equations_of_motion import EquationsOfMotion
 from .chart import Chart, components
-
-TURNS_FIRST = 8.0  # how much rather a rotation is taken as independent than a position
-MOVED = 1e-3  # of a turn, or of the time of the fastest motion, after which matrices are compared
-ROUNDING = 1e-13  # relative to the sum of the absolute values of terms
-STEADY = 1e-7  # acceleration, relative to those that single forces give
+from .options import OPTIONS
 
 
 @dataclass(eq=False)
@@ -72,7 +68,7 @@ class Reduction:
         sizes = [np.abs(a) @ (size if b is self.da else np.abs(b)) for a, b, _ in rows]
         value, size = (np.concatenate([x[0] + x[1], x[2] + x[3] + x[4]]) for x in (terms, sizes))
         # rounding among exact zeros would spread eigenvalues that are zero
-        self.a, self.terms = np.where(np.abs(value) > ROUNDING * size, value, 0.0), size
+        self.a, self.terms = np.where(np.abs(value) > OPTIONS.rounding * size, value, 0.0), size
         self.b = np.concatenate([np.zeros((len(y), self.by_controls.shape[1])), chart.y[s] @ self.by_controls])
         self.displacements = chart.y @ self.dq
 
@@ -101,13 +97,13 @@ class Reduction:
         rate = np.abs(self.chart.velocity).max(initial=0)
         if not rate and not at.timed:
             return True
-        step = MOVED / max(np.linalg.norm(a, 2), rate, 1e-3)
+        step = OPTIONS.moved / max(np.linalg.norm(a, 2), rate, 1e-3)
         q = at.q + step * at.v + step**2 / 2 * at.acceleration
         later = EquationsOfMotion(at.system, at.t + step, q, at.v + step * at.acceleration, at.u)
         b, size = Reduction(later, self.chosen, bool(self.omega.any())).a, np.linalg.norm(a)
         powers = a, b
         for k in range(1, 5):
-            if abs(np.trace(powers[0]) - np.trace(powers[1])) > 10 * MOVED**2 * size**k:
+            if abs(np.trace(powers[0]) - np.trace(powers[1])) > 10 * OPTIONS.moved**2 * size**k:
                 return False
             powers = powers[0] @ a, powers[1] @ b
         return True
@@ -117,7 +113,7 @@ class Reduction:
         at, p = self.at, self.chart.p
         weight = 1 / np.sqrt(np.maximum(np.abs(self.mass.diagonal()), 1e-300))
         names = components(at.system)
-        weight = weight * np.where(["rotation" in name for name in names], 1 / TURNS_FIRST, 1.0)
+        weight = weight * np.where(["rotation" in name for name in names], 1 / OPTIONS.turns_first, 1.0)
         size = np.linalg.norm(gradient, axis=1, keepdims=True)
         g = gradient @ p * weight / np.where(size > 0, size, 1.0)
         y, step = _free(g[:at.m])
@@ -133,7 +129,7 @@ class Reduction:
         speed = chart.velocity
         size = np.linalg.norm(root * speed)
         none = np.zeros(3)
-        limit = STEADY * (at.size + np.linalg.norm(root * acceleration) * 1e-3)
+        limit = OPTIONS.steady * (at.size + np.linalg.norm(root * acceleration) * 1e-3)
         if np.linalg.norm(root * acceleration) <= limit or not size:
             return none, bool(np.linalg.norm(root * acceleration) <= limit)
         flat = any(n < 3 for _, n in chart.vectors)
@@ -141,7 +137,7 @@ class Reduction:
         columns = np.stack([root * (chart.turning(axis) @ speed) for axis in axes], axis=1)
         found, *_ = np.linalg.lstsq(columns, root * acceleration, rcond=1e-9)
         rest = np.linalg.norm(root * acceleration - columns @ found)
-        if rest > STEADY * max(at.size, np.linalg.norm(root * acceleration)):
+        if rest > OPTIONS.steady * max(at.size, np.linalg.norm(root * acceleration)):
             return none, False
         return found @ axes, True
 

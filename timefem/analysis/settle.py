@@ -7,11 +7,8 @@ from ..mechanics.bodies.states import CanonicalState
 from ..mechanics.values.equations_of_motion import EquationsOfMotion
 from .chart import moving
 from .nearby import moved
+from .options import OPTIONS
 from .reduction import Reduction
-
-ITERATIONS = 200
-AT_REST = 1e-12  # acceleration, relative to those that single forces give
-FURTHEST = 0.5  # displacement in an iteration [m or rad]
 
 
 def settle(system, state, t=0.0):
@@ -43,13 +40,13 @@ def settle(system, state, t=0.0):
     q = np.zeros(system.n_q)
     _put(system, q, state)
     at, step = _rest(system, t, q), None
-    for _ in range(ITERATIONS):
+    for _ in range(OPTIONS.rest_iterations):
         reduction = Reduction(at, turning=False)
         y, s = reduction.chosen
         rows = reduction.chart.y[y]
         acceleration = rows @ at.acceleration
         norm = np.linalg.norm(np.sqrt(np.abs(np.diag(reduction.mass))) * (reduction.chart.y @ at.acceleration))
-        if norm <= AT_REST * at.size or not norm:
+        if norm <= OPTIONS.at_rest * at.size or not norm:
             return {b: CanonicalState(at.q[system.coordinates(b)], np.zeros(b.n_q)) for b in moving(system)}
         stiffness = -(rows @ at.tangent(reduction.dq[:, :len(y)], np.zeros_like(reduction.dq[:, :len(y)]))[0])
         if step is None:
@@ -60,12 +57,12 @@ def settle(system, state, t=0.0):
         change = np.linalg.solve(stiffness + shift * np.eye(len(y)), acceleration)
         x = np.concatenate([change, np.zeros(len(s))])
         size = np.abs(reduction.displacements @ x).max()
-        moved_to = moved(reduction, x * min(1.0, FURTHEST / size))
+        moved_to = moved(reduction, x * min(1.0, OPTIONS.rest_step / size))
         q = at.q.copy()
         _put(system, q, moved_to)
         at = _rest(system, t, q)
-    raise SolveError(f"the system does not come to rest near this state: after {ITERATIONS} iterations its "
-                     f"acceleration is {norm / at.size:.1e} of those of single forces; give a state nearer to rest")
+    raise SolveError(f"the system does not come to rest near this state: after {OPTIONS.rest_iterations} iterations "
+                     f"its acceleration is {norm / at.size:.1e} of those of single forces; give a state nearer to rest")
 
 
 def _put(system, q, states):

@@ -14,14 +14,13 @@ from ..errors import InputError
 from ..mechanics.bodies import rotations
 from ..mechanics.values.equations_of_motion import EquationsOfMotion
 from ..types import Floats, Vector
+from .options import OPTIONS
 
 if TYPE_CHECKING:
     from ..mechanics.system import System
     from .reduction import Reduction
 
 TRIAL = 0.7, 1.3  # angle [rad] and shift [m] by which the symmetry of a system is tested
-SMALL = 1e-5  # angle of a difference [rad]
-SAME = 1e-8  # relative difference of accelerations that are the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,12 +104,13 @@ class Symmetry(NamedArguments):
         matrix, offset = self.moved(system, TRIAL[0], shift)
         there = matrix @ z + offset
         residual = np.abs(system.constraints(t, there)).max(initial=0.0)
-        same = residual <= SAME * (1 + np.abs(there).max())
+        same = residual <= OPTIONS.same_acceleration * (1 + np.abs(there).max())
         if same:
             one, other = (EquationsOfMotion.of_state(system, t, x) for x in (z, there))
             rotated = matrix[:system.n_q, :system.n_q] @ one.acceleration
             root = np.sqrt(system.mass_scale)
-            same = np.linalg.norm(root * (rotated - other.acceleration)) <= SAME * max(one.size, other.size)
+            most = OPTIONS.same_acceleration * max(one.size, other.size)
+            same = np.linalg.norm(root * (rotated - other.acceleration)) <= most
         if not same:
             what = ["a turn about the axis"] * (self.axis is not None) + ["shifts"] * bool(len(self.shifts))
             raise InputError(f"the system is not the same after {' and '.join(what)}: its forces or constraints "
@@ -144,8 +144,8 @@ class Symmetry(NamedArguments):
         """Changes of a state per radian and metre of the symmetry, columns (n_z, n)."""
         columns = []
         if self.axis is not None:  # of a turn by a small angle, exact to the order of its square
-            forward, back = (self.moved(system, s * SMALL, np.zeros(3))[0] for s in (1, -1))
-            columns.append((forward - back) @ z / (2 * SMALL))
+            forward, back = (self.moved(system, s * OPTIONS.symmetry_angle, np.zeros(3))[0] for s in (1, -1))
+            columns.append((forward - back) @ z / (2 * OPTIONS.symmetry_angle))
         columns += [self.moved(system, 0.0, direction)[1] for direction in self.shifts]
         return np.stack(columns, axis=1)
 

@@ -4,7 +4,7 @@ from contextlib import nullcontext
 
 from ..analysis import linearize
 from ..analysis.chart import moving
-from ..analysis.modes import eigenvalue_text
+from ..analysis.linear_model import eigenvalue_text
 from ..analysis.settle import settle
 from ..errors import InputError
 from ..mechanics.bodies.states import CanonicalState

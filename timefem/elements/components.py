@@ -67,8 +67,8 @@ def _increments(system):
     """Increments of the bodies' coordinates that keep the bodies' own constraints."""
     stops = np.cumsum([b.n_increments for b in system.bodies]).tolist()
     own = {b: np.arange(stop - b.n_increments, stop) for b, stop in zip(system.bodies, stops, strict=True)}
-    places = [[np.concatenate([np.zeros(0, int), *(own[b] if b.carrier is None else own[b.carrier][b.places]
-                                                   for body in part.bodies for b in body.carriers)])
+    places = [[np.concatenate([np.zeros(0, int), *(own[f.body] if f.is_body else own[f.body][f.dofs]
+                                                   for f in part.frames)])
                for part in group.members] for group in system.groups]
     return Components(stops[-1], [np.array(place) for place in places])
 

@@ -66,8 +66,8 @@ class MassMetric:
     """
 
     def __init__(self, part, at, split):
-        self.bodies, self.split = part.carriers, split
-        given = part.bodies if part.bodies == part.carriers else ()
+        self.bodies, self.split = part.frames, split
+        given = part.bodies if part.bodies == part.frames else ()
         self.numbers = at.bodies if given else [None] * len(self.bodies)
         self._symmetry = part.symmetry(at)
 

@@ -66,21 +66,21 @@ class StepSymbols(ElementSymbols):
 
     def moved(self, q, u):
         """Coordinates of all bodies of the part after increments."""
-        return ca.vertcat(*(b.moved(x, d) for b, x, d in zip(self.part.carriers, self.split(q), self._increments(u),
+        return ca.vertcat(*(b.moved(x, d) for b, x, d in zip(self.part.frames, self.split(q), self._increments(u),
                                                              strict=True)))
 
     def projected(self, q, force):
         """P(q)^T force, the null-space matrix P of all bodies of the part at `q`."""
-        return ca.vertcat(*(b.null_space(x).T @ f for b, x, f in zip(self.part.carriers, self.split(q),
+        return ca.vertcat(*(b.null_space(x).T @ f for b, x, f in zip(self.part.frames, self.split(q),
                                                                      self.split(force), strict=True)))
 
     def _increments(self, u):
-        n = [b.n_increments for b in self.part.carriers]
+        n = [b.n_increments for b in self.part.frames]
         return ca.vertsplit(u, [sum(n[:i]) for i in range(len(n) + 1)])
 
     def spread(self, q, u):
         """Velocities P(q) u, the null-space matrix P of all bodies of the part at `q`."""
-        return ca.vertcat(*(b.null_space(x) @ d for b, x, d in zip(self.part.carriers, self.split(q),
+        return ca.vertcat(*(b.null_space(x) @ d for b, x, d in zip(self.part.frames, self.split(q),
                                                                    self._increments(u), strict=True)))
 
     def potential(self, q):

@@ -75,7 +75,7 @@ class ElementSymbols:
 
     def split(self, values):
         """Components of the coordinates of the part, one SX per body; of points of beams one per node."""
-        return _pieces(values, self.part.carriers)
+        return _pieces(values, self.part.frames)
 
     def bodies_at(self, z, velocity=None, t=None):
         """The mechanical symbols of the part at other coordinates and momenta `z = (q, p)`.

@@ -1,12 +1,29 @@
-"""What machine code is found by: the types of the arguments of a loop, by the names that Numba has for them."""
+"""What machine code is found by: the types of the arguments of a loop, records too, by Numba's names for them."""
+
+import functools
 
 import numpy as np
 
-from .record import Record
-
-__all__ = ["described"]
+__all__ = ["Kind", "described", "kind_of"]
 
 _dtypes = {}  # one object for all that are equal, as machine code compares addresses
+
+
+class Kind:
+    """Title of a class of records, and kinds of their fields: of arrays (dtype, ndim), of numbers int or float."""
+
+    def __init__(self, title, fields):
+        self.fields = fields
+        self.name = f"{title}({', '.join(f'{name}: {_name(kind)}' for name, kind in fields)})"
+
+
+def _name(kind):
+    if isinstance(kind, Kind):
+        return kind.name
+    return f"{kind[0]}[{kind[1]}]" if isinstance(kind, tuple) else getattr(kind, "__name__", "None")
+
+
+kind_of = functools.cache(Kind)  # one object for all that are equal
 
 
 def described(x):
@@ -24,8 +41,8 @@ def described(x):
         layout = "C" if x.flags.c_contiguous else "F" if x.flags.f_contiguous else "A"
         name = dtype.name if dtype.isnative and dtype.names is None else dtype
         return x, f"{'' if x.flags.writeable else 'readonly '}array({name}, {x.ndim}d, {layout})", dtype
-    if isinstance(x, Record):
-        return x, x.kind.name, x.kind
+    if isinstance(kind := getattr(x, "kind", None), Kind):
+        return x, kind.name, kind
     if isinstance(x, bool | np.bool_):
         return bool(x), "bool", np.bool_
     if isinstance(x, int | np.integer):

@@ -11,7 +11,7 @@ from numba.core.typing.typeof import typeof
 
 from ..uncollected import uncollected
 from .linked_loop import LinkedLoops
-from .loops import loaded
+from .loaded_loop import loaded
 from .store import Store, store
 
 __all__ = ["compile_loop", "loop_type"]
@@ -25,7 +25,7 @@ def loop_type(loop):
 
 
 def compile_loop(loop, arguments):
-    """Machine code of a loop for arguments of these types, in `loops.loaded`."""
+    """Machine code of a loop for arguments of these types, in `loaded_loop.loaded`."""
     _dispatcher(loop).compile(tuple(map(typeof, arguments)))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from .machine import address_of, fingerprint, load_objects, name_address, object_code
 from .store import digest, store
 
-__all__ = ["PROVIDED", "SLOTS", "Code", "Loops"]
+__all__ = ["PROVIDED", "SLOTS", "Code", "Loops", "loaded"]
 
 # what the code of an entry finds at hand, before what stands for the type of each argument
 SLOTS = "other", int, float, bool, tuple, np.ndarray, "kind", "address", RuntimeError, np.empty  # the first varies
@@ -125,3 +125,6 @@ class Loops:
         if code.apart:
             name_address(code.name, address_of(code.name))
         self._linked.add(entry)
+
+
+loaded = Loops()  # of this process

@@ -18,12 +18,12 @@ import numpy as np
 
 from .arguments import described
 from .late import compiling
-from .loaded_loop import Loops
+from .loaded_loop import loaded
 from .machine import fingerprint
 from .record import Record
 from .store import digest, sources, store
 
-__all__ = ["Loop", "compiled", "loaded", "nothing_interpreted"]
+__all__ = ["Loop", "compiled", "nothing_interpreted"]
 
 ENOUGH = 0.5  # seconds for which a loop is interpreted at most: about what it takes to compile one
 LARGE = 500_000  # numbers in the arguments, from which on it is not
@@ -37,7 +37,6 @@ _SOURCES = ("kernels", "elements/evaluation", "assembly/assembly_loop.py", "mech
             "solvers/nonlinear/newton.py", "solvers/nonlinear/products.py", "solvers/nonlinear/block_ldl_loops.py",
             "solvers/nonlinear/block_ldl_places.py", "solvers/nonlinear/block_ldl_solves.py",
             "solvers/nonlinear/bounds_loops.py")
-loaded = Loops()
 
 
 def _numba():

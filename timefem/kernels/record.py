@@ -4,14 +4,14 @@ Numba passes a tuple of arrays by value, field by field, through every call; wit
 its time to compile. A record is a block of memory in which the fields stand, and one address.
 """
 
-import functools
 import math
 
 import numpy as np
 
+from .arguments import kind_of
 from .late import record_type
 
-__all__ = ["Kind", "Record", "aligned"]
+__all__ = ["Record", "aligned"]
 
 
 def aligned(*shape):
@@ -20,23 +20,6 @@ def aligned(*shape):
     memory = np.zeros(n + 8)
     skip = (-memory.__array_interface__["data"][0] % 64) // 8
     return memory[skip:skip + n].reshape(shape)
-
-
-class Kind:
-    """Title of a class of records, and kinds of their fields: of arrays (dtype, ndim), of numbers int or float."""
-
-    def __init__(self, title, fields):
-        self.fields = fields
-        self.name = f"{title}({', '.join(f'{name}: {_name(kind)}' for name, kind in fields)})"
-
-
-def _name(kind):
-    if isinstance(kind, Kind):
-        return kind.name
-    return f"{kind[0]}[{kind[1]}]" if isinstance(kind, tuple) else getattr(kind, "__name__", "None")
-
-
-_kind = functools.cache(Kind)
 
 
 class Record:
@@ -78,7 +61,7 @@ class Record:
             self.__dict__[name] = value
         memory = np.array(words, np.int64)
         self.__dict__.update({"_memory": memory, "address": memory.ctypes.data,
-                              "kind": _kind(type(self).__name__, tuple(kinds))})
+                              "kind": kind_of(type(self).__name__, tuple(kinds))})
 
     @property
     def _numba_type_(self):  # what Numba asks for where it compiles

@@ -12,7 +12,7 @@ from numba.extending import NativeValue, infer_getattr, lower_getattr_generic, r
 from numba.np.arrayobj import populate_array
 from numba.np.numpy_support import from_dtype
 
-from .record import Kind
+from .arguments import Kind
 
 __all__ = ["RecordType", "numba_type"]
 

@@ -12,6 +12,7 @@ from ..argument_names import named_arguments
 from ..errors import InputError
 from ..late import Late
 from .bodies.states import CanonicalState, Pose
+from .body_frame import is_on_tree
 from .given_states import canonical_states, given_states, with_followers
 from .values.at_start import constraints_at, is_small
 from .values.state_values import StateValues
@@ -19,7 +20,6 @@ from .values.state_values import StateValues
 if TYPE_CHECKING:
     from .given_states import GivenStates
     from .part import Body
-    from .system import System
 
 scipy = Late("scipy")
 
@@ -30,7 +30,7 @@ FLOOR = 1e-12  # added to matrices of unit diagonal, so that redundant constrain
 
 
 @named_arguments
-def assemble(system: System, state: GivenStates, t: float = 0.0, *,
+def assemble(system: StateValues, state: GivenStates, t: float = 0.0, *,
              fix: Sequence[Any] = ()) -> dict[Body, CanonicalState]:
     """A state that holds the constraints, near a given one.
 
@@ -74,7 +74,7 @@ def assemble(system: System, state: GivenStates, t: float = 0.0, *,
     given = given_states(system, canonical_states(system, state, t, approximate=True))
     fix = [system.find(body) for body in (fix if isinstance(fix, list | tuple) else [fix])]
     for body in fix:
-        if body.carrier is not None:
+        if is_on_tree(body):
             raise InputError(f"fix: {system.label(body)} cannot be kept alone, its tree moves as a whole; "
                              "system.state({joint: value}) keeps the joints given, and lets the others close loops")
     moves = np.ones(system.n_q)

@@ -6,6 +6,7 @@ from ..errors import InputError
 from .bodies.rigid import RigidBodyBase
 from .bodies.tree.links import Link, TreeJoint
 from .bodies.tree.tree import Tree
+from .body_frame import BodyFrame, is_on_tree
 from .catalogue import acts_through, arguments, made, refers_in
 from .declared.declared import Declared
 from .joints.sliding import Prismatic
@@ -84,13 +85,9 @@ def move_to_trees(parts, stands_for):
     for part in parts:
         if part in stands_for or not (isinstance(part, Declared) and part.fields):
             continue
-        if any(_carried(stands_for.get(thing)) and not _carried(thing)
+        if any(is_on_tree(stands_for.get(thing)) and not is_on_tree(thing)
                for thing in (*part.bodies, *_joints_of(part).values())):
             stands_for[part] = _moved(part, stands_for)
-
-
-def _carried(thing):
-    return getattr(thing, "carrier", None) is not None
 
 
 class _Chain:
@@ -172,7 +169,7 @@ def _moved(part, found):
 
 def _stand_in(thing, found):
     """What stands for a body, a joint or an actuator."""
-    if thing in found or thing.is_body or getattr(thing, "coordinates", ()):
+    if thing in found or isinstance(thing, BodyFrame) or getattr(thing, "coordinates", ()):
         return found.get(thing, thing)
     found[thing] = _moved(thing, found)
     return found[thing]

@@ -1,16 +1,22 @@
 """Initial states from the coordinates of joints: poses along the tree of joints, closed loops completed."""
 
+import casadi as ca
 import numpy as np
 
 from .. import validate
 from ..errors import InputError
 from .bodies.rotations import as_quaternion, matrix_from_quaternion
 from .bodies.states import Pose
+from .body_frame import is_on_tree
 from .composites.composite import Composite
 from .consistent_state import assemble
+from .functions.trajectories import Polynomial
 from .given_states import canonical_states, given_states
-from .held_joint import held_in_tree, held_joint
+from .joints.frame import frames_of
 from .joints.joint import Joint
+from .joints.prescribed import PrescribedJoint
+from .joints.turning import turned
+from .part import Part
 from .relative_poses import in_space
 
 GROUND = None
@@ -106,7 +112,7 @@ class JointTree:
                 self._place(body, states.get(body, body.reference))
         self.roots = [body for body in self.poses if body is not GROUND]
         self._place_links(joints)
-        self.roots = [body for body in self.roots if body.carrier is None]
+        self.roots = [body for body in self.roots if body.is_body]
         for joint in joints:
             if joint not in self.values:
                 self.values[joint] = _at_zero(joint)
@@ -120,16 +126,16 @@ class JointTree:
         if base is not None:
             raise InputError("base is given, but every body is connected with the ground, or has a state of its own")
         self.states = {body: self.states.get(body, pose) for body, pose in self.poses.items() if body is not GROUND
-                       and body.carrier is None} | \
+                       and body.is_body} | \
             {body: state for body, state in self.states.items() if body not in self.poses}
         loops = _on_loops(system)
         self.held = [joint for joint in joints if joint in values or joint not in loops]
 
     def _place_links(self, joints):
         """Links of trees that joints act on stand where the coordinates of their trees put them."""
-        for link in {end for joint in joints for end in _ends(joint) if end is not GROUND and end.carrier is not None}:
-            q, p = link.carrier.state(self.states.get(link.carrier, {}))
-            x, v = q[link.places], link.carrier.velocity(q, p)[link.places]
+        for link in {end for joint in joints for end in _ends(joint) if end is not GROUND and is_on_tree(end)}:
+            q, p = link.body.state(self.states.get(link.body, {}))
+            x, v = q[link.dofs], link.body.velocity(q, p)[link.dofs]
             self.poses[link] = Pose(link.position(x), link.rotation_matrix(x), link.velocity(x, v),
                                     link.angular_velocity(x, v))
 
@@ -252,9 +258,9 @@ def _on_loops(system):
 
 def _held_by(end):
     """The tree of a link; the ground, where its base is fixed."""
-    if end is GROUND or end.carrier is None:
+    if end is GROUND or not is_on_tree(end):
         return end
-    return GROUND if end.carrier.base == "fixed" else end.carrier
+    return GROUND if end.body.base == "fixed" else end.body
 
 
 def _connected(ends, links):
@@ -266,3 +272,57 @@ def _connected(ends, links):
                 reached.update(others)
                 grown = True
     return all(end in reached for end in ends)
+
+
+def held_joint(label, joint, values, t):
+    """Parts that hold the coordinates of a joint, and their rates, at the time t."""
+    if joint.free_rotation and not all(body.has_orientation for body in joint.bodies):
+        return []
+    if joint.free_rotation:
+        return [_HeldRotation(f"{label} as given", joint, *values["rotation"], t)]
+    return [PrescribedJoint(joint, coordinate=name, value=Polynomial((x - rate * t, rate)), name=f"{label} as given")
+            for name, (x, rate) in values.items()]
+
+
+class _HeldRotation(Part):
+    """Rotation and angular velocity of a body against another at a time."""
+
+    constraint_names = ("rotation, 1", "rotation, 2", "rotation, 3")
+
+    def __init__(self, name, joint, turn, spin, t):
+        self.bodies, self.name = joint.bodies, name
+        self.own_parameters = np.concatenate([turn.ravel(order="F"), np.cross(spin, turn.T).ravel(), [t]])
+
+    @property
+    def kind(self):
+        return (_HeldRotation, *(body.kind for body in self.bodies))
+
+    def constraints(self, s):
+        turn, rate, start = ca.vertsplit(s.own, [0, 9, 18, 19])
+        return ca.vertcat(*turned(*frames_of(self.bodies, s.q), turn + rate * (s.t - start)))
+
+
+def held_in_tree(label, tree, state, t):
+    """Parts that hold those joints of a tree that are given, and their rates, at the time t."""
+    given = tree.by_joint(state)
+    joints = [tree.joint(name) for name in state]
+    return [_HeldCoordinates(f"{label}.{joint.address[1]} as given", joint, given.q[joint.dofs],
+                             given.v[joint.dofs], t) for joint in joints]
+
+
+class _HeldCoordinates(Part):
+    """Coordinates of a joint of a tree, and their rates, at a time."""
+
+    def __init__(self, name, joint, q, v, t):
+        self.bodies, self.name = (joint,), name
+        self.constraint_names = tuple(f"coordinate {i + 1}" for i in range(len(q)))
+        self.own_parameters = np.concatenate([q, v, [t]])
+
+    @property
+    def kind(self):
+        return _HeldCoordinates, *(body.kind for body in self.bodies)
+
+    def constraints(self, s):
+        n = len(self.constraint_names)
+        q, v, start = ca.vertsplit(s.own, [0, n, 2 * n, 2 * n + 1])
+        return s.q[0] - (q + v * (s.t - start))

@@ -67,8 +67,8 @@ def _asked(pose):
 
 def _frame_under(tree, link, x, v, r, omega):
     """The frame of the moving body that a link sits on, by the motion of the link."""
-    _, turn, place = tree._sits[link.called[1]]
-    arm = r @ (turn.T @ place + np.array(link.called[2]))
+    _, turn, place = tree._sits[link.address[1]]
+    arm = r @ (turn.T @ place + np.array(link.address[2]))
     return _Frame(x - arm, r @ turn.T, v - np.cross(omega, arm), omega)
 
 
@@ -82,7 +82,7 @@ def _frame(tree, number, joints):
 
 def _motion(tree, link, joints):
     q, p = tree.state(joints)
-    return link.motion(q[link.places], tree.velocity(q, p)[link.places])
+    return link.motion(q[link.dofs], tree.velocity(q, p)[link.dofs])
 
 
 def _coordinates(body, there):

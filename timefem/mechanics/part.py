@@ -11,7 +11,8 @@ import numpy as np
 
 from ..errors import InputError
 from ..types import Expression
-from .bodies.states import CanonicalState, Coordinates, Pose
+from .bodies.states import CanonicalState, Coordinates
+from .body_frame import BodyFrame
 from .declared.declared import Declared
 from .symmetry import ALL
 
@@ -34,8 +35,8 @@ class Part(Declared, ABC):
         Name -> `Field`, the declared arguments.
     name : str
         Used in messages; the system numbers unnamed parts.
-    bodies : tuple of Body
-        Bodies whose coordinates the part sees, in the order of its local coordinates.
+    bodies : tuple of BodyFrame
+        What it acts on, in the order of its local coordinates: bodies, links and joints of trees, points of beams.
     own_parameters : ndarray
         Numbers that enter the formulas.
     constraint_names : tuple of str
@@ -106,9 +107,9 @@ class Part(Declared, ABC):
         return (self,)
 
     @property
-    def carriers(self) -> tuple[Body, ...]:
-        """The bodies whose coordinates it sees: the nodes in the place of a point of a beam."""
-        return tuple(carrier for body in self.bodies for carrier in body.carriers)
+    def frames(self) -> tuple[BodyFrame, ...]:
+        """What its local coordinates are those of, in their order: of a point of a beam the nodes."""
+        return tuple(frame for body in self.bodies for frame in body.frames)
 
     @property
     def parameters(self) -> np.ndarray:
@@ -247,7 +248,7 @@ class Part(Declared, ABC):
         return ca.jacobian(form, v), ca.substitute(form, v, ca.SX.zeros(v.numel()))
 
 
-class Body(Part, abstract=True):
+class Body(Part, BodyFrame, abstract=True):
     """A part with coordinates of its own.
 
     Subclasses give `n_q`, `kinetic_energy`, `kind`, and the NumPy functions that turn coordinates and momenta into
@@ -256,17 +257,8 @@ class Body(Part, abstract=True):
 
     table = "bodies"
     is_body = True
-    n_q = 0
-    dimension = 3  # of the space that it moves in
     mass = None  # [kg], of a body with a `centre_of_mass`
-    reference = Pose()  # its state where none is given
-    n_increments = None  # of `moved`; None: the body has no increments
-    own_symbols = None  # of `own_parameters` that stand in formulas which are not given them, such as `frame`
     has_inverse_mass = True  # T(q, p) exists for all momenta, and is cheap
-    velocity_by_solve = False  # whether velocities follow from momenta in numbers only
-    quaternion_place = None  # of the quaternion among q, in which the rotation matrix of a `frame_lift` is quadratic
-    carried_names = {}  # noqa: RUF012  what it carries: name -> word for `carried`
-    carrier, called, places = None, (), None  # of a body that moves with some coordinates of another one, see `Carried`
     no_inverse = ("has a singular mass matrix", "use EML() or MixedGalerkin(k, form='energy'), which do without, or "
                   "regularize=True")  # why, where it is not, and what to do
 
@@ -275,9 +267,12 @@ class Body(Part, abstract=True):
         return (self,)
 
     @property
-    def carriers(self) -> tuple[Body, ...]:
-        """Itself; of a point of a beam the nodes."""
+    def frames(self) -> tuple[Body, ...]:
         return (self,)
+
+    @property
+    def body(self) -> Body:
+        return self
 
     def _argument(self, name):
         return name  # messages of bodies start with the argument
@@ -332,31 +327,14 @@ class Body(Part, abstract=True):
         p = ca.evalf(self.momenta_of_velocity(ca.SX(value.q), ca.SX(value.v), self.own_parameters))
         return CanonicalState(value.q, np.array(p).ravel())
 
-    def rigid_motion(self, q: ca.SX) -> ca.SX | None:
-        """Rates of the coordinates by which it goes along the axes of space, and turns about those through the origin,
-        SX (n_q, 6); None of bodies that do not move like this. Times the momenta: linear and angular momentum."""
-        return None
-
     def workless_motions(self) -> np.ndarray | None:
         return None if self.rigid_motion(ca.SX.sym("q", self.n_q)) is None else ALL
-
-    def angular_velocity_of_momenta(self, q: ca.SX, p: ca.SX, c: ca.SX) -> ca.SX | None:
-        """Angular velocity in space axes as a formula of its own, SX (3,); None: `angular_velocity_map @ qdot`."""
-        return None
 
     def drawn_pieces(self, q: np.ndarray, p: np.ndarray) -> list[Piece]:
         """What pictures show of it at coordinates and momenta, shape (n, n_q): list of `Piece`."""
         return []
 
     # ---- what structure-preserving schemes need; None where a body does not offer it
-
-    def invariant_velocity(self, q: ca.SX, v: ca.SX) -> ca.SX | None:
-        """What T(q, v) depends on, bilinear in q and v and unchanged by rigid motions of space; None if unknown."""
-        return None
-
-    def invariant_momentum(self, q: ca.SX, p: ca.SX) -> ca.SX | None:
-        """What T(q, p) depends on, bilinear in q and p and unchanged by rigid motions of space; None if unknown."""
-        return None
 
     def kinetic_of_invariants(self, w: ca.SX, c: Any) -> Expression:
         """Kinetic energy of the invariant velocities `w`, quadratic."""
@@ -374,27 +352,6 @@ class Body(Part, abstract=True):
 
     def lifted_energy(self, s: Symbols, e: ca.SX) -> Expression:
         return self.kinetic_of_invariant_momentum(e, s.own)
-
-    def frame_lift(self, q: ca.SX, p: ca.SX) -> ca.SX | None:
-        """Position, rotation matrix (9,) and further functions of coordinates and momenta, at most quadratic, in which
-        frames and their rates are simpler; None: themselves."""
-        return None
-
-    def frame_of_lift(self, e: ca.SX, c: ca.SX) -> tuple[ca.SX, ...]:
-        """Position (3,) and rotation matrix (3, 3) and their rates, from the `frame_lift` and the parameters."""
-        q, p = ca.SX.sym("q", self.n_q), ca.SX.sym("p", self.n_q)
-        frame, velocity = ca.horzcat(*self.frame(q)), ca.gradient(ca.SX(self.kinetic_energy(q, p, c)), p)
-        rate = ca.reshape(ca.jtimes(ca.vec(frame), q, velocity), 3, 4)
-        frame, rate = ca.substitute([frame, rate], [q, p], [e[:self.n_q], e[self.n_q:]])
-        return frame[:, 0], frame[:, 1:], rate[:, 0], rate[:, 1:]
-
-    def moved(self, q: ca.SX, u: ca.SX) -> ca.SX:
-        """Coordinates after an increment u (n_increments,) that keeps the body's own constraints; here it has none."""
-        return q + u
-
-    def null_space(self, q: ca.SX) -> ca.SX:
-        """Velocities qdot = P(q) udot that the body's own constraints allow, SX (n_q, n_increments); here all."""
-        return ca.SX.eye(self.n_q)
 
     def energy(self, s: Symbols) -> Expression:
         return self.kinetic_energy(s.q[0], s.p[0], s.own) + self.potential_energy(s)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..argument_names import known_names
 from ..errors import InputError
 from ..late import Late
+from .body_frame import BodyFrame, is_on_tree
 from .part import Body, Part
 
 if TYPE_CHECKING:
@@ -94,9 +95,9 @@ class NamedParts:
 
     def label(self, part: Declared) -> str:
         """Name of a part for messages and files: its own, or its class and number."""
-        if part.is_body and part.carrier is not None:
+        if is_on_tree(part):
             part = self.here(part)
-            return f"{self.label(part.carrier)}.{part.called[1]}"
+            return f"{self.label(part.body)}.{part.address[1]}"
         if part.name or part.owner is None:
             return part.name or self._numbered.get(part) or f"{type(part).__name__}, which is not in the system,"
         return f"{self.label(part.owner)}.{part.place}"
@@ -119,19 +120,19 @@ class NamedParts:
     def replaced(self) -> Mapping[str, Body]:
         """Names of bodies and joints that have become links and joints of trees -> what stands for them."""
         return {old.name: own for old, own in self.stands_for.items() if old.name
-                and getattr(own, "carrier", None) is not None and getattr(old, "carrier", None) is None}
+                and is_on_tree(own) and not is_on_tree(old)}
 
-    def carried_named(self, name: str) -> Body | None:
+    def frame_named(self, name: str) -> Body | None:
         """The link or joint of a tree: by "tree.link", or the name of what it stands for; None where there is none."""
         if name in self._names:
             return None
         if name in self.replaced:
             return self.replaced[name]
-        for carrier in self.bodies:
-            start = f"{self.label(carrier)}."
+        for body in self.bodies:
+            start = f"{self.label(body)}."
             own = name.removeprefix(start)
-            if name.startswith(start) and own in carrier.carried_names:
-                return carrier.carried(carrier.carried_names[own], own)
+            if name.startswith(start) and own in body.frame_names:
+                return body.frame_at(body.frame_names[own], own)
         return None
 
     def number_named(self, part: Any, name: Any) -> tuple[Any, Any]:
@@ -141,8 +142,7 @@ class NamedParts:
             part = part if part in map(self.label, self.parts) else self.replaced.get(part, part)
         else:
             part = self.here(part)
-        carrier = getattr(part, "carrier", None)
-        return (part, name) if carrier is None else (carrier, f"{part.called[1]}.{name}")
+        return (part.body, f"{part.address[1]}.{name}") if is_on_tree(part) else (part, name)
 
     def is_joint(self, part: Any) -> bool:
         """Whether that is a joint or its name, and not a body."""
@@ -158,21 +158,20 @@ class NamedParts:
         InputError
             When the system has no such body; names those it has.
         """
-        if isinstance(body, Body):
+        if isinstance(body, BodyFrame):
             body = self.here(body)
             if body in self._coordinates or self.has(body):
                 return body
         if isinstance(body, str) and body in self._names:
             return self._names[body]
         if isinstance(body, str):
-            found = self.carried_named(body) or places.place_named(self.composites, body)
+            found = self.frame_named(body) or places.place_named(self.composites, body)
             if found is not None:
                 return found
-        carried = [*self.replaced, *(f"{self.label(carrier)}.{name}" for carrier in self.bodies
-                                     for name in carrier.carried_names)]
+        frames = [*self.replaced, *(f"{self.label(own)}.{name}" for own in self.bodies for name in own.frame_names)]
         joints = [label for label in map(self.label, self._joints) if label != body]  # keys of states, as bodies are
         bodies = [self.label(b) for b in self.bodies if not b.helper]
-        known = known_names(body, bodies, further=[*carried, *joints])
+        known = known_names(body, bodies, further=[*frames, *joints])
         raise InputError(f"no body {body!r} in the system{known}")
 
 

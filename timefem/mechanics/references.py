@@ -1,6 +1,7 @@
 """How descriptions of systems in files name bodies, joints and other parts."""
 
 from ..errors import InputError
+from .body_frame import is_on_tree
 
 
 class Refer:
@@ -23,13 +24,13 @@ class Refer:
         return part in self._number
 
     def body(self, body):
-        """Its number; of a composite part its own, of a point of it with the place; of what a tree carries with its
-        name."""
+        """Its number; of a composite part its own, of a point of it with the place; of frames of a tree with their
+        names."""
         body = self.system.here(body)
         if body in self._number:
             return self._number[body]
-        if getattr(body, "carrier", None) is not None:
-            return [self._number[body.carrier], *body.called]
+        if is_on_tree(body):
+            return [self._number[body.body], *body.address]
         composite = body if body in self.system.composites else body.owner
         at = {} if composite is body else {"at": body.s}
         return {"composite": carrying(self.system.composites).index(composite), **at}
@@ -38,7 +39,7 @@ class Refer:
         joint = self.system.here(joint)
         if joint in self.places:
             return self.places[joint]
-        if not (joint.is_body and self.system.has(joint)):
+        if not (is_on_tree(joint) and self.system.has(joint)):
             raise InputError(f"the system cannot be saved: {joint!r} is not in it")
         return self.body(joint)
 
@@ -59,7 +60,7 @@ class Found:
 
     def body(self, reference):
         if isinstance(reference, list):
-            return self._bodies[reference[0]].carried(*reference[1:])
+            return self._bodies[reference[0]].frame_at(*reference[1:])
         if not isinstance(reference, dict):
             return self._bodies[reference]
         composite = self._composites[reference["composite"]]

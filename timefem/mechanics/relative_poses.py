@@ -5,6 +5,7 @@ import numpy as np
 from ..errors import InputError
 from .bodies.rotations import matrix_from_quaternion
 from .bodies.states import Pose
+from .body_frame import is_on_tree
 
 
 def in_space(system, body, values, asked=()):
@@ -24,9 +25,9 @@ def in_space(system, body, values, asked=()):
     InputError
         For poses that are relative to each other.
     """
-    if body.carrier is not None and body not in values:  # a link of a tree
-        q, p = body.carrier.state(values.get(body.carrier, body.carrier.reference))
-        motion = body.motion(q[body.places], body.carrier.velocity(q, p)[body.places])
+    if is_on_tree(body) and body not in values:
+        q, p = body.body.state(values.get(body.body, body.body.reference))
+        motion = body.motion(q[body.dofs], body.body.velocity(q, p)[body.dofs])
         return Pose(motion[0], motion[2], motion[1], motion[3], "space")
     value = values.get(body, body.reference)
     if not isinstance(value, Pose):

@@ -1,5 +1,6 @@
 """Parts that stand for others: of a system with other numbers, or whose trees carry the rotors of motors."""
 
+from .body_frame import is_on_tree, seen_by
 from .numbers.records import with_records
 
 
@@ -10,8 +11,7 @@ class StandIns(dict):
         """What stands for a part."""
         if part in self:
             return self[part]
-        carrier = getattr(part, "carrier", None)
-        return self[carrier].carried(*part.called) if carrier is not None and carrier in self else default
+        return seen_by(part, self.__getitem__) if is_on_tree(part) and part.body in self else default
 
 
 def geared(tree, rotors):
@@ -31,8 +31,8 @@ def with_rotors(parts):
     """
     rotors, changed = {part: [] for part in parts if hasattr(part, "rotors")}, StandIns()
     for part in parts:
-        if getattr(part, "on_tree", False) and part.rotor_inertia and part.joint.carrier in rotors:  # a motor
-            rotors[part.joint.carrier].append((part.joint.called[1], part))
+        if getattr(part, "on_tree", False) and part.rotor_inertia and part.joint.body in rotors:  # a motor
+            rotors[part.joint.body].append((part.joint.address[1], part))
     for tree, own in rotors.items():
         if len(own) != len(tree.rotors) or any(a is not b for (_, a), (_, b) in zip(own, tree.rotors, strict=True)):
             changed[tree] = geared(tree, own)

@@ -16,6 +16,7 @@ from ..display import Summarized
 from ..errors import InputError
 from ..late import Late
 from ..types import Floats, States, Vector
+from .body_frame import BodyFrame, is_on_tree, seen_by
 from .declared.declared import Declared
 from .forces.gravity import Gravity
 from .numbers.records import with_records
@@ -158,7 +159,7 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
         """The system with the parts that it does not have yet, on what stands for their bodies, joints and drives."""
         stands_for = StandIns(self.stands_for)
         further = [part for part in parts if stands_for.get(part, part) not in self._present]
-        if any(own.carrier is not None for own in stands_for.values() if own.is_body):
+        if any(is_on_tree(own) for own in stands_for.values()):
             joint_coordinates.move_to_trees(further, stands_for)
         stands_for.update(with_records(further, self._present | stands_for, made=True))
         other = self.of_parts([*self.parts, *(stands_for.get(part, part) for part in further)])
@@ -227,9 +228,7 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
         part = self.stands_for.get(part, part)
         if part in self._present:
             return self._present[part]
-        carrier = getattr(part, "carrier", None)
-        own = self._present.get(carrier, carrier)
-        return part if own is carrier else own.carried(*part.called)
+        return seen_by(part, lambda tree: self._present.get(tree, tree)) if is_on_tree(part) else part
 
     @cached_property
     def _present(self):
@@ -248,30 +247,30 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
     def coordinates(self, body: Body) -> Any:
         """Where the body's coordinates are in `q` (and its momenta in `p`): a slice; numbers of links of trees and of
         points of beams."""
-        body = self.here(body) if isinstance(body, Body) else body
+        body = self.here(body) if isinstance(body, BodyFrame) else body
         if not self.has(body):
             raise InputError(f"{body!r} is not in the system")
         if body in self._coordinates:
             return self._coordinates[body]
-        if body.carrier is not None:
-            return self._coordinates[body.carrier].start + body.places
-        return np.concatenate([np.arange(c.start, c.stop) for c in map(self._coordinates.get, self._carriers(body))])
+        return np.concatenate([self._coordinates[own].start + frame.dofs for own, frame in self._bodies_of(body)])
 
     def has(self, body: Any) -> bool:
-        """Whether a body has its coordinates here; a link of a tree and a point of a beam those of what carries it."""
-        return isinstance(body, Body) and all((b.carrier or b) in self._coordinates for b in self._carriers(body))
+        """Whether a body has its coordinates here; a link of a tree and a point of a beam those of their bodies."""
+        return isinstance(body, BodyFrame) and all(own in self._coordinates for own, _ in self._bodies_of(body))
 
-    def _carriers(self, body):
-        return [self.stands_for.get(carrier, carrier) for carrier in body.carriers]
+    def _bodies_of(self, body):
+        """Bodies whose coordinates those of a frame are, each with the frame in it."""
+        frames = [self.stands_for.get(frame, frame) for frame in body.frames]
+        return [(frame.body, frame) for frame in frames]
 
     def local_state(self, body: Body, z: Floats) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates and momenta of a body, of states (..., n_z); of links and joints of a tree coordinates and rates.
         """
         body, place, z = self.here(body), self.coordinates(body), np.asarray(z)
         q = z[..., place]
-        if body.carrier is None:
+        if not is_on_tree(body):
             return q, z[..., self.n_q:][..., place]
-        return q, body.carrier.velocity(*self.local_state(body.carrier, z))[..., body.places]
+        return q, body.body.velocity(*self.local_state(body.body, z))[..., body.dofs]
 
     @property
     def constraint_names(self) -> list[str]:

@@ -4,12 +4,13 @@ from collections import Counter
 
 from ..errors import InputError
 from .bodies.states import Pose
+from .body_frame import is_on_tree
 from .link_poses import joints_of_poses
 from .relative_poses import in_space
 
 
 def joints_of_trees(system):
-    """Name -> joint of a tree that moves, as a body; "elbow", or "arm.elbow" where others are called "elbow", too."""
+    """Name -> joint of a tree that moves; "elbow", or "arm.elbow" where others are called "elbow", too."""
     found = [(tree, name) for tree in system.bodies for name in getattr(tree, "moving_joints", ())]
     taken = Counter([name for _, name in found] + [system.label(part) for part in system.parts])
     return {name if taken[name] == 1 else f"{system.label(tree)}.{name}": tree.joint(name) for tree, name in found}
@@ -19,9 +20,9 @@ def tree_joint(system, key):
     """The joint of a tree that is meant: by itself, "elbow", or "arm.elbow"; None where there is none."""
     if not isinstance(key, str):
         key = system.here(key)
-        return key if getattr(key, "carrier", None) is not None and key.called[0] == "joint" else None
+        return key if is_on_tree(key) and key.address[0] == "joint" else None
     short = joints_of_trees(system)
-    full = {f"{system.label(joint.carrier)}.{joint.called[1]}": joint for joint in short.values()}
+    full = {f"{system.label(joint.body)}.{joint.address[1]}": joint for joint in short.values()}
     return short.get(key) or (None if key in map(system.label, system.parts) else full.get(key))
 
 
@@ -35,12 +36,12 @@ def with_joints_of_trees(system, states):
         if link is not None:
             if not isinstance(value, Pose):
                 raise InputError(f"state of {system.label(link)}: it hangs on joints; give a Pose, or states of these")
-            of_links.setdefault(link.carrier, {})[link] = value
+            of_links.setdefault(link.body, {})[link] = value
         elif joint is None:
             found[key if isinstance(key, str) else system.here(key)] = value
         else:
             own = _turned(value) if joint in turning else value
-            of_trees.setdefault(joint.carrier, {})[joint.called[1]] = own
+            of_trees.setdefault(joint.body, {})[joint.address[1]] = own
     placed = {link: pose for poses in of_links.values() for link, pose in poses.items()}
     for tree, poses in of_links.items():
         if any(pose.relative_to is not None for pose in poses.values()):
@@ -59,15 +60,15 @@ def with_joints_of_trees(system, states):
 
 def _link(system, key):
     """The link of a tree that is meant, by itself, by the body that it stands for, or by the name of one; or None."""
-    own = system.carried_named(key) if isinstance(key, str) else system.here(key)
-    return own if getattr(own, "carrier", None) is not None and own.called[0] == "link" else None
+    own = system.frame_named(key) if isinstance(key, str) else system.here(key)
+    return own if is_on_tree(own) and own.address[0] == "link" else None
 
 
 def by_joints_of_trees(system, states, keys):
     """Those states in dicts of trees whose joints are among the keys, by joint: loops are closed from states of joints.
     """
     joints = {joint for key in keys if (joint := tree_joint(system, key)) is not None}
-    return {joint: states[joint.carrier][joint.called[1]] for joint in joints}
+    return {joint: states[joint.body][joint.address[1]] for joint in joints}
 
 
 def _turned(value):

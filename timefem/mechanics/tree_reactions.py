@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .bodies.tree.carried import TreeLink, loose_links
+from .bodies.tree.frames import TreeLink, loose_links
 from .forces.gravity import Gravity
 from .reactions import generalized_forces
 
@@ -47,16 +47,15 @@ def transmitted(system, tree, t, z, parts):
     outer, applied = np.zeros((len(z), len(bodies), 6)), np.zeros((len(z), tree.n_q))
     velocity = system.velocity(t, z)
     for part, *values in parts:
-        if not any(tree in (body, body.carrier) for body in part.bodies):
+        if not any(frame.body == tree for frame in part.bodies):
             continue
-        for body, force, wrench in forces_on_bodies(system, part, t, z, velocity, values):
-            if body is tree:
-                applied += force
-            elif body.carrier is tree:
-                applied[:, body.places] += force
-            if body.carrier is tree and wrench is not None and body.number >= 0:
-                place = body.position(q[:, body.places])
-                outer[:, body.number] += np.hstack([wrench[:, :3], wrench[:, 3:] + np.cross(place, wrench[:, :3])])
+        for frame, force, wrench in forces_on_bodies(system, part, t, z, velocity, values):
+            if frame.body is not tree:
+                continue
+            applied[:, frame.dofs] += force
+            if wrench is not None and frame.number >= 0:
+                place = frame.position(q[:, frame.dofs])
+                outer[:, frame.number] += np.hstack([wrench[:, :3], wrench[:, 3:] + np.cross(place, wrench[:, :3])])
     rest = np.zeros_like(v)
     a = np.linalg.solve(tree.mass_matrix(q), (applied - tree.inverse_dynamics(q, v, rest))[..., None])[..., 0]
     rates, place, turn, moment = tree.rates_in_space(q, v, a)

@@ -23,7 +23,7 @@ from .given_states import state_of_joint
 from .model import Model
 from .parts import ACTUATORS, COMPOSITES, FORCES, JOINTS
 from .problem import OPTIMAL, kind_of_file
-from .schema_trees import SCHEMAS
+from .schema_tables import SCHEMAS
 from .settings import arguments_of, element_of, with_form
 from .trees import Names, settled, tree_of
 

@@ -7,7 +7,7 @@ from ..mechanics.redundancy.redundancy import redundant_rows
 from ..mechanics.summary import idle_coordinates
 from ..mechanics.values.at_start import constraints_at
 from ..mechanics.values.of_parts import not_finite
-from ..problems.initial.faults import TOLERANCE
+from ..problems.initial.options import OPTIONS
 from ..problems.kinds import KINDS
 
 
@@ -44,10 +44,10 @@ def inspect(model, element=True):
     scaled = np.abs(theta) / size
     # the gradient of a distance vanishes where its points meet; what no coordinate can violate may be dropped
     rows = abs(jacobian[:m, :n]).sum(axis=1)
-    for i in np.flatnonzero((rows == 0) & ((system.redundant == "refuse") | ~(scaled[:m] <= TOLERANCE))):
+    for i in np.flatnonzero((rows == 0) & ((system.redundant == "refuse") | ~(scaled[:m] <= OPTIONS.held))):
         faults.append({"keys": model.keys(owners[i]), "message": f"the constraint '{names[i]}' has no direction at the "
                        "initial state, where its points coincide; set them apart, or use a spherical joint"})
-    for i in np.flatnonzero(~(scaled <= TOLERANCE)):
+    for i in np.flatnonzero(~(scaled <= OPTIONS.held)):
         level, what = ("configuration", "position and orientation") if i < m else ("velocity", "velocities")
         faults.append({"keys": model.keys(owners[i % m]), "message": f"the initial state violates the constraint "
                        f"'{names[i % m]}' on {level} level by {abs(theta[i]):.3g}; give {what} that satisfy "

@@ -2,6 +2,7 @@
 
 from ..errors import InputError
 from ..mechanics.bodies.states import Coordinates, Pose
+from ..mechanics.body_frame import is_on_tree
 from ..mechanics.joint_state import given_coordinates
 from ..problems.common.end_state import EndState
 from .document import suggest
@@ -32,15 +33,15 @@ def state_of_joint(document, keys, joint, value, partial=False):
     """
     found = _of_table(document, keys, joint, value, partial) if isinstance(value, dict) else value
     with naming(document, keys, value if isinstance(value, dict) else ()):
-        if not joint.is_body:
+        if not is_on_tree(joint):
             given_coordinates(keys[-1], joint, found)
         elif not isinstance(found, EndState):
-            joint.carrier.by_joint({joint.called[1]: found})
+            joint.body.by_joint({joint.address[1]: found})
     return found
 
 
 def _of_table(document, keys, joint, value, partial):
-    if joint.is_body:
+    if is_on_tree(joint):
         return _in_tree(document, keys, joint, value, partial)
     if joint.free_rotation:
         _check(document, keys, value, OF_ROTATION, f"the {type(joint).__name__} {keys[-1]!r}")
@@ -53,7 +54,7 @@ def _of_table(document, keys, joint, value, partial):
 
 
 def _in_tree(document, keys, joint, value, partial):
-    what, own = f"the joint {joint.called[1]!r} of a tree", [c.name for c in joint.coordinates]
+    what, own = f"the joint {joint.address[1]!r} of a tree", [c.name for c in joint.coordinates]
     if own and set(value) <= set(own):
         return value
     _check(document, keys, value, (*own, *OF_TREE, *OF_BODY), what)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..mechanics.bodies.states import CanonicalState
+from ..mechanics.body_frame import BodyFrame
 from ..mechanics.given_states import given_states
 from ..mechanics.numbers.unknown import present_value
 from ..problems.common.end_state import EndState
@@ -93,7 +94,7 @@ def end_states(model, which, cls=EndState):
             part = model.names.body_or_joint(keys, name)
         else:  # a coordinate of a joint, or a list of it and its rate
             part = model.names.joint(keys, name, model.names.bodies)
-        if part.is_body and (part.carrier is None or part.has_position):
+        if part.is_body or (isinstance(part, BodyFrame) and part.has_position):
             found[name] = state_of_body(document, keys, part, entry, cls)
         else:
             found[part] = state_of_joint(document, keys, part, entry, cls is EndState)

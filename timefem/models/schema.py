@@ -13,9 +13,7 @@ from ..mechanics.bodies.rigid import QuaternionBody
 from ..mechanics.catalogue import file_types
 from .motion.schema import MEASUREMENTS, NOISE, PRIOR
 from .parts import ACTUATORS, FORCES, FUNCTIONS, JOINTS
-from .schema_limits import COUPLINGS, LIMITS
-from .schema_tables import OPTIMAL_KEYS, OUTPUTS, TABLES
-from .schema_trees import SCHEMAS
+from .schema_tables import COUPLINGS, LIMITS, OPTIMAL_KEYS, OUTPUTS, SCHEMAS, TABLES
 from .schema_values import VALUES, named, numbers, record, ref
 
 SOLIDS = ("cuboid", "cylinder", "cone", "sphere")

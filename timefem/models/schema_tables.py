@@ -122,3 +122,51 @@ OPTIMAL_KEYS = {
     },
     **dict.fromkeys(("lower", "upper", "lower_rate", "upper_rate"), ref("bounds")),
 }
+
+
+_TYPE, _FORMULA = {"type": True}, ref("formula")
+_SOFT = {"eps": ref("positive"), "first": ref("positive")}
+
+LIMITS = {
+    "limit": record("a limit of formulas of now and u, the motion and all controls at a time", _TYPE | {
+        "formula": _FORMULA, "output": {"description": "the name of an output, in quotes", "type": "string"},
+        "lower": ref("bounds"), "upper": ref("bounds"),
+        "at": {"enum": ["path", "start", "end", "integral"]},
+        "points": {"description": "an integer from 0 to 100", "type": "integer", "minimum": 0, "maximum": 100}}, []),
+    "complementary": record("pairs of formulas a and b, neither negative and one of them zero", _TYPE | _SOFT | {
+        "a": _FORMULA, "b": _FORMULA, "at": {"enum": ["element-end", "controls"]}, "march": ref("flag")}, ["a", "b"]),
+    "spring_contact": record("a spring with a damper that only pushes, where a gap is closed", _TYPE | {
+        "gap": _FORMULA, "force": _FORMULA, "march": ref("flag"),
+        **dict.fromkeys(("stiffness", "restitution", "mass", "eps"), ref("positive"))}, ["gap", "force", "stiffness"]),
+    "friction": record("dry friction against a velocity", _TYPE | _SOFT | {
+        "velocity": _FORMULA, "force": _FORMULA, "bound": ref("formula_or_number")}, ["velocity", "force", "bound"]),
+}
+COUPLINGS = {
+    "coupling": record("a formula of two ends: start and end, or before and after of a link of phases", _TYPE | {
+        "formula": _FORMULA, "lower": ref("bound"), "upper": ref("bound")}, ["formula"]),
+    "same": record("bodies whose state goes on", _TYPE | {"bodies": ref("names")}, ["bodies"]),
+}
+
+
+BASE = {"base": {"enum": ["fixed", "free"]}, "friction_width": ref("positive"), "state": ref("joint_states")}
+LINK = {"name": ref("text"), "mass": ref("not_negative"), "centre": ref("vector"), "inertia": ref("inertia"),
+        "orientation": ref("orientation"), "gravity_compensation": ref("number"), "shapes": {
+            "description": "a list of tables with shape, size, position and orientation", "type": "array",
+            "items": record("a shape", {"shape": {"enum": ["box", "cylinder", "ellipsoid"]}, "size": ref("vector"),
+                                        "position": ref("vector"), "orientation": ref("orientation")},
+                            ["shape", "size"])}}
+JOINT = {"name": ref("text"), "parent": ref("text"), "child": ref("text"),
+         "kind": {"enum": ["revolute", "prismatic", "planar", "universal", "spherical", "floating", "fixed"]},
+         "position": ref("vector"), "orientation": ref("orientation"), "axis": ref("vector"), "across": ref("vector"),
+         **dict.fromkeys(("damping", "friction", "stiffness", "armature"), ref("not_negative")), "rest": ref("number"),
+         "mimic": {"description": "a list of a joint, in quotes, a factor and an offset", "type": "array",
+                   "prefixItems": [ref("text"), ref("number"), ref("number")], "minItems": 3, "maxItems": 3}}
+SCHEMAS = {
+    "tree": record("links joined in an open chain, in joint coordinates", {
+        "type": True, **BASE,
+        "links": {"description": "a list of links, tables with name, mass, centre, inertia", "type": "array",
+                  "items": record("a link", LINK, ["name"]), "minItems": 1},
+        "joints": {"description": "a list of joints, tables with name, parent, child, kind, position, axis",
+                   "type": "array", "items": record("a joint of a tree", JOINT, ["name", "parent", "child"])}},
+        ["links", "joints"]),
+    "robot": record("a robot of a URDF or MJCF file", {"type": True, **BASE, "file": ref("text")}, ["file"])}

@@ -143,7 +143,7 @@ class Names:
     def known_joints(self):
         """Name -> joint, or joint of a tree."""
         of_trees = joints_of_trees(_Bodies(self._trees))
-        full = {f"{joint.carrier.name}.{joint.called[1]}": joint for joint in of_trees.values()}
+        full = {f"{joint.body.name}.{joint.address[1]}": joint for joint in of_trees.values()}
         return full | of_trees | self.joints
 
     def body_or_joint(self, keys, name):

@@ -12,6 +12,7 @@ import numpy as np
 from .. import validate
 from ..argument_names import NamedArguments, known_names
 from ..errors import InputError
+from ..mechanics.body_frame import BodyFrame
 from ..mechanics.formula import call_vector, check_symbols
 from ..mechanics.part import Body, Part
 from ..mechanics.point_functions import evaluate
@@ -54,8 +55,8 @@ def _views(asked, chosen, s):
     """A `View` of each body; links and joints of trees see their part of the coordinates of the tree."""
     seen, views = dict(zip(chosen, zip(s.q, s.p, s.velocity, strict=True), strict=True)), []
     for body in asked:
-        own = seen[body.carrier or body]
-        views.append(View(body, *(own if body.carrier is None else [x[body.places.tolist()] for x in own])))
+        own = seen[body.body]
+        views.append(View(body, *(own if body.is_body else [x[body.dofs.tolist()] for x in own])))
     return views
 
 
@@ -94,7 +95,7 @@ class Functional(NamedArguments, ABC):
     def __init__(self, formula: UserFunction, bodies: Body | str | Sequence[Body | str] | None = None, *,
                  actuators: Part | str | Sequence[Part | str] | None = None) -> None:
         self.formula = formula
-        self.bodies = (bodies,) if isinstance(bodies, str | Body) else bodies
+        self.bodies = (bodies,) if isinstance(bodies, str | BodyFrame) else bodies
         self.actuators = (actuators,) if isinstance(actuators, str | Part) else actuators
         self._title = f"{type(self).__name__}: the formula"
 
@@ -282,7 +283,7 @@ class Evaluated:
         self.functional, system = functional, plan.system
         own = tuple(b for b in system.bodies if not b.helper)
         asked = own if functional.bodies is None else tuple(map(system.find, functional.bodies))
-        chosen = tuple(dict.fromkeys(body.carrier or body for body in asked))
+        chosen = tuple(dict.fromkeys(body.body for body in asked))
         s, part = Symbols(_Probe(chosen, functional.part)), functional.part
         places_of_controls = _controls(plan, functional.actuators)
         title, u = functional._title, ca.SX.sym("u", len(places_of_controls))
@@ -291,7 +292,7 @@ class Evaluated:
         value = call_vector(title, functional.formula, views, s.t, *([] if part is None else [s.own]),
                             *([] if functional.actuators is None else [u]))
         for link in (body for body in asked if body.own_symbols is not None):  # its place by numbers of its tree
-            own = s.bodies[chosen.index(link.carrier)][link.parameters_of_carrier]
+            own = s.bodies[chosen.index(link.body)][link.numbers_of_body]
             value = ca.substitute(value, link.own_symbols, own)
         check_symbols(title, value, *s.q, *s.p, *s.bodies, s.t, s.own, u)
         e, xi, self.weights = functional.points(mesh, plan.element)

@@ -14,6 +14,7 @@ from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError
 from ..mechanics.bodies.tree.entries import named_numbers, spelt_out
 from ..mechanics.bodies.tree.tree import Tree
+from ..mechanics.body_frame import is_on_tree
 from ..mechanics.forces.gravity import Gravity
 from ..mechanics.forces.motor import Gear
 from ..mechanics.numbers.free import with_freed
@@ -236,9 +237,9 @@ def _blocks(system, own, places, entries, z):
 def _of_start(system, z, parameter):
     body, name, index = system.find(parameter.body), parameter.name, parameter.index
     part, label = system.coordinates(body), system.label(body)
-    if body.carrier is not None and body.has_position:
+    if is_on_tree(body) and body.has_position:
         raise InputError(f"Initial: {label} hangs on joints; give changes of these, or of the coordinates of "
-                         f"{system.label(body.carrier)}")
+                         f"{system.label(body.body)}")
     changes = start_changes(body, z[part])
     if name not in changes:
         raise InputError(f"Initial: {label} has no {name!r} at the start{known_names(name, changes)}")

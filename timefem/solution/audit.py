@@ -13,17 +13,13 @@ from ..errors import UnderResolved
 from ..mechanics.part_names import body_of
 from ..mechanics.values.at_start import constraint_sizes
 from ..mechanics.values.evaluate import kept, quantities_at
+from ..mechanics.values.of_parts import coordinate_at
 from ..solvers.march.events import missed_forces
 from ..solvers.march.resolution import elements_that_do, excess
 from ..status import Reason, Status
 from .audit_loop import largest_squares
+from .options import OPTIONS
 from .turns import unwrapped
-
-HELD = 1e-6  # residual of a dropped constraint, relative to its terms: those kept hold to 1e-9 and better
-MORE = 10.0  # times the residual of those kept, where that is larger
-LARGEST = 0.05  # residual of any constraint at the nodes, relative to its terms, beyond which there is no success
-TURN = 1.5  # rad per element and degree, of any body
-PIECE = 50_000  # nodes looked at at once
 
 
 def audited(solution):
@@ -119,17 +115,17 @@ def first_violated(system, t, z):
     m = system.n_constraints
     if not m:
         return None
-    size, bound, dropped = constraint_sizes(system, t[0], z[0]), np.full(m, LARGEST), np.zeros(m, bool)
+    size, bound, dropped = constraint_sizes(system, t[0], z[0]), np.full(m, OPTIONS.violated), np.zeros(m, bool)
     size = size[:m]
     if kept is not None:
         dropped[np.setdiff1d(np.arange(m), kept)] = True
-    for first in range(0, len(t), PIECE):
-        rows = slice(first, first + PIECE)
+    for first in range(0, len(t), OPTIONS.audit_piece):
+        rows = slice(first, first + OPTIONS.audit_piece)
         residuals = np.abs(quantities_at(system, t[rows], z[rows], "positions", repeatable=False)[0])
         if dropped.any():
             # elements that hold the constraints in the mean only leave as much of those that repeat each other
             left = (residuals / size)[:, ~dropped].max(initial=0.0)
-            bound[dropped] = min(LARGEST, max(HELD, MORE * left))
+            bound[dropped] = min(OPTIONS.violated, max(OPTIONS.dropped_held, OPTIONS.dropped_more * left))
         fine = residuals <= bound * size
         if not fine.all():
             node, i = np.argwhere(~fine)[0]
@@ -162,7 +158,7 @@ def _warn_of_turns(solution):
 def may_turn_too_far(systems, element, longest, z):
     """Whether bodies of systems of one structure may turn too far in an element of that length, in motions of shape
     (n_systems, n_nodes, n_z): by a bound of their rates."""
-    most = TURN * max(element.degree, 1)
+    most = OPTIONS.fast_turn * max(element.degree, 1)
     return (_rate_bounds(systems, z) * longest > most).any(axis=1)
 
 
@@ -185,7 +181,7 @@ def _turning(system):
 
 def unresolved_turns(system, element, t, z):
     """What is to be told of a motion, shape (n_nodes, n_z), where a body turns too far in an element; else None."""
-    lengths, worst, most = np.diff(t), (0.0, None), TURN * max(element.degree, 1)
+    lengths, worst, most = np.diff(t), (0.0, None), OPTIONS.fast_turn * max(element.degree, 1)
     bounds = _rate_bounds([system], np.ascontiguousarray(z)[None])[0] * lengths.max()
     for i in np.flatnonzero(bounds > most):
         body = system.bodies[kept(system, _turning)[0][i]]
@@ -205,7 +201,7 @@ def turns_in_doubt(system, z):
     """Whether an angle that a force counts may leave its counter in a motion, shape (n_nodes, n_z): then `audited` is
     to look between the nodes."""
     for counter in (body for body in system.bodies if body.helper and body.counts_turns):
-        angle, counted = counter.bound.of(system, z)[0], z[:, system.coordinates(counter)][:, 0]
+        angle, counted = coordinate_at(system, counter.bound, z)[0], z[:, system.coordinates(counter)][:, 0]
         steps = np.remainder(np.diff(angle) + np.pi, 2 * np.pi) - np.pi
         whole = angle[0] + 2 * np.pi * np.round((counted[0] - angle[0]) / (2 * np.pi))
         off = np.abs(whole + np.concatenate([[0.0], np.cumsum(steps)]) - counted)

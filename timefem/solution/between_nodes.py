@@ -8,14 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .options import OPTIONS
+
 BETWEEN = np.arange(2, 7) / 8  # places between two nodes
-# of a constraint there, over the length of its gradient times the way from one to the other: of a
-# bob on a rod sin(a / 2) / 4, where a is the angle it turns by from node to node; this is for 110 degrees
-LEFT = 0.2
-SMALL = 0.1  # way from node to node, over that of the whole motion, below which no motion goes far from a joint
-SEEN = 1e-3  # gradient by coordinates that a constraint depends on, over the largest
-NOISE = 1e-6  # of coordinates that stay where they are, over the largest
-MOST = 200  # places that are looked at closely
 
 
 class Jump(NamedTuple):
@@ -37,26 +32,28 @@ def jump_of(solution):
     z = solution.nodal_state if basis.n_shapes > 1 else solution(times)
     size = _ways(system, z[..., :n])
     steps = np.diff(z[..., :n], axis=1) / size
-    element, place = np.nonzero((np.abs(steps) > SMALL).any(axis=2))
+    element, place = np.nonzero((np.abs(steps) > OPTIONS.between_small).any(axis=2))
     if not len(element):
         return None
     first, last = times[element, place], times[element, place + 1]
     between = first[:, None] + (last - first)[:, None] * BETWEEN
     residuals = np.abs(system.constraints(between.ravel(), solution(between).reshape(between.size, -1))[:, :m])
     residuals, middle = residuals.reshape(*between.shape, m).max(axis=1), (first + last) / 2
-    chosen = np.argsort(-residuals.max(axis=1))[:MOST]
+    chosen = np.argsort(-residuals.max(axis=1))[:OPTIONS.between_places]
     residuals, element, place, middle = residuals[chosen], element[chosen], place[chosen], middle[chosen]
     gradients = np.array([[system.derivatives(times[e, j], z[e, j])[1][:m, :n].toarray() * size for j in (i, i + 1)]
                           for e, i in zip(element, place, strict=True)])
     lengths, gradients = np.linalg.norm(gradients, axis=3).min(axis=1), gradients[:, 0]
     largest = np.abs(gradients).max(axis=0)
-    seen = largest > SEEN * largest.max(axis=1, keepdims=True)
+    seen = largest > OPTIONS.between_seen * largest.max(axis=1, keepdims=True)
     ways = np.sqrt(np.einsum("ka,ia->ki", steps[element, place]**2, seen))
     first_order = lengths * ways
     with np.errstate(invalid="ignore", divide="ignore"):
-        shares = np.where(ways > SMALL, residuals / first_order, 0.0)
+        shares = np.where(ways > OPTIONS.between_small, residuals / first_order, 0.0)
     k, i = np.unravel_index(np.argmax(np.nan_to_num(shares)), shares.shape)
-    return Jump(int(element[k]), float(middle[k]), system.constraint_names[i]) if shares[k, i] > LEFT else None
+    if shares[k, i] > OPTIONS.between_left:
+        return Jump(int(element[k]), float(middle[k]), system.constraint_names[i])
+    return None
 
 
 def _ways(system, q):
@@ -67,4 +64,4 @@ def _ways(system, q):
         first = body.dimension if body.has_position else len(own)
         for group in (own[:first], own[first:]):
             group[:] = group.max(initial=0.0)
-    return np.maximum(way, NOISE * max(np.abs(q).max(), 1e-300))
+    return np.maximum(way, OPTIONS.between_noise * max(np.abs(q).max(), 1e-300))

@@ -3,9 +3,9 @@
 import numpy as np
 
 from ..polynomials import LagrangeBasis, gauss_legendre
+from .options import OPTIONS
 
 FIELD = "costate of state"
-ENDS = 3  # nodes inside from which values at both ends are extrapolated
 
 
 def costates_of(sol):
@@ -42,7 +42,7 @@ def recovered(t, basis, multipliers):
     left, right = np.einsum("sg,gi,eia->sea", to_ends, basis.values(xi), multipliers)
     out = np.concatenate([left[:1], (right[:-1] + left[1:]) / 2, right[-1:]])
     inside, values = t[1:-1], out[1:-1].copy()
-    for end, nearest in ((0, slice(ENDS)), (-1, slice(-ENDS, None))):
+    for end, nearest in ((0, slice(OPTIONS.costate_ends)), (-1, slice(-OPTIONS.costate_ends, None))):
         if len(inside) > 1:
             powers = np.vander((inside[nearest] - t[end]) / (t[-1] - t[0]), increasing=True)
             out[end] = np.linalg.solve(powers, values[nearest])[0]

@@ -176,7 +176,7 @@ def _values(system, body, formula, name, t, z):
         states = uncoupled(system, t[there], states)
     q, p = system.local_state(body, states)
     with np.errstate(all="ignore"):
-        found = np.asarray(p if name == "rates" and body.carrier is not None else formula(body, q, p))
+        found = np.asarray(p if name == "rates" and not body.is_body else formula(body, q, p))
     values = np.full((len(z), *found.shape[1:]), np.nan)
     values[there] = found if there.any() else 0.0
     return values

@@ -9,17 +9,19 @@ import numpy as np
 from .. import validate
 from ..argument_names import known_names
 from ..errors import InputError
+from ..mechanics.body_frame import is_on_tree
 from ..mechanics.part import Part
 from ..mechanics.reactions import generalized_forces, wrench
 from ..mechanics.tree_joints import joints_of_trees, tree_joint
 from ..mechanics.tree_reactions import forces_on_bodies
+from ..mechanics.values.of_parts import coordinate_at
 from ..types import Floats
 from .reactions import AXES, all_multipliers, own_values
 from .tree_joint_motion import TreeJointMotion, relative_spin
 from .turns import turn_table, unwrapped
 
 if TYPE_CHECKING:
-    from .solution import Solution
+    from .solved_elements import SolvedElements
 
 
 def joint_motion(solution, joint):
@@ -61,7 +63,7 @@ class JointMotion:
         Names of its coordinates.
     """
 
-    def __init__(self, solution: Solution, part: Part) -> None:
+    def __init__(self, solution: SolvedElements, part: Part) -> None:
         self.solution, self.part, self.joint = solution, part, getattr(part, "part", part)
         self.name = solution.system.label(part)
         self.coordinates = tuple(c.name for c in getattr(self.joint, "coordinates", ()))
@@ -85,7 +87,7 @@ class JointMotion:
         """Its coordinate of that name, the first unless given, shape t.shape [rad or m]."""
         bound = self._bound(name)
         if not bound.coordinate.turns:
-            return bound.of(self.solution.system, self._states(t))[0]
+            return coordinate_at(self.solution.system, bound, self._states(t))[0]
         name = bound.coordinate.name
         if name not in self._tables:
             self._tables[name] = turn_table(self.solution, bound)
@@ -96,7 +98,7 @@ class JointMotion:
         velocity of a relative to b in the axes of b, t.shape + (3,)."""
         if not self.coordinates:
             return self._spin(t)
-        return self._bound(name).of(self.solution.system, self._states(t))[1]
+        return coordinate_at(self.solution.system, self._bound(name), self._states(t))[1]
 
     def rotation(self, t: Floats | None = None) -> np.ndarray:
         """Rotation matrix of body a seen from b, `R_b^T R_a`, shape t.shape + (3, 3)."""
@@ -174,7 +176,7 @@ class JointMotion:
         t, z, system = self._times(t), self._states(t), self.solution.system
         body = self.joint.bodies[0]
         flat = z.reshape(-1, system.n_z)
-        if body.carrier is None:
+        if not is_on_tree(body):
             q, values = flat[:, system.coordinates(body)], self._generalized(self.joint, t, {}).reshape(len(flat), -1)
             both = wrench(self.joint, t.ravel(), q, values[:, :body.n_q], 0)
         else:

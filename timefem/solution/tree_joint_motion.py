@@ -11,12 +11,13 @@ from .. import validate
 from ..argument_names import known_names
 from ..errors import InputError
 from ..mechanics.tree_reactions import transmitted
+from ..mechanics.values.of_parts import coordinate_at
 from ..types import Floats
 from .reactions import AXES, all_multipliers, own_values
 
 if TYPE_CHECKING:
-    from ..mechanics.bodies.tree.carried import TreeJointCoordinate
-    from .solution import Solution
+    from ..mechanics.bodies.tree.frames import TreeJointCoordinate
+    from .solved_elements import SolvedElements
 
 _LAST = WeakKeyDictionary()  # solution -> tree, times, and what `along` found: all joints are asked for one by one
 
@@ -60,10 +61,10 @@ class TreeJointMotion:
     coordinates : tuple of str
     """
 
-    def __init__(self, solution: Solution, joint: TreeJointCoordinate, name: str) -> None:
-        self.solution, self.joint, self.tree, self.name = solution, joint, joint.carrier, name
+    def __init__(self, solution: SolvedElements, joint: TreeJointCoordinate, name: str) -> None:
+        self.solution, self.joint, self.tree, self.name = solution, joint, joint.body, name
         self.coordinates = tuple(c.name for c in joint.coordinates)
-        self._own = joint.called[1]
+        self._own = joint.address[1]
         self.number = self.tree.moving_joints.index(self._own)
         self._moving = self.tree.moving[self.number]
 
@@ -175,7 +176,7 @@ class TreeJointMotion:
         return validate.choice(f"coordinate of {self.name}", name or self.coordinates[0], self.coordinates)
 
     def _bound(self, t, name):
-        return self.joint.bound(self._named(name)).of(self.solution.system, self._states(t))
+        return coordinate_at(self.solution.system, self.joint.bound(self._named(name)), self._states(t))
 
     def _told(self, t):
         return self.tree.joint_states(*self.solution.system.local_state(self.tree, self._states(t)))[self._own]
@@ -186,7 +187,7 @@ class TreeJointMotion:
     def _link(self, i):
         """Of the child (0) or the parent (1); None stands for what does not move."""
         joint = self._moving.joint
-        return self.tree.link((joint.child, joint.parent)[i]) if i == 0 or joint.parent in self.tree.carried_names \
+        return self.tree.link((joint.child, joint.parent)[i]) if i == 0 or joint.parent in self.tree.frame_names \
             else None
 
     def _rotation(self, i, t):

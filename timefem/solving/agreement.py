@@ -11,11 +11,10 @@ import numpy as np
 from ..errors import InputError
 from ..late import Late
 from ..parallel import gathered_world
+from .options import OPTIONS
 
 identity = Late("timefem.problems.initial.identity")
 
-CLOSE = 1e-12  # relative; ranks may run on different machines, which round differently
-MOST = 100_000  # numbers of an array that are told in full; of larger ones the checksum
 
 
 def agree_on(task):
@@ -55,7 +54,7 @@ def plain_facts(value, known=()):
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "biuf":
             return None
-        large = value.size > MOST
+        large = value.size > OPTIONS.most_numbers
         return hashlib.blake2b(np.ascontiguousarray(value)).hexdigest() if large else value.astype(float).tolist()
     if id(value) in known:
         return None
@@ -86,7 +85,7 @@ def difference(there, here, path=""):
     elif isinstance(there, list) and isinstance(here, list):
         return f"{path} has {len(there)} entries on {{}} and {len(here)} on {{}}"
     elif isinstance(there, float) and isinstance(here, float):
-        if there != here and not abs(there - here) <= CLOSE * max(abs(there), abs(here)):
+        if there != here and not abs(there - here) <= OPTIONS.close * max(abs(there), abs(here)):
             return f"{path} is {there:.12g} on {{}} and {here:.12g} on {{}}"
     elif there != here:
         return f"{path} is {_brief(there)} on {{}} and {_brief(here)} on {{}}"

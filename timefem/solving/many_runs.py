@@ -17,11 +17,11 @@ from ..solution.ensemble import Ensemble
 from ..solvers.nonlinear.newton import Newton
 from ..status import REFUSED, Reason
 from ..validate.memory import check_memory
+from .options import OPTIONS
 from .runs import Model, cores, march_runs
 
 futures, multiprocessing = Late("concurrent.futures"), Late("multiprocessing")
 
-TOGETHER = 8  # runs that a process takes at once
 
 
 class Cases:
@@ -217,7 +217,7 @@ def _march(solver, cases, share, mesh, kept, found, n_workers, advance):
 
 def _in_turn(solver, cases, share, wanted, found, n_workers, advance, runs):
     """One after the other, in processes where there are some to be had."""
-    pieces = [runs[k:k + TOGETHER] for k in range(0, len(runs), TOGETHER)]
+    pieces = [runs[k:k + OPTIONS.runs_together] for k in range(0, len(runs), OPTIONS.runs_together)]
     n_workers = min(n_workers, len(pieces)) if "fork" in multiprocessing.get_all_start_methods() else 1
     global _at_work
     _at_work = solver, cases, share, wanted

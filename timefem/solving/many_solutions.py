@@ -15,6 +15,7 @@ from ..progress import progress as progress_bar
 from ..solvers.nonlinear.homotopy import follow
 from ..status import Reason, Status
 from .many_starts import solve_from_starts
+from .options import OPTIONS
 from .solve import solve
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from ..solution.solution import Solution
     from .keywords import OfSeveral, OfSolve, Unpack
 
-STARTS = 8  # of optimal control
 
 
 def solve_all(problem: BoundaryValueProblem | OptimalControl, element: TimeElement, n_elements: int | None = None, *,
@@ -61,7 +61,7 @@ def solve_all(problem: BoundaryValueProblem | OptimalControl, element: TimeEleme
     if kind_of(problem).name == "optimal":
         if guesses:
             raise InputError("guesses belong to boundary-value problems; optimal control takes n_starts")
-        n_starts = validate.integer("n_starts", STARTS if n_starts is None else n_starts, minimum=1)
+        n_starts = validate.integer("n_starts", OPTIONS.starts if n_starts is None else n_starts, minimum=1)
         return solve_from_starts(problem, element, n_starts, same, processes, progress, arguments)
     check_kind(problem, "boundary")
     if n_starts is not None or processes is not None:

@@ -15,11 +15,11 @@ from ..problems.optimal.solve import solution_system
 from ..progress import progress as progress_bar
 from ..solution.solution import Solution
 from ..solvers.nonlinear.interior_point import NO_MINIMUM
+from .options import OPTIONS
 from .solve import solve
 
 multiprocessing = Late("multiprocessing")
 
-ILL_DETERMINED = 1 / 3  # power of the agreement of costs to which states of one minimum agree, where costs are flat
 task = None  # what the processes of a pool do, from before they part
 
 
@@ -94,4 +94,4 @@ def _distinct(problem, element, found, same):
 def _alike(a, b, same):
     size = np.abs(b.z).max(axis=0) + 1e-6 * np.abs(b.z).max()
     return abs(a.objective - b.objective) <= same * max(abs(b.objective), 1e-9) and \
-        np.abs((a.z - b.z) / size).max() <= same**ILL_DETERMINED
+        np.abs((a.z - b.z) / size).max() <= same**OPTIONS.ill_determined

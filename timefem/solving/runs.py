@@ -17,10 +17,10 @@ from ..problems.initial.faults import fault
 from ..solution.audit import constraint_fault, may_turn_too_far, turns_in_doubt, unresolved_turns
 from ..solvers.march.many import Marcher, Runs
 from ..status import REFUSED, Reason
+from .options import OPTIONS
 
 futures = Late("concurrent.futures")
 
-PIECE, ELEMENTS = 32, 2000  # runs that a thread takes at once, and elements of them, but for a single run
 
 
 def cores():
@@ -87,7 +87,7 @@ def march_runs(model, n, case, n_workers, store, advance, kept):
         finally:
             free.put(marcher)
 
-    pieces = [range(k, min(k + PIECE, n)) for k in range(0, n, PIECE)]
+    pieces = [range(k, min(k + OPTIONS.runs_of_a_thread, n)) for k in range(0, n, OPTIONS.runs_of_a_thread)]
     with futures.ThreadPoolExecutor(free.qsize()) as pool:
         at_once, open_ = 2 * free.qsize(), {}
         for piece in pieces[:at_once]:

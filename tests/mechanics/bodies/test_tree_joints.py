@@ -135,7 +135,7 @@ def test_forces_of_other_kinds(kinds):
     for name in "ab":
         link, body = tree.link(name), tf.RigidBody(tree.links["ab".index(name) + 1].mass,
                                                    tree.links["ab".index(name) + 1].inertia, name=name)
-        x, rates = q[link.places], v[link.places]
+        x, rates = q[link.dofs], v[link.dofs]
         poses[body] = tf.Pose(link.position(x), link.rotation_matrix(x), link.velocity(x, rates),
                               link.angular_velocity(x, rates))
         bodies.append(body)
@@ -178,7 +178,7 @@ def test_forces_that_close_a_loop(four_bar):  # noqa: F811
     v, bodies, poses = tree.velocity(q, p), {}, {}
     for link in tree.links[1:]:
         body, frame = tf.RigidBody(link.mass, link.inertia, name=link.name), tree.link(link.name, link.centre)
-        x, rates = q[frame.places], v[frame.places]
+        x, rates = q[frame.dofs], v[frame.dofs]
         poses[body] = tf.Pose(frame.position(x), frame.rotation_matrix(x), frame.velocity(x, rates),
                               frame.angular_velocity(x, rates))
         bodies[link.name] = body, link.centre

@@ -95,7 +95,7 @@ def test_redundant_system(robot):
     centres, state = [link.centre for link in robot.links], {}
     for body, centre in zip(bodies, centres, strict=True):
         link = robot.link(body.name, centre)
-        x, v = q[link.places], rates[link.places]
+        x, v = q[link.dofs], rates[link.dofs]
         state[body] = tf.Pose(link.position(x), link.rotation_matrix(x), link.velocity(x, v),
                               link.angular_velocity(x, v))
     parts = [*bodies, tf.Spherical(arm, trunk, point_a=-centres[1], point_b=np.array([0.2, 0, 0]) - centres[0]),

@@ -37,7 +37,7 @@ def redundant(tree, z0):
     rates, bodies, state = tree.velocity(q, p), {}, {}
     for link in tree.links[1:]:
         body, frame = tf.RigidBody(link.mass, link.inertia, name=link.name), tree.link(link.name, link.centre)
-        x, v = q[frame.places], rates[frame.places]
+        x, v = q[frame.dofs], rates[frame.dofs]
         state[body] = tf.Pose(frame.position(x), frame.rotation_matrix(x), frame.velocity(x, v),
                               frame.angular_velocity(x, v))
         bodies[link.name] = body
@@ -115,7 +115,7 @@ def test_closed_loop(four_bar, form):
     assert sol.success
     q, p = np.split(sol.z, 2, axis=1)
     coupler, rocker = tree.link("coupler", (2, 0, 0)), tree.link("rocker", (1.5, 0, 0))
-    gap = coupler.position(q[:, coupler.places]) - rocker.position(q[:, rocker.places])
+    gap = coupler.position(q[:, coupler.dofs]) - rocker.position(q[:, rocker.dofs])
     np.testing.assert_allclose(gap, 0, rtol=0, atol=2e-8)
     end, start = _crank_motion(q[0], tree.velocity(q[0], p[0])[0])
     assert start == pytest.approx(q[0, 2], abs=1e-9)

@@ -38,8 +38,8 @@ def body_of(kind, rng, place):
         beam = tf.Beam([tf.Line(place, np.add(place, (1, 0, 0)))], section, 1, 1, rotation=kind.split()[0])
         body = beam.at(0.4)
         q = [node.coordinates_of(tf.Pose(np.add(place, (x, 0.1 * x, 0)), np.roll(Rotation.from_rotvec(
-            (0.1, 0.2 * x, 0.3)).as_quat(), 1))) for node, x in zip(body.carriers, (0, 1), strict=True)]
-        v = [null(node, x) @ rng.normal(size=6) for node, x in zip(body.carriers, q, strict=True)]
+            (0.1, 0.2 * x, 0.3)).as_quat(), 1))) for node, x in zip(body.frames, (0, 1), strict=True)]
+        v = [null(node, x) @ rng.normal(size=6) for node, x in zip(body.frames, q, strict=True)]
         return body, np.concatenate(q), np.concatenate(v)
     body = tf.RigidBody(1.0, (1, 1, 1), kind, size=(0.4, 0.5, 0.6))
     q = body.coordinates_of(pose(rng, place))

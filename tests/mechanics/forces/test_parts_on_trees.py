@@ -213,7 +213,7 @@ def test_derivatives_by_gear_and_rotor(where):
 def test_rotors_are_armatures(form):
     """A rotor behind a gear is the armature J gear^2 of its joint; nothing holds it by a constraint."""
     problem, motor = on_tree(PARTS["rotor"])
-    arm = next(b for b in motor.bodies).carrier
+    arm = next(b for b in motor.bodies).body
     sol = tf.solve(problem, tf.MixedGalerkin(2, form=form), N, progress=False)
     joints = [j.changed("armature", 0.4) if j.name == "s" else j for j in arm.joints]
     heavy = tf.Tree(arm.links, joints, name="arm")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.mechanics.values.of_parts import coordinate_at
 
 Z = (0, 0, 1)
 
@@ -52,7 +53,7 @@ def test_states_from_coordinates_of_a_chain(rotation, seed):
         for coordinate in joint.coordinates:
             wanted = given[joint.name]
             wanted = wanted[coordinate.name] if isinstance(wanted, dict) else wanted
-            assert np.abs(np.subtract(joint.bound(coordinate.name).of(system, z), wanted)).max() < 1e-13
+            assert np.abs(np.subtract(coordinate_at(system, joint.bound(coordinate.name), z), wanted)).max() < 1e-13
 
 
 def test_angles_without_directions_are_zero_where_bodies_are_aligned():
@@ -62,7 +63,7 @@ def test_angles_without_directions_are_zero_where_bodies_are_aligned():
     z = np.concatenate([*(body.state(tf.Pose())[0] for body in (a, b)), np.zeros(14)])
     for joint in (hinge, cross):
         system = tf.System([a, b, joint])
-        assert all(abs(joint.bound(c.name).of(system, z)[0]) < 1e-15 for c in joint.coordinates)
+        assert all(abs(coordinate_at(system, joint.bound(c.name), z)[0]) < 1e-15 for c in joint.coordinates)
 
 
 def test_the_zero_of_an_angle_by_a_direction():
@@ -95,7 +96,7 @@ def test_loops_are_closed():
     system, angle, rate = four_bar(), 0.2, 1.5
     z = stacked(system.state({"crank axle": (angle, rate)}))
     assert np.abs(system.constraints(0, z)).max() < 1e-13
-    found = {name: system[name].bound().of(system, z) for name in ("crank axle", "knee", "rocker axle")}
+    found = {name: coordinate_at(system, system[name].bound(), z) for name in ("crank axle", "knee", "rocker axle")}
     assert np.abs(np.subtract(found["crank axle"], (angle, rate))).max() < 1e-13
 
     def loop(a, b, c):  # crank, coupler and rocker along their y axes, from the vertical

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from ...mechanics.part import Body
+from ...mechanics.body_frame import BodyFrame
 from ...polynomials import LagrangeBasis
 from ..components import Components
 from ..element import Space
@@ -39,11 +39,9 @@ class NumberPlaces:
     def of(self, part):
         """Where the numbers of a part are; of a point of a beam those of its nodes, of a link of a tree those of the
         tree that its place depends on."""
-        if isinstance(part, Body) and part.carrier is not None:
-            return self.start[part.carrier] + np.array(getattr(part, "parameters_of_carrier", ()), int)
-        sources = part.carriers if isinstance(part, Body) else (part,)
-        starts = [self.start[p] for p in sources]
-        return np.concatenate([np.arange(i, i + len(p.own_parameters)) for i, p in zip(starts, sources, strict=True)])
+        if not isinstance(part, BodyFrame):
+            return np.arange(self.start[part], self.start[part] + len(part.own_parameters))
+        return np.concatenate([self.start[frame.body] + np.array(frame.numbers_of_body, int) for frame in part.frames])
 
 
 class Numbers:

@@ -42,7 +42,7 @@ class AlgoC1(OneStep):
     def density(self, s: Any) -> tuple[ca.SX, ...]:
         u, end = s.slots["increments", "value"], s.slots["twist", "value"]
         velocities = s.split(s.velocity(s.q0, s.p0))
-        start = ca.vertcat(*map(_twist, s.part.carriers, s.split(s.q0), velocities))
+        start = ca.vertcat(*map(_twist, s.part.frames, s.split(s.q0), velocities))
         q1, middle = s.moved(s.q0, u), s.moved(s.q0, ca.vertcat(*map(half, ca.vertsplit(u, 6))))
         torque = s.projected(middle, s.load(middle, s.spread(middle, (start + end) / 2)))
         if not s.is_body:

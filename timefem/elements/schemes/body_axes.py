@@ -31,7 +31,7 @@ class BodyAxesSymbols(StepSymbols):
         self.w0 = ca.vertcat(*(b.invariant_velocity(q, v) for b, q, v in self._of_bodies(self.split(self.q0), rates)))
 
     def _of_bodies(self, *values):
-        return zip(self.part.carriers, *values, strict=True)
+        return zip(self.part.frames, *values, strict=True)
 
     def turned(self, q, u):
         """Coordinates after the displacement and the rotation vector u, in body axes: q o exp(u/2)."""

@@ -121,7 +121,7 @@ class State(FirstOrder):
     rate = _Given("formula of x', see above", None, "callable, str or sequence of str",
                   "UserFunction | str | Sequence[str]")
     n = Integer("how many states x", 1, least=1, most=1000)
-    seen = _Given("whose frames the rate sees", (), "Body or sequence of Body", "Body | Sequence[Body]")
+    seen = _Given("whose frames the rate sees", (), "Body or sequence of Body", "BodyFrame | Sequence[BodyFrame]")
     seen.argument = "bodies"
     acting = _Given("whose controls the rate sees", (), "Actuator or sequence of Actuator", "Part | Sequence[Part]")
     acting.argument = "controls"

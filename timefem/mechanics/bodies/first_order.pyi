@@ -2,6 +2,7 @@
 
 import casadi as ca
 from collections.abc import Hashable, Sequence
+from timefem.mechanics.body_frame import BodyFrame
 from timefem.types import Expression, Floats, UserFunction, Vector
 from typing import Any
 import numpy as np
@@ -58,5 +59,5 @@ class State(FirstOrder):
     def kind(self) -> Hashable: ...
     def velocity(self, q: Floats, p: Floats) -> np.ndarray: ...
     def __init__(self, name: str | None = None, rate: UserFunction | str | Sequence[str] | None = None, n: int = 1, *,
-                 bodies: Body | Sequence[Body] = (), controls: Part | Sequence[Part] = (),
+                 bodies: BodyFrame | Sequence[BodyFrame] = (), controls: Part | Sequence[Part] = (),
                  parameters: Vector = ()) -> None: ...

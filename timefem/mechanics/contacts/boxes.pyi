@@ -1,6 +1,6 @@
 # made by tools/stubs.py: change the module
 
-from timefem.mechanics.part import Body
+from timefem.mechanics.body_frame import BodyFrame
 from timefem.types import Number, Vector
 from typing import Any
 import numpy as np
@@ -10,8 +10,8 @@ from .touching import Touching
 
 
 class BoxPairContact(Touching):
-    body_a: Body
-    body_b: Body
+    body_a: BodyFrame
+    body_b: BodyFrame
     size_a: np.ndarray | None
     size_b: np.ndarray | None
     edges: bool
@@ -20,7 +20,7 @@ class BoxPairContact(Touching):
     def n_touches(self) -> int: ...
     def numbers(self, c: Any) -> dict[str, Any]: ...
     def touches(self, s: Symbols, c: Any) -> list[Touch]: ...
-    def __init__(self, body_a: Body, body_b: Body, *, restitution: Number = 0.0, friction: Number = 0.0,
+    def __init__(self, body_a: BodyFrame, body_b: BodyFrame, *, restitution: Number = 0.0, friction: Number = 0.0,
                  stiffness: Number | None = None, damping: Number = 0.0, friction_width: Number = 0.0,
                  size_a: Vector | None = None, size_b: Vector | None = None, edges: bool = True,
                  name: str | None = None) -> None: ...

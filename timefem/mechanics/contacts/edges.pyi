@@ -1,6 +1,6 @@
 # made by tools/stubs.py: change the module
 
-from timefem.mechanics.part import Body
+from timefem.mechanics.body_frame import BodyFrame
 from timefem.types import Number, Vector
 from typing import Any
 import numpy as np
@@ -11,8 +11,8 @@ from .touching import Touching
 
 
 class EdgeContact(Touching):
-    body_a: Body
-    body_b: Body | None
+    body_a: BodyFrame
+    body_b: BodyFrame | None
     start_a: np.ndarray
     end_a: np.ndarray
     start_b: np.ndarray
@@ -20,7 +20,7 @@ class EdgeContact(Touching):
     outwards: np.ndarray
     def drawn_lines(self) -> list[Stroke]: ...
     def touches(self, s: Symbols, c: Any) -> list[Touch]: ...
-    def __init__(self, body_a: Body, body_b: Body | None = None, *, restitution: Number = 0.0, friction: Number = 0.0,
-                 stiffness: Number | None = None, damping: Number = 0.0, friction_width: Number = 0.0, start_a: Vector,
-                 end_a: Vector, start_b: Vector, end_b: Vector, outwards: Vector = (0, 0, 1),
-                 name: str | None = None) -> None: ...
+    def __init__(self, body_a: BodyFrame, body_b: BodyFrame | None = None, *, restitution: Number = 0.0,
+                 friction: Number = 0.0, stiffness: Number | None = None, damping: Number = 0.0,
+                 friction_width: Number = 0.0, start_a: Vector, end_a: Vector, start_b: Vector, end_b: Vector,
+                 outwards: Vector = (0, 0, 1), name: str | None = None) -> None: ...

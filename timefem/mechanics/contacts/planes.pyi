@@ -2,8 +2,8 @@
 
 import casadi as ca
 from collections.abc import Sequence
+from timefem.mechanics.body_frame import BodyFrame
 from timefem.mechanics.functions.base import TimeFunction
-from timefem.mechanics.part import Body
 from timefem.types import Matrix, Number, UserFunction, Vector
 from typing import Any
 import numpy as np
@@ -17,8 +17,8 @@ class HalfAxes(Vector):
 
 
 class _OnPlane(Touching):
-    body: Body
-    on: Body | None
+    body: BodyFrame
+    on: BodyFrame | None
     normal: np.ndarray
     plane_point: np.ndarray
     motion: tuple[TimeFunction, ...]
@@ -28,9 +28,9 @@ class _OnPlane(Touching):
     def numbers(self, c: Any) -> dict[str, Any]: ...
     def directions(self, touch: Touch, s: Symbols, c: Any) -> ca.SX: ...
     def velocity_of_surface(self, s: Symbols, c: Any) -> ca.SX: ...
-    def __init__(self, body: Body, *, restitution: Number = 0.0, friction: Number = 0.0,
+    def __init__(self, body: BodyFrame, *, restitution: Number = 0.0, friction: Number = 0.0,
                  stiffness: Number | None = None, damping: Number = 0.0, friction_width: Number = 0.0,
-                 on: Body | None = None, normal: Vector = (0, 0, 1), plane_point: Vector = (0.0, 0.0, 0.0),
+                 on: BodyFrame | None = None, normal: Vector = (0, 0, 1), plane_point: Vector = (0.0, 0.0, 0.0),
                  motion: Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction = (0.0, 0.0, 0.0),
                  surface_velocity: Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction = (0.0, 0.0, 0.0),
                  name: str | None = None) -> None: ...
@@ -42,39 +42,39 @@ class PlaneContact(_OnPlane):
     @property
     def n_touches(self) -> int: ...
     def touches(self, s: Symbols, c: Any) -> list[Touch]: ...
-    def __init__(self, body: Body, *, restitution: Number = 0.0, friction: Number = 0.0,
+    def __init__(self, body: BodyFrame, *, restitution: Number = 0.0, friction: Number = 0.0,
                  stiffness: Number | None = None, damping: Number = 0.0, friction_width: Number = 0.0,
-                 on: Body | None = None, normal: Vector = (0, 0, 1), plane_point: Vector = (0.0, 0.0, 0.0),
+                 on: BodyFrame | None = None, normal: Vector = (0, 0, 1), plane_point: Vector = (0.0, 0.0, 0.0),
                  motion: Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction = (0.0, 0.0, 0.0),
                  surface_velocity: Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction = (0.0, 0.0, 0.0),
                  points: Matrix = ((0, 0, 0),), radius: Number = 0.0, name: str | None = None) -> None: ...
 
 
 class BoxContact(PlaneContact):
-    body: Body
+    body: BodyFrame
     size: np.ndarray | None
     points: Any
     radius: Any
     needs_rotation: bool
     def numbers(self, c: Any) -> dict[str, Any]: ...
-    def __init__(self, body: Body, *, restitution: Number = 0.0, friction: Number = 0.0,
+    def __init__(self, body: BodyFrame, *, restitution: Number = 0.0, friction: Number = 0.0,
                  stiffness: Number | None = None, damping: Number = 0.0, friction_width: Number = 0.0,
-                 on: Body | None = None, normal: Vector = (0, 0, 1), plane_point: Vector = (0.0, 0.0, 0.0),
+                 on: BodyFrame | None = None, normal: Vector = (0, 0, 1), plane_point: Vector = (0.0, 0.0, 0.0),
                  motion: Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction = (0.0, 0.0, 0.0),
                  surface_velocity: Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction = (0.0, 0.0, 0.0),
                  size: Vector | None = None, name: str | None = None) -> None: ...
 
 
 class EllipsoidContact(_OnPlane):
-    body: Body
+    body: BodyFrame
     half_axes: np.ndarray
     centre: np.ndarray
     orientation: np.ndarray
     needs_rotation: bool
     def touches(self, s: Symbols, c: Any) -> list[Touch]: ...
-    def __init__(self, body: Body, *, restitution: Number = 0.0, friction: Number = 0.0,
+    def __init__(self, body: BodyFrame, *, restitution: Number = 0.0, friction: Number = 0.0,
                  stiffness: Number | None = None, damping: Number = 0.0, friction_width: Number = 0.0,
-                 on: Body | None = None, normal: Vector = (0, 0, 1), plane_point: Vector = (0.0, 0.0, 0.0),
+                 on: BodyFrame | None = None, normal: Vector = (0, 0, 1), plane_point: Vector = (0.0, 0.0, 0.0),
                  motion: Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction = (0.0, 0.0, 0.0),
                  surface_velocity: Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction = (0.0, 0.0, 0.0),
                  half_axes: Vector, centre: Vector = (0.0, 0.0, 0.0), orientation: Vector | Matrix = (1, 0, 0, 0),
@@ -82,15 +82,15 @@ class EllipsoidContact(_OnPlane):
 
 
 class RimContact(_OnPlane):
-    body: Body
+    body: BodyFrame
     radius: float
     axis: np.ndarray
     centre: np.ndarray
     needs_rotation: bool
     def touches(self, s: Symbols, c: Any) -> list[Touch]: ...
-    def __init__(self, body: Body, *, restitution: Number = 0.0, friction: Number = 0.0,
+    def __init__(self, body: BodyFrame, *, restitution: Number = 0.0, friction: Number = 0.0,
                  stiffness: Number | None = None, damping: Number = 0.0, friction_width: Number = 0.0,
-                 on: Body | None = None, normal: Vector = (0, 0, 1), plane_point: Vector = (0.0, 0.0, 0.0),
+                 on: BodyFrame | None = None, normal: Vector = (0, 0, 1), plane_point: Vector = (0.0, 0.0, 0.0),
                  motion: Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction = (0.0, 0.0, 0.0),
                  surface_velocity: Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction = (0.0, 0.0, 0.0),
                  radius: Number, axis: Vector = (0, 0, 1), centre: Vector = (0.0, 0.0, 0.0),

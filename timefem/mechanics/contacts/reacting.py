@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 
 from ...errors import InputError
+from ..body_frame import is_on_tree
 from ..declared import Field, Real, Term
 from ..forces.on_joints import check_breakaway, dry_friction
 from ..joints.on_joint import JointPart
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 def check_reactions(title: str, parts: Sequence[Any]) -> None:
     """InputError where one of the parts has no constraint forces among the unknowns."""
     for part in parts:
-        if getattr(part, "carrier", None) is not None:
+        if is_on_tree(part):
             raise InputError(f"{title}: {part!r} has no constraint force, because the coordinates of a tree hold it; "
                              "state bodies and joints: System(..., coordinates='joint') keeps such a joint as one")
         if not getattr(part, "constraint_names", ()):

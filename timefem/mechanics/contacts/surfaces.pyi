@@ -2,7 +2,7 @@
 
 import casadi as ca
 from collections.abc import Sequence
-from timefem.mechanics.part import Body
+from timefem.mechanics.body_frame import BodyFrame
 from timefem.types import Number, UserFunction, Vector
 from typing import Any
 import numpy as np
@@ -14,8 +14,8 @@ from .touching import Touching
 
 
 class SurfaceContact(Touching):
-    body: Body
-    on: Body | None
+    body: BodyFrame
+    on: BodyFrame | None
     formula: Any
     formula_parameters: np.ndarray
     point: np.ndarray
@@ -23,9 +23,9 @@ class SurfaceContact(Touching):
     def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]: ...
     def touches(self, s: Symbols, c: Any) -> list[Touch]: ...
     def velocity_of_surface(self, s: Symbols, c: Any) -> ca.SX: ...
-    def __init__(self, body: Body, *, restitution: Number = 0.0, friction: Number = 0.0,
+    def __init__(self, body: BodyFrame, *, restitution: Number = 0.0, friction: Number = 0.0,
                  stiffness: Number | None = None, damping: Number = 0.0, friction_width: Number = 0.0,
-                 on: Body | None = None, formula: UserFunction | str | Sequence[Any], parameters: Vector = (),
+                 on: BodyFrame | None = None, formula: UserFunction | str | Sequence[Any], parameters: Vector = (),
                  point: Vector = (0.0, 0.0, 0.0), name: str | None = None) -> None: ...
 
 
@@ -41,7 +41,7 @@ class FormulaContact(RigidContact, FormulaPart):
     def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]: ...
     def gap(self, s: Symbols) -> ca.SX: ...
     def slip(self, s: Symbols) -> ca.SX: ...
-    def __init__(self, bodies: Body | Sequence[Body], *, restitution: Number = 0.0, friction: Number = 0.0,
+    def __init__(self, bodies: BodyFrame | Sequence[BodyFrame], *, restitution: Number = 0.0, friction: Number = 0.0,
                  formula: UserFunction | str | Sequence[Any], parameters: Vector = (), n: int = 1,
                  slip: UserFunction | str | Sequence[Any] | None = None, n_slip: int = 0,
                  name: str | None = None) -> None: ...

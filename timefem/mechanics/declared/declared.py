@@ -18,7 +18,6 @@ from .constructor import declared, documented, signature
 
 if TYPE_CHECKING:
     from ..functions.base import TimeFunction
-    from ..part import Body
 
 
 class Declared(NamedArguments):
@@ -145,7 +144,7 @@ class Declared(NamedArguments):
         return tuple(bodies)
 
     @property
-    def given_bodies(self) -> tuple[Body, ...]:
+    def given_bodies(self) -> tuple[Declared, ...]:
         """`bodies` without those that the part made itself."""
         return tuple(body for body in self.bodies if not body.helper)
 

@@ -103,7 +103,7 @@ class On(Field):
     """
 
     is_body = True
-    given_as = kept_as = "Body"
+    given_as = kept_as = "BodyFrame"
     schema_type = "body"
 
     def __init__(self, help="", *, rotating=False, ground=False, key=None):

@@ -53,7 +53,7 @@ class SeveralBodies(On):
     """Any number of bodies, at least one."""
 
     several = True
-    given_as, kept_as = "Body | Sequence[Body]", "tuple[Body, ...]"
+    given_as, kept_as = "BodyFrame | Sequence[BodyFrame]", "tuple[BodyFrame, ...]"
     kind_of_value, schema_type = "Body or sequence of Body", "several_bodies"
 
     def __get__(self, part, owner):

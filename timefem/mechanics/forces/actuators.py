@@ -9,12 +9,13 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
+from ..body_frame import BodyFrame
 from ..captured_formula import captured
 from ..declared import Choice, Direction, Field, Integer, On, Point, Real, Rows
 from ..formula import Same, needs_two
 from ..joints.on_joint import JointPart
 from ..numbers.arithmetic import by_rows
-from ..part import Body, Part
+from ..part import Part
 from ..stored_formula import StoredFormula
 from ..symmetry import ALL, NONE, null_space, translations, turns
 from .between import ForcePart, PointForce, force_at
@@ -215,7 +216,7 @@ class GeneralizedControl(Actuator):
     columns = Columns("n, when B is a formula")
 
     def _checked_bodies(self, bodies):
-        if not isinstance(bodies[0], Body):
+        if not isinstance(bodies[0], BodyFrame):
             raise InputError(f"GeneralizedControl: body must be a body, not {bodies[0]!r}")
         return tuple(bodies)
 

@@ -1,14 +1,15 @@
 # made by tools/stubs.py: change the module
 
 import casadi as ca
-from timefem.mechanics.bodies.tree.carried import TreeJointCoordinate
+from timefem.mechanics.bodies.tree.frames import TreeJointCoordinate
 from timefem.mechanics.joints.joint import Joint
 from timefem.types import Matrix, Number, UserFunction, Vector
 from typing import Any, Literal
 import numpy as np
+from ..body_frame import BodyFrame
 from ..declared import Field
 from ..joints.on_joint import JointPart
-from ..part import Body, Part
+from ..part import Part
 from ..symbols import Symbols
 from .between import ForcePart, PointForce
 
@@ -29,18 +30,18 @@ class Control(Actuator):
 
 class ControlForce(Actuator):
     unit: str
-    body: Body
+    body: BodyFrame
     directions: np.ndarray
     point: np.ndarray
     frame: str
-    reaction: Body | None
+    reaction: BodyFrame | None
     @property
     def n_controls(self) -> int: ...
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
     def workless_motions(self) -> np.ndarray: ...
-    def __init__(self, body: Body, directions: Matrix = ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    def __init__(self, body: BodyFrame, directions: Matrix = ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
                  point: Vector = (0.0, 0.0, 0.0), frame: Literal['space', 'body'] = 'space',
-                 reaction: Body | None = None, name: str | None = None) -> None: ...
+                 reaction: BodyFrame | None = None, name: str | None = None) -> None: ...
 
 
 class LengthControl(PointForce, Actuator):
@@ -48,21 +49,21 @@ class LengthControl(PointForce, Actuator):
     line: str
     n_controls: int
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
-    def __init__(self, body_a: Body, body_b: Body | None = None, point_a: Vector = (0, 0, 0),
+    def __init__(self, body_a: BodyFrame, body_b: BodyFrame | None = None, point_a: Vector = (0, 0, 0),
                  point_b: Vector = (0, 0, 0), name: str | None = None) -> None: ...
 
 
 class Thruster(Actuator):
     unit: str
     n_controls: int
-    body: Body
+    body: BodyFrame
     direction: np.ndarray
     point: np.ndarray
     drag: float
     needs_rotation: bool
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
-    def __init__(self, body: Body, direction: Vector = (0, 0, 1), point: Vector = (0.0, 0.0, 0.0), drag: Number = 0.0,
-                 name: str | None = None) -> None: ...
+    def __init__(self, body: BodyFrame, direction: Vector = (0, 0, 1), point: Vector = (0.0, 0.0, 0.0),
+                 drag: Number = 0.0, name: str | None = None) -> None: ...
 
 
 class JointControl(JointPart, Actuator):
@@ -74,17 +75,17 @@ class JointControl(JointPart, Actuator):
 
 class ControlTorque(Actuator):
     unit: str
-    body: Body
+    body: BodyFrame
     axes: np.ndarray
     frame: str
-    reaction: Body | None
+    reaction: BodyFrame | None
     needs_rotation: bool
     @property
     def n_controls(self) -> int: ...
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
     def workless_motions(self) -> np.ndarray: ...
-    def __init__(self, body: Body, axes: Matrix = ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
-                 frame: Literal['body', 'space'] = 'body', reaction: Body | None = None,
+    def __init__(self, body: BodyFrame, axes: Matrix = ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+                 frame: Literal['body', 'space'] = 'body', reaction: BodyFrame | None = None,
                  name: str | None = None) -> None: ...
 
 
@@ -104,7 +105,7 @@ class Columns(Field):
 
 
 class GeneralizedControl(Actuator):
-    body: Body
+    body: BodyFrame
     matrix: Any
     columns: int | None
     @property
@@ -113,5 +114,5 @@ class GeneralizedControl(Actuator):
     def takes_rates(self) -> bool: ...
     def matrix_at(self, *state: ca.SX) -> ca.SX: ...
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
-    def __init__(self, body: Body, matrix: Matrix | UserFunction, n_controls: int | None = None,
+    def __init__(self, body: BodyFrame, matrix: Matrix | UserFunction, n_controls: int | None = None,
                  name: str | None = None) -> None: ...

@@ -9,9 +9,10 @@ import numpy as np
 
 from ...errors import InputError
 from ...types import Expression
+from ..body_frame import BodyFrame
 from ..declared import On, Point
 from ..formula import polynomial_degree
-from ..part import Body, Part
+from ..part import Part
 from ..shapes import Stroke
 from ..symmetry import ALL, turns
 
@@ -28,7 +29,8 @@ class ForcePart(Part, abstract=True):
         if len(bodies) == 2 and bodies[1] is None:
             bodies = bodies[:1]
         for body in bodies:
-            if not (isinstance(body, Body) and (body.has_orientation if self.needs_rotation else body.has_position)):
+            fits = "has_orientation" if self.needs_rotation else "has_position"
+            if not (isinstance(body, BodyFrame) and getattr(body, fits)):
                 what = "a rigid body" if self.needs_rotation else "a body"
                 raise InputError(f"{self._title} must act on {what}, not on {body!r}"
                                  f"{'; the ground is body_b=None' if body is None else ''}")

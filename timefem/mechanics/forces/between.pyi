@@ -4,7 +4,8 @@ import casadi as ca
 from timefem.types import Expression, Vector
 from typing import Any
 import numpy as np
-from ..part import Body, Part
+from ..body_frame import BodyFrame
+from ..part import Part
 from ..shapes import Stroke
 from ..symbols import Symbols
 
@@ -14,8 +15,8 @@ class ForcePart(Part):
 
 
 class PointForce(ForcePart):
-    body_a: Body
-    body_b: Body | None
+    body_a: BodyFrame
+    body_b: BodyFrame | None
     point_a: np.ndarray
     point_b: np.ndarray
     line: str
@@ -26,7 +27,7 @@ class PointForce(ForcePart):
     def energy(self, s: Symbols) -> Expression: ...
     def energy_of_square(self, s: Symbols, square: ca.SX) -> Expression: ...
     def symmetry(self, s: Symbols) -> ca.SX: ...
-    def __init__(self, body_a: Body, body_b: Body | None = None, point_a: Vector = (0, 0, 0),
+    def __init__(self, body_a: BodyFrame, body_b: BodyFrame | None = None, point_a: Vector = (0, 0, 0),
                  point_b: Vector = (0, 0, 0), name: str | None = None) -> None: ...
 
 

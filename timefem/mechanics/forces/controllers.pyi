@@ -2,7 +2,7 @@
 
 import casadi as ca
 from collections.abc import Hashable, Mapping, Sequence
-from timefem.mechanics.bodies.tree.carried import TreeJointCoordinate
+from timefem.mechanics.bodies.tree.frames import TreeJointCoordinate
 from timefem.mechanics.functions.base import TimeFunction
 from timefem.mechanics.joints.joint import Joint
 from timefem.types import Matrix, Number, UserFunction, Vector

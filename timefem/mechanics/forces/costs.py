@@ -11,6 +11,7 @@ import numpy as np
 from ... import validate
 from ...errors import InputError
 from ...types import Expression, Floats, UserFunction
+from ..declared.declared import Declared
 from ..formula import Same, call
 from ..formula_text import as_formula
 from ..numbers.arguments import own_parameters
@@ -37,7 +38,7 @@ class Cost(Part):
 
     def __init__(self, formula: UserFunction | str, actuators: Part | Sequence[Part] = (),
                  bodies: Body | Sequence[Body] = (), name: str | None = None) -> None:
-        self.controls, self.bodies = ((x,) if isinstance(x, Part) else tuple(x) for x in (actuators, bodies))
+        self.controls, self.bodies = ((x,) if isinstance(x, Declared) else tuple(x) for x in (actuators, bodies))
         self.name = name
         for actuator in self.controls:
             if not isinstance(actuator, Actuator):

@@ -2,7 +2,7 @@
 
 import casadi as ca
 from collections.abc import Sequence
-from timefem.mechanics.part import Body
+from timefem.mechanics.body_frame import BodyFrame
 from timefem.types import Expression, UserFunction, Vector
 from typing import Any
 import numpy as np
@@ -20,6 +20,6 @@ class FormulaEnergy(FormulaPart):
     def energy(self, s: Symbols) -> Expression: ...
     def lift(self, s: Symbols) -> ca.SX | None: ...
     def lifted_energy(self, s: Symbols, e: ca.SX) -> Expression: ...
-    def __init__(self, bodies: Body | Sequence[Body], formula: UserFunction | str | Sequence[Any],
+    def __init__(self, bodies: BodyFrame | Sequence[BodyFrame], formula: UserFunction | str | Sequence[Any],
                  parameters: Vector = (), n_lift: int = 0, lift: UserFunction | str | Sequence[Any] | None = None,
                  name: str | None = None) -> None: ...

@@ -2,7 +2,7 @@
 
 import casadi as ca
 from collections.abc import Sequence
-from timefem.mechanics.part import Body
+from timefem.mechanics.body_frame import BodyFrame
 from timefem.types import UserFunction, Vector
 from typing import Any
 import numpy as np
@@ -38,7 +38,7 @@ class FormulaForce(ReactionForce, FormulaPart, Actuator):
     def reaction_force(self, s: Symbols, w: ca.SX) -> ca.SX: ...
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
     def whole_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
-    def __init__(self, bodies: Body | Sequence[Body], formula: UserFunction | str | Sequence[Any],
+    def __init__(self, bodies: BodyFrame | Sequence[BodyFrame], formula: UserFunction | str | Sequence[Any],
                  parameters: Vector = (), n_controls: int = 0, controls: Part | Sequence[Part] | None = (),
                  reactions: Part | Sequence[Part] | None = (), name: str | None = None) -> None: ...
 
@@ -51,7 +51,7 @@ class StateRate(FormulaForce):
     acting: tuple[Part, ...] | None
     def workless_motions(self) -> np.ndarray: ...
     def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]: ...
-    def __init__(self, bodies: Body | Sequence[Body], formula: UserFunction | str | Sequence[Any],
+    def __init__(self, bodies: BodyFrame | Sequence[BodyFrame], formula: UserFunction | str | Sequence[Any],
                  parameters: Vector = (), controls: Part | Sequence[Part] | None = (),
                  name: str | None = None) -> None: ...
 

@@ -8,8 +8,9 @@ import casadi as ca
 
 from ...errors import InputError
 from ...types import Expression
+from ..body_frame import BodyFrame
 from ..declared import On, Vector
-from ..part import Body, Part
+from ..part import Part
 
 if TYPE_CHECKING:
     from ..symbols import Symbols
@@ -26,9 +27,9 @@ class Gravity(Part):
 
     def _checked_bodies(self, bodies):
         body, = bodies
-        if not isinstance(body, Body):
+        if not isinstance(body, BodyFrame):
             raise InputError(f"Gravity: body must be a body, not {body!r}")
-        if body.mass is None:
+        if not body.is_body or body.mass is None:
             raise InputError(f"Gravity: {body!r} has no mass in space; state its weight in its potential")
         return tuple(bodies)
 

@@ -2,8 +2,8 @@
 
 import casadi as ca
 from collections.abc import Sequence
+from timefem.mechanics.body_frame import BodyFrame
 from timefem.mechanics.functions.base import TimeFunction
-from timefem.mechanics.part import Body
 from timefem.types import Number, UserFunction, Vector
 from typing import Literal
 import numpy as np
@@ -16,24 +16,26 @@ class _Load(ForcePart):
 
 
 class Force(_Load):
-    body: Body
+    body: BodyFrame
     value: tuple[TimeFunction, ...]
     point: np.ndarray
     time: TimeFunction
     frame: str
     def force(self, s: Symbols) -> ca.SX: ...
-    def __init__(self, body: Body, value: Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction,
+    def __init__(self, body: BodyFrame,
+                 value: Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction,
                  point: Vector = (0.0, 0.0, 0.0), time: Number | TimeFunction | UserFunction = 1.0,
                  frame: Literal['space', 'body'] = 'space', name: str | None = None) -> None: ...
 
 
 class Torque(_Load):
-    body: Body
+    body: BodyFrame
     value: tuple[TimeFunction, ...]
     time: TimeFunction
     frame: str
     needs_rotation: bool
     def force(self, s: Symbols) -> ca.SX: ...
-    def __init__(self, body: Body, value: Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction,
+    def __init__(self, body: BodyFrame,
+                 value: Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction,
                  time: Number | TimeFunction | UserFunction = 1.0, frame: Literal['space', 'body'] = 'space',
                  name: str | None = None) -> None: ...

@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
+from ..body_frame import is_on_tree
 from ..declared import Function, Real, Term
 from ..joints.bound import Follower
 from ..joints.frame import frames_of
@@ -118,7 +119,7 @@ class Motor(JointPart, Actuator):
     @property
     def on_tree(self) -> bool:
         """Whether it drives a joint inside of a tree, with one coordinate."""
-        return self.joint.is_body and self.joint.n_q == 1
+        return is_on_tree(self.joint) and self.joint.n_q == 1
 
     @property
     def members(self) -> tuple[Part, ...]:

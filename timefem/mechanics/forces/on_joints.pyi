@@ -1,7 +1,7 @@
 # made by tools/stubs.py: change the module
 
 import casadi as ca
-from timefem.mechanics.bodies.tree.carried import TreeJointCoordinate
+from timefem.mechanics.bodies.tree.frames import TreeJointCoordinate
 from timefem.mechanics.functions.base import TimeFunction
 from timefem.mechanics.joints.joint import Joint
 from timefem.types import Expression, Number, UserFunction

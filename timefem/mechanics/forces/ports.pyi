@@ -3,7 +3,8 @@
 import casadi as ca
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from timefem.mechanics.bodies.tree.carried import TreeJointCoordinate
+from timefem.mechanics.bodies.tree.frames import TreeJointCoordinate
+from timefem.mechanics.body_frame import BodyFrame
 from timefem.types import Number, UserFunction
 from typing import Any
 from ...argument_names import NamedArguments, named_arguments
@@ -29,7 +30,8 @@ class PortConnection(FormulaPart):
     def force(self, s: Symbols) -> ca.SX: ...
     bound_a: Any
     bound_b: Any
-    def __init__(self, bodies: Body | Sequence[Body], output_a: UserFunction | str | Sequence[Any] | None = None,
+    def __init__(self, bodies: BodyFrame | Sequence[BodyFrame],
+                 output_a: UserFunction | str | Sequence[Any] | None = None,
                  output_b: UserFunction | str | Sequence[Any] | None = None, gain: Number = 1.0, *,
                  joint_a: Joint | TreeJointCoordinate | None = None, coordinate_a: str | None = None,
                  joint_b: Joint | TreeJointCoordinate | None = None, coordinate_b: str | None = None,

@@ -2,7 +2,7 @@
 
 import casadi as ca
 from collections.abc import Sequence
-from timefem.mechanics.part import Body
+from timefem.mechanics.body_frame import BodyFrame
 from timefem.types import Expression, Matrix, Number, UserFunction, Vector
 from typing import Any, Literal
 import numpy as np
@@ -18,7 +18,7 @@ class Spring(PointForce):
     stiffness: float
     length: float
     def energy_of_square(self, s: Symbols, square: ca.SX) -> Expression: ...
-    def __init__(self, body_a: Body, body_b: Body | None = None, point_a: Vector = (0, 0, 0),
+    def __init__(self, body_a: BodyFrame, body_b: BodyFrame | None = None, point_a: Vector = (0, 0, 0),
                  point_b: Vector = (0, 0, 0), stiffness: Number = ..., length: Number = 0.0,
                  name: str | None = None) -> None: ...
 
@@ -28,14 +28,14 @@ class NonlinearSpring(PointForce):
     parameters_of_potential: np.ndarray
     def traced(self, name: str) -> tuple[ca.SX, dict[str, ca.SX]]: ...
     def energy_of_square(self, s: Symbols, square: ca.SX) -> Expression: ...
-    def __init__(self, body_a: Body, body_b: Body | None = None, point_a: Vector = (0, 0, 0),
+    def __init__(self, body_a: BodyFrame, body_b: BodyFrame | None = None, point_a: Vector = (0, 0, 0),
                  point_b: Vector = (0, 0, 0), potential: UserFunction | str | Sequence[Any] = ...,
                  parameters: Vector = (), name: str | None = None) -> None: ...
 
 
 class TorsionalSpring(ForcePart):
-    body_a: Body
-    body_b: Body | None
+    body_a: BodyFrame
+    body_b: BodyFrame | None
     axis: np.ndarray
     stiffness: float
     rest: float
@@ -51,14 +51,14 @@ class TorsionalSpring(ForcePart):
     def workless_motions(self) -> np.ndarray: ...
     def energy(self, s: Symbols) -> Expression: ...
     bound: Any
-    def __init__(self, body_a: Body, body_b: Body | None = None, axis: Vector = (0, 0, 1), stiffness: Number = ...,
-                 rest: Number = 0.0, orientation: Vector | Matrix = (1, 0, 0, 0), turns: bool = True,
-                 name: str | None = None) -> None: ...
+    def __init__(self, body_a: BodyFrame, body_b: BodyFrame | None = None, axis: Vector = (0, 0, 1),
+                 stiffness: Number = ..., rest: Number = 0.0, orientation: Vector | Matrix = (1, 0, 0, 0),
+                 turns: bool = True, name: str | None = None) -> None: ...
 
 
 class RotationalSpring(ForcePart):
-    body_a: Body
-    body_b: Body | None
+    body_a: BodyFrame
+    body_b: BodyFrame | None
     stiffness: float
     orientation: np.ndarray
     law: str
@@ -66,6 +66,6 @@ class RotationalSpring(ForcePart):
     def symmetry(self, s: Symbols) -> ca.SX: ...
     def workless_motions(self) -> np.ndarray: ...
     def energy(self, s: Symbols) -> Expression: ...
-    def __init__(self, body_a: Body, body_b: Body | None = None, stiffness: Number = ...,
+    def __init__(self, body_a: BodyFrame, body_b: BodyFrame | None = None, stiffness: Number = ...,
                  orientation: Vector | Matrix = (1, 0, 0, 0), law: Literal['cosine', 'angle'] = 'cosine',
                  name: str | None = None) -> None: ...

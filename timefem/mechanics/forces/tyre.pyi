@@ -1,7 +1,7 @@
 # made by tools/stubs.py: change the module
 
 import casadi as ca
-from timefem.mechanics.part import Body
+from timefem.mechanics.body_frame import BodyFrame
 from timefem.types import Expression, Number, Vector
 import numpy as np
 from ..symbols import Symbols
@@ -9,7 +9,7 @@ from .between import ForcePart
 
 
 class Tyre(ForcePart):
-    body: Body
+    body: BodyFrame
     normal: np.ndarray
     plane_point: np.ndarray
     stiffness: float
@@ -23,7 +23,7 @@ class Tyre(ForcePart):
     needs_rotation: bool
     def energy(self, s: Symbols) -> Expression: ...
     def force(self, s: Symbols) -> ca.SX: ...
-    def __init__(self, body: Body, *, normal: Vector = (0, 0, 1), plane_point: Vector = (0.0, 0.0, 0.0),
+    def __init__(self, body: BodyFrame, *, normal: Vector = (0, 0, 1), plane_point: Vector = (0.0, 0.0, 0.0),
                  stiffness: Number, damping: Number = 0.0, radius: Number, axis: Vector = (0, 1, 0),
                  longitudinal: Number = 10.0, lateral: Number = 10.0, slow: Number = 0.1,
                  name: str | None = None) -> None: ...

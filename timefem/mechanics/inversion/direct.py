@@ -18,11 +18,7 @@ from ..functions.trajectories import derivatives
 from ..point_functions import evaluate
 from ..symbols import Symbols
 from ..values.quantities import formulas_of
-
-MANY = 30  # constraints from which on these are not combined in symbols
-SINGULAR = 1e-9  # smallest singular value, relative to the largest, of rows of unit length
-ITERATIONS = 50
-LEFT = 1e-7  # forces that drives leave over, relative to all
+from .options import OPTIONS
 
 
 def is_direct(system, outputs, t, z):
@@ -59,7 +55,7 @@ def quaternions(system):
 def is_settled(system, outputs):
     """Whether constraints, many of them, and outputs are as many as coordinates, and controls as many as outputs."""
     n = sum(part.n_controls for part in system.parts)
-    return MANY <= system.n_constraints == system.n_q - len(outputs) and n == len(outputs)
+    return OPTIONS.many_constraints <= system.n_constraints == system.n_q - len(outputs) and n == len(outputs)
 
 
 def constraints_of(system, q, t, numbers=None):
@@ -173,7 +169,7 @@ class DirectInversion:
             When there are none near, or the position is singular; names the output, and the motion that is open.
         """
         best = np.inf
-        for _ in range(ITERATIONS):
+        for _ in range(OPTIONS.iterations):
             rows, jacobian, rate = (np.array(v) for v in self._rows(x, t))
             size = np.maximum(np.linalg.norm(jacobian, axis=1), 1e-300)
             solve = self._solver(t, jacobian / size[:, None])
@@ -193,7 +189,7 @@ class DirectInversion:
     def _solver(self, t, matrix):
         """The function b -> matrix^-1 b; refuses singular positions."""
         u, s, v = np.linalg.svd(matrix)
-        if not s[-1] > SINGULAR * s[0]:
+        if not s[-1] > OPTIONS.singular_rows * s[0]:
             m = len(self.outputs)
             row = int(np.argmax(np.abs(u[-m:, -1])))
             way = v[-1, :self.n] / np.abs(v[-1, :self.n]).max(initial=1e-300)
@@ -217,7 +213,7 @@ class DirectInversion:
         drives, open_ = input_matrix(self.system, t, z), open_motions(held, self._rest, q)
         u = np.linalg.lstsq(open_.T @ drives, open_.T @ force, rcond=1e-12)[0]  # the least ones
         left = open_ @ (open_.T @ (force - drives @ u))
-        if np.abs(left).max() > LEFT * max(np.abs(force).max(), np.abs(drives @ u).max(), 1e-300):
+        if np.abs(left).max() > OPTIONS.left_over * max(np.abs(force).max(), np.abs(drives @ u).max(), 1e-300):
             way = left / np.abs(left).max()
             raise InputError(f"the drives cannot give the motion at t = {t:g}: no control acts along "
                              f"{largest_parts(way, coordinate_names(self.system))}; add a drive, or go around this "

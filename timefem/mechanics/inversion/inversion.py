@@ -16,10 +16,8 @@ import numpy as np
 import scipy
 
 from ..functions.trajectories import derivatives
+from .options import OPTIONS
 from .structure_algorithm import Structure
-
-DETERMINED = 1e-12  # least singular value, relative to the largest, of rows that settle forces and controls
-HARDLY = 1e-3  # least singular value, relative to that at the start, near a singular position
 
 
 class Inversion:
@@ -101,9 +99,9 @@ class Inversion:
         matrices = np.array(self._matrix.map(len(t))(z.T, t)).reshape(-1, len(t), self.n_forces + len(self.outputs))
         matrices = matrices.swapaxes(0, 1)
         values, signs = np.linalg.svd(matrices, compute_uv=False), np.linalg.slogdet(matrices)[0]
-        if values[0, -1] < DETERMINED * values[0, 0]:
+        if values[0, -1] < OPTIONS.determined * values[0, 0]:
             return None  # forces of redundant constraints, of which only sums are known
-        found = np.flatnonzero((values[:, -1] < HARDLY * values[0, -1]) | (signs != signs[0]))
+        found = np.flatnonzero((values[:, -1] < OPTIONS.hardly_determined * values[0, -1]) | (signs != signs[0]))
         return int(found[0]) if len(found) else None
 
     def manifold(self, t, z):

@@ -14,11 +14,11 @@ from ... import validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...types import UserFunction, Vector
+from ..body_frame import BodyFrame
 from ..formula import call, check_symbols
 from ..formula_text import TextFormula, as_formula
 from ..formula_writing import text_of
 from ..joints.frame import Frame
-from ..part import Body
 
 if TYPE_CHECKING:
     from ..joints.joint import Joint
@@ -32,7 +32,7 @@ class Output(NamedArguments, ABC):
 
     Attributes
     ----------
-    bodies : tuple of Body
+    bodies : tuple of BodyFrame
     name : str
         For messages.
     """
@@ -64,7 +64,7 @@ class Output(NamedArguments, ABC):
         bodies = tuple(map(stand_in, self.bodies))
         if all(a is b for a, b in zip(bodies, self.bodies, strict=True)):
             return self
-        if self.by_coordinates and any(new.carrier is not None and old.carrier is None
+        if self.by_coordinates and any(old.is_body and not new.is_body
                                        for new, old in zip(bodies, self.bodies, strict=True)):
             raise InputError(f"{self!r} is of coordinates that its body does not have here: in joint coordinates take "
                              "JointOutput, PositionOutput or AngleOutput")
@@ -115,9 +115,9 @@ class PositionOutput(Output):
     name : str, optional
     """
 
-    def __init__(self, body: Body, axis: str | Vector, point: Vector = (0.0, 0.0, 0.0),
+    def __init__(self, body: BodyFrame, axis: str | Vector, point: Vector = (0.0, 0.0, 0.0),
                  name: str | None = None) -> None:
-        if not isinstance(body, Body) or not body.has_position:
+        if not isinstance(body, BodyFrame) or not body.has_position:
             raise InputError(f"PositionOutput: body must be a RigidBody or a PointMass, not {body!r}")
         known = isinstance(axis, str) and axis in AXES
         if isinstance(axis, str) and not known:
@@ -146,8 +146,8 @@ class CoordinateOutput(Output):
 
     by_coordinates = True
 
-    def __init__(self, body: Body, index: int, name: str | None = None) -> None:
-        if not isinstance(body, Body):
+    def __init__(self, body: BodyFrame, index: int, name: str | None = None) -> None:
+        if not isinstance(body, BodyFrame):
             raise InputError(f"CoordinateOutput: body must be a body, not {body!r}")
         self.index = validate.integer("CoordinateOutput: index", index, minimum=0)
         if self.index >= body.n_q:
@@ -175,7 +175,7 @@ class AngleOutput(Output):
     name : str, optional
     """
 
-    def __init__(self, body: Body, axis: str | Vector, direction: Vector, reference: Vector | None = None,
+    def __init__(self, body: BodyFrame, axis: str | Vector, direction: Vector, reference: Vector | None = None,
                  name: str | None = None) -> None:
         if not getattr(body, "has_orientation", False):
             raise InputError(f"AngleOutput: body must be a RigidBody, not {body!r}")
@@ -243,10 +243,11 @@ class FormulaOutput(Output):
     name : str, optional
     """
 
-    def __init__(self, formula: UserFunction | str, bodies: Body | Sequence[Body], name: str | None = None) -> None:
-        self.bodies = (bodies,) if isinstance(bodies, Body) else tuple(bodies)
+    def __init__(self, formula: UserFunction | str, bodies: BodyFrame | Sequence[BodyFrame],
+                 name: str | None = None) -> None:
+        self.bodies = (bodies,) if isinstance(bodies, BodyFrame) else tuple(bodies)
         for body in self.bodies:
-            if not isinstance(body, Body):
+            if not isinstance(body, BodyFrame):
                 raise InputError(f"FormulaOutput: {body!r} is no body")
         self.name = name or "output"
         self.formula = as_formula(f"FormulaOutput {self.name!r}", formula, ["f"])

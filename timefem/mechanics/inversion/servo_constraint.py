@@ -17,9 +17,7 @@ from ..symbols import Symbols
 from ..system import System
 from ..values.equations_of_motion import EquationsOfMotion
 from .direct import largest_parts
-
-SINGULAR = 1e-8  # least singular value, relative to the largest, of columns of unit length
-INDEPENDENT = 1e-12  # least singular value, of rows and columns of unit size, with which outputs determine controls
+from .options import OPTIONS
 
 
 class ServoConstraint(Part):
@@ -104,7 +102,7 @@ class ServoInversion:
         moved = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300) @ at.by_controls()
         moved = moved / np.maximum(np.linalg.norm(moved, axis=0), 1e-300)
         u, s, v = np.linalg.svd(moved)
-        if not s[-1] > SINGULAR * s[0]:
+        if not s[-1] > OPTIONS.singular_columns * s[0]:
             output = self.outputs[int(np.argmax(np.abs(u[:, -1])))][0]
             way = v[-1] / np.abs(v[-1]).max()
             shown = largest_parts(way, [f"of {control_name(system, i)}" for i in range(n)])

@@ -11,11 +11,11 @@ import numpy as np
 
 from ...errors import InputError
 from ...types import Expression, Floats
+from ..body_frame import is_on_tree
 from ..part import Body, Part
 from .frame import Frame, frames_of
 
 if TYPE_CHECKING:
-    from ..system import System
     from .coordinates import JointCoordinate
 
 
@@ -142,11 +142,6 @@ class BoundCoordinate:
         bodies = [own(body) for body in self.bodies]
         return tuple(float(x) for x in self.at(bodies, *zip(*(_local(body, states) for body in bodies), strict=True)))
 
-    def of(self, system: System, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """As `at`, of states of a system, shape (..., n_z)."""
-        bodies = [system.own(body) for body in self.bodies]
-        return self.at(bodies, *zip(*(system.local_state(body, np.asarray(z, float)) for body in bodies), strict=True))
-
 
 class Follower(Body, abstract=True):
     """A body with one coordinate that starts where the bodies of a `BoundCoordinate` put it."""
@@ -195,10 +190,10 @@ class Follower(Body, abstract=True):
 
 def _local(body, states):
     """Coordinates and momenta of a body; of a link of a tree coordinates and rates."""
-    if body.carrier is None:
+    if not is_on_tree(body):
         return states[body]
-    q, p = states[body.carrier]
-    return q[body.places], body.carrier.velocity(q, p)[body.places]
+    q, p = states[body.body]
+    return q[body.dofs], body.body.velocity(q, p)[body.dofs]
 
 
 class TurnCounter(Follower):

@@ -1,7 +1,7 @@
 # made by tools/stubs.py: change the module
 
 import casadi as ca
-from timefem.mechanics.part import Body
+from timefem.mechanics.body_frame import BodyFrame
 from timefem.types import Number, Vector
 from typing import Any
 import numpy as np
@@ -21,5 +21,5 @@ class RigidDistance(Joint):
     def symmetry(self, s: Symbols) -> ca.SX: ...
     def workless_motions(self) -> np.ndarray: ...
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
-    def __init__(self, body_a: Body, body_b: Body | None = None, *, point_a: Vector = (0.0, 0.0, 0.0),
+    def __init__(self, body_a: BodyFrame, body_b: BodyFrame | None = None, *, point_a: Vector = (0.0, 0.0, 0.0),
                  point_b: Vector = (0.0, 0.0, 0.0), length: Number, name: str | None = None) -> None: ...

@@ -1,7 +1,7 @@
 # made by tools/stubs.py: change the module
 
 import casadi as ca
-from timefem.mechanics.part import Body
+from timefem.mechanics.body_frame import BodyFrame
 from timefem.types import Vector
 from typing import Any
 import numpy as np
@@ -11,7 +11,7 @@ from ..symbols import Symbols
 
 
 class FixedPoint(Part):
-    body: Body
+    body: BodyFrame
     point: np.ndarray
     at: np.ndarray
     free_rotation: bool
@@ -27,4 +27,5 @@ class FixedPoint(Part):
     def constraints(self, s: Symbols) -> ca.SX: ...
     def constraint_lift(self, s: Symbols) -> ca.SX | None: ...
     def lifted_constraints(self, s: Symbols, e: ca.SX, t: ca.SX) -> ca.SX: ...
-    def __init__(self, body: Body, point: Vector, at: Vector = (0.0, 0.0, 0.0), name: str | None = None) -> None: ...
+    def __init__(self, body: BodyFrame, point: Vector, at: Vector = (0.0, 0.0, 0.0),
+                 name: str | None = None) -> None: ...

@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 import casadi as ca
 
 from ...errors import InputError
+from ..body_frame import BodyFrame
 from ..declared import Formula, Integer, Numbers, SeveralBodies, Texts
 from ..formula import call
-from ..part import Body, Part
+from ..part import Part
 from ..symbols import Symbols
 from .frame import Frame
 
@@ -21,8 +22,8 @@ class FormulaPart(Part, abstract=True):
 
     def _checked_bodies(self, bodies):
         given, = bodies
-        found = (given,) if isinstance(given, Body) else tuple(given) if isinstance(given, list | tuple) else ()
-        if not found or not all(isinstance(b, Body) for b in found):
+        found = (given,) if isinstance(given, BodyFrame) else tuple(given) if isinstance(given, list | tuple) else ()
+        if not found or not all(isinstance(b, BodyFrame) for b in found):
             raise InputError(f"{self._title}: bodies must be a body or a list of bodies, not {given!r}")
         if len({id(b) for b in found}) < len(found):
             raise InputError(f"{self._title}: a body is given twice in bodies; give each one once")

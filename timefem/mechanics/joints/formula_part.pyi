@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from timefem.types import UserFunction, Vector
 from typing import Any, ClassVar
 import numpy as np
-from ..part import Body, Part
+from ..body_frame import BodyFrame
+from ..part import Part
 
 
 class FormulaPart(Part):
-    bodies: tuple[Body, ...]
-    def __init__(self, bodies: Body | Sequence[Body], name: str | None = None) -> None: ...
+    bodies: tuple[BodyFrame, ...]
+    def __init__(self, bodies: BodyFrame | Sequence[BodyFrame], name: str | None = None) -> None: ...
 
 
 class FormulaEquations(FormulaPart):
@@ -21,5 +22,5 @@ class FormulaEquations(FormulaPart):
     formula_parameters: np.ndarray
     names: tuple[str, ...] | None
     def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]: ...
-    def __init__(self, bodies: Body | Sequence[Body], formula: UserFunction | str | Sequence[Any], n: int,
+    def __init__(self, bodies: BodyFrame | Sequence[BodyFrame], formula: UserFunction | str | Sequence[Any], n: int,
                  parameters: Vector = (), names: Sequence[str] | None = None, name: str | None = None) -> None: ...

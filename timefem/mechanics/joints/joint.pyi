@@ -3,7 +3,7 @@
 import casadi as ca
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from timefem.mechanics.part import Body
+from timefem.mechanics.body_frame import BodyFrame
 from typing import Any
 from ..part import Part
 from ..shapes import Stroke
@@ -14,8 +14,8 @@ from .frame import Frame
 
 
 class Joint(Part):
-    body_a: Body
-    body_b: Body | None
+    body_a: BodyFrame
+    body_b: BodyFrame | None
     keyword_only: bool
     refuses_arms: bool
     table: str
@@ -34,4 +34,4 @@ class Joint(Part):
     def constraints(self, s: Symbols) -> ca.SX: ...
     def constraint_lift(self, s: Symbols) -> ca.SX | None: ...
     def lifted_constraints(self, s: Symbols, e: ca.SX, t: ca.SX) -> ca.SX: ...
-    def __init__(self, body_a: Body, body_b: Body | None = None, *, name: str | None = None) -> None: ...
+    def __init__(self, body_a: BodyFrame, body_b: BodyFrame | None = None, *, name: str | None = None) -> None: ...

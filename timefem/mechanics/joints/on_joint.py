@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from ...types import Expression
+from ..body_frame import is_on_tree
 from ..declared import CoordinateName, OnJoint
 from ..part import Part
 from ..symmetry import ALL, NONE
@@ -50,7 +51,7 @@ class JointPart(Part, abstract=True):
         return (*super()._form, self.bound.form)
 
     def workless_motions(self) -> np.ndarray:
-        return ALL if self.joint.is_body or len(self.bound.bodies) == 2 else NONE
+        return ALL if is_on_tree(self.joint) or len(self.bound.bodies) == 2 else NONE
 
     def coordinate_of(self, s: Symbols) -> ca.SX:
         c = self.named(s.own).axes

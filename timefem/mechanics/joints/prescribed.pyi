@@ -2,9 +2,9 @@
 
 import casadi as ca
 from collections.abc import Sequence
-from timefem.mechanics.bodies.tree.carried import TreeJointCoordinate
+from timefem.mechanics.bodies.tree.frames import TreeJointCoordinate
+from timefem.mechanics.body_frame import BodyFrame
 from timefem.mechanics.functions.base import TimeFunction
-from timefem.mechanics.part import Body
 from timefem.types import Number, UserFunction, Vector
 from typing import Any
 import numpy as np
@@ -18,11 +18,11 @@ from .on_joint import JointPart
 class _Prescribed(Joint):
     @property
     def t_span(self) -> tuple[float, float]: ...
-    def __init__(self, body_a: Body, body_b: Body | None = None, *, name: str | None = None) -> None: ...
+    def __init__(self, body_a: BodyFrame, body_b: BodyFrame | None = None, *, name: str | None = None) -> None: ...
 
 
 class PrescribedPosition(_Prescribed):
-    body: Body
+    body: BodyFrame
     body_a: Any
     body_b: Any
     position: tuple[TimeFunction, ...]
@@ -32,8 +32,9 @@ class PrescribedPosition(_Prescribed):
     point_mass_dimension: int
     def drawn_lines(self) -> list[Stroke]: ...
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
-    def __init__(self, body: Body, position: Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction,
-                 *, point: Vector = (0.0, 0.0, 0.0), name: str | None = None) -> None: ...
+    def __init__(self, body: BodyFrame,
+                 position: Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction, *,
+                 point: Vector = (0.0, 0.0, 0.0), name: str | None = None) -> None: ...
 
 
 class PrescribedAngle(_Prescribed):
@@ -44,8 +45,9 @@ class PrescribedAngle(_Prescribed):
     constraint_names: Any
     def numbers(self, c: Any) -> dict[str, Any]: ...
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
-    def __init__(self, body_a: Body, body_b: Body | None = None, *, angle: Number | TimeFunction | UserFunction,
-                 axis_b: Vector, direction_a: Vector, direction_b: Vector, name: str | None = None) -> None: ...
+    def __init__(self, body_a: BodyFrame, body_b: BodyFrame | None = None, *,
+                 angle: Number | TimeFunction | UserFunction, axis_b: Vector, direction_a: Vector, direction_b: Vector,
+                 name: str | None = None) -> None: ...
 
 
 class PrescribedJoint(JointPart):

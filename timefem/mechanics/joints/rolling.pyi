@@ -1,7 +1,7 @@
 # made by tools/stubs.py: change the module
 
 import casadi as ca
-from timefem.mechanics.part import Body
+from timefem.mechanics.body_frame import BodyFrame
 from timefem.types import Number, Vector
 from typing import Any
 import numpy as np
@@ -10,9 +10,9 @@ from ..symbols import Symbols
 
 
 class _OnBody(Part):
-    body: Body
+    body: BodyFrame
     table: str
-    def __init__(self, body: Body, name: str | None = None) -> None: ...
+    def __init__(self, body: BodyFrame, name: str | None = None) -> None: ...
 
 
 class _Rolling(_OnBody):
@@ -26,18 +26,18 @@ class _Rolling(_OnBody):
     def constraints(self, s: Symbols) -> ca.SX: ...
     def velocity_form(self, s: Symbols) -> ca.SX: ...
     directions: Any
-    def __init__(self, body: Body, *, radius: Number, normal: Vector = (0, 0, 1), plane_point: Vector = (0, 0, 0),
+    def __init__(self, body: BodyFrame, *, radius: Number, normal: Vector = (0, 0, 1), plane_point: Vector = (0, 0, 0),
                  name: str | None = None) -> None: ...
 
 
 class RollingSphere(_Rolling):
-    def __init__(self, body: Body, *, radius: Number, normal: Vector = (0, 0, 1), plane_point: Vector = (0, 0, 0),
+    def __init__(self, body: BodyFrame, *, radius: Number, normal: Vector = (0, 0, 1), plane_point: Vector = (0, 0, 0),
                  name: str | None = None) -> None: ...
 
 
 class RollingDisc(_Rolling):
     axis: np.ndarray
-    def __init__(self, body: Body, *, radius: Number, normal: Vector = (0, 0, 1), plane_point: Vector = (0, 0, 0),
+    def __init__(self, body: BodyFrame, *, radius: Number, normal: Vector = (0, 0, 1), plane_point: Vector = (0, 0, 0),
                  axis: Vector = (0, 0, 1), name: str | None = None) -> None: ...
 
 
@@ -47,7 +47,7 @@ class KnifeEdge(_OnBody):
     keyword_only: bool
     nonholonomic_names: Any
     def velocity_form(self, s: Symbols) -> ca.SX: ...
-    def __init__(self, body: Body, *, point: Vector = (0, 0, 0), across: Vector = (0, 1, 0),
+    def __init__(self, body: BodyFrame, *, point: Vector = (0, 0, 0), across: Vector = (0, 1, 0),
                  name: str | None = None) -> None: ...
 
 
@@ -55,4 +55,4 @@ class NonTwisting(_OnBody):
     a: float
     nonholonomic_names: Any
     def velocity_form(self, s: Symbols) -> ca.SX: ...
-    def __init__(self, body: Body, a: Number = 0.5, name: str | None = None) -> None: ...
+    def __init__(self, body: BodyFrame, a: Number = 0.5, name: str | None = None) -> None: ...

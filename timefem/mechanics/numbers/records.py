@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..body_frame import is_on_tree, seen_by
 from ..declared.declared import Declared, worked_out
 from .arguments import Arguments, own_parameters
 
@@ -116,12 +117,11 @@ class _Records:
         """The record of a part that takes its place."""
         if part in self.found:
             return self.found[part]
-        carrier = getattr(part, "carrier", None)
-        if carrier is not None and part not in self.changed:  # a link or joint of a tree
-            tree = self.of(carrier)
-            if tree is not carrier:
-                self.found[part] = tree.carried(*part.called)
-            return self.found.get(part, part)
+        if is_on_tree(part) and part not in self.changed:
+            other = seen_by(part, self.of)
+            if other is not part:
+                self.found[part] = other
+            return other
         if part not in self.affected:
             return part
         base = self.changed.get(part, part)
@@ -142,7 +142,7 @@ class _Records:
         return other
 
     def _differs(self, part):
-        return part in self.affected or getattr(part, "carrier", None) in self.affected
+        return part in self.affected or (is_on_tree(part) and part.body in self.affected)
 
     def _in_place_of(self, value):
         if isinstance(value, Declared):

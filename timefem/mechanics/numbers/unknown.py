@@ -91,11 +91,11 @@ class UnknownNumbers:
         found = numbers.expressions(meant, own, unknown)
         whole = {}
         for part in system.parts:
-            bodies = [] if part.is_body else part.bodies
-            if part in found or any((b.carrier or b) in found for b in bodies):
+            frames = [] if part.is_body else part.frames
+            if part in found or any(frame.body in found for frame in frames):
                 whole[part] = ca.vertcat(found.get(part, ca.SX(part.own_parameters)), *(
-                    found[b.carrier][list(b.parameters_of_carrier)] if b.carrier in found else
-                    found.get(b, ca.SX(b.own_parameters)) for b in bodies))
+                    found[frame.body][list(frame.numbers_of_body)] if frame.body in found else
+                    ca.SX(frame.own_parameters) for frame in frames))
         return whole
 
     def _check_rotations(self, system, rotations):

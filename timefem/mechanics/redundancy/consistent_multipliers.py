@@ -8,7 +8,7 @@ from ..values.at_start import at_start, is_small
 from ..values.evaluate import quantities_at
 from ..values.reaction_forces import has_reaction_forces, reaction_force, reaction_forces, solved
 from ..values.velocities import consistent_velocity
-from .redundant_rows import factored, redundant_constraints
+from .redundant_rows import factored, redundant_names
 
 scipy = Late("scipy")
 
@@ -53,7 +53,7 @@ def multipliers_at(system, t, z, force=None):
             return here.multipliers.copy()
     values, fine = _independent(system, np.full(1, float(t)), np.asarray(z, float)[None], force)
     if not fine[0]:
-        names = redundant_constraints(system, t, z)
+        names = redundant_names(system, t, z)
         if not names and has_reaction_forces(system):
             raise InputError("no constraint forces are found at the initial state: others that depend on them may be "
                              "too large, as in a mechanism that jams, or not be finite")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from ...argument_names import named_arguments
 from ...errors import InputError
 from ...late import Late
 from ..numbers.arguments import own_parameters
@@ -13,7 +14,7 @@ from ..part_groups import seeing
 from ..symbols import Symbols
 from ..system import System
 from ..values.reaction_forces import has_reaction_forces
-from .redundant_rows import RANK_TOLERANCE, null_space, redundant_constraints, redundant_rows
+from .redundant_rows import RANK_TOLERANCE, null_space, redundant_names, redundant_rows
 
 scipy = Late("scipy")
 
@@ -30,6 +31,30 @@ class OpenOptions:
 
 
 OPTIONS = OpenOptions()
+
+
+@named_arguments
+def redundant_constraints(system: System, t: float, z: np.ndarray) -> list[str]:
+    """Names of the constraints that repeat others at a state, the last one first.
+
+    A constraint is redundant when its gradient, restricted to the motions that the bodies' own constraints allow, is a
+    combination of those before it: of several that repeat one another the later ones are named. The constraints of the
+    bodies themselves count as first.
+
+    Parameters
+    ----------
+    system : System
+    t : float
+        Time [s].
+    z : array_like, shape (n_z,)
+        A state that holds the constraints (see `assemble`): away from it constraints may repeat others unseen.
+
+    Returns
+    -------
+    list of str
+        As in `system.constraint_names`.
+    """
+    return redundant_names(system, t, z)
 
 
 class Selected(Part):

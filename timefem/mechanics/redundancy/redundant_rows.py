@@ -1,45 +1,18 @@
 """Redundant constraints, found by the rank of their gradients."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from ...argument_names import named_arguments
 from ...estimated_norm import estimated_norm
 from ...late import Late
 from ..values.at_start import constraints_at, is_small
-
-if TYPE_CHECKING:
-    from ..system import System
 
 scipy = Late("scipy")
 
 RANK_TOLERANCE = 1e-8  # of gradients of unit length; states hold their constraints to 1e-9 or better
 
 
-@named_arguments
-def redundant_constraints(system: System, t: float, z: np.ndarray) -> list[str]:
-    """Names of the constraints that repeat others at a state, the last one first.
-
-    A constraint is redundant when its gradient, restricted to the motions that the bodies' own constraints allow, is a
-    combination of those before it: of several that repeat one another the later ones are named. The constraints of the
-    bodies themselves count as first.
-
-    Parameters
-    ----------
-    system : System
-    t : float
-        Time [s].
-    z : array_like, shape (n_z,)
-        A state that holds the constraints (see `assemble`): away from it constraints may repeat others unseen.
-
-    Returns
-    -------
-    list of str
-        As in `system.constraint_names`.
-    """
+def redundant_names(system, t, z):
+    """Names of the constraints that repeat others at a state, the last one first."""
     names = system.constraint_names
     return [names[i] for i in redundant_rows(system, t, z)]
 

@@ -6,10 +6,9 @@ from ...kernels.record import Record
 from ..measures import blocks_of
 from .at_start_loop import CONDITION, EMPHASIZED, FINITE, REFERENCE, VIOLATION, assess
 from .evaluate import evaluator, kept, sees_solved_velocities
+from .options import OPTIONS
 from .reaction_forces import has_reaction_forces
 
-DENSE = 100_000  # entries of the gradient of the constraints up to which dense arrays are faster than sparse ones
-MOST_MULTIPLIERS = 64  # up to which plain elimination in a loop is faster than LAPACK called from Python
 NAMES = "gradient", "jacobian", "rate", "constraints"
 
 
@@ -53,7 +52,7 @@ class AtStart:
         self.system, self._last, m, n = None, None, system.n_multipliers, system.n_z
         self.small = is_small(system)
         blocks, kinds = kept(system, blocks_of)
-        self.solves = (self.small and m <= MOST_MULTIPLIERS and not system.n_nonholonomic
+        self.solves = (self.small and m <= OPTIONS.few_multipliers and not system.n_nonholonomic
                        and not has_reaction_forces(system))
         solved = m if self.solves else 0
         self._scales = scales = Scales(
@@ -119,7 +118,7 @@ def at_start(system, t, z):
 
 def is_small(system):
     """Whether dense arrays are the faster ones; SciPy's sparse ones take 0.05 s to import, too."""
-    return system.n_multipliers * system.n_z <= DENSE and not sees_solved_velocities(system)
+    return system.n_multipliers * system.n_z <= OPTIONS.dense and not sees_solved_velocities(system)
 
 
 def constraints_at(system, t, z):

@@ -52,7 +52,7 @@ def _islands(system):
     for part in system.parts:
         if part.is_body or isinstance(part, Gravity):
             continue
-        joined = {id(group): group for body in part.carriers if (group := groups.get(body.carrier or body))}
+        joined = {id(group): group for frame in part.frames if (group := groups.get(frame.body))}
         bodies = [body for own, _ in joined.values() for body in own]
         together = bodies, [part, *(p for _, parts in joined.values() for p in parts)]
         groups |= dict.fromkeys(bodies, together)

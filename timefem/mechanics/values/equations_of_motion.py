@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import InputError
 from ...kernels.store import store
 from ..lasting_name import lasting_name
-from ..redundancy.redundant_rows import redundant_constraints
+from ..redundancy.redundant_rows import redundant_names
 from ..symbols import Symbols, applied_force, first_order, n_reactions
 from .evaluate import evaluator
 from .quantities import Formulas, Quantity, places_of
@@ -279,7 +279,7 @@ class EquationsOfMotion:
 
     def _singular(self):
         z = np.concatenate([self.q, np.zeros(self.n)])
-        names = redundant_constraints(self.system, self.t, z) if self.m else []
+        names = redundant_names(self.system, self.t, z) if self.m else []
         why = f"the constraints repeat each other there: {', '.join(names[:4])}" if names else \
             "some motion has neither mass nor a constraint, or the mechanism is in a singular position"
         return f"the accelerations are not determined at this state: {why}"

@@ -14,13 +14,11 @@ from ...kernels.record import Record
 from ...late import Late
 from ..point_functions import evaluate
 from .evaluate_loop import along
+from .options import OPTIONS
 from .quantities import StateFormulas, formulas_of, places_of, sees_velocities
 
 scipy = Late("scipy")
 
-PIECE = 1 << 18  # numbers of local values that are made at once
-PAYS = 1_000  # evaluations of each kind of part from which on machine code pays, though it is to be made
-PAYS_TO_COMPILE = 500_000  # the same where the loop of all is to be compiled, too
 
 
 class Matrix(NamedTuple):
@@ -178,7 +176,7 @@ class Evaluator:
             self._take(system)
             along(self._tables, np.ascontiguousarray(t, float), np.ascontiguousarray(x, float), out)
         else:
-            size = max(1, PIECE // len(self._targets))
+            size = max(1, OPTIONS.piece // len(self._targets))
             for start in range(0, len(x), size):
                 piece = slice(start, start + size)
                 values = np.concatenate([
@@ -230,11 +228,11 @@ class Evaluator:
         points = n * sum(len(index) for *_, index in self.groups) / len(self.groups)
         if not repeatable:
             self._evaluated = points = self._evaluated + points
-        pays = points > PAYS or (not repeatable and _COMPILED.issuperset(key for _, key, *_ in self.groups))
+        pays = points > OPTIONS.pays or (not repeatable and _COMPILED.issuperset(key for _, key, *_ in self.groups))
         if not pays or points < 2 * self._asked:  # whether the loop is on disk takes as long as to evaluate
             return False
         self._asked = 0 if repeatable else points
-        if not (along.at_hand(*_EXAMPLE) or points > PAYS_TO_COMPILE):
+        if not (along.at_hand(*_EXAMPLE) or points > OPTIONS.pays_to_compile):
             return False
         if self._tables is None:
             self._compile()

@@ -38,3 +38,9 @@ def not_finite(system, t, z):
     fine = np.isfinite(quantities_at(system, t, z, "sizes")[0])
     parts = (part for group in system.groups for part in group.members)
     return {part: float(t[np.argmin(own)]) for part, own in zip(parts, fine.T, strict=True) if not own.all()}
+
+
+def coordinate_at(system, bound, z):
+    """The coordinate of a joint and its rate, `BoundCoordinate.at`, of states (..., n_z): two arrays (...)."""
+    bodies = [system.own(body) for body in bound.bodies]
+    return bound.at(bodies, *zip(*(system.local_state(body, np.asarray(z, float)) for body in bodies), strict=True))

@@ -11,8 +11,7 @@ import casadi as ca
 import numpy as np
 
 from ..symbols import Symbols, n_reactions
-
-MOST_KINDS = 200  # kept: formulas make a kind each, and loops over formulas would fill the memory
+from .options import OPTIONS
 
 
 class Quantity(NamedTuple):
@@ -292,7 +291,7 @@ def formulas_of(part, formulas=StateFormulas):
     """The formulas of its kind, of that class."""
     key = formulas, part.kind
     if key not in _FORMULAS:
-        if len(_FORMULAS) >= MOST_KINDS:
+        if len(_FORMULAS) >= OPTIONS.most_kinds:
             del _FORMULAS[next(iter(_FORMULAS))]
         _FORMULAS[key] = formulas(part)
     return _FORMULAS[key]

@@ -5,10 +5,10 @@ import numpy as np
 from ...errors import InputError
 from ...late import Late
 from .evaluate import flattened, quantities_at
+from .options import OPTIONS
 
 scipy = Late("scipy")
 
-SINGULAR, HOLDS = 1e-13, 1e-8  # pivots, relative, of motions without mass; residual of equations that hold
 
 
 def rates_follow(system):
@@ -36,13 +36,13 @@ def consistent_velocity(system, t, z, least=False):
     try:
         lu = scipy.sparse.linalg.splu(matrix)
         pivots, solution = np.abs(lu.U.diagonal()), lu.solve(given)
-        if least and pivots.min() <= SINGULAR * pivots.max():
+        if least and pivots.min() <= OPTIONS.no_mass * pivots.max():
             solution = np.full(n + m, np.nan)
     except RuntimeError:
         solution = np.full(n + m, np.nan)
     if least and not np.isfinite(solution).all():
-        found = np.linalg.lstsq(matrix.toarray(), given, rcond=SINGULAR)[0]
-        if np.abs(matrix @ found - given).max() <= HOLDS * max(1.0, np.abs(given).max()):
+        found = np.linalg.lstsq(matrix.toarray(), given, rcond=OPTIONS.no_mass)[0]
+        if np.abs(matrix @ found - given).max() <= OPTIONS.solved * max(1.0, np.abs(given).max()):
             solution = found
     if not np.isfinite(solution).all():
         raise InputError("the velocities at the start are not determined by the momenta: some motion has neither "

@@ -147,6 +147,6 @@ class JointReader:
         for i, joint in enumerate(self.joints):
             if joint.name in self.time_constants:
                 time, ratio = self.time_constants[joint.name]
-                inertia = 1 / inverse[tree.joint(joint.name).places[0]]
+                inertia = 1 / inverse[tree.joint(joint.name).dofs[0]]
                 self.joints[i] = replace(joint, damping=0.0 if "damper" in off else 2 * inertia / time,
                                          stiffness=0.0 if "spring" in off else inertia / (time * ratio) ** 2)

@@ -238,7 +238,7 @@ class BoundaryValueProblem(NamedArguments):
         out = {}
         for body, target in targets.items():
             own = q[self.system.coordinates(body)]
-            if isinstance(target, EndState) and body.carrier is None:
+            if isinstance(target, EndState) and body.is_body:
                 place = {"position": own[:3]} if target.position is not None else {}
                 if target.orientation is not None:
                     place["orientation"] = body.orientation(own)

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...argument_names import known_names
 from ...errors import InputError
+from ...mechanics.body_frame import is_on_tree
 from ...mechanics.forces.gravity import Gravity
 from ...mechanics.inversion.outputs import JointOutput
 from ...mechanics.joints.bound import BoundCoordinate
@@ -64,8 +65,8 @@ class End:
 
     def _rates(self, body):
         found = self.system.find(body)
-        if found.carrier is not None:
-            return self._rates(found.carrier)[found.places.tolist()]
+        if is_on_tree(found):
+            return self._rates(found.body)[found.dofs.tolist()]
         if self._v is not None:
             return self._v[self.system.coordinates(found)]
         return body_velocity(found, self.q(body), self.p(body), self.own_parameters(found))
@@ -73,7 +74,7 @@ class End:
     def own_parameters(self, body):
         """Those of a body, with the unknown numbers in their places."""
         if body.own_symbols is not None:  # a link of a tree
-            return self.own_parameters(body.carrier)[body.parameters_of_carrier]
+            return self.own_parameters(body.body)[body.numbers_of_body]
         return self._parameters(body, body.own_parameters)
 
     def position(self, body, point=None):
@@ -95,7 +96,7 @@ class End:
         if not found.has_orientation:
             raise InputError(f"{self.system.label(found)} has no angular velocity: it is {found!r}")
         omega = None
-        if found.carrier is None:
+        if not is_on_tree(found):
             omega = found.angular_velocity_of_momenta(self.q(body), self.p(body), self.own_parameters(found))
         if omega is None:
             omega = self._placed(found.angular_velocity_map(self.q(body)), [found]) @ self.rates(body)
@@ -177,8 +178,8 @@ class End:
                              "Limit(\"u[0] - now.reaction('hinge')[2]\", 0, 0)")
         part = self._constrained(joint)
         body, n = part.bodies[0], len(part.constraint_names)
-        if body.carrier is not None:
-            raise InputError(f"{self.system.label(body)} is carried by a tree, whose joints have no forces of their "
+        if is_on_tree(body):
+            raise InputError(f"{self.system.label(body)} is a link of a tree, whose joints have no forces of their "
                              "own in formulas; model the mechanism by bodies and joints")
         if self.reactions is None:
             self.reactions = ca.SX.sym("reactions", self.system.n_constraints)

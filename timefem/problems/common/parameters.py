@@ -7,6 +7,7 @@ from operator import itemgetter
 from ... import validate
 from ...elements.augmented.constants import Carrier
 from ...errors import InputError
+from ...mechanics.body_frame import BodyFrame
 from ...mechanics.composites.composite import Composite
 from ...mechanics.formula import call
 from ...mechanics.formula_text import as_formula
@@ -77,7 +78,7 @@ def _entry(system, title, entry, refused):
     if isinstance(entry, str):
         return entry
     part = entry[0] if isinstance(entry, tuple | list) and len(entry) == 2 else None
-    part, name = system.number_named(*entry) if isinstance(part, Part | Composite) else (None, None)
+    part, name = system.number_named(*entry) if isinstance(part, Part | BodyFrame | Composite) else (None, None)
     if part is None or not (part in system.parts or part in system.composites) or isinstance(part, refused):
         raise InputError(f"{title} must be (body, joint or force of the system, its number), such as (spring, "
                          f"'stiffness') or (body, 'mass'), not {entry!r}")

@@ -11,7 +11,7 @@ EXPRESSIONS = {  # quantity -> expressions of an `End`, of a body, in the axes o
     "velocities": lambda end, body, _: end.rates(body), "position": lambda end, body, _: end.q(body),
     "orientation": lambda end, body, _: end.q(body)[3:], "velocity": lambda end, body, _: end.rates(body),
     "angular velocity": lambda end, body, frame: end.angular_velocity(body, frame)}
-OF_CARRIED = EXPRESSIONS | {  # of links and joints of trees
+OF_FRAMES = EXPRESSIONS | {  # of links and joints of trees
     "position": lambda end, body, _: end.position(body), "velocity": lambda end, body, _: end.velocity(body),
     "orientation": lambda end, body, _: end.q(body)[3:] if _is_base(body) else ca.vec(end.rotation_matrix(body))}
 
@@ -31,7 +31,7 @@ def asked_of(body, target):
     if isinstance(target, CanonicalState):
         return {"coordinates": target.q, "momenta": target.p}
     turn, n = target.orientation, None
-    if body.carrier is None:
+    if body.is_body:
         n = body.dimension if body.has_position else None
         turn = turn if turn is None else body.rotation_coordinates(turn)
     elif turn is not None and not _is_base(body):
@@ -45,10 +45,10 @@ def asked_of(body, target):
 
 def expressions(end, body, what, frame, given):
     """A quantity of a body, in the symbols of an `End`: the components `given`, SX."""
-    values = (EXPRESSIONS if body.carrier is None else OF_CARRIED)[what](end, body, frame)
+    values = (EXPRESSIONS if body.is_body else OF_FRAMES)[what](end, body, frame)
     return ca.vertcat(ca.SX(0, 1), *(values[i] for i in given))
 
 
 def _is_base(body):
-    tree = body.carrier
-    return tree.base_joint is not None and body.called[:2] == ("link", tree.links[0].name)
+    tree = body.body
+    return tree is not None and tree.base_joint is not None and body.address[:2] == ("link", tree.links[0].name)

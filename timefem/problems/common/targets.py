@@ -9,8 +9,8 @@ from ...mechanics.bodies.states import CanonicalState, Coordinates, Pose
 from ...mechanics.given_states import canonical_states, given_states
 from ...mechanics.relative_poses import in_space
 from ...mechanics.tree_joints import with_joints_of_trees
-from .carried_targets import split_targets
 from .end_state import EndState
+from .frame_targets import split_targets
 
 SPACE = 3  # dimensions
 ASKED_BY = "leave it out, or ask for it by an EndState or by conditions, as in end.joint_rate('hinge') - 0.5"
@@ -98,7 +98,7 @@ def checked_targets(system, which, targets, t, rates):
             label = key if isinstance(key, str) else system.label(key)
             warnings.warn(f"{which} of {label}: a boundary-value problem does not ask for the velocity that is given "
                           f"with a Pose, Coordinates or joint; {ASKED_BY}", NotAsked, stacklevel=7)
-    targets, carried = split_targets(system, which, targets, rates)
+    targets, of_frames = split_targets(system, which, targets, rates)
     targets = {system.find(body): target
                for body, target in _targets_of_bodies(system, which, targets, t, rates).items()}
     out = {}
@@ -107,13 +107,13 @@ def checked_targets(system, which, targets, t, rates):
         if isinstance(target, Pose) and target.relative_to is not None:
             target = _in_space(title, system, body, targets)
         out[body] = _checked(title, body, target, rates)
-    return out | carried
+    return out | of_frames
 
 
 def _in_space(title, system, body, targets):
     """A `Pose` that is relative to another body, in space."""
     other = system.find(targets[body].relative_to)
-    if not isinstance(targets.get(other.carrier or other), Pose | CanonicalState | Coordinates):
+    if not isinstance(targets.get(other.body), Pose | CanonicalState | Coordinates):
         raise InputError(f"{title}: its pose is relative to {system.label(other)}, whose own is not given there as a "
                          "whole; give that, or this one in space")
     return in_space(system, body, targets)

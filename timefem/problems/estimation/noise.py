@@ -10,8 +10,8 @@ import numpy as np
 from ... import validate
 from ...argument_names import known_names
 from ...errors import InputError
+from ...mechanics.body_frame import BodyFrame
 from ...mechanics.forces.actuators import Actuator, ControlForce, ControlTorque, GeneralizedControl, JointControl
-from ...mechanics.part import Body
 from .prior import checked_covariance
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def with_noise(system: System, noise: Mapping[Any, Any]) -> tuple[System, np.nda
 
 def _spread(system, noise):
     """Key, what it names, and density, with "all" as each of the bodies that are not named."""
-    named = {system.find(key) for key in noise if isinstance(key, Body)}
+    named = {system.find(key) for key in noise if isinstance(key, BodyFrame)}
     for key, value in noise.items():
         if not (isinstance(key, str) and key == "all"):
             yield key, key, value
@@ -88,14 +88,14 @@ def _actuators(system, key, value):
     part = system.here(key)
     if isinstance(part, str):
         labels = {system.label(p): p for p in (*system.parts, *system.bodies)}
-        part = labels.get(part) or system.carried_named(part)
+        part = labels.get(part) or system.frame_named(part)
         if part is None:
             raise InputError(f"noise: no body, joint or actuator {key!r} in the system{known_names(key, labels)}")
     if isinstance(part, Actuator) and part.n_controls:
         return [(part, value)]
     if getattr(part, "coordinates", ()):
         return [(JointControl(part), value)]
-    if not isinstance(part, Body):
+    if not isinstance(part, BodyFrame):
         raise InputError(f"noise: {system.label(part)} is no body, joint or actuator; name what the force acts on")
     if part.has_orientation:
         if not isinstance(value, tuple) or len(value) != 2:

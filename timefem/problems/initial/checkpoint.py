@@ -19,12 +19,12 @@ from ...late import Late
 from ...solution.output import hdf5
 from ...solution.output.hdf5 import write_in_turn
 from ...solution.output.save import audit, check_audit
+from .options import OPTIONS
 
 h5py = Late("h5py")  # most solves read and write no file
 
 FORMAT, VERSION = "timefem checkpoint", 2  # 2: sealed with a checksum, with an audit of the states
 CHECKED = {"chunks": True, "fletcher32": True}
-ROWS = 65536  # elements copied at once
 
 
 def parse_every(every):
@@ -136,10 +136,10 @@ class Recorder:
         step = n_local - node
         n = (len(x) - node) // step
         blocks = np.lib.stride_tricks.as_strided(x, (n, n_local), (x.itemsize * step, x.itemsize))
-        for e in range(0, n, ROWS):
-            rows = slice(first + e, first + min(e + ROWS, n))
-            file["dofs"][rows] = blocks[e:e + ROWS]
-            file["audit"][rows] = audit(*self.identity.states(rows, blocks[e:e + ROWS]))
+        for e in range(0, n, OPTIONS.copied_at_once):
+            rows = slice(first + e, first + min(e + OPTIONS.copied_at_once, n))
+            file["dofs"][rows] = blocks[e:e + OPTIONS.copied_at_once]
+            file["audit"][rows] = audit(*self.identity.states(rows, blocks[e:e + OPTIONS.copied_at_once]))
 
 
 class Checkpoint:
@@ -194,8 +194,8 @@ class Checkpoint:
         """All dofs of the elements start, ..., stop - 1, where they join."""
         step = self.n_local - n_node
         x = np.empty(n_node + (stop - start) * step)
-        for e in range(start, stop, ROWS):
-            blocks = self.blocks(e, min(e + ROWS, stop))
+        for e in range(start, stop, OPTIONS.copied_at_once):
+            blocks = self.blocks(e, min(e + OPTIONS.copied_at_once, stop))
             if e == start:
                 x[:n_node] = blocks[0, :n_node]
             x[n_node + (e - start) * step:n_node + (e - start + len(blocks)) * step] = blocks[:, n_node:].ravel()
@@ -226,8 +226,8 @@ class Checkpoint:
     def _check_states(self, identity):
         """All stored dofs are finite, and the solved states have the energy that was saved with them."""
         with hdf5.reading(self.path, FORMAT, VERSION) as file:
-            for e in range(0, self.n_stored, ROWS):
-                rows = slice(e, min(e + ROWS, self.n_stored))
+            for e in range(0, self.n_stored, OPTIONS.copied_at_once):
+                rows = slice(e, min(e + OPTIONS.copied_at_once, self.n_stored))
                 blocks, saved = file["dofs"][rows], file["audit"][rows]
                 solved = max(0, min(self.n_solved, rows.stop) - e)
                 if not np.all(np.isfinite(blocks)):

@@ -8,10 +8,10 @@ from ...late import Late, LateTable
 from ...parallel import end_together, own_world
 from ...validate.memory import check_memory
 from ..common.driver import Driver
+from .options import OPTIONS
 
 DRIVERS = LateTable(__package__, {name: f".{name}_driver.{name.title()}" for name in ("march", "windows", "global")})
 jobs = Late(f"{__package__}.driver_input")
-GATHER_BELOW = 2**30  # bytes of nodal values up to which every rank of a distributed solve gets all
 
 
 def named_driver(name):
@@ -38,7 +38,7 @@ def run_driver(task, mesh):
     check_memory(f"the solution on {mesh.n_elements} elements", n_bytes)
     gather = getattr(driver, "gather", None)
     if gather is None:
-        gather = 8 * mesh.n_elements * plan.columns.n_local <= GATHER_BELOW
+        gather = 8 * mesh.n_elements * plan.columns.n_local <= OPTIONS.gather_below
     settings = {} if task.newton is None else {"settings": task.newton}
     guess = "march" if task.guess is None else task.guess
     job = jobs.DriverInput(plan, mesh, z0, driver, guess, show=task.progress, comm=comm, gather=gather,

@@ -4,12 +4,12 @@ import numpy as np
 
 from ...mechanics.values.at_start import at_start
 from ...mechanics.values.of_parts import not_finite
+from .options import OPTIONS
 
 ASSEMBLED = ", or those of tf.assemble(system, state); assemble=True of an InitialValueProblem does the same"
-TOLERANCE = 1e-9  # of constraints, relative to the size of the terms that make them up
 
 
-def fault(system, t, z, tolerance=TOLERANCE):
+def fault(system, t, z, tolerance=OPTIONS.held):
     """What is wrong with a state, in words, or None.
 
     That a part is not finite there, that a constraint has no direction, or that one is violated, on configuration or

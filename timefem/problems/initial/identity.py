@@ -6,8 +6,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...mechanics.describe import describe, plain
-
-N_TIMES = 5  # of a fingerprint
+from .options import OPTIONS
 
 
 class Identity:
@@ -55,7 +54,7 @@ def fingerprint(system, t_span, z0):
     """Forces and constraint gradients near a state, at several times: numbers that tell systems apart without words."""
     z = z0 + 0.01 * (1 + np.abs(z0)) * np.random.default_rng(0).uniform(-1, 1, len(z0))
     numbers = []
-    for t in np.linspace(*t_span, N_TIMES):
+    for t in np.linspace(*t_span, OPTIONS.fingerprint_times):
         gradient, jacobian, _ = system.derivatives(t, z)
         numbers += [gradient, np.asarray(jacobian.sum(axis=1)).ravel()]
     return np.concatenate(numbers)

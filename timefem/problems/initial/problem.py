@@ -17,7 +17,8 @@ from ...mechanics.given_states import GivenStates, canonical_states, given_state
 from ...mechanics.singular_in_time import check_integrable
 from ...mechanics.system import System
 from ...mechanics.tree_joints import by_joints_of_trees
-from .faults import TOLERANCE, fault
+from .faults import fault
+from .options import OPTIONS
 
 redundancy = Late("timefem.mechanics.redundancy.redundancy")
 
@@ -52,7 +53,7 @@ class InitialValueProblem(NamedArguments):
         at a time, or `t_span` does not go forward.
     """
 
-    tolerance = TOLERANCE
+    tolerance = OPTIONS.held
 
     def __init__(self, system: System, state: GivenStates, t_span: Sequence[float], *, assemble: bool = False) -> None:
         if not isinstance(system, System):

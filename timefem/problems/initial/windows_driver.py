@@ -25,14 +25,13 @@ from ...validate.options import field, said
 from ..common.driver import Driver, check_linear
 from .global_driver import equations_on, local_equations
 from .guess import first_iterate
+from .options import OPTIONS
 
 if TYPE_CHECKING:
     from ...elements.element import TimeElement
     from ...solvers.linear.base import LinearOptions
     from .driver_input import DriverInput
 
-FIRST_WINDOW = 64  # elements of the first window where the size is chosen here
-FEW_ITERATIONS, MANY_ITERATIONS = 5, 9  # of Newton's method: the next window is twice, or half as long
 
 
 class WindowSize:
@@ -49,13 +48,13 @@ class WindowSize:
 
     def __init__(self, window, smallest, largest, now=None):
         self.auto, self.smallest, self.largest = window == "auto", smallest, max(smallest, largest)
-        self.now = self._within(now or FIRST_WINDOW) if self.auto else window
+        self.now = self._within(now or OPTIONS.first_window) if self.auto else window
 
     def converged(self, n_elements, iterations):
         """A window of `n_elements` took that many iterations."""
-        if self.auto and iterations >= MANY_ITERATIONS:
+        if self.auto and iterations >= OPTIONS.many_iterations:
             self.now = self._within(self.now // 2)
-        elif self.auto and iterations <= FEW_ITERATIONS and n_elements == self.now:
+        elif self.auto and iterations <= OPTIONS.few_iterations and n_elements == self.now:
             self.now = self._within(2 * self.now)
 
     def failed(self, n_elements):

@@ -11,8 +11,7 @@ from ...solution.solution import Solution
 from ...solvers.equations.outcome import Outcome
 from ...status import Reason, Status
 from ..common.statistics import solve_statistics
-
-MOST_HALVED = 12  # times that a step from one time to the next is halved
+from .options import OPTIONS
 
 
 def follow(task):
@@ -67,7 +66,7 @@ def _reached(inversion, before, t, depth=0):
         guess = x if rate is None else x + (t - t0) * rate
         return inversion.at(t, guess)
     except InputError:
-        if depth == MOST_HALVED or t == t0:
+        if depth == OPTIONS.most_halved or t == t0:
             raise
         middle = (t0 + t) / 2
         half = _reached(inversion, before, middle, depth + 1)

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-MOST = 200  # elements on which the guess is made
+from .options import OPTIONS
 
 
 def few_times(mesh):
     """Ends of the elements and their middles, of a coarser mesh where there are very many."""
-    nodes = np.interp(np.linspace(0, 1, min(mesh.n_elements, MOST) + 1), np.linspace(0, 1, len(mesh.nodes)), mesh.nodes)
+    n = min(mesh.n_elements, OPTIONS.guess_elements)
+    nodes = np.interp(np.linspace(0, 1, n + 1), np.linspace(0, 1, len(mesh.nodes)), mesh.nodes)
     return np.sort(np.concatenate([nodes, (nodes[1:] + nodes[:-1]) / 2]))

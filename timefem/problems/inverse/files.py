@@ -2,6 +2,7 @@
 
 
 from ...mechanics.bodies.states import Pose
+from ...mechanics.body_frame import is_on_tree
 from ...mechanics.consistent_state import assemble
 from ..common.file_format import FileFormat
 from ..common.guess_in_files import check_guess, solution_guess
@@ -15,7 +16,7 @@ def make_from_file(model):
             trajectory = model.value_of(("outputs", name, "trajectory"), entry["trajectory"])
             outputs[model.names.outputs[name]] = trajectory
     end = model.end_states("end", Pose) or None
-    given = {joint.carrier.name for joint in end or () if not isinstance(joint, str) and joint.is_body} | {*(end or ())}
+    given = {joint.body.name for joint in end or () if is_on_tree(joint)} | {*(end or ())}
     for name in bodies if end and not any(map(model.system.is_joint, end)) else ():
         if name not in given:
             raise model.document.error(("problem", "end"), f"the body {name!r} is missing: give the states of all "

@@ -23,13 +23,12 @@ from ...mechanics.system import System
 from ...types import Floats
 from ..initial.problem import InitialValueProblem, merged
 from .held import at_rest, held_at_rest
+from .options import OPTIONS
 from .trajectories import check_smoothness, checked_outputs
 
 if TYPE_CHECKING:
     from ...mechanics.given_states import GivenStates
 
-PASSED = 40  # equilibria on the way to that at the end
-NEUTRAL = 1e-6  # real parts up to this, of eigenvalues relative to the largest one, count as stable
 
 
 class InverseDynamics(NamedArguments):
@@ -253,7 +252,7 @@ class InverseDynamics(NamedArguments):
         if end:
             self.end = at_rest(self, self.t_span[1], self._state_at_end(end), "end")
         elif self.has_end:
-            last = held_at_rest(self, np.linspace(*self.t_span, PASSED + 1)[1:])[0][-1]
+            last = held_at_rest(self, np.linspace(*self.t_span, OPTIONS.passed + 1)[1:])[0][-1]
             self.end = at_rest(self, self.t_span[1], np.append(last, np.zeros(self.system.n_q)), "end")
 
     def _split(self):
@@ -271,7 +270,7 @@ class InverseDynamics(NamedArguments):
             decompositions.append((coordinates, matrix))
         values = [np.linalg.eigvals(a) for _, a in decompositions]
         size = max((np.abs(v).max(initial=0.0) for v in values), default=0.0)
-        limit = NEUTRAL * max(size, 1.0 / (self.t_span[1] - self.t_span[0]))
+        limit = OPTIONS.neutral * max(size, 1.0 / (self.t_span[1] - self.t_span[0]))
         self.unstable = int((values[0].real > limit).sum())
         self.internal_eigenvalues = values[0]
         n_end = self.unstable if self.has_end else 0

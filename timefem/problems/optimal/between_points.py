@@ -10,17 +10,13 @@ from ...mechanics.inversion.direct import coordinate_names
 from ...mechanics.measures import LEAST
 from .complementarity import Complementary
 from .limits import Limit
+from .options import OPTIONS
 from .sizes import has_contacts
 
 POINTS = np.array([0.25, 0.5, 0.75])  # of each element
-# excess between points, over the range of a formula, or of its terms where it is an equation, that is told: 1.2 % of
-# the range of a crouch make a hop 1.2 % too high. Formulas of controls as well are polynomials of lower degree
-FAR, FAR_WITH_CONTROLS = 0.01, 0.1
-ROUND = 1e-6  # over its size, which is none
 # difference of a rate from what momenta say, over the largest: from there on the motion that the controls make has
 # little to do with that of the elements
 APART = 0.3
-DRIVEN = 0.02  # work of a rigid contact on the motion, over the mean force times the range of the gap
 
 
 def look_between_points(phase, solution):
@@ -87,7 +83,7 @@ def _passed(phase, motion, limit):
         spans = np.concatenate([np.ptp(x, axis=1) for x in motion])
         gradients = np.abs(np.array(terms(*motion))).reshape(len(lower), -1, n, order="F")
         ranges = np.maximum(ranges, (gradients * spans[:, None]).sum(axis=1).max(axis=1))
-    ranges = ranges + ROUND * np.abs(values).max(axis=0)
+    ranges = ranges + OPTIONS.between_rounding * np.abs(values).max(axis=0)
     ranges = np.where(ranges > 0, ranges, 1.0)
     k, i = np.unravel_index(np.argmax(excess / (far * ranges)), excess.shape)
     if not excess[k, i] > far[i] * ranges[i]:
@@ -111,7 +107,8 @@ def _rows(phase, limit, n):
     if equations.any():
         gradient = ca.diag(ca.DM(equations.astype(float))) @ ca.jacobian(rows[seen], ca.vertcat(*symbols))
         terms = ca.Function("terms", symbols, [ca.densify(gradient)]).map(n)
-    far = np.array([FAR_WITH_CONTROLS if ca.depends_on(rows[i], symbols[1]) else FAR for i in seen])
+    far = np.array([OPTIONS.between_far_with_controls if ca.depends_on(rows[i], symbols[1]) else OPTIONS.between_far
+                    for i in seen])
     return function.map(n), terms, lower[seen], upper[seen], far
 
 
@@ -138,7 +135,7 @@ def _driving(phase, solution, pair):
     size = force.mean(axis=0) * np.ptp(gap, axis=0)
     driving = np.maximum(work, 0.0)
     i = int(np.argmax(driving.sum(axis=0) / np.maximum(size, 1e-300)))
-    if not driving[:, i].sum() > DRIVEN * size[i] > 0:
+    if not driving[:, i].sum() > OPTIONS.driven * size[i] > 0:
         return None
     worst = times[np.argmax(driving[:, i])]
     return (f"{pair.name} drives the motion, as no contact does, most at t = {worst:.6g}: the "

@@ -119,7 +119,7 @@ def filled_in(system, asked, z):
     z, n = z.copy(), system.n_q
     for body, _, what, wanted in asked:
         places, given = np.arange(n)[system.coordinates(body)], np.isfinite(wanted)
-        if body.carrier is not None and what != "coordinates":
+        if not body.is_body and what != "coordinates":
             continue
         if what in ("position", "coordinates"):
             z[places[:len(wanted)][given]] = wanted[given]
@@ -132,7 +132,7 @@ def filled_in(system, asked, z):
 
 def _by_momenta(body, what):
     """Whether velocities, all of them, are asked for by the momenta p = dT/dv, for want of an inverse mass matrix."""
-    return body.carrier is None and what == "velocities" and not body.has_inverse_mass
+    return body.is_body and what == "velocities" and not body.has_inverse_mass
 
 
 def _rows(end, body, frame, what, wanted, symbols):

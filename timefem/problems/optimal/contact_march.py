@@ -3,12 +3,10 @@
 import numpy as np
 
 from ...late import Late
+from .options import OPTIONS
 
 scipy = Late("scipy")
 
-WINDOW, LONGER, SHORTER = 16, 2, 4  # elements of the first window, and how windows grow and shrink
-QUICK, FEW, MOST = 3, 6, 30  # Newton steps after which windows grow; of a window; of a single element
-TOLERANCE = 1e-10
 
 
 class ContactMarch:
@@ -40,17 +38,17 @@ class ContactMarch:
 
     def __call__(self, v):
         """The variables after a march; None where Newton's method fails."""
-        first, width, n = 0, WINDOW, len(self._ends) - 1
+        first, width, n = 0, OPTIONS.march_window, len(self._ends) - 1
         while first < n:
             last = min(n, first + width)
-            found, steps = self._window(v, first, last, FEW if width > 1 else MOST)
+            found, steps = self._window(v, first, last, OPTIONS.march_few if width > 1 else OPTIONS.march_most)
             if found is not None:
-                v, first, width = found, last, width * LONGER if steps <= QUICK else width
+                v, first, width = found, last, width * OPTIONS.march_longer if steps <= OPTIONS.march_quick else width
             elif width == 1:
                 return None
             else:
-                width = max(1, width // SHORTER)
-        return self._window(v, 0, n, MOST)[0]  # rows may see the element after them, as with shared tests
+                width = max(1, width // OPTIONS.march_shorter)
+        return self._window(v, 0, n, OPTIONS.march_most)[0]  # rows may see the element after them, as with shared tests
 
     def _window(self, v, first, last, most):
         """The variables with elements first, ..., last - 1 solved, or None, and how many steps it took."""
@@ -63,7 +61,7 @@ class ContactMarch:
             residual = program.rows(v)[rows] - middle
             if not np.isfinite(residual).all():
                 return None, step
-            if np.abs(residual).max() <= TOLERANCE:
+            if np.abs(residual).max() <= OPTIONS.march_tolerance:
                 return v, step
             entries = program.jacobian(v)[self._kept[inside]]
             tangent = scipy.sparse.csc_matrix((entries, (i[inside] - a, j[inside] - a)), (b - a, b - a))

@@ -5,18 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from ...solvers.nonlinear.methods import after
+from ...solvers.nonlinear.options import OPTIONS as OF_PROGRAMS
 from ...solvers.nonlinear.over_ranks import OverRanks
-from ...solvers.nonlinear.program import MISSED
 from ...status import RETRY, Reason
 from .complementarity import RESTS, CoulombFriction, Soft
+from .options import OPTIONS
 
-FALL, GREATEST_FALL, LEAST_FALL = 0.1, 1e-3, 0.7  # of eps, from one stage to the next
-# a stage of so many iterations at most makes the next fall longer, by this power, once eps is below this share of the
-# first: before that contacts still open and close, and IPOPT failed after long falls
-QUICK, LONGER, SETTLED = 10, 1.5, 1e-3
-ROUNDING = 1.01
-TOLERANCE, MOST_TOLERANCE = 1e-2, 1e-2  # of a stage before the last one, over the root of eps, and at most
-MOST = 200  # iterations of a stage that may be tried with a shorter fall
 FORESEEN = '; places by {}(drop="start") depend on later forces of contacts, too: drop="end" or MixedGalerkin may help'
 
 
@@ -67,7 +61,7 @@ def _solve_relaxed_first(method, program):
     relaxed = method.solve(program)
     program.state()
     missed = program.violation(program.rows(relaxed.v)).max(initial=0.0)
-    if relaxed.status.success and OverRanks(program.comm).largest(missed) <= MISSED:
+    if relaxed.status.success and OverRanks(program.comm).largest(missed) <= OF_PROGRAMS.missed:
         return relaxed  # so the minimum of more is that of what is stated
     left, start = after(method, relaxed.iterations), program.start
     if relaxed.status.success:
@@ -87,7 +81,7 @@ def _missed(program, eps):
 
 def _in_stages(method, program, pairs, eps, attempt):
     first, last = max(p.first for p in pairs), min(p.eps for p in pairs)
-    reached, fall, iterations, start = None, FALL, 0, (program.start, program.start_multipliers)
+    reached, fall, iterations, start = None, OPTIONS.stage_fall, 0, (program.start, program.start_multipliers)
     while True:
         program.soften(eps, attempt)
         at_last = eps <= last
@@ -101,14 +95,16 @@ def _in_stages(method, program, pairs, eps, attempt):
             break
         if answer.status.success and not at_last:
             program.start, program.start_multipliers, reached = answer.v, answer.multipliers, eps
-            if answer.iterations <= QUICK and eps <= SETTLED * ROUNDING * first:
-                fall = max(fall**LONGER, GREATEST_FALL)
-        elif answer.status.success or reached is None or fall > LEAST_FALL or answer.status.reason == Reason.STOPPED:
+            settled = eps <= OPTIONS.stage_settled * OPTIONS.stage_rounding * first
+            if answer.iterations <= OPTIONS.stage_quick and settled:
+                fall = max(fall**OPTIONS.stage_longer, OPTIONS.stage_greatest_fall)
+        elif answer.status.success or reached is None or fall > OPTIONS.stage_least_fall or \
+                answer.status.reason == Reason.STOPPED:
             break
         else:
             fall = fall**0.5
         eps = reached * fall
-        eps = last if eps <= ROUNDING * last else eps
+        eps = last if eps <= OPTIONS.stage_rounding * last else eps
     program.start, program.start_multipliers = start
     answer.iterations = iterations
     return answer
@@ -116,7 +112,7 @@ def _in_stages(method, program, pairs, eps, attempt):
 
 def _rough(method, eps, reached):
     """The method for a stage that is not the last one."""
-    tolerance = max(method.tolerance, min(TOLERANCE * eps**0.5, MOST_TOLERANCE))
-    most = method.max_iterations if reached is None else min(MOST, method.max_iterations)
+    tolerance = max(method.tolerance, min(OPTIONS.stage_tolerance * eps**0.5, OPTIONS.stage_most_tolerance))
+    most = method.max_iterations if reached is None else min(OPTIONS.stage_iterations, method.max_iterations)
     rough = replace(method, tolerance=tolerance, max_iterations=most)
     return replace(rough, pushes=0) if hasattr(rough, "pushes") else rough  # a saddle point is left at the end

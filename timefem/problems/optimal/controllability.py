@@ -7,12 +7,8 @@ import numpy as np
 
 from ...errors import InputError, SolveError
 from .guess import BENDS, Guess, first_guess
+from .options import OPTIONS
 from .tangent_parts import TangentParts
-
-NOTHING = 1e-9  # relative size of an effect that is none
-NEARBY = 0.3  # how far off the guess is tried once more, scaled
-HELD = 1e-8  # miss of conditions, scaled, that the motion meets whatever actuators do
-GROWTH = 1e8  # of changes along a guess, scaled, beyond which small effects are lost in rounding
 
 
 class Unreached(UserWarning):
@@ -78,7 +74,7 @@ def check_reach(equations, x, nearby=None, quiet=False):
     fields = [equations.columns_of(name).ravel() for name in names if name in equations.plan.element.trial]
     places = np.concatenate(fields)
     step = np.zeros(equations.n_unknowns)
-    step[places[places >= 0]] = NEARBY * np.random.default_rng(0).normal(size=(places >= 0).sum())
+    step[places[places >= 0]] = OPTIONS.nearby * np.random.default_rng(0).normal(size=(places >= 0).sum())
     never = reach(equations, equations.moved(equations.with_costates(nearby(), 0), step, 1.0))
     if never.unmoved is not None and found.told and never.told:
         raise InputError(REFUSALS[never.unmoved[0]].format(never.unmoved[1]))
@@ -146,19 +142,19 @@ def reach(equations, x):
     adjoint = lu.solve_transposed(tangent.dense(ends, motion).T)
     effect = tangent.dense(ends, inputs) - tangent.transposed_product(motion_rows, inputs, adjoint).T
     size = np.linalg.norm(effect, axis=1, keepdims=True)
-    least = NOTHING * size.max()
+    least = OPTIONS.no_effect * size.max()
     n_moved = np.count_nonzero(size > least)
     size = np.maximum(size, least or 1.0)
     vectors, values, _ = np.linalg.svd(effect / size, full_matrices=effect.shape[1] < effect.shape[0])
-    idle = vectors[:, np.append(values, np.zeros(max(n_end - len(values), 0))) <= NOTHING] / size
+    idle = vectors[:, np.append(values, np.zeros(max(n_end - len(values), 0))) <= OPTIONS.no_effect] / size
     if not idle.shape[1]:
         return Reach()
     idle = np.linalg.qr(idle / np.linalg.norm(idle, axis=0))[0]
     missed = idle.T @ (residual[n - n_end:] - adjoint.T @ residual[motion_rows])  # by what the guess leads to
-    told = np.abs(adjoint).max() * np.finfo(float).eps <= 1 / GROWTH
-    if not np.linalg.norm(missed) > HELD:
+    told = np.abs(adjoint).max() * np.finfo(float).eps <= 1 / OPTIONS.grows_too_far
+    if not np.linalg.norm(missed) > OPTIONS.uncontrolled:
         return Reach(None, told, idle)
-    if np.count_nonzero(values > NOTHING) == len(inputs) < n_moved:
+    if np.count_nonzero(values > OPTIONS.no_effect) == len(inputs) < n_moved:
         raise InputError(f"the mesh has {len(inputs)} nodal values of controls for {n_moved} conditions at the end; "
                          "use more elements, or fewer conditions")
     directions = np.linalg.svd(missed[None])[2].T  # the first is missed, the others are met
@@ -180,6 +176,6 @@ def _idle_control(problem, equations, lu, tangent, motion_rows, motion):
         given = tangent.dense(motion_rows, tried[:, i])
         response = lu.solve(given)
         if not problem.limited_controls[i] and \
-                np.abs(response[states]).max() <= NOTHING * max(np.abs(response).max(), np.abs(given).max()):
+                np.abs(response[states]).max() <= OPTIONS.no_effect * max(np.abs(response).max(), np.abs(given).max()):
             return "control", problem.control_name(i)
     return None

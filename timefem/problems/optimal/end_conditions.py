@@ -13,10 +13,7 @@ from ..common.end_state import INDEPENDENT
 from ..common.targets import checked_targets
 from .condition_formulas import ConditionFormulas, asked_of_all, constraints_by_numbers, filled_in, wanted_numbers
 from .guess_shapes import carried
-
-UNSEEN = 1e-8  # gradient of what nothing changes, scaled, where it tells nothing: of r x p of a mass at rest at r = 0
-CONTRARY = 1e-6  # difference of what nothing changes, scaled, that no rounding makes
-ATTEMPTS, STEPS = 3, 8  # searches of a state, and on the way to it where joints have to stay closed
+from .options import OPTIONS
 
 
 class EndConditions:
@@ -131,7 +128,7 @@ class EndConditions:
         vectors, moved, _ = np.linalg.svd(left)
         told = vectors[:, np.count_nonzero(moved > INDEPENDENT):]
         wrong = told @ (told.T @ (values[own] / size))
-        if np.abs(wrong).max(initial=0.0) > CONTRARY:
+        if np.abs(wrong).max(initial=0.0) > OPTIONS.contrary:
             name = self.formulas.names_of_conserved[timeless[int(np.argmax(np.abs(wrong)))]]
             raise InputError(f"the end cannot be reached: no actuator moves the {name}, which is to differ from what "
                              "follows from the start; leave it out of `end`, or add an actuator") from None
@@ -204,7 +201,7 @@ class EndConditions:
             theta, jacobian = np.append(theta, lengths), np.vstack([jacobian, own])
         if len(self._at_start):
             values, own = (np.array(x) for x in self.formulas.conserved(z, numbers))
-            seen = lengths_of_rows(own[:, :len(z)] * self._size) > UNSEEN
+            seen = lengths_of_rows(own[:, :len(z)] * self._size) > OPTIONS.unseen
             values, own = values.ravel() * seen, own * seen[:, None]
             before = np.zeros((len(theta), own.shape[1] - len(z)))
             theta = np.append(theta, values - self._at_start * seen)
@@ -220,7 +217,7 @@ class EndConditions:
         if not (self.names and system.n_constraints and any(hasattr(body, "by_joint") for body in system.bodies)):
             return z
         first = self.values(before, self.numbers)
-        for left in np.linspace(1, 0, STEPS + 1)[1:]:
+        for left in np.linspace(1, 0, OPTIONS.end_steps + 1)[1:]:
             def evaluate(x, left=left):
                 values, jacobian, _ = self.with_constraints(x, t, self.numbers)
                 values[len(values) - len(first):] -= left * first
@@ -240,7 +237,7 @@ class EndConditions:
         rng, start, first = None, z, None
         unit = np.maximum(np.abs(self.numbers), 1e-6)
         numbers = self.numbers
-        for _ in range(ATTEMPTS):
+        for _ in range(OPTIONS.end_searches):
             found, numbers, gradients, fault = self._searched(start, numbers, unit, t)
             if fault is None:
                 self.numbers = numbers

@@ -8,9 +8,7 @@ import numpy as np
 from ...errors import InputError
 from ..common.conditions import least_norm_search
 from .limits import Limit
-
-ATTEMPTS, SPREAD = 4, 0.1  # searches, from places that are so far apart, over the size of states
-MET = 1e-9
+from .options import OPTIONS
 
 
 def with_allowed_ends(phases):
@@ -42,10 +40,10 @@ def towards_limits(phase):
         gradient = np.where(missing[:, None] != 0, gradient, 0.0) * phase.system.state_scale
         return np.append(values, -missing), np.vstack([jacobian, gradient])
 
-    if not (np.abs(broken(np.array(function(conditions.state, numbers)[0]).ravel())) > MET).any():
+    if not (np.abs(broken(np.array(function(conditions.state, numbers)[0]).ravel())) > OPTIONS.limit_met).any():
         return None
-    for k in range(ATTEMPTS):
-        start = conditions.state + k * SPREAD * phase.system.state_scale * rng.standard_normal(n)
+    for k in range(OPTIONS.limit_searches):
+        start = conditions.state + k * OPTIONS.limit_spread * phase.system.state_scale * rng.standard_normal(n)
         z, violated, _ = least_norm_search(evaluate, start, phase.system.state_scale, lambda z: 1.0)
         if violated is None:
             try:

@@ -14,10 +14,9 @@ from ...solvers.equations.ends import EndBlock, Ends
 from ...solvers.equations.nonlinear import SaddleEquations
 from ...solvers.nonlinear.block_ldl import BlockLDL
 from ...solvers.nonlinear.symmetric_solver import SymmetricSolver
-from .optimal_end import HELD_BY, OptimalEnd, taking_part
+from .optimal_end import OptimalEnd, taking_part
+from .options import OPTIONS
 from .tangent_parts import TangentParts
-
-REGULAR = 1e-9  # subtracted from the diagonal of equations, of which some may depend on each other, to count inertia
 
 
 class OptimalityRows:
@@ -122,7 +121,7 @@ class OptimalityRows:
         """How far off those conditions are that no actuator was found to move."""
         if self.problem.held is None:
             return 0.0
-        return HELD_BY * np.abs(self.problem.held.T @ (self.split(x)[2] / self.blocks[1].sizes)).max()
+        return OPTIONS.held_by * np.abs(self.problem.held.T @ (self.split(x)[2] / self.blocks[1].sizes)).max()
 
     def nodal(self, x, name):
         """Nodal values of a field at unknowns `x`, shape (n_elements, n_shapes, n_components)."""
@@ -141,7 +140,7 @@ class OptimalityRows:
         dual = np.flatnonzero(self.dual)
         places = (np.concatenate([x[lower], dual]) for x in (rows, p.indices))
         blocks = self.joined[self.elements_of_unknowns()]
-        return lower, BlockLDL(blocks, *places), np.full(len(dual), -REGULAR)
+        return lower, BlockLDL(blocks, *places), np.full(len(dual), -OPTIONS.regular)
 
     @property
     def joined(self):

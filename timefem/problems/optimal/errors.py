@@ -10,11 +10,11 @@ from ..refinement.grading import density_of, halved, size_of_components, surplus
 from .equations import OptimalityEquations
 from .guess import from_solution
 from .mesh_sequence import optimality_plan, solve_optimal
+from .options import OPTIONS
 from .sizes import scaling_of
 from .switches import settled
 
 COSTATES = "costate of state", "costate of motion"  # whichever an element has is compared, beside the controls
-REMAINING = 0.5  # of the error on a mesh is left on the halved mesh at most, also where a control jumps anywhere
 
 
 def fields_between(sol):
@@ -140,4 +140,4 @@ class BoundedErrors(OptimalErrors):
         density = density_of(mesh, share, 1)
         # limits that come and go leave errors that do not fall as told: half of the elements are spread evenly
         density = np.maximum(density, (mesh.lengths @ density) / mesh.lengths.sum())
-        return {name: error / (1 - REMAINING) for name, error in errors.items()}, density
+        return {name: error / (1 - OPTIONS.remaining) for name, error in errors.items()}, density

@@ -6,8 +6,7 @@ import numpy as np
 
 from ...errors import UnderResolved
 from ...solution.audit import unresolved_turns
-
-LONG = 100  # iterations after which to look
+from .options import OPTIONS
 
 
 class WatchedTurns:
@@ -35,7 +34,7 @@ class WatchedTurns:
     program = None
 
     def __init__(self, step, plan, free_time):
-        self._step, self._plan, self._free_time, self._left = step, plan, free_time, LONG
+        self._step, self._plan, self._free_time, self._left = step, plan, free_time, OPTIONS.turns_looked_at
 
     def __call__(self, residual=None):
         self._left -= 1
@@ -53,5 +52,5 @@ class WatchedTurns:
         text = unresolved_turns(plan.system, plan.element, nodes, z) if np.isfinite(z).all() else None
         if text is not None:
             more = "" if not plan.system.n_constraints else "; System(..., coordinates='joint') counts what hinges turn"
-            warnings.warn(f"after {LONG} iterations there is no solution yet, and {text}{more}", UnderResolved,
-                          stacklevel=2)
+            warnings.warn(f"after {OPTIONS.turns_looked_at} iterations there is no solution yet, and {text}{more}",
+                          UnderResolved, stacklevel=2)

@@ -73,7 +73,7 @@ def make_from_file(model):
         find = model.system.find
         own = {find(body): state for body, state in own.items()}
         others = {find(body): EndState() if document.follows else state for body, state in model.start_state.items()}
-        start = {body: state for body, state in others.items() if body not in {part.carrier for part in own}} | own
+        start = {body: state for body, state in others.items() if body not in {part.body for part in own}} | own
     near = {model.system.find(body): state for body, state in model.start_state.items()} if _has_states(model) else None
     limits = [limit_from_file(model, name, entry) for name, entry in data.get("limits", {}).items()]
     couplings = couplings_from_file(model, model, ("couplings",), data.get("couplings", {}))

@@ -17,12 +17,11 @@ from ...errors import InputError
 from ...mechanics.values import rollout as rollouts
 from ...solvers.equations.transfer import transferred
 from ...types import Vector
-from .guess_balance import balance
-from .guess_draws import drawn, waves
 from .guess_paths import Way, path
 from .guess_pumping import pumping
-from .guess_rates import controls_along, rates_at_ends
+from .guess_rates import balance, controls_along, rates_at_ends
 from .guess_solutions import is_warm, prolonged, sampled
+from .options import OPTIONS
 
 if TYPE_CHECKING:
     from .problem import OptimalControl
@@ -31,7 +30,6 @@ __all__ = ["BENDS", "Guess", "first_guess", "from_solution", "is_warm", "prolong
 
 BENDS = 0.1, 0.4  # of paths that are tried where the straight one fails [m or rad]
 ASIDE = 0.1, 0.3, 1.0  # how far motions of further starts go in the middle [m or rad], in turn
-ROUNDED = 1e-6  # how far a number that a solve found may lie beyond its bound, over the bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +181,7 @@ class Guess(NamedArguments):
                                  f"{known_names(name, names)}")
             value = validate.real(f"Guess: parameters: {name}", value, positive=name == "duration")
             bounds = problem.number_bounds[:, names.index(name)]
-            lower, upper = bounds + np.array([-ROUNDED, ROUNDED]) * np.abs(bounds)
+            lower, upper = bounds + np.array([-OPTIONS.rounded, OPTIONS.rounded]) * np.abs(bounds)
             if not lower <= value <= upper:
                 raise InputError(f"Guess: parameters: {name} = {value:g} is outside of its bounds, "
                                  f"({bounds[0]:g}, {bounds[1]:g})")
@@ -347,3 +345,37 @@ def swung(problem):
     z, t, controls = found
     duration = float(t[-1] - t0) if problem.free_time else None
     return Guess(z, times=stretched(t, problem.t_span), controls=controls, duration=duration)
+
+
+def waves(actuators, bounds, t_span, seed):
+    """Smooth functions of time between the bounds (2, n_controls) of controls that have two, by actuator; others are
+    left out."""
+    rng, found, first, (t0, t1) = np.random.default_rng(seed), {}, 0, t_span
+    for actuator in actuators:
+        lower, upper = bounds[:, first:first + actuator.n_controls]
+        first += actuator.n_controls
+        weights = rng.uniform(-1, 1, (OPTIONS.waves, actuator.n_controls))
+        phases = rng.uniform(0, 2 * np.pi, weights.shape)
+        if not (np.isfinite(lower) & np.isfinite(upper)).all():
+            continue
+
+        def wave(t, weights=weights, phases=phases, lower=lower, upper=upper):
+            angle = np.pi * (np.asarray(t)[:, None] - t0) / (t1 - t0)
+            sines = sum(w * np.sin((i + 1) * angle + p) for i, (w, p) in enumerate(zip(weights, phases, strict=True)))
+            return (lower + upper) / 2 + sines / OPTIONS.waves * (upper - lower) / 2
+
+        found[actuator] = wave
+    return found or None
+
+
+def drawn(names, bounds, seed):
+    """Numbers anywhere between their bounds (2, n) where they have two, by name; others, and the duration, are left
+    out."""
+    rng, found = np.random.default_rng((seed, 1)), {}
+    for name, (lower, upper) in zip(names, bounds.T, strict=True):
+        share = rng.uniform()
+        if name == "duration" or not np.isfinite([lower, upper]).all():
+            continue
+        apart = lower > 0 and upper > OPTIONS.wide * lower
+        found[name] = float(lower * (upper / lower) ** share if apart else lower + share * (upper - lower))
+    return found or None

@@ -11,8 +11,7 @@ from ...mechanics.consistent_state import assemble
 from ...polynomials import CubicSpline
 from .guess_shapes import closed_as_wholes, has_shapes, with_shapes
 from .guess_turns import easiest_axis, quaternions, rate_before, rate_of_turn, turn, turned
-
-SAMPLES = 17  # configurations that a path goes through, where joints have to be closed or it is bent
+from .options import OPTIONS
 
 
 class Way(NamedTuple):
@@ -39,7 +38,7 @@ def path(way, times, bend=0.0, seed=0):
     shapes = has_shapes(system)
     if not (joints or bend or shapes):
         return between(way, times)
-    t = np.linspace(*way.t_span, SAMPLES)
+    t = np.linspace(*way.t_span, OPTIONS.path_samples)
     q = between(way, t[None])[0, :, :system.n_q]
     if shapes:
         q = with_shapes(way, steadily((t - t[0]) / (t[-1] - t[0])), q)

@@ -18,10 +18,7 @@ from ...mechanics.work import n_seen
 from ..common.task import Task
 from ..initial.problem import InitialValueProblem
 from ..kinds import KINDS
-
-LONGEST, PER_SPAN = 20, 80  # of the march: times the guess of the duration, and elements for each
-WIDTH, KICK = 0.05, 0.2  # of the change of sign, over the largest rate; and off its middle, to leave a rest
-SAMPLES = 200  # states and controls of the guess
+from .options import OPTIONS
 
 
 class Pumping(Part):
@@ -47,7 +44,7 @@ class Pumping(Part):
 
 def pumped(rates, middle, half, width, tanh=np.tanh):
     """Controls at these rates along them."""
-    return middle + half * tanh(rates / width + KICK)
+    return middle + half * tanh(rates / width + OPTIONS.pumping_kick)
 
 
 def pumping(system, actuators, bounds, t_span, ends, longest):
@@ -77,14 +74,16 @@ def pumping(system, actuators, bounds, t_span, ends, longest):
     try:
         at = EquationsOfMotion.of_state(system, t0, ends[0], middle)
         moved = at.by_controls()  # a control of one gives rates up to the root of twice the energy times a.M a
-        width = WIDTH * np.sqrt(np.maximum(2 * (after - before) * np.sum(moved * (at.mass @ moved), axis=0), 0.0))
+        squares = 2 * (after - before) * np.sum(moved * (at.mass @ moved), axis=0)
+        width = OPTIONS.pumping_width * np.sqrt(np.maximum(squares, 0.0))
         if not (width > 0).all():
             return None
-        sol = _marched(system, actuators, (middle, half, width), ends[0], t_span, min(longest, LONGEST * (t1 - t0)))
+        longest = min(longest, OPTIONS.pumping_longest * (t1 - t0))
+        sol = _marched(system, actuators, (middle, half, width), ends[0], t_span, longest)
         enough = system.hamiltonian(sol.t, sol.z) >= after  # where it fails it is far too fast
         if not np.any(enough):
             return None
-        t = np.linspace(t0, sol.t[int(np.argmax(enough))], SAMPLES)
+        t = np.linspace(t0, sol.t[int(np.argmax(enough))], OPTIONS.pumping_samples)
         z, controls = sol(t), []
         for time, state in zip(t, z, strict=True):
             at = EquationsOfMotion.of_state(system, float(time), state, middle)
@@ -105,7 +104,7 @@ def _marched(system, actuators, numbers, start, t_span, span):
     element = MixedGalerkin(2, form="lagrange") if trees else MixedGalerkin(2)
     marches = KINDS["initial"]
     march = marches.default_driver(element)
-    n = int(np.ceil(PER_SPAN * span / (t1 - t0)))
+    n = int(np.ceil(OPTIONS.pumping_per_span * span / (t1 - t0)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnderResolved)  # of a guess, that goes on too fast once there is enough
         return marches.solve(Task(way, element, n, driver=march(keep_mesh=True), progress=False))

@@ -7,10 +7,7 @@ from ...mechanics.symbols import first_order_places
 from ...mechanics.values.equations_of_motion import EquationsOfMotion
 from ..common.conditions import directions_left
 from ..common.end_state import INDEPENDENT
-from .guess_balance import range_inside
-
-SAMPLES, PER_SAMPLE = 9, 4  # controls between which they are interpolated, and states for the accelerations
-LEFT = 0.1  # of the accelerations on the way, that controls need not make
+from .options import OPTIONS
 
 
 def rates_at_ends(way, start, end):
@@ -51,7 +48,7 @@ def _speeds_free(conditions, t):
     system, n = conditions.system, conditions.system.n_q
     found = ~np.abs(conditions.jacobian(t)[:, n:]).any(axis=0)
     for body in system.bodies:
-        if body.has_orientation or body.carrier is not None or body.n_increments is None:
+        if body.has_orientation or body.n_increments is None:
             found[system.coordinates(body)] = False
     found[first_order_places(system)] = False
     return found
@@ -103,13 +100,13 @@ def controls_along(way, bounds, states):
         Within their bounds; controls is None where actuators, with bounds or without, cannot make the accelerations.
     """
     system, n_q = way.system, way.system.n_q
-    t = np.linspace(*way.t_span, PER_SAMPLE * (SAMPLES - 1) + 1)
+    t = np.linspace(*way.t_span, OPTIONS.states_per_sample * (OPTIONS.rate_samples - 1) + 1)
     z = states(t)
     v = system.velocity(t, z)
     accelerations = np.gradient(v, t, axis=0, edge_order=2)
     middle, lower, upper = range_inside(bounds)
     root, controls, left, asked = np.sqrt(system.mass_scale), [], 0.0, 0.0
-    for i in range(0, len(t), PER_SAMPLE):
+    for i in range(0, len(t), OPTIONS.states_per_sample):
         try:
             at = EquationsOfMotion(system, float(t[i]), z[i, :n_q], v[i], middle)
             u = at.balance(accelerations[i])
@@ -118,4 +115,50 @@ def controls_along(way, bounds, states):
             return t, None
         left, asked = left + np.sum((root * missed)**2), asked + np.sum((root * accelerations[i])**2)
         controls.append(np.clip(u, lower, upper))
-    return t[::PER_SAMPLE], np.array(controls) if left <= LEFT**2 * asked else None
+    return t[::OPTIONS.states_per_sample], np.array(controls) if left <= OPTIONS.accelerations_left**2 * asked else None
+
+
+def balance(system, bounds, times, states):
+    """Controls and configuration multipliers that leave the least acceleration at rest.
+
+    `M a = Q + B u - G^T gamma` with |a| as small as the controls, within their bounds, can make it, and then as little
+    off the middle of bounds, or off zero.
+
+    Parameters
+    ----------
+    system : System
+    bounds : ndarray, shape (2, n_controls)
+        Lower and upper ones; infinite where there are none.
+    times : ndarray, shape (n,)
+        Increasing [s].
+    states : ndarray, shape (n, n_z)
+
+    Returns
+    -------
+    times, controls, multipliers : ndarray, shapes (k,), (k, n_controls), (k, n_constraints)
+        At some of these times; as without loads where accelerations are not determined.
+    """
+    middle, lower, upper = range_inside(bounds)
+    places = np.unique(np.linspace(0, len(times) - 1, OPTIONS.balance_samples).astype(int))
+    controls = np.tile(middle, (len(places), 1))
+    multipliers = np.zeros((len(places), system.n_constraints))
+    for i, place in enumerate(places):
+        q = states[place, :system.n_q]
+        still = np.zeros(system.n_q)
+        try:
+            at = EquationsOfMotion(system, float(times[place]), q, still, middle)
+            controls[i] = np.clip(at.balance(), lower, upper)
+            multipliers[i] = at.multipliers_with(controls[i])[:system.n_constraints]
+        except (InputError, np.linalg.LinAlgError, ValueError):
+            continue
+    fine = np.isfinite(controls).all(axis=1) & np.isfinite(multipliers).all(axis=1)
+    return times[places], np.where(fine[:, None], controls, middle), np.where(fine[:, None], multipliers, 0.0)
+
+
+def range_inside(bounds):
+    """The middle of bounds (2, n_controls), zero where there are none, and the range that keeps from them."""
+    bounded = np.isfinite(bounds).all(axis=0)
+    # controls that nothing asks for stand in the middle of their bounds, and none at a bound
+    middle = np.where(bounded, bounds, 0.0).sum(axis=0) / 2
+    inset = np.where(bounded, OPTIONS.inside * np.ptp(np.where(bounded, bounds, 0.0), axis=0), 0.0)
+    return middle, bounds[0] + inset, bounds[1] - inset

@@ -9,11 +9,10 @@ from ...late import Late
 from ...mechanics.bodies import rotations
 from ...mechanics.bodies.states import Pose
 from .guess_turns import quaternions, turn, turned
+from .options import OPTIONS
 
 scipy = Late("scipy")
 
-STEPS, CLOSED = 20, 1e-10  # of Gauss-Newton, and violation of joints at which they end
-REDUNDANT = 1e-8  # singular values of joints, relative, below which they repeat others
 NO_TURN = np.array([1.0, 0.0, 0.0, 0.0])
 
 
@@ -85,18 +84,18 @@ def closed_as_wholes(system, t, q):
     m, n = system.n_constraints, system.n_q
     joints = np.concatenate([np.full(len(p.constraint_names), not p.has_orientation) for p in system.parts])
     best, least = q, np.inf
-    for _ in range(STEPS):
+    for _ in range(OPTIONS.closing_steps):
         z = np.concatenate([q, np.zeros(n)])
         violation = system.constraints(t, z)[:m][joints]
         size = np.abs(violation).max(initial=0.0)
         if not size < least:
             break
         best, least = q, size
-        if size <= CLOSED:
+        if size <= OPTIONS.closed:
             break
         changes = _motions(system, q)
         effect = (system.derivatives(t, z)[1][:m, :n][joints] @ changes).toarray()
-        q = _moved(system, q, -np.linalg.lstsq(effect, violation, rcond=REDUNDANT)[0])
+        q = _moved(system, q, -np.linalg.lstsq(effect, violation, rcond=OPTIONS.repeated)[0])
     return best
 
 

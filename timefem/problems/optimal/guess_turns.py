@@ -3,10 +3,9 @@
 import numpy as np
 
 from ...mechanics.bodies import rotations
+from .options import OPTIONS
 
 X = np.array([1.0, 0.0, 0.0])
-FULL = 1e-12  # vector of a quaternion that rounding makes, of a full turn
-SINGULAR = 0.1  # below which changes of axis times angle do not turn
 
 
 def quaternions(body, *coordinates):
@@ -22,7 +21,7 @@ def turn(first, last, about=X):
     follows from, about the one given in the axes of the body."""
     vector, scalar = rotations.spatial_map(first) @ last, first @ last  # last = turn o first
     size = np.linalg.norm(vector)
-    if size <= FULL and scalar < 0:
+    if size <= OPTIONS.full_turn and scalar < 0:
         return 2 * np.pi * rotations.matrix_from_quaternion(first) @ about
     return (2 * np.arctan2(size, scalar) / size if size else 0.0) * vector
 
@@ -51,4 +50,4 @@ def rate_of_turn(axis_angle, rate):
 
 def rate_before(axis_angle, omega):
     """The rate of axis times angle of which an angular velocity comes; least where, near a whole turn, many do."""
-    return np.linalg.lstsq(rate_of_turn(axis_angle, np.eye(3)).T, omega, rcond=SINGULAR)[0]
+    return np.linalg.lstsq(rate_of_turn(axis_angle, np.eye(3)).T, omega, rcond=OPTIONS.singular_turn)[0]

@@ -6,7 +6,7 @@ from ...late import Late
 from ..common.kind import Kind
 from ..common.report import largest_controls, worst
 from ..initial.global_driver import Global
-from .mesh_sequence import ITERATIONS
+from .options import OPTIONS
 from .problem import OptimalControl
 from .solve import UNUSED, solve_optimal_control
 from .strategies import named_strategies
@@ -33,7 +33,7 @@ def report_facts(problem, sol):
 OPTIMAL = Kind(
     "optimal", OptimalControl, "optimal control", drivers=(Global,), solve=solve_optimal_control,
     estimate=lambda problem, element: errors.error_estimate(problem, element), facts=report_facts,
-    newton={"line_search": True, "max_iterations": ITERATIONS},
+    newton={"line_search": True, "max_iterations": OPTIONS.iterations},
     unused=lambda problem: (UNUSED * problem.bounded,
                             "where controls have bounds, with which an interior-point method deals"),
     changes=("start", "end", "t_span", "bounds"), fits=check_fits,

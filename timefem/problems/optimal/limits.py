@@ -16,6 +16,7 @@ from ...mechanics.formula import call, call_vector, check_symbols
 from ...mechanics.formula_text import as_formula, refuse_comparison
 from ...mechanics.inversion.outputs import JointOutput, Output
 from ...types import Floats, UserFormula, UserFunction
+from .options import OPTIONS
 from .stated import plain
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ formulas = Late("timefem.mechanics.functions.formula")
 
 PLACES = "path", "start", "end", "integral"
 Bounds: TypeAlias = "Floats | UserFunction | str | Sequence[Any] | None"
-SAME = 20  # depth of expressions that are compared
-SAMPLES = 101  # times at which bounds that depend on it are compared
 
 
 class Limit(NamedArguments):
@@ -129,7 +128,7 @@ class Limit(NamedArguments):
         values, rows = ca.vertsplit(call_vector(f"{self.name}: formula", self.formula, now, u)), []
         for value, low, high in zip(values, *self._bounds_at(ca.SX(now.t), len(values)), strict=True):
             moving = [isinstance(bound, ca.SX) for bound in (low, high)]
-            if all(moving) and ca.is_equal(low, high, SAME):
+            if all(moving) and ca.is_equal(low, high, OPTIONS.compared_depth):
                 rows.append((value - low, 0.0, 0.0))
                 continue
             rows += [(value - low, 0.0, np.inf)] * moving[0] + [(value - high, -np.inf, 0.0)] * moving[1]
@@ -144,7 +143,7 @@ class Limit(NamedArguments):
         if not self._timed:
             return
         n = call_vector(f"{self.name}: formula", self.formula, now, u).numel()
-        t, times = ca.SX.sym("t"), np.linspace(t0, t1, SAMPLES)
+        t, times = ca.SX.sym("t"), np.linspace(t0, t1, OPTIONS.compared_times)
         low, high = (np.array(ca.Function("bound", [t], [ca.densify(ca.SX(ca.vertcat(*b)))]).map(len(times))(times))
                      for b in self._bounds_at(t, n))
         crossed = (low > high + 1e-12 * np.maximum(1.0, np.abs(high))).any(axis=0)

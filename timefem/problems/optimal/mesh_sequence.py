@@ -23,11 +23,12 @@ from ...status import FINAL, RETRY, Reason
 from ..common.parameters import parts_with_unknowns
 from ..initial.global_driver import Global
 from .contact_stages import needs_all_elements, solve_in_stages
-from .controllability import HELD, check_reach, guess_in_reach, note_held
+from .controllability import check_reach, guess_in_reach, note_held
 from .equations import OptimalityEquations
 from .fast_turns import WatchedTurns
 from .guess import from_solution, is_warm, prolonged
 from .nonlinear_program import OptimalProgram
+from .options import OPTIONS
 from .sequence_program import Closing, SequenceProgram
 from .sizes import has_contacts, scaling_of, with_objective
 from .strategies import FIRST_GUESS, Run, named_strategies, otherwise
@@ -35,13 +36,6 @@ from .strategies import FIRST_GUESS, Run, named_strategies, otherwise
 over_ranks = Late(f"{__package__}.equations_over_ranks")
 saddle_point = Late("timefem.solvers.nonlinear.saddle_point")
 
-MANY = 256  # elements from which on a problem with inequalities is solved on coarser meshes first
-COARSE, RATIO = 64, 10  # elements of the coarsest mesh, which ranks do not share, and from one mesh to the next
-KEPT = 2e6  # numbers in the dense blocks of all elements, up to which equations stay as long as their problem lives
-ROUGH = 1e-9  # residual that will do on all meshes but the last: far below what a finer mesh changes
-ITERATIONS = 200
-RUNAWAY = 100.0  # durations over the first one that are told of where a solve fails
-FEW = 60  # of the steps for equations alone, after which the interior-point method has a try
 TRIED_AGAIN = RETRY - {Reason.SINGULAR_TANGENT}  # by that method
 
 
@@ -94,9 +88,9 @@ class OneMesh:
         self.plan, self._scale, self._levels = plan, scale, levels
         self.comm = own_world() if driver.distributed else None
         self.kept, size = task.kept, levels[-1].n_elements
-        if self.kept.once and (size <= MANY or size * plan.columns.step**2 <= KEPT):
+        if self.kept.once and (size <= OPTIONS.many_elements or size * plan.columns.step**2 <= OPTIONS.kept_numbers):
             self.kept = task.problem.kept
-        self._newton, self._method = task.newton or Newton(max_iterations=ITERATIONS), method
+        self._newton, self._method = task.newton or Newton(max_iterations=OPTIONS.iterations), method
         # the interior-point method has factors of its own
         self._linear = "chain" if task.problem.bounded else driver.linear
         self._linear_here = "chain" if driver.distributed else self._linear
@@ -128,7 +122,7 @@ class OneMesh:
         status : Status
         """
         problem = problem or self.problem
-        shared = level.n_elements > COARSE and self.comm is not None and \
+        shared = level.n_elements > OPTIONS.coarse and self.comm is not None and \
             self.comm.size * self.plan.element.elements_per_block <= level.n_elements and \
             not (problem.bounded and needs_all_elements(self.plan.element, problem.limits))
         equations = self._equations(level, problem, hold, shared)
@@ -198,13 +192,14 @@ class OneMesh:
         return equations.gather(program.place(*found)), answer.status, answer.iterations
 
     def _by_newton(self, equations, guess, level, hold, near, bar):
-        fine, small = level.n_elements > COARSE, saddle_point.SMALL if level is self._levels[-1] else ROUGH
+        fine, at_last = level.n_elements > OPTIONS.coarse, level is self._levels[-1]
+        small = saddle_point.SMALL if at_last else OPTIONS.rough_residual
         find = saddle_point.solve_saddle if fine else saddle_point.solve_minimum
-        few = min(FEW, self._newton.max_iterations)
+        few = min(OPTIONS.few_steps, self._newton.max_iterations)
         settings = self._newton if fine else replace(self._newton, max_iterations=few)
         x, status = find(equations, equations.take(guess), settings, bar.iteration, small)
         x, n = equations.gather(x), len(status.residual_history) - 1
-        if status.reason not in TRIED_AGAIN or fine or hold or few < FEW:
+        if status.reason not in TRIED_AGAIN or fine or hold or few < OPTIONS.few_steps:
             return x, status, n
         program = OptimalProgram(equations, guess, bar.step, near)  # which bends the Hessian as needed
         answer = self._method.solve(program)
@@ -245,7 +240,7 @@ def solve_optimal(task, mesh):
             task.kept.plan(*optimality_element(problem, task.element)[::-1])
     scale = scaling_of(driver.scaling, problem, plan, mesh.nodes[0])
     method, warm, levels = method_for_inequalities(task.method), is_warm(problem.system, plan, task.guess), [mesh]
-    if not (warm or (problem.bounded and not (method.warm_starts and mesh.n_elements > MANY))):
+    if not (warm or (problem.bounded and not (method.warm_starts and mesh.n_elements > OPTIONS.many_elements))):
         levels = meshes(mesh)
     solve, equations, before, x = OneMesh(task, driver, method, plan, scale, levels), None, None, None
     solve.seconds["setup"] = time.perf_counter() - start
@@ -261,7 +256,7 @@ def solve_optimal(task, mesh):
         if status.reason == Reason.SINGULAR_TANGENT and warm and \
                 note_held(problem, check_reach(solve.all_equations(level), x, quiet=True)):
             equations, found, status = solve(level, x, near=near)
-        if status.success and solve.comm is None and equations.broken(found) > HELD:
+        if status.success and solve.comm is None and equations.broken(found) > OPTIONS.uncontrolled:
             problem.held = None  # a symmetry of the guess that the best motion has not
             equations, found, status = solve(level, found, near=near)
         failed = not status.success and status.reason not in FINAL
@@ -279,7 +274,7 @@ def solve_optimal(task, mesh):
                       per_rank=equations.per_rank, attempts=solve.attempts)
     x = equations.take(x)
     numbers, (t0, t1) = equations.numbers(x), problem.t_span
-    if problem.free_time and not status.success and numbers[0] > RUNAWAY * (t1 - t0):
+    if problem.free_time and not status.success and numbers[0] > OPTIONS.runaway * (t1 - t0):
         status.message += f"; the duration grew to {numbers[0]:.3g} s: give it an upper bound, or let it cost something"
     if not status.success and len(solve.attempts) > 1:
         status.message += "; tried: " + ", ".join(f"{a['name']} ({a['iterations']} iterations, {a['outcome']})"
@@ -301,8 +296,8 @@ def _start(task, solve, level, warm):
 def meshes(mesh):
     """Meshes of which each is part of the next one, the given one last."""
     levels = [mesh]
-    while levels[-1].n_elements > COARSE:
+    while levels[-1].n_elements > OPTIONS.coarse:
         nodes = levels[-1].nodes
-        stride = min(RATIO, -(-levels[-1].n_elements // COARSE))
+        stride = min(OPTIONS.mesh_ratio, -(-levels[-1].n_elements // OPTIONS.coarse))
         levels.append(TimeMesh(np.append(nodes[:-1:stride], nodes[-1])))
     return levels[::-1]

@@ -9,13 +9,12 @@ from ...solvers.nonlinear import bounds_loops as loops
 from ...solvers.nonlinear import products
 from ...solvers.nonlinear.program import NonlinearProgram, Row
 from .added_rows import AddedRows
-from .contact_march import MOST, ContactMarch
+from .contact_march import ContactMarch
 from .equation_names import name_of_equation, roles_of_equations
 from .limit_rows import LimitRows
+from .options import OPTIONS
 from .sizes import most_of_controls
 from .views import ChainView, View
-
-SHORTEST = 1e-6  # duration over its guess
 
 
 class OptimalProgram(NonlinearProgram):
@@ -158,7 +157,7 @@ class OptimalProgram(NonlinearProgram):
 
     def marched_alone(self, v, first, last):
         """The same of elements from first to last - 1, with what is before as it is."""
-        return self._march._window(v, first, last, MOST)[0]
+        return self._march._window(v, first, last, OPTIONS.march_most)[0]
 
     @cached_property
     def _march(self):
@@ -235,7 +234,7 @@ class OptimalProgram(NonlinearProgram):
             at = chain.columns_of("constants")[0, 0]
             limits = problem.number_bounds / problem.units
             if problem.free_time:
-                limits[0, 0] = max(limits[0, 0], SHORTEST)
+                limits[0, 0] = max(limits[0, 0], OPTIONS.shortest)
             lower[at], upper[at] = limits / size[at] - now[at]
         none = np.full(self.n - self.n_chain, np.inf)
         return np.concatenate([lower[self.primal], -none]), np.concatenate([upper[self.primal], none])

@@ -8,8 +8,7 @@ import numpy as np
 from ...kernels.buffered import Buffered
 from ...solvers.equations.ends import EndBlock
 from ...solvers.nonlinear import products
-
-HELD_BY = 1e-6  # change of conditions that no actuator moves, by their costates, which are zero then
+from .options import OPTIONS
 
 
 class OptimalEnd(EndBlock):
@@ -69,7 +68,7 @@ class OptimalEnd(EndBlock):
         self.weights = 1 / np.where(lengths > 0, lengths, 1.0)
         self.sizes = self._objective * self.weights
         # nothing else determines these
-        self._held = None if held is None else HELD_BY * (held @ held.T) / np.outer(self.weights, self.sizes)
+        self._held = None if held is None else OPTIONS.held_by * (held @ held.T) / np.outer(self.weights, self.sizes)
         self._spread = self._of_function()
 
     def _of_function(self):

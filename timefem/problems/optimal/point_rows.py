@@ -11,10 +11,8 @@ from ...kernels.buffered import Buffered
 from ...solvers.nonlinear import products
 from ...solvers.nonlinear.program import LIMIT
 from ...types import Floats, Vector
+from .options import OPTIONS
 from .views import View
-
-NONE = 1e3  # bounds over what variables of size one change, from which on they may stand for none
-TOGETHER = 10  # points of which formulas are one expression, at most
 
 
 class PointRows:
@@ -87,7 +85,7 @@ class PointRows:
         bounds = np.array([self.lower[:self.n_values], self.upper[:self.n_values]])
         size = np.abs(np.where(np.isfinite(bounds), bounds, 0.0)).max(axis=0)
         change = np.where(np.isfinite(change), change, 0.0)
-        size = np.where(change > 0, np.where(size > 0, np.minimum(size, NONE * change), change), size)
+        size = np.where(change > 0, np.where(size > 0, np.minimum(size, OPTIONS.no_bound * change), change), size)
         self._size = np.tile(np.where(size > 0, size, 1.0), self.n_points)
         self.lower, self.upper = self.lower / self._size, self.upper / self._size
         slots, entries, factors = self._to_jacobian
@@ -200,7 +198,7 @@ def _without_given(view):
 def _at_points(n, arguments, results):
     """A function of points one behind the other, as one expression for a few of them: each call of it takes CasADi as
     long as a small one works."""
-    few = max(k for k in range(1, TOGETHER + 1) if n % k == 0)
+    few = max(k for k in range(1, OPTIONS.points_together + 1) if n % k == 0)
     return Buffered(ca.Function("rows", arguments, results).map(few).expand().map(n // few))
 
 

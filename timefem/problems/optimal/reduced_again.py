@@ -15,10 +15,8 @@ from ...solution.between_nodes import jump_of
 from ...status import RETRY, Reason, Status
 from .between_points import look_at_rates, look_between_points
 from .end_limits import with_allowed_ends
+from .options import OPTIONS
 from .sizes import look_at_turns
-
-MISSED, MORE = 1e-3, 10.0  # of a condition, scaled, and times what constraints miss: below are errors of the elements
-TRIES = 3
 
 
 def solved_as_stated(task, phases, solve, stated, with_phases):
@@ -51,7 +49,7 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
         task = allowed
     elif allowed:
         solution = solve(task)
-    for _ in range(TRIES):
+    for _ in range(OPTIONS.reductions):
         told = _worst(*stated(task, solution))
         if told is None:
             for phase, one in stated(task, solution)[0] if solution.success else ():
@@ -115,7 +113,7 @@ def _missed(phase, solution):
         sizes = conditions.missed(solution.z[node], numbers)
         worst = int(np.argmax(sizes))
         implied = conditions.implied(solution.z[node], float(solution.t[node]), np.array(numbers))[0]
-        if sizes[worst] > max(MISSED, MORE * np.abs(implied).max(initial=0.0)):
+        if sizes[worst] > max(OPTIONS.reduced_missed, OPTIONS.reduced_more * np.abs(implied).max(initial=0.0)):
             name = f"the {conditions.names[worst]} at the {which}"
             found.append((float(sizes[worst]), name, float(solution.t[node])))
     return max(found, default=None)
@@ -124,7 +122,7 @@ def _missed(phase, solution):
 def _apart(coupling, *ends):
     """The same of two ends, each a solution and a node of it."""
     size = coupling.missed(*(solution.z[node] for solution, node in ends))
-    if size <= MISSED or size <= max(_least(*end) for end in ends):
+    if size <= OPTIONS.reduced_missed or size <= max(_least(*end) for end in ends):
         return None
     solution, node = ends[1]
     return size, coupling.name, float(solution.t[node])
@@ -133,7 +131,7 @@ def _apart(coupling, *ends):
 def _least(solution, node):
     """From what on a condition at a node is missed."""
     theta = solution.system.constraints(float(solution.t[node]), solution.z[node])
-    return max(MISSED, MORE * np.abs(theta).max(initial=0.0))
+    return max(OPTIONS.reduced_missed, OPTIONS.reduced_more * np.abs(theta).max(initial=0.0))
 
 
 def _reduced(phase, solution):

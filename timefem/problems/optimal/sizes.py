@@ -13,10 +13,7 @@ from ...errors import InputError, UnderResolved
 from ...mechanics.values.equations_of_motion import EquationsOfMotion
 from .complementarity import Soft
 from .guess_rates import asked_of
-
-TURN, REACHED = 1.0, 0.9  # rad per element and degree, and the share of that from which on it is told
-DRIVES = 1e-3  # share of what a control accelerates that is along the motion, from which on it drives that
-TYPICAL = 100.0  # scaled objective of the interior-point method; 10 takes a tenth more iterations, 1 more still
+from .options import OPTIONS
 
 
 def scaling_of(name, phase, plan, t):
@@ -37,7 +34,7 @@ def has_contacts(phase):
 
 def with_objective(scale, size):
     """The scaling with an objective of this size, which becomes `TYPICAL`, beside a barrier of 0.1 at first."""
-    return replace(scale, objective=size / TYPICAL)
+    return replace(scale, objective=size / OPTIONS.typical_objective)
 
 
 def energy_of(phase):
@@ -88,7 +85,7 @@ def _by_effect(phase, root):
         return np.zeros(phase.n_controls)
     effect, direction = np.linalg.norm(along, axis=0), np.sqrt(mass) * rates
     driven = np.abs(direction @ along) / np.linalg.norm(direction)
-    effect = np.where(driven > DRIVES * effect, driven, effect)
+    effect = np.where(driven > OPTIONS.drives * effect, driven, effect)
     largest = effect.max(initial=0.0)
     return np.where(effect > 1e-6 * largest, root / ((t1 - t0) * np.maximum(effect, 1e-300)), 0.0)
 
@@ -118,7 +115,7 @@ def most_of_controls(phase, mesh, degree):
     except (InputError, np.linalg.LinAlgError):
         return most
     rates = np.linalg.norm(turns, ord=2, axis=(0, 1))
-    least = TURN * degree / (mesh.lengths.max() * np.maximum(rates, 1e-300))
+    least = OPTIONS.turn * degree / (mesh.lengths.max() * np.maximum(rates, 1e-300))
     return np.where(phase.limits_itself & (rates > 0), least, np.inf)
 
 
@@ -128,6 +125,6 @@ def look_at_turns(phase, solution):
         return
     most = most_of_controls(phase, TimeMesh(solution.t), solution.element.degree)
     largest = np.abs(solution.fields["controls"]).max(axis=(0, 1))
-    for i in np.flatnonzero(largest >= REACHED * most):
+    for i in np.flatnonzero(largest >= OPTIONS.turn_reached * most):
         warnings.warn(f"{phase.control_name(i)} has no bounds, and turns velocities as fast as elements see, by "
                       f"{largest[i]:.3g}: take more elements, or give it bounds", UnderResolved, stacklevel=8)

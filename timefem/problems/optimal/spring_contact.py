@@ -12,8 +12,7 @@ from ... import validate
 from ...errors import InputError
 from ...types import UserFormula
 from .complementarity import Soft, smoothed_pairs
-
-WIDTH = 1e-6  # of the band that is left to rows at last [m]: times the stiffness it is a pull
+from .options import OPTIONS
 
 
 class SpringContact(Soft):
@@ -69,7 +68,7 @@ class SpringContact(Soft):
         return smoothed_pairs(gap + self.damping / self.stiffness * self._rate(now, u) + force, force, eps)
 
     def band(self, eps: float, attempt: int = 0) -> tuple[float, float]:
-        return -(eps if eps > self.eps else min(eps, WIDTH)), 0.0
+        return -(eps if eps > self.eps else min(eps, OPTIONS.band)), 0.0
 
     def stated(self, write: Any) -> dict[str, Any]:
         names = "stiffness", "restitution", "mass", "march"

@@ -10,16 +10,16 @@ from ...late import Late
 from ...mechanics.at_rest import names_at_rest, values_at_rest
 from ...mechanics.bodies.states import CanonicalState, Coordinates, Pose
 from ...mechanics.part_names import body_of
-from ..common.carried_targets import split_targets
 from ..common.end import End
 from ..common.end_state import EndState, body_velocity
+from ..common.frame_targets import split_targets
 from ..initial.problem import InitialValueProblem, checked_span
 from .end_conditions import EndConditions
 from .equation_names import names_at_start
+from .options import OPTIONS
 
 redundancy = Late("timefem.mechanics.redundancy.redundancy")
 
-CHANGED = 1e-9  # derivative of a constraint by an unknown number, from which on it counts
 
 
 def start_of(system, start, t_span, near, numbered):
@@ -68,9 +68,9 @@ def start_of(system, start, t_span, near, numbered):
             _check_constraints(system, moving, z, t_span[0], numbers, guesses)
         found = conditions(system, {}, lambda end, _: end.z - _kept_velocities(moving, end, z), z) if changing else None
         return system, z, t_span, found
-    t_span, (start, carried) = checked_span(system, t_span), split_targets(system, "start", start, rates=True)
+    t_span, (start, of_frames) = checked_span(system, t_span), split_targets(system, "start", start, rates=True)
     start = {system.find(body): state for body, state in start.items()}
-    free = {body: _of_joints(body, carried) for body in {link.carrier for link in carried}}
+    free = {body: _of_joints(body, of_frames) for body in {frame.body for frame in of_frames}}
     for body in system.bodies:
         if body not in start and body not in free and not body.has_position:
             raise InputError(f"start of {system.label(body)} is missing: give it as Coordinates or EndState")
@@ -83,8 +83,8 @@ def start_of(system, start, t_span, near, numbered):
     z = np.concatenate([*(q for q, _ in found), *(p for _, p in found)])
 
     if system.redundant == "drop":
-        system = redundancy.drop_redundant(system, t_span[0], conditions(system, start | carried, None, z).state)
-    found = conditions(system, start | carried, None, z)
+        system = redundancy.drop_redundant(system, t_span[0], conditions(system, start | of_frames, None, z).state)
+    found = conditions(system, start | of_frames, None, z)
     return system, found.state, t_span, found
 
 
@@ -93,13 +93,13 @@ def _leaves_free(state):
     return isinstance(state, EndState) or (isinstance(state, dict) and any(map(_leaves_free, state.values())))
 
 
-def _of_joints(tree, carried):
+def _of_joints(tree, of_frames):
     """Coordinates of a tree with what is asked of its joints."""
     q, v = tree.reference.q.copy(), np.zeros(tree.n_q)
-    for body, target in carried.items():
+    for body, target in of_frames.items():
         for out, given in ((q, target.q), (v, target.v)):
-            if body.carrier is tree and given is not None:
-                out[body.places] = np.where(np.isfinite(given), given, out[body.places])
+            if body.body is tree and given is not None:
+                out[body.dofs] = np.where(np.isfinite(given), given, out[body.dofs])
     return Coordinates(q, v)
 
 
@@ -123,7 +123,7 @@ def _check_constraints(system, moving, z, t, numbers, guesses):
     gradient = ca.Function("gradient", [x], [ca.densify(ca.jacobian(end.constraints(), x))])
     names = (*system.constraint_names, *system.constraint_names, *system.nonholonomic_names)
     for values in (guesses, 1.1 * guesses + 0.1):
-        for row, column in np.argwhere(np.abs(np.array(gradient(values))) > CHANGED):
+        for row, column in np.argwhere(np.abs(np.array(gradient(values))) > OPTIONS.changed):
             raise InputError(f"the start holds the constraint '{names[row]}' only where {list(numbers)[column]} has "
                              "its present value; give it as EndState, which leaves free what changes with that number")
 

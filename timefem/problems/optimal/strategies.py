@@ -16,13 +16,12 @@ from ... import validate
 from ...errors import InputError
 from ...status import Reason
 from .guess import BENDS, Guess, first_guess, swung, waving
+from .options import OPTIONS
 
 if TYPE_CHECKING:
     from .problem import OptimalControl
 
 FIRST_GUESS = "first guess"
-OTHERS = 3  # guesses with waving controls, where there are inequalities
-FIRST, LEAST, GROWTH = 0.25, 0.02, 2.0  # of the way: the first step, the shortest one, and how steps grow
 
 
 class Strategy(ABC):
@@ -173,7 +172,7 @@ class WavingControls(Strategy):
 
     def solve(self, run, bar):
         bar.note("from another path")
-        return run.first_of(waving(run.problem, OTHERS))
+        return run.first_of(waving(run.problem, OPTIONS.other_guesses))
 
 
 STRATEGIES = {s.name: s for s in (EnergyPumping(), TargetContinuation(), HeldDurations(), Perturbation(),
@@ -238,14 +237,14 @@ def towards_the_target(solve, x, bar):
     equations, x, status
         Of the target that is meant, or a failure; None where not even the first step succeeds.
     """
-    share, step, found = 0.0, FIRST, None
+    share, step, found = 0.0, OPTIONS.first_of_way, None
     while share < 1:
         goal = min(1.0, share + step)
         bar.note(f"target at {100 * goal:.0f} % of the way")
         trial = solve(goal, x)
         if trial[2].success:
-            found, x, share, step = trial, trial[1], goal, GROWTH * step
-        elif step > LEAST:
+            found, x, share, step = trial, trial[1], goal, OPTIONS.growth_of_way * step
+        elif step > OPTIONS.least_of_way:
             step /= 4
         else:
             return found and trial

@@ -6,11 +6,7 @@ import numpy as np
 
 from ...assembly import TimeMesh
 from ...polynomials import gauss_legendre
-
-SATURATED = 1e-3  # of the range: how near its bound a control is at it
-WIDEST = 2  # elements over which a switch is spread
-MOVES, SETTLED = 5, 1e-7  # solves with moved nodes at most; moves, as parts of an element, that are none
-LEAST = 0.05  # of an element is left of it
+from .options import OPTIONS
 
 
 def switch_times(mesh, controls, basis, bounds):
@@ -36,11 +32,12 @@ def switch_times(mesh, controls, basis, bounds):
         if not np.isfinite(upper - lower):
             continue
         share = (nodal - lower) / (upper - lower)  # 1 at the upper bound, 0 at the lower one
-        side = np.where((share > 1 - SATURATED).all(axis=1), 1, np.where((share < SATURATED).all(axis=1), 0, -1))
+        side = np.where((share > 1 - OPTIONS.saturated).all(axis=1), 1,
+                        np.where((share < OPTIONS.saturated).all(axis=1), 0, -1))
         mean = share @ (weights @ basis.values(xi))
         at = np.flatnonzero(side >= 0)
         for a, b in pairwise(at):
-            if side[a] != side[b] and b - a <= WIDEST + 1:
+            if side[a] != side[b] and b - a <= OPTIONS.widest_switch + 1:
                 around = slice(a, b + 1)
                 before = mean[around] if side[a] else 1 - mean[around]
                 found.append(mesh.nodes[a] + float(before @ mesh.lengths[around]))
@@ -53,7 +50,7 @@ def moved_to(mesh, times):
     nodes, moves = mesh.nodes.copy(), [0.0]
     for t in times:
         i = 1 + int(np.argmin(np.abs(mesh.nodes[1:-1] - t)))
-        least = LEAST * min(mesh.lengths[i - 1:i + 1])
+        least = OPTIONS.least_element * min(mesh.lengths[i - 1:i + 1])
         if not nodes[i - 1] + least < t < mesh.nodes[i + 1] - least or nodes[i] != mesh.nodes[i]:
             continue
         moves.append(abs(t - nodes[i]) / mesh.lengths[i - 1:i + 1].min())
@@ -83,11 +80,11 @@ def settled(bounds, mesh, sol, solve_on):
     if "controls" not in sol.fields:
         return mesh, sol, ()
     basis, times = sol.element.trial["controls"].basis, ()
-    for _ in range(MOVES):
+    for _ in range(OPTIONS.switch_moves):
         found = switch_times(mesh, sol.fields["controls"], basis, bounds)
         moved, most = moved_to(mesh, found) if mesh.n_elements > 1 and len(found) else (mesh, 0.0)
         times = tuple(t for t in found if np.abs(mesh.nodes - t).min() <= 1e-6 * mesh.lengths.min())
-        if most <= SETTLED:
+        if most <= OPTIONS.switch_settled:
             break
         better = solve_on(moved, sol)
         if not better.success:

@@ -6,9 +6,10 @@ from ... import validate
 from ...errors import InputError
 from ...progress import progress
 from ...status import Reason, Status
-from ..optimal.errors import REMAINING, BoundedErrors
-from ..refinement.grading import SAFETY, graded, halved
-from ..refinement.loop import MOST_FAILURES, MOST_MESHES, ROUGH
+from ..optimal.errors import BoundedErrors
+from ..optimal.options import OPTIONS as OF_OPTIMA
+from ..refinement.grading import graded, halved
+from ..refinement.options import OPTIONS
 
 NO_COST = 1e-10  # a sum of costs that is none
 
@@ -57,7 +58,7 @@ def solve_refined(task, meshes, solve_on):
     estimates = [PhaseErrors(phase, element) for phase in phases]
     counts, guess, error, n_failures = [], task.guess, np.inf, 0
     with progress("mesh refinement", show=task.progress) as bar:
-        while len(counts) < MOST_MESHES and n_failures < MOST_FAILURES:
+        while len(counts) < OPTIONS.most_meshes and n_failures < OPTIONS.most_failures:
             bar.note(f"{sum(mesh.n_elements for mesh in meshes)} elements")
             sol = solve_on(task, meshes, guess)
             counts.append([mesh.n_elements for mesh in meshes])
@@ -68,14 +69,14 @@ def solve_refined(task, meshes, solve_on):
             found = []
             for estimate, own, better, mesh in zip(estimates, sol.phases, fine.phases, meshes, strict=True):
                 estimate.fine = better
-                found.append(estimate(own, mesh, SAFETY * tolerance))
+                found.append(estimate(own, mesh, OPTIONS.aim * tolerance))
             size = max(abs(sol.objective), NO_COST)
-            of_cost = abs(fine.objective - sol.objective) / size / (1 - REMAINING)
+            of_cost = abs(fine.objective - sol.objective) / size / (1 - OF_OPTIMA.remaining)
             errors = [one.error for one in found]
             error = float(np.max([*errors, of_cost]))
             if error <= tolerance:
                 break
-            large = [e > SAFETY * tolerance or not max(errors) > tolerance for e in errors]
+            large = [e > OPTIONS.aim * tolerance or not max(errors) > tolerance for e in errors]
             meshes = [_finer(*one) if wanted else one[0]
                       for *one, wanted in zip(meshes, found, estimates, large, strict=True)]
     sol.statistics.update(tolerance=tolerance, estimated_error=error, meshes=counts)
@@ -86,6 +87,6 @@ def solve_refined(task, meshes, solve_on):
 
 
 def _finer(mesh, found, estimate):
-    if not found.error < ROUGH:
+    if not found.error < OPTIONS.rough:
         return halved(mesh)
     return graded(mesh, found.density, max(found.n_elements, 1.2 * mesh.n_elements), estimate.kinks)

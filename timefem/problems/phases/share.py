@@ -6,7 +6,7 @@ from ...parallel import own_world
 from ...solvers.equations.distributed import slab_ends
 from ...solvers.nonlinear.slab_program import SlabProgram
 from ..optimal.equations_over_ranks import OptimalitySlab
-from ..optimal.mesh_sequence import COARSE
+from ..optimal.options import OPTIONS
 
 
 class Share:
@@ -28,7 +28,7 @@ class Share:
         """The share of this process: all where there is nothing to share, or each needs the `whole`."""
         comm = own_world() if driver.distributed and not whole else None
         n_blocks = sum(one.mesh.n_elements for one in equations)
-        if comm is None or n_blocks <= max(COARSE, comm.size):
+        if comm is None or n_blocks <= max(OPTIONS.coarse, comm.size):
             return Share(equations)
         return SharedPhases(equations, comm)
 

@@ -23,7 +23,7 @@ from ..optimal.reduced_again import solved_as_stated
 from ..optimal.sequence_program import Closing, SequenceProgram
 from ..optimal.sizes import has_contacts, scaling_of, with_objective
 from ..optimal.solve import check_linear, method_of, solution_of
-from ..refinement.loop import START
+from ..refinement.options import OPTIONS
 from .refinement import solve_refined
 from .share import Share
 from .solution import PhasedSolution
@@ -42,7 +42,7 @@ def solve_phases(task):
     """
     if task.mesh is not None:
         raise InputError("phases take n_elements, the elements of each phase, or tolerance, not mesh")
-    phases, numbers = task.problem.phases, task.n_elements or START
+    phases, numbers = task.problem.phases, task.n_elements or OPTIONS.first_mesh
     if task.guess is None:
         task = replace(task, guess=task.problem.guess)
     numbers = numbers if isinstance(numbers, list | tuple) else [numbers] * len(phases)

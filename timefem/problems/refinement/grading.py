@@ -13,11 +13,7 @@ import numpy as np
 from ...assembly import TimeMesh
 from ...elements.evaluation.elements_in_lanes import evaluate_batch
 from ...polynomials import gauss_legendre
-
-SAFETY = 0.5  # of the tolerance is aimed at
-GROWTH = 4  # of the number of elements from mesh to mesh, at most
-GRADING = 0.5  # the density of elements falls at most by this factor from one element to the next
-PIECE = 2000  # elements whose tangents are held at once
+from .options import OPTIONS
 
 
 def defects(plan, mesh, x):
@@ -38,8 +34,8 @@ def defects(plan, mesh, x):
     c = plan.columns
     right = c.first[-1] - c.n_node
     out = np.zeros((mesh.n_elements, len(right)))
-    for start in range(0, mesh.n_elements, PIECE):
-        e = np.arange(start, min(start + PIECE, mesh.n_elements))
+    for start in range(0, mesh.n_elements, OPTIONS.piece):
+        e = np.arange(start, min(start + OPTIONS.piece, mesh.n_elements))
         own = np.ascontiguousarray(x[c.step * e[:, None] + np.arange(c.n_local)])
         residual = np.empty((len(e), plan.rows.n_local))
         entries = np.empty((len(e), len(plan.tangent_rows)))
@@ -71,9 +67,9 @@ def density_of(mesh, errors, power):
     """Density of elements [1/s], up to a factor, for errors C(t) h^power of the elements to be alike."""
     density = np.maximum(errors, 1e-12 * errors.max() or 1.0) ** (1 / power) / mesh.lengths
     for i in range(1, len(density)):
-        density[i] = max(density[i], GRADING * density[i - 1])
+        density[i] = max(density[i], OPTIONS.grading * density[i - 1])
     for i in range(len(density) - 2, -1, -1):
-        density[i] = max(density[i], GRADING * density[i + 1])
+        density[i] = max(density[i], OPTIONS.grading * density[i + 1])
     return density
 
 
@@ -95,7 +91,7 @@ def graded(mesh, density, n, through=()):
     TimeMesh
     """
     total = np.append(0.0, np.cumsum(density * mesh.lengths))
-    n = np.clip(n, 4, GROWTH * mesh.n_elements)
+    n = np.clip(n, 4, OPTIONS.growth * mesh.n_elements)
     inside = np.asarray(through, float)
     inside = inside[(inside > mesh.nodes[0]) & (inside < mesh.nodes[-1])]
     ends = np.concatenate([mesh.nodes[:1], inside, mesh.nodes[-1:]])

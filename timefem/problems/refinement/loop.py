@@ -11,13 +11,8 @@ from ...errors import InputError
 from ...progress import progress
 from ...solvers.march.step_control import StepControl
 from ...status import Reason, Status
-from .grading import SAFETY, graded, halved
-
-START = 16  # elements of the first mesh
-MOST_MESHES = 20
-MOST_FAILURES = 6  # one after the other
-STAGNATION = 2  # meshes in a row on which the error stays as it is, by rounding, before this is given up
-ROUGH = 0.1  # estimated error from which on a solution says nothing of where elements should be
+from .grading import graded, halved
+from .options import OPTIONS
 
 
 def solve_refined(task, solve_on, estimates):
@@ -52,18 +47,18 @@ def _refined(task, solve_on, estimates, bar):
     estimate = estimates(problem, element)
     kinks = estimate.kinks
     if mesh is None:
-        mesh = TimeMesh.uniform(problem.t_span, task.n_elements or START)
+        mesh = TimeMesh.uniform(problem.t_span, task.n_elements or OPTIONS.first_mesh)
         mesh = graded(mesh, np.ones(mesh.n_elements), mesh.n_elements, kinks)
     meshes, guess, error, best, errors, n_failures, n_stuck = [], None, np.inf, np.inf, {}, 0, 0
     if estimate.rough_guess and not (element.costates_converge and element.degree > 1):
-        rougher = dataclasses.replace(task, element=MixedGalerkin(2), tolerance=max(tolerance, ROUGH / 4), mesh=mesh,
-                                      n_elements=None)
+        rougher = dataclasses.replace(task, element=MixedGalerkin(2), tolerance=max(tolerance, OPTIONS.rough / 4),
+                                      mesh=mesh, n_elements=None)
         rough = _refined(rougher, solve_on, estimates, bar)
         if rough.success:
             guess = rough
             mesh = TimeMesh(problem.t_span[0] + (rough.t - rough.t[0]) * (
                 (problem.t_span[1] - problem.t_span[0]) / (rough.t[-1] - rough.t[0])))
-    while len(meshes) < MOST_MESHES and n_failures < MOST_FAILURES:
+    while len(meshes) < OPTIONS.most_meshes and n_failures < OPTIONS.most_failures:
         bar.note(f"{mesh.n_elements} elements")
         sol = solve_on(element, mesh, guess)
         meshes.append(mesh.n_elements)
@@ -73,12 +68,12 @@ def _refined(task, solve_on, estimates, bar):
         mesh, sol, through = estimate.settled(mesh, sol, lambda mesh, guess: solve_on(element, mesh, guess))
         kinks = sorted({*estimate.kinks, *through})
         guess, n_failures = sol, 0
-        error, density, n, errors = estimate(sol, mesh, SAFETY * tolerance)
-        n_stuck = 0 if error <= best / 2 else n_stuck + (error < ROUGH)
+        error, density, n, errors = estimate(sol, mesh, OPTIONS.aim * tolerance)
+        n_stuck = 0 if error <= best / 2 else n_stuck + (error < OPTIONS.rough)
         best = min(best, error)
-        if error <= tolerance or n_stuck > STAGNATION:
+        if error <= tolerance or n_stuck > OPTIONS.stagnation:
             break
-        mesh = graded(mesh, density, n, kinks) if error < ROUGH else halved(mesh)
+        mesh = graded(mesh, density, n, kinks) if error < OPTIONS.rough else halved(mesh)
     if sol.success and not error <= tolerance and "objective" in errors:
         sol, error, errors = _or_of_equal_elements(
             sol, (error, errors), problem, estimate, lambda mesh, guess: solve_on(element, mesh, guess), meshes)

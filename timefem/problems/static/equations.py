@@ -7,6 +7,7 @@ import scipy
 from ...mechanics.contacts.rigid import refuse_rigid_contacts
 from ...mechanics.point_functions import evaluate
 from ...mechanics.symbols import Symbols, n_reactions
+from ...mechanics.values.of_parts import coordinate_at
 from ...mechanics.values.quantities import sees_velocities
 from .relaxation import RELAXATION
 
@@ -94,7 +95,7 @@ class StaticEquations:
             return x
         x, state = x.copy(), np.append(x[:self.n_q], np.zeros(self.n_q))
         for place, counter in self.counters.items():
-            angle = counter.bound.of(self.system, state)[0]
+            angle = coordinate_at(self.system, counter.bound, state)[0]
             x[place] = angle + 2 * np.pi * np.floor((x[place] - angle) / (2 * np.pi) + 0.5)
         return x
 

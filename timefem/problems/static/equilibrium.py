@@ -20,6 +20,7 @@ from ...progress import progress
 from ...status import RETRY, Answer, Reason, Status
 from ...types import Floats, States
 from .equations import StaticEquations
+from .options import OPTIONS
 from .relaxation import relaxed
 
 if TYPE_CHECKING:
@@ -27,12 +28,6 @@ if TYPE_CHECKING:
     from ...mechanics.composites.beam.mesh import CurveMesh
     from ...mechanics.part import Body
 
-ITERATIONS = 40
-TOLERANCE = 1e-11  # of the residual, relative to the forces that make it up
-INCREMENT = 1e-9  # of the coordinates, relative to them: quadratic convergence makes it round-off
-LEAST_STEP = 1e-6  # of the way of the load
-SINGULAR = 2e-15  # resistance against the largest that is none; thin beams of 40 elements have 8e-15
-INERTIA, MOST_SINGULAR = 1e-4, 3  # size of the mass that is added to singular tangents, and to how many of them
 
 
 @dataclass(eq=False, repr=False)
@@ -145,7 +140,7 @@ def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, 
     equations = StaticEquations(system)
     x = np.concatenate([rest_coordinates(system, guess, start), np.zeros(system.n_constraints)])
     if n_steps == 1 or t == start:
-        with progress("equilibrium", ITERATIONS, goal=TOLERANCE) as bar:
+        with progress("equilibrium", OPTIONS.iterations, goal=OPTIONS.tolerance) as bar:
             found = from_guess(equations, x, t, bar.iteration)
         if found.success or t == start:
             return found
@@ -186,7 +181,7 @@ def _in_steps(equations, x, start, t, n_steps, bar):
             bar.advance(100 * (goal - at) / (t - start))
             at, x, last = goal, np.concatenate([found.q, found.multipliers]), found
             step *= 2 if found.iterations <= 5 else 1
-        elif abs(step) <= LEAST_STEP * abs(t - start):
+        elif abs(step) <= OPTIONS.least_step * abs(t - start):
             found.status.message += f"; the last load that is carried is that of t = {at:g}"
             if last is not None:
                 found.q, found.multipliers, found.t, found.n_unstable = last.q, last.multipliers, at, last.n_unstable
@@ -202,17 +197,17 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
     history, system, n, change = [], equations.system, equations.n_q, np.inf
     residual, tangent, _ = equations.evaluate(x, t)
     first = tangent
-    for iteration in range(ITERATIONS):
+    for iteration in range(OPTIONS.iterations):
         history.append(equations.error(residual, tangent, x))
         on_iteration(iteration, history[-1])
-        if history[-1] <= TOLERANCE and (change <= INCREMENT or history[-1] == 0):
+        if history[-1] <= OPTIONS.tolerance and (change <= OPTIONS.increment or history[-1] == 0):
             return Equilibrium(system, t, x[:n].copy(), x[n:].copy(), equations.n_unstable(tangent),
                                Status(True, residual_history=history), iteration, tangent)
         try:
             step = solve(equations, tangent, residual)
             change = np.abs(step[:n]).max() / max(1e-300, np.abs((x - step)[:n]).max())
         except RuntimeError:  # such as of a rope before it is tight; at the equilibrium itself it must not be
-            step = None if iteration >= MOST_SINGULAR else _long_step(equations, tangent, x, t, residual)
+            step = None if iteration >= OPTIONS.most_singular else _long_step(equations, tangent, x, t, residual)
             if step is None:
                 return _failed(equations, x, t, history, Reason.SINGULAR_TANGENT, undetermined(equations, tangent))
             change = np.inf
@@ -224,7 +219,7 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
         if not np.isfinite(residual).all():
             break
     remedy = "take more load steps (n_steps), or a nearer guess"
-    body = _most_free(equations, first, SINGULAR)
+    body = _most_free(equations, first, OPTIONS.singular)
     if body is not None:
         remedy = f"where it starts nothing holds {system.label(body)}, which is free to move as a whole: hold it by " \
                  "a joint or a spring, or give a nearer guess"
@@ -253,7 +248,7 @@ def _with_inertia(equations, tangent, x, t):
     """The tangent of a long implicit step in time from rest: with a small multiple of the mass matrix."""
     n = equations.n_q
     mass = equations.system.mass_matrix(t, np.append(x[:n], np.zeros(n)))
-    mass = mass * (INERTIA * abs(tangent[:n, :n]).max() / abs(mass).max())
+    mass = mass * (OPTIONS.added_inertia * abs(tangent[:n, :n]).max() / abs(mass).max())
     none = scipy.sparse.csc_array((tangent.shape[0] - n,) * 2)
     return scipy.sparse.csc_array(tangent + scipy.sparse.block_diag([mass, none]))
 

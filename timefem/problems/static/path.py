@@ -21,17 +21,14 @@ from ...progress import progress as progress_bar
 from ...status import Answer, Reason, Status
 from ...types import Floats, States
 from .equations import StaticEquations
-from .equilibrium import INCREMENT, TOLERANCE, from_guess, newton, rest_coordinates, solve, undetermined
+from .equilibrium import from_guess, newton, rest_coordinates, solve, undetermined
+from .options import OPTIONS
 
 if TYPE_CHECKING:
     from ...mechanics.composites.beam.along import Along
     from ...mechanics.composites.beam.mesh import CurveMesh
     from ...mechanics.part import Body
 
-ITERATIONS = 12
-FURTHEST = 0.3  # of the corrected point from the tangent, relative to the step: further away is another branch
-MOST_STEPS = 2000
-BISECTIONS = 60
 
 
 @dataclass(eq=False)
@@ -77,7 +74,8 @@ class StaticPath(Answer):
 
 @named_arguments
 def equilibrium_path(system: System, t_end: float, guess: States | None = None, *, start: float = 0.0,
-                     n_steps: int = 20, max_steps: int = MOST_STEPS, progress: bool | None = None) -> StaticPath:
+                     n_steps: int = 20, max_steps: int = OPTIONS.path_steps,
+                     progress: bool | None = None) -> StaticPath:
     """Follow equilibria `R(x, t) = 0` from the load of `start` until t reaches `t_end`, past limit points.
 
     Parameters
@@ -138,9 +136,9 @@ class _Follower:
     def corrected(self, y, direction):
         """The equilibrium in the plane through y across `direction`, and iterations; None where there is none."""
         n, base, change = self.equations.n_q, y.copy(), np.inf
-        for iteration in range(ITERATIONS):
+        for iteration in range(OPTIONS.path_iterations):
             residual, tangent, by_time = self.equations.evaluate(y[:-1], y[-1])
-            if self.equations.error(residual, tangent, y[:-1]) <= TOLERANCE and change <= INCREMENT:
+            if self.equations.error(residual, tangent, y[:-1]) <= OPTIONS.tolerance and change <= OPTIONS.increment:
                 return y, iteration
             try:
                 a, b = solve(self.equations, tangent, np.column_stack([residual, by_time])).T
@@ -178,9 +176,9 @@ class _Follower:
         while len(points) <= max_steps:
             ahead = y + step * direction
             found = self.corrected(ahead, direction)
-            if found is None or np.sqrt(self.weight @ (found[0] - ahead) ** 2) > FURTHEST * step:
+            if found is None or np.sqrt(self.weight @ (found[0] - ahead) ** 2) > OPTIONS.path_distance * step:
                 last = self.at_end(y, ahead, t_end)  # beyond which the load may be the same for ever
-                if last is not None and np.sqrt(self.weight @ (last - ahead) ** 2) <= FURTHEST * step:
+                if last is not None and np.sqrt(self.weight @ (last - ahead) ** 2) <= OPTIONS.path_distance * step:
                     points.append(last)
                     unstable.append(self.equations.n_unstable(self.equations.evaluate(last[:-1], t_end)[1]))
                     return self.path(points, unstable, critical)
@@ -229,7 +227,7 @@ class _Follower:
             found = self.corrected(y + s * chord, chord)
             return None if found is None else found[0]
 
-        for _ in range(BISECTIONS):
+        for _ in range(OPTIONS.path_bisections):
             middle = (low + high) / 2
             point = at(middle)
             if point is None:

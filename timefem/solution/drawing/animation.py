@@ -11,14 +11,14 @@ from ... import validate
 from ...atomic_write import as_path, check_writable, replacing
 from ...errors import InputError, MissingBackend
 from .artists import Artists, axes3d, fit_axes
+from .options import OPTIONS
 from .plots import COLOURS
 from .scene import make_scene
 
-FPS = 25
 WRITERS = {".gif": "pillow", ".mp4": "ffmpeg"}
 
 
-def animate(solution, path=None, times=None, fps=FPS, traces=True, view=None, up=None):
+def animate(solution, path=None, times=None, fps=OPTIONS.frames_per_second, traces=True, view=None, up=None):
     """A film of the bodies, joints, rods, springs and ropes of a solution.
 
     Bodies with a `size` have their `shape` in it, other rigid bodies are their three axes, point masses are balls.

@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 
+from .options import OPTIONS
 from .plots import COLOURS, STYLES, lines_over_time, new_axes
 
 BOUND = {"linestyle": (0, (7, 4)), "linewidth": 1.0, "zorder": 1}
-APART = 55.0  # of the scales of third and further units [pt]
 
 
 def plot_controls(solution, ax=None):
@@ -36,7 +36,7 @@ def plot_controls(solution, ax=None):
         lines_over_time(one, times, lines, f"controls [{unit}]" if unit else "controls", looks)
         _draw_bounds(one, one.get_lines(), bounds[list(columns.values())])
         if n:  # scales of their own, beside each other
-            one.spines["right"].set_position(("outward", APART * (n - 1)))
+            one.spines["right"].set_position(("outward", OPTIONS.scales_apart * (n - 1)))
             one.grid(False)
     drawn = [(line, unit) for one, unit in zip(axes, by_unit, strict=True) for line in one.get_lines()
              if not line.get_label().startswith("_")]

@@ -6,9 +6,7 @@ import numpy as np
 
 from ...mechanics.composites.beam.along import along
 from ...mechanics.composites.beam.mesh import CurveMesh
-
-PER_ELEMENT, MOST = 4, 80  # intervals between stations: per element, and along a curve
-ROUND = 12  # corners of a circle
+from .options import OPTIONS
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +61,7 @@ def outline(section):
         return np.zeros((0, 2))
     if shape == "rectangle":
         return np.array([(1, 1), (-1, 1), (-1, -1), (1, -1)]) * np.array(sizes) / 2
-    angle = 2 * np.pi * np.arange(ROUND) / ROUND
+    angle = 2 * np.pi * np.arange(OPTIONS.circle_corners) / OPTIONS.circle_corners
     return sizes[0] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
@@ -86,7 +84,7 @@ def curves_of(system, state):
 
 def _curves(system, beam, state):
     several, q = len(beam.legs) > 1, state[1]
-    n = min(MOST, PER_ELEMENT * beam.n_elements) + 1
+    n = min(OPTIONS.curve_stations, OPTIONS.curve_per_element * beam.n_elements) + 1
     for j in range(len(beam.legs)):
         a = along(system, beam, j + np.linspace(0, 1, n), state)
         # the last station is the first one of the next curve, with the section of this one

@@ -4,13 +4,9 @@ import numpy as np
 
 from ...errors import InputError
 from .artists import fill
+from .options import OPTIONS
 from .phase import has_phase
 from .snapshots import Snapshots
-
-WIDTH, BESIDE = 14.0, 8.0  # of the page, and of the picture beside plots [in]
-ROW, TITLE, MARGIN = 2.7, 0.35, 0.1  # height of a row of plots, of the title, and the margin [in]
-HIGHEST = 7.0  # of the picture above the plots [in]
-IN_A_ROW = 3  # plots
 
 
 def plot_page(solution, times=6):
@@ -37,10 +33,10 @@ def _page(plt, solution, times):
         times = np.linspace(solution.t[0], solution.t[-1], times) if len(solution.t) > 1 else solution.t
     plots, picture = _plots(solution), _picture(solution, times)
     beside, height, below = _layout(picture, len(plots))
-    figure = plt.figure(figsize=(WIDTH, height))
-    left = BESIDE / WIDTH if beside else 0.0
-    figure.set_layout_engine("constrained", rect=(left, 0, 1 - left, 1 if beside else below / height), w_pad=MARGIN,
-                             h_pad=MARGIN)
+    figure = plt.figure(figsize=(OPTIONS.page_width, height))
+    left = OPTIONS.picture_width / OPTIONS.page_width if beside else 0.0
+    figure.set_layout_engine("constrained", rect=(left, 0, 1 - left, 1 if beside else below / height),
+                             w_pad=OPTIONS.margin, h_pad=OPTIONS.margin)
     rows = [[plot] for plot in plots] if beside else _rows(plots)
     grid = figure.add_gridspec(len(rows), 1)
     for row, spec in zip(rows, grid, strict=True):
@@ -50,9 +46,9 @@ def _page(plt, solution, times):
         bottom, wide = (0.0, left) if beside else (below / height, 1.0)
         ax = figure.add_axes((0, bottom, wide, 1 - bottom), projection="3d")
         picture.draw(ax)
-        figure.text(wide / 2, 1 - MARGIN / height, picture.title, ha="center", va="top")
-        x, y = MARGIN / WIDTH, MARGIN / height
-        fill(ax, picture.everything, (x, bottom + y, wide - 2 * x, 1 - bottom - 2 * y - TITLE / height))
+        figure.text(wide / 2, 1 - OPTIONS.margin / height, picture.title, ha="center", va="top")
+        x, y = OPTIONS.margin / OPTIONS.page_width, OPTIONS.margin / height
+        fill(ax, picture.everything, (x, bottom + y, wide - 2 * x, 1 - bottom - 2 * y - OPTIONS.title_height / height))
     return figure
 
 
@@ -82,13 +78,14 @@ def _picture(solution, times):
 
 def _layout(picture, n):
     """Whether the picture stands beside n plots, the height of the page, and that of the plots below [in]."""
-    below = ROW * len(_rows(range(n)))
+    below = OPTIONS.row_height * len(_rows(range(n)))
     if picture is None:
         return False, below, below
-    room, shape = TITLE + 2 * MARGIN, picture.shape
-    high = min(WIDTH * shape, HIGHEST)
-    tall = max(BESIDE * shape + room, 0.85 * ROW * n)
-    filled = high / (WIDTH * shape), min(1.0, BESIDE * shape / (tall - room)) if tall <= WIDTH else 0.0
+    room, shape = OPTIONS.title_height + 2 * OPTIONS.margin, picture.shape
+    high = min(OPTIONS.page_width * shape, OPTIONS.picture_height)
+    tall = max(OPTIONS.picture_width * shape + room, 0.85 * OPTIONS.row_height * n)
+    beside = min(1.0, OPTIONS.picture_width * shape / (tall - room)) if tall <= OPTIONS.page_width else 0.0
+    filled = high / (OPTIONS.page_width * shape), beside
     if picture.spacing or filled[0] >= filled[1]:
         return False, below + high + room, below
     return True, tall, 0.0
@@ -96,5 +93,5 @@ def _layout(picture, n):
 
 def _rows(plots):
     """Plots in rows of nearly equal length."""
-    n = -(-len(plots) // IN_A_ROW)
+    n = -(-len(plots) // OPTIONS.plots_in_a_row)
     return [list(part) for part in np.array_split(np.array(plots, object), n)]

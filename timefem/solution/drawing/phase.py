@@ -7,9 +7,9 @@ import numpy as np
 
 from ...errors import InputError
 from ..joint_motion import joint_motion
+from .options import OPTIONS
 from .plots import COLOURS, STYLES, new_axes
 
-PER_ELEMENT, MOST = 4, 4000  # points between the ends of an element, and along the curve
 COMPONENT = re.compile(r"(.+)\.(position|q)\[(\d+)\]")
 
 
@@ -37,7 +37,7 @@ def plot_phase(solution, *what, times=None, ax=None):
         For names that are unknown, or coordinates of several units.
     """
     if times is None:
-        n = min(PER_ELEMENT * (len(solution.t) - 1), MOST) + 1
+        n = min(OPTIONS.phase_per_element * (len(solution.t) - 1), OPTIONS.phase_points) + 1
         times = np.linspace(solution.t[0], solution.t[-1], n)
     curves = [curve for name in what for curve in _curves(solution, name, times)] or _default(solution, times)
     units = list(dict.fromkeys(unit for *_, unit in curves))

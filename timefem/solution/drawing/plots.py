@@ -5,11 +5,10 @@ import itertools
 import numpy as np
 
 from ... import validate
+from .options import OPTIONS
 
 STYLES = ("-", "--", ":", "-.")
 COLOURS = ("#1f4e79", "#c55a11", "#2e7d32", "#6a1b9a", "#00838f", "#ad1457", "#5d4037", "#455a64")
-MOST_PARTS = 8  # whose energies are told apart
-FLOOR = 1e-17  # where exact zeros are drawn on a logarithmic axis
 
 
 def plot_energy(solution, ax=None, by_part=False):
@@ -45,8 +44,8 @@ def plot_energy(solution, ax=None, by_part=False):
 
 def _largest(parts):
     """Of many energies over time those that change most, and the sum of the others."""
-    names = sorted(parts, key=lambda name: -np.ptp(parts[name]))[:MOST_PARTS - 1]
-    if len(parts) <= MOST_PARTS:
+    names = sorted(parts, key=lambda name: -np.ptp(parts[name]))[:OPTIONS.most_energies - 1]
+    if len(parts) <= OPTIONS.most_energies:
         return parts
     others = {name: values for name, values in parts.items() if name not in names}
     return {name: parts[name] for name in parts if name in names} | {f"{len(others)} others": sum(others.values())}
@@ -85,15 +84,16 @@ def plot_constraints(solution, ax=None):
     matplotlib.axes.Axes
     """
     levels = [np.abs(r).max(axis=-1, initial=0.0) for r in solution.constraints()]
-    lines = {f"{name} level": np.maximum(r, FLOOR)
+    lines = {f"{name} level": np.maximum(r, OPTIONS.floor)
              for name, r in zip(("configuration", "velocity"), levels, strict=True)}
     ax = lines_over_time(ax, solution.t, lines, "largest constraint residual [SI units]")
     ax.set_yscale("log")
-    ax.set_ylim(FLOOR / 3, 10 * max(max(r.max() for r in lines.values()), 1e-13))
-    if any(np.any(r < FLOOR) for r in levels):
-        ax.axhline(FLOOR, color="0.7", linewidth=0.8, zorder=0)
-        ax.annotate(f"zeros are drawn at {FLOOR:.0e}", (0.99, FLOOR), xycoords=("axes fraction", "data"),
-                    xytext=(0, 3), textcoords="offset points", ha="right", fontsize="small", color="0.4")
+    ax.set_ylim(OPTIONS.floor / 3, 10 * max(max(r.max() for r in lines.values()), 1e-13))
+    if any(np.any(r < OPTIONS.floor) for r in levels):
+        ax.axhline(OPTIONS.floor, color="0.7", linewidth=0.8, zorder=0)
+        ax.annotate(f"zeros are drawn at {OPTIONS.floor:.0e}", (0.99, OPTIONS.floor), xytext=(0, 3),
+                    xycoords=("axes fraction", "data"), textcoords="offset points", ha="right", fontsize="small",
+                    color="0.4")
     return ax
 
 

@@ -6,12 +6,10 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
-from ...mechanics.composites.beam.place import Place
 from .curves import curves_of, has_surface
+from .options import OPTIONS
 from .traces import traces_of
 from .view import View
-
-N_FRAMES = 200  # of a motion whose times are not given
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +116,7 @@ def make_scene(solution, times=None, view=None, up=None, traces=True):
         When no element was solved, times do not increase, or no body has a position in space.
     """
     if times is None:
-        times = np.linspace(solution.t[0], solution.t[-1], N_FRAMES)
+        times = np.linspace(solution.t[0], solution.t[-1], OPTIONS.frames)
     times = validate.array("times", np.atleast_1d(times), (None,))
     if not len(times) or np.any(np.diff(times) <= 0):
         raise InputError("times must increase")
@@ -126,7 +124,7 @@ def make_scene(solution, times=None, view=None, up=None, traces=True):
     n, pieces = system.n_q, {}
     lines = _lines(system)
     stood_on = [b for part in system.parts for b in part.bodies] + [b for _, line in lines for b, _ in line.points if b]
-    places = dict.fromkeys(b for b in stood_on if isinstance(b, Place) or b.carrier)
+    places = dict.fromkeys(b for b in stood_on if not b.is_body)
     for body in (*system.bodies, *places):
         pieces[body] = body.drawn_pieces(*system.local_state(body, z))
     hidden = {member for part in system.composites if part.drawn_lines() for member in part.members} | set(places)

@@ -4,17 +4,17 @@ import itertools
 from dataclasses import replace
 
 import numpy as np
+import scipy
 
 from ... import validate
 from ...errors import InputError
 from ...mechanics.shapes import box
 from .artists import Artists, axes3d, fill, fit_axes
+from .options import OPTIONS
 from .plots import COLOURS, STYLES
 from .scene import make_scene
-from .times_beside import name_time, places_of_names
 from .traces import traces_of
 
-TITLE = 0.3  # height of the title [in]
 PARTS = 0.25, 0.5, 0.75, 1.0  # of the way from the centre of a body to its outline, and along rods
 
 
@@ -56,7 +56,7 @@ def plot_snapshots(solution, times, body=None, ax=None, spacing=None, view=None,
     if whole:
         ax.set_title("")
         ax.figure.suptitle(picture.title, fontsize="medium", wrap=True, y=0.985, va="top")
-        fill(ax, picture.everything, (0.02, 0.02, 0.96, 0.96 - TITLE / ax.figure.get_figheight()))
+        fill(ax, picture.everything, (0.02, 0.02, 0.96, 0.96 - OPTIONS.snapshot_title / ax.figure.get_figheight()))
     else:
         ax.set_title(picture.title, fontsize="medium", wrap=True)
     return ax
@@ -170,3 +170,41 @@ def _body_axes(ax, scene, n, aside):
             if n == 0:
                 ax.text(*(centre + (size[i] / 2 + 0.22 * size.max()) * axis), f"$d_{i + 1}$", fontsize="x-small",
                         color="0.35", ha="center", va="center")
+
+
+AROUND = np.stack([np.cos(np.arange(12) * np.pi / 6), np.sin(np.arange(12) * np.pi / 6)], axis=1)
+
+
+def places_of_names(outlines, inside, view, beside):
+    """Place of the time of each snapshot, list of arrays (3,); None where there is no room.
+
+    Of snapshots side by side in a row below; of others where no other snapshot is near, that is `inside`, points all
+    over each of them, arrays (n, 3).
+    """
+    page = view.camera[:2]
+    everything = np.concatenate(outlines)
+    extent = np.ptp(everything @ page.T, axis=0).max() or 1.0
+    if beside:
+        low = (everything @ page[1]).min() - 0.015 * extent
+        return [x.mean(axis=0) + (low - x.mean(axis=0) @ page[1]) * page[1] for x in outlines]
+    flat, found, taken = [x @ page.T / extent for x in inside], [], np.zeros((0, 2))
+    for n, x in enumerate(outlines):
+        near = np.linspace(0, len(x) - 1, min(len(x), OPTIONS.time_points)).astype(int)
+        steps = OPTIONS.time_aside * np.tile(AROUND, (len(near), 1))
+        places = np.repeat(x[near] @ page.T / extent, len(AROUND), axis=0) + steps
+        others = np.concatenate([*flat[:n], *flat[n + 1:], taken])
+        room = scipy.spatial.cKDTree(others).query(places)[0]
+        room[scipy.spatial.cKDTree(flat[n]).query(places)[0] < OPTIONS.time_own] = -1.0  # upon its own snapshot
+        best = int(np.argmax(room))
+        if room[best] < OPTIONS.time_others:
+            found.append(None)
+            continue
+        taken = np.concatenate([taken, places[best:best + 1] + [[-0.03, 0], [0, 0], [0.03, 0]]])  # names are wide
+        found.append(np.repeat(x[near], len(AROUND), axis=0)[best] + extent * steps[best] @ page)
+    return found
+
+
+def name_time(ax, t, place, below):
+    """Write a time at its place, or below it."""
+    ax.text(*place, f"{t:.4g} s", ha="center", va="top" if below else "center", fontsize="small", zorder=10,
+            bbox=dict(boxstyle="round,pad=0.1", facecolor="white", edgecolor="none", alpha=0.7))

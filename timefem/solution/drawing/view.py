@@ -6,10 +6,9 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
+from .options import OPTIONS
 
 AXES = "xyz"
-ELEVATION, AZIMUTH = 22.0, -60.0  # degrees
-FLAT = 1e-6  # of the extent: what moves in a plane is looked at from its normal
 
 
 class View(NamedTuple):
@@ -62,12 +61,12 @@ class View(NamedTuple):
             elevation, azimuth = validate.array("view", view, (2,))
             return cls(up, sign, float(elevation), float(azimuth))
         extent = np.ptp(points, axis=0)
-        flat = np.flatnonzero(extent <= FLAT * extent.max())
+        flat = np.flatnonzero(extent <= OPTIONS.flat * extent.max())
         if extent.max() and len(flat) == 1 and flat[0] != up:
             right = 3 - up - flat[0]
             view = cls.along(right, up)
             return view if sign > 0 else view._replace(sign=-1, azimuth=view.azimuth + 180)  # right stays right
-        return cls(up, sign, sign * ELEVATION, AZIMUTH)
+        return cls(up, sign, sign * OPTIONS.elevation, OPTIONS.azimuth)
 
     @classmethod
     def along(cls, right, up):

@@ -8,10 +8,10 @@ import numpy as np
 import scipy
 
 from ...atomic_write import check_writable, write_text
+from .options import OPTIONS
 from .scene import make_scene
 
 TEMPLATE = Path(__file__).with_name("viewer.html")
-DIGITS = 6  # significant digits of places and rotations: finer than a pixel
 
 
 def save_html(solution, path, times=None, title=None, view=None, up=None, traces=True):
@@ -85,4 +85,4 @@ def _quaternions_along(rotation):
 
 
 def _numbers(values):
-    return [float(f"{value:.{DIGITS}g}") for value in np.ravel(values)]
+    return [float(f"{value:.{OPTIONS.digits}g}") for value in np.ravel(values)]

@@ -143,7 +143,7 @@ def _fields(solution, times):
             COORDINATES if body.has_rate else STATES
         bodies[model.label(body)] = {name: np.asarray(value(body, q[:, part], p[:, part]))
                                      for name, _, _, value in fields}
-        if body.carried_names:
+        if body.frame_names:
             bodies |= _links(model, body, q[:, part], p[:, part])
     own = None if times is None else t
     configuration, velocity = solution.constraints(own)
@@ -159,13 +159,13 @@ def _fields(solution, times):
 def _links(system, tree, q, p):
     """Label of each link of a tree that moves -> its fields."""
     rates, found = tree.velocity(q, p), {}
-    links = [name for name, word in tree.carried_names.items() if word == "link"]
-    stand_ins = {own.called[1]: (name, own) for name, own in system.replaced.items()
-                 if own.called[0] == "link" and own.called[1] in links and tree.carried(*own.called) is own}
+    links = [name for name, word in tree.frame_names.items() if word == "link"]
+    stand_ins = {own.address[1]: (name, own) for name, own in system.replaced.items()
+                 if own.address[0] == "link" and own.address[1] in links and tree.frame_at(*own.address) is own}
     for link in links:
-        name, own = stand_ins.get(link, (f"{system.label(tree)}.{link}", tree.carried("link", link)))
-        if len(own.places):
-            found[name] = {field: np.asarray(value(own, q[:, own.places], rates[:, own.places]))
+        name, own = stand_ins.get(link, (f"{system.label(tree)}.{link}", tree.frame_at("link", link)))
+        if len(own.dofs):
+            found[name] = {field: np.asarray(value(own, q[:, own.dofs], rates[:, own.dofs]))
                            for field, _, _, value in BODY_FIELDS if hasattr(own, field)}
     return found
 

@@ -8,13 +8,8 @@ stage: from z / s = 1e9 on it finds the curvature of minima negative, by roundin
 
 import numpy as np
 
+from .options import OPTIONS
 from .program import Answer, gradient_of_lagrangian
-
-# k of active bounds, at least: what fatrop still takes for a pivot. Rows of active bounds may depend on each other, and
-# their columns save the rank
-LEAST = 1e-5
-RELAXED = 1e-8  # bounds, as by the other methods
-NONE = 1e-20  # multiplier that is none
 
 
 class Centred:
@@ -38,12 +33,13 @@ class Centred:
         values = np.concatenate([v, program.rows(v)[self._row]])
         z = np.abs(np.concatenate([bound_multipliers, multipliers[self._row]]))
         low, high = (np.concatenate([b, r[self._row]]) for b, r in zip(bounds, program.row_bounds, strict=True))
-        low, high = low - RELAXED * np.maximum(1, np.abs(low)), high + RELAXED * np.maximum(1, np.abs(high))
+        low = low - OPTIONS.centred_relaxed * np.maximum(1, np.abs(low))
+        high = high + OPTIONS.centred_relaxed * np.maximum(1, np.abs(high))
         free, at_low = np.isinf(low) & np.isinf(high), values - low <= high - values
         self._base = np.where(free, 0.0, np.where(at_low, low, high))
         slack = np.clip(np.where(at_low, values - low, high - values), 0, 1)
-        room = np.maximum(slack, np.minimum(mu / np.maximum(z, NONE), mu**0.5))
-        self._size = np.where(free, 1.0, np.clip(np.minimum(room, high - low), LEAST, 1))
+        room = np.maximum(slack, np.minimum(mu / np.maximum(z, OPTIONS.no_multiplier), mu**0.5))
+        self._size = np.where(free, 1.0, np.clip(np.minimum(room, high - low), OPTIONS.centred_least, 1))
         self.bounds = (low - self._base) / self._size, (high - self._base) / self._size
         self.n, self.n_rows, self._n = len(values), program.n_rows, program.n
         equal = np.where(lower < upper, 0.0, lower)

@@ -3,8 +3,7 @@
 import numpy as np
 
 from . import products
-
-FEW = 2  # entries of a row, times this, are no more than the unknowns of its block
+from .options import OPTIONS
 
 
 class CondensedRows:
@@ -32,7 +31,7 @@ class CondensedRows:
         out = np.zeros(max(m, rows.max(initial=-1) + 1), bool)
         out[scaled.slacks.row] = True
         sizes = np.bincount(program.variable_blocks[:n])
-        out[:m] &= FEW * counts <= sizes[program.row_blocks[:m]]
+        out[:m] &= OPTIONS.few_entries * counts <= sizes[program.row_blocks[:m]]
         out[rows[columns >= n]] = False  # what they touch is not on this rank
         self.kept, self._rows = np.flatnonzero(~out[:m]), np.flatnonzero(out[:m])
         gone = out[rows]

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
-SMALL, MOST = 0.1, 1e6  # objective below which it is scaled up, and how much at most
+from .options import OPTIONS
 
 
 def enlargement(f, steepest):
     """The factor for an objective that is f near the end, where no entry of its gradient is larger than `steepest`."""
     size = max(abs(f), steepest)
-    return 1.0 if size >= SMALL else 1 / max(size, 1 / MOST)
+    return 1.0 if size >= OPTIONS.small_objective else 1 / max(size, 1 / OPTIONS.most_enlarged)
 
 
 def solved_enlarged(solve, program):

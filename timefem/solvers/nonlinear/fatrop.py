@@ -25,20 +25,15 @@ from .blocks import placed
 from .bounds import inside
 from .casadi_functions import called, refused_options, sparsity
 from .centred import Centred
-from .enlarged import MOST
 from .interior_point_options import InteriorPointOptions
+from .options import OPTIONS
 from .program import Answer, failed, gradient_of_lagrangian, not_finite, optimality_error
 
 if TYPE_CHECKING:
     from .program import NonlinearProgram
 
 
-ROUGH = 1e-4  # tolerance of the first solve
-MU, MU_WARM = ROUGH / 11, 1e-4  # products of slacks and multipliers at its end, and near a given solution
-MOST_NEAR = 100  # iterations of a solve that starts near a solution; most take 4 to 20
-# Error in the conditions of optimality of the program itself that will do where rounding keeps fatrop from its
-# tolerance, as for the other methods, and that is no success; relaxed bounds alone may make 1e-6
-ACCEPTABLE, UNSOLVED = 1e-6, 1e-5
+MU, MU_WARM = OPTIONS.fatrop_rough / 11, 1e-4  # slacks times multipliers at the end of that, and near a solution
 INFEASIBLE = 3
 ENDS = {1: "all iterations were taken", 2: "stopped short of the tolerance", INFEASIBLE: "locally infeasible",
         4: "the line search found no step", 5: "no step could be computed"}  # its IpSolverReturnFlag
@@ -83,9 +78,9 @@ class Fatrop(NamedArguments):
             found = self._near(program, v, warm, left, MU_WARM * max(1.0, _size(program, v)))
             iterations += found.iterations
         if warm is None or not found.status.success:
-            found = self._solve(program, max(self.tolerance, ROUGH))
+            found = self._solve(program, max(self.tolerance, OPTIONS.fatrop_rough))
             iterations += found.iterations
-            if found.status.success and self.tolerance < ROUGH:
+            if found.status.success and self.tolerance < OPTIONS.fatrop_rough:
                 found = self._near(program, found.v, found.multipliers, found.bound_multipliers,
                                    MU * max(1.0, _size(program, found.v)))
                 iterations += found.iterations
@@ -98,22 +93,22 @@ class Fatrop(NamedArguments):
         """The answer from near a solution, where products of slacks and multipliers are about mu."""
         near = Centred(program, v, multipliers, bound_multipliers, mu)
         tolerance = self.tolerance * min(1.0, _size(program, v)) * near.factor
-        method = replace(self, max_iterations=min(self.max_iterations, MOST_NEAR))
+        method = replace(self, max_iterations=min(self.max_iterations, OPTIONS.fatrop_near))
         found = method._solve(near, tolerance, mu_init=1.0, lam_max=1e20, constr_viol_tol=self.tolerance,
                               compl_inf_tol=tolerance)
         return self._checked(program, near.answer(found))
 
     def _checked(self, program, found):
         """The answer, a success only where the conditions of the program itself hold, and always where they do."""
-        if self.tolerance > ACCEPTABLE:
+        if self.tolerance > OPTIONS.fatrop_acceptable:
             return found
         error = optimality_error(program, found.v, 1.0, found.multipliers)
         error /= max(1.0, np.abs(found.multipliers).mean() / 100)
-        if found.status.success and not error <= UNSOLVED:
+        if found.status.success and not error <= OPTIONS.fatrop_unsolved:
             detail = f"fatrop stopped where the conditions of optimality are missed by {error:.1e}"
             return replace(found, status=failed(program, found.v, Reason.NOT_CONVERGED, [], detail))
-        if not found.status.success and error <= ACCEPTABLE:
-            return replace(found, status=Status(True, message=f"converged to {ACCEPTABLE:g} only"))
+        if not found.status.success and error <= OPTIONS.fatrop_acceptable:
+            return replace(found, status=Status(True, message=f"converged to {OPTIONS.fatrop_acceptable:g} only"))
         return found
 
     def _solve(self, program, tolerance, **options):
@@ -150,7 +145,7 @@ class Fatrop(NamedArguments):
 
 def _size(program, v):
     """Of the objective, by its slopes where it is zero."""
-    return max(abs(program.objective(v)), np.abs(program.gradient(v)).max(initial=0.0), 1 / MOST)
+    return max(abs(program.objective(v)), np.abs(program.gradient(v)).max(initial=0.0), 1 / OPTIONS.most_enlarged)
 
 
 class _Stages:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import bounds_loops as loops
-from .centrality import CentralityCorrection
 
 ROUNDING = 10 * np.finfo(float).eps
 
@@ -161,3 +160,35 @@ class LineSearch:
         alpha = self.over.least(loops.longest(self.it.z, dz, self.tau))
         trial.z = self.barrier.bounds.moved(self.it.z, dz, alpha, self.mu, trial.slack)
         return trial
+
+
+class CentralityCorrection:
+    """Corrects steps of a `Barrier` by what is known at an iterate.
+
+    Parameters
+    ----------
+    barrier : Barrier
+    direction : SearchDirection
+    """
+
+    def __init__(self, barrier, direction):
+        self.barrier, self.direction = barrier, direction
+
+    def __call__(self, it, mu, tau, step, products):
+        """The step (dw, dy, dz) for mu and `products`, as of `SearchDirection`, or a longer one, with its products."""
+        o, (a, b) = self.barrier.options, self._lengths(it, tau, step)
+        if mu <= o.corrected_above or min(a, b) >= o.corrected_below:
+            return step, products
+        bounds, (dw, _, dz) = self.barrier.bounds, step
+        closer = loops.closer_to_mu(bounds.at, bounds.sign, it.slack, it.z, dw, dz, min(1.0, a + o.longer),
+                                    min(1.0, b + o.longer), mu, products)
+        corrected = self.direction.step(it, mu, it.c, closer)
+        if sum(self._lengths(it, tau, corrected)) < a + b + o.gain * o.longer:
+            return step, products
+        return corrected, closer
+
+    def _lengths(self, it, tau, step):
+        """The longest steps of variables and of the multipliers of bounds."""
+        dw, _, dz = step
+        return self.barrier.over.combined((), (), (self.barrier.bounds.longest(it.slack, dw, tau),
+                                                   loops.longest(it.z, dz, tau)))

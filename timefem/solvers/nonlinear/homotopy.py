@@ -8,13 +8,10 @@ import numpy as np
 from ...status import Reason, Status
 from ..equations.nonlinear import NonlinearEquations
 from .newton import Newton, newton
-
-FIRST_STEP = 0.125
-LEAST_STEP = 1e-4
-QUICK = 5  # iterations up to which the next step is longer
+from .options import OPTIONS
 
 
-def follow(solve_at, x, first=FIRST_STEP, least=LEAST_STEP):
+def follow(solve_at, x, first=OPTIONS.first_step, least=OPTIONS.least_step):
     """Follow solutions from s = 0 to s = 1.
 
     Parameters
@@ -43,7 +40,7 @@ def follow(solve_at, x, first=FIRST_STEP, least=LEAST_STEP):
                 break
             continue
         x, s = found, following
-        step *= 2 if iterations <= QUICK else 1
+        step *= 2 if iterations <= OPTIONS.quick else 1
     return x, s
 
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...status import Reason, Status
+from .options import OPTIONS
 from .over_ranks import OverRanks
 
 CARRIER, MOTION, CONDITION, LIMIT = range(4)  # roles of rows
-LINEAR = 1e-10  # entry of the Hessian of rows that is rounding, of variables of order one
 
 
 class Row(NamedTuple):
@@ -120,7 +120,7 @@ class NonlinearProgram(ABC):
         """Whether rows are curved neither at the start nor at v: then where one infeasible solve ends, all do."""
         y = np.random.default_rng(0).uniform(1, 2, self.n_rows)
         curvature = max(float(np.abs(self.hessian(at, 0.0, y)).max(initial=0.0)) for at in (self.start, v))
-        return OverRanks(self.comm).largest(curvature) <= LINEAR
+        return OverRanks(self.comm).largest(curvature) <= OPTIONS.linear
 
     def violation(self, rows: np.ndarray) -> np.ndarray:
         """By how much rows with these values miss their bounds, shape (n_rows,)."""
@@ -174,10 +174,6 @@ REMEDIES = {Reason.NOT_CONVERGED: "give another guess, more elements, more itera
             Reason.NOT_FINITE: "write formulas so that they and their derivatives are finite along the first guess, or "
                                "give another guess"}
 CONTRADICTION = "loosen bounds and conditions, if they contradict each other, or "
-OPPOSED = 1e-3  # multiplier of a limit, over the largest, from which on it stands against a solution
-NEAR = 1e-3  # to a bound, scaled
-MISSED = 1e-6  # violation from which on a row is told of
-SHARE = 0.01  # of what equations of motion miss, from which on what somebody asked for is named in their place
 
 
 def not_finite(program, v):
@@ -219,21 +215,21 @@ def failed(program, v, reason, history, detail, multipliers=None):
     missing, roles = program.violation(program.rows(v)), program.roles
     most, place = largest(missing)
     asked, motion = (largest(np.where(which, missing, 0.0)) for which in (roles >= CONDITION, roles == MOTION))
-    by_asked = asked[0] > max(MISSED, SHARE * motion[0])
+    by_asked = asked[0] > max(OPTIONS.missed, OPTIONS.motion_share * motion[0])
     violated, row = asked if by_asked else motion
     remedy = REMEDIES.get(reason)
-    if most > MISSED and reason == Reason.NOT_CONVERGED:
+    if most > OPTIONS.missed and reason == Reason.NOT_CONVERGED:
         remedy = f"{CONTRADICTION}{remedy}"
-    if violated > MISSED:
+    if violated > OPTIONS.missed:
         detail += f"; {row.name} at t = {row.time:.6g} stays violated by {violated:.3g} of its size"
         place = row
-    if most > MISSED and reason == Reason.INFEASIBLE and not by_asked:
+    if most > OPTIONS.missed and reason == Reason.INFEASIBLE and not by_asked:
         detail += "; what is asked for holds, but the motion cannot be made with these bounds"
     if multipliers is not None:
         of_rows = largest(np.where(roles == LIMIT, np.abs(multipliers), 0.0), but=place.name)
         of_bounds = largest(_at_bounds(program, v, multipliers), program.describe_variable)
         size, limit = max(of_rows, of_bounds, key=lambda pair: pair[0])
-        if size > OPPOSED * over.largest(np.abs(multipliers).max(initial=0.0)):
+        if size > OPTIONS.opposed * over.largest(np.abs(multipliers).max(initial=0.0)):
             detail += f"; most against it stands {limit.name}, at t = {limit.time:.6g}"
     return Status.failure(reason, place.element, place.time, history, detail, remedy=remedy)
 
@@ -242,5 +238,5 @@ def _at_bounds(program, v, multipliers):
     """Sizes of the multipliers of bounds that are near, by those of rows."""
     rows, columns = program.jacobian_places
     slopes = np.bincount(columns, program.jacobian(v) * program.rows_with_neighbours(multipliers)[rows], len(v))
-    near = np.min([np.abs(bound - v) for bound in program.bounds], axis=0) <= NEAR
+    near = np.min([np.abs(bound - v) for bound in program.bounds], axis=0) <= OPTIONS.near_bound
     return np.where(near, np.abs(slopes[:len(v)]), 0.0)

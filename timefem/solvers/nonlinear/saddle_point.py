@@ -5,15 +5,9 @@ import scipy
 
 from ...errors import SingularMatrix, SolveError
 from ...status import Reason, Status
+from .options import OPTIONS
 
 SMALL = 1e-12  # residual, relative to the sizes of unknowns and costates, of a solution
-ROUNDING = 1e-8  # residual that may be rounding, if it falls no more
-SHORTEST = 1e-4  # step of the line search
-CLOSE = 0.3  # relative size of a full Gauss-Newton step after which Newton's method takes over
-LEAST = 0.2  # share of the costates below which there are none
-ESCAPE = 0.2  # relative size of a step away from a point that is no minimum
-ATTEMPTS = 3  # such steps
-DENSE = 100  # unknowns up to which all eigenvalues are found, by no iteration that may fail
 
 
 def solve_saddle(equations, x, settings, on_iteration=lambda iteration, norm, x: None, small=SMALL):
@@ -55,7 +49,7 @@ def solve_saddle(equations, x, settings, on_iteration=lambda iteration, norm, x:
         history.append(norm)
         if not np.isfinite(norm):
             return x, Status.failure(Reason.NOT_FINITE, history=history, **equations.worst(point.residual, point.x))
-        settled = norm <= small or (norm <= ROUNDING and norm >= 0.5 * history[max(iteration - 1, 0)])
+        settled = norm <= small or (norm <= OPTIONS.saddle_rounding and norm >= 0.5 * history[max(iteration - 1, 0)])
         # the next step would be shorter by the factor by which the residual fell
         last = max(history[max(iteration - 1, 0)], 1e-300)
         if iteration and share == 1 and settled and increment * min(1.0, norm / last) <= settings.tol_increment:
@@ -77,7 +71,7 @@ def solve_saddle(equations, x, settings, on_iteration=lambda iteration, norm, x:
                     found, weights = _line_search(equations, point, step, weights, share)
                 if found or not share:
                     break
-                share = share / 2 if share > 2 * LEAST else 0.0
+                share = share / 2 if share > 2 * OPTIONS.saddle_share else 0.0
                 point = _Point(equations, point.x, share)
         except SolveError as error:
             reason = Reason.SINGULAR_TANGENT if isinstance(error, SingularMatrix) else Reason.LINEAR_SOLVER_FAILED
@@ -88,8 +82,8 @@ def solve_saddle(equations, x, settings, on_iteration=lambda iteration, norm, x:
                                            **equations.worst(point.residual))
         point, length = found
         increment = length * equations.norm(primal) / point.size
-        if length == 1 and (share or increment <= CLOSE) and share < 1:
-            share = 1.0 if increment <= CLOSE and share in (0, 0.5) else 2 * share
+        if length == 1 and (share or increment <= OPTIONS.saddle_close) and share < 1:
+            share = 1.0 if increment <= OPTIONS.saddle_close and share in (0, 0.5) else 2 * share
             point = _Point(equations, point.x, share)
     return point.x, Status.failure(Reason.NOT_CONVERGED, history=history, **equations.worst(point.residual))
 
@@ -126,7 +120,7 @@ def _line_search(equations, point, step, weights, share):
     dot = equations.dot
     slope = dot(point.residual[~dual], step[~dual]) + dot(y, point.defects) - point.violation(weights)
     noise, length = 1e-12 * (abs(point.cost) + point.violation(weights)), 1.0
-    while length >= SHORTEST:
+    while length >= OPTIONS.saddle_shortest:
         move = np.where(dual, length if share == 1 else 1.0, length) * step
         trial = _Point(equations, equations.moved(point.base, move, 1.0), share)
         enough = merit + 1e-4 * length * slope + noise
@@ -165,18 +159,18 @@ def solve_minimum(equations, x, settings, on_iteration=lambda iteration, norm, x
     equations allow: its negative eigenvalues are those of the reduced Hessian, and their vectors lead downhill.
     """
     history = []
-    for attempt in range(ATTEMPTS + 1):
+    for attempt in range(OPTIONS.saddle_escapes + 1):
         x, status = solve_saddle(equations, x, settings, on_iteration, small)
         history += status.residual_history
         direction = _downwards(equations, x) if status.success else None
         if direction is None:
             break
-        if attempt == ATTEMPTS:
+        if attempt == OPTIONS.saddle_escapes:
             status = Status.failure(Reason.NOT_CONVERGED, history=history, detail="a stationary point, no minimum",
                                     **equations.start)
             break
         size = max(1.0, np.abs(equations.scaled(x)[~equations.dual]).max())
-        x = equations.moved(equations.with_costates(x, 0), ESCAPE * size * direction, 1.0)
+        x = equations.moved(equations.with_costates(x, 0), OPTIONS.saddle_escape * size * direction, 1.0)
     status.residual_history = history
     return x, status
 
@@ -204,7 +198,7 @@ def _downwards(equations, x):
 
 def _lowest(multiply, n):
     """The lowest eigenvalue of a symmetric matrix, its vector, and the largest magnitude of all; None where unknown."""
-    if n <= DENSE:
+    if n <= OPTIONS.dense_eigenvalues:
         values, vectors = np.linalg.eigh(np.column_stack([multiply(e) for e in np.eye(n)]))
         return values[0], vectors[:, 0], np.abs(values).max()
     operator, rng = scipy.sparse.linalg.LinearOperator((n, n), multiply, dtype=float), np.random.default_rng(0)

@@ -6,9 +6,7 @@ import numpy as np
 
 from ..linear.base import REFINE_ABOVE, LinearSolver
 from .block_ldl import BlockLDL
-
-SMALL = 1e-12  # pivot, relative to the norm of the matrix, that an LU has to judge: it may be rounding
-MOST = 5e6  # entries of the lower triangle up to which the places in blocks are worth their memory
+from .options import OPTIONS
 
 
 class SymmetricSolver(LinearSolver):
@@ -37,7 +35,7 @@ class SymmetricSolver(LinearSolver):
     @staticmethod
     def fits(pattern):
         """Whether the places of the entries are worth their memory."""
-        return len(pattern.indices) <= 2 * MOST
+        return len(pattern.indices) <= 2 * OPTIONS.most_entries
 
     @cached_property
     def _ldl(self):
@@ -46,7 +44,7 @@ class SymmetricSolver(LinearSolver):
         return BlockLDL(self._blocks, rows[lower], columns[lower], lower)
 
     def _factor(self, matrix):
-        self._by_lu = not (self._ldl.factor(matrix.data) and self._ldl.least_pivot > SMALL * self.norm())
+        self._by_lu = not (self._ldl.factor(matrix.data) and self._ldl.least_pivot > OPTIONS.small_pivot * self.norm())
         if self._by_lu:
             self._lu.factor(matrix.data)
 

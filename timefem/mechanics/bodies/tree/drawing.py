@@ -9,11 +9,11 @@ import numpy as np
 from ...shapes import Piece, Stroke
 
 if TYPE_CHECKING:
+    from ...part import Body
     from .links import Link
-    from .tree import Tree
 
 
-def pieces(tree: Tree, q: np.ndarray, p: np.ndarray) -> list[Piece]:
+def pieces(tree: Body, q: np.ndarray, p: np.ndarray) -> list[Piece]:
     """`Piece` of every link: its shape; else the place of its mass, with the size of a cuboid where it has no rods."""
     rates, found = tree.velocity(q, p), []
     for link in tree.links:
@@ -27,7 +27,7 @@ def pieces(tree: Tree, q: np.ndarray, p: np.ndarray) -> list[Piece]:
     return found
 
 
-def strokes(tree: Tree) -> list[Stroke]:
+def strokes(tree: Body) -> list[Stroke]:
     """Rods of the links that have no shape, and the joints at their ends."""
     bare = [link for link in tree.links if link.drawn is None]
     names = {link.name for link in bare}
@@ -36,7 +36,7 @@ def strokes(tree: Tree) -> list[Stroke]:
     return [rod for link in bare for rod in rods(tree, link)] + [Stroke("joint", ((b, np.zeros(3)),)) for b in dots]
 
 
-def rods(tree: Tree, link: Link) -> list[Stroke]:
+def rods(tree: Body, link: Link) -> list[Stroke]:
     """From the frame of a link to the joints that it carries, or to its centre of mass; none where all are one, or it
     is not drawn."""
     if link.shapes is None:

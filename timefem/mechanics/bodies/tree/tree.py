@@ -18,9 +18,9 @@ from ...part import Body
 from ...shapes import Piece, Stroke
 from ..solved_energy import solved_energy
 from ..states import CanonicalState, Coordinates
-from .carried import TreeJointCoordinate, TreeLink
 from .drawing import pieces, strokes
 from .dynamics import TreeDynamics
+from .frames import TreeJointCoordinate, TreeLink
 from .functions import TreeFunctions
 from .links import Link, TreeJoint
 from .motions import coordinates_of
@@ -32,7 +32,7 @@ from .structure import checked_mass, least_along, moving_bodies
 
 if TYPE_CHECKING:
     from ...symbols import Symbols
-    from .carried import Carried
+    from .frames import TreeFrame
 
 
 class Tree(TreeDynamics, Body):
@@ -116,8 +116,8 @@ class Tree(TreeDynamics, Body):
                              "[rad/s or m/s]")
         self.mass_scale = checked_mass(
             self._title, self.mass_matrix(np.random.default_rng(0).uniform(0.1, 1, self.n_q)), self._first)
-        self._carried, self.reference = {}, Coordinates(np.concatenate([b.motion.start for b in self._first.values()]))
-        self.carried_names = {b.joint.name: "joint" for b in self.moving} | dict.fromkeys(self._sits, "link")
+        self._frames, self.reference = {}, Coordinates(np.concatenate([b.motion.start for b in self._first.values()]))
+        self.frame_names = {b.joint.name: "joint" for b in self.moving} | dict.fromkeys(self._sits, "link")
 
     def numbers(self, c: Any) -> dict[str, Any]:
         made = (self.moving, self._sits) if c is self else self._moving_of(c)
@@ -153,7 +153,7 @@ class Tree(TreeDynamics, Body):
 
     def __copy__(self):
         other = super().__copy__()
-        vars(other)["_carried"] = {}
+        vars(other)["_frames"] = {}
         return other
 
     # ---- numbers as parameters
@@ -206,7 +206,7 @@ class Tree(TreeDynamics, Body):
     def n_increments(self) -> int:
         return self.n_q  # any change of these keeps a tree together
 
-    # ---- links and joints as bodies
+    # ---- links and joints
 
     @property
     def moving_joints(self) -> list[str]:
@@ -214,7 +214,7 @@ class Tree(TreeDynamics, Body):
         return [body.joint.name for body in self.moving]
 
     def link(self, name: str, point: Vector = (0.0, 0.0, 0.0)) -> TreeLink:
-        """A link as a body that joints, forces, outputs and controls take, with its origin at a point of the link [m].
+        """A link, which joints, forces, outputs and controls act on, with its origin at a point of the link [m].
 
         Points in its axes count from there.
         """
@@ -224,19 +224,19 @@ class Tree(TreeDynamics, Body):
                           lambda: TreeLink(self, self.moving, name, self._sits[name], point))
 
     def joint(self, name: str) -> TreeJointCoordinate:
-        """A joint as a body whose coordinates are those of the joint."""
+        """A joint, for all that acts on coordinates of joints."""
         moving = {body.joint.name: body for body in self.moving}
         name = validate.choice(f"{self._title}: joint", name, tuple(moving))
         return self._view(("joint", name), lambda: TreeJointCoordinate(self, moving[name]))
 
-    def carried(self, what: str, name: str, *arguments: Any) -> Carried:
-        """`link` or `joint`, by that word; `carried_names` has links before joints of the same name."""
+    def frame_at(self, what: str, name: str, *arguments: Any) -> TreeFrame:
+        """`link` or `joint`, by that word; `frame_names` has links before joints of the same name."""
         return (self.link if what == "link" else self.joint)(name, *arguments)
 
     def _view(self, key, make):
-        if key not in self._carried:
-            self._carried[key] = make()
-        return self._carried[key]
+        if key not in self._frames:
+            self._frames[key] = make()
+        return self._frames[key]
 
     # ---- formulas
 
@@ -280,8 +280,8 @@ class Tree(TreeDynamics, Body):
 
     def link_pose(self, link: str, q: Vector) -> tuple[np.ndarray, np.ndarray]:
         """Place (3,) [m] and rotation matrix (3, 3) in space of the frame of a link, by name, at coordinates (n,)."""
-        body, q = self.link(link), validate.array("q", q, (self.n_q,))
-        return body.position(q[body.places]), body.rotation_matrix(q[body.places])
+        frame, q = self.link(link), validate.array("q", q, (self.n_q,))
+        return frame.position(q[frame.dofs]), frame.rotation_matrix(q[frame.dofs])
 
     def state(self, value: Mapping[str, Any] | Coordinates | CanonicalState,
               t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:

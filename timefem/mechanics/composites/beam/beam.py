@@ -99,7 +99,7 @@ class Beam(CurveMesh):
             place = BeamPlace(self, 0, [self.nodes[i] for i in self.legs[j][span]],
                               self.basis.values(np.array([xi]))[0], None, turned[j][span])
             rest = np.concatenate([node.state(self.reference(i))[0]
-                                   for i, node in zip(self.legs[j][span], place.carriers, strict=True)])
+                                   for i, node in zip(self.legs[j][span], place.frames, strict=True)])
             onto = place.rotation_matrix(rest).T
         return {"turned": turned[j][span], "onto": onto}
 

@@ -51,7 +51,7 @@ class LoadPoint(Part):
     """
 
     def __init__(self, load, place, weight):
-        self.load, self.bodies = load, place.carriers
+        self.load, self.bodies = load, place.frames
         self.turned = 0 if place.turned is None else place.turned.shape[1]
         self.shapes, self.weight = place.shapes, weight
         self.turns = np.zeros(0) if place.turned is None else place.turned.ravel()

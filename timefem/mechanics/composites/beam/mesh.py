@@ -211,7 +211,7 @@ class CurveMesh(Composite, abstract=True):
         numbers = self.legs[j][self.degree * e:self.degree * (e + 1) + 1]
         return j, e, numbers, (s - j) * self.n_elements - e
 
-    def at(self, s: float) -> Body:
+    def at(self, s: float) -> Body | Place:
         """The point at the place s, in [j, j + 1] on the curve j: a node, or a `Place` between nodes.
 
         Raises

@@ -1,4 +1,4 @@
-"""Points of beams and ropes between their nodes, which stand wherever bodies do."""
+"""Points of beams and ropes between their nodes, which joints, forces, controls and outputs act on."""
 
 from __future__ import annotations
 
@@ -9,27 +9,26 @@ import casadi as ca
 import numpy as np
 
 from ....errors import InputError
-from ....types import Expression, Floats
+from ....types import Floats
 from ...bodies import rotations
-from ...part import Body
+from ...body_frame import BodyFrame
 from ...shapes import Piece
 from .strains import FRAMES
 
 if TYPE_CHECKING:
     from ...bodies.states import Pose
-    from ...part import Part
+    from ...part import Body
     from ..composite import Composite
 
 
-class Place(Body, abstract=True):
+class Place(BodyFrame, abstract=True):
     """The point `x = sum N_a x_a` of a beam or rope, of the nodes a of its element; one of a beam has axes too.
 
-    A body without mass and coordinates of its own: its q are those of the nodes. Joints, forces, controls and outputs
-    take it; forces act on the nodes by the shape functions, `Q_a = (dx/dq_a)^T F`.
+    Its coordinates are those of the nodes; forces act on these by the shape functions, `Q_a = (dx/dq_a)^T F`.
 
     Attributes
     ----------
-    carriers : tuple of Body
+    frames : tuple of Body
         The nodes.
     s : float
         As `at` takes it.
@@ -41,14 +40,11 @@ class Place(Body, abstract=True):
         Its axes in those of the section; None where they are the same.
     """
 
-    is_body = False
-    has_position = True
-    dimension = 3
-    carriers = ()
+    has_position = has_inverse_mass = True
 
     def __init__(self, owner: Composite, s: float, nodes: Sequence[Body], shapes: np.ndarray, slopes: np.ndarray,
                  turned: np.ndarray | None = None, onto: np.ndarray | None = None) -> None:
-        self.owner, self.place, self.s, self.carriers = owner, f"at({s:.12g})", s, tuple(nodes)
+        self.owner, self.place, self.s, self._nodes = owner, f"at({s:.12g})", s, tuple(nodes)
         self.shapes, self.slopes, self.turned, self.onto = shapes, slopes, turned, onto
         self.has_orientation, self.dimension = nodes[0].has_orientation, nodes[0].dimension
         self.sizes = np.cumsum([0, *(b.n_q for b in nodes)]).tolist()
@@ -58,18 +54,18 @@ class Place(Body, abstract=True):
         return f"{type(self.owner).__name__}.{self.place}"
 
     @property
-    def members(self) -> tuple[Part, ...]:
-        raise InputError(f"System: {self!r} is a point of a part; add the part itself")
+    def frames(self) -> tuple[Body, ...]:
+        return self._nodes
 
     @property
     def own_parameters(self) -> np.ndarray:
-        return np.concatenate([b.own_parameters for b in self.carriers])
+        return np.concatenate([b.own_parameters for b in self._nodes])
 
     @property
     def kind(self) -> Hashable:
         numbers = [v for v in (self.shapes, self.turned, self.onto) if v is not None]
         return (type(self).__name__, self.turned is None, self.onto is None,
-                *(tuple(np.ravel(v).tolist()) for v in numbers), *(b.kind for b in self.carriers))
+                *(tuple(np.ravel(v).tolist()) for v in numbers), *(b.kind for b in self._nodes))
 
     def split(self, q: Any) -> list[Any]:
         """Coordinates of the nodes, list of SX (n_q,) or of ndarray (..., n_q)."""
@@ -82,23 +78,19 @@ class Place(Body, abstract=True):
         return sum(n * v for n, v in zip(self.shapes.tolist(), values, strict=True))
 
     def _numbers(self, c):
-        return ca.vertsplit(c, np.cumsum([0, *(len(b.own_parameters) for b in self.carriers)]).tolist())
+        return ca.vertsplit(c, np.cumsum([0, *(len(b.own_parameters) for b in self._nodes)]).tolist())
 
-    def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
-        """Of the nodes: velocities follow from it."""
-        parts = zip(self.carriers, self.split(q), self.split(p), self._numbers(c), strict=True)
-        return sum(b.kinetic_energy(*x) for b, *x in parts)
-
-    def kinetic_of_velocity(self, q: ca.SX, v: ca.SX, c: Any) -> Expression:
-        parts = zip(self.carriers, self.split(q), self.split(v), self._numbers(c), strict=True)
-        return sum(b.kinetic_of_velocity(*x) for b, *x in parts)
+    def velocity_of_momenta(self, q: ca.SX, p: ca.SX, c: ca.SX) -> ca.SX:
+        """Velocities qdot of the nodes, SX (n_q,)."""
+        parts = zip(self._nodes, self.split(q), self.split(p), self._numbers(c), strict=True)
+        return ca.vertcat(*(b.velocity_of_momenta(*x) for b, *x in parts))
 
     def frame(self, q: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Position (3,) and axes (3, 3); those of director beams are orthonormal at the nodes only."""
         q = self.split(q)
         if not self.has_orientation:
             return ca.vertcat(self._sum(q), ca.SX(3 - self.dimension, 1)), ca.SX.eye(3)
-        position, rotation = FRAMES[self.carriers[0].rotation](q, self._turns, self.shapes.tolist())[:2]
+        position, rotation = FRAMES[self._nodes[0].rotation](q, self._turns, self.shapes.tolist())[:2]
         return position, rotation if self.onto is None else rotation @ ca.DM(self.onto)
 
     @property
@@ -107,11 +99,11 @@ class Place(Body, abstract=True):
 
     def angular_velocity_map(self, q: ca.SX) -> ca.SX:
         """A(q), shape (3, n_q): the angular velocity in space axes is A(q) qdot."""
-        return FRAMES[self.carriers[0].rotation](self.split(q), self._turns, self.shapes.tolist())[2]
+        return FRAMES[self._nodes[0].rotation](self.split(q), self._turns, self.shapes.tolist())[2]
 
     def position(self, q: Floats) -> np.ndarray:
         """Position, shape (..., n_q) -> (..., 3) [m]."""
-        return self._sum([b.position(x) for b, x in zip(self.carriers, self.split(q), strict=True)])
+        return self._sum([b.position(x) for b, x in zip(self._nodes, self.split(q), strict=True)])
 
     def state(self, pose: Pose) -> tuple[np.ndarray, np.ndarray]:
         raise InputError(f"{self!r} has no state of its own; give those of the nodes")
@@ -123,7 +115,7 @@ class Place(Body, abstract=True):
 
     def velocity(self, q: Floats, p: Floats) -> np.ndarray:
         """Velocity, shape (..., 3) [m/s]."""
-        parts = zip(self.carriers, self.split(q), self.split(p), strict=True)
+        parts = zip(self._nodes, self.split(q), self.split(p), strict=True)
         return self._sum([b.velocity(x, y) for b, x, y in parts])
 
     def moving(self, q: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
@@ -147,7 +139,7 @@ class BeamPlace(Place):
     def angular_velocity(self, q: Floats, p: Floats, frame: str = "body") -> np.ndarray:
         """Angular velocity [rad/s] in its axes or those of space, shape (..., 3)."""
         q, rates = self.split(q), []
-        for b, x, y in zip(self.carriers, q, self.split(p), strict=True):
+        for b, x, y in zip(self._nodes, q, self.split(p), strict=True):
             omega = b.angular_velocity(x, y, "space")
             if b.rotation == "quaternion":
                 turning = np.concatenate([np.zeros((*omega.shape[:-1], 1)), omega], axis=-1)
@@ -166,7 +158,7 @@ class BeamPlace(Place):
 
     def _axes(self, q, rates):
         """Rotation matrix of the section, and its angular velocity in space axes from rates of the nodes."""
-        if self.carriers[0].rotation == "quaternion":
+        if self._nodes[0].rotation == "quaternion":
             return self._of_quaternions([x[..., 3:] for x in q], rates)
         turns = [np.eye(3)] * len(q) if self.turned is None else [t.reshape(3, 3).T for t in self.turned]
 

@@ -5,10 +5,10 @@ import numpy as np
 
 from ....errors import InputError
 from ....mechanics.bodies.rotations import quaternion_from_matrix
+from ....mechanics.body_frame import BodyFrame
 from ....mechanics.forces.actuators import Actuator
 from ....mechanics.formula_text import as_formula
 from ....mechanics.inversion.outputs import Output
-from ....mechanics.part import Body
 from ....mechanics.tree_joints import tree_joint
 from ..dynamic.sensor_rows import SensorRows
 from ..measurements.directions import OrientationSensor
@@ -47,7 +47,7 @@ def _meant(system, what):
     """What is asked for, of the system; formulas as they are."""
     if isinstance(what, str):
         labels = {system.label(part): part for part in (*system.parts, *system.bodies)}
-        known = labels.get(what) or tree_joint(system, what) or system.carried_named(what)
+        known = labels.get(what) or tree_joint(system, what) or system.frame_named(what)
         return what if known is None else known
     if not callable(what) and hasattr(what, "bodies") and not isinstance(what, Output):
         return system.here(what)
@@ -62,11 +62,11 @@ def sensor_of(solution, what, times):
         formula = lambda now: now.output(what)
     elif isinstance(what, Actuator) and what.n_controls:
         formula = lambda now: now.control(what)
-    elif isinstance(what, Body) and what.has_orientation:
+    elif isinstance(what, BodyFrame) and what.has_orientation:
         return _of_body(solution, what, times)
     elif getattr(what, "coordinates", ()):
         formula = lambda now: ca.vertcat(*(now.joint(what, x.name) for x in what.coordinates))
-    elif isinstance(what, Body):
+    elif isinstance(what, BodyFrame):
         formula = lambda now: ca.vertcat(now.q(what), now.rates(what))
     elif not (callable(what) or isinstance(what, str | list | tuple)):
         raise InputError(f"{what!r} is no body, joint, actuator, output or formula of the estimate")

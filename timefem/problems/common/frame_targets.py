@@ -3,7 +3,7 @@
 from ... import validate
 from ...errors import InputError
 from ...mechanics.bodies.states import Pose
-from ...mechanics.part import Body
+from ...mechanics.body_frame import BodyFrame, is_on_tree
 from ...mechanics.tree_joints import tree_joint
 from .end_state import EndState
 
@@ -24,26 +24,26 @@ def split_targets(system, which, targets, rates):
     InputError
         For joints that there are not, and what links and joints do not have.
     """
-    whole, carried = {}, {}
-    partial = {body.carrier for key, value in targets.items() if isinstance(value, EndState)
-               and (body := _found(system, key, value)) is not None} - {None}
+    whole, of_frames = {}, {}
+    partial = {body.body for key, value in targets.items() if isinstance(value, EndState)
+               and is_on_tree(body := _found(system, key, value))}
     for key, value in targets.items():
         body, joint = _found(system, key, value), tree_joint(system, key)
-        if isinstance(value, EndState) and body is not None and body.carrier is not None:
-            carried[body] = value
-        elif joint is not None and joint.carrier in partial:
-            name = joint.called[1]
-            carried[_of_joint(joint.carrier, name)] = _end_state(joint.carrier, name, value, rates)
+        if isinstance(value, EndState) and is_on_tree(body):
+            of_frames[body] = value
+        elif joint is not None and joint.body in partial:
+            name = joint.address[1]
+            of_frames[_of_joint(joint.body, name)] = _end_state(joint.body, name, value, rates)
         elif hasattr(body, "by_joint") and isinstance(value, dict) and any(
                 isinstance(v, EndState) for v in value.values()):
-            carried |= {_of_joint(body, validate.choice(f"{which} of {system.label(body)}: joint", name,
+            of_frames |= {_of_joint(body, validate.choice(f"{which} of {system.label(body)}: joint", name,
                                                         body.joint_names)):
                         _end_state(body, name, own, rates) for name, own in value.items()}
         else:
             whole[key] = value
-    for body, target in carried.items():
+    for body, target in of_frames.items():
         _check(f"{which} of {system.label(body)}", body, target)
-    return whole, carried
+    return whole, of_frames
 
 
 def _found(system, key, value):
@@ -52,8 +52,8 @@ def _found(system, key, value):
         return None
     joint = tree_joint(system, key)
     if joint is not None:
-        return _of_joint(joint.carrier, joint.called[1])
-    return system.find(key) if isinstance(key, str | Body) else None
+        return _of_joint(joint.body, joint.address[1])
+    return system.find(key) if isinstance(key, str | BodyFrame) else None
 
 
 def _of_joint(tree, name):
@@ -65,7 +65,7 @@ def _end_state(tree, name, value, rates):
         return value
     if isinstance(value, Pose) and name == tree.base_joint:
         return EndState.of(value, rates)
-    given, places = tree.by_joint({name: value}), tree.joint(name).places
+    given, places = tree.by_joint({name: value}), tree.joint(name).dofs
     return EndState(q=given.q[places], v=given.v[places] if rates else None)
 
 
@@ -79,5 +79,5 @@ def _check(title, body, target):
         value = getattr(target, name)
         if value is not None and len(value) != body.n_q:
             raise InputError(f"{title}: {name} must have length {body.n_q}, not {len(value)}")
-    if not link and body.called[1] not in body.carrier.joint_names:
+    if not link and body.address[1] not in body.body.joint_names:
         raise InputError(f"{title}: this joint mimics another one; give the state of that one")

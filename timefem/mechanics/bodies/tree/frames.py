@@ -1,4 +1,4 @@
-"""Links and joints of a tree, as bodies that joints, forces, outputs and controls take."""
+"""Links and joints of a tree, which joints, forces, outputs and controls act on."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ import casadi as ca
 import numpy as np
 
 from .... import validate
-from ....types import Expression, Floats, Vector
+from ....types import Floats, Vector
+from ...body_frame import BodyFrame
 from ...joints.bound import BoundCoordinate
 from ...joints.coordinates import OwnCoordinate
-from ...part import Body
 from ...point_functions import evaluate
 from ...shapes import Piece
 from .numbers import square
 from .recursion import path, placements, twists
 
 if TYPE_CHECKING:
-    from .tree import Tree
+    from ...part import Body
 
 _LOOSE = ContextVar("whether links can leave their trees", default=False)
 
@@ -41,49 +41,44 @@ def loose_links():
         _LOOSE.reset(token)
 
 
-class Carried(Body, abstract=True):
-    """Moves with some of the coordinates of a tree, and has no mass of its own. The tree is in the system, not this.
+class TreeFrame(BodyFrame, abstract=True):
+    """Moves with some of the coordinates of a tree, `body`."""
 
-    Attributes
-    ----------
-    carrier : Tree
-    places : ndarray of int, shape (n_q,)
-        Of its coordinates in those of the tree.
-    called : tuple
-        What `Tree.carried` makes it from.
-    """
-
-    has_inverse_mass = False
     velocity_by_solve = True
-    parameters_of_carrier = ()  # which of those of the carrier are its own
+    numbers_of_body: tuple[int, ...] = ()
 
-    def __init__(self, carrier: Tree, places: Vector, called: tuple[Any, ...], name: str) -> None:
-        self.carrier, self.called, self.name = carrier, called, name
-        self.places = np.array(places, int)
-        self.key = carrier.key, *called[:2], *map(tuple, called[2:])
+    def __init__(self, tree: Body, dofs: Vector, address: tuple[Any, ...], name: str) -> None:
+        self._tree, self.address, self.name = tree, address, name
+        self._dofs = np.array(dofs, int)
+        self.key = tree.key, *address[:2], *map(tuple, address[2:])
+
+    @property
+    def body(self) -> Body:
+        return self._tree
+
+    @property
+    def dofs(self) -> np.ndarray:
+        return self._dofs
 
     @property
     def n_q(self) -> int:
-        return len(self.places)
+        return len(self._dofs)
 
     @property
     def n_increments(self) -> int:
         return self.n_q
 
-    def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
-        raise NotImplementedError(f"{self!r} has no kinetic energy of its own")
-
-    kinetic_of_velocity = kinetic_energy
+    def velocity_of_momenta(self, q: ca.SX, p: ca.SX, c: ca.SX) -> ca.SX:
+        raise NotImplementedError(f"velocities of {self!r} follow from the momenta of the whole tree")
 
     def __repr__(self):
-        return f"{self.carrier!r}.{self.called[0]}({self.called[1]!r})"
+        return f"{self.body!r}.{self.address[0]}({self.address[1]!r})"
 
 
-class TreeJointCoordinate(Carried):
+class TreeJointCoordinate(TreeFrame):
     """A joint of a tree, for all that takes joints with coordinates: springs, motors, controls, outputs, limits.
 
-    Made by `Tree.joint`. As a body it has the coordinates of the joint, of mimic joints those of the joint that they
-    follow.
+    Made by `Tree.joint`. Its coordinates are those of the joint, of mimic joints those of the joint that they follow.
 
     Attributes
     ----------
@@ -92,10 +87,10 @@ class TreeJointCoordinate(Carried):
         of a planar joint; none of joints with a quaternion.
     """
 
-    def __init__(self, carrier: Tree, body: Any) -> None:
-        self.motion, self.factor, self.offset = body.motion, body.factor, body.offset
-        super().__init__(carrier, body.places, ("joint", body.joint.name), f"{carrier.name or 'tree'}."
-                         f"{body.joint.name}")
+    def __init__(self, tree: Body, moving: Any) -> None:
+        self.motion, self.factor, self.offset = moving.motion, moving.factor, moving.offset
+        super().__init__(tree, moving.places, ("joint", moving.joint.name), f"{tree.name or 'tree'}."
+                         f"{moving.joint.name}")
 
     @property
     def kind(self) -> Hashable:
@@ -120,7 +115,7 @@ class TreeJointCoordinate(Carried):
                                            tuple(self._bound))]
 
 
-class TreeLink(Carried):
+class TreeLink(TreeFrame):
     """Frame of a link of a tree, with its origin at a point of the link; made by `Tree.link`.
 
     Its coordinates are those of the joints between the base and the link.
@@ -128,26 +123,26 @@ class TreeLink(Carried):
 
     has_position = has_orientation = True
 
-    def __init__(self, carrier: Tree, bodies: Any, link: str, sits: Any, point: Vector = (0.0, 0.0, 0.0)) -> None:
-        self._arguments = carrier, bodies, link, sits
+    def __init__(self, tree: Body, bodies: Any, link: str, sits: Any, point: Vector = (0.0, 0.0, 0.0)) -> None:
+        self._arguments = tree, bodies, link, sits
         number, turn, place = sits
-        point = validate.array(f"{carrier._title}: point of link {link!r}", point, (3,))
+        point = validate.array(f"{tree._title}: point of link {link!r}", point, (3,))
         self._numbers = path(bodies, number)
         self.number = number
         self._bodies, self._turn, self._place, self._shift = bodies, turn, place, turn @ point
-        self.parameters_of_carrier, self._free_turns = carrier.parameters_of_link(link, self._numbers)
-        self._symbols = ca.SX.sym("place", len(self.parameters_of_carrier))
+        self.numbers_of_body, self._free_turns = tree.parameters_of_link(link, self._numbers)
+        self._symbols = ca.SX.sym("place", len(self.numbers_of_body))
         self._point = point
         places = [i for n in self._numbers for i in bodies[n].places]
-        super().__init__(carrier, sorted(set(places)), ("link", link, point.tolist()),
-                         f"{carrier.name or 'tree'}.{link}")
+        super().__init__(tree, sorted(set(places)), ("link", link, point.tolist()),
+                         f"{tree.name or 'tree'}.{link}")
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("_symbols", "_functions")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)  # CasADi sends no symbols to other processes
-        self._symbols = ca.SX.sym("place", len(self.parameters_of_carrier))
+        self._symbols = ca.SX.sym("place", len(self.numbers_of_body))
 
     def point(self, place: Vector) -> TreeLink:
         """The link with its origin at a place [m] in the frame of the link, shape (3,); axes are those of the link."""
@@ -155,14 +150,14 @@ class TreeLink(Carried):
 
     @property
     def kind(self) -> Hashable:
-        place = self._shift if self.carrier.places_are_free else self._place + self._shift
+        place = self._shift if self.body.places_are_free else self._place + self._shift
         own = self._point.tolist() if None in self._free_turns else [*self._turn.ravel().tolist(), *place.tolist()]
-        return "link of a tree", self.carrier.kind, self.number, *own, _LOOSE.get()
+        return "link of a tree", self.body.kind, self.number, *own, _LOOSE.get()
 
     @property
     def own_parameters(self) -> np.ndarray:
         """Places of the joints that carry it, and its own, where they are parameters of the tree."""
-        return self.carrier.own_parameters[self.parameters_of_carrier]
+        return self.body.own_parameters[self.numbers_of_body]
 
     @property
     def own_symbols(self) -> ca.SX:
@@ -172,10 +167,10 @@ class TreeLink(Carried):
     @cached_property
     def _functions(self):
         """Place beside rotation matrix, and Jacobians of angular velocity and velocity in space, column by column."""
-        n = self.carrier.n_q
-        q, v = (ca.SX.sym(name, len(self.places)) for name in "qv")
+        n = self.body.n_q
+        q, v = (ca.SX.sym(name, len(self._dofs)) for name in "qv")
         whole, rates = ca.SX(n, 1), ca.SX(n, 1)
-        whole[self.places.tolist()], rates[self.places.tolist()] = q, v
+        whole[self._dofs.tolist()], rates[self._dofs.tolist()] = q, v
         chain = self._chain()
         turn, place = ca.SX(ca.sparsify(ca.DM(self._turn))), ca.SX(ca.DM(self._place + self._shift))
         if self._symbols.numel():
@@ -201,7 +196,7 @@ class TreeLink(Carried):
 
     @property
     def n_q(self) -> int:
-        return len(self.places) + 6 * _LOOSE.get()
+        return len(self._dofs) + 6 * _LOOSE.get()
 
     def _chain(self):
         """The bodies that carry the link, with their parents among themselves."""
@@ -217,12 +212,12 @@ class TreeLink(Carried):
 
     def _split(self, q):
         """Coordinates in the tree, and those of a loose link besides."""
-        return ca.vertsplit(q, [0, len(self.places), self.n_q]) if _LOOSE.get() else (q, None)
+        return ca.vertsplit(q, [0, len(self._dofs), self.n_q]) if _LOOSE.get() else (q, None)
 
     def angular_velocity_map(self, q: ca.SX) -> ca.SX:
         """Symbolic A(q), shape (3, n_q): the angular velocity in space axes is omega = A(q) qdot."""
         q, shift = self._split(q)
-        spin = ca.reshape(self._functions["spin"](q, [], self._symbols), 3, len(self.places))
+        spin = ca.reshape(self._functions["spin"](q, [], self._symbols), 3, len(self._dofs))
         return spin if shift is None else ca.horzcat(spin, ca.SX(3, 3), ca.SX.eye(3))
 
     # ---- numbers: of arrays of the own coordinates, shape (..., n_q), and their rates

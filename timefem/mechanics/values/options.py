@@ -1,0 +1,37 @@
+"""Thresholds of what a system is worth at states: how it is evaluated, and what is rounding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...validate.records import Options, documented, option
+
+
+@documented
+@dataclass(frozen=True)
+class ValuesOptions(Options):
+    """Thresholds of what a system is worth at states: how it is evaluated, and what is rounding."""
+
+    # ---- at start
+    dense: int = option(
+        100_000, "entries of the gradient of the constraints up to which dense arrays are faster than sparse ones")
+    few_multipliers: int = option(
+        64, "multipliers up to which plain elimination in a loop is faster than LAPACK called from Python")
+
+    # ---- evaluate
+    piece: int = option(1 << 18, "numbers of local values that are made at once")
+    pays: int = option(
+        1_000, "evaluations of each kind of part from which on machine code pays, though it is to be made")
+    pays_to_compile: int = option(500_000, "the same where the loop of all is to be compiled, too")
+
+    # ---- quantities
+    most_kinds: int = option(
+        200, "kinds of parts whose formulas are kept: formulas make a kind each, and loops over formulas would "
+        "fill the memory")
+
+    # ---- velocities
+    no_mass: float = option(1e-13, "pivots, relative, of motions without mass")
+    solved: float = option(1e-8, "residual of equations for velocities that hold")
+
+
+OPTIONS = ValuesOptions()

@@ -1,0 +1,26 @@
+"""Thresholds of inverse dynamics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...validate.records import Options, documented, option
+
+
+@documented
+@dataclass(frozen=True)
+class InverseOptions(Options):
+    """Thresholds of inverse dynamics."""
+
+    # ---- direct
+    most_halved: int = option(12, "times that a step from one time to the next is halved")
+
+    # ---- few times
+    guess_elements: int = option(200, "elements on which the guess is made")
+
+    # ---- problem
+    passed: int = option(40, "equilibria on the way to that at the end")
+    neutral: float = option(1e-6, "real parts up to this, of eigenvalues relative to the largest one, count as stable")
+
+
+OPTIONS = InverseOptions()

@@ -1,0 +1,32 @@
+"""Thresholds of equilibria and paths of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...validate.records import Options, documented, option
+
+
+@documented
+@dataclass(frozen=True)
+class StaticOptions(Options):
+    """Thresholds of equilibria and paths of them."""
+
+    # ---- equilibrium
+    iterations: int = option(40, "iterations of Newton's method at a load")
+    tolerance: float = option(1e-11, "of the residual, relative to the forces that make it up")
+    increment: float = option(1e-9, "of the coordinates, relative to them: quadratic convergence makes it round-off")
+    least_step: float = option(1e-6, "step of the load, of all its way, at least")
+    singular: float = option(2e-15, "resistance against the largest that is none; thin beams of 40 elements have 8e-15")
+    added_inertia: float = option(1e-4, "size of the mass that is added to singular tangents")
+    most_singular: int = option(3, "singular tangents in a row to which inertia is added, at most")
+
+    # ---- path
+    path_iterations: int = option(12, "iterations of Newton's method at a step along a path")
+    path_distance: float = option(
+        0.3, "of the corrected point from the tangent, relative to the step: further away is another branch")
+    path_steps: int = option(2000, "steps of a path unless more are asked for")
+    path_bisections: int = option(60, "halvings of a step at a critical point")
+
+
+OPTIONS = StaticOptions()

@@ -1,0 +1,36 @@
+"""Thresholds of solves that are shared, repeated and compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..validate.records import Options, documented, option
+
+
+@documented
+@dataclass(frozen=True)
+class SolvingOptions(Options):
+    """Thresholds of solves that are shared, repeated and compared."""
+
+    # ---- agreement
+    close: float = option(
+        1e-12, "difference of numbers of two ranks, relative; they may run on different machines, which round "
+        "differently")
+    most_numbers: int = option(100_000, "numbers of an array that are told in full; of larger ones the checksum")
+
+    # ---- many runs
+    runs_together: int = option(8, "runs that a process takes at once")
+
+    # ---- many solutions
+    starts: int = option(8, "starts of optimal control")
+
+    # ---- many starts
+    ill_determined: float = option(
+        1 / 3, "power of the agreement of costs to which states of one minimum agree, where costs are flat")
+
+    # ---- runs
+    runs_of_a_thread: int = option(32, "runs that a thread takes at once")
+    elements_of_a_thread: int = option(2000, "elements of these, but for a single run")
+
+
+OPTIONS = SolvingOptions()
