@@ -13,9 +13,8 @@ from timefem.models.schema import schema
 from timefem.problems.initial.drivers import DRIVERS
 from timefem.problems.kinds import KINDS
 from timefem.solvers.linear import LINEAR_SOLVERS
-from timefem.solvers.linear.petsc.methods import METHODS as PETSC_METHODS
-from timefem.solvers.nonlinear.methods import METHODS
 from timefem.validate.options import OPTIONS, in_words, said, said_any, spelt, spelt_as
+from timefem.validate.tables import METHODS, PETSC_METHODS
 
 pytestmark = pytest.mark.long
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
+from ..argument_names import named_arguments
 from ..assembly import TimeMesh
 from ..elements.evaluation.plan import ElementPlan
 from ..mechanics.symbols import Symbols
@@ -51,10 +52,9 @@ class Linearization(Stretch, Derivatives):
         without transposed solves, which gradients need, when one is asked for.
     """
 
-    def __new__(cls, solution: Solution, *arguments: Any, **named: Any) -> Any:
-        if isinstance(solution, ContactSolution):
-            return ThroughEvents(solution, *arguments, **named)
-        return super().__new__(cls, solution, *arguments, **named)
+    @named_arguments
+    def __new__(cls, solution: Solution, linear: LinearOptions | str | None = None) -> Any:
+        return ThroughEvents(solution, linear) if isinstance(solution, ContactSolution) else super().__new__(cls)
 
     def __init__(self, solution: Solution, linear: LinearOptions | str | None = None) -> None:
         check_solution(solution)

@@ -14,11 +14,8 @@ from contextvars import ContextVar
 from typing import Any
 
 from .. import validate
-from ..elements.forms import FORMS
 from ..errors import InputError
-from ..solvers.linear.petsc.methods import METHODS as PETSC_METHODS
-from ..solvers.linear.petsc.methods import SHORTHANDS
-from ..solvers.nonlinear.methods import METHODS
+from .tables import FORMS, METHODS, PETSC_METHODS, SHORTHANDS
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Assembly from approximate poses, projection of velocities, redundant constraints."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum
 from timefem.mechanics.consistent_state import factor_spd
 from timefem.mechanics.redundancy.redundancy import minimum_norm_multipliers
+from timefem.mechanics.values.options import OPTIONS
 
 Z = [0, 0, 1]
 
@@ -236,8 +238,8 @@ def test_redundant_four_bar(rotation):
 def test_sparse_and_dense_arrays_find_the_same(rotation, monkeypatch):
     """Large systems take sparse ones, small ones NumPy's."""
     found = []
-    for largest in (100_000, -1):
-        monkeypatch.setattr("timefem.mechanics.values.at_start.DENSE", largest)
+    for largest in (100_000, 0):
+        monkeypatch.setattr("timefem.mechanics.values.at_start.OPTIONS", replace(OPTIONS, dense=largest))
         system = four_bar(rotation, "refuse", gravity=[0, -9.81, 0])
         rng = np.random.default_rng(2)
         given = {n: x if n == "crank" else perturbed(x, rng) for n, x in four_bar_poses(1.0, 2.0).items()}

@@ -1,8 +1,5 @@
-"""The forms in which a Galerkin element takes the equations of motion. Another form is a file and an entry here."""
+"""The forms in which a Galerkin element takes the equations of motion."""
 
-from ...late import LateTable
-
-FORMS = LateTable(__name__, {"hamilton": ".hamilton.HamiltonForm", "lagrange": ".lagrange.LagrangeForm",
-                             "impulse": ".impulse.ImpulseForm", "energy": ".energy.EnergyForm"})
+from ...validate.tables import FORMS
 
 __all__ = ["FORMS"]

@@ -1,13 +1,11 @@
-"""Methods for inequalities by name. Another method is a file like `ipopt` and an entry here."""
+"""Methods for inequalities by name."""
 
 from dataclasses import replace
 
 from ...errors import InputError
-from ...late import LateTable
+from ...validate.tables import METHODS
 
 DEFAULT = "interior-point"
-METHODS = LateTable(__package__, {DEFAULT: ".interior_point.InteriorPoint", "ipopt": ".ipopt.Ipopt",
-                                  "fatrop": ".fatrop.Fatrop"})
 
 
 def is_for_inequalities(method):

@@ -23,7 +23,7 @@ def pieces(tree: Body, q: np.ndarray, p: np.ndarray) -> list[Piece]:
         body = tree.link(link.name, link.centre)
         shape = None if shape is None else shape.placed(-link.centre, np.eye(3))
         size = np.zeros(3) if shape is None and rods(tree, link) else link.drawn_size
-        found.append(Piece(link.name, shape, size, *body.motion(q[:, body.places], rates[:, body.places])))
+        found.append(Piece(link.name, shape, size, *body.motion(q[:, body.dofs], rates[:, body.dofs])))
     return found
 
 

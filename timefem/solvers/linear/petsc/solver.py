@@ -14,12 +14,12 @@ import numpy as np
 
 from .... import validate
 from ....errors import InputError, SolveError
+from ....validate.tables import KRYLOV, PETSC_METHODS, SHORTHANDS
 from ..base import REFINE_ABOVE, LinearOptions, LinearSolver
 from ..norms import infinity_norm
 from .blocks import Blocks
 from .library import check_numpy, petsc
 from .matrix import AssembledMatrix, RowMatrix
-from .methods import KRYLOV, METHODS, SHORTHANDS
 from .substructure import Substructure
 
 PREFIX = "timefem_"
@@ -342,9 +342,9 @@ class PETSc(LinearOptions):
                 raise InputError(f"the PETSc option {key!r} must be text, a number or a bool, not {value!r}")
         method = SHORTHANDS.get(self.method, self.method)
         if method is not None:
-            validate.choice("method", method, tuple(METHODS))
+            validate.choice("method", method, tuple(PETSC_METHODS))
             for key in given:
-                if _bare(key) in METHODS[method] and _bare(key) not in (*KRYLOV, "pc_asm_overlap"):
+                if _bare(key) in PETSC_METHODS[method] and _bare(key) not in (*KRYLOV, "pc_asm_overlap"):
                     raise InputError(f"give either method or the PETSc option {key!r}")
         object.__setattr__(self, "options", given)
         object.__setattr__(self, "method", method)
@@ -352,7 +352,7 @@ class PETSc(LinearOptions):
     @property
     def settings(self) -> dict[str, Any]:
         """All PETSc options, those of the method included."""
-        return {**METHODS.get(self.method, {}), **self.options}
+        return {**PETSC_METHODS.get(self.method, {}), **self.options}
 
     @property
     def own_slabs(self) -> bool:

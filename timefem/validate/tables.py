@@ -1,7 +1,16 @@
-"""Names for options of PETSc. Another name is an entry here."""
+"""Names that options choose from, and where each is defined. Another one is a file in that folder and an entry here."""
+
+from ..late import LateTable
+
+FORMS = LateTable("timefem.elements.forms", {  # of the equations of motion
+    "hamilton": ".hamilton.HamiltonForm", "lagrange": ".lagrange.LagrangeForm", "impulse": ".impulse.ImpulseForm",
+    "energy": ".energy.EnergyForm"})
+
+METHODS = LateTable("timefem.solvers.nonlinear", {  # of optimal control with inequalities
+    "interior-point": ".interior_point.InteriorPoint", "ipopt": ".ipopt.Ipopt", "fatrop": ".fatrop.Fatrop"})
 
 KRYLOV = {"ksp_type": "gmres", "ksp_rtol": 1e-10, "ksp_gmres_restart": 200, "ksp_max_it": 1000, "ksp_pc_side": "right"}
-METHODS = {
+PETSC_METHODS = {  # names for options of PETSc
     "mumps": {"pc_type": "lu", "pc_factor_mat_solver_type": "mumps"},
     "substructuring": {"pc_type": "python"},
     "block-jacobi": KRYLOV | {"pc_type": "fieldsplit", "pc_fieldsplit_sets": "slabs", "pc_fieldsplit_type": "additive"},
@@ -10,4 +19,4 @@ METHODS = {
     # with less overlap the pieces of BG(2) and BG(3) may be singular
     "schwarz": KRYLOV | {"pc_type": "asm", "pc_asm_sets": "slabs", "pc_asm_overlap": 4},
     "schur": KRYLOV | {"pc_type": "fieldsplit", "pc_fieldsplit_sets": "states", "pc_fieldsplit_type": "schur"}}
-SHORTHANDS = {"chain": "substructuring"}  # of methods
+SHORTHANDS = {"chain": "substructuring"}  # of them
