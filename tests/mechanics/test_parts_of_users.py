@@ -95,3 +95,13 @@ def test_the_rate_of_a_state_sees_a_link(coordinates):
                       (0, 0.5), [0, 0, 0], method="Radau", rtol=1e-10, atol=1e-12).y[:, -1]
     found = [*sol.position(rod, 0.5)[[0, 2]], sol.coordinates("current", 0.5)[0]]
     np.testing.assert_allclose(found, [-0.5 * np.sin(exact[0]), -0.5 * np.cos(exact[0]), exact[2]], atol=1e-7, rtol=0)
+
+
+def test_ends_are_met_by_coordinates():
+    mass = tf.PointMass(2.0, dimension=1, name="mass")
+    push = tf.ControlForce(mass, [(1, 0, 0)], name="push")
+    ends = {"pose": (tf.Pose((1, 0, 0), velocity=(0.5, 0, 0)),), "coordinates": (tf.Coordinates([1.0], [0.5]),)}
+    costs = {how: tf.solve(tf.OptimalControl(tf.System([mass, push]), {mass: tf.Pose()}, {mass: end}, (0, 1),
+                                             tf.Effort(push)), tf.MixedGalerkin(2), 4, progress=False).objective
+             for how, (end,) in ends.items()}
+    assert costs["coordinates"] == pytest.approx(costs["pose"], rel=1e-12)

@@ -119,12 +119,23 @@ def _in_space(title, system, body, targets):
     return in_space(system, body, targets)
 
 
+def _as_pose(body, state):
+    """A `CanonicalState` as a `Pose`, which leaves velocities free where none are asked for; with a mass as it is."""
+    if body.first_order:
+        return state
+    turn = {"orientation": body.orientation(state.q), "angular_velocity": body.angular_velocity(state.q, state.p)} \
+        if body.has_orientation else {}
+    return Pose(body.position(state.q), velocity=body.velocity(state.q, state.p), **turn)
+
+
 def _checked(title, body, target, rates):
     """What is asked of a body, an `EndState` or a `CanonicalState`."""
     if isinstance(target, dict) and hasattr(body, "by_joint"):
         target = body.by_joint(target)
     if len(body.first_order) == body.n_q and not isinstance(target, EndState):
         target = EndState(q=body.state(target)[0])  # rates follow
+    if isinstance(target, Coordinates) and body.has_position:
+        target = _as_pose(body, body.of_coordinates(target))
     known = (Pose if body.has_position else Coordinates, EndState, CanonicalState)
     if not isinstance(target, known):
         raise InputError(f"{title} must be given as {' or '.join(c.__name__ for c in known)}, not {target!r}")
