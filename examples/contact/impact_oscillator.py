@@ -9,22 +9,9 @@ import numpy as np
 import scipy
 
 import timefem as tf
-from timefem.mechanics.contacts.rigid import RigidContact
-from timefem.mechanics.declared import On, Real
 
 DAMPING, DRIVE, RESTITUTION, STOP = 0.05, 2.0, 0.8, -0.1
 PERIOD = 2 * np.pi / DRIVE
-
-
-class Stop(RigidContact):
-    """Of the first coordinate of a body, from below."""
-
-    body = On()
-    place = Real("of the stop", "m", 0.0)
-    keyword_only = True
-
-    def gap(self, s):
-        return s.q[0][0] - self.named(s.own).place
 
 
 def kinetic(q, v, c):
@@ -68,7 +55,7 @@ def closed_form():
 def periodic(n_elements=80):
     """`tf.periodic` from a start that is 5 cm and 5 cm/s off."""
     body = tf.GeneralizedBody(1, kinetic, name="mass")
-    stop = Stop(body, place=STOP, restitution=RESTITUTION, name="stop")
+    stop = tf.FormulaContact(body, formula="f[0].q[0] - c[0]", parameters=[STOP], restitution=RESTITUTION, name="stop")
     system = tf.System([body, tf.FormulaForce(body, force), stop])
     x, v = closed_form()[0]
     return tf.periodic(system, tf.Coordinates([x + 0.05], [v - 0.05]), PERIOD, tf.MixedGalerkin(3), n_elements)

@@ -101,7 +101,7 @@ def written(tmp_path, old="", new=""):
     return path
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_all_limits_hold(tmp_path):
     """Of controls, rates, angles and rates of joints, a point, both ends, an integral, a stiffness and the duration."""
     model = load_model(written(tmp_path))

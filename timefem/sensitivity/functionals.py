@@ -14,7 +14,7 @@ from ..argument_names import NamedArguments, known_names
 from ..errors import InputError
 from ..mechanics.body_frame import BodyFrame
 from ..mechanics.formula import call_vector, check_symbols
-from ..mechanics.part import Body, Part
+from ..mechanics.part import Part
 from ..mechanics.point_functions import evaluate
 from ..mechanics.symbols import Symbols
 from ..polynomials import gauss_legendre
@@ -92,7 +92,7 @@ class Functional(NamedArguments, ABC):
     part = None  # whose own numbers the formula takes besides
     at_times = False  # whether its points are at given times, and not at places of the mesh
 
-    def __init__(self, formula: UserFunction, bodies: Body | str | Sequence[Body | str] | None = None, *,
+    def __init__(self, formula: UserFunction, bodies: BodyFrame | str | Sequence[BodyFrame | str] | None = None, *,
                  actuators: Part | str | Sequence[Part | str] | None = None) -> None:
         self.formula = formula
         self.bodies = (bodies,) if isinstance(bodies, str | BodyFrame) else bodies
@@ -150,7 +150,7 @@ class Values(EndValue):
     at_times = True
 
     def __init__(self, formula: UserFunction, times: Floats,
-                 bodies: Body | str | Sequence[Body | str] | None = None, *,
+                 bodies: BodyFrame | str | Sequence[BodyFrame | str] | None = None, *,
                  actuators: Part | str | Sequence[Part | str] | None = None) -> None:
         super().__init__(formula, bodies, actuators=actuators)
         self.times = validate.array("times", np.atleast_1d(times), (None,))
@@ -221,7 +221,7 @@ class Peak(Integral):
     """
 
     def __init__(self, formula: UserFunction, sharpness: float,
-                 bodies: Body | str | Sequence[Body | str] | None = None, *,
+                 bodies: BodyFrame | str | Sequence[BodyFrame | str] | None = None, *,
                  actuators: Part | str | Sequence[Part | str] | None = None) -> None:
         super().__init__(formula, bodies, actuators=actuators)
         self.sharpness = validate.real("Peak: sharpness", sharpness)

@@ -22,7 +22,7 @@ from ..problems.optimal.bounds import by_actuator
 from .parameters import Family, Initial, Parameter, directions
 
 if TYPE_CHECKING:
-    from ..mechanics.part import Body
+    from ..mechanics.body_frame import BodyFrame
     from ..problems.optimal.problem import OptimalControl
 
 SIDES = {"lower": (0,), "upper": (1,), "both": (0, 1)}
@@ -42,7 +42,7 @@ class Final(NamedTuple):
         Component; without it all that are given.
     """
 
-    body: Body | str
+    body: BodyFrame | str
     name: str
     index: int | None = None
 

@@ -14,7 +14,7 @@ from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError
 from ..mechanics.bodies.tree.entries import named_numbers, spelt_out
 from ..mechanics.bodies.tree.tree import Tree
-from ..mechanics.body_frame import is_on_tree
+from ..mechanics.body_frame import BodyFrame, is_on_tree
 from ..mechanics.forces.gravity import Gravity
 from ..mechanics.forces.motor import Gear
 from ..mechanics.numbers.free import with_freed
@@ -28,7 +28,6 @@ from .differences import differentiated
 
 if TYPE_CHECKING:
     from ..mechanics.composites.composite import Composite
-    from ..mechanics.part import Body
 
 NUMBERS, KEPT, Q, V, Z = range(5)  # places in `Directions`
 
@@ -70,7 +69,7 @@ class Initial(NamedTuple):
         Component; without it all of them.
     """
 
-    body: Body | str
+    body: BodyFrame | str
     name: str
     index: int | None = None
 

@@ -23,7 +23,7 @@ from .output.tables import BODY_FIELDS, COORDINATES, _cell
 RATES = "velocity", "angular_velocity", "rates"
 
 if TYPE_CHECKING:
-    from ..mechanics.part import Body
+    from ..mechanics.body_frame import BodyFrame
     from .solution import Solution
 
 
@@ -90,11 +90,11 @@ class Ensemble(Summarized):
 
     # ---- quantities of bodies
 
-    def position(self, body: Body | str) -> np.ndarray:
+    def position(self, body: BodyFrame | str) -> np.ndarray:
         """Centre of mass [m], shape (n_runs, n_times, 3)."""
         return self.quantity(body, "position")
 
-    def quantity(self, body: Body | str, name: str) -> np.ndarray:
+    def quantity(self, body: BodyFrame | str, name: str) -> np.ndarray:
         """A quantity of a body: "position", "quaternion", "rotation_matrix", "velocity", "angular_velocity" (body
         axes), or "coordinates" and "rates" of a body without a position, shape (n_runs, n_times, ...)."""
         known = {f[0]: f[3] for f in (*BODY_FIELDS, *COORDINATES)}

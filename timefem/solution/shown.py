@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..display import Card
-    from ..mechanics.part import Body
+    from ..mechanics.body_frame import BodyFrame
 
 
 class Shown(Summarized):
@@ -77,6 +77,6 @@ class Shown(Summarized):
         """Coordinates, rates and reactions of a joint; see `timefem.solution.drawing.joints.plot_joint`."""
         return drawing.joints.plot_joint(self, joint, times)
 
-    def plot_snapshots(self, times: Floats, body: Body | str | None = None, ax: Any = None, **options: Any) -> Any:
+    def plot_snapshots(self, times: Floats, body: BodyFrame | str | None = None, ax: Any = None, **options: Any) -> Any:
         """Everything in space at chosen times; see `timefem.solution.drawing.snapshots.plot_snapshots`."""
         return drawing.snapshots.plot_snapshots(self, times, body, ax, **options)

@@ -21,9 +21,10 @@ from .shown import Shown
 from .solved_elements import SolvedElements
 
 if TYPE_CHECKING:
+    from ..mechanics.body_frame import BodyFrame
     from ..mechanics.composites.beam.along import Along
     from ..mechanics.composites.beam.mesh import CurveMesh
-    from ..mechanics.part import Body, Part
+    from ..mechanics.part import Part
     from .joint_motion import JointMotion, TreeJointMotion
 
 beams = Late("timefem.mechanics.composites.beam.along")
@@ -226,31 +227,31 @@ class Solution(SolvedElements, Invariants, Shown):
             z = with_own_momenta(self.system, t, z, self.rates(t))
         return body, *self.system.local_state(body, z)
 
-    def position(self, body: Body | str, t: Floats) -> np.ndarray:
+    def position(self, body: BodyFrame | str, t: Floats) -> np.ndarray:
         """Centre of mass [m], shape t.shape + (3,)."""
         body, q, _ = self._body(body, t)
         return body.position(q)
 
-    def coordinates(self, body: Body | str, t: Floats) -> np.ndarray:
+    def coordinates(self, body: BodyFrame | str, t: Floats) -> np.ndarray:
         """Generalized coordinates q of a body, shape t.shape + (n_q,)."""
         return self._body(body, t, "n_q")[1]
 
-    def velocity(self, body: Body | str, t: Floats) -> np.ndarray:
+    def velocity(self, body: BodyFrame | str, t: Floats) -> np.ndarray:
         """Velocity of the centre of mass [m/s], shape t.shape + (3,); of a `GeneralizedBody` qdot, t.shape + (n_q,)."""
         body, q, p = self._body(body, t, "velocity")
         return body.velocity(q, p)
 
-    def rotation_matrix(self, body: Body | str, t: Floats) -> np.ndarray:
+    def rotation_matrix(self, body: BodyFrame | str, t: Floats) -> np.ndarray:
         """Rotation matrix, body to space, shape t.shape + (3, 3)."""
         body, q, _ = self._body(body, t, "rotation_matrix")
         return body.rotation_matrix(q)
 
-    def quaternion(self, body: Body | str, t: Floats) -> np.ndarray:
+    def quaternion(self, body: BodyFrame | str, t: Floats) -> np.ndarray:
         """Quaternion, scalar first, of a body in quaternions, shape t.shape + (4,)."""
         body, q, _ = self._body(body, t, "quaternion")
         return body.quaternion(q)
 
-    def angular_velocity(self, body: Body | str, t: Floats, frame: str = "body") -> np.ndarray:
+    def angular_velocity(self, body: BodyFrame | str, t: Floats, frame: str = "body") -> np.ndarray:
         """Angular velocity [rad/s] in body or space axes, shape t.shape + (3,)."""
         body, q, p = self._body(body, t, "angular_velocity")
         return body.angular_velocity(q, p, frame)

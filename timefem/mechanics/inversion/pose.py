@@ -16,6 +16,7 @@ from ..functions.trajectories import Polynomial
 from .outputs import Output, PositionOutput
 
 if TYPE_CHECKING:
+    from ..body_frame import BodyFrame
     from ..part import Body
 
 CLOCK = Polynomial((0.0, 1.0))
@@ -67,7 +68,7 @@ def _matrix_of(title, orientation):
 
 
 @named_arguments
-def pose_outputs(body: Body, position: Any = None, orientation: Any = None,
+def pose_outputs(body: BodyFrame, position: Any = None, orientation: Any = None,
                  point: Vector = (0.0, 0.0, 0.0)) -> dict[Output, Any]:
     """Outputs that take a body along a path: up to six, with their trajectories, for `InverseDynamics`.
 

@@ -24,6 +24,7 @@ from .options import OPTIONS
 from .relaxation import relaxed
 
 if TYPE_CHECKING:
+    from ...mechanics.body_frame import BodyFrame
     from ...mechanics.composites.beam.along import Along
     from ...mechanics.composites.beam.mesh import CurveMesh
     from ...mechanics.part import Body
@@ -80,12 +81,12 @@ class Equilibrium(Answer):
         return {b: CanonicalState(vars(self)["q"][c], np.zeros(b.n_q))
                 for b in self.system.bodies for c in [self.system.coordinates(b)]}
 
-    def position(self, body: Body | str) -> np.ndarray:
+    def position(self, body: BodyFrame | str) -> np.ndarray:
         """Centre of mass of a body or node [m], shape (3,)."""
         body = self.system.find(body)
         return body.position(vars(self)["q"][self.system.coordinates(body)])
 
-    def rotation_matrix(self, body: Body | str) -> np.ndarray:
+    def rotation_matrix(self, body: BodyFrame | str) -> np.ndarray:
         """Rotation matrix of a body or node, shape (3, 3)."""
         body = self.system.find(body)
         return body.rotation_matrix(vars(self)["q"][self.system.coordinates(body)])

@@ -25,9 +25,9 @@ from .equilibrium import from_guess, newton, rest_coordinates, solve, undetermin
 from .options import OPTIONS
 
 if TYPE_CHECKING:
+    from ...mechanics.body_frame import BodyFrame
     from ...mechanics.composites.beam.along import Along
     from ...mechanics.composites.beam.mesh import CurveMesh
-    from ...mechanics.part import Body
 
 
 
@@ -62,7 +62,7 @@ class StaticPath(Answer):
     def success(self) -> bool:
         return self.status.success
 
-    def position(self, body: Body | str) -> np.ndarray:
+    def position(self, body: BodyFrame | str) -> np.ndarray:
         """Positions of a body or node along the path [m], shape (n, 3)."""
         body = self.system.find(body)
         return body.position(vars(self)["q"][:, self.system.coordinates(body)])

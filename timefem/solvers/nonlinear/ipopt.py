@@ -87,6 +87,8 @@ class Ipopt(NamedArguments):
             status = Status(True, residual_history=history)
         else:
             reason = REASONS.get(stats["return_status"], Reason.NOT_CONVERGED)
+            if reason == Reason.UNBOUNDED and not program.objective(v) < program.objective(program.start):
+                reason = Reason.NOT_CONVERGED  # iterates grew, and the cost did not fall
             status = failed(program, v, reason, history, f"IPOPT: {stats['return_status'].replace('_', ' ').lower()}",
                             multipliers if reason == Reason.INFEASIBLE else None)
         return Answer(v, multipliers, -at_bounds, status, stats["iter_count"])
