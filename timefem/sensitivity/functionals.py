@@ -12,7 +12,7 @@ import numpy as np
 from .. import validate
 from ..argument_names import NamedArguments, known_names
 from ..errors import InputError
-from ..mechanics.body_frame import BodyFrame
+from ..mechanics.body_frame import BodyFrame, is_on_tree
 from ..mechanics.formula import call_vector, check_symbols
 from ..mechanics.part import Part
 from ..mechanics.point_functions import evaluate
@@ -55,8 +55,9 @@ def _views(asked, chosen, s):
     """A `View` of each body; links and joints of trees see their part of the coordinates of the tree."""
     seen, views = dict(zip(chosen, zip(s.q, s.p, s.velocity, strict=True), strict=True)), []
     for body in asked:
-        own = seen[body.body]
-        views.append(View(body, *(own if body.is_body else [x[body.dofs.tolist()] for x in own])))
+        on_tree = is_on_tree(body)
+        own = seen[body.body if on_tree else body]
+        views.append(View(body, *([x[body.dofs.tolist()] for x in own] if on_tree else own)))
     return views
 
 
@@ -283,7 +284,7 @@ class Evaluated:
         self.functional, system = functional, plan.system
         own = tuple(b for b in system.bodies if not b.helper)
         asked = own if functional.bodies is None else tuple(map(system.find, functional.bodies))
-        chosen = tuple(dict.fromkeys(body.body for body in asked))
+        chosen = tuple(dict.fromkeys(body.body if is_on_tree(body) else body for body in asked))
         s, part = Symbols(_Probe(chosen, functional.part)), functional.part
         places_of_controls = _controls(plan, functional.actuators)
         title, u = functional._title, ca.SX.sym("u", len(places_of_controls))

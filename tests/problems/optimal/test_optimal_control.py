@@ -307,7 +307,7 @@ def test_bad_arguments(options, message):
 @pytest.mark.parametrize("end, message", [
     (3, "must be given as Pose or EndState"),
     (tf.EndState(q=[1.0]), "has no q"),
-    (tf.Coordinates([1.0]), "must be given as Pose or EndState"),
+    (tf.Coordinates([1.0]), "must have length 7, not 1"),
     (tf.CanonicalState([1.0], [0.0]), "must have length 7"),
 ])
 def test_bad_ends(end, message):

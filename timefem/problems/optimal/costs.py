@@ -3,6 +3,7 @@
 import casadi as ca
 
 from ...errors import InputError
+from ...mechanics.body_frame import BodyFrame
 from ...mechanics.forces.actuators import Actuator
 from ...mechanics.forces.costs import Cost, FormulaCost
 from ...mechanics.formula import call, check_symbols
@@ -34,7 +35,7 @@ class Moving(End):
 
     def _parameters(self, part, values):
         own = self.numbers.setdefault(part, ca.SX.sym("c", len(part.own_parameters)))
-        return own if part.is_body else ca.vertcat(own, *map(self.own_parameters, part.bodies))
+        return own if isinstance(part, BodyFrame) else ca.vertcat(own, *map(self.own_parameters, part.bodies))
 
 
 def with_costs(system, cost, actuators, limited):
