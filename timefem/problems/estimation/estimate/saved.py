@@ -192,8 +192,6 @@ def _of_frames(solution):
 class SavedSmoother:
     """Covariances of frames, as questions ask for them."""
 
-    options = SimpleNamespace(piece=64)
-
     def __init__(self, t, states, crossed, numbers, held):
         self.t, self._states, self._crossed, self._numbers, self.held = t, states, crossed, numbers, held
 

@@ -130,15 +130,8 @@ class KinematicEstimate(Estimate):
         _ = self.accelerations
         given = [actuators] if isinstance(actuators, Actuator) else list(actuators)
         system = self.system.extended(given) if given else self.system
-
-        def covariances(slopes):
-            out = np.empty((len(slopes), slopes.shape[1], slopes.shape[1]))
-            for first in range(0, len(slopes), self._found.smoother.options.piece):
-                piece = slice(first, first + self._found.smoother.options.piece)
-                out[piece] = self._found.smoother.of_states(slopes[piece], piece)
-            return out
-
-        return loads_along(system, self.t, self._found.x, covariances)
+        return loads_along(system, self.t, self._found.x,
+                           lambda slopes: self._found.smoother.of_states(slopes, slice(None)))
 
     def draws(self, n: int, seed: int = 0) -> np.ndarray:
         """States (q, p) at the frames of n draws from the posterior, shape (n, n_frames, n_z), constraints closed."""

@@ -288,19 +288,24 @@ class Smoother:
                          else None)
         return found
 
+    def _known_at(self, frames):
+        """Places among some frames, those in the tangents of the last iteration that have them, and these tangents."""
+        for piece, own in self.tangents:
+            here = np.flatnonzero((frames >= piece.start) & (frames < piece.stop))
+            if len(here):
+                yield here, frames[here] - piece.start, own
+
     def wholes(self, piece):
         """Derivatives of the states of frames by their open motions, at the last iteration, (m, levels n_q, size)."""
         geometry, p, d = self.geometry, self.geometry.levels, self.n_free
         frames = np.arange(len(self.t))[piece]
         out = np.zeros((len(frames), p, geometry.n, p, self.n_open))
-        for own, tangents in self.tangents:
-            here = np.flatnonzero((frames >= own.start) & (frames < own.stop))
-            if len(here):
-                whole = tangents.whole[frames[here] - own.start]
-                for j in range(p):
-                    for k in range(j + 1):
-                        places = np.ix_(here, [j], geometry.touched, [k], np.arange(d))
-                        out[places] = whole[:, None, j, k][:, :, :, None]
+        for here, local, tangents in self._known_at(frames):
+            whole = tangents.whole[local]
+            for j in range(p):
+                for k in range(j + 1):
+                    places = np.ix_(here, [j], geometry.touched, [k], np.arange(d))
+                    out[places] = whole[:, None, j, k][:, :, :, None]
         for level in range(p):
             out[:, level, geometry.apart, level, d + np.arange(self.n_apart)] = 1 / self.steps.root_apart
         return out.reshape(len(frames), p * geometry.n, self.size)
@@ -372,9 +377,9 @@ class Smoother:
         Shapes (m, k, levels n_q), and (m, k, n_numbers) or None.
         """
         known, piece = np.arange(len(self.t))[frames], self.options.piece
-        if len(known) > piece and not (self.n_c and (self.n_parts or by_numbers is not None)):  # in the caches
-            return np.concatenate([self.of_states(slopes[i:i + piece], known[i:i + piece])
-                                   for i in range(0, len(known), piece)])
+        if len(known) > piece:  # in the caches
+            return np.concatenate([self.of_states(slopes[i:i + piece], known[i:i + piece], None if by_numbers is None
+                                                  else by_numbers[i:i + piece]) for i in range(0, len(known), piece)])
         by_motion = slopes @ self.wholes(frames)
         out = by_motion @ self.covariances()[frames] @ by_motion.swapaxes(1, 2)
         if not self.n_c or (by_numbers is None and not self.n_parts):
@@ -388,11 +393,10 @@ class Smoother:
     def _by_parts(self, frames):
         """Derivatives of the states of frames by unknown numbers, (m, levels n_q, n_numbers)."""
         geometry, p = self.geometry, self.geometry.levels
-        out = np.zeros((len(self.t), p, geometry.n, self.n_c))
-        for piece, own in self.tangents:
-            out[np.ix_(np.arange(piece.start, piece.stop), np.arange(p), geometry.touched, np.arange(self.n_parts))] = \
-                own.numbers[:piece.stop - piece.start]
-        out = out[frames]
+        frames = np.arange(len(self.t))[frames]
+        out = np.zeros((len(frames), p, geometry.n, self.n_c))
+        for here, local, own in self._known_at(frames):
+            out[np.ix_(here, np.arange(p), geometry.touched, np.arange(self.n_parts))] = own.numbers[local]
         return out.reshape(len(out), p * geometry.n, self.n_c)
 
     def draw(self, x, c, rng):
