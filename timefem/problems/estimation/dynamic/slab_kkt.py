@@ -53,6 +53,7 @@ class SlabKkt:
         self._answered = [np.flatnonzero(of[seen] < b) for of, seen in zip(of_terms, self._seen, strict=True)]
         self.terms = [term.restricted(seen) for term, seen in zip(program.sum.terms, self._seen, strict=True)]
         self.sum = Sum([term for term, seen in zip(self.terms, self._seen, strict=True) if len(seen)], program.n)
+        self._key = self._known = None
         self._number()
 
     def _number(self):
@@ -90,12 +91,14 @@ class SlabKkt:
         return np.concatenate([self.sum.hessian(v)[self._of_hessian], self._rows_at(v)[1]])
 
     def _rows_at(self, v):
-        program = self.program
-        residual, data = self._chain.evaluate(program.place(v)[self._dofs])
-        if self.own[0]:
-            return residual, data
-        rows, entries = program.start_at(v)
-        return np.concatenate([rows, residual]), np.concatenate([entries, data])
+        """Rows of this rank and entries of their Jacobian, kept until they are asked for elsewhere."""
+        key = v.tobytes()
+        if self._key != key:
+            self._known = self._chain.evaluate(self.program.place(v)[self._dofs])
+            if self.own[0] == 0:
+                self._known = [np.concatenate(pair) for pair in zip(self.program.start_at(v), self._known, strict=True)]
+            self._key = key
+        return self._known
 
     def lengths(self, i, v):
         """As `SensorTerm.lengths` of sensor i."""
