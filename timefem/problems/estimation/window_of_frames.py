@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .kinematic.fit import Asked, Fitter, go_on
+from .kinematic.fit import Fitter, go_on
 from .kinematic.noise import densities
-from .kinematic.options import DEFAULT
 from .kinematic.smoother import Iterate
 from .kinematic.solve import estimate_of, solve_kinematic
-from .kinematic.statement import PartNumbers, limits_of
+from .kinematic.statement import limits_of, places_among, sensors_of
 from .live_data import LiveData
 from .options import DEFAULTS
 
@@ -68,13 +67,10 @@ class FrameWindow(LiveData):
         start = time.perf_counter()
         if self._fit is None:
             self.known_clocks(self.problem)
-            problem = self.problem
-            asked = Asked(self.task.element.degree, problem.t_span, self._options, None, None, PartNumbers.of(problem),
-                          problem.number_bounds)
-            known = [*problem.measurements, *problem.start_sensors[0]]
-            self._titles = [sensor.title for sensor in known]
-            self._fitter = Fitter(problem.system, known, lambda geometry: densities(geometry, problem.noise), asked)
+            self._titles = [sensor.title for sensor in sensors_of(self.problem)]
             self._fit = solve_kinematic(self.task)._found
+            self._fitter = self._fit.fitter
+            self._fitter.asked = self._fitter.asked._replace(comm=None)  # each rank goes on by itself
         if sensors:
             self.problem = self.extended(self.problem, sensors)
             if window is not None and self.problem.t_span[1] - self.problem.t_span[0] > window * (
@@ -86,15 +82,8 @@ class FrameWindow(LiveData):
         task = dataclasses.replace(self.task, problem=self.problem, mesh=self.problem.own_mesh)
         return estimate_of(task, self._fit, time.perf_counter() - start)
 
-    @property
-    def _options(self):
-        newton = self.task.newton
-        return DEFAULT if newton is None else dataclasses.replace(DEFAULT, tolerance=newton.tol_increment,
-                                                                  iterations=newton.max_iterations)
-
     def _smoother(self, problem):
-        sensors = dict(zip(problem.measurements, problem.losses(), strict=True)) | dict.fromkeys(
-            problem.start_sensors[0])
+        sensors = sensors_of(problem)
         numbers = [self._titles.index(sensor.title) for sensor in sensors]
         return self._fitter.smoother(sensors, problem.z0[:problem.system.n_q], problem.t_span, self._prior, numbers)
 
@@ -110,9 +99,7 @@ class FrameWindow(LiveData):
         """States of the frames of a smoother: those that are known, and the last one that goes on; and numbers."""
         t, fit = smoother.t, self._fit
         known = fit.smoother.t
-        x = np.empty((len(t), *fit.x.shape[1:]))
-        places = np.clip(np.searchsorted(known, t - DEFAULTS.same_time * (t[-1] - t[0])), 0, len(known) - 1)
-        x[:] = fit.x[places]
+        x = fit.x[places_among(known, t)]
         after = np.flatnonzero(t > known[-1] + DEFAULTS.same_time * (t[-1] - t[0]))
         h = (t[after] - known[-1])[:, None]
         for level in range(x.shape[1]):

@@ -19,7 +19,7 @@ from ..estimate.verdict import Fit, SensorFit, looked_at, told_bounds
 from ..loads import Loads, loads_along
 from ..measurements.base import Sensor
 from .measured import Formulas, Measured
-from .statement import PartNumbers, momenta_of, places_among
+from .statement import PartNumbers, momenta_of, places_among, sensors_of
 
 
 class KinematicEstimate(Estimate):
@@ -212,10 +212,9 @@ class Term:
 def _without(found, terms, ratios):
     """`point(i)` -> the fit of the other sensors, of those that fit worst; None where there is nothing to look at."""
     sensors = terms.problem.measurements
-    worst, given = looked_at(ratios), dict(zip(sensors, terms.problem.losses(), strict=True))
+    worst, given = looked_at(ratios), sensors_of(terms.problem)
     if len(sensors) < 2 or not worst:
         return None
-    given |= dict.fromkeys(terms.problem.start_sensors[0])
 
     def without(i):
         if i not in worst:

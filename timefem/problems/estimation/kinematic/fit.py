@@ -43,6 +43,8 @@ class Fit:
         `again(sensors)` -> the `Fit` of other sensors at the same frames.
     n_ranks : int
         How many shared the frames.
+    fitter : Fitter
+        Of the same sensors with other values.
     """
 
     x: np.ndarray
@@ -55,6 +57,7 @@ class Fit:
     smoother: Smoother
     again: Callable = field(default=None, repr=False)
     n_ranks: int = 1
+    fitter: "Fitter | None" = field(default=None, repr=False)
 
     def residuals(self, sensor):
         """What a sensor gave less what is expected, shape (n_times, n)."""
@@ -120,7 +123,8 @@ def fit(system, sensors, densities, start, asked):
         Where measurements leave something undetermined; names it.
     """
     (q, guess), limits = start, asked.limits
-    smoother = Fitter(system, list(sensors), densities, asked).smoother(sensors, q)
+    fitter = Fitter(system, list(sensors), densities, asked)
+    smoother = fitter.smoother(sensors, q)
     mean, t = smoother.mean, smoother.t
     places = postures(smoother, q, mean) if guess is None else continuous(smoother.geometry, guess(t))
     x = np.zeros((len(t), asked.order, smoother.geometry.n))
@@ -128,6 +132,7 @@ def fit(system, sensors, densities, start, asked):
     if limits is not None:
         _step(smoother, Iterate(x, mean, [None] * len(smoother.measured)))  # or an error: limits determine nothing
     found = go_on(smoother, x, mean, limits)
+    found.fitter = fitter
     found.again = lambda others: fit(system, others, densities, start, asked._replace(t_span=t, comm=None))
     return found
 

@@ -18,7 +18,7 @@ from .estimate import KinematicEstimate
 from .fit import Asked, fit
 from .noise import densities
 from .options import DEFAULT
-from .statement import PartNumbers, limits_of, momenta_of
+from .statement import PartNumbers, limits_of, momenta_of, sensors_of
 
 
 def solve_kinematic(task):
@@ -30,14 +30,13 @@ def solve_kinematic(task):
         raise InputError(f"guess must be a function t -> z or a Solution, not {task.guess!r}")
     system, n = problem.system, problem.system.n_q
     guess = None if task.guess is None else lambda t: np.array([task.guess(time) for time in t])[:, :n]
-    sensors = dict(zip(problem.measurements, problem.losses(), strict=True)) | dict.fromkeys(problem.start_sensors[0])
     options = DEFAULT if task.newton is None else \
         replace(DEFAULT, tolerance=task.newton.tol_increment, iterations=task.newton.max_iterations)
     asked = Asked(element.degree, problem.t_span, options, limits_of(problem),
                   own_world() if task.driver.distributed else None, PartNumbers.of(problem), problem.number_bounds)
     with progress("estimation without dynamics", show=task.progress):
-        found = fit(system, sensors, lambda geometry: densities(geometry, problem.noise), (problem.z0[:n], guess),
-                    asked)
+        found = fit(system, sensors_of(problem), lambda geometry: densities(geometry, problem.noise),
+                    (problem.z0[:n], guess), asked)
     return estimate_of(task, found, time.perf_counter() - start)
 
 

@@ -42,6 +42,11 @@ def places_among(t, times):
     return np.searchsorted(t, times + DEFAULTS.same_time * (t[-1] - t[0]), "right") - 1
 
 
+def sensors_of(problem):
+    """All that is measured, at the start too: sensor -> its loss, or None."""
+    return dict(zip(problem.measurements, problem.losses(), strict=True)) | dict.fromkeys(problem.start_sensors[0])
+
+
 def frames_of(problem):
     """The frames of a problem as a mesh."""
     return TimeMesh(frames([sensor.times_of_motion for sensor in problem.measurements], problem.t_span))
