@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from ..options import DEFAULTS
-from .selected import Selected, shared
+from .selected import Selected, numbered, shared
 
 
 class Posterior:
@@ -95,18 +95,7 @@ class Posterior:
     @cached_property
     def _numbers(self):
         """Places of the unknowns in their blocks, and numbers of those that are held among these."""
-        place, n = np.empty(len(self.blocks), int), np.bincount(self.blocks)
-        order, starts = np.argsort(self.blocks, kind="stable"), np.concatenate([[0], np.cumsum(n)])
-        place[order] = np.arange(len(order)) - starts[self.blocks[order]]
-        rows, columns = self._places
-        high, low = np.maximum(self.blocks[rows], self.blocks[columns]), np.minimum(self.blocks[rows],
-                                                                                      self.blocks[columns])
-        held = np.zeros(len(place), bool)
-        held[np.where(self.blocks[rows] > self.blocks[columns], columns, rows)[high > low]] = True
-        counted = np.cumsum(held[order]) - 1
-        before = np.concatenate([[0], np.cumsum(np.bincount(self.blocks, held)).astype(int)])
-        number = np.full(len(place), -1)
-        number[order] = np.where(held[order], counted - before[self.blocks[order]], -1)
+        _, place, _, number = numbered(self.blocks, *self._places)
         return place, number
 
     def covariance(self, unknowns):

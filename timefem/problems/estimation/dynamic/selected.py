@@ -45,25 +45,12 @@ class Selected:
     """
 
     def __init__(self, blocks, rows, columns, values, border=0, last=(), first=0):
-        n, n_blocks = len(blocks), int(blocks.max()) + 1
-        size = np.bincount(blocks, minlength=n_blocks)
-        order = np.argsort(blocks, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(size)])
-        place = np.empty(n + border, int)
-        place[order] = np.arange(n) - starts[blocks[order]]
         every = np.concatenate([blocks, np.full(border, -1)])
         r, c = np.where(every[rows] >= every[columns], rows, columns), \
             np.where(every[rows] >= every[columns], columns, rows)
         high, low = every[r], every[c]
-        held = np.zeros(n + border, bool)
-        held[c[high > low]] = held[np.asarray(last, int)] = True
-        held[n:] = False
-        self.members = [order[a:b] for a, b in pairwise(starts)]
-        self.place, self.held = place[:n], [np.flatnonzero(held[m]) for m in self.members]
-        number = np.full(n + border, -1)
-        for members, own in zip(self.members, self.held, strict=True):
-            number[members[own]] = np.arange(len(own))
-        number[n:] = np.arange(border)
+        self.members, place, self.held, number = numbered(every, r, c, border, last)
+        self.place, size = place[:len(blocks)], np.array([len(own) for own in self.members])
         before = np.concatenate([[border], [len(own) for own in self.held[:-1]]]).astype(int)
         inside = high == low
         off = inside & (r != c)
@@ -115,6 +102,25 @@ class Selected:
             y[e] = self.inverses[e] @ y[e]
             following = self.couplings[e].T @ y[e] if e else None
         return y
+
+
+def numbered(blocks, rows, columns, border=0, last=()):
+    """Members of each block, places of the unknowns in their blocks, of those that are held, and numbers among these.
+
+    The last `border` unknowns are those of the block -1, all of which are held; `last` are held in the last block.
+    """
+    n, held = len(blocks) - border, np.zeros(len(blocks), bool)
+    order, starts = np.argsort(blocks[:n], kind="stable"), np.concatenate([[0], np.cumsum(np.bincount(blocks[:n]))])
+    place, number = np.empty(len(blocks), int), np.full(len(blocks), -1)
+    place[order] = np.arange(n) - starts[blocks[order]]
+    before = np.where(blocks[rows] > blocks[columns], columns, rows)[blocks[rows] != blocks[columns]]
+    held[before] = held[np.asarray(last, int)] = True
+    members = [order[a:b] for a, b in pairwise(starts)]
+    places = [np.flatnonzero(held[own]) for own in members]
+    for own, some in zip(members, places, strict=True):
+        number[own[some]] = np.arange(len(some))
+    number[n:] = np.arange(border)
+    return members, place, places, number
 
 
 def shared(comm, own, border):
