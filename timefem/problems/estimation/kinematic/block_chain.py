@@ -150,6 +150,7 @@ class SharedBlockChain:
         self._left, self._right = int(own.start > 0), int(own.stop < n)  # whether a block between is beside
         self._inner = BlockChain(own.stop - own.start - self._left, size)
         self._between = BlockChain(comm.size - 1, size)
+        self._seen = list(range(comm.rank - self._left, comm.rank + self._right))  # of those between
 
     def factor(self, b):
         """As of a `BlockChain`; what `substituted` takes.
@@ -212,23 +213,15 @@ class SharedBlockChain:
         """As of a `BlockChain`, of what `factor` gave."""
         y, between = forwards
         x = self._between.substituted(between.copy())
-        beside = self._beside(x)
-        if len(beside):
-            y = y - self._ends @ beside
-        inner = self._inner.substituted(np.array(y))
+        inner = self._inner.substituted(y - self._ends @ x[self._seen].reshape(-1, x.shape[2]))
         return np.concatenate([x[self.comm.rank - 1:self.comm.rank], inner]) if self._left else inner
-
-    def _beside(self, x):
-        """Rows of the blocks between that this slab sees, one behind the other."""
-        seen = [x[self.comm.rank - 1 + side] for side, there in enumerate((self._left, self._right)) if there]
-        return np.concatenate(seen) if seen else np.zeros((0, *x.shape[2:]))
 
     def inverse_blocks(self):
         """Diagonal blocks of the inverse, of the slab."""
         r, size = self.comm.rank, self.size
         z, coupled = self._between.inverse_blocks(coupled=True)
-        seen = [k for k, there in ((r - 1, self._left), (r, self._right)) if there]
-        own = np.block([[z[i] if i == j else coupled[j] if i > j else coupled[i].T for j in seen] for i in seen])
+        own = np.block([[z[i] if i == j else coupled[j] if i > j else coupled[i].T for j in self._seen]
+                        for i in self._seen])
         reached = self._inner.substituted(self._ends.copy())
         inner = self._inner.inverse_blocks()
         inner += reached @ own @ reached.swapaxes(1, 2)
