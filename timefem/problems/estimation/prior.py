@@ -44,15 +44,14 @@ class Prior(NamedArguments):
     def bounds_of(self, title: str, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper bounds of so many numbers, shape (n,), infinite where there are none."""
         mean = self.of_size(title, n)[0]
-        found = [np.full(n, -sign * np.inf) if given is None else
-                 validate.array(f"{title}: {name}", np.broadcast_to(np.asarray(given, float), (n,)), (n,))
-                 for name, given, sign in (("lower", self.lower, 1), ("upper", self.upper, -1))]
-        lower, upper = found
+        lower, upper = (np.full(n, none) if given is None else
+                        validate.array(f"{title}: {name}", np.broadcast_to(np.asarray(given, float), (n,)), (n,))
+                        for name, given, none in (("lower", self.lower, -np.inf), ("upper", self.upper, np.inf)))
         if not np.all(lower < upper):
             raise InputError(f"{title}: lower, {lower.max():g}, must be below upper, {upper.min():g}")
         if not np.all((lower <= mean) & (mean <= upper)):
-            raise InputError(f"{title}: the mean, {mean if n > 1 else mean[0]:g}, must be within lower and upper"
-                             if n == 1 else f"{title}: the mean, {mean}, must be within lower and upper")
+            shown = f"{mean[0]:g}" if n == 1 else mean
+            raise InputError(f"{title}: the mean, {shown}, must be within lower and upper")
         return lower, upper
 
     def of_size(self, title: str, n: int) -> tuple[np.ndarray, np.ndarray]:
