@@ -17,7 +17,7 @@ import numpy as np
 import timefem as tf
 from timefem.cases import CASES
 from timefem.models import load_model
-from timefem.problems.optimal.guess import starts
+from timefem.problems.optimal.guesses.guess import starts
 from timefem.progress import progress
 
 ELEMENT = tf.MixedGalerkin(2, n_points=2)

@@ -18,7 +18,7 @@ import casadi as ca
 import numpy as np
 
 import timefem as tf
-from timefem.problems.optimal.guess import starts
+from timefem.problems.optimal.guesses.guess import starts
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples" / "optimal_control"))
 

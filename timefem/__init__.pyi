@@ -154,12 +154,11 @@ from .problems.initial.march_driver import March
 from .problems.initial.problem import InitialValueProblem
 from .problems.initial.windows_driver import Windows
 from .problems.inverse.problem import InverseDynamics
-from .problems.optimal.complementarity import Complementary, CoulombFriction
-from .problems.optimal.couplings import Coupling
-from .problems.optimal.guess import Guess
-from .problems.optimal.limits import Limit
+from .problems.optimal.guesses.guess import Guess
 from .problems.optimal.problem import OptimalControl
-from .problems.optimal.spring_contact import SpringContact
+from .problems.optimal.statement.complementarity import Complementary, CoulombFriction, SpringContact
+from .problems.optimal.statement.couplings import Coupling
+from .problems.optimal.statement.limits import Limit
 from .problems.phases.problem import Phases
 from .problems.phases.solution import PhasedSolution
 from .problems.simulated.controls_marched import Simulation, simulate

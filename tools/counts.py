@@ -21,9 +21,9 @@ COPIES = {"moved_to", "on_joints", "freed", "in_symbols", "take_numbers", "made_
 RANDOM = {  # what random numbers are for, by module: "start" perturbs one, "name" makes a digest, "data" is asked for
     "solvers.nonlinear.interior_point": "start", "solvers.nonlinear.saddle_point": "start", "estimated_norm": "start",
     "solvers.linear.dissection.order": "name", "problems.initial.identity": "name", "analysis.lyapunov": "start",
-    "problems.boundary.problem": "start", "problems.optimal.guess": "start",
-    "problems.optimal.end_limits": "start", "problems.optimal.guess_paths": "start",
-    "problems.optimal.end_conditions": "start", "sensitivity.identification": "start",
+    "problems.boundary.problem": "start", "problems.optimal.guesses.guess": "start",
+    "problems.optimal.guesses.paths": "start",
+    "problems.optimal.statement.end_conditions": "start", "sensitivity.identification": "start",
     "problems.estimation.estimate.solution": "data", "problems.estimation.kinematic.estimate": "data"}
 
 

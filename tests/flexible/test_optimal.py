@@ -7,8 +7,8 @@ import pytest
 
 import timefem as tf
 from timefem.assembly import TimeMesh
-from timefem.problems.optimal.controllability import Unreached
-from timefem.problems.optimal.guess_paths import Way, path
+from timefem.problems.optimal.diagnosis.reach import Unreached
+from timefem.problems.optimal.guesses.paths import Way, path
 
 pytestmark = pytest.mark.long
 

@@ -11,7 +11,7 @@ from timefem import interrupts
 from timefem.cases import CASES
 from timefem.errors import InputError
 from timefem.problems.optimal import strategies
-from timefem.problems.optimal.guess import starts
+from timefem.problems.optimal.guesses.guess import starts
 from timefem.solving import many_starts
 
 pytestmark = pytest.mark.long

@@ -6,10 +6,9 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
     "boundary.problem": ["BoundaryValueProblem"],
     "initial.problem": ["InitialValueProblem"],
     "inverse.problem": ["InverseDynamics"],
-    "optimal.complementarity": ["Complementary", "CoulombFriction"],
-    "optimal.couplings": ["Coupling"],
-    "optimal.limits": ["Limit"],
+    "optimal.statement.complementarity": ["Complementary", "CoulombFriction", "SpringContact"],
+    "optimal.statement.couplings": ["Coupling"],
+    "optimal.statement.limits": ["Limit"],
     "optimal.problem": ["OptimalControl"],
-    "optimal.spring_contact": ["SpringContact"],
     "phases.problem": ["Phases"],
 })

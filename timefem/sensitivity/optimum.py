@@ -17,13 +17,13 @@ from ..elements.evaluation.plan import ElementPlan
 from ..elements.forms.base import velocities
 from ..errors import ActiveSetChange, InputError, SolveError
 from ..problems.common.kept import Kept
-from ..problems.optimal.equations import OptimalityEquations
-from ..problems.optimal.guess import from_solution, stretched
-from ..problems.optimal.mesh_sequence import optimality_element, optimality_plan
-from ..problems.optimal.nonlinear_program import OptimalProgram
-from ..problems.optimal.sequence_program import Closing, SequenceProgram
-from ..problems.optimal.sizes import has_contacts, scaling_of, with_objective
+from ..problems.optimal.guesses.guess import from_solution, stretched
 from ..problems.optimal.solve import enters_parts, system_with_values
+from ..problems.optimal.strategies.mesh_sequence import optimality_element, optimality_plan
+from ..problems.optimal.transcription.equations import OptimalityEquations
+from ..problems.optimal.transcription.nonlinear_program import OptimalProgram
+from ..problems.optimal.transcription.sequence_program import Closing, SequenceProgram
+from ..problems.optimal.transcription.sizes import has_contacts, scaling_of, with_objective
 from ..problems.simulated.solution import OptimalSolution
 from ..solvers.nonlinear.interior_point import InteriorPoint
 from ..solvers.nonlinear.program import gradient_of_lagrangian

@@ -18,7 +18,7 @@ from ..mechanics.numbers.arguments import number_at
 from ..mechanics.numbers.names import resolve
 from ..mechanics.system import System
 from ..problems.kinds import check_kind
-from ..problems.optimal.bounds import by_actuator
+from ..problems.optimal.statement.limits import by_actuator
 from .parameters import Family, Initial, Parameter, directions
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 from .. import interrupts
 from ..late import Late
 from ..parallel import own_world
-from ..problems.optimal.controllability import Unreached
-from ..problems.optimal.guess import starts
+from ..problems.optimal.diagnosis.reach import Unreached
+from ..problems.optimal.guesses.guess import starts
 from ..problems.optimal.solve import solution_system
 from ..progress import progress as progress_bar
 from ..solution.solution import Solution

@@ -11,12 +11,12 @@ import timefem as tf
 from timefem.assembly import TimeMesh
 from timefem.cases import CASES
 from timefem.elements.evaluation.plan import ElementPlan
-from timefem.problems.optimal.controllability import Unreached
-from timefem.problems.optimal.guess import Guess, first_guess
-from timefem.problems.optimal.guess_paths import Way, path
-from timefem.problems.optimal.guess_rates import rates_at_ends
-from timefem.problems.optimal.mesh_sequence import optimality_element
-from timefem.problems.optimal.strategies import towards_the_target
+from timefem.problems.optimal.diagnosis.reach import Unreached
+from timefem.problems.optimal.guesses.guess import Guess, first_guess
+from timefem.problems.optimal.guesses.paths import Way, path
+from timefem.problems.optimal.guesses.rates import rates_at_ends
+from timefem.problems.optimal.strategies.mesh_sequence import optimality_element
+from timefem.problems.optimal.strategies.strategy import towards_the_target
 
 pytestmark = pytest.mark.long
 
@@ -291,7 +291,7 @@ def test_velocities_lead_rods_to_no_costlier_minimum(seed, least, monkeypatch):
     """Beside the way from rest to rest."""
     costs = []
     for rates in (rates_at_ends, lambda way, *_: np.zeros_like(way.rates)):
-        monkeypatch.setattr("timefem.problems.optimal.guess.rates_at_ends", rates)
+        monkeypatch.setattr("timefem.problems.optimal.guesses.guess.rates_at_ends", rates)
         sol = tf.solve(rod(seed), tf.MixedGalerkin(2), 20, progress=False)
         assert sol.success
         costs.append(sol.objective)

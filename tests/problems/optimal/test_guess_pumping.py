@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.problems.optimal.guess import swung
+from timefem.problems.optimal.guesses.guess import swung
 
 pytestmark = pytest.mark.long
 

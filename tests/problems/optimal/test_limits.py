@@ -12,10 +12,10 @@ from timefem.assembly import Scaling, TimeMesh
 from timefem.cases import find_case
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.errors import InputError
-from timefem.problems.optimal.equations import OptimalityEquations
-from timefem.problems.optimal.guess import first_guess
-from timefem.problems.optimal.mesh_sequence import optimality_element
-from timefem.problems.optimal.nonlinear_program import OptimalProgram
+from timefem.problems.optimal.guesses.guess import first_guess
+from timefem.problems.optimal.strategies.mesh_sequence import optimality_element
+from timefem.problems.optimal.transcription.equations import OptimalityEquations
+from timefem.problems.optimal.transcription.nonlinear_program import OptimalProgram
 
 pytestmark = pytest.mark.long
 

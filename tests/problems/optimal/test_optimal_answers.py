@@ -5,7 +5,7 @@ import pytest
 
 import timefem as tf
 from timefem.errors import InputError
-from timefem.problems.optimal.tangent_parts import TangentParts
+from timefem.problems.optimal.transcription.equations import TangentParts
 
 pytestmark = pytest.mark.long
 
@@ -207,9 +207,9 @@ def test_bad_input():
 def test_tangent_is_symmetric_and_right():
     from timefem.assembly import Scaling, TimeMesh
     from timefem.elements.evaluation.plan import ElementPlan
-    from timefem.problems.optimal.equations import OptimalityEquations
-    from timefem.problems.optimal.guess import first_guess
-    from timefem.problems.optimal.mesh_sequence import optimality_element
+    from timefem.problems.optimal.guesses.guess import first_guess
+    from timefem.problems.optimal.strategies.mesh_sequence import optimality_element
+    from timefem.problems.optimal.transcription.equations import OptimalityEquations
 
     problem = reorientation()
     for element in (tf.MixedGalerkin(2), tf.BubnovGalerkin(1)):

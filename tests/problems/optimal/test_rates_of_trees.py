@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.problems.optimal.limit_rows import LimitRows
+from timefem.problems.optimal.transcription.limit_rows import LimitRows
 
 pytestmark = pytest.mark.long
 

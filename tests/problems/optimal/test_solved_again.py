@@ -6,11 +6,10 @@ import pytest
 import timefem as tf
 from timefem.assembly import Scaling, TimeMesh
 from timefem.cases import CASES
-from timefem.problems.optimal.equations import OptimalityEquations
-from timefem.problems.optimal.guess import first_guess
-from timefem.problems.optimal.guess_paths import Way, between
-from timefem.problems.optimal.mesh_sequence import optimality_plan
-from timefem.problems.optimal.tangent_parts import TangentParts
+from timefem.problems.optimal.guesses.guess import first_guess
+from timefem.problems.optimal.guesses.paths import Way, between
+from timefem.problems.optimal.strategies.mesh_sequence import optimality_plan
+from timefem.problems.optimal.transcription.equations import OptimalityEquations, TangentParts
 
 pytestmark = pytest.mark.long
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.problems.optimal.strategies import STRATEGIES, named_strategies
+from timefem.problems.optimal.strategies.strategy import STRATEGIES, named_strategies
 
 pytestmark = pytest.mark.long
 

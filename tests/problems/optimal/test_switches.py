@@ -6,7 +6,7 @@ import pytest
 import timefem as tf
 from timefem.assembly import TimeMesh
 from timefem.cases import CASES
-from timefem.problems.optimal.switches import moved_to, settled, switch_times
+from timefem.problems.optimal.strategies.switching_nodes import moved_to, settled, switch_times
 
 pytestmark = pytest.mark.long
 

@@ -27,7 +27,7 @@ class Task:
     method : optional
         For inequalities, see `timefem.solvers.nonlinear.methods`.
     strategies : sequence of str, optional
-        Of optimal control, see `timefem.problems.optimal.strategies`.
+        Of optimal control, see `timefem.problems.optimal.strategies.strategy`.
     kept : Kept
         Of earlier solves.
     """

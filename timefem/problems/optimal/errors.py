@@ -7,12 +7,12 @@ from ...solvers.march.motion import size_of_motion
 from ..common.task import Task
 from ..refinement.estimate import BETWEEN_NODES, ErrorEstimate, size_of_controls
 from ..refinement.grading import density_of, halved, size_of_components, surplus
-from .equations import OptimalityEquations
-from .guess import from_solution
-from .mesh_sequence import optimality_plan, solve_optimal
+from .guesses.guess import from_solution
 from .options import OPTIONS
-from .sizes import scaling_of
-from .switches import settled
+from .strategies.mesh_sequence import optimality_plan, solve_optimal
+from .strategies.switching_nodes import settled
+from .transcription.equations import OptimalityEquations
+from .transcription.sizes import scaling_of
 
 COSTATES = "costate of state", "costate of motion"  # whichever an element has is compared, beside the controls
 

@@ -9,7 +9,7 @@ from ..initial.global_driver import Global
 from .options import OPTIONS
 from .problem import OptimalControl
 from .solve import UNUSED, solve_optimal_control
-from .strategies import named_strategies
+from .strategies.strategy import named_strategies
 
 errors = Late(f"{__package__}.errors")
 

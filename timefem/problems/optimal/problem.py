@@ -24,15 +24,14 @@ from ..common.end import End
 from ..common.kept import Kept
 from ..common.parameters import checked_parameters, own_entries, own_parts
 from ..initial.problem import merged
-from .bounds import bounds_of, by_actuator, rate_limits
-from .checks import all_of, check_costs_of_controls, check_element, check_formulas, check_numbers, limits_of
-from .complementarity import Soft
-from .costs import MINIMISED, with_costs, with_integrands
-from .couplings import Coupling, SameState
-from .end_conditions import EndConditions, Shifted
-from .limits import Limit
-from .start import start_of
-from .stated import stated
+from .statement.checks import all_of, check_costs_of_controls, check_element, check_formulas, check_numbers, limits_of
+from .statement.complementarity import Soft
+from .statement.costs import MINIMISED, with_costs, with_integrands
+from .statement.couplings import Coupling, SameState
+from .statement.end_conditions import EndConditions, Shifted
+from .statement.limits import Limit, bounds_of, by_actuator, rate_limits
+from .statement.start import start_of
+from .statement.stated import stated
 
 if TYPE_CHECKING:
     from ...elements.element import TimeElement

@@ -14,8 +14,8 @@ from ...solvers.nonlinear.newton import Newton
 from ..common.parameters import of_bodies
 from ..common.statistics import OnDemand, solve_statistics
 from ..simulated.solution import OptimalSolution
-from .mesh_sequence import optimality_plan, solve_optimal
-from .reduced_again import solved_as_stated
+from .strategies.mesh_sequence import optimality_plan, solve_optimal
+from .strategies.restated_ends import solved_as_stated
 
 refinement = Late("timefem.problems.refinement.loop")
 errors = Late(f"{__package__}.errors")

@@ -17,9 +17,9 @@ from ...solvers.nonsmooth.options import CONTACT
 from ...solvers.nonsmooth.states import BEGINS, OPEN, SLIDES, STICKS, Contacts
 from ...solvers.nonsmooth.tangents import CONTACTS, FORCES, IMPACT, VELOCITY, Rows, force_solve, numbers_of
 from ..common.end_state import EndState
-from ..optimal.couplings import Coupling, SameState
-from ..optimal.guess import Guess
+from ..optimal.guesses.guess import Guess
 from ..optimal.problem import OptimalControl
+from ..optimal.statement.couplings import Coupling, SameState
 from .problem import Phases
 
 if TYPE_CHECKING:

@@ -3,10 +3,9 @@
 from itertools import pairwise
 
 from ..common.file_format import FileFormat
-from ..optimal.couplings import SameState
 from ..optimal.files import FILES as OF_ONE
-from ..optimal.files import KEYS
-from ..optimal.limits_in_files import couplings_from_file
+from ..optimal.files import KEYS, couplings_from_file
+from ..optimal.statement.couplings import SameState
 from .problem import Phases
 
 

@@ -13,15 +13,15 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.contacts.rigid import refuse_rigid_contacts
-from ..optimal.couplings import BOTH_ENDS, LINK, Coupling, SameState
-from ..optimal.stated import coupled
+from ..optimal.statement.couplings import BOTH_ENDS, LINK, Coupling, SameState
+from ..optimal.statement.stated import coupled
 
 if TYPE_CHECKING:
     from ...elements.element import TimeElement
     from ...mechanics.system import System
-    from ..optimal.complementarity import Soft
-    from ..optimal.limits import Limit
     from ..optimal.problem import OptimalControl
+    from ..optimal.statement.complementarity import Soft
+    from ..optimal.statement.limits import Limit
 
 
 @dataclass(eq=False, repr=False)

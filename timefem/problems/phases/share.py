@@ -5,8 +5,8 @@ import numpy as np
 from ...parallel import own_world
 from ...solvers.equations.distributed import slab_ends
 from ...solvers.nonlinear.slab_program import SlabProgram
-from ..optimal.equations_over_ranks import OptimalitySlab
 from ..optimal.options import OPTIONS
+from ..optimal.transcription.equations_over_ranks import OptimalitySlab
 
 
 class Share:

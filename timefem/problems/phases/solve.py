@@ -13,16 +13,16 @@ from ...progress import progress
 from ...solvers.equations.outcome import Outcome
 from ..common.statistics import OnDemand
 from ..common.task import through_kinks
-from ..optimal.contact_stages import needs_all_elements, solve_in_stages
-from ..optimal.controllability import check_reach
-from ..optimal.equations import OptimalityEquations
-from ..optimal.guess import BENDS, Guess, first_guess, from_solution
-from ..optimal.mesh_sequence import optimality_plan
-from ..optimal.nonlinear_program import OptimalProgram
-from ..optimal.reduced_again import solved_as_stated
-from ..optimal.sequence_program import Closing, SequenceProgram
-from ..optimal.sizes import has_contacts, scaling_of, with_objective
+from ..optimal.diagnosis.reach import check_reach
+from ..optimal.guesses.guess import BENDS, Guess, first_guess, from_solution
 from ..optimal.solve import check_linear, method_of, solution_of
+from ..optimal.strategies.mesh_sequence import optimality_plan
+from ..optimal.strategies.restated_ends import solved_as_stated
+from ..optimal.strategies.smoothing_path import needs_all_elements, solve_in_stages
+from ..optimal.transcription.equations import OptimalityEquations
+from ..optimal.transcription.nonlinear_program import OptimalProgram
+from ..optimal.transcription.sequence_program import Closing, SequenceProgram
+from ..optimal.transcription.sizes import has_contacts, scaling_of, with_objective
 from ..refinement.options import OPTIONS
 from .refinement import solve_refined
 from .share import Share

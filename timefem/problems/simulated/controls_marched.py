@@ -13,11 +13,11 @@ from ...argument_names import named_arguments
 from ...assembly import TimeMesh
 from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError, UnderResolved
-from ..optimal.equations import OptimalityEquations
-from ..optimal.guess import from_solution, stretched
-from ..optimal.mesh_sequence import optimality_plan
-from ..optimal.nonlinear_program import OptimalProgram
-from ..optimal.sizes import has_contacts, scaling_of
+from ..optimal.guesses.guess import from_solution, stretched
+from ..optimal.strategies.mesh_sequence import optimality_plan
+from ..optimal.transcription.equations import OptimalityEquations
+from ..optimal.transcription.nonlinear_program import OptimalProgram
+from ..optimal.transcription.sizes import has_contacts, scaling_of
 
 if TYPE_CHECKING:
     from ...solution.solution import Solution

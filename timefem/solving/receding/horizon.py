@@ -12,12 +12,12 @@ from ...elements.evaluation.nodal_values import NodalValues
 from ...elements.forms.base import velocities
 from ...errors import InputError, SolveError
 from ...mechanics.bodies.states import CanonicalState
-from ...problems.optimal.equations import OptimalityEquations
-from ...problems.optimal.guess import from_solution
-from ...problems.optimal.mesh_sequence import optimality_plan
-from ...problems.optimal.nonlinear_program import OptimalProgram
-from ...problems.optimal.sizes import scaling_of, with_objective
+from ...problems.optimal.guesses.guess import from_solution
 from ...problems.optimal.solve import solution_of
+from ...problems.optimal.strategies.mesh_sequence import optimality_plan
+from ...problems.optimal.transcription.equations import OptimalityEquations
+from ...problems.optimal.transcription.nonlinear_program import OptimalProgram
+from ...problems.optimal.transcription.sizes import scaling_of, with_objective
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.interior_point import InteriorPoint
 from ...status import Reason, Status

@@ -5,9 +5,9 @@ import numpy as np
 
 from ....kernels.buffered import Buffered
 from ....solvers.nonlinear.program import CARRIER, CONDITION, MOTION, NonlinearProgram, Row
-from ...optimal.equation_names import name_of_equation
-from ...optimal.start import start_rows
-from ...optimal.views import ChainView, View
+from ...optimal.statement.start import start_rows
+from ...optimal.transcription.nonlinear_program import name_of_equation
+from ...optimal.transcription.views import ChainView, View
 from .sensor_rows import SensorRows
 from .terms import BoundTerm, LinearTerm, Sum
 

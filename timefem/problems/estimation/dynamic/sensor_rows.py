@@ -6,7 +6,7 @@ import numpy as np
 from ....elements.along import lagrange, value
 from ....mechanics.values.velocities import rates_follow
 from ...common.end_state import body_velocity
-from ...optimal.views import View
+from ...optimal.transcription.views import View
 from ..options import DEFAULTS
 from .terms import SensorTerm
 

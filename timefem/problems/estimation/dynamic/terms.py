@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from ....kernels.buffered import Buffered
-from ...optimal.views import View
+from ...optimal.transcription.views import View
 
 
 class Term:

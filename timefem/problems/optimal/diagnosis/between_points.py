@@ -1,0 +1,161 @@
+"""What limits and contacts do between the points where they are asked for, and whether contacts drive the motion."""
+
+import warnings
+
+import casadi as ca
+import numpy as np
+
+from ....errors import UnderResolved
+from ....mechanics.inversion.direct import coordinate_names
+from ....mechanics.measures import LEAST
+from ..options import OPTIONS
+from ..statement.complementarity import Complementary
+from ..statement.limits import Limit
+from ..transcription.sizes import has_contacts
+
+POINTS = np.array([0.25, 0.5, 0.75])  # of each element
+# difference of a rate from what momenta say, over the largest: from there on the motion that the controls make has
+# little to do with that of the elements
+APART = 0.3
+
+
+def look_between_points(phase, solution):
+    """Warn of limits that a motion passes inside of elements, and of rigid contacts that throw bodies off.
+
+    A pair of a gap, by the places of bodies alone, and the force there leaves open how fast bodies part: the force of
+    one element may give them any speed. The work of such forces, `sum (b_k + b_k+1) / 2 (a_k+1 - a_k)`, is at most zero
+    where contacts do not drive.
+    """
+    inside = None
+    for limit in phase.limits:
+        if isinstance(limit, Limit) and limit.at == "path":
+            inside = inside or _along(phase, solution, POINTS)  # of all such limits
+            text = _passed(phase, inside, limit)
+        elif isinstance(limit, Complementary) and limit.at == "controls":
+            text = _driving(phase, solution, limit)
+        else:
+            continue
+        if text is not None:
+            warnings.warn(text, UnderResolved, stacklevel=8)
+
+
+def look_at_rates(phase, solution):
+    """Warn of a joint, or a coordinate, that moves too fast for the elements: whose rates and momenta part within them.
+
+    Both are polynomials that agree in the mean of each element; they agree in between where it resolves the motion,
+    whatever the forces do.
+    """
+    if has_contacts(phase) or solution.system.rigid_contacts:
+        return  # which change velocities at once
+    system, basis, lengths = solution.system, solution.element.state.basis, np.diff(solution.t)
+    points = np.array([0.0, 0.5, 1.0])
+    z = basis.values(points) @ solution.nodal_state
+    rates = (basis.derivatives(points) @ solution.nodal_state)[..., :system.n_q] / lengths[:, None, None]
+    times = (solution.t[:-1, None] + lengths[:, None] * points).ravel()
+    told = system.velocity(times, z.reshape(-1, system.n_z)).reshape(rates.shape)
+    size = np.sqrt(system.mass_scale) * np.abs(told).max(axis=(0, 1))
+    for body in system.bodies:
+        if body.has_position or body.helper or body.first_order:  # whose turns are looked at, or whose mass is constant
+            size[system.coordinates(body)] = np.inf
+    size = np.maximum(size, LEAST * size[np.isfinite(size)].max(initial=0.0))
+    share = np.sqrt(system.mass_scale) * np.abs(rates - told).max(axis=1) / np.where(size > 0, size, 1.0)
+    k, worst = np.unravel_index(np.argmax(share), share.shape)
+    if not share[k, worst] > APART:
+        return
+    more = int(np.ceil(len(lengths) * (10 * share[k, worst] / APART)**(1 / basis.degree)))
+    warnings.warn(f"{coordinate_names(system)[worst]} moves too fast for the elements: at t = {solution.t[k]:.6g} its "
+                  f"rate differs by {share[k, worst]:.2g} of the largest from what its momentum says, and the motion "
+                  f"that these controls make is another one; take {more} elements or more, a tolerance, or limits of "
+                  "its speed", UnderResolved, stacklevel=8)
+
+
+def _passed(phase, motion, limit):
+    times = motion[2][0]
+    n = len(times)
+    known = phase.kept.thing(("between points", limit, n), phase, lambda: _rows(phase, limit, n))
+    if known is None:
+        return None
+    function, terms, lower, upper, far = known
+    values = np.array(function(*motion)).T
+    excess = np.maximum(lower - values, values - upper)
+    ranges = np.ptp(values, axis=0)
+    if terms is not None:  # of equations, whose values hardly move
+        spans = np.concatenate([np.ptp(x, axis=1) for x in motion])
+        gradients = np.abs(np.array(terms(*motion))).reshape(len(lower), -1, n, order="F")
+        ranges = np.maximum(ranges, (gradients * spans[:, None]).sum(axis=1).max(axis=1))
+    ranges = ranges + OPTIONS.between_rounding * np.abs(values).max(axis=0)
+    ranges = np.where(ranges > 0, ranges, 1.0)
+    k, i = np.unravel_index(np.argmax(excess / (far * ranges)), excess.shape)
+    if not excess[k, i] > far[i] * ranges[i]:
+        return None
+    return (f"{limit.name} is passed by {excess[k, i]:.3g} at t = {times[k]:.6g}, inside of an element, at whose nodes "
+            f"it holds: take more elements, or Limit(..., points={max(3, 2 * limit.points + 1)})")
+
+
+def _rows(phase, limit, n):
+    """Function, at n times, of rows that see the state, that of their gradients where some are equations, bounds,
+    and how far rows may go: those of controls alone hold at the nodes of these."""
+    symbols, now = _symbols(phase)
+    rows, lower, upper = limit.rows(now, symbols[1])
+    forces = ca.SX(0, 1) if now.reactions is None else now.reactions
+    seen = [i for i, row in enumerate(ca.vertsplit(rows)) if ca.depends_on(row, symbols[0])
+            and not ca.depends_on(row, forces)]
+    if not seen:
+        return None
+    function, terms = ca.Function("rows", symbols, [ca.densify(rows[seen])]), None
+    equations = (lower == upper)[seen]
+    if equations.any():
+        gradient = ca.diag(ca.DM(equations.astype(float))) @ ca.jacobian(rows[seen], ca.vertcat(*symbols))
+        terms = ca.Function("terms", symbols, [ca.densify(gradient)]).map(n)
+    far = np.array([OPTIONS.between_far_with_controls if ca.depends_on(rows[i], symbols[1]) else OPTIONS.between_far
+                    for i in seen])
+    return function.map(n), terms, lower[seen], upper[seen], far
+
+
+def _rigid_pairs(phase, pair, n):
+    """Function, at n times, of gaps by places alone, and of the forces there; None where there are none."""
+    symbols, now = _symbols(phase)
+    a, b = pair.pair(now, symbols[1])
+    others = ca.vertcat(symbols[0][phase.system.n_q:], symbols[1])  # momenta and controls
+    rigid = [i for i in range(a.numel()) if not ca.depends_on(a[i], others)
+             and ca.depends_on(a[i], symbols[0]) and ca.depends_on(b[i], symbols[1])]
+    return ca.Function("pairs", symbols, [ca.densify(ca.vertcat(a[rigid], b[rigid]))]).map(n) if rigid else None
+
+
+def _driving(phase, solution, pair):
+    points = solution.element.trial["controls"].basis.points
+    n = len(points) * (len(solution.t) - 1)
+    function = phase.kept.thing(("between points", pair, n), phase, lambda: _rigid_pairs(phase, pair, n))
+    if function is None:
+        return None
+    motion = _along(phase, solution, points)
+    values, times = np.array(function(*motion)).T, motion[2][0]
+    gap, force = np.split(values, 2, axis=1)
+    work = (force[1:] + force[:-1]) / 2 * np.diff(gap, axis=0)
+    size = force.mean(axis=0) * np.ptp(gap, axis=0)
+    driving = np.maximum(work, 0.0)
+    i = int(np.argmax(driving.sum(axis=0) / np.maximum(size, 1e-300)))
+    if not driving[:, i].sum() > OPTIONS.driven * size[i] > 0:
+        return None
+    worst = times[np.argmax(driving[:, i])]
+    return (f"{pair.name} drives the motion, as no contact does, most at t = {worst:.6g}: the "
+            "gap depends on places alone, so that the force there gives bodies any speed; take at=\"element-end\" with "
+            "SymplecticEuler, for a contact without rebound, or let it give, a = gap + force / stiffness, as "
+            "SpringContact does")
+
+
+def _symbols(phase):
+    """Symbols of state, controls, time and unknown numbers, and the time of the motion in them."""
+    z, u, t, c = (ca.SX.sym(name, n) for name, n in (("z", phase.system.n_z), ("u", phase.n_controls), ("t", 1),
+                                                     ("c", len(phase.guesses))))
+    return (z, u, t, c), phase.now(z, t, c, u)
+
+
+def _along(phase, solution, points):
+    """States, controls, times and unknown numbers at points of all elements, shapes (n, n_elements n_points) each."""
+    times = (solution.t[:-1, None] + np.diff(solution.t)[:, None] * points).ravel()
+    numbers = np.array([[solution.statistics["parameters"][name]] for name in phase.unknown_names]).reshape(-1, 1)
+    states, controls = ((basis.values(points) @ values).reshape(len(times), -1) for basis, values in (
+        (solution.element.state.basis, solution.nodal_state),
+        (solution.element.trial["controls"].basis, solution.fields["controls"])))
+    return states.T, controls.T, times[None], np.tile(numbers, len(times))

@@ -1,0 +1,181 @@
+"""Whether the actuators can move what an optimal control problem asks for, at its guess."""
+
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ....errors import InputError, SolveError
+from ..guesses.guess import BENDS, Guess, first_guess
+from ..options import OPTIONS
+from ..transcription.equations import TangentParts
+
+
+class Unreached(UserWarning):
+    """To first order no actuator moves what is asked for at the end."""
+
+
+REFUSALS = {"control": "{} does nothing: constraints take all of it, or its direction is zero; remove it",
+            "end": "the end cannot be reached: no actuator moves the {}; leave it out of `end`, or add an actuator"}
+WARNINGS = {"control": "{} does nothing", "end": "no actuator moves the {}"}
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """What the actuators do to the conditions at the end, to first order.
+
+    Attributes
+    ----------
+    unmoved : (str, str) or None
+        ("end", name of a condition) that none moves, and that is not met without, or ("control", name of one without
+        effect).
+    told : bool
+        Whether rounding leaves small effects to be seen.
+    held : ndarray, shape (n, n_held)
+        Orthonormal combinations of the conditions that no actuator moves and that are met whatever they do, such as
+        those across the plane of a plane motion.
+    """
+
+    unmoved: tuple[str, str] | None = None
+    told: bool = True
+    held: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+
+
+def check_reach(equations, x, nearby=None, quiet=False):
+    """Warn of conditions at the end that no actuator moves to first order at the guess `x`.
+
+    Where none does at states, controls and forces nearby either, that is in general, it is refused. An effect of second
+    order, such as that of a rotor that is turned and pushes then, is one to first order nearby.
+
+    Parameters
+    ----------
+    equations : OptimalityEquations
+        Its equations, linearised, give the motion by the controls, and the conditions by the motion.
+    x : ndarray
+    nearby : callable
+        Gives unknowns of another guess.
+    quiet : bool
+        Neither warn nor refuse.
+
+    Returns
+    -------
+    Reach
+
+    Raises
+    ------
+    InputError
+        Names the control, or a condition; also when there are fewer controls on the mesh than conditions.
+    """
+    found = reach(equations, equations.with_costates(x, 0))
+    if found.unmoved is None or quiet:
+        return found
+    # away from the guess ends are moved by states, too; these leave joints, which take what some controls do
+    names = "controls", "multipliers", *(["state"] if found.unmoved[0] == "end" else [])
+    fields = [equations.columns_of(name).ravel() for name in names if name in equations.plan.element.trial]
+    places = np.concatenate(fields)
+    step = np.zeros(equations.n_unknowns)
+    step[places[places >= 0]] = OPTIONS.nearby * np.random.default_rng(0).normal(size=(places >= 0).sum())
+    never = reach(equations, equations.moved(equations.with_costates(nearby(), 0), step, 1.0))
+    if never.unmoved is not None and found.told and never.told:
+        raise InputError(REFUSALS[never.unmoved[0]].format(never.unmoved[1]))
+    what, name = found.unmoved
+    warnings.warn(f"{WARNINGS[what].format(name)} at t = {equations.mesh.nodes[-1]:g}, to first order, at the guess; "
+                  "the solve begins beside it, where effects of second order show. Another guess may be better: "
+                  "guess={actuator: value}, or a motion", Unreached, stacklevel=2)
+    return found
+
+
+def guess_in_reach(solve, level, guess):
+    """All unknowns to start from, from which the targets are in reach."""
+    problem, plan, kept = solve.problem, solve.plan, solve.kept
+    if guess is None:
+        known, nodes, x, problem.held = kept.thing("guess", problem, lambda: (None,) * 4)
+        if known is plan and np.array_equal(nodes, level.nodes):
+            return x
+    problem.held = None
+    equations = solve.all_equations(level)
+    x = first_guess(problem, plan, level, guess)
+
+    def bent():
+        return first_guess(problem, plan, level, Guess(bend=BENDS[0]))
+
+    found = check_reach(equations, x, bent)
+    note_held(problem, found)
+    if found.unmoved is not None:
+        return bent() if guess is None else x
+    if guess is None:
+        kept.put("guess", problem, (plan, level.nodes, x, problem.held))
+    return x
+
+
+def note_held(problem, found):
+    """Whether there are conditions that are met without actuators, which the problem takes note of."""
+    if found.held.size and not problem.bounded:  # the interior-point method does without
+        problem.held = found.held
+    return problem.held is not None
+
+
+def reach(equations, x):
+    """The `Reach` at unknowns `x`."""
+    problem = equations.problem
+    residual, tangent = equations.evaluate(x), TangentParts(equations)
+    n_end = equations.blocks[1].n_unknowns
+    controls = equations.columns_of("controls")
+    inputs = controls.ravel()
+    if problem.free_start:
+        inputs = np.append(inputs, equations.columns_at_start())
+    if problem.unknown_names:
+        inputs = np.append(inputs, equations.columns_of("constants")[0, 0])
+    n = equations.n_unknowns
+    is_input = np.zeros(n, bool)
+    is_input[inputs] = True
+    motion = np.flatnonzero(~equations.dual & ~is_input)
+    motion_rows = np.flatnonzero(equations.dual)[:np.count_nonzero(equations.dual) - n_end]
+    try:
+        lu = tangent.factors(motion_rows, motion)
+    except SolveError:  # the motion itself is not determined: Newton's method will tell
+        return Reach()
+    idle = _idle_control(problem, equations, lu, tangent, motion_rows, motion)
+    if idle is not None or not n_end:
+        return Reach(idle)
+    ends = np.arange(n - n_end, n)
+    adjoint = lu.solve_transposed(tangent.dense(ends, motion).T)
+    effect = tangent.dense(ends, inputs) - tangent.transposed_product(motion_rows, inputs, adjoint).T
+    size = np.linalg.norm(effect, axis=1, keepdims=True)
+    least = OPTIONS.no_effect * size.max()
+    n_moved = np.count_nonzero(size > least)
+    size = np.maximum(size, least or 1.0)
+    vectors, values, _ = np.linalg.svd(effect / size, full_matrices=effect.shape[1] < effect.shape[0])
+    idle = vectors[:, np.append(values, np.zeros(max(n_end - len(values), 0))) <= OPTIONS.no_effect] / size
+    if not idle.shape[1]:
+        return Reach()
+    idle = np.linalg.qr(idle / np.linalg.norm(idle, axis=0))[0]
+    missed = idle.T @ (residual[n - n_end:] - adjoint.T @ residual[motion_rows])  # by what the guess leads to
+    told = np.abs(adjoint).max() * np.finfo(float).eps <= 1 / OPTIONS.grows_too_far
+    if not np.linalg.norm(missed) > OPTIONS.uncontrolled:
+        return Reach(None, told, idle)
+    if np.count_nonzero(values > OPTIONS.no_effect) == len(inputs) < n_moved:
+        raise InputError(f"the mesh has {len(inputs)} nodal values of controls for {n_moved} conditions at the end; "
+                         "use more elements, or fewer conditions")
+    directions = np.linalg.svd(missed[None])[2].T  # the first is missed, the others are met
+    held = idle @ directions[:, 1:]
+    combination = np.abs(idle @ directions[:, 0]) @ np.abs(problem.conditions.combinations)
+    return Reach(("end", problem.conditions.names[int(np.argmax(combination))]), told, held)
+
+
+def _idle_control(problem, equations, lu, tangent, motion_rows, motion):
+    """("control", name) of one without effect on the states, tried in the first, a middle and the last element, that
+    no limit sees either."""
+    place = np.full(equations.n_unknowns, -1)
+    place[motion] = np.arange(len(motion))
+    states = place[equations.columns_of("state").ravel()]
+    states = np.unique(states[states >= 0])
+    controls = equations.columns_of("controls")
+    tried = controls[sorted({0, len(controls) // 2, len(controls) - 1}), 0]
+    for i in range(tried.shape[1]):
+        given = tangent.dense(motion_rows, tried[:, i])
+        response = lu.solve(given)
+        if not problem.limited_controls[i] and \
+                np.abs(response[states]).max() <= OPTIONS.no_effect * max(np.abs(response).max(), np.abs(given).max()):
+            return "control", problem.control_name(i)
+    return None

@@ -1,0 +1,1 @@
+"""First guesses of the motion."""

@@ -1,0 +1,1 @@
+"""Ways from a guess to a solution: strategies, sequences of meshes, smoothing paths."""

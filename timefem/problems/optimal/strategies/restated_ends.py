@@ -1,0 +1,146 @@
+"""Conditions at the ends, reduced once more where a solution does not meet them all.
+
+Of conditions that constraints may imply those are kept that are independent at the state where they were reduced. Where
+the motion ends somewhere else these may not say the same: of a pendulum at rest the velocity along the tangent there,
+which a motion through the tangent across it has as well.
+"""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from ....errors import InputError
+from ....solution.between_nodes import jump_of
+from ....status import RETRY, Reason, Status
+from ..diagnosis.between_points import look_at_rates, look_between_points
+from ..diagnosis.turns import look_at_turns
+from ..options import OPTIONS
+from ..statement.end_conditions import with_allowed_ends
+
+
+def solved_as_stated(task, phases, solve, stated, with_phases):
+    """The solution by `solve(task)` in which all conditions at the ends hold.
+
+    Guesses end where limits at the end allow, if such a state is found, and this leads to a solution. Where some
+    conditions do not hold, they are reduced again at the ends found, and solved from there, or as at first where that
+    fails.
+
+    Parameters
+    ----------
+    task : Task
+    phases : list of OptimalControl
+    solve : callable
+    stated : callable
+        `stated(task, solution)` -> list of an `OptimalControl` and its `Solution`, one for each phase, and `tied_ends`.
+    with_phases : callable
+        `with_phases(task, phases)` -> the task with others in the place of these.
+    """
+    def solve(task, given=solve):
+        solution = given(task)
+        _tell_jumps(solution, [one for _, one in stated(task, solution)[0]])
+        return solution
+
+    first = task.guess
+    allowed = with_allowed_ends(phases) if first is None else None
+    allowed = allowed and with_phases(task, allowed)
+    solution = solve(allowed or task)
+    if allowed and solution.status.reason not in RETRY:
+        task = allowed
+    elif allowed:
+        solution = solve(task)
+    for _ in range(OPTIONS.reductions):
+        told = _worst(*stated(task, solution))
+        if told is None:
+            for phase, one in stated(task, solution)[0] if solution.success else ():
+                look_between_points(phase, one)
+                look_at_turns(phase, one)
+                look_at_rates(phase, one)
+                _tell_other_turns(phase, one)
+            return solution
+        try:
+            phases = [_reduced(*pair) for pair in stated(task, solution)[0]]
+        except InputError:  # no state near by holds the conditions
+            break
+        task = replace(with_phases(task, phases), guess=solution)
+        solution = solve(task)
+        if not solution.success:
+            solution = solve(replace(task, guess=first))
+    told = _worst(*stated(task, solution))
+    if told is not None:
+        size, name, place = told
+        solution.status = Status.failure(Reason.INFEASIBLE, None, None, [], f"{name} at t = {place:.6g} is missed by "
+                                         f"{size:.3g} of its size; what is left of it where the guess ends holds")
+    return solution
+
+
+def _tell_jumps(whole, solutions):
+    """Let a solution fail where a motion, or one of its phases, leaves a constraint between nodes."""
+    for one in solutions:
+        jump = jump_of(one) if whole.success else None
+        if jump is not None:
+            why = f"the motion goes straight through '{jump.name}', which holds at the nodes, and not between them"
+            whole.status = Status.failure(Reason.CONSTRAINTS_VIOLATED, jump.element, jump.time, [], why)
+
+
+def _tell_other_turns(phase, solution):
+    """Warn of an orientation at the end that is met by the negative of the quaternion asked for: another way to turn.
+    """
+    numbers = [solution.statistics["parameters"][name] for name in phase.unknown_names]
+    for name in phase.conditions.turned_otherwise(solution.z[-1], numbers):
+        warnings.warn(f"the {name} at the end is met by the negative of the quaternion that was asked for, so that it "
+                      "turned another way: give a guess that turns as is meant, or ask for a sign by a Limit "
+                      "at='end'", stacklevel=8)
+
+
+def _worst(pairs, tied_ends):
+    """The condition that a solution misses most: by how much of its size, its name, and when; None where all hold, or
+    the solve failed."""
+    if not all(solution.success for _, solution in pairs):
+        return None
+    found = [_missed(*pair) for pair in pairs]
+    found += [_apart(coupling, *((pairs[k][1], node) for k, node in ends)) for coupling, *ends in tied_ends]
+    return max(filter(None, found), default=None)
+
+
+def _missed(phase, solution):
+    """The same of one phase."""
+    numbers = [solution.statistics["parameters"][name] for name in phase.unknown_names]
+    found = []
+    for conditions, node, which in ((phase.conditions, -1, "end"), (phase.start_conditions, 0, "start")):
+        if conditions is None or len(conditions.combinations) == len(conditions.names):
+            continue
+        sizes = conditions.missed(solution.z[node], numbers)
+        worst = int(np.argmax(sizes))
+        implied = conditions.implied(solution.z[node], float(solution.t[node]), np.array(numbers))[0]
+        if sizes[worst] > max(OPTIONS.reduced_missed, OPTIONS.reduced_more * np.abs(implied).max(initial=0.0)):
+            name = f"the {conditions.names[worst]} at the {which}"
+            found.append((float(sizes[worst]), name, float(solution.t[node])))
+    return max(found, default=None)
+
+
+def _apart(coupling, *ends):
+    """The same of two ends, each a solution and a node of it."""
+    size = coupling.missed(*(solution.z[node] for solution, node in ends))
+    if size <= OPTIONS.reduced_missed or size <= max(_least(*end) for end in ends):
+        return None
+    solution, node = ends[1]
+    return size, coupling.name, float(solution.t[node])
+
+
+def _least(solution, node):
+    """From what on a condition at a node is missed."""
+    theta = solution.system.constraints(float(solution.t[node]), solution.z[node])
+    return max(OPTIONS.reduced_missed, OPTIONS.reduced_more * np.abs(theta).max(initial=0.0))
+
+
+def _reduced(phase, solution):
+    """The problem with its conditions reduced at the ends of a solution."""
+    t0, t1 = phase.t_span
+    numbers = np.array([solution.statistics["parameters"][name] for name in phase.unknown_names])
+    other = phase.with_conditions(phase.conditions.reduced_near(solution.z[-1], t1, numbers))
+    if phase.free_start:
+        other.start_conditions = phase.start_conditions.reduced_near(solution.z[0], t0, numbers)
+        other.z0 = other.start_conditions.state
+    other.couplings = [coupling.again(other, other) for coupling in phase.couplings]
+    return other

@@ -1,0 +1,251 @@
+"""Strategies: other ways to a solution of optimal control where the first guess leads to none, tried in order.
+
+Each says whether it applies, and why, and solves on the mesh on which the first guess failed. What was tried is told by
+`Solution.attempts`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from .... import validate
+from ....errors import InputError
+from ....status import Reason
+from ..guesses.guess import BENDS, Guess, first_guess, swung, waving
+from ..options import OPTIONS
+
+if TYPE_CHECKING:
+    from ..problem import OptimalControl
+
+FIRST_GUESS = "first guess"
+
+
+class Strategy(ABC):
+    """A way to a solution from another start, or by other problems on the way.
+
+    Attributes
+    ----------
+    name : str
+        By which `timefem.solve(strategies=...)` picks it.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def applies(self, problem: OptimalControl) -> str:
+        """Why it may help with a problem, in words; empty where it does not apply."""
+
+    @abstractmethod
+    def solve(self, run: Run, bar: Any) -> Any:
+        """`(equations, x, status)` of the problem itself: of a success, or of the last failure; or None."""
+
+
+class Run:
+    """One mesh on which strategies solve.
+
+    Parameters
+    ----------
+    one_mesh : OneMesh
+    level : TimeMesh
+    x : ndarray
+        All unknowns of the first guess.
+    """
+
+    def __init__(self, one_mesh, level, x):
+        self._one_mesh, self.level, self.x, self.problem = one_mesh, level, x, one_mesh.problem
+
+    def __call__(self, x, **options):
+        """Solve from all unknowns x; raises Spent once all iterations are taken."""
+        if self._one_mesh.spent:
+            raise Spent
+        return self._one_mesh(self.level, x, **options)
+
+    def begin(self, strategy, why):
+        """Further solves belong to a strategy, which applies for this reason."""
+        self._one_mesh.begin(strategy.name, why)
+
+    def guessed(self, guess):
+        """All unknowns of a `Guess`."""
+        return first_guess(self.problem, self._one_mesh.plan, self.level, guess)
+
+    def first_of(self, guesses):
+        """The first success from guesses, or what a signal stopped; else the last failure, or None."""
+        found = None
+        for guess in guesses:
+            found = self(self.guessed(guess))
+            if ended(found):
+                return found
+        return found
+
+
+class Spent(Exception):
+    """All iterations were taken."""
+
+
+def ended(found):
+    """Whether nothing more is to be tried: a success, or a stop by a signal."""
+    return found is not None and (found[2].success or found[2].reason == Reason.STOPPED)
+
+
+class EnergyPumping(Strategy):
+    """A motion that swings higher and higher, as where actuators are too weak to lift what they move."""
+
+    name = "energy pumping"
+
+    def applies(self, problem):
+        return "" if problem.free_start else "the end may have more energy than the actuators give at once"
+
+    def solve(self, run, bar):
+        guess = swung(run.problem)
+        bar.note("from a motion that gains energy")
+        return None if guess is None else run.first_of([guess])
+
+
+class TargetContinuation(Strategy):
+    """Targets that move from where the first guess ends to where they are."""
+
+    name = "target continuation"
+
+    def applies(self, problem):
+        if problem.free_start or not len(problem.conditions.combinations):
+            return ""
+        return "the end is prescribed, and may be approached step by step"
+
+    def solve(self, run, bar):
+        return towards_the_target(lambda share, x: run(x, problem=run.problem.towards(share)), run.x, bar)
+
+
+class HeldDurations(Strategy):
+    """Nearly given durations first, then any."""
+
+    name = "held durations"
+
+    def applies(self, problem):
+        return "the duration is free, within bounds" if problem.free_time and problem.bounded else ""
+
+    def solve(self, run, bar):
+        """From the first nearly given duration that has a solution; None where none has.
+
+        Where the end does not depend on the time to first order, as of an oscillator after half a period, a search
+        stops. For a given duration such problems can be convex.
+        """
+        problem, tried = run.problem, []
+        lower, upper = problem.number_bounds[:, 0]
+        first = problem.guesses[0]
+        for duration in np.clip([first, 2 * first, 4 * first], lower, upper):
+            if duration in tried or duration <= 0:
+                continue
+            tried.append(duration)
+            bar.note(f"with a duration of {duration:.3g} s")
+            found = run(run.guessed(Guess(duration=float(duration))), problem=problem.held_at(duration))
+            if found[2].success:
+                found = run(found[1], near=True)
+            if ended(found):
+                return found
+        return None
+
+
+class Perturbation(Strategy):
+    """Paths that bend to one side or the other."""
+
+    name = "perturbation"
+
+    def applies(self, problem):
+        return "a straight path may lead into a symmetry or an obstacle"
+
+    def solve(self, run, bar):
+        bar.note("from another path")
+        return run.first_of(Guess(bend=bend) for bend in BENDS)
+
+
+class WavingControls(Strategy):
+    """Motions under controls that wave within their bounds, drawn from a fixed seed."""
+
+    name = "waving controls"
+
+    def applies(self, problem):
+        return "controls have bounds to wave within" if problem.bounded else ""
+
+    def solve(self, run, bar):
+        bar.note("from another path")
+        return run.first_of(waving(run.problem, OPTIONS.other_guesses))
+
+
+STRATEGIES = {s.name: s for s in (EnergyPumping(), TargetContinuation(), HeldDurations(), Perturbation(),
+                                  WavingControls())}
+
+
+def named_strategies(names: Sequence[str] | None) -> list[Strategy]:
+    """The strategies of these names in this order; all, in the order of the table, for None.
+
+    Raises
+    ------
+    InputError
+        Names one that there is not, and those that there are.
+    """
+    if names is None:
+        return list(STRATEGIES.values())
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise InputError(f"strategies must be a list of names, of {', '.join(STRATEGIES)}, not {names!r}")
+    for name in names:
+        validate.choice("strategies", name, tuple(STRATEGIES))
+    return [STRATEGIES[name] for name in names]
+
+
+def otherwise(run: Run, strategies: Sequence[Strategy], bar: Any) -> Any:
+    """What the first strategy that succeeds finds, or what a signal stopped; None if all fail, or iterations run out.
+
+    Parameters
+    ----------
+    run : Run
+    strategies : sequence of Strategy
+    bar
+        Of progress.
+    """
+    try:
+        for strategy in strategies:
+            why = strategy.applies(run.problem)
+            if why:
+                run.begin(strategy, why)
+                found = strategy.solve(run, bar)
+                if ended(found):
+                    return found
+    except Spent:
+        pass
+    return None
+
+
+def towards_the_target(solve, x, bar):
+    """Follow the solution from targets near the start to the ones that are meant.
+
+    Parameters
+    ----------
+    solve : callable
+        `solve(share, x)` -> (equations, x, status), of the target at that share of the way;
+        1 is the one that is meant.
+    x : ndarray
+        All unknowns to start from.
+    bar
+        Of progress; told how far it is.
+
+    Returns
+    -------
+    equations, x, status
+        Of the target that is meant, or a failure; None where not even the first step succeeds.
+    """
+    share, step, found = 0.0, OPTIONS.first_of_way, None
+    while share < 1:
+        goal = min(1.0, share + step)
+        bar.note(f"target at {100 * goal:.0f} % of the way")
+        trial = solve(goal, x)
+        if trial[2].success:
+            found, x, share, step = trial, trial[1], goal, OPTIONS.growth_of_way * step
+        elif step > OPTIONS.least_of_way:
+            step /= 4
+        else:
+            return found and trial
+    return found

@@ -1,0 +1,1 @@
+"""Optimal control as a nonlinear program, and as equations of an optimum."""

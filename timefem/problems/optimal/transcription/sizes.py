@@ -1,0 +1,118 @@
+"""Sizes of what an optimal control problem looks for, by what it states: masses, lengths, times, bounds and guesses.
+
+With these its program is the same in any units, and so are the tolerances of the methods that solve it.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ....assembly import Scaling
+from ....errors import InputError
+from ....mechanics.values.equations_of_motion import EquationsOfMotion
+from ..guesses.rates import asked_of
+from ..options import OPTIONS
+from ..statement.complementarity import Soft
+
+
+def scaling_of(name, phase, plan, t):
+    """The `Scaling` called `name` of the optimality system of a problem, with its own sizes where it is "full"."""
+    scale = Scaling.of(name, plan.system, plan.element, t, phase.z0)
+    if name != "full" or has_contacts(phase):
+        return scale
+    energy, span = energy_of(phase), phase.t_span[1] - phase.t_span[0]
+    root = np.sqrt(energy)
+    return replace(scale, lifts=(root * span, root), controls=sizes_of_controls(phase, root),
+                   constants=sizes_of_constants(phase))
+
+
+def has_contacts(phase):
+    """Whether it has complementary pairs, whose smoothing is in the user's units."""
+    return any(isinstance(limit, Soft) for limit in phase.limits)
+
+
+def with_objective(scale, size):
+    """The scaling with an objective of this size, which becomes `TYPICAL`, beside a barrier of 0.1 at first."""
+    return replace(scale, objective=size / OPTIONS.typical_objective)
+
+
+def energy_of(phase):
+    """Twice the kinetic energy of masses that go from start to end in the time given, or have the speeds there; of
+    masses that go by one in the time without either."""
+    return (phase.system.mass_scale * rates_of(phase)**2).max()
+
+
+def rates_of(phase):
+    """Rates of that size, shape (n_q,): by how much mean ones from start to end, or those there, differ from going on
+    as at the start; those there where they do not. What is free at the end goes on."""
+    system, (t0, t1) = phase.system, phase.t_span
+    n, mass = system.n_q, system.mass_scale
+    start, end = phase.z0, phase.conditions.state
+    places, rates = asked_of(phase.conditions, t1, t1 - t0)
+    with np.errstate(invalid="ignore", over="ignore"):
+        first, last = start[n:] / mass, end[n:] / mass
+        changes = [np.where(places, (end - start)[:n] / (t1 - t0) - first, 0.0), np.where(rates, last - first, 0.0)]
+        rounding = (100 * np.finfo(float).eps)**2 * np.nanmax(mass * np.fmax(first**2, last**2), initial=0.0)
+        for found in (changes, [first, last]):
+            most = np.array([(mass * v**2).max(initial=0.0) for v in found])
+            most[~np.isfinite(most)] = 0.0
+            most[most <= rounding] = 0.0
+            if most.any():
+                return found[int(np.argmax(most))]
+    return np.where(mass == mass.max(), 1 / (t1 - t0), 0.0)
+
+
+def sizes_of_controls(phase, root):
+    """The larger one of two finite bounds; else what gives masses their size of speed within the time."""
+    lower, upper = phase.bounds
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    sizes = np.abs(np.where(bounded, phase.bounds, 0.0)).max(axis=0)
+    if not bounded.all():
+        sizes = np.where(bounded, sizes, _by_effect(phase, root))
+    return np.where(sizes > 0, sizes, 1.0)
+
+
+def _by_effect(phase, root):
+    """By the power that gives the energy within the time where a control drives the motion that has it, as a motor of a
+    flexible arm, which accelerates little at first; else by that acceleration."""
+    system, (t0, t1) = phase.system, phase.t_span
+    mass, rates = system.mass_scale, rates_of(phase)
+    try:
+        at = EquationsOfMotion.of_state(system, t0, phase.z0, np.zeros(phase.n_controls))
+        along = np.sqrt(mass)[:, None] * at.by_controls()
+    except (InputError, np.linalg.LinAlgError, ValueError):
+        return np.zeros(phase.n_controls)
+    effect, direction = np.linalg.norm(along, axis=0), np.sqrt(mass) * rates
+    driven = np.abs(direction @ along) / np.linalg.norm(direction)
+    effect = np.where(driven > OPTIONS.drives * effect, driven, effect)
+    largest = effect.max(initial=0.0)
+    return np.where(effect > 1e-6 * largest, root / ((t1 - t0) * np.maximum(effect, 1e-300)), 0.0)
+
+
+def sizes_of_constants(phase):
+    """Of the duration over that of the guess, one; of others their guesses, or bounds where these are zero."""
+    guesses, bounds = np.abs(phase.guesses), np.abs(phase.number_bounds)
+    bounds = np.where(np.isfinite(bounds), bounds, 0.0).max(axis=0, initial=0.0)
+    sizes = np.where(guesses > 0, guesses, bounds) / np.abs(phase.units)
+    return np.where(sizes > 0, sizes, 1.0)
+
+
+def most_of_controls(phase, mesh, degree):
+    """Largest controls in magnitude, shape (n_controls,); infinite where costs or bounds say enough."""
+    most = np.full(phase.n_controls, np.inf)
+    if not phase.limits_itself.any():
+        return most
+    system = phase.system
+    q, scale, none = phase.z0[:system.n_q], np.sqrt(system.mass_scale), np.zeros(phase.n_controls)
+
+    def by_controls(v):
+        return scale[:, None] * EquationsOfMotion(system, phase.t_span[0], q, v, none).by_controls()
+
+    try:
+        still = by_controls(np.zeros(system.n_q))
+        turns = np.array([by_controls(v) - still for v in np.diag(1 / scale)])  # (along, n_q, n_controls)
+    except (InputError, np.linalg.LinAlgError):
+        return most
+    rates = np.linalg.norm(turns, ord=2, axis=(0, 1))
+    least = OPTIONS.turn * degree / (mesh.lengths.max() * np.maximum(rates, 1e-300))
+    return np.where(phase.limits_itself & (rates > 0), least, np.inf)
