@@ -36,7 +36,7 @@ _SOURCES = ("kernels", "elements/evaluation", "assembly/assembly_loop.py", "mech
             "solvers/linear/norms.py",
             "solvers/nonlinear/newton.py", "solvers/nonlinear/products.py", "solvers/nonlinear/block_ldl_loops.py",
             "solvers/nonlinear/block_ldl_places.py", "solvers/nonlinear/block_ldl_solves.py",
-            "solvers/nonlinear/bounds_loops.py")
+            "solvers/nonlinear/bounds_loops.py", "solvers/nonsmooth/mobility.py", "solvers/nonsmooth/impact_loop.py")
 
 
 def _numba():

@@ -363,7 +363,8 @@ class ContactMarch(EventElements):
         if hit is not None:
             velocity, found = hit
             states = self._with_velocity(states, velocity)
-            struck = np.flatnonzero(np.abs(found.impulses).max(axis=1) > 0)
+            sizes = np.abs(found.impulses).max(axis=1)
+            struck = np.flatnonzero(sizes > self.options.none * sizes.max())
             self._log(events.IMPACT, [], found=found, touching=struck, contacts=contacts)
             law.meet(states.gap, states.gamma)
         given = {}

@@ -5,10 +5,12 @@ eliminated) and `b = ((1 + e) gamma_N, gamma_T)` of the velocities gamma before 
 rows, the normal one and two along the surface; those that it has not have zeros in D and b.
 """
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from .impact_loop import Law, newton, proximal, residual
 from .lemke import faceted
 from .options import LAW
 
@@ -50,7 +52,7 @@ class _Scaled:
     """The law with one size per contact, so that the diagonal of D is near one."""
 
     def __init__(self, compliance, friction, options, bound=None):
-        self.n, self.mu, self.options, self.iterations, self.r = len(friction), friction, options, 0, 1.0
+        self.n, self.mu, self.options = len(friction), friction, options
         diagonal = np.abs(np.diag(compliance)).reshape(-1, 3)
         there = diagonal > options.blocked * diagonal.max(axis=1, initial=0.0)[:, None]  # others are blocked by joints
         count = np.maximum(there.sum(axis=1), 1)
@@ -62,73 +64,31 @@ class _Scaled:
         absent = ~there.ravel()
         self.d[absent, absent] = 1.0
 
-    def residual(self, impulses, b, shift=0.0, drift=0.0):
-        """`L - proj(L - r xi)`, and what it is made of."""
-        a = (impulses - self.r * (self.d @ impulses + shift * impulses - drift + b)).reshape(-1, 3)
-        normal = np.maximum(a[:, 0], 0.0)
-        radius, length = self.mu * normal + self.bound, np.hypot(a[:, 1], a[:, 2])
-        share = np.where(length > radius, radius / np.where(length > 0, length, 1.0), 1.0)
-        projected = np.stack([normal, share * a[:, 1], share * a[:, 2]], axis=1)
-        return impulses - projected.ravel(), a, length, radius
+    @cached_property
+    def _law(self):
+        o, n = self.options, self.n
+        return Law(self.d, np.array(self.mu, float), np.array(self.bound, float), o.exact, o.stalled, o.rounds,
+                   o.iterations, o.halvings, np.zeros(o.memory), np.zeros(1, int), *np.zeros((6, 3 * n)),
+                   *np.zeros((2, n)), np.zeros((3 * n, 3 * n)))
 
-    def _tangent(self, a, length, radius, shift):
-        """Generalized derivative of `residual`."""
-        n = self.n
-        blocks = np.zeros((n, 3, 3))
-        pressed = a[:, 0] > 0
-        blocks[pressed, 0, 0] = 1.0
-        pressed |= self.bound > 0
-        inside = pressed & (length <= radius)
-        blocks[inside, 1, 1] = blocks[inside, 2, 2] = 1.0
-        out = pressed & (length > radius)
-        if out.any():
-            u = a[out, 1:] / length[out, None]
-            blocks[out, 1:, 0] = self.mu[out, None] * u
-            ratio = (radius[out] / length[out])[:, None, None]
-            blocks[out, 1:, 1:] = ratio * (np.eye(2) - u[:, :, None] * u[:, None, :])
-        inner = np.eye(3 * n) * (1 - self.r * shift) - self.r * self.d
-        return np.eye(3 * n) - (blocks @ inner.reshape(n, 3, 3 * n)).reshape(3 * n, 3 * n)
+    @property
+    def iterations(self):
+        """Of Newton's method, all attempts."""
+        return int(self._law.count[0])
 
-    def newton(self, start, b, shift, drift=0.0):
-        """Semismooth Newton's method with a non-monotone search; the last iterate and whether it converged."""
-        x, o = start, self.options
-        f, *rest = self.residual(x, b, shift, drift)
-        norm = np.linalg.norm(f)
-        recent = [norm]
-        for _ in range(o.iterations):
-            if norm < 0.1 * o.exact:
-                return x, True
-            self.iterations += 1
-            try:
-                step = np.linalg.solve(self._tangent(*rest, shift), f)
-            except np.linalg.LinAlgError:
-                return x, False
-            length, bound = 1.0, max(recent)
-            for _ in range(o.halvings + 1):
-                trial = x - length * step
-                found, *others = self.residual(trial, b, shift, drift)
-                size = np.linalg.norm(found)
-                if size <= (1 - 1e-4 * length) * bound:
-                    break
-                length /= 2
-            else:
-                return x, norm < o.exact
-            x, f, rest, norm = trial, found, others, size
-            recent = [*recent[1 - o.memory:], norm]
-        return x, norm < o.exact
+    def residual(self, impulses, b):
+        """Largest entry of `L - proj(L - xi)`."""
+        return residual(self._law, impulses, b, 0.0, 0.0, 1.0)[1]
 
-    def proximal(self, start, b, shift):
+    @property
+    def parts(self):
+        """`L - xi` (n, 3), length and radius along the surface, as of the last residual."""
+        return self._law.a.reshape(-1, 3), self._law.length, self._law.radius
+
+    def proximal(self, start, b, shift, r=1.0):
         """Solutions of laws with a shift about the last one, until that has no effect; None where one fails."""
-        x, last = start, np.inf
-        for _ in range(self.options.rounds):
-            left = np.abs(self.residual(x, b)[0]).max()
-            if left < self.options.exact or (left < self.options.stalled and left > 0.5 * last):
-                return x
-            last = left
-            x, done = self.newton(x, b, shift, shift * x)
-            if not done:
-                return None
-        return None
+        x = start.copy()
+        return x if proximal(self._law, x, b, shift, r) else None
 
     def _angles(self, impulses, b):
         """Of friction against the slips, or of that of what sticks: a facet there is exact where directions stay."""
@@ -139,11 +99,10 @@ class _Scaled:
     def solve(self, b, lemke):
         """Impulses, or None; with `lemke` by further starts."""
         o = self.options
-        for self.r in o.steps:
-            found = self.proximal(np.zeros(3 * self.n), b, o.shift)
+        for r in o.steps:
+            found = self.proximal(np.zeros(3 * self.n), b, o.shift, r)
             if found is not None:
                 break
-        self.r = 1.0
         if found is not None or not lemke:
             return found
         starts = []
@@ -160,13 +119,14 @@ class _Scaled:
                 angles = self._angles(start, b)
         for shift in o.shifts:
             for start in (np.zeros(3 * self.n), *starts):
-                x, done = self.newton(start, b, shift)
+                x = start.copy()
+                done = newton(self._law, x, b, shift, 0.0, 1.0)
                 while done and shift > o.shift:
                     shift *= 0.1
-                    x, done = self.newton(x, b, shift)
+                    done = newton(self._law, x, b, shift, 0.0, 1.0)
                 if done and (found := self.proximal(x, b, o.shift)) is not None:
                     return found
-        left = [np.abs(self.residual(start, b)[0]).max() for start in starts]  # no method may improve on rounding
+        left = [self.residual(start, b) for start in starts]  # no method may improve on rounding
         return starts[int(np.argmin(left))] if min(left, default=np.inf) < o.stalled else None
 
 
@@ -288,7 +248,7 @@ def _less_restitution(law, right, change, found, share, bound):
 
 
 def _result(law, x, b, share, energy, largest):
-    residual, a, length, radius = law.residual(x, b)
+    residual, (a, length, radius) = law.residual(x, b), law.parts
     xi = (law.d @ x + b).reshape(-1, 3)
     pressed = (a[:, 0] > 0) | (law.bound > 0)
     slides = pressed & (length > radius) & (np.hypot(xi[:, 1], xi[:, 2]) > law.options.stalled)
@@ -298,4 +258,4 @@ def _result(law, x, b, share, energy, largest):
     distance = min(np.abs(a[:, 0]).min(initial=np.inf), np.abs(length - radius)[rubs].min(initial=np.inf))
     return Impact(bool(energy <= law.options.gain * max(1.0, np.abs(x).max(initial=0.0)) or share == 0.0),
                   (x * law.size).reshape(-1, 3) * largest, share, statuses, float(energy) * largest**2,
-                  float(np.abs(residual).max(initial=0.0)), float(distance), law.iterations)
+                  float(residual), float(distance), law.iterations)

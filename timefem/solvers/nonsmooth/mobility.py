@@ -1,9 +1,9 @@
 """How forces move a constrained system: mobility, block by block of the bodies that constraints couple."""
 
-from typing import NamedTuple
-
 import numpy as np
 
+from ...kernels.loops import compiled
+from ...kernels.record import Record
 from ...late import Late
 from ...mechanics.values.evaluate import Matrix
 from .options import RANK
@@ -11,28 +11,25 @@ from .options import RANK
 scipy = Late("scipy")
 
 
-class Block(NamedTuple):
+class Block(Record):
     """Sets of coordinates of the same size, each coupled by as many constraints, and to no others.
 
-    Attributes
-    ----------
-    coordinates : ndarray of int, shape (n_blocks, n_coordinates)
-    rows : ndarray of int, shape (n_blocks, n_rows)
-        Of the constraints.
-    size : ndarray, shape (n_blocks, n_coordinates)
-        Square roots of the scale of the masses.
-    mass, gradient : (ndarray of int, ndarray of int)
-        Where entries of these matrices stand in the blocks, flat, and which ones these are.
-    counters : ndarray of int
-        Of the masses, flat: those of coordinates that count turns, and have none.
+    Entries of the matrices have four columns: block, row and column there, and which ones these are.
     """
 
-    coordinates: np.ndarray
-    rows: np.ndarray
-    size: np.ndarray
-    mass: tuple
-    gradient: tuple
-    counters: np.ndarray
+    coordinates: np.ndarray  # (n_blocks, n_coordinates) of int
+    rows: np.ndarray  # (n_blocks, n_rows) of int, of the constraints
+    size: np.ndarray  # (n_blocks, n_coordinates) square roots of the scale of the masses
+    mass: np.ndarray  # (n_entries, 4) of int
+    gradient: np.ndarray  # (n_entries, 4) of int
+    counters: np.ndarray  # (n_counters, 2) of int, block and place there of coordinates that count turns: no masses
+    dependent: float  # length of a row without what others have of it, of the longest: it repeats others
+    heavy: np.ndarray  # (n_blocks, n_coordinates, n_coordinates) scratch
+    held: np.ndarray  # (n_blocks, n_rows, n_coordinates) scratch
+    turned: np.ndarray  # (n_coordinates, n_coordinates) scratch
+    reduced: np.ndarray  # the same
+    work: np.ndarray  # (2, n_coordinates + n_rows) scratch
+    order: np.ndarray  # (n_rows,) of int, scratch
 
 
 def blocks_of(mass, gradient, helpers, size):
@@ -60,18 +57,142 @@ def blocks_of(mass, gradient, helpers, size):
         if len(own[0]):
             sets.setdefault((len(own[0]), len(own[1])), []).append(own)
     found = []
-    for (n_own, _), own in sets.items():
-        coordinates, rows = (np.array([one[i] for one in own]).reshape(len(own), -1) for i in (0, 1))
+    for (n_own, m_own), own in sets.items():
+        coordinates, rows = (np.array([one[i] for one in own], int).reshape(len(own), -1) for i in (0, 1))
         at, row_at = np.full(n, -1), np.full(m, -1)  # block and place there, as one number
         at[coordinates] = np.arange(coordinates.size).reshape(coordinates.shape)
         row_at[rows] = np.arange(rows.size).reshape(rows.shape)
         heavy, held = np.flatnonzero(at[mass.rows] >= 0), np.flatnonzero(row_at[gradient.rows] >= 0)
-        places = (at[mass.rows[heavy]] * n_own + at[mass.columns[heavy]] % n_own,
-                  row_at[gradient.rows[held]] * n_own + at[gradient.columns[held]] % n_own)
-        count = at[helpers][at[helpers] >= 0]
-        found.append(Block(coordinates, rows, size[coordinates], (places[0], heavy), (places[1], held),
-                           count * n_own + count % n_own))
+        count, columns = at[helpers][at[helpers] >= 0], at[mass.columns[heavy]] % n_own
+        found.append(Block(
+            coordinates, rows, size[coordinates], np.stack([*divmod(at[mass.rows[heavy]], n_own), columns, heavy], 1),
+            np.stack([*divmod(row_at[gradient.rows[held]], max(m_own, 1)), at[gradient.columns[held]] % n_own, held], 1),
+            np.stack(divmod(count, n_own), 1), RANK.dependent,
+            np.zeros((len(own), n_own, n_own)), np.zeros((len(own), m_own, n_own)), *np.zeros((2, n_own, n_own)),
+            np.zeros((2, n_own + m_own)), np.zeros(m_own, int)))
     return found
+
+
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
+def _move_block(block, mass, gradient, force, right, roots, accelerations):
+    """Roots R (n, n_blocks, b, b) of the mobility `R R^T`, and accelerations (n, n_q), of one kind of blocks.
+
+    Householder's method with pivots tells rows that repeat others, and directions that the others leave free.
+    """
+    n_blocks, n = block.coordinates.shape
+    m, q, work, order = block.rows.shape[1], block.turned, block.work, block.order
+    for k in range(force.shape[0]):
+        block.heavy[:] = 0.0
+        block.held[:] = 0.0
+        for i in range(block.mass.shape[0]):
+            block.heavy[block.mass[i, 0], block.mass[i, 1], block.mass[i, 2]] = mass[k, block.mass[i, 3]]
+        for i in range(block.counters.shape[0]):
+            block.heavy[block.counters[i, 0], block.counters[i, 1], block.counters[i, 1]] = 1.0
+        for i in range(block.gradient.shape[0]):
+            block.held[block.gradient[i, 0], block.gradient[i, 1], block.gradient[i, 2]] = \
+                gradient[k, block.gradient[i, 3]]
+        for b in range(n_blocks):
+            heavy, held, size, root = block.heavy[b], block.held[b], block.size[b], roots[k, b]
+            first, tau, known = work[0, :n], work[0, n:], work[1, :n]
+            for j in range(m):
+                order[j] = j
+                for i in range(n):
+                    held[j, i] /= size[i]
+            rank, longest = 0, 0.0
+            while rank < min(m, n):
+                best, most = rank, -1.0
+                for j in range(rank, m):
+                    square = 0.0
+                    for i in range(rank, n):
+                        square += held[j, i] * held[j, i]
+                    if square > most:
+                        best, most = j, square
+                longest = max(longest, np.sqrt(most))
+                if not np.sqrt(most) > block.dependent * longest:
+                    break
+                order[rank], order[best] = order[best], order[rank]
+                for i in range(n):
+                    held[rank, i], held[best, i] = held[best, i], held[rank, i]
+                diagonal = -np.sqrt(most) if held[rank, rank] > 0.0 else np.sqrt(most)
+                head = held[rank, rank] - diagonal
+                tau[rank] = -head / diagonal
+                for i in range(rank + 1, n):
+                    held[rank, i] /= head
+                held[rank, rank] = diagonal
+                for j in range(rank + 1, m):
+                    product = held[j, rank]
+                    for i in range(rank + 1, n):
+                        product += held[rank, i] * held[j, i]
+                    product *= tau[rank]
+                    held[j, rank] -= product
+                    for i in range(rank + 1, n):
+                        held[j, i] -= product * held[rank, i]
+                rank += 1
+            # the smallest solution of the rows, and a base of the directions that are free
+            first[:] = 0.0
+            for j in range(rank):
+                value = right[k, block.rows[b, order[j]]]
+                for i in range(j):
+                    value -= held[j, i] * first[i]
+                first[j] = value / held[j, j]
+            q[:] = 0.0
+            for i in range(rank, n):
+                q[i, i - rank] = 1.0
+            for j in range(rank - 1, -1, -1):
+                product = first[j]
+                for i in range(j + 1, n):
+                    product += held[j, i] * first[i]
+                product *= tau[j]
+                first[j] -= product
+                for i in range(j + 1, n):
+                    first[i] -= product * held[j, i]
+                for c in range(n - rank):
+                    product = 0.0
+                    for i in range(j + 1, n):
+                        product += held[j, i] * q[i, c]
+                    product *= tau[j]
+                    q[j, c] = -product
+                    for i in range(j + 1, n):
+                        q[i, c] -= product * held[j, i]
+            for i in range(n):
+                first[i] /= size[i]
+                for c in range(n - rank):
+                    q[i, c] /= size[i]
+            # Q^T M Q = L L^T, and R = Q L^-T
+            free, reduced = n - rank, block.reduced
+            root[:] = 0.0
+            for i in range(n):
+                for j in range(n):
+                    if heavy[i, j] != 0.0:
+                        for c in range(free):
+                            root[i, c] += heavy[i, j] * q[j, c]
+            for c in range(free):
+                for d in range(c + 1):
+                    value = 0.0
+                    for i in range(n):
+                        value += root[i, c] * q[i, d]
+                    for e in range(d):
+                        value -= reduced[c, e] * reduced[d, e]
+                    reduced[c, d] = value / reduced[d, d] if d < c else np.sqrt(value)
+            for i in range(n):
+                known[i] = force[k, block.coordinates[b, i]]
+                for j in range(n):
+                    known[i] -= heavy[i, j] * first[j]
+                for c in range(free):
+                    value = q[i, c]
+                    for d in range(c):
+                        value -= root[i, d] * reduced[c, d]
+                    root[i, c] = value / reduced[c, c]
+                for c in range(free, n):
+                    root[i, c] = 0.0
+            for c in range(free):
+                value = 0.0
+                for i in range(n):
+                    value += root[i, c] * known[i]
+                for i in range(n):
+                    first[i] += root[i, c] * value
+            for i in range(n):
+                accelerations[k, block.coordinates[b, i]] = first[i]
 
 
 class Mobility:
@@ -80,7 +201,7 @@ class Mobility:
     Parameters
     ----------
     parts : list of (ndarray of int, ndarray)
-        Coordinates (n_blocks, b), and symmetric matrices (n, n_blocks, b, b).
+        Coordinates (n_blocks, b), and roots R (n, n_blocks, b, b) of symmetric matrices `R R^T`.
     """
 
     def __init__(self, parts):
@@ -89,18 +210,18 @@ class Mobility:
     def __call__(self, forces):
         """Of forces (k, n_q) or (k, n_q, m), at all states, or at the first k of them."""
         k, out = len(forces), np.zeros_like(forces)
-        for coordinates, matrix in self.parts:
-            own = forces[:, coordinates]
-            out[:, coordinates] = (matrix[:k] @ own[..., None])[..., 0] if forces.ndim == 2 else matrix[:k] @ own
+        for coordinates, root in self.parts:
+            root, own = root[:k], forces[:, coordinates]
+            own = own[..., None] if forces.ndim == 2 else own
+            moved = root @ (root.swapaxes(2, 3) @ own)
+            out[:, coordinates] = moved[..., 0] if forces.ndim == 2 else moved
         return out
 
     def rooted(self, rows):
-        """Rows (m, n_q) times R at the first state, where `R R^T` is the mobility."""
+        """Rows (m, n_q) times R at the first state."""
         out = np.zeros_like(rows)
-        for coordinates, matrix in self.parts:
-            values, vectors = np.linalg.eigh(matrix[0])
-            root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
-            out[:, coordinates] = (rows[:, coordinates].swapaxes(0, 1) @ root).swapaxes(0, 1)
+        for coordinates, root in self.parts:
+            out[:, coordinates] = (rows[:, coordinates].swapaxes(0, 1) @ root[0]).swapaxes(0, 1)
         return out
 
 
@@ -114,35 +235,11 @@ def constrained(blocks, mass, gradient, force, right):
         Redundant rows of constraints do no harm.
     force, right : ndarray, shapes (n, n_q) and (n, n_rows)
     """
-    n, parts, accelerations = len(force), [], np.zeros_like(force)
+    parts, accelerations = [], np.zeros_like(force)
     for block in blocks:
-        many, size = block.coordinates.shape
-        heavy = np.zeros((n, many * size * size))
-        heavy[:, block.mass[0]] = mass.data[:, block.mass[1]]
-        heavy[:, block.counters] = 1.0
-        heavy, own = heavy.reshape(n, many, size, size), force[:, block.coordinates]
-        if not block.rows.size:
-            matrix = np.linalg.inv(heavy)
-            parts.append((block.coordinates, matrix))
-            accelerations[:, block.coordinates] = (matrix @ own[..., None])[..., 0]
-            continue
-        held = np.zeros((n, block.rows.size * size))
-        held[:, block.gradient[0]] = gradient.data[:, block.gradient[1]]
-        held = held.reshape(n, many, -1, size) / block.size[:, None]
-        left, values, rows = np.linalg.svd(held, full_matrices=True)
-        ranks = (values[0] > RANK.dependent * values[0].max(axis=1, keepdims=True)).sum(axis=1)
-        for rank in np.unique(ranks):
-            chosen = np.flatnonzero(ranks == rank)
-            root = block.size[chosen]
-            given = right[:, block.rows[chosen]]
-            turned = (left[:, chosen, :, :rank].swapaxes(2, 3) @ given[..., None]) / values[:, chosen, :rank, None]
-            first = (rows[:, chosen, :rank].swapaxes(2, 3) @ turned)[..., 0] / root
-            free = rows[:, chosen, rank:].swapaxes(2, 3) / root[..., None]
-            reduced = np.linalg.inv(free.swapaxes(2, 3) @ heavy[:, chosen] @ free)
-            matrix = free @ reduced @ free.swapaxes(2, 3)
-            left_over = own[:, chosen] - (heavy[:, chosen] @ first[..., None])[..., 0]
-            parts.append((block.coordinates[chosen], matrix))
-            accelerations[:, block.coordinates[chosen]] = first + (matrix @ left_over[..., None])[..., 0]
+        roots = np.empty((len(force), *block.heavy.shape))
+        _move_block(block, *map(np.ascontiguousarray, (mass.data, gradient.data, force, right)), roots, accelerations)
+        parts.append((block.coordinates, roots))
     return Mobility(parts), accelerations
 
 

@@ -143,13 +143,13 @@ class ContactStates:
 
     def compliance(self, rows):
         """D of some of the rows at the first state, shape (n_rows, n_rows)."""
-        jacobian = self.jacobian.dense_rows(rows)[:1]
-        return (jacobian @ self._motion[0](jacobian.swapaxes(1, 2)))[0]
+        rooted = self._motion[0].rooted(self.jacobian.dense_rows(rows)[0])
+        return rooted @ rooted.T
 
     def softest(self):
         """Largest entry of the diagonal of D at the first state."""
-        jacobian = self.jacobian.dense_rows(np.arange(3 * self.contacts.n))[:1].swapaxes(1, 2)
-        return (jacobian * self._motion[0](jacobian)).sum(axis=1).max(initial=0.0)
+        rooted = self._motion[0].rooted(self.jacobian.dense_rows(np.arange(3 * self.contacts.n))[0])
+        return (rooted * rooted).sum(axis=1).max(initial=0.0)
 
     @cached_property
     def free(self):
