@@ -63,10 +63,11 @@ def blocks_of(mass, gradient, helpers, size):
         at[coordinates] = np.arange(coordinates.size).reshape(coordinates.shape)
         row_at[rows] = np.arange(rows.size).reshape(rows.shape)
         heavy, held = np.flatnonzero(at[mass.rows] >= 0), np.flatnonzero(row_at[gradient.rows] >= 0)
-        count, columns = at[helpers][at[helpers] >= 0], at[mass.columns[heavy]] % n_own
+        count = at[helpers][at[helpers] >= 0]
+        masses = *divmod(at[mass.rows[heavy]], n_own), at[mass.columns[heavy]] % n_own, heavy
+        gradients = *divmod(row_at[gradient.rows[held]], max(m_own, 1)), at[gradient.columns[held]] % n_own, held
         found.append(Block(
-            coordinates, rows, size[coordinates], np.stack([*divmod(at[mass.rows[heavy]], n_own), columns, heavy], 1),
-            np.stack([*divmod(row_at[gradient.rows[held]], max(m_own, 1)), at[gradient.columns[held]] % n_own, held], 1),
+            coordinates, rows, size[coordinates], np.stack(masses, 1), np.stack(gradients, 1),
             np.stack(divmod(count, n_own), 1), RANK.dependent,
             np.zeros((len(own), n_own, n_own)), np.zeros((len(own), m_own, n_own)), *np.zeros((2, n_own, n_own)),
             np.zeros((2, n_own + m_own)), np.zeros(m_own, int)))
