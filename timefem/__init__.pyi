@@ -184,16 +184,16 @@ from .sensitivity import (
 )
 from .solution.output.load import load
 from .solution.solution import Solution
+from .solvers.interior_point.algorithm import InteriorPoint
+from .solvers.interior_point.options import InteriorPointOptions
 from .solvers.linear.cholmod import Cholmod
 from .solvers.linear.petsc.solver import PETSc
 from .solvers.linear.superlu import SuperLU
 from .solvers.linear.time_chain.solver import TimeChain
 from .solvers.march.options import MarchOptions
 from .solvers.march.step_control import StepControl
-from .solvers.nonlinear.fatrop import Fatrop
-from .solvers.nonlinear.interior_point import InteriorPoint
-from .solvers.nonlinear.interior_point_options import InteriorPointOptions
-from .solvers.nonlinear.ipopt import Ipopt
+from .solvers.nonlinear.engines.fatrop import Fatrop
+from .solvers.nonlinear.engines.ipopt import Ipopt
 from .solvers.nonlinear.newton import Newton
 from .solving.many_solutions import continuation, solve_all
 from .solving.receding.horizon import RecedingHorizon

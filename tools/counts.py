@@ -19,7 +19,7 @@ MOST_FILES, MOST_METHODS, MOST_LINES, MOST_PARAMETERS = {"": 15, "mechanics": 12
 COPIES = {"moved_to", "on_joints", "freed", "in_symbols", "take_numbers", "made_anew", "holding", "lasting",
           "reflected", "with_entry"}
 RANDOM = {  # what random numbers are for, by module: "start" perturbs one, "name" makes a digest, "data" is asked for
-    "solvers.nonlinear.interior_point": "start", "solvers.nonlinear.saddle_point": "start", "estimated_norm": "start",
+    "solvers.interior_point.algorithm": "start", "solvers.nonlinear.saddle_point": "start", "estimated_norm": "start",
     "solvers.linear.dissection.order": "name", "problems.initial.identity": "name", "analysis.lyapunov": "start",
     "problems.boundary.problem": "start", "problems.optimal.guesses.guess": "start",
     "problems.optimal.guesses.paths": "start",

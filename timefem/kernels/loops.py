@@ -34,9 +34,8 @@ _SOURCES = ("kernels", "elements/evaluation", "assembly/assembly_loop.py", "mech
             "problems/boundary/conditions_loop.py", "solution/audit_loop.py",
             "solvers/march", "solvers/linear/element", "solvers/linear/time_chain", "solvers/linear/compressed_rows.py",
             "solvers/linear/norms.py",
-            "solvers/nonlinear/newton.py", "solvers/nonlinear/products.py", "solvers/nonlinear/block_ldl_loops.py",
-            "solvers/nonlinear/block_ldl_places.py", "solvers/nonlinear/block_ldl_solves.py",
-            "solvers/nonlinear/bounds_loops.py", "solvers/nonsmooth/mobility.py", "solvers/nonsmooth/impact_loop.py")
+            "solvers/nonlinear/newton.py", "solvers/nonlinear/products.py", "solvers/interior_point/bounds_loops.py",
+            "solvers/interior_point/block_ldl", "solvers/nonsmooth")
 
 
 def _numba():

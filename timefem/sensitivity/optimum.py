@@ -25,7 +25,7 @@ from ..problems.optimal.transcription.nonlinear_program import OptimalProgram
 from ..problems.optimal.transcription.sequence_program import Closing, SequenceProgram
 from ..problems.optimal.transcription.sizes import has_contacts, scaling_of, with_objective
 from ..problems.simulated.solution import OptimalSolution
-from ..solvers.nonlinear.interior_point import InteriorPoint
+from ..solvers.interior_point.algorithm import InteriorPoint
 from ..solvers.nonlinear.program import gradient_of_lagrangian
 from ..solving.receding.resumed import SOLVED, Resumed
 from ..validate.records import Options, documented, option

@@ -14,7 +14,7 @@ from ..problems.optimal.guesses.guess import starts
 from ..problems.optimal.solve import solution_system
 from ..progress import progress as progress_bar
 from ..solution.solution import Solution
-from ..solvers.nonlinear.interior_point import NO_MINIMUM
+from ..solvers.interior_point.algorithm import NO_MINIMUM
 from .options import OPTIONS
 from .solve import solve
 

@@ -6,8 +6,9 @@ FORMS = LateTable("timefem.elements.forms", {  # of the equations of motion
     "hamilton": ".hamilton.HamiltonForm", "lagrange": ".lagrange.LagrangeForm", "impulse": ".impulse.ImpulseForm",
     "energy": ".energy.EnergyForm"})
 
-METHODS = LateTable("timefem.solvers.nonlinear", {  # of optimal control with inequalities
-    "interior-point": ".interior_point.InteriorPoint", "ipopt": ".ipopt.Ipopt", "fatrop": ".fatrop.Fatrop"})
+METHODS = LateTable("timefem.solvers", {  # of optimal control with inequalities
+    "interior-point": ".interior_point.algorithm.InteriorPoint", "ipopt": ".nonlinear.engines.ipopt.Ipopt",
+    "fatrop": ".nonlinear.engines.fatrop.Fatrop"})
 
 KRYLOV = {"ksp_type": "gmres", "ksp_rtol": 1e-10, "ksp_gmres_restart": 200, "ksp_max_it": 1000, "ksp_pc_side": "right"}
 PETSC_METHODS = {  # names for options of PETSc

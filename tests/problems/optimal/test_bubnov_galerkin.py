@@ -14,8 +14,8 @@ from timefem.problems.optimal.guesses.guess import first_guess
 from timefem.problems.optimal.strategies.mesh_sequence import optimality_element
 from timefem.problems.optimal.transcription.equations import OptimalityEquations
 from timefem.problems.optimal.transcription.nonlinear_program import OptimalProgram
-from timefem.solvers.nonlinear.barrier import Scaled
-from timefem.solvers.nonlinear.search_direction import KktMatrix
+from timefem.solvers.interior_point.barrier import Scaled
+from timefem.solvers.interior_point.kkt import KktMatrix
 
 pytestmark = pytest.mark.long
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from timefem.errors import InputError
-from timefem.solvers.nonlinear.centred import Centred
-from timefem.solvers.nonlinear.ipopt import Ipopt
+from timefem.solvers.nonlinear.engines.ipopt import Ipopt
+from timefem.solvers.nonlinear.engines.scaled import Centred
 from timefem.solvers.nonlinear.methods import METHODS, method_for_inequalities
 from timefem.solvers.nonlinear.program import CARRIER, LIMIT, MOTION, NonlinearProgram, Row, optimality_error
 

@@ -11,7 +11,7 @@ from ...mechanics.numbers.free import with_values
 from ...parallel import own_world
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
-from ...solvers.nonlinear.interior_point import InteriorPoint
+from ...solvers.interior_point.algorithm import InteriorPoint
 from ..common.statistics import solve_statistics
 from .dynamic.search import Search
 from .estimate.solution import Estimate

@@ -10,7 +10,7 @@ import numpy as np
 from ...assembly import TimeMesh
 from ...late import Late
 from ...progress import progress
-from ...solvers.nonlinear.interior_point import InteriorPoint
+from ...solvers.interior_point.algorithm import InteriorPoint
 from .dynamic.chain import EstimationChain
 from .dynamic.guess import prolonged
 from .dynamic.search import Search

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...parallel import OverRanks
 from ...status import Reason, Status
 from .options import OPTIONS
-from .over_ranks import OverRanks
 
 CARRIER, MOTION, CONDITION, LIMIT = range(4)  # roles of rows
 
@@ -240,3 +240,13 @@ def _at_bounds(program, v, multipliers):
     slopes = np.bincount(columns, program.jacobian(v) * program.rows_with_neighbours(multipliers)[rows], len(v))
     near = np.min([np.abs(bound - v) for bound in program.bounds], axis=0) <= OPTIONS.near_bound
     return np.where(near, np.abs(slopes[:len(v)]), 0.0)
+
+
+def placed(blocks, starts):
+    """Places one after the other in each block, from where it starts."""
+    order = np.argsort(blocks, kind="stable")
+    sizes = np.bincount(blocks, minlength=len(starts))
+    before = np.concatenate([[0], np.cumsum(sizes)])[:-1]
+    out = np.empty(len(blocks), int)
+    out[order] = np.arange(len(blocks)) - before[blocks[order]] + starts[blocks[order]]
+    return out

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from ...parallel import swap
-from .over_ranks import OverRanks
+from ...parallel import OverRanks, swap
 from .program import NonlinearProgram
 
 

@@ -4,8 +4,8 @@ from functools import cached_property
 
 import numpy as np
 
+from ..interior_point.block_ldl.factors import BlockLDL
 from ..linear.base import REFINE_ABOVE, LinearSolver
-from .block_ldl import BlockLDL
 from .options import OPTIONS
 
 

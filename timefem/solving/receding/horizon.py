@@ -19,7 +19,7 @@ from ...problems.optimal.transcription.equations import OptimalityEquations
 from ...problems.optimal.transcription.nonlinear_program import OptimalProgram
 from ...problems.optimal.transcription.sizes import scaling_of, with_objective
 from ...solvers.equations.outcome import Outcome
-from ...solvers.nonlinear.interior_point import InteriorPoint
+from ...solvers.interior_point.algorithm import InteriorPoint
 from ...status import Reason, Status
 from ..solve import Solver, prepare
 from .resumed import SOLVED, Resumed

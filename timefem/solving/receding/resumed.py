@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...solvers.nonlinear.barrier_parameter import Errors
-from ...solvers.nonlinear.bounds import inside
-from ...solvers.nonlinear.filter_search import Iterate
-from ...solvers.nonlinear.interior_point import Loop, _Solve
+from ...solvers.interior_point.algorithm import Loop, _Solve
+from ...solvers.interior_point.barrier_parameter import Errors
+from ...solvers.interior_point.bounds import inside
+from ...solvers.interior_point.line_search import Iterate
 
 if TYPE_CHECKING:
-    from ...solvers.nonlinear.interior_point import InteriorPoint
+    from ...solvers.interior_point.algorithm import InteriorPoint
     from ...solvers.nonlinear.program import NonlinearProgram
 
 SOLVED = "solved", "acceptable"

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ....errors import SolveError
+from ....solvers.interior_point.block_ldl.factors import BlockLDL
 from ....solvers.nonlinear import products
-from ....solvers.nonlinear.block_ldl import BlockLDL
 from ....status import Reason, Status
 from ..options import DEFAULTS
 

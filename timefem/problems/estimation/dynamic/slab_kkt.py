@@ -3,11 +3,10 @@
 import numpy as np
 
 from ....errors import SolveError
-from ....parallel import swap
+from ....parallel import OverRanks, swap
 from ....solvers.equations.distributed import slab_ends
+from ....solvers.interior_point.block_ldl.factors import SharedLDL
 from ....solvers.nonlinear import products
-from ....solvers.nonlinear.over_ranks import OverRanks
-from ....solvers.nonlinear.shared_ldl import SharedLDL
 from .chain import EstimationChain
 from .gauss_newton import SINGULAR
 from .terms import Sum

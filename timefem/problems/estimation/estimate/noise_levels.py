@@ -12,7 +12,7 @@ from ....argument_names import known_names, named_arguments
 from ....errors import InputError
 from ....late import Late
 from ....progress import progress
-from ....solvers.nonlinear.interior_point import InteriorPoint
+from ....solvers.interior_point.algorithm import InteriorPoint
 from ...common.task import Task
 from ...initial.global_driver import Global
 from ..dynamic.search import Search

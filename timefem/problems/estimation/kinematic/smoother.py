@@ -8,9 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from ....late import Late
-from ....parallel import swap
+from ....parallel import OverRanks, swap
 from ....solvers.equations.distributed import slab_ends
-from ....solvers.nonlinear.over_ranks import OverRanks
 from .block_chain import BlockChain, SharedBlockChain
 from .options import DEFAULT
 from .tangents import Tangents

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from ....late import Late
+from ....parallel import OverRanks
 from ....solvers.nonlinear.methods import after
 from ....solvers.nonlinear.options import OPTIONS as OF_PROGRAMS
-from ....solvers.nonlinear.over_ranks import OverRanks
 from ....status import RETRY, Reason
 from ..options import OPTIONS
 from ..statement.complementarity import RESTS, CoulombFriction, Soft

@@ -12,8 +12,8 @@ from ....kernels.buffered import Buffered
 from ....solvers.equations.elements import ElementEquations
 from ....solvers.equations.ends import EndBlock, Ends
 from ....solvers.equations.nonlinear import SaddleEquations
+from ....solvers.interior_point.block_ldl.factors import BlockLDL
 from ....solvers.linear.time_chain.lu import ChainLU
-from ....solvers.nonlinear.block_ldl import BlockLDL
 from ....solvers.nonlinear.symmetric_solver import SymmetricSolver
 from ..options import OPTIONS
 from .optimal_end import OptimalEnd, taking_part

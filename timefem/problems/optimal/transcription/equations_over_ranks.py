@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from ....errors import InputError
+from ....parallel import OverRanks
 from ....solvers.equations.distributed import DistributedEquations, slab_ends
 from ....solvers.equations.nonlinear import SaddleEquations
-from ....solvers.nonlinear.over_ranks import OverRanks
 from .equations import OptimalityEquations, OptimalityRows
 
 

@@ -3,8 +3,8 @@
 import casadi as ca
 import numpy as np
 
+from ....parallel import OverRanks
 from ....polynomials import gauss_legendre
-from ....solvers.nonlinear.over_ranks import OverRanks
 from ....solvers.nonlinear.program import CARRIER, LIMIT
 from ..statement.start import start_rows
 from .point_rows import PointRows

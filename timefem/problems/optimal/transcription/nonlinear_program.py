@@ -6,7 +6,7 @@ import numpy as np
 
 from ....errors import InputError
 from ....mechanics.part_names import body_of
-from ....solvers.nonlinear import bounds_loops as loops
+from ....solvers.interior_point import bounds_loops as loops
 from ....solvers.nonlinear import products
 from ....solvers.nonlinear.program import CARRIER, CONDITION, MOTION, NonlinearProgram, Row
 from ..options import OPTIONS

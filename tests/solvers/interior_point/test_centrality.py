@@ -4,7 +4,7 @@ import numpy as np
 
 import timefem as tf
 from timefem.cases import CASES
-from timefem.solvers.nonlinear import bounds_loops as loops
+from timefem.solvers.interior_point import bounds_loops as loops
 
 MU = 1e-3
 

@@ -10,8 +10,8 @@ import numpy as np
 from ...status import Reason
 from .barrier import Auxiliary, Barrier
 from .bounds_loops import longest
-from .filter_search import Iterate
-from .search_direction import SearchDirection
+from .kkt import SearchDirection
+from .line_search import Iterate
 
 
 class Restoration:

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ...kernels.lanes import LANES, aligned_zeros, load, store
-from ...kernels.loops import compiled
-from ...kernels.runs import add_runs, clear_runs, dot_runs
-from .block_ldl_loops import clear_few, copy_few, largest_block, most, whole
+from ....kernels.lanes import LANES, aligned_zeros, load, store
+from ....kernels.loops import compiled
+from ....kernels.runs import add_runs, clear_runs, dot_runs
+from .loops import clear_few, copy_few, largest_block, most, whole
 
 
 @compiled(error_model="numpy")

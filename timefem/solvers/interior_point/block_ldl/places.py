@@ -1,6 +1,6 @@
 """Compiled loops of `block_ldl`: where unknowns and entries belong, found in two passes over the entries."""
 
-from ...kernels.loops import compiled
+from ....kernels.loops import compiled
 
 
 @compiled(error_model="numpy", _nrt=False)

@@ -3,7 +3,7 @@
 import casadi as ca
 import numpy as np
 
-from ...errors import InputError
+from ....errors import InputError
 
 
 def refused_options(title, options, error):

@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from ...parallel import OverRanks
+from ..nonlinear import products
+from ..nonlinear.options import OPTIONS
 from . import bounds_loops as loops
-from . import products
 from .bounds import Bounds
-from .enlarged import enlargement
-from .interior_point_options import InteriorPointOptions
-from .over_ranks import OverRanks
+from .options import InteriorPointOptions
 
 DEFAULTS = InteriorPointOptions()
 
@@ -112,6 +112,12 @@ class Scaled:
 
     def expect(self, v, factor, y):
         self.program.expect(v, factor * self.objective_scale, y * self.row_scale)
+
+
+def enlargement(f, steepest):
+    """The factor for an objective that is f near the end, where no entry of its gradient is larger than `steepest`."""
+    size = max(abs(f), steepest)
+    return 1.0 if size >= OPTIONS.small_objective else 1 / max(size, 1 / OPTIONS.most_enlarged)
 
 
 def relaxed(lower, upper, by):

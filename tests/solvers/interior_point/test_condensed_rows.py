@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from timefem.solvers.nonlinear.over_ranks import OverRanks
-from timefem.solvers.nonlinear.search_direction import KktMatrix
+from timefem.parallel import OverRanks
+from timefem.solvers.interior_point.kkt import KktMatrix
 
 N_BLOCKS, N, M, ENTRIES = 4, 6, 3, 3  # variables and rows of a block; entries of a row
 

@@ -1,4 +1,6 @@
-"""A program in which a point near a solution is where methods begin that take no multipliers: s, z and mu all 1.
+"""Programs scaled anew from an answer, for engines that cannot do it themselves: small objectives, and `Centred`.
+
+That is a program in which a point near a solution is where methods begin that take no multipliers: s, z and mu all 1.
 
 Distances s to bounds, their multipliers z and the objective f become `s / k`, `k z / mu` and `f / mu`, so that, with
 k = s, all become 1 where products s z are mu. Rows with bounds are equations with variables for their values. So none
@@ -6,10 +8,13 @@ of the terms z / s of active bounds is large, which Riccati's recursion adds to 
 stage: from z / s = 1e9 on it finds the curvature of minima negative, by rounding.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
-from .options import OPTIONS
-from .program import Answer, gradient_of_lagrangian
+from ...interior_point.barrier import enlargement
+from ..options import OPTIONS
+from ..program import Answer, gradient_of_lagrangian
 
 
 class Centred:
@@ -89,3 +94,45 @@ class Centred:
         bounded = np.isfinite(self.bounds[0][:self._n]) | np.isfinite(self.bounds[1][:self._n])
         z = np.where(bounded, gradient_of_lagrangian(self._program, v, 1.0, y), 0.0)
         return Answer(v, y, z, found.status, found.iterations)
+
+
+def solved_enlarged(solve, program):
+    """The answer of a method that has no such factor: where the objective turns out to be small, of a second solve.
+
+    Parameters
+    ----------
+    solve : callable
+        Of a program -> its `Answer`.
+    program : NonlinearProgram
+    """
+    first = solve(program)
+    factor = 1.0
+    if first.status.success:
+        factor = enlargement(program.objective(first.v), np.abs(program.gradient(first.v)).max(initial=0.0))
+    if factor == 1:
+        return first
+    found = solve(_Enlarged(program, factor, first))
+    if not found.status.success:
+        return replace(first, iterations=first.iterations + found.iterations)
+    return replace(found, multipliers=found.multipliers / factor, bound_multipliers=found.bound_multipliers / factor,
+                   iterations=first.iterations + found.iterations)
+
+
+class _Enlarged:
+    """A program with its objective times a factor, from an answer without that."""
+
+    def __init__(self, program, factor, answer):
+        self._program, self._factor = program, factor
+        self.start, self.start_multipliers = answer.v, factor * answer.multipliers
+
+    def __getattr__(self, name):
+        return getattr(self._program, name)
+
+    def objective(self, v):
+        return self._factor * self._program.objective(v)
+
+    def gradient(self, v):
+        return self._factor * self._program.gradient(v)
+
+    def hessian(self, v, factor, multipliers):
+        return self._program.hessian(v, self._factor * factor, multipliers)

@@ -20,19 +20,18 @@ from ... import interrupts, validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...status import Reason, Status
+from ..nonlinear.program import Answer, failed, not_finite, placed
 from .barrier import Barrier, Scaled
 from .barrier_parameter import BarrierParameter, Errors
-from .blocks import placed
 from .bounds import inside
-from .filter_search import Filter, Iterate, LineSearch
 from .final_steps import FinalSteps
-from .interior_point_options import InteriorPointOptions
-from .program import Answer, failed, not_finite
+from .kkt import KktMatrix, SearchDirection
+from .line_search import Filter, Iterate, LineSearch
+from .options import InteriorPointOptions
 from .restoration import Restoration
-from .search_direction import KktMatrix, SearchDirection
 
 if TYPE_CHECKING:
-    from .program import NonlinearProgram
+    from ..nonlinear.program import NonlinearProgram
 
 DEFAULTS = InteriorPointOptions()
 NO_MINIMUM = "converged to a stationary point that is no minimum"

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import bounds_loops as loops
 from .barrier_parameter import Errors
-from .filter_search import Iterate
+from .line_search import Iterate
 
 
 class FinalSteps:

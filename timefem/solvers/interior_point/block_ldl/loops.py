@@ -10,9 +10,9 @@ become `[E C]^T P^T L^-T D^-1`, and their own corner `-[E C]^T S^-1 [E C]`.
 
 import numpy as np
 
-from ...kernels.lanes import LANES, aligned_zeros, clear_lane, find_lane, largest_lane, load, store
-from ...kernels.loops import compiled
-from ...kernels.runs import clear_runs, combine_runs, copy_runs, take_eight_runs
+from ....kernels.lanes import LANES, aligned_zeros, clear_lane, find_lane, largest_lane, load, store
+from ....kernels.loops import compiled
+from ....kernels.runs import clear_runs, combine_runs, copy_runs, take_eight_runs
 
 ALPHA = (1 + 17**0.5) / 8  # bounds the growth of entries least
 

@@ -6,8 +6,7 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from timefem.solvers.nonlinear.block_ldl import BlockLDL
-from timefem.solvers.nonlinear.shared_ldl import SharedLDL
+from timefem.solvers.interior_point.block_ldl.factors import BlockLDL, SharedLDL
 
 
 def chain(rng, n_blocks=6, n_states=3, n_controls=2, curvature=1.0):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.solvers import nonlinear
+from timefem.solvers import interior_point
 
-FOLDER = Path(nonlinear.__file__).parent
+FOLDER = Path(interior_point.__file__).parent
 
 
 def thrust(options):
@@ -23,7 +23,7 @@ def thrust(options):
 
 
 def test_each_has_a_meaning_and_is_read():
-    read = {node.attr for path in FOLDER.glob("*.py") if path.name != "interior_point_options.py"
+    read = {node.attr for path in FOLDER.glob("*.py") if path.name != "options.py"
             for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)}
     own = fields(tf.InteriorPointOptions)
     assert [f.name for f in own if f.name not in read or len(f.metadata["meaning"]) < 8] == []

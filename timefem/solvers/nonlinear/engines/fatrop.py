@@ -17,20 +17,19 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from ... import interrupts, validate
-from ...argument_names import NamedArguments
-from ...errors import InputError
-from ...status import Reason, Status
-from .blocks import placed
-from .bounds import inside
-from .casadi_functions import called, refused_options, sparsity
-from .centred import Centred
-from .interior_point_options import InteriorPointOptions
-from .options import OPTIONS
-from .program import Answer, failed, gradient_of_lagrangian, not_finite, optimality_error
+from .... import interrupts, validate
+from ....argument_names import NamedArguments
+from ....errors import InputError
+from ....status import Reason, Status
+from ...interior_point.bounds import inside
+from ...interior_point.options import InteriorPointOptions
+from ..options import OPTIONS
+from ..program import Answer, failed, gradient_of_lagrangian, not_finite, optimality_error, placed
+from .callbacks import called, refused_options, sparsity
+from .scaled import Centred
 
 if TYPE_CHECKING:
-    from .program import NonlinearProgram
+    from ..program import NonlinearProgram
 
 
 MU, MU_WARM = OPTIONS.fatrop_rough / 11, 1e-4  # slacks times multipliers at the end of that, and near a solution

@@ -1,0 +1,1 @@
+"""Symmetric indefinite factors of chains of blocks, with the inertia."""
