@@ -72,7 +72,7 @@ def test_first_solves_import_what_they_need():
               "solvers.nonlinear.engines.fatrop", "solvers.nonlinear.engines.ipopt", "solution.drawing.scene",
               "solution.output.vtk", "solving.many_starts", "solving.many_runs", "problems.initial.march_driver",
               "problems.optimal.files", "mechanics.bodies.tree.tree", "mechanics.composites.beam.beam",
-              "mechanics.joint_coordinates")
+              "mechanics.bodies.tree.compile")
     code = f"""
 import sys, timefem as tf
 mass = tf.PointMass(1.0, name="mass")

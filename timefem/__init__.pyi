@@ -73,7 +73,6 @@ from .mechanics.composites.beam.line_loads import LineForce, LineTorque
 from .mechanics.composites.beam.rope import Rope
 from .mechanics.composites.beam.section import RopeSection, Section
 from .mechanics.composites.mass_spring_chain import MassSpringChain as MassSpringChain
-from .mechanics.consistent_state import assemble
 from .mechanics.contacts.boxes import BoxPairContact
 from .mechanics.contacts.edges import EdgeContact
 from .mechanics.contacts.planes import BoxContact, EllipsoidContact, PlaneContact, RimContact
@@ -103,6 +102,7 @@ from .mechanics.forces.one_sided import Drag, SlackRope
 from .mechanics.forces.ports import Port, PortConnection, connect
 from .mechanics.forces.springs import NonlinearSpring, RotationalSpring, Spring, TorsionalSpring
 from .mechanics.forces.tyre import Tyre
+from .mechanics.formulas.sympy_bridge import from_sympy
 from .mechanics.functions.base import TimeFunction
 from .mechanics.functions.elementary import Constant, Ramp, Sine, Step, TrianglePulse
 from .mechanics.functions.formula import Formula
@@ -125,7 +125,7 @@ from .mechanics.joints.rolling import KnifeEdge, NonTwisting, RollingDisc, Rolli
 from .mechanics.joints.sliding import Cylindrical, Planar, Prismatic
 from .mechanics.joints.turning import Revolute, Spherical, Universal, Weld
 from .mechanics.redundancy.redundancy import redundant_constraints
-from .mechanics.sympy_bridge import from_sympy
+from .mechanics.states.consistent import assemble
 from .mechanics.system import System
 from .models.mjcf.read import read_mjcf
 from .models.motion.c3d import read_c3d

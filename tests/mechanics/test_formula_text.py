@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.mechanics.formula_text import TextFormula, as_formula
-from timefem.mechanics.formula_writing import text_of
+from timefem.mechanics.formulas.text import TextFormula, as_formula, text_of
 
 X, V, T, C = ca.SX.sym("x", 3), ca.SX.sym("v", 3), ca.SX.sym("t"), ca.SX.sym("c", 2)
 NAMES = "x", "v", "t", "c"

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from timefem.errors import InputError
-from timefem.mechanics.stored_formula import StoredFormula
+from timefem.mechanics.formulas.stored import StoredFormula
 
 
 def formula(q, v, c):

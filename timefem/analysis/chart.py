@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from ..mechanics.point_functions import evaluate
+from ..mechanics.values.point_functions import evaluate
 
 _MAPS = {}
 

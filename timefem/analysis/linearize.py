@@ -11,11 +11,11 @@ import numpy as np
 from .. import validate
 from ..argument_names import named_arguments
 from ..errors import InputError
-from ..mechanics.consistent_state import assemble
 from ..mechanics.contacts.rigid import refuse_rigid_contacts
-from ..mechanics.formula import call_vector, check_symbols
+from ..mechanics.formulas.formula import call_vector, check_symbols
 from ..mechanics.inversion.outputs import Output
 from ..mechanics.redundancy.redundancy import drop_redundant, redundant_rows
+from ..mechanics.states.consistent import assemble
 from ..mechanics.system import System
 from ..mechanics.values.equations_of_motion import EquationsOfMotion
 from ..problems.initial.problem import InitialValueProblem
@@ -29,7 +29,7 @@ from .linear_model import LinearModel
 from .reduction import Reduction
 
 if TYPE_CHECKING:
-    from ..mechanics.given_states import GivenStates
+    from ..mechanics.states.given import GivenStates
     from ..mechanics.system import System
     from ..problems.static.equilibrium import Equilibrium
     from ..solution.solution import Solution

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..mechanics.bodies import rotations
 from ..mechanics.bodies.states import CanonicalState, Coordinates, Pose
-from ..mechanics.consistent_state import assemble
+from ..mechanics.states.consistent import assemble
 from .chart import moving
 
 

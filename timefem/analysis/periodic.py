@@ -27,8 +27,8 @@ from .tangent_motion import minimal_changes
 if TYPE_CHECKING:
     from ..elements.element import TimeElement
     from ..mechanics.bodies.states import CanonicalState
-    from ..mechanics.given_states import GivenStates
     from ..mechanics.part import Body
+    from ..mechanics.states.given import GivenStates
     from ..mechanics.system import System
     from .symmetry import Symmetry
 

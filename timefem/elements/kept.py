@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import null_space
 
 from ..display import Card, Summarized
-from ..mechanics.formula import polynomial_degree
+from ..mechanics.formulas.formula import polynomial_degree
 from ..mechanics.symbols import Symbols
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import math
 
 import casadi as ca
 
-from ..mechanics.formula import polynomial_degree
+from ..mechanics.formulas.formula import polynomial_degree
 from ..polynomials import gauss_legendre
 from .along import Along, Inner, Mean, gauss_points, lagrange, value
 

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from ..errors import InputError
-from ..mechanics.formula import polynomial_degree
+from ..mechanics.formulas.formula import polynomial_degree
 from ..polynomials import LagrangeBasis
 from .components import components
 from .discrete_gradient import MassMetric, discrete_gradient, gradient_at, transposed_product

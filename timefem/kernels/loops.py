@@ -29,8 +29,8 @@ ENOUGH = 0.5  # seconds for which a loop is interpreted at most: about what it t
 LARGE = 500_000  # numbers in the arguments, from which on it is not
 
 # where loops are, and what they take constants from: a change there makes all of them anew, as they call each other
-_SOURCES = ("kernels", "elements/evaluation", "assembly/assembly_loop.py", "mechanics/measures.py",
-            "mechanics/values/at_start_loop.py", "mechanics/values/evaluate_loop.py",
+_SOURCES = ("kernels", "elements/evaluation", "assembly/assembly_loop.py", "mechanics/values/measures.py",
+            "mechanics/values/loops.py",
             "problems/boundary/conditions_loop.py", "solution/audit_loop.py",
             "solvers/march", "solvers/linear/element", "solvers/linear/time_chain", "solvers/linear/compressed_rows.py",
             "solvers/linear/norms.py",

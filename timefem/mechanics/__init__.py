@@ -38,6 +38,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
     "part": ["Body", "Part"],
     "part_groups": ["PartGroup"],
     "symbols": ["Symbols"],
-    "sympy_bridge": ["from_sympy"],
+    "formulas.sympy_bridge": ["from_sympy"],
     "system": ["System"],
 })

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..errors import InputError
 from ..kernels.store import digest, sources
-from .formula import Same
-from .formula_text import TextFormula
+from .formulas.formula import Same
+from .formulas.text import TextFormula
 
 _FOLDERS = "kernels", "mechanics", "elements", "polynomials", "argument_names", "display"  # whose set is digested once
 _LEAVES = (type(None), bool, int, float, complex, str, bytes, np.ndarray, np.generic, type, types.FunctionType,

@@ -16,6 +16,7 @@ from ..display import Summarized
 from ..errors import InputError
 from ..late import Late
 from ..types import Floats, States, Vector
+from .bodies.tree.rotors import StandIns, with_rotors
 from .body_frame import BodyFrame, is_on_tree, seen_by
 from .declared.declared import Declared
 from .forces.gravity import Gravity
@@ -23,9 +24,8 @@ from .numbers.records import with_records
 from .part import Body, Part
 from .part_groups import grouped, with_helpers
 from .part_names import NamedParts
-from .stand_ins import StandIns, with_rotors
+from .states.in_trees import with_joints_of_trees
 from .summary import summarize
-from .tree_joints import with_joints_of_trees
 from .values.state_values import StateValues
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from .composites.composite import Composite
     from .part_groups import PartGroup
 
-joint_coordinates = Late(f"{__package__}.joint_coordinates")
-joint_state = Late(f"{__package__}.joint_state")
+joint_coordinates = Late(f"{__package__}.bodies.tree.compile")
+joint_state = Late(f"{__package__}.states.from_joints")
 changed_numbers = Late(f"{__package__}.numbers.changes")
 
 NO_TIMES = np.zeros(0)
@@ -58,7 +58,7 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
 
     coordinates : {"bodies", "joint"}
         "joint": rigid bodies and their joints become trees, as far as they make open chains (`stands_for` tells what
-        became of each); see `timefem.mechanics.joint_coordinates.in_joint_coordinates`.
+        became of each); see `timefem.mechanics.bodies.tree.compile.in_joint_coordinates`.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
 
     def state(self, given: States, base: Pose | Mapping[Any, Pose] | None = None,
               t: float = 0.0, approximate: bool = False) -> dict[Body, CanonicalState]:
-        """States of all bodies from the coordinates of joints; see `timefem.mechanics.joint_state.state_of_joints`."""
+        """States of all bodies from the coordinates of joints; see `mechanics.states.from_joints.state_of_joints`."""
         return joint_state.state_of_joints(self, given, base, t, approximate)
 
     @property

@@ -10,8 +10,8 @@ from ..mechanics.bodies.rigid import RigidBody, RigidBodyBase
 from ..mechanics.bodies.states import CanonicalState, Pose
 from ..mechanics.bodies.variable_mass import VariableMass
 from ..mechanics.composites.composite import Composite
-from ..mechanics.given_states import canonical_states, given_states
 from ..mechanics.part import Body
+from ..mechanics.states.given import canonical_states, given_states
 from ..mechanics.system import System
 from ..problems.common.checks import checked_mesh
 from ..problems.initial.problem import uncovered

@@ -4,8 +4,8 @@ import numpy as np
 
 from ..mechanics.bodies.states import CanonicalState
 from ..mechanics.body_frame import BodyFrame
-from ..mechanics.given_states import given_states
 from ..mechanics.numbers.unknown import present_value
+from ..mechanics.states.given import given_states
 from ..problems.common.end_state import EndState
 from ..problems.kinds import in_files
 from .entries import find, naming

@@ -6,7 +6,7 @@ from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.composites.beam.place import place_named
 from ..mechanics.inversion import outputs
 from ..mechanics.numbers.records import with_records
-from ..mechanics.tree_joints import joints_of_trees
+from ..mechanics.states.in_trees import joints_of_trees
 from .document import suggest
 from .entries import beside, naming
 from .given_states import state_of_joint

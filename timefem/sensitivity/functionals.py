@@ -13,10 +13,10 @@ from .. import validate
 from ..argument_names import NamedArguments, known_names
 from ..errors import InputError
 from ..mechanics.body_frame import BodyFrame, is_on_tree
-from ..mechanics.formula import call_vector, check_symbols
+from ..mechanics.formulas.formula import call_vector, check_symbols
 from ..mechanics.part import Part
-from ..mechanics.point_functions import evaluate
 from ..mechanics.symbols import Symbols
+from ..mechanics.values.point_functions import evaluate
 from ..polynomials import gauss_legendre
 from ..types import Floats, UserFunction
 

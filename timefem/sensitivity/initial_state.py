@@ -10,10 +10,10 @@ import scipy
 
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError
-from ..mechanics.consistent_state import _inverse_mass
 from ..mechanics.contacts.reacting import refuse_reaction_forces
-from ..mechanics.point_functions import evaluate
+from ..mechanics.states.consistent import _inverse_mass
 from ..mechanics.symbols import Symbols
+from ..mechanics.values.point_functions import evaluate
 from ..mechanics.values.quantities import sees_velocities
 
 

@@ -12,7 +12,7 @@ from .. import validate
 from ..argument_names import did_you_mean, known_names, named_arguments
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError
-from ..mechanics.bodies.tree.entries import named_numbers, spelt_out
+from ..mechanics.bodies.tree.numbers import named_numbers, spelt_out
 from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.body_frame import BodyFrame, is_on_tree
 from ..mechanics.forces.gravity import Gravity

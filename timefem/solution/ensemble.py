@@ -14,7 +14,7 @@ from ..atomic_write import replacing
 from ..display import Card, Summarized
 from ..errors import InputError, needed
 from ..mechanics.system import System
-from ..mechanics.values.velocities import uncoupled
+from ..mechanics.values.of_parts import uncoupled
 from ..status import Reason
 from ..types import FilePath
 from . import output

@@ -9,9 +9,8 @@ import numpy as np
 
 from ..assembly import TimeMesh
 from ..errors import InputError
-from ..mechanics.values.of_parts import energies_of, has_power, rates_of_power
-from ..mechanics.values.velocities import consistent_velocity
-from ..mechanics.work import powers
+from ..mechanics.values.forces import powers
+from ..mechanics.values.of_parts import consistent_velocity, energies_of, has_power, rates_of_power
 from ..polynomials import LagrangeBasis, gauss_legendre
 from ..types import Floats
 

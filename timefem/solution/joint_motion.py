@@ -9,11 +9,11 @@ import numpy as np
 from .. import validate
 from ..argument_names import known_names
 from ..errors import InputError
+from ..mechanics.bodies.tree.reactions import forces_on_bodies
 from ..mechanics.body_frame import is_on_tree
 from ..mechanics.part import Part
-from ..mechanics.reactions import generalized_forces, wrench
-from ..mechanics.tree_joints import joints_of_trees, tree_joint
-from ..mechanics.tree_reactions import forces_on_bodies
+from ..mechanics.states.in_trees import joints_of_trees, tree_joint
+from ..mechanics.values.forces import generalized_forces, wrench
 from ..mechanics.values.of_parts import coordinate_at
 from ..types import Floats
 from .reactions import AXES, all_multipliers, own_values

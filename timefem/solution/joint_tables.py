@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import InputError
-from ..mechanics.tree_joints import joints_of_trees
+from ..mechanics.states.in_trees import joints_of_trees
 from .joint_motion import joint_motion
 
 JOINT_UNITS = {"force": "N", "torque": "N m"}

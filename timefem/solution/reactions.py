@@ -5,7 +5,7 @@ import numpy as np
 from ..errors import InputError
 from ..mechanics.redundancy.consistent_multipliers import multipliers_along
 from ..mechanics.redundancy.redundancy import minimum_norm_multipliers
-from ..mechanics.values.velocities import rates_follow
+from ..mechanics.values.of_parts import rates_follow
 
 AXES = "space", "a", "b"
 

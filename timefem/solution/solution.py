@@ -11,7 +11,7 @@ from .. import validate
 from ..assembly import TimeMesh
 from ..errors import InputError, NotSolved
 from ..late import Late
-from ..mechanics.values.velocities import consistent_velocity, rates_follow, with_own_momenta
+from ..mechanics.values.of_parts import consistent_velocity, rates_follow, with_own_momenta
 from ..parallel import rank
 from ..types import Floats
 from .costates import costates_of

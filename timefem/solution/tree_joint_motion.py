@@ -10,7 +10,7 @@ import numpy as np
 from .. import validate
 from ..argument_names import known_names
 from ..errors import InputError
-from ..mechanics.tree_reactions import transmitted
+from ..mechanics.bodies.tree.reactions import transmitted
 from ..mechanics.values.of_parts import coordinate_at
 from ..types import Floats
 from .reactions import AXES, all_multipliers, own_values

@@ -8,7 +8,7 @@ import timefem as tf
 from tests.example_systems import assert_tangent_is_derivative
 from timefem.elements.evaluation.batch import ElementBatch
 from timefem.mechanics.part import Part
-from timefem.mechanics.values.velocities import consistent_velocity
+from timefem.mechanics.values.of_parts import consistent_velocity
 
 pytestmark = pytest.mark.long
 

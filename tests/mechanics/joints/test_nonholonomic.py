@@ -11,10 +11,10 @@ from timefem.elements import DLA, EML, NonTwistingEM, Space
 from timefem.elements.components import components
 from timefem.elements.evaluation.batch import ElementBatch
 from timefem.elements.evaluation.point_kernel import point_kernel
-from timefem.mechanics.consistent_state import assemble
 from timefem.mechanics.describe import build, describe
 from timefem.mechanics.joints.nonholonomic import NonholonomicConstraint
 from timefem.mechanics.joints.rolling import KnifeEdge, NonTwisting, RollingDisc, RollingSphere
+from timefem.mechanics.states.consistent import assemble
 from timefem.mechanics.values.of_parts import has_power
 from timefem.polynomials import LagrangeBasis
 

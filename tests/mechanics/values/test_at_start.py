@@ -9,8 +9,8 @@ import pytest
 import timefem as tf
 from timefem.assembly import Scaling
 from timefem.cases import find_case
-from timefem.mechanics.measures import ALIKE_IN_STEPS, LEAST, blocks_of, measure
 from timefem.mechanics.values.at_start import at_start
+from timefem.mechanics.values.measures import ALIKE_IN_STEPS, LEAST, blocks_of, measure
 
 CASES = "spinning-box", "heavy-top", "four-bar", "closed-chain-10", "closed-chain-100"
 

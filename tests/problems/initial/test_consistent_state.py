@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum
-from timefem.mechanics.consistent_state import factor_spd
 from timefem.mechanics.redundancy.redundancy import minimum_norm_multipliers
+from timefem.mechanics.states.consistent import factor_spd
 from timefem.mechanics.values.options import OPTIONS
 
 Z = [0, 0, 1]

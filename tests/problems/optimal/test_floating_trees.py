@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.mechanics.at_rest import names_at_rest, values_at_rest
+from timefem.mechanics.values.conserved import names_at_rest, values_at_rest
 
 pytestmark = pytest.mark.long
 

@@ -6,7 +6,7 @@ import pytest
 
 import timefem as tf
 from timefem.errors import InputError
-from timefem.mechanics.formula_text import TextFormula
+from timefem.mechanics.formulas.text import TextFormula
 
 pytestmark = pytest.mark.long
 

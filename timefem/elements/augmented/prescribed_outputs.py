@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from ...mechanics.formula import Same
+from ...mechanics.formulas.formula import Same
 from ...mechanics.part import Part
 from ...polynomials import LagrangeBasis
 from ..components import Components

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError
-from ...mechanics.values.velocities import consistent_velocity
+from ...mechanics.values.of_parts import consistent_velocity
 from ...polynomials import LagrangeBasis
 from ..element import Space
 from .symbols import LivensSymbols

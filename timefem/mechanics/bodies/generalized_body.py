@@ -12,10 +12,10 @@ import numpy as np
 from ... import validate
 from ...errors import InputError
 from ...types import Expression, Floats, UserFunction, Vector
-from ..formula import Same, call, call_vector, check_symbols, checked_names, idle_rows, with_time
+from ..formulas.formula import Same, call, call_vector, check_symbols, checked_names, idle_rows, with_time
+from ..formulas.stored import StoredFormula
 from ..numbers.arithmetic import is_symbolic, joined
 from ..part import Body
-from ..stored_formula import StoredFormula
 from .solved_energy import solved_energy
 from .states import CanonicalState, Coordinates
 

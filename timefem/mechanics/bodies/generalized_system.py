@@ -11,9 +11,9 @@ import casadi as ca
 from ...argument_names import refuse_unknown
 from ...errors import InputError
 from ...types import UserFunction, Vector
-from ..formula import Same, call, check_symbols, with_time
+from ..formulas.formula import Same, call, check_symbols, with_time
+from ..formulas.stored import StoredFormula
 from ..part import Part
-from ..stored_formula import StoredFormula
 from ..system import System
 from .generalized_body import GeneralizedBody
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import InputError
 from ...types import Expression, Floats
 from ..declared import Formula, Integer, Numbers
-from ..formula import call, check_symbols
+from ..formulas.formula import call, check_symbols
 from .first_order import FirstOrder
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import casadi as ca
 
 from ...errors import InputError
 from ..declared import Formula, Integer, Numbers, On, Point
-from ..formula import call, check_symbols
+from ..formulas.formula import call, check_symbols
 from ..joints.formula_part import FormulaPart
 from ..joints.frame import Frame
 from ..joints.nonholonomic import MovingFrame

@@ -7,9 +7,8 @@ from functools import partial
 import casadi as ca
 
 from ...errors import InputError
-from ..formula import Same
-from ..formula_text import TextFormula, as_formula
-from ..formula_writing import text_of
+from ..formulas.formula import Same
+from ..formulas.text import TextFormula, as_formula, text_of
 from ..symbols import n_reactions
 from .field import REQUIRED, Field, On
 

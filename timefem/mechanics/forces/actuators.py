@@ -10,13 +10,13 @@ import numpy as np
 from ... import validate
 from ...errors import InputError
 from ..body_frame import BodyFrame
-from ..captured_formula import captured
 from ..declared import Choice, Direction, Field, Integer, On, Point, Real, Rows
-from ..formula import Same, needs_two
+from ..formulas.captured import captured
+from ..formulas.formula import Same, needs_two
+from ..formulas.stored import StoredFormula
 from ..joints.on_joint import JointPart
 from ..numbers.arithmetic import by_rows
 from ..part import Part
-from ..stored_formula import StoredFormula
 from ..symmetry import ALL, NONE, null_space, translations, turns
 from .between import ForcePart, PointForce, force_at
 

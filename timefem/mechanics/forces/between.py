@@ -11,7 +11,7 @@ from ...errors import InputError
 from ...types import Expression
 from ..body_frame import BodyFrame
 from ..declared import On, Point
-from ..formula import polynomial_degree
+from ..formulas.formula import polynomial_degree
 from ..part import Part
 from ..shapes import Stroke
 from ..symmetry import ALL, turns

@@ -13,7 +13,7 @@ from ... import validate
 from ...errors import InputError
 from ...types import Matrix, Vector
 from ..declared import Flag, Formula, Function, Numbers, Real
-from ..formula import Same, call, check_symbols
+from ..formulas.formula import Same, call, check_symbols
 from ..joints.on_joint import JointPart
 from ..numbers.arguments import own_parameters
 from ..numbers.arithmetic import joined

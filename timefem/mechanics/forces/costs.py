@@ -12,8 +12,8 @@ from ... import validate
 from ...errors import InputError
 from ...types import Expression, Floats, UserFunction
 from ..declared.declared import Declared
-from ..formula import Same, call
-from ..formula_text import as_formula
+from ..formulas.formula import Same, call
+from ..formulas.text import as_formula
 from ..numbers.arguments import own_parameters
 from ..numbers.arithmetic import joined
 from ..part import Body, Part

@@ -9,7 +9,7 @@ import casadi as ca
 from ...errors import InputError
 from ...types import Expression
 from ..declared import Formula, Integer, Numbers
-from ..formula import call, check_symbols, polynomial_degree
+from ..formulas.formula import call, check_symbols, polynomial_degree
 from ..joints.formula_part import FormulaPart
 from ..joints.frame import Frame
 

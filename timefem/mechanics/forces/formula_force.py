@@ -10,8 +10,8 @@ import numpy as np
 from ...errors import InputError
 from ..contacts.reacting import ReactionForce, Reactions
 from ..declared import Field, Formula, Integer, Numbers
-from ..formula import check_symbols
-from ..formula_text import TextFormula
+from ..formulas.formula import check_symbols
+from ..formulas.text import TextFormula
 from ..joints.formula_part import FormulaPart
 from ..joints.nonholonomic import MovingFrame
 from ..symmetry import ALL

@@ -11,7 +11,7 @@ import casadi as ca
 from ...argument_names import NamedArguments, named_arguments
 from ...errors import InputError
 from ..declared import CoordinateName, Formula, OnJoint, Real
-from ..formula import call, check_symbols
+from ..formulas.formula import call, check_symbols
 from ..joints.formula_part import FormulaPart
 from ..joints.nonholonomic import MovingFrame
 from ..part import Body

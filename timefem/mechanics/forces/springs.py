@@ -10,8 +10,8 @@ import numpy as np
 
 from ...types import Expression
 from ..declared import Choice, Direction, Flag, Formula, Numbers, On, Orientation, Real, Term
-from ..formula import call, check_symbols
-from ..formula_text import TextFormula
+from ..formulas.formula import call, check_symbols
+from ..formulas.text import TextFormula
 from ..joints.bound import BoundCoordinate
 from ..joints.coordinates import Twist, nearest
 from ..numbers.arithmetic import joined

@@ -11,9 +11,8 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
-from ..formula import Same, call, check_symbols
-from ..formula_text import TextFormula, as_formula
-from ..formula_writing import text_of
+from ..formulas.formula import Same, call, check_symbols
+from ..formulas.text import TextFormula, as_formula, text_of
 from .base import TimeFunction
 from .elementary import Constant
 

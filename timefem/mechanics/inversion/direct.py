@@ -15,8 +15,8 @@ import scipy
 
 from ...errors import InputError
 from ..functions.trajectories import derivatives
-from ..point_functions import evaluate
 from ..symbols import Symbols
+from ..values.point_functions import evaluate
 from ..values.quantities import formulas_of
 from .options import OPTIONS
 

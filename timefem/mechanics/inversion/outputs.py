@@ -15,9 +15,8 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...types import UserFunction, Vector
 from ..body_frame import BodyFrame
-from ..formula import call, check_symbols
-from ..formula_text import TextFormula, as_formula
-from ..formula_writing import text_of
+from ..formulas.formula import call, check_symbols
+from ..formulas.text import TextFormula, as_formula, text_of
 from ..joints.frame import Frame
 
 if TYPE_CHECKING:

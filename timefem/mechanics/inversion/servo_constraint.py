@@ -11,7 +11,7 @@ import scipy
 
 from ...errors import InputError
 from ..forces.actuators import control_name
-from ..formula import Same
+from ..formulas.formula import Same
 from ..part import Part
 from ..symbols import Symbols
 from ..system import System

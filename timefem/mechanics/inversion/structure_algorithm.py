@@ -8,7 +8,7 @@ import scipy
 
 from ...errors import InputError
 from ..forces.actuators import control_name
-from ..measures import blocks_of
+from ..values.measures import blocks_of
 from .equations_of_motion import equations_of_motion
 
 

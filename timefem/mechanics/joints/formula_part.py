@@ -9,7 +9,7 @@ import casadi as ca
 from ...errors import InputError
 from ..body_frame import BodyFrame
 from ..declared import Formula, Integer, Numbers, SeveralBodies, Texts
-from ..formula import call
+from ..formulas.formula import call
 from ..part import Part
 from ..symbols import Symbols
 from .frame import Frame

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import casadi as ca
 
 from ...errors import InputError
-from ..formula import check_symbols, checked_names, idle_rows
+from ..formulas.formula import check_symbols, checked_names, idle_rows
 from .formula_part import FormulaEquations
 from .frame import Frame
 

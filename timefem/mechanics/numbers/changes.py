@@ -10,10 +10,10 @@ from ...argument_names import did_you_mean
 from ...errors import InputError
 from ..bodies.tree.links import TreeJoint
 from ..bodies.tree.numbers import TURNING
+from ..bodies.tree.rotors import StandIns, geared
 from ..catalogue import arguments, made
 from ..composites.beam.section import RopeSection, Section
 from ..part_groups import regrouped, seeing
-from ..stand_ins import StandIns, geared
 from .arguments import number_at, put, symmetric, unchecked
 from .names import resolve
 from .records import with_records

@@ -4,7 +4,7 @@ from functools import cache
 
 from ...errors import InputError
 from ...late import Late
-from ..stand_ins import StandIns
+from ..bodies.tree.rotors import StandIns
 from .names import resolve
 from .records import with_records
 

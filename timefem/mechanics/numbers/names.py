@@ -10,7 +10,7 @@ import numpy as np
 
 from ...argument_names import did_you_mean, known_names
 from ...errors import InputError
-from ..bodies.tree.entries import named_numbers, spelt_out
+from ..bodies.tree.numbers import named_numbers, spelt_out
 from ..forces.gravity import Gravity
 from .arguments import INERTIA, entries
 

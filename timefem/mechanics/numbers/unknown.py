@@ -7,7 +7,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
-from ..stored_formula import StoredFormula
+from ..formulas.stored import StoredFormula
 from .arguments import number_at
 from .map import NumberMap
 from .names import resolve

@@ -6,8 +6,8 @@ from ...errors import InputError
 from ...late import Late
 from ..values.at_start import at_start, is_small
 from ..values.evaluate import quantities_at
+from ..values.of_parts import consistent_velocity
 from ..values.reaction_forces import has_reaction_forces, reaction_force, reaction_forces, solved
-from ..values.velocities import consistent_velocity
 from .redundant_rows import factored, redundant_names
 
 scipy = Late("scipy")

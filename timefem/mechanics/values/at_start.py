@@ -3,9 +3,9 @@
 import numpy as np
 
 from ...kernels.record import Record
-from ..measures import blocks_of
-from .at_start_loop import CONDITION, EMPHASIZED, FINITE, REFERENCE, VIOLATION, assess
 from .evaluate import evaluator, kept, sees_solved_velocities
+from .loops import CONDITION, EMPHASIZED, FINITE, REFERENCE, VIOLATION, assess
+from .measures import blocks_of
 from .options import OPTIONS
 from .reaction_forces import has_reaction_forces
 

@@ -14,9 +14,9 @@ from ..lasting_name import lasting_name
 from ..redundancy.redundant_rows import redundant_names
 from ..symbols import Symbols, applied_force, first_order, n_reactions
 from .evaluate import evaluator
+from .of_parts import consistent_velocity
 from .quantities import Formulas, Quantity, places_of
 from .reaction_forces import has_reaction_forces, solved
-from .velocities import consistent_velocity
 
 # what accelerations and multipliers are solved from, and derivatives that need these
 FIRST = "row", "second", "third", "row_a", "row_g", "row_u", "psi_v", "form_v"

@@ -12,9 +12,9 @@ from ...kernels.cache import cached_kernel
 from ...kernels.compile import default_backend
 from ...kernels.record import Record
 from ...late import Late
-from ..point_functions import evaluate
-from .evaluate_loop import along
+from .loops import along
 from .options import OPTIONS
+from .point_functions import evaluate
 from .quantities import StateFormulas, formulas_of, places_of, sees_velocities
 
 scipy = Late("scipy")

@@ -10,9 +10,8 @@ import numpy as np
 from ...late import Late
 from ...types import Floats
 from .evaluate import flattened, quantities_at, sees_solved_velocities
-from .of_parts import has_power, rates_of_power
+from .of_parts import has_power, rates_of_power, uncoupled, velocity_derivatives
 from .reaction_forces import has_reaction_forces
-from .velocities import uncoupled, velocity_derivatives
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -12,7 +12,7 @@ from ... import validate
 from ...argument_names import NamedArguments, known_names
 from ...errors import InputError
 from ...mechanics.bodies.rotations import as_quaternion, matrix_from_quaternion
-from ...mechanics.tree_joints import tree_joint
+from ...mechanics.states.in_trees import tree_joint
 from ...problems.estimation.loss import Loss
 from ...problems.estimation.measurements.joints import JointSensor
 from ...problems.estimation.measurements.points import Marker

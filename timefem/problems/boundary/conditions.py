@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...kernels.buffered import Buffered
-from ...mechanics.formula import call_vector, check_symbols
+from ...mechanics.formulas.formula import call_vector, check_symbols
 from ...mechanics.symbols import first_order_places
 from ..common.conditions import (
     directions_left,

@@ -5,7 +5,7 @@ import numpy as np
 from ...errors import InputError
 from ...mechanics.bodies import rotations
 from ...mechanics.bodies.states import CanonicalState
-from ...mechanics.consistent_state import assemble
+from ...mechanics.states.consistent import assemble
 from ...polynomials import CubicSpline
 
 SAMPLES = 16  # configurations between which a spline runs; as many more for each extra turn

@@ -13,9 +13,9 @@ from ... import validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.bodies.states import CanonicalState, Pose
-from ...mechanics.consistent_state import assemble
-from ...mechanics.formula_text import as_formula, refuse_comparison
+from ...mechanics.formulas.text import as_formula, refuse_comparison
 from ...mechanics.redundancy.redundancy import drop_redundant
+from ...mechanics.states.consistent import assemble
 from ...mechanics.system import System
 from ...mechanics.values.at_start import positions_hold, surely_fine
 from ...mechanics.values.of_parts import not_finite
@@ -27,7 +27,7 @@ from ..initial.problem import checked_span, merged
 from .conditions import BoundaryConditions
 
 if TYPE_CHECKING:
-    from ...mechanics.given_states import GivenStates
+    from ...mechanics.states.given import GivenStates
 
 
 @dataclass(eq=False, repr=False)

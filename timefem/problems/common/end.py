@@ -11,11 +11,10 @@ from ...mechanics.body_frame import is_on_tree
 from ...mechanics.forces.gravity import Gravity
 from ...mechanics.inversion.outputs import JointOutput
 from ...mechanics.joints.bound import BoundCoordinate
-from ...mechanics.reactions import wrench_of
+from ...mechanics.states.in_trees import joints_of_trees, tree_joint
 from ...mechanics.symbols import Symbols
-from ...mechanics.tree_joints import joints_of_trees, tree_joint
+from ...mechanics.values.forces import power_of, wrench_of
 from ...mechanics.values.quantities import formulas_of, sees_velocities
-from ...mechanics.work import power_of
 from .end_state import body_velocity
 
 

@@ -4,7 +4,7 @@ from ... import validate
 from ...errors import InputError
 from ...mechanics.bodies.states import Pose
 from ...mechanics.body_frame import BodyFrame, is_on_tree
-from ...mechanics.tree_joints import tree_joint
+from ...mechanics.states.in_trees import tree_joint
 from .end_state import EndState
 
 

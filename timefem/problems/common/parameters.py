@@ -9,8 +9,8 @@ from ...elements.augmented.constants import Carrier
 from ...errors import InputError
 from ...mechanics.body_frame import BodyFrame
 from ...mechanics.composites.composite import Composite
-from ...mechanics.formula import call
-from ...mechanics.formula_text import as_formula
+from ...mechanics.formulas.formula import call
+from ...mechanics.formulas.text import as_formula
 from ...mechanics.numbers.free import with_constants, with_free_numbers
 from ...mechanics.numbers.records import with_records
 from ...mechanics.numbers.unknown import UnknownNumbers, present_value

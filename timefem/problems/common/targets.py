@@ -6,9 +6,8 @@ import numpy as np
 
 from ...errors import InputError, NotAsked
 from ...mechanics.bodies.states import CanonicalState, Coordinates, Pose
-from ...mechanics.given_states import canonical_states, given_states
-from ...mechanics.relative_poses import in_space
-from ...mechanics.tree_joints import with_joints_of_trees
+from ...mechanics.states.given import canonical_states, given_states
+from ...mechanics.states.in_trees import in_space, with_joints_of_trees
 from .end_state import EndState
 from .frame_targets import split_targets
 

@@ -16,7 +16,7 @@ from ...argument_names import NamedArguments
 from ...assembly.mesh import TimeMesh
 from ...errors import InputError
 from ...mechanics.bodies.states import CanonicalState
-from ...mechanics.consistent_state import assemble
+from ...mechanics.states.consistent import assemble
 from ...mechanics.system import System
 from ..common.kept import Kept
 from ..common.parameters import checked_parameters

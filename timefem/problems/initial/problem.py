@@ -12,11 +12,11 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...late import Late
 from ...mechanics.bodies.states import Pose
-from ...mechanics.consistent_state import assemble as assembled
-from ...mechanics.given_states import GivenStates, canonical_states, given_states
-from ...mechanics.singular_in_time import check_integrable
+from ...mechanics.functions.unbounded import check_integrable
+from ...mechanics.states.consistent import assemble as assembled
+from ...mechanics.states.given import GivenStates, canonical_states, given_states
+from ...mechanics.states.in_trees import by_joints_of_trees
 from ...mechanics.system import System
-from ...mechanics.tree_joints import by_joints_of_trees
 from .faults import fault
 from .options import OPTIONS
 

@@ -3,7 +3,7 @@
 
 from ...mechanics.bodies.states import Pose
 from ...mechanics.body_frame import is_on_tree
-from ...mechanics.consistent_state import assemble
+from ...mechanics.states.consistent import assemble
 from ..common.file_format import FileFormat
 from ..common.guess_in_files import check_guess, solution_guess
 from .problem import InverseDynamics

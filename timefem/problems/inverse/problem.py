@@ -11,7 +11,6 @@ import scipy
 from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.bodies.states import CanonicalState
-from ...mechanics.consistent_state import assemble
 from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...mechanics.forces.actuators import Actuator
 from ...mechanics.functions.trajectories import ordinal
@@ -19,6 +18,7 @@ from ...mechanics.inversion.direct import DirectInversion, is_direct, is_settled
 from ...mechanics.inversion.inversion import Inversion
 from ...mechanics.inversion.outputs import Output
 from ...mechanics.inversion.servo_constraint import ServoInversion
+from ...mechanics.states.consistent import assemble
 from ...mechanics.system import System
 from ...types import Floats
 from ..initial.problem import InitialValueProblem, merged
@@ -27,7 +27,7 @@ from .options import OPTIONS
 from .trajectories import check_smoothness, checked_outputs
 
 if TYPE_CHECKING:
-    from ...mechanics.given_states import GivenStates
+    from ...mechanics.states.given import GivenStates
 
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...mechanics.forces.costs import Effort
-from ...mechanics.formula_text import as_formula
+from ...mechanics.formulas.text import as_formula
 from ...mechanics.functions.formula import as_time_function
 from ..common.end_state import EndState
 from ..common.file_format import FileFormat

@@ -16,8 +16,8 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.forces.actuators import Actuator, control_name
 from ...mechanics.forces.costs import Cost
-from ...mechanics.formula import call
-from ...mechanics.formula_text import as_formula, refuse_comparison
+from ...mechanics.formulas.formula import call
+from ...mechanics.formulas.text import as_formula, refuse_comparison
 from ...mechanics.system import System
 from ...types import Expression, UserFormula
 from ..common.end import End
@@ -35,7 +35,7 @@ from .statement.stated import stated
 
 if TYPE_CHECKING:
     from ...elements.element import TimeElement
-    from ...mechanics.given_states import GivenStates
+    from ...mechanics.states.given import GivenStates
     from ..common.end_state import EndState
 
 REFUSED = (Cost,)  # parts whose numbers cannot be unknown

@@ -9,7 +9,7 @@ from ...late import Late
 from ...solution.contact_solution import ContactSolution
 
 if TYPE_CHECKING:
-    from ...mechanics.given_states import GivenStates
+    from ...mechanics.states.given import GivenStates
     from .problem import Phases
 
 contact_sequence = Late(f"{__package__}.contact_sequence")

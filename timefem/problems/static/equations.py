@@ -5,9 +5,9 @@ import numpy as np
 import scipy
 
 from ...mechanics.contacts.rigid import refuse_rigid_contacts
-from ...mechanics.point_functions import evaluate
 from ...mechanics.symbols import Symbols, n_reactions
 from ...mechanics.values.of_parts import coordinate_at
+from ...mechanics.values.point_functions import evaluate
 from ...mechanics.values.quantities import sees_velocities
 from .relaxation import RELAXATION
 

@@ -13,8 +13,8 @@ from ...argument_names import named_arguments
 from ...errors import InputError
 from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.composites.beam.along import along
-from ...mechanics.given_states import canonical_states, given_states
 from ...mechanics.part_names import body_of
+from ...mechanics.states.given import canonical_states, given_states
 from ...mechanics.system import System
 from ...progress import progress
 from ...status import RETRY, Answer, Reason, Status

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...mechanics.measures import blocks_of
 from ...mechanics.part_names import body_of
 from ...mechanics.values.evaluate import quantities_at
+from ...mechanics.values.measures import blocks_of
 from ...mechanics.values.switching import switching_of
 from ...polynomials import gauss_legendre
 

@@ -3,14 +3,14 @@
 Velocities are measured against their largest change v, coordinates against the length v^2 / a that belongs to it, with
 a the largest acceleration: what is travelled while the velocity changes. So a system that drifts away does not become
 less accurate. Positions and rotations count on their own, weighted with masses and inertia: by the largest motion of
-all bodies, and where a body is light beside others by its own (`mechanics.measures.measure`).
+all bodies, and where a body is light beside others by its own (`mechanics.values.measures.measure`).
 """
 
 import numpy as np
 
 from ...kernels.loops import compiled
 from ...kernels.record import Record
-from ...mechanics import measures
+from ...mechanics.values import measures
 
 ENOUGH = 0.1  # an increment d, relative to the motion, leaves an error of about d^2
 NOISE = 4e-15  # relative round-off of a state, which is no error

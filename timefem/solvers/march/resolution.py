@@ -16,8 +16,8 @@ from ...elements.evaluation.plan import ElementPlan
 from ...elements.mixed_galerkin import MixedGalerkin
 from ...kernels.loops import compiled
 from ...late import Late
-from ...mechanics.measures import LEAST, blocks_of
 from ...mechanics.values.evaluate import kept
+from ...mechanics.values.measures import LEAST, blocks_of
 from ..nonlinear.newton import Newton
 from .motion import DRIFT
 

@@ -8,8 +8,8 @@ import scipy
 
 from ...elements.augmented.part_numbers import NumberPlaces
 from ...mechanics.contacts.closed import ClosedContact, StruckContact
-from ...mechanics.point_functions import evaluate
 from ...mechanics.values.equations_of_motion import MotionFormulas
+from ...mechanics.values.point_functions import evaluate
 from ...mechanics.values.quantities import formulas_of, places_of
 from .options import RANK
 

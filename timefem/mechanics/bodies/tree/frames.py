@@ -17,8 +17,8 @@ from ....types import Floats, Vector
 from ...body_frame import BodyFrame
 from ...joints.bound import BoundCoordinate
 from ...joints.coordinates import OwnCoordinate
-from ...point_functions import evaluate
 from ...shapes import Piece
+from ...values.point_functions import evaluate
 from .numbers import square
 from .recursion import path, placements, twists
 

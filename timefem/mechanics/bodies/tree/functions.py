@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 
 from ....errors import InputError
-from ...point_functions import evaluate
+from ...values.point_functions import evaluate
 from .numbers import with_symbols
 from .recursion import kinetic, momenta_in_space, placements, weight_moment
 

@@ -1,4 +1,4 @@
-"""What a `Tree` is made of: links, and joints between them."""
+"""Links and joints of a tree, which move along tree structures, and sequences of them as arguments."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from .... import validate
 from ....argument_names import NamedArguments
 from ....errors import InputError
 from ....types import Converted, Matrix, Vector
+from ...declared import Field
 from ...shapes import SHAPES, joined, surface
 from .. import rotations
 from .motions import KINDS, MOTIONS
@@ -19,6 +20,33 @@ from .motions import KINDS, MOTIONS
 if TYPE_CHECKING:
     from ...shapes import Shape
 
+class Rows(Field):
+    """A sequence of `Link` or `TreeJoint`, or of dicts of their arguments."""
+
+    varies = True
+
+    def __init__(self, cls, help):
+        super().__init__(help)
+        self.cls, self.kind_of_value = cls, f"sequence of {cls.__name__}"
+        self.given_as, self.kept_as = f"Sequence[{cls.__name__}]", f"tuple[{cls.__name__}, ...]"
+
+    def checked(self, part, value):
+        if isinstance(value, str | dict) or not hasattr(value, "__iter__"):
+            raise InputError(f"{part._argument(self.name)} must be a sequence of {self.cls.__name__}, not {value!r}")
+        return tuple(self._made(part, entry) for entry in value)
+
+    def _made(self, part, entry):
+        if isinstance(entry, self.cls):
+            return entry
+        if not isinstance(entry, dict):
+            raise InputError(f"{part._argument(self.name)} must be a sequence of {self.cls.__name__}, not {entry!r}")
+        try:
+            return self.cls(**entry)
+        except TypeError as error:
+            raise InputError(f"{part._argument(self.name)}: {error}") from None
+
+
+# ---- What a `Tree` is made of: links, and joints between them
 
 def _orientation(name, value):
     """Rotation matrix of a unit quaternion or a rotation matrix."""

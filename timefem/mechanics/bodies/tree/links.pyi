@@ -6,7 +6,12 @@ from timefem.types import Matrix, Vector
 from typing import Any
 import numpy as np
 from ....argument_names import NamedArguments
+from ...declared import Field
 from ...shapes import Shape
+
+
+class Rows(Field):
+    varies: bool
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,4 @@
-"""Numbers of a tree that enter its formulas as parameters: trees that differ in these alone share their kernels.
-
-Zeros shape the formulas, and are no parameters: they make the code short. So do places and turns of joints, unless they
-are free, or follow from what is.
-"""
+"""Numbers of links and joints of a tree by their names: "upper.mass", "elbow.damping", "upper.inertia"."""
 
 from dataclasses import replace
 
@@ -11,8 +7,28 @@ import numpy as np
 
 from ...numbers.arguments import entries, inside, put
 from ...numbers.arithmetic import by_rows, is_symbolic, joined, upper_triangle
-from .links import Link
+from .links import Link, TreeJoint
 from .structure import moving_bodies
+
+VARIED = {"links": Link.varied, "joints": TreeJoint.varied}
+
+
+def spelt_out(tree, path):
+    """ "links[2].mass" for "upper.mass"; else the path itself."""
+    for table in ("links", "joints"):
+        for i, thing in enumerate(getattr(tree, table)):
+            if str(path).startswith(f"{thing.name}."):
+                return f"{table}[{i}]{path[len(thing.name):]}"
+    return path
+
+
+def named_numbers(tree):
+    """All of them: "upper.mass", ..."""
+    return [f"{thing.name}.{name}" for table, names in VARIED.items() for thing in getattr(tree, table)
+            for name in names]
+
+
+# ---- Numbers of a tree that enter its formulas as parameters: trees that differ in these alone share their kernels
 
 FIELDS = {"mass": 1, "moment": 3, "inertia": 6, "radial": 1, "damping": 1, "friction": 1, "stiffness": 1, "rest": 1,
           "armature": 1, "balanced": 1, "balanced_moment": 3, "place": 3, "turn": 9}

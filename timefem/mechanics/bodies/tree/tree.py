@@ -19,15 +19,13 @@ from ...shapes import Piece, Stroke
 from ..solved_energy import solved_energy
 from ..states import CanonicalState, Coordinates
 from .drawing import pieces, strokes
-from .dynamics import TreeDynamics
+from .dynamics import TreeDynamics, resistance, spring_energy
 from .frames import TreeJointCoordinate, TreeLink
 from .functions import TreeFunctions
-from .links import Link, TreeJoint
+from .links import Link, Rows, TreeJoint
 from .motions import coordinates_of
 from .numbers import TURNING, moves_places, pattern_of, values, with_symbols
 from .recursion import mass_moment, weight_moment
-from .resistance import resistance, spring_energy
-from .rows import Rows
 from .structure import checked_mass, least_along, moving_bodies
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from .... import validate
 from ....argument_names import known_names
 from ....errors import InputError, needed
 from ....polynomials import LagrangeBasis, gauss_legendre
-from ...point_functions import evaluate
 from ...symbols import Symbols
+from ...values.point_functions import evaluate
 from .mesh import CurveMesh
 
 PER_ELEMENT = 4  # intervals between places, where none are given

@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 
 from ....elements.along import lagrange, value
-from ....mechanics.values.velocities import rates_follow
+from ....mechanics.values.of_parts import rates_follow
 from ...common.end_state import body_velocity
 from ...optimal.transcription.views import View
 from ..options import DEFAULTS

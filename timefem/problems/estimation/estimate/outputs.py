@@ -7,9 +7,9 @@ from ....errors import InputError
 from ....mechanics.bodies.rotations import quaternion_from_matrix
 from ....mechanics.body_frame import BodyFrame
 from ....mechanics.forces.actuators import Actuator
-from ....mechanics.formula_text import as_formula
+from ....mechanics.formulas.text import as_formula
 from ....mechanics.inversion.outputs import Output
-from ....mechanics.tree_joints import tree_joint
+from ....mechanics.states.in_trees import tree_joint
 from ..dynamic.sensor_rows import SensorRows
 from ..measurements.directions import OrientationSensor
 from ..measurements.joints import FormulaSensor

@@ -5,7 +5,7 @@ import numpy as np
 
 from ....kernels.cache import cached_kernel
 from ....kernels.compile import default_backend
-from ....mechanics.point_functions import evaluate
+from ....mechanics.values.point_functions import evaluate
 from .options import DEFAULT
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from .... import validate
 from ....errors import InputError
 from ....mechanics.inversion.direct import coordinate_names
-from ....mechanics.tree_joints import tree_joint
+from ....mechanics.states.in_trees import tree_joint
 
 REMEDY = ("noise says how much accelerations change: a spectral density [rad^2/s^3, m^2/s^3], or a dict from joints "
           "and bodies to these, such as {'all': 50.0}")

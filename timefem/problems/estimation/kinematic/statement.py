@@ -9,7 +9,7 @@ from .... import validate
 from ....assembly.mesh import TimeMesh
 from ....errors import InputError
 from ....late import Late
-from ....mechanics.tree_joints import tree_joint
+from ....mechanics.states.in_trees import tree_joint
 from ..options import DEFAULTS
 from .options import DEFAULT
 

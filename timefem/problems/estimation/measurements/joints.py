@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import casadi as ca
 
 from .... import validate
-from ....mechanics.formula import call, call_vector
-from ....mechanics.formula_text import as_formula
+from ....mechanics.formulas.formula import call, call_vector
+from ....mechanics.formulas.text import as_formula
 from ....types import UserFormula
 from ..moment import Moment
 from .base import Sensor

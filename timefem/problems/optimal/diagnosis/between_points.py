@@ -7,7 +7,7 @@ import numpy as np
 
 from ....errors import UnderResolved
 from ....mechanics.inversion.direct import coordinate_names
-from ....mechanics.measures import LEAST
+from ....mechanics.values.measures import LEAST
 from ..options import OPTIONS
 from ..statement.complementarity import Complementary
 from ..statement.limits import Limit

@@ -7,7 +7,7 @@ import numpy as np
 from ....errors import InputError
 from ....mechanics.bodies import rotations
 from ....mechanics.bodies.states import CanonicalState, Pose
-from ....mechanics.consistent_state import assemble
+from ....mechanics.states.consistent import assemble
 from ....polynomials import CubicSpline
 from ..options import OPTIONS
 from .shapes import (

@@ -14,7 +14,7 @@ from ....elements.mixed_galerkin import MixedGalerkin
 from ....errors import InputError, UnderResolved
 from ....mechanics.part import Part
 from ....mechanics.values.equations_of_motion import EquationsOfMotion
-from ....mechanics.work import n_seen
+from ....mechanics.values.forces import n_seen
 from ...common.task import Task
 from ...initial.problem import InitialValueProblem
 from ...kinds import KINDS

@@ -6,9 +6,9 @@ import numpy as np
 from ....elements.augmented.controlled import Controlled
 from ....errors import InputError
 from ....mechanics.forces.costs import Cost
-from ....mechanics.formula import check_symbols
+from ....mechanics.formulas.formula import check_symbols
 from ....mechanics.symbols import Symbols, applied_force
-from ....mechanics.work import n_seen
+from ....mechanics.values.forces import n_seen
 from .complementarity import Soft
 from .couplings import Coupling
 from .limits import Limit

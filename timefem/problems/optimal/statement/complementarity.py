@@ -13,8 +13,8 @@ import numpy as np
 from .... import validate
 from ....argument_names import NamedArguments
 from ....errors import InputError
-from ....mechanics.formula import call_vector, check_symbols
-from ....mechanics.formula_text import as_formula
+from ....mechanics.formulas.formula import call_vector, check_symbols
+from ....mechanics.formulas.text import as_formula
 from ....types import UserFormula
 from ..options import OPTIONS
 

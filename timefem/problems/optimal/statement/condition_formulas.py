@@ -4,10 +4,9 @@ import casadi as ca
 import numpy as np
 
 from ....kernels.buffered import Buffered
-from ....mechanics.at_rest import values_at_rest, with_unit_lengths
-from ....mechanics.formula import call_vector, check_symbols
-from ....mechanics.formula_text import as_formula, refuse_comparison
-from ....mechanics.values.conserved import conserved
+from ....mechanics.formulas.formula import call_vector, check_symbols
+from ....mechanics.formulas.text import as_formula, refuse_comparison
+from ....mechanics.values.conserved import conserved, values_at_rest, with_unit_lengths
 from ...common.quantities import asked_of, expressions
 
 

@@ -6,9 +6,8 @@ from ....errors import InputError
 from ....mechanics.body_frame import BodyFrame
 from ....mechanics.forces.actuators import Actuator
 from ....mechanics.forces.costs import Cost, FormulaCost
-from ....mechanics.formula import call, check_symbols
-from ....mechanics.formula_text import as_formula, refuse_comparison
-from ....mechanics.formula_writing import text_of
+from ....mechanics.formulas.formula import call, check_symbols
+from ....mechanics.formulas.text import as_formula, refuse_comparison, text_of
 from ...common.end import End
 
 MINIMISED = "to be least; what is to hold is a limit"

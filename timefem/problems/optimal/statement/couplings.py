@@ -10,9 +10,9 @@ import numpy as np
 
 from ....argument_names import NamedArguments
 from ....errors import InputError
-from ....mechanics.at_rest import with_unit_lengths
-from ....mechanics.formula import call_vector, check_symbols
-from ....mechanics.formula_text import TextFormula, as_formula, refuse_comparison
+from ....mechanics.formulas.formula import call_vector, check_symbols
+from ....mechanics.formulas.text import TextFormula, as_formula, refuse_comparison
+from ....mechanics.values.conserved import with_unit_lengths
 from ....types import Floats, UserFormula
 from ...common.end_state import INDEPENDENT
 from ..transcription.point_rows import PointRows

@@ -7,8 +7,8 @@ import casadi as ca
 import numpy as np
 
 from ....errors import InputError
-from ....mechanics.at_rest import names_at_rest
 from ....mechanics.values.at_start import constraints_at
+from ....mechanics.values.conserved import names_at_rest
 from ...common.conditions import directions_left, independent_combinations, least_norm_search, lengths_of_rows
 from ...common.end_state import INDEPENDENT
 from ...common.targets import checked_targets

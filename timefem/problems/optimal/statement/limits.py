@@ -13,8 +13,8 @@ from .... import validate
 from ....argument_names import NamedArguments, known_names
 from ....errors import InputError
 from ....late import Late
-from ....mechanics.formula import call, call_vector, check_symbols
-from ....mechanics.formula_text import as_formula, refuse_comparison
+from ....mechanics.formulas.formula import call, call_vector, check_symbols
+from ....mechanics.formulas.text import as_formula, refuse_comparison
 from ....mechanics.inversion.outputs import JointOutput, Output
 from ....types import Floats, UserFormula, UserFunction
 from ...common.end import End

@@ -7,9 +7,9 @@ import numpy as np
 
 from ....errors import InputError
 from ....late import Late
-from ....mechanics.at_rest import names_at_rest, values_at_rest
 from ....mechanics.bodies.states import CanonicalState, Coordinates, Pose
 from ....mechanics.part_names import body_of
+from ....mechanics.values.conserved import names_at_rest, values_at_rest
 from ...common.end import End
 from ...common.end_state import EndState, body_velocity
 from ...common.frame_targets import split_targets

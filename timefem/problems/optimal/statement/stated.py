@@ -5,9 +5,8 @@ import numpy as np
 
 from ....errors import InputError
 from ....mechanics.forces.costs import Cost, Effort
-from ....mechanics.formula import call_vector
-from ....mechanics.formula_text import TextFormula
-from ....mechanics.formula_writing import text_of
+from ....mechanics.formulas.formula import call_vector
+from ....mechanics.formulas.text import TextFormula, text_of
 from ....mechanics.symbols import Symbols
 from .couplings import BOTH_ENDS
 

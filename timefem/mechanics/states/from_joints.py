@@ -3,21 +3,21 @@
 import casadi as ca
 import numpy as np
 
-from .. import validate
-from ..errors import InputError
-from .bodies.rotations import as_quaternion, matrix_from_quaternion
-from .bodies.states import Pose
-from .body_frame import is_on_tree
-from .composites.composite import Composite
-from .consistent_state import assemble
-from .functions.trajectories import Polynomial
-from .given_states import canonical_states, given_states
-from .joints.frame import frames_of
-from .joints.joint import Joint
-from .joints.prescribed import PrescribedJoint
-from .joints.turning import turned
-from .part import Part
-from .relative_poses import in_space
+from ... import validate
+from ...errors import InputError
+from ..bodies.rotations import as_quaternion, matrix_from_quaternion
+from ..bodies.states import Pose
+from ..body_frame import is_on_tree
+from ..composites.composite import Composite
+from ..functions.trajectories import Polynomial
+from ..joints.frame import frames_of
+from ..joints.joint import Joint
+from ..joints.prescribed import PrescribedJoint
+from ..joints.turning import turned
+from ..part import Part
+from .consistent import assemble
+from .given import canonical_states, given_states
+from .in_trees import in_space
 
 GROUND = None
 CLOSED = 1e-9  # constraints that the tree of joints leaves violated by more are closed by Newton's method

@@ -1,7 +1,7 @@
 """Parts that stand for others: of a system with other numbers, or whose trees carry the rotors of motors."""
 
-from .body_frame import is_on_tree, seen_by
-from .numbers.records import with_records
+from ...body_frame import is_on_tree, seen_by
+from ...numbers.records import with_records
 
 
 class StandIns(dict):

@@ -7,9 +7,9 @@ from inspect import signature
 import casadi as ca
 import numpy as np
 
-from ..errors import InputError
-from .captured_formula import CapturedFormula, digest_of
-from .formula_text import TextFormula
+from ...errors import InputError
+from .captured import CapturedFormula, digest_of
+from .text import TextFormula
 
 
 class Same:

@@ -2,11 +2,10 @@
 
 from typing import TypeAlias
 
-from ..errors import InputError
-from ..types import States
-from .bodies.states import CanonicalState, Coordinates, Pose
-from .relative_poses import in_space
-from .tree_joints import tree_joint
+from ...errors import InputError
+from ...types import States
+from ..bodies.states import CanonicalState, Coordinates, Pose
+from .in_trees import in_space, tree_joint
 
 GivenStates: TypeAlias = States | Coordinates | CanonicalState  # of all bodies, or of the only one
 

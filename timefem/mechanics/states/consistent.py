@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import validate
-from ..argument_names import named_arguments
-from ..errors import InputError
-from ..late import Late
-from .bodies.states import CanonicalState, Pose
-from .body_frame import is_on_tree
-from .given_states import canonical_states, given_states, with_followers
-from .values.at_start import constraints_at, is_small
-from .values.state_values import StateValues
+from ... import validate
+from ...argument_names import named_arguments
+from ...errors import InputError
+from ...late import Late
+from ..bodies.states import CanonicalState, Pose
+from ..body_frame import is_on_tree
+from ..values.at_start import constraints_at, is_small
+from ..values.state_values import StateValues
+from .given import canonical_states, given_states, with_followers
 
 if TYPE_CHECKING:
-    from .given_states import GivenStates
-    from .part import Body
+    from ..part import Body
+    from .given import GivenStates
 
 scipy = Late("scipy")
 

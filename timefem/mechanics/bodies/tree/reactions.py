@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .bodies.tree.frames import TreeLink, loose_links
-from .forces.gravity import Gravity
-from .reactions import generalized_forces
+from ...forces.gravity import Gravity
+from ...values.forces import generalized_forces
+from .frames import TreeLink, loose_links
 
 
 class Transmitted(NamedTuple):

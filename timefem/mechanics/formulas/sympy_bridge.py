@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
-from .. import validate
-from ..errors import InputError, MissingBackend
-from .bodies.generalized_system import GeneralizedSystem
+from ... import validate
+from ...errors import InputError, MissingBackend
+from ..bodies.generalized_system import GeneralizedSystem
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .bodies.generalized_system import OfBody
+    from ..bodies.generalized_system import OfBody
 
 # SymPy class -> CasADi function, where the names differ; the same names stand for themselves
 SAME = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp",

@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from ..errors import InputError
-from .bodies.rigid import RigidBodyBase
-from .bodies.tree.links import Link, TreeJoint
-from .bodies.tree.tree import Tree
-from .body_frame import BodyFrame, is_on_tree
-from .catalogue import acts_through, arguments, made, refers_in
-from .declared.declared import Declared
-from .joints.sliding import Prismatic
-from .joints.turning import Revolute, Spherical, Universal, Weld
-from .part import Part
+from ....errors import InputError
+from ...body_frame import BodyFrame, is_on_tree
+from ...catalogue import acts_through, arguments, made, refers_in
+from ...declared.declared import Declared
+from ...joints.sliding import Prismatic
+from ...joints.turning import Revolute, Spherical, Universal, Weld
+from ...part import Part
+from ..rigid import RigidBodyBase
+from .links import Link, TreeJoint
+from .tree import Tree
 
 GROUND = None
 KINDS = {Revolute: "revolute", Prismatic: "prismatic", Universal: "universal", Spherical: "spherical",

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..errors import InputError
-from .point_functions import evaluate
-from .values.quantities import formulas_of
+from ...errors import InputError
+from ..values.point_functions import evaluate
+from ..values.quantities import formulas_of
 
 N_TIMES = 512  # at which each part is looked at first
 OUTSTANDING = 20.0  # times the median, of values that are looked at closer

@@ -10,7 +10,7 @@ from typing import Any
 
 import casadi as ca
 
-from ..errors import InputError
+from ...errors import InputError
 
 BINARY: dict[str, Callable[[Any, Any], Any]]
 UNARY: dict[str, Callable[[Any], Any]]

@@ -12,8 +12,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from ..errors import InputError
-from .stored_formula import StoredFormula
+from ...errors import InputError
+from .stored import StoredFormula
 
 CHANGED = ("the function states something else than when it was given: an outer variable has changed since; make what "
            "has it anew, or give the number among its parameters")

@@ -1,0 +1,1 @@
+"""Functions and formulas that users give: in Python, as text, from SymPy; as symbols and as plain data."""

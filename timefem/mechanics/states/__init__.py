@@ -1,0 +1,1 @@
+"""States that users give: by bodies, by joints, relative to others; made consistent with constraints."""
