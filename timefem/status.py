@@ -48,6 +48,9 @@ class Reason(str, Enum):
                       "loosen the tolerance, allow a smaller min_step, or check the model near this time")
     CONSTRAINTS_VIOLATED = ("constraints violated",
                             "the elements are too long for the motion: use more elements or a higher degree")
+    NO_MODE = "no consistent mode", ("give the contacts less friction or a stiffness, or leave out those that repeat "
+                                     "others: what is wedged has no forces within the cones of friction, or many")
+    IMPACT_BUDGET = "budget of impacts", "give these contacts a stiffness or less friction, or leave some of them out"
     TURNS_NOT_COUNTED = "turns not counted", "count on fewer turns, or another element"
     CONSTRAINTS_NOT_REDUNDANT = ("constraints not redundant",
                                  "it repeats others at the start, but not later: leave out the constraint that is not "
@@ -82,7 +85,9 @@ class Status:
         "unbounded" (of optimal control with conditions that contradict each other, and with a cost without a least
         value), "not accurate" (after mesh refinement), "step too small" (of step-size control), "constraints
         violated" at the nodes, or in optimal control between them, "constraints not redundant" (of those that were
-        dropped as redundant), "turns not counted" (of a spring or stop), or "stopped" (by SIGINT or SIGTERM).
+        dropped as redundant), "turns not counted" (of a spring or stop), "no consistent mode" (of rigid contacts),
+        "budget of impacts" (whose law was not solved with the work that it may take), or "stopped" (by SIGINT or
+        SIGTERM).
     message : str
         One line for people: what happened, where, and a remedy.
     element : int or None

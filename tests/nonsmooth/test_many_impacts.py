@@ -1,6 +1,7 @@
 """Many impacts: Moreau's midpoint where events are too many, thin bodies, energy over long bouncing."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -8,8 +9,10 @@ import pytest
 
 import timefem as tf
 from tests import contact_systems as systems
+from timefem.solvers.nonsmooth import node
 from timefem.solvers.nonsmooth.contact_march import ContactMarch
-from timefem.solvers.nonsmooth.options import CONTACT
+from timefem.solvers.nonsmooth.impact_law import impact
+from timefem.solvers.nonsmooth.options import CONTACT, LAW
 
 
 @pytest.fixture
@@ -114,3 +117,25 @@ def test_grazing():
         expected = np.cos(2 * np.arccos(max(-1.0, -1 + depth)) - 6)
         assert abs(sol.z[-1, 0] - expected) < 4.1e-8
         assert [event.kind for event in sol.events] == (["impact"] if depth > 0 else ["touches"])
+
+
+def test_an_impact_beyond_its_budget_stops_by_name(monkeypatch):
+    monkeypatch.setattr(node, "impact", partial(impact, options=replace(LAW, rounds=0, work=0.0)))
+    ball = tf.PointMass(1.0, 1, name="ball")
+    wall = tf.PlaneContact(ball, normal=(1, 0, 0), name="wall")
+    sol = systems.solved(tf.System([ball, wall]), {ball: tf.Pose((1, 0, 0), velocity=(-2, 0, 0))}, (0, 1), 1, 10)
+    assert sol.status.reason == "budget of impacts" and sol.status.time == pytest.approx(0.5)
+    assert "impact of wall" in sol.status.message
+
+
+@pytest.mark.slow
+def test_a_crate_wedged_in_a_groove_stops_by_name():
+    crate, steep = tf.RigidBody(1.0, (0.01,) * 3, name="crate"), np.deg2rad(80)
+    corners = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1)]
+    walls = [tf.PlaneContact(crate, normal=(side * np.sin(steep), 0, np.cos(steep)), plane_point=(-0.11 * side, 0, 0),
+                             points=corners, friction=0.9, restitution=0.3, name=name)
+             for side, name in ((1, "left"), (-1, "right"))]
+    start = tf.Pose((0, 0, 0.15), (np.cos(0.1), 0, np.sin(0.1), 0), angular_velocity=(0, 3, 0))
+    sol = systems.solved(tf.System([crate, *walls], gravity=(0, 0, -9.81)), {crate: start}, (0, 1), 2, 100)
+    assert sol.success or (sol.status.reason in ("no consistent mode", "budget of impacts")
+                           and "left: contact" in sol.status.message)

@@ -113,6 +113,8 @@ def _solution(task, mesh, march, seconds):
     status = march.status
     if status.success and found:
         said = ", ".join(f"{number} {kind}" for kind, number in found.items())
+        first = next((event for event in march.events if event.kind == events.FALLBACK_BEGINS), None)
+        said += f" (first at t = {first.t:.6g} of {', '.join(first.contacts[:4])})" if first else ""
         status = Status(True, message=f"{status.message}; contacts: {said}")
     outcome = Outcome(values, status, iterations, 0, seconds)
     outcome.n_unknowns = max((system.plan.rows.n_interior for system in march.systems), default=0)

@@ -1,5 +1,6 @@
 """The march with rigid contact: stretches in one mode, elements that end on events, impacts between them."""
 
+from collections import Counter
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from .event_elements import EventElements
 from .events import CLOSES, AtOnce, Stuck
 from .fallback import Fallback
 from .modes import Mode, ModeSystem
-from .node import NodeLaw, NoMode, event, fallback_event
+from .node import NodeLaw, event, fallback_event
 from .options import CONTACT
 from .search import Candidate, Search
 from .states import BEGINS, CLOSED, OPEN, SLIDES, STICKS, Contacts
@@ -75,7 +76,7 @@ class ContactMarch(EventElements):
         nodes, o = self.mesh.nodes, self.options
         try:
             self._node(())
-            chunk, here, waited, last, done = o.first, 0, 0, -1, 0
+            chunk, first, waited, last, done = o.first, 0, 0, -1, 0
             while self.t < nodes[-1]:
                 before, at = len(self.events), self.t
                 k = int(np.searchsorted(nodes, self.t, side="right"))
@@ -88,21 +89,17 @@ class ContactMarch(EventElements):
                     chunk = min(2 * chunk, most)
                 else:  # as many as between the last two events
                     chunk, done = min(max(self.n_elements - done, 1), most), self.n_elements
-                here = here + len(self.events) - before if k == last else len(self.events) - before
-                last = k
+                if k != last:
+                    first, last = before, k
+                here = len(self.events) - first
                 waited = waited + 1 if self.t == at else 0
                 if here > o.events_per_element or waited > o.stalled:
-                    self._fall_back()
-                    here = waited = 0
+                    self._fall_back(self._parts_since(first))
+                    first, waited = len(self.events), 0
                 if advance(self.t):
                     raise Stuck(Reason.STOPPED, "")
-        except (Stuck, NoMode) as error:
-            reason = getattr(error, "reason", Reason.NOT_CONVERGED)
-            detail = getattr(error, "detail", str(error))
-            if reason == Reason.STOPPED:
-                self.status = Status.failure(reason, self.n_elements, self.t, [])
-            else:
-                self.status = Status.failure(reason, self.n_elements, self.t, getattr(error, "history", ()), detail)
+        except Stuck as error:
+            self.status = Status.failure(error.reason, self.n_elements, self.t, error.history, error.detail)
         return self
 
     def _go_on(self, nodes):
@@ -126,19 +123,26 @@ class ContactMarch(EventElements):
                     nodes = np.array([self.t, self.t + half])
         self._stretch(nodes)
 
-    def _fall_back(self):
-        """Go on by fallback elements to the next node of the mesh, and to some more where that was done before."""
+    def _parts_since(self, first):
+        """Names of the contacts in events from one of them on, those that are in most of them first."""
+        met = Counter(name for event in self.events[first:] for name in event.contacts)
+        return [name for name, _ in met.most_common()]
+
+    def _fall_back(self, names):
+        """Go on by fallback elements to the next node of the mesh, and to some more where that was done before; of
+        contacts with these names."""
         o, nodes, n = self.options, self.mesh.nodes, self._fallbacks
         self._fallbacks = min(2 * n, o.most_fallback)
         if self._fallback is None:
             self._fallback = Fallback(self.contacts, self.element, self.how, o)
         k = int(np.searchsorted(nodes, self.t, side="right"))
-        self._log(events.FALLBACK_BEGINS, [])
+        self.events.append(event(self.t, self.n_elements, events.FALLBACK_BEGINS, names))
         self.modes, self.mode = np.zeros(self.contacts.n, int), self._fallback.system.mode
         for end in nodes[k:k + n]:
             step = self._fallback.step(self.t, self.z, end - self.t, o.rest * self.law.speed)
             if step is None:
-                raise Stuck(Reason.NOT_CONVERGED, "no impulses of contacts were found for an element with many impacts")
+                raise Stuck(Reason.IMPACT_BUDGET, f"no impulses were found by the fallback for many impacts of "
+                            f"{_some(names)}")
             rows = np.flatnonzero(np.abs(step.impulses).max(axis=1, initial=0.0) > 0)
             if len(rows):
                 self.events.append(fallback_event(self.t, self.n_elements, step, rows, self.contacts))
@@ -218,7 +222,7 @@ class ContactMarch(EventElements):
         """What contacts do now, in words."""
         said = {CLOSED: "is closed", SLIDES: "slides", STICKS: "sticks", BEGINS: "begins to slide"}
         closed = [f"{self.contacts.names[c]} {said[self.modes[c]]}" for c in np.flatnonzero(self.modes != OPEN)]
-        return ", ".join(closed[:6]) + (f" and {len(closed) - 6} more" if len(closed) > 6 else "")
+        return _some(closed)
 
     # ---- elements that end on events
 
@@ -381,14 +385,13 @@ class ContactMarch(EventElements):
         if found is None:
             hit = law.jam(states, touching) if len(touching) else None
             if hit is None:
-                raise NoMode("no mode of " + ", ".join(contacts.names[c] for c in touching) + " is consistent")
+                raise Stuck(Reason.NO_MODE, _some([contacts.names[c] for c in touching]))
             velocity, impulse = hit
             states = self._with_velocity(states, velocity)
             self._log(events.JAM, [], found=impulse, touching=touching, contacts=contacts)
             found = law.modes(states, touching, length)
             if found is None:
-                raise NoMode("no mode of " + ", ".join(contacts.names[c] for c in touching) + " is consistent after "
-                             "a jam")
+                raise Stuck(Reason.NO_MODE, _some([contacts.names[c] for c in touching]) + " after a jam")
         self._enter(states, *found)
         rests = [c for c in struck if self.modes[c] != OPEN and before[c] == OPEN and states.restitution[0, c] > 0]
         if rests:
@@ -425,3 +428,8 @@ class ContactMarch(EventElements):
         line = self.contacts.n_slip == 1
         signs = np.where(line & (modes == SLIDES), np.sign(directions[:, 0]), 1.0)
         self.mode = Mode(tuple(modes.tolist()), tuple(signs.astype(int).tolist()), sharing)
+
+
+def _some(names):
+    """The first of some names, in words."""
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")

@@ -52,7 +52,7 @@ class _Scaled:
     """The law with one size per contact, so that the diagonal of D is near one."""
 
     def __init__(self, compliance, friction, options, bound=None):
-        self.n, self.mu, self.options = len(friction), friction, options
+        self.n, self.mu, self.options, self.work = len(friction), friction, options, np.full(1, options.work)
         diagonal = np.abs(np.diag(compliance)).reshape(-1, 3)
         there = diagonal > options.blocked * diagonal.max(axis=1, initial=0.0)[:, None]  # others are blocked by joints
         count = np.maximum(there.sum(axis=1), 1)
@@ -109,7 +109,7 @@ class _Scaled:
         for facets in o.facets:
             angles = None
             for _ in range(o.turns):
-                start = faceted(self.d, b, self.mu, facets, angles)
+                start = faceted(self.d, b, self.mu, facets, angles, self.work)
                 if start is None:
                     break
                 found = self.proximal(start, b, o.shift)

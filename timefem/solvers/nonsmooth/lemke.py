@@ -5,9 +5,9 @@ import numpy as np
 from .options import LAW
 
 
-def faceted(compliance, b, friction, facets, angles=None):
+def faceted(compliance, b, friction, facets, angles=None, work=None):
     """Impulses (3 n,) of the law with polygons of `facets` corners in the place of discs, the first corner of each at
-    its angle (n,), or at zero; None where Lemke's method ends on a ray.
+    its angle (n,), or at zero; None where Lemke's method ends on a ray, or `work` is done.
 
     Stewart & Trinkle (1996): unknowns L_N, beta >= 0 (one per direction), lambda >= 0 (speed of sliding).
     """
@@ -30,12 +30,14 @@ def faceted(compliance, b, friction, facets, angles=None):
     matrix[n + facets * m:, n:n + facets * m] = -share
     matrix[n + facets * m + np.arange(m), rubs] = friction[rubs]
     q[:n + facets * m] = place.T @ b
-    found = lemke(matrix, q)
+    found = lemke(matrix, q, work)
     return None if found is None else place @ found[:n + facets * m]
 
 
-def lemke(matrix, q):
-    """z >= 0 with `w = matrix z + q >= 0` and `w.z = 0`, or None."""
+def lemke(matrix, q, work=None):
+    """z >= 0 with `w = matrix z + q >= 0` and `w.z = 0`, or None; `work`, shape (1,), is how many entries of tables may
+    still be changed, and lessened."""
+    work = np.full(1, np.inf) if work is None else work
     n = len(q)
     if (q >= 0).all():
         return np.zeros(n)
@@ -46,6 +48,9 @@ def lemke(matrix, q):
     row = int(np.argmin(q / cover))
     entering = 2 * n
     for _ in range(LAW.pivots * n):
+        work -= table.size
+        if work[0] < 0:
+            return None
         leaving = basis[row]
         table[row] /= table[row, entering]
         others = np.arange(n) != row

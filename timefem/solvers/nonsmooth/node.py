@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...status import Reason
 from . import events
 from .impact_law import OPEN as SEPARATES
 from .impact_law import PRESSED, complementary, impact
@@ -11,9 +12,6 @@ from .states import BEGINS, CLOSED, OPEN, SLIDES, STICKS, shared
 
 SAID = {SEPARATES: "separates", SLIDE: "slides", STICK: "sticks", PRESSED: "pressed"}
 
-
-class NoMode(Exception):
-    """No mode is consistent with the forces, or no impulse with the law of impact."""
 
 
 class NodeLaw:
@@ -80,7 +78,7 @@ class NodeLaw:
                        states.friction[0][touching] * (self.contacts.n_slip[touching] > 0))
         if not found.solved:
             names = ", ".join(self.contacts.names[c] for c in touching)
-            raise NoMode(f"no impulses were found for the impact of {names}")
+            raise events.Stuck(Reason.IMPACT_BUDGET, f"no impulses were found for the impact of {names}")
         return self._after(states, touching, found)
 
     def modes(self, states, touching, length, opens=(), slips=None):

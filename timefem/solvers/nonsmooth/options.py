@@ -24,6 +24,7 @@ class LawOptions:
     bisections: int = 12  # of the share of the restitutions, where energy would grow
     pivot: float = 1e-12  # of Lemke's method, of the largest entry of a column: smaller ones are none
     pivots: int = 40  # of it, per row
+    work: float = 5e8  # entries of its tables that are changed, in all: a few seconds, then the law has no solution
     gain: float = 1e-10  # of the kinetic energy, that is rounding
 
 
