@@ -6,7 +6,7 @@ import pytest
 import timefem as tf
 from timefem.assembly import TimeMesh
 from timefem.cases import CASES
-from timefem.problems.optimal.strategies.switching_nodes import moved_to, settled, switch_times
+from timefem.problems.optimal.strategies.switching_nodes import settled, switch_times, with_nodes_at
 
 pytestmark = pytest.mark.long
 
@@ -34,7 +34,7 @@ def test_switches_of_given_controls():
     third[2] = 1
     found = switch_times(mesh, np.stack([first, second, third], axis=2), basis, np.array([[-1, -2, -1], [1, 4, 1.0]]))
     np.testing.assert_allclose(found, [0.33, 0.5], rtol=0, atol=1e-12)
-    moved, most = moved_to(mesh, found)
+    moved, most = with_nodes_at(mesh, found)
     np.testing.assert_allclose(moved.nodes, [0, 0.1, 0.2, 0.33, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1], rtol=0, atol=1e-12)
     assert most == pytest.approx(0.3)
 

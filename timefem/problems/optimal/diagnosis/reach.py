@@ -44,8 +44,8 @@ class Reach:
 def check_reach(equations, x, nearby=None, quiet=False):
     """Warn of conditions at the end that no actuator moves to first order at the guess `x`.
 
-    Where none does at states, controls and forces nearby either, that is in general, it is refused. An effect of second
-    order, such as that of a rotor that is turned and pushes then, is one to first order nearby.
+    Where none does along another motion with all controls acting either, it is refused. An effect of second order, such
+    as that of a rotor that is turned and pushes then, is one to first order there.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def check_reach(equations, x, nearby=None, quiet=False):
         Its equations, linearised, give the motion by the controls, and the conditions by the motion.
     x : ndarray
     nearby : callable
-        Gives unknowns of another guess.
+        Gives unknowns of a guess with another motion.
     quiet : bool
         Neither warn nor refuse.
 
@@ -69,12 +69,9 @@ def check_reach(equations, x, nearby=None, quiet=False):
     found = reach(equations, equations.with_costates(x, 0))
     if found.unmoved is None or quiet:
         return found
-    # away from the guess ends are moved by states, too; these leave joints, which take what some controls do
-    names = "controls", "multipliers", *(["state"] if found.unmoved[0] == "end" else [])
-    fields = [equations.columns_of(name).ravel() for name in names if name in equations.plan.element.trial]
-    places = np.concatenate(fields)
-    step = np.zeros(equations.n_unknowns)
-    step[places[places >= 0]] = OPTIONS.nearby * np.random.default_rng(0).normal(size=(places >= 0).sum())
+    # beside the guess, where all controls act at once, each by another amount
+    controls, step = equations.columns_of("controls"), np.zeros(equations.n_unknowns)
+    step[controls] = OPTIONS.nearby / np.arange(1, controls.shape[-1] + 1)
     never = reach(equations, equations.moved(equations.with_costates(nearby(), 0), step, 1.0))
     if never.unmoved is not None and found.told and never.told:
         raise InputError(REFUSALS[never.unmoved[0]].format(never.unmoved[1]))

@@ -44,7 +44,7 @@ def switch_times(mesh, controls, basis, bounds):
     return np.array(sorted(found))
 
 
-def moved_to(mesh, times):
+def with_nodes_at(mesh, times):
     """The mesh with the nearest inner node moved to each of these times, and the largest move as a part of an element;
     the mesh itself where elements would become too short."""
     nodes, moves = mesh.nodes.copy(), [0.0]
@@ -82,7 +82,7 @@ def settled(bounds, mesh, sol, solve_on):
     basis, times = sol.element.trial["controls"].basis, ()
     for _ in range(OPTIONS.switch_moves):
         found = switch_times(mesh, sol.fields["controls"], basis, bounds)
-        moved, most = moved_to(mesh, found) if mesh.n_elements > 1 and len(found) else (mesh, 0.0)
+        moved, most = with_nodes_at(mesh, found) if mesh.n_elements > 1 and len(found) else (mesh, 0.0)
         times = tuple(t for t in found if np.abs(mesh.nodes - t).min() <= 1e-6 * mesh.lengths.min())
         if most <= OPTIONS.switch_settled:
             break
