@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from timefem.elements.evaluation.plan import ElementPlan
 from timefem.problems.optimal.diagnosis.reach import Unreached
 from timefem.problems.optimal.guesses.guess import Guess, first_guess
 from timefem.problems.optimal.guesses.paths import Way, path
-from timefem.problems.optimal.guesses.rates import rates_at_ends
+from timefem.problems.optimal.guesses.rates import balance, rates_at_ends
 from timefem.problems.optimal.strategies.mesh_sequence import optimality_element
 from timefem.problems.optimal.strategies.strategy import towards_the_target
 
@@ -306,3 +307,47 @@ def test_a_first_solve_loads_no_splines():
             "print([m for m in ('scipy.interpolate', 'scipy.optimize', 'scipy.spatial') if m in sys.modules])")
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def gliding(end, *more, start=(3.0, 4.0, 0.0), body=None):
+    """A body of 2 kg that moves at its start; its guess at the ends of 2 s: positions and momenta over the mass."""
+    body = tf.PointMass(2.0, name="body") if body is None else body
+    push = tf.ControlForce(body, name="push")
+    parts = [body, push, *(part(body) for part in more)]
+    problem = tf.OptimalControl(tf.System(parts), {body: tf.Pose(velocity=start)}, {body: tf.EndState(**end)}, (0, 2),
+                                tf.Effort(push))
+    state = unknowns(problem, None)["state"]
+    place, momenta = state[-1, -1, :3], [state[i, i, body.n_q:body.n_q + 3] / 2 for i in (0, -1)]
+    return place, np.array(momenta)
+
+
+@pytest.mark.parametrize("body", [tf.PointMass(2.0), tf.RigidBody(2.0, (1, 1, 1))], ids=["point", "body"])
+@pytest.mark.parametrize(("end", "place", "last"), [
+    (dict(position=(None, 3.5, 0), velocity=(None, 0, 0)), (6, 3.5, 0), (3, 0, 0)),  # goes on along x
+    (dict(position=(None, 3.5, 0), velocity=(0, 0, 0)), (3, 3.5, 0), (0, 0, 0)),  # brakes there
+    (dict(position=(None, None, 0)), (6, 8, 0), (3, 4, 0)),
+])
+def test_what_moves_and_has_no_end_goes_on(body, end, place, last):
+    """It stood still, at which forces of tyres have no sense: a lane change at 20 m/s was not found."""
+    at_end, velocities = gliding(end, body=body)
+    np.testing.assert_allclose(at_end, place, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(velocities, [(3, 4, 0), last], rtol=0, atol=1e-9)
+
+
+def test_what_constraints_see_does_not_go_on():
+    rod = partial(tf.RigidDistance, length=5, point_b=(0, -4, 3))
+    at_end, _ = gliding(dict(velocity=(0, None, None)), rod, start=(3.0, 0, 0))
+    assert np.linalg.norm(at_end - [0, -4, 3]) == pytest.approx(5, abs=1e-9) and abs(at_end[0]) < 1e-9
+
+
+@pytest.mark.parametrize(("force", "load", "bounds", "exact"), [
+    ("[10 * cos(u[0]), 10 * sin(u[0]), 0]", (-10 * np.cos(1.2), -10 * np.sin(1.2), 0), (-np.inf, np.inf), 1.2),
+    ("[0, 0, 3 * u[0]**2]", (0, 0, -12), (0, 3), 2.0),
+    ("[0, 0, 5 * tanh(u[0])]", (0, 0, -4), (-np.inf, np.inf), np.arctanh(0.8)),
+    ("[0, 0, 3 * u[0]]", (0, 0, -12), (-np.inf, np.inf), 4.0)])
+def test_guessed_controls_balance_loads_that_they_enter_anyhow(force, load, bounds, exact):
+    """One step along the tangent in the middle of the bounds went past, by 0.4 of the load."""
+    mass = tf.PointMass(1.0, name="mass")
+    system = tf.System([mass, tf.Force(mass, load), tf.FormulaForce(mass, force, n_controls=1)])
+    controls = balance(system, np.array(bounds, float)[:, None], np.array([0.0, 1.0]), np.zeros((2, 6)))[1]
+    np.testing.assert_allclose(controls, exact, rtol=1e-5)

@@ -101,6 +101,8 @@ class OptimalOptions(Options):
     pumping_samples: int = option(200, "states and controls of a guess by energy pumping")
 
     # ---- guess rates
+    control_steps: int = option(5, "Gauss-Newton steps to controls that enter in another way than linearly")
+    balanced: float = option(1e-6, "of accelerations, below which such a step has nothing to gain")
     rate_samples: int = option(9, "controls along a guess, between which they are interpolated")
     states_per_sample: int = option(4, "states for the accelerations at each of these")
     accelerations_left: float = option(0.1, "of the accelerations on the way, that controls need not make")

@@ -20,7 +20,7 @@ from ....types import Vector
 from ..options import OPTIONS
 from .paths import Way, path
 from .pumping import pumping
-from .rates import balance, controls_along, rates_at_ends
+from .rates import balance, controls_along, going_on, rates_at_ends
 from .solutions import is_warm, prolonged, sampled
 
 if TYPE_CHECKING:
@@ -118,6 +118,8 @@ class Guess(NamedArguments):
         n_z, flat = problem.system.n_z, times.ravel()
         still = np.zeros((2, problem.system.n_q))
         way = Way(problem.system, problem.z0, problem.conditions.state, problem.t_span, still)
+        if not problem.free_start:
+            way = going_on(way, problem.conditions)
         if self.rollout:
             return self._marched(problem, way, times)
         if self.motion is None:
@@ -221,7 +223,8 @@ class Guess(NamedArguments):
 
 def _moving(problem, way):
     """A way with the velocities that are asked for at its ends, and controls; as it is where they cannot follow it."""
-    moving = way._replace(rates=rates_at_ends(way, problem.start_conditions, problem.conditions))
+    rates = rates_at_ends(way, problem.start_conditions, problem.conditions)
+    moving = way._replace(rates=np.where(way.rates != 0, way.rates, rates))
     if not moving.rates.any():
         return way, {}
     times, controls = controls_along(way, problem.bounds, lambda t: path(moving, t[None])[0])

@@ -33,6 +33,40 @@ def rates_at_ends(way, start, end):
     return rates
 
 
+def going_on(way, conditions):
+    """The way on which bodies that move at a given start, and that nothing places at the end, go on moving.
+
+    With the mean of the velocities at both ends, of which the one at the end is that at the start unless it is asked
+    for. Constraints and conditions see nothing of such coordinates, so that the rest of the way is as it was.
+    """
+    system, n, (t0, t1) = way.system, way.system.n_q, way.t_span
+    first, last = system.velocity(t0, way.first), way.last
+    going = ~_turning(system) & (way.first[:n] == way.last[:n]) & (first != 0)
+    while going.any():  # what is seen at neither end is not seen on the straight way from one to the other
+        seen = np.abs(conditions.with_constraints(last, t1, conditions.numbers)[1]).any(axis=0)
+        if last is way.last:
+            end = np.where(seen[n:], _asked(conditions, t1), first)
+        elif not (going & seen[:n]).any():
+            return way._replace(last=last, rates=np.where(going, [first, end], 0.0))
+        going &= ~seen[:n]
+        last = way.last.copy()
+        last[:n] += np.where(going, (t1 - t0) * (first + end) / 2, 0.0)
+    return way
+
+
+def _turning(system):
+    """Which coordinates do not go on by their velocities: orientations, generalized ones, states of first order."""
+    found = np.zeros(system.n_q, bool)
+    for body in system.bodies:
+        part = system.coordinates(body)
+        if body.has_orientation:
+            found[part.start + 3:part.stop] = True
+        elif not body.has_position or body.n_increments is None:
+            found[part] = True
+    found[first_order_places(system)] = True
+    return found
+
+
 def _asked(conditions, t):
     """Velocities of least momenta that hold conditions and constraints at the state there."""
     system, size, (q, p) = conditions.system, conditions.system.state_scale, np.split(conditions.state, 2)
@@ -108,9 +142,7 @@ def controls_along(way, bounds, states):
     root, controls, left, asked = np.sqrt(system.mass_scale), [], 0.0, 0.0
     for i in range(0, len(t), OPTIONS.states_per_sample):
         try:
-            at = EquationsOfMotion(system, float(t[i]), z[i, :n_q], v[i], middle)
-            u = at.balance(accelerations[i])
-            missed = at.acceleration + at.by_controls() @ (u - middle) - accelerations[i]
+            _, u, missed = _made(system, float(t[i]), z[i, :n_q], v[i], middle, accelerations[i])
         except (InputError, np.linalg.LinAlgError, ValueError):
             return t, None
         left, asked = left + np.sum((root * missed)**2), asked + np.sum((root * accelerations[i])**2)
@@ -146,13 +178,38 @@ def balance(system, bounds, times, states):
         q = states[place, :system.n_q]
         still = np.zeros(system.n_q)
         try:
-            at = EquationsOfMotion(system, float(times[place]), q, still, middle)
-            controls[i] = np.clip(at.balance(), lower, upper)
+            at, found, _ = _made(system, float(times[place]), q, still, middle, still)
+            controls[i] = np.clip(found, lower, upper)
             multipliers[i] = at.multipliers_with(controls[i])[:system.n_constraints]
         except (InputError, np.linalg.LinAlgError, ValueError):
             continue
     fine = np.isfinite(controls).all(axis=1) & np.isfinite(multipliers).all(axis=1)
     return times[places], np.where(fine[:, None], controls, middle), np.where(fine[:, None], multipliers, 0.0)
+
+
+def _made(system, t, q, v, u, wanted):
+    """Controls that make the wanted accelerations (n_q,) as well as they can, found from `u`; the equations of motion
+    from which they are one step away, and what is missed of the accelerations there.
+
+    One step where controls enter linearly, as forces of actuators do; Gauss-Newton steps while they help elsewhere.
+    """
+    def missed(at):
+        return at.acceleration - wanted
+
+    root = np.sqrt(system.mass_scale)
+    at = EquationsOfMotion(system, t, q, v, u)
+    for _ in range(OPTIONS.control_steps):
+        new = at.balance(wanted)
+        left = missed(at) + at.by_controls() @ (new - at.u)
+        size = np.linalg.norm(root * missed(at))
+        if not np.linalg.norm(root * left) < (1 - OPTIONS.balanced) * size:  # nothing more to gain
+            break
+        there = EquationsOfMotion(system, t, q, v, new)
+        curved = np.linalg.norm(root * (missed(there) - left))
+        if curved <= OPTIONS.balanced * size or not np.linalg.norm(root * missed(there)) < size:
+            break
+        at = there
+    return at, new, left
 
 
 def range_inside(bounds):
