@@ -113,3 +113,19 @@ def test_inverse_dynamics_of_arms(fault, n, mass, length):
     assert sol.success, sol.status.message
     fault(f"arm with {n} drives, {mass:g}, {length:g}: angles", np.full(n, 0.5),
           np.array([sol.joint(joint).angle(1.0) for joint in joints]), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("length", [1.0, 1e3])
+@pytest.mark.parametrize("coordinates", ["bodies", "joint"])
+def test_a_body_in_springs(fault, length, coordinates):
+    """In joint coordinates its quaternion has a length that nothing holds; in mm steps went by another measure."""
+    body = tf.RigidBody(1.0, np.array([0.1, 0.2, 0.25]) * length**2, name="body")
+    arms = length * np.array([(0.3, 0, 0), (0, 0.3, 0), (0, 0, 0.3), (-0.3, -0.2, -0.1)])
+    springs = [tf.Spring(body, point_a=a, point_b=2 * a + [0, 0, 0.1 * length], stiffness=100.0, length=0.5 * length)
+               for a in arms]
+    system = tf.System([body, *springs], gravity=(0, 0, -9.81 * length), coordinates=coordinates)
+    turned = np.array([9, 1, 2, 3]) / np.sqrt(95)
+    rest = tf.equilibrium(system, {body: tf.Pose((0, 0, 0), turned)})
+    again = tf.equilibrium(system, np.concatenate([rest.q, 0 * rest.q]))  # a whole state as the guess
+    for name, found in (("place", rest), ("from a whole state", again)):
+        fault(name, (-0.008303, -0.004808, -0.198291), found.position(body) / length, atol=1e-6)

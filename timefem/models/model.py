@@ -9,6 +9,7 @@ from ..elements.element import TimeElement
 from ..elements.named import ELEMENT_OPTIONS
 from ..errors import InputError
 from ..late import Late
+from ..mechanics.states.given import states_of
 from ..mechanics.system import System
 from ..problems.initial.problem import InitialValueProblem
 from ..problems.kinds import KINDS
@@ -18,7 +19,7 @@ from ..solving.solve import solve
 from ..validate.options import OPTIONS
 from .check import refuse_element
 from .entries import beside, bounds_of, find, naming, value_of
-from .problem import as_states, end_states, plain_state, unknown_numbers
+from .problem import end_states, plain_state, unknown_numbers
 from .settings import arguments_of
 
 tables = Late(f"{__package__}.motion.tables")
@@ -113,7 +114,7 @@ class Model:
     @property
     def start_state(self):
         """The state at the start by body, assembled if the file says so."""
-        return as_states(self.system, self.start.z0) if self.assemble else self.state
+        return states_of(self.system, self.start.z0) if self.assemble else self.state
 
     @property
     def stated_start(self):

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ..mechanics.bodies.states import CanonicalState
 from ..mechanics.body_frame import BodyFrame
 from ..mechanics.numbers.unknown import present_value
 from ..mechanics.states.given import given_states
@@ -99,12 +98,6 @@ def end_states(model, which, cls=EndState):
         else:
             found[part] = state_of_joint(document, keys, part, entry, cls is EndState)
     return found
-
-
-def as_states(system, z):
-    """Body -> CanonicalState."""
-    n, places = system.n_q, {body: system.coordinates(body) for body in system.bodies}
-    return {body: CanonicalState(z[:n][s], z[n:][s]) for body, s in places.items()}
 
 
 def plain_state(model):

@@ -2,6 +2,9 @@
 
 from typing import TypeAlias
 
+import numpy as np
+
+from ... import validate
 from ...errors import InputError
 from ...types import States
 from ..bodies.states import CanonicalState, Coordinates, Pose
@@ -10,16 +13,23 @@ from .in_trees import in_space, tree_joint
 GivenStates: TypeAlias = States | Coordinates | CanonicalState  # of all bodies, or of the only one
 
 
+def states_of(system, z):
+    """Dict body -> `CanonicalState` of a whole state z = (q, p)."""
+    return {body: CanonicalState(*system.local_state(body, z)) for body in system.bodies}
+
+
 def canonical_states(system, state, t, approximate=False):
     """The states that a user gave, with a `CanonicalState` for each body without a position, such as a
-    `GeneralizedBody`; see `InitialValueProblem`. Coordinates of joints that are `approximate` need not close
-    loops.
+    `GeneralizedBody`, and for all of a whole state z; see `InitialValueProblem`. Coordinates of joints that are
+    `approximate` need not close loops.
 
     Raises
     ------
     InputError
         As `GeneralizedBody.state`; when a `GeneralizedBody` is left out, for it has no reference position.
     """
+    if isinstance(state, np.ndarray):
+        return states_of(system, validate.array("state", state, (system.n_z,)))
     asked, state = state, system.spread(state)
     generalized = [body for body in system.bodies if not (body.has_position or body.helper)]
     if isinstance(state, Coordinates | CanonicalState) and len(system.bodies) == 1:

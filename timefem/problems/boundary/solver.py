@@ -8,7 +8,6 @@ from ... import validate
 from ...assembly import TimeMesh
 from ...elements.mixed_galerkin import MixedGalerkin
 from ...errors import InputError
-from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.redundancy.consistent_multipliers import multipliers_along
 from ...mechanics.values.reaction_forces import has_reaction_forces
 from ...parallel import own_world
@@ -115,12 +114,9 @@ class BoundarySolver:
 
     def _marched(self, mesh):
         c, system, (t0, t1) = self.problem.conditions_at_ends, self.problem.system, self.problem.t_span
-        n = system.n_q
         if self.problem.free_time:
             t1 = t0 + c.c[0]
-        state = {b: CanonicalState(c.z0[:n][system.coordinates(b)], c.z0[n:][system.coordinates(b)])
-                 for b in system.bodies}
-        start = InitialValueProblem(system, state, (t0, t1))
+        start = InitialValueProblem(system, c.z0, (t0, t1))
         sol = solve_initial(Task(start, self._coarse_element, max(100, mesh.n_elements), driver=March(),
                                  progress=False))
         if not sol.success:

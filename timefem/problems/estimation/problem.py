@@ -15,8 +15,7 @@ from ... import validate
 from ...argument_names import NamedArguments
 from ...assembly.mesh import TimeMesh
 from ...errors import InputError
-from ...mechanics.bodies.states import CanonicalState
-from ...mechanics.states.consistent import assemble
+from ...mechanics.states.given import states_of
 from ...mechanics.system import System
 from ..common.kept import Kept
 from ..common.parameters import checked_parameters
@@ -199,19 +198,12 @@ class Estimation(NamedArguments):
 
     def _initial(self, system, states):
         """The `InitialValueProblem` whose start is where the search begins, assembled where it holds no constraints."""
-        if not isinstance(states, np.ndarray):
-            try:
-                return InitialValueProblem(system, states, self.t_span)
-            except InputError:
-                return InitialValueProblem(system, states, self.t_span, assemble=True)
-        n, bodies = system.n_q, {}
-        for body in system.bodies:
-            place = system.coordinates(body)
-            bodies[body] = CanonicalState(states[:n][place], states[n:][place])
+        if isinstance(states, np.ndarray):
+            states = states_of(system, states)
         try:
-            return InitialValueProblem(system, bodies, self.t_span)
+            return InitialValueProblem(system, states, self.t_span)
         except InputError:
-            return InitialValueProblem(system, assemble(system, bodies, self.t_span[0]), self.t_span)
+            return InitialValueProblem(system, states, self.t_span, assemble=True)
 
     def _length(self):
         """Size of places in the problem: how far measured ones are spread, or bodies' radii of gyration."""

@@ -10,7 +10,6 @@ import scipy
 
 from ...argument_names import NamedArguments
 from ...errors import InputError
-from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...mechanics.forces.actuators import Actuator
 from ...mechanics.functions.trajectories import ordinal
@@ -19,6 +18,7 @@ from ...mechanics.inversion.inversion import Inversion
 from ...mechanics.inversion.outputs import Output
 from ...mechanics.inversion.servo_constraint import ServoInversion
 from ...mechanics.states.consistent import assemble
+from ...mechanics.states.given import states_of
 from ...mechanics.system import System
 from ...types import Floats
 from ..initial.problem import InitialValueProblem, merged
@@ -152,7 +152,7 @@ class InverseDynamics(NamedArguments):
         """
         t = self.t_span[0]
         self.inversion.check(t, z)
-        states = {body: CanonicalState(*self.system.local_state(body, z)) for body in self.system.bodies}
+        states = states_of(self.system, z)
         self.marched = InitialValueProblem(self.inversion.system, assemble(self.inversion.system, states, t),
                                            self.t_span)
         self.start = self.end = self.marched.z0

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError, NotSolved
-from ...mechanics.bodies.states import CanonicalState
+from ...mechanics.states.given import states_of
 from ...solvers.nonsmooth import events
 from ...solvers.nonsmooth.node_tangents import NodeTangents
 from ...solvers.nonsmooth.options import CONTACT
@@ -110,7 +110,7 @@ class ContactSequence:
         z, n = sol.nodal_state[stretch.start, 0].copy(), self.system.n_q
         rounding = CONTACT.violated * np.abs(sol.nodal_state[..., n:]).max()
         z[n:][np.abs(z[n:]) < rounding] = 0.0  # of what rests, where it would be taken for a size
-        near = self._states(system, z)
+        near = states_of(system, z)
         free = {body: EndState() for body in near}
         start = near if given["start"] is None and not given["periodic"] else {**free, **(given["start"] or {})}
         parameters = {BEGINS_AT: t0 - float(sol.t[0])}
@@ -130,12 +130,6 @@ class ContactSequence:
             actuators=given["actuators"], parameters=parameters, free_time=True, bounds=given["bounds"],
             limits=given["limits"], end_conditions=(lambda end, p: ca.vertcat(*(own(end, p) for own in conditions)))
             if conditions else None, near=near if k or start is not near else None)
-
-    @staticmethod
-    def _states(system, z):
-        n = system.n_q
-        return {body: CanonicalState(z[:n][system.coordinates(body)], z[n:][system.coordinates(body)])
-                for body in system.bodies}
 
     # ---- links
 

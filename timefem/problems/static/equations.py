@@ -6,6 +6,7 @@ import scipy
 
 from ...mechanics.contacts.rigid import refuse_rigid_contacts
 from ...mechanics.symbols import Symbols, n_reactions
+from ...mechanics.values.measures import blocks_of
 from ...mechanics.values.of_parts import coordinate_at
 from ...mechanics.values.point_functions import evaluate
 from ...mechanics.values.quantities import sees_velocities
@@ -46,6 +47,8 @@ class StaticEquations:
     ----------
     counters : dict
         Place of a coordinate -> the `TurnCounter` whose it is.
+    lengths : list of ndarray
+        Places of quaternions of trees, whose lengths no constraint holds, and nothing depends on.
     """
 
     def __init__(self, system):
@@ -58,6 +61,8 @@ class StaticEquations:
             gamma = np.hstack([group.multiplier_index[:, :group.multiplier_index.shape[1] // 2], group.reaction_index])
             self._groups.append((_functions(group.part), np.hstack([q, gamma + self.n_q]), group.parameters))
         self.counters = {system.coordinates(b).start: b for b in system.bodies if b.helper and b.counts_turns}
+        self.lengths = [np.arange(system.n_q)[system.coordinates(b)][list(places)] for b in system.bodies
+                        for places in getattr(b, "quaternions", ())]
 
     def evaluate(self, x, t):
         """Residual (n,), tangent (n, n) as CSC, and derivative of the residual by t (n,)."""
@@ -72,7 +77,19 @@ class StaticEquations:
             rows, columns = np.broadcast_arrays(index[:, None, :], index[:, :, None])  # column by column
             entries.append((values[:, k:k + k * k].ravel(), rows.ravel(), columns.ravel()))
         data, rows, columns = map(np.concatenate, zip(*entries, strict=True))
-        return residual, scipy.sparse.csc_array((data, (rows, columns)), shape=(self.n, self.n)), by_time
+        tangent = scipy.sparse.csc_array((data, (rows, columns)), shape=(self.n, self.n))
+        if self.lengths:
+            tangent = tangent + self._resistance_of_lengths(tangent, x)
+        return residual, tangent, by_time
+
+    def _resistance_of_lengths(self, tangent, x):
+        """What keeps steps at right angles to quaternions, as large as what the system resists to their turns."""
+        held = [(places, (abs(tangent[places]).max() or 1.0) * np.outer(x[places], x[places]) / (x[places] @ x[places]))
+                for places in self.lengths]
+        rows, columns = (np.concatenate([np.broadcast_to(p[index], (len(p), len(p))).ravel() for p, _ in held])
+                         for index in ((slice(None), None), slice(None)))
+        return scipy.sparse.csc_array((np.concatenate([v.ravel() for _, v in held]), (rows, columns)),
+                                      shape=tangent.shape)
 
     def with_multipliers(self, x, t):
         """The unknowns with multipliers that balance the forces as well as these can, weighted with the masses.
@@ -90,7 +107,11 @@ class StaticEquations:
         return x
 
     def counted(self, x):
-        """The unknowns with what counts the turns of angles where these are now, less than half a turn further."""
+        """The unknowns with what counts the turns of angles where these are now, less than half a turn further, and
+        quaternions of trees of length one."""
+        x = x.copy()
+        for places in self.lengths:
+            x[places] /= np.linalg.norm(x[places])
         if not self.counters:
             return x
         x, state = x.copy(), np.append(x[:self.n_q], np.zeros(self.n_q))
@@ -120,7 +141,23 @@ class StaticEquations:
         return (matrix + matrix.T) / 2, scale
 
     def error(self, residual, tangent, x):
-        """Residual relative to the forces that make it up; of constraints as it is."""
-        n = self.n_q
-        forces = max(1e-300, (abs(tangent) @ np.abs(x))[:n].max())
-        return float(max(np.abs(residual[:n]).max() / forces, np.abs(residual[n:]).max(initial=0)))
+        """Residual relative to the forces that make it up, and of constraints to what their terms are.
+
+        By the square root of the mass forces and moments are measured alike, in any units.
+        """
+        n, root = self.n_q, np.sqrt(self.system.mass_scale)
+        forces = max(1e-300, ((abs(tangent) @ np.abs(x))[:n] / root).max())
+        gaps = np.abs(residual[n:]) / np.maximum(1e-300, abs(tangent[n:, :n]) @ self._sizes(x[:n]))
+        return float(max((np.abs(residual[:n]) / root).max() / forces, gaps.max(initial=0)))
+
+    def _sizes(self, q):
+        """Sizes of coordinates: the largest of a block of them, of places of all; or by radii of gyration."""
+        (blocks, kinds), mass = blocks_of(self.system), self.system.mass_scale
+        places, largest = kinds[blocks] == 0, np.zeros(len(kinds))
+        np.maximum.at(largest, blocks, np.abs(q))
+        size = np.where(largest > 0, largest, 1.0)[blocks]
+        if places.any() and (~places).any():
+            size[places] = max(np.abs(q[places]).max(), np.sqrt(mass[~places].max() / mass[places].max()))
+        elif places.any():
+            size[places] = np.abs(q[places]).max() or 1.0
+        return size

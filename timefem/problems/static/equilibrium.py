@@ -168,7 +168,7 @@ def from_guess(equations, x, t, on_iteration=lambda iteration, norm: None):
 
 def rest_coordinates(system, guess, t):
     """Coordinates (n_q,) of a guess, or of the shapes at rest."""
-    given = given_states(system, canonical_states(system, guess or {}, t))
+    given = given_states(system, canonical_states(system, {} if guess is None else guess, t))
     return np.concatenate([s.q for _, s in given.values()])
 
 

@@ -16,7 +16,8 @@ class RelaxationOptions:
 
     most_steps: int = 400
     first: float = 0.02  # of the size of the system, that it falls in the first step
-    furthest: float = 0.1  # of that size, that a step may go
+    furthest: float = 0.1  # of that size, or of the way so far, that a step may go
+    endless: float = 1e3  # of that size: what falls so far is held by nothing
     growth: float = 2.0  # of s after a step that is short enough
     near: float = 1e-7  # of the forces, residual from which on Newton's method goes on
     independent: float = 1e-10  # singular values of gradients of constraints, relative: below, they repeat each other
@@ -44,8 +45,8 @@ def relaxed(equations, x, t, solve, error):
     residual, tangent, _ = equations.evaluate(x, t)
     if not np.isfinite(residual).all():
         return None
-    size, root = _size(system, x[:n]), np.sqrt(system.mass_scale)
-    fall = np.abs(residual[:n] / root**2 * root).max() / root.max()
+    start, root = x[:n], np.sqrt(system.mass_scale)
+    size, fall = _size(system, start, root), np.abs(residual[:n] / root).max()
     s = options.first * size / fall if fall > 0 else 1.0
     none = scipy.sparse.csc_array((equations.m, equations.m))
     for _ in range(options.most_steps):
@@ -56,9 +57,12 @@ def relaxed(equations, x, t, solve, error):
         except RuntimeError:
             s /= 4
             continue
-        way = np.abs(step[:n] * root).max() / root.max()
+        way = np.abs(step[:n] * root).max()
         trial = equations.counted(x - step)
-        if not way <= options.furthest * size:
+        gone = np.abs((x[:n] - start) * root).max()
+        if gone > options.endless * size:
+            return None
+        if not way <= options.furthest * max(size, gone):
             s /= 2
             continue
         found = equations.evaluate(trial, t)
@@ -72,9 +76,12 @@ def relaxed(equations, x, t, solve, error):
     return None
 
 
-def _size(system, q):
-    """Length by which steps are measured: the largest distance of places from their middle, or what there is."""
-    places = [q[system.coordinates(body)][:3] for body in system.bodies if body.has_position and not body.helper]
-    middle = np.mean(places, axis=0) if places and len({len(p) for p in places}) == 1 else 0.0
-    spread = max((np.abs(place - middle).max(initial=0.0) for place in places), default=0.0)
-    return spread or np.abs(q).max(initial=0.0) or 1.0
+def _size(system, q, root):
+    """By which steps are measured, by the root of the mass: distances of places from their middle, and rotations."""
+    places, size = [], np.abs(q)
+    for body in system.bodies:
+        if body.has_position and not body.helper:
+            places.append(np.arange(system.n_q)[system.coordinates(body)][:3])
+    if len({len(p) for p in places}) == 1:
+        size[places] = np.abs(q[places] - np.mean(q[places], axis=0))
+    return (size * root).max() or np.abs(q * root).max() or root.max()
