@@ -6,6 +6,8 @@ import numpy as np
 
 import timefem as tf
 
+from . import extras as further
+
 JOINTS = ("spherical", "revolute", "universal", "cylindrical", "prismatic", "planar", "weld", None, None)
 FORCES = ("spring", "stiffening spring", "damper", "joint spring", "joint damper", "push", "shake", "drag")
 CONSERVATIVE = ("spring", "stiffening spring", "joint spring")
@@ -46,7 +48,7 @@ def random_turn(rng):
 
 
 def drawn(seed, *, conservative=False):
-    """A draft: dict of "bodies", "joints", "forces", "gravity" and the number of an "element", as plain data."""
+    """A draft, as plain data: "bodies", "joints", "forces", "extras", "gravity" and the number of an "element"."""
     rng = np.random.default_rng(seed)
     bodies, joints = [], []
     for i in range(rng.integers(1, 5)):
@@ -67,7 +69,7 @@ def drawn(seed, *, conservative=False):
     for _ in range(rng.integers(1, 5)):
         draft["forces"].append(_force(rng, draft, kinds[rng.integers(len(kinds))]))
     draft["forces"] = [force for force in draft["forces"] if force]
-    return draft
+    return further.with_extras(draft, seed, conservative=conservative)
 
 
 def _set_moving(rng, body, joint, other):
@@ -134,13 +136,15 @@ def built(draft, world=None, *, rotation="quaternion", t_end=0.25, names="b{}", 
                               world.length * world.vector(b["velocity"]), world.turning(b["spin"]), frame="space")
     joints = [_joint(draft, world, bodies, joint, i) for i, joint in enumerate(draft["joints"])]
     parts = [*joints, *(_made(draft, world, bodies, joints, force, i) for i, force in enumerate(draft["forces"]))]
+    for i in range(len(draft["extras"])):
+        parts.extend(further.made(draft, world, bodies, joints, state, i, _local))
     parts = parts if order is None else [parts[i] for i in order(len(parts))]
-    extra, further = more(bodies, state) if more else ((), {})
+    extra, others = more(bodies, state) if more else ((), {})
     gravity = world.length * world.vector(draft["gravity"])
     system = tf.System([*bodies, *parts, *extra], gravity=gravity if gravity.any() else None,
                        **({"coordinates": coordinates} if coordinates else {}))
     span = world.time, world.time + t_end
-    return Built(draft, world, tf.InitialValueProblem(system, state | further, span), bodies)
+    return Built(draft, world, tf.InitialValueProblem(system, state | others, span), bodies)
 
 
 def _local(draft, world, i, place):
@@ -214,11 +218,15 @@ def without(draft, what, number):
         if last == 0:
             return None
         joints = [joint for joint in draft["joints"] if last not in (joint["a"], joint["b"])]
-        if len(joints) < len(draft["joints"]) and any("joint" in force for force in draft["forces"]):
+        if len(joints) < len(draft["joints"]) and _on_joints(draft):
             return None
-        forces = [f for f in draft["forces"] if "joint" in f or last not in (f["a"], f["b"])]
-        return {**draft, "bodies": draft["bodies"][:last], "joints": joints, "forces": forces}
-    if what == "joints" and any("joint" in force for force in draft["forces"]):
+        kept = {k: [f for f in draft[k] if "joint" in f or last not in (f["a"], f["b"])] for k in ("forces", "extras")}
+        return {**draft, "bodies": draft["bodies"][:last], "joints": joints, **kept}
+    if what == "joints" and _on_joints(draft):
         return None
     kept = [x for i, x in enumerate(draft[what]) if i != number]
     return {**draft, what: kept}
+
+
+def _on_joints(draft):
+    return any("joint" in force for force in draft["forces"] + draft["extras"])

@@ -51,7 +51,7 @@ def smallest(relation, seed, folder=None):
     """The smallest draft on which a relation fails that fails on a seed, by leaving out parts one after the other."""
     draft = drawn(seed, conservative=relation == "back_again")
     while True:
-        for what in ("bodies", "forces", "joints"):
+        for what in ("bodies", "extras", "forces", "joints"):
             tried = [without(draft, what, i) for i in range(1 if what == "bodies" else len(draft[what]))]
             less = next((d for d in tried if d and _fails(relation, seed, d, folder)), None)
             if less is not None:

@@ -25,16 +25,16 @@ class Fails(Exception):
 
 
 def motion(made, n=N, element=None, **options):
-    """Places and rotation matrices of all bodies at the nodes, seen back from the world: (n_t, n_bodies, 12)."""
+    """Places and rotation matrices of all bodies at n + 1 times, seen back from the world: (n + 1, n_bodies, 12)."""
     sol = tf.solve(made.problem, element or made.element, n, progress=False, **options)
     if not sol.success:
         raise Fails(sol.status.message)
-    return seen(made, sol)
+    return seen(made, sol, n)
 
 
-def seen(made, sol):
-    """As `motion`."""
-    world, t = made.world, sol.t
+def seen(made, sol, n=N):
+    """As `motion`; the mesh may have nodes besides, where forces begin or end."""
+    world, t = made.world, np.linspace(sol.t[0], sol.t[-1], n + 1)
     back = world.turn.T
     flip = MIRROR if np.linalg.det(world.turn) < 0 else np.eye(3)
     found = []
@@ -118,7 +118,7 @@ def halves(seed):
                      progress=False)
     second = tf.solve(tf.InitialValueProblem(made.problem.system, first.z[-1], (0.125, 0.25)), made.element, N // 2,
                       progress=False)
-    yield "halves", seen(made, second)[-1], whole[-1], SAME
+    yield "halves", seen(made, second, N // 2)[-1], whole[-1], SAME
 
 
 @relation

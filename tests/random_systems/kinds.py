@@ -1,0 +1,263 @@
+"""Relations of what is computed besides motions, and of other kinds of problems: see `relations`."""
+
+import pickle
+
+import numpy as np
+
+import timefem as tf
+
+from .draft import MIRROR, World, built, drawn, random_turn
+from .relations import SAME, Fails, N, _mesh_error, motion, relation, seen
+
+OWN_STATES = ("motor", "activation", "beam")
+KINKS = ("penalty plane", "penalty spheres", "slack rope", "end stop", "vanishing")
+
+
+def solved(made, n=N, element=None, **options):
+    sol = tf.solve(made.problem, element or made.element, n, progress=False, **options)
+    if not sol.success:
+        raise Fails(sol.status.message)
+    return sol
+
+
+def leaving(draft, kinds):
+    return draft | {"extras": [extra for extra in draft["extras"] if extra["kind"] not in kinds]}
+
+
+def some_worlds(seed):
+    rng = np.random.default_rng(seed + 1)
+    turn = random_turn(rng)
+    return {"turned": World(turn=turn), "mirrored": World(turn=turn @ MIRROR), "mm, g": World(length=1e3, mass=1e3),
+            "later": World(time=100.0), "km": World(length=1e-3)}.items()
+
+
+def quantities(made, sol):
+    """Energy, momenta, velocities, and what joints do and carry, at N + 1 times, seen back from the world."""
+    world, draft, t = made.world, made.draft, np.linspace(sol.t[0], sol.t[-1], N + 1)
+    back, sign = world.turn.T, np.linalg.det(world.turn)
+    force = world.mass * world.length
+    found = {"energy": sol.energy(t) / (force * world.length), "momentum": sol.linear_momentum(t) @ back.T / force}
+    for i, body in enumerate(made.bodies):
+        found[f"velocity {i}"] = sol.velocity(body, t) @ back.T / world.length
+        found[f"spin {i}"] = sign * sol.angular_velocity(body, t, frame="space") @ back.T
+    for i, joint in enumerate(draft["joints"]):
+        if joint["kind"] == "weld":  # is none in joint coordinates
+            continue
+        moving = sol.joint(f"j{i}")
+        found[f"force {i}"] = moving.force(t) @ back.T / force
+        found[f"torque {i}"] = sign * moving.torque(t) @ back.T / (force * world.length)
+        if joint["kind"] in ("revolute", "prismatic"):
+            unit = world.length if joint["kind"] == "prismatic" else 1.0
+            found[f"coordinate {i}"], found[f"rate {i}"] = moving.coordinate(t) / unit, moving.rate(t) / unit
+    return found
+
+
+@relation
+def quantities_in_worlds(seed):
+    draft = drawn(seed)
+    made = built(draft)
+    one = quantities(made, solved(made))
+    for world_name, world in some_worlds(seed):
+        other = built(draft, world)
+        for name, value in quantities(other, solved(other)).items():
+            scale = max(1.0, np.abs(one[name]).max())
+            yield f"{name}, {world_name}", value / scale, one[name] / scale, 1e3 * SAME
+
+
+@relation
+def quantities_in_coordinates(seed):
+    """By the difference of two meshes; forces of joints at the ends of elements are those of the states there."""
+    draft = drawn(seed)
+    made = built(draft)
+    one, half = quantities(made, solved(made, 4 * N)), quantities(made, solved(made, 2 * N))
+    fine = {name: 3 * np.abs(half[name] - value).max() for name, value in one.items()}
+    others = [("directors", built(draft, rotation="directors"))]
+    if draft["joints"]:
+        others.append(("joint coordinates", built(draft, coordinates="joint")))
+    for way, other in others:
+        for name, value in quantities(other, solved(other, 4 * N)).items():
+            scale = max(1.0, np.abs(one[name]).max())
+            yield f"{name}, {way}", value / scale, one[name] / scale, (fine[name] + 1e-6 * scale) / max(
+                np.abs(one[name]).max(), 1e-3)
+
+
+@relation
+def pickled(seed):
+    made = built(drawn(seed))
+    one = solved(made)
+    problem = pickle.loads(pickle.dumps(made.problem))
+    yield "problem", tf.solve(problem, made.element, N, progress=False).z, one.z, SAME
+    solver = pickle.loads(pickle.dumps(tf.prepare(made.problem, made.element, N, progress=False)))
+    yield "prepared", solver.solve().z, one.z, SAME
+
+
+@relation
+def boundary(seed):
+    """The motion between the poses at both ends of a march is that march; there are others, from other guesses."""
+    made = built(leaving(drawn(seed), OWN_STATES), rotation="directors")
+    sol = solved(made)
+    ends = [{body: tf.Pose(sol.position(body, t), sol.rotation_matrix(body, t)) for body in made.bodies}
+            for t in (0.0, sol.t[-1])]
+    problem = tf.BoundaryValueProblem(made.problem.system, (0, 0.25), *ends)
+    found = tf.solve(problem, made.element, N, guess=sol, progress=False)
+    if not found.success:
+        raise Fails(f"boundary values: {found.status.message}")
+    yield "boundary", seen(made, found), seen(made, sol), 100 * SAME
+
+
+def steered(draft, world, **options):
+    """Least effort of a force and a torque on the first body to bring a point near a target, and its solution."""
+    body, unit = draft["bodies"][0], world.length
+    made = built(draft, world, **options)
+    target = world.place(body["place"] + body["velocity"] * 0.25 + [0.1, 0.05, -0.1])
+    arm = world.matrix(body["turn"]).T @ world.vector([0.2, 0.1, -0.1]) * unit
+    push = tf.ControlForce(made.bodies[0], name="push")
+    turn = tf.ControlTorque(made.bodies[0], name="turn")
+    name = made.bodies[0].name
+
+    def miss(end, parameters):
+        off = end.position(name) + end.rotation_matrix(name) @ arm - target
+        return 50 * off.T @ off / unit**2
+
+    force = world.mass * unit
+    problem = tf.OptimalControl(made.problem.system, made.problem.z0, t_span=(world.time, world.time + 0.25),
+                                cost=[tf.Effort(push, 1 / force**2), tf.Effort(turn, 1 / (force * unit)**2)],
+                                actuators=[push, turn], end_cost=miss)
+    found = tf.solve(problem, tf.MixedGalerkin(2), 5, progress=False)
+    if not found.success:
+        raise Fails(f"optimum: {found.status.message}")
+    return made, found
+
+
+@relation
+def optimum(seed):
+    draft, rng = leaving(drawn(seed), ("motor", *KINKS)), np.random.default_rng(seed + 2)
+    if draft["joints"] and draft["joints"][0]["a"] == 0:  # which the controls of body 0 would push against
+        draft = draft | {"joints": draft["joints"][1:], "forces": [f for f in draft["forces"] if "joint" not in f],
+                         "extras": [e for e in draft["extras"] if "joint" not in e]}
+    made, one = steered(draft, World())
+    for name, world in (("turned", World(random_turn(rng), length=1e3, mass=1e-3)), ("mirrored", World(MIRROR))):
+        other, found = steered(draft, world)
+        yield f"objective, {name}", found.objective, one.objective, 1e-7
+        yield f"motion, {name}", seen(other, found), seen(made, one), 1e-5
+    other, found = steered(draft, World(), order=rng.permutation, names="z{}")
+    yield "objective, order", found.objective, one.objective, 1e-7
+    if draft["joints"]:
+        other, found = steered(draft, World(), coordinates="joint")
+        yield "objective, joint coordinates", found.objective, one.objective, 1e-3
+
+
+SCHEMES = {"energy form": lambda: tf.MixedGalerkin(2, form="energy"),
+           "impulse form": lambda: tf.MixedGalerkin(2, form="impulse"),
+           "BG": lambda: tf.BubnovGalerkin(2, drop="end"), "BG impulse": lambda: tf.BubnovGalerkin(3, form="impulse"),
+           "EML": tf.EML, "REML": tf.REML, "EMH": tf.EMH, "Null-EML": tf.NullEML, "MPL": tf.MPL, "QuatVI": tf.QuatVI}
+
+
+@relation
+def schemes(seed):
+    """Other elements and schemes, each to the difference of two meshes."""
+    draft = drawn(seed)
+    made = built(draft)
+    one = motion(made, 4 * N)[-1]
+    names = sorted(SCHEMES)
+    for name in (names[seed % len(names)], names[(seed // 7) % len(names)]):
+        element = SCHEMES[name]()
+        try:
+            finer, coarser = motion(made, 4 * N, element=element)[-1], motion(made, 2 * N, element=element)[-1]
+        except tf.InputError as error:
+            if "does not take" not in str(error):
+                raise
+            continue
+        yield name, finer, one, 2 * np.abs(finer - coarser).max() + 1e-5
+
+
+def resting(draft):
+    """Without velocities, each body held by a spring against turns and one to the ground."""
+    bodies = [b | {"velocity": np.zeros(3), "spin": np.zeros(3)} for b in draft["bodies"]]
+    kinds = "spring", "stiffening spring", "damper", "joint spring", "push"
+    held = leaving(draft, ("vanishing", "activation", "motor", *KINKS)) | {"bodies": bodies}
+    for i, body in enumerate(bodies):
+        places = [body["place"], body["place"] + [0.1, 0, 0]]
+        spring = {"a": i, "b": None, "size": 5.0 + i, "rest": 0.5, "places": places}
+        held["extras"] = [*held["extras"], spring | {"kind": "formula energy"}, spring | {"kind": "bend"}]
+    return held | {"forces": [f for f in draft["forces"] if f["kind"] in kinds]}
+
+
+@relation
+def spectrum(seed):
+    """Natural frequencies around an equilibrium, in all coordinates and worlds."""
+    draft = resting(drawn(seed))
+    wanted = place = None
+    ways = [("itself", {}), ("directors", {"rotation": "directors"})]
+    ways += [(name, {"world": world}) for name, world in some_worlds(seed)]
+    if draft["joints"]:
+        ways.append(("joint coordinates", {"coordinates": "joint"}))
+    for name, options in ways:
+        made = built(draft, **options)
+        found = tf.equilibrium(made.problem.system, made.problem.z0)
+        if not found.success:
+            if wanted is None:
+                return
+            raise Fails(f"equilibrium in {name}: {found.status.message}")
+        at = (found.position(made.bodies[0]) / made.world.length - made.world.shift) @ made.world.turn
+        place = at if place is None else place
+        if name in ("directors", "joint coordinates") and np.abs(at - place).max() > 1e-6:
+            continue  # another equilibrium, to which Newton's method in other coordinates goes
+        yield f"place, {name}", at, place, 1e-6
+        values = np.linalg.eigvals(tf.linearize(made.problem.system, found).A)
+        values = np.sort_complex(np.round(values**2, 9))
+        wanted = values if wanted is None else wanted
+        yield name, np.sort(values.real), np.sort(wanted.real), 1e-5
+
+
+def touched(draft, world, rigid=True, **options):
+    """A rigid floor below each body, so near that some are hit."""
+    rng = np.random.default_rng(3)
+    ups = rng.normal(size=(len(draft["bodies"]), 3))
+
+    def more(bodies, state):
+        floors = []
+        for i, (body, up) in enumerate(zip(bodies, ups, strict=True)):
+            normal = up / np.linalg.norm(up)
+            place = draft["bodies"][i]["place"] - 0.15 * normal
+            floors.append(tf.PlaneContact(body, restitution=0.5, friction=0.3 * (i % 2), normal=world.vector(normal),
+                                          plane_point=world.place(place), radius=0.1 * world.length, name=f"floor {i}"))
+        return floors, {}
+
+    return built(draft, world, more=more, **options)
+
+
+@relation
+def rigid_contact(seed):
+    draft, rng = leaving(drawn(seed), ()), np.random.default_rng(seed + 2)
+    element = (tf.MixedGalerkin(2), tf.MixedGalerkin(1))[seed // 2 % 2]
+    made = touched(draft, World())
+    one = solved(made, element=element)
+    if any("fallback" in event.kind for event in one.events):  # many impacts, by a method of first order
+        return
+    for name, other in [*((name, touched(draft, world)) for name, world in some_worlds(seed)),
+                        ("order", touched(draft, World(), order=rng.permutation, names="z{}"))]:
+        yield name, motion(other, element=element), seen(made, one), 1e4 * SAME
+
+
+@relation
+def tolerances(seed):
+    """A march to a tolerance is within some times that of one on many elements."""
+    draft = drawn(seed)
+    made = built(draft)
+    right = motion(made, 16 * N, element=tf.MixedGalerkin(3))[-1]
+    for tolerance in (1e-4, 1e-6):
+        sol = tf.solve(made.problem, tf.MixedGalerkin(2), tolerance=tolerance, progress=False)
+        if not sol.success:
+            raise Fails(f"tolerance={tolerance}: {sol.status.message}")
+        size = max(np.abs(right).max(), 1e-3)
+        yield f"{tolerance}", seen(made, sol)[-1], right, 30 * tolerance / min(size, 1)
+
+
+@relation
+def finer(seed):
+    """Windows and global solves of many elements, and other numbers of elements in a window."""
+    made = built(drawn(seed))
+    one = motion(made, 2 * N)
+    yield "windows of 5", motion(made, 2 * N, driver=tf.Windows(5)), one, 10 * SAME
+    assert _mesh_error(made, motion(made)) > 0
