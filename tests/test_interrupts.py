@@ -62,7 +62,7 @@ def test_partial_solution_without_checkpoint(tmp_path):
 
 LOOP = """
 import ctypes, os, signal, sys, threading
-from timefem.cli.guard import Guard
+from timefem.cli.process import Guard
 from timefem.interrupts import stoppable
 from llvmlite import binding
 with stoppable(Guard.make):

@@ -56,17 +56,15 @@ from .errors import (
     SuspectUnits,
     UnderResolved,
 )
-from .mechanics.bodies.first_order import State
+from .mechanics.bodies.first_order import PortSystem, State
 from .mechanics.bodies.generalized_body import GeneralizedBody
 from .mechanics.bodies.generalized_system import GeneralizedSystem
 from .mechanics.bodies.mass_properties import MassProperties
-from .mechanics.bodies.point_mass import PointMass
-from .mechanics.bodies.port_system import PortSystem
+from .mechanics.bodies.point_mass import PointMass, VariableMass
 from .mechanics.bodies.rigid import RigidBody
 from .mechanics.bodies.states import CanonicalState, Coordinates, Pose
 from .mechanics.bodies.tree.links import Link, TreeJoint
 from .mechanics.bodies.tree.tree import Tree
-from .mechanics.bodies.variable_mass import VariableMass
 from .mechanics.composites.beam.beam import Beam
 from .mechanics.composites.beam.curve import Curve, Line
 from .mechanics.composites.beam.line_loads import LineForce, LineTorque
@@ -92,8 +90,7 @@ from .mechanics.forces.actuators import (
 from .mechanics.forces.controllers import Controller, PDControl, SampledController
 from .mechanics.forces.costs import Cost, Effort
 from .mechanics.forces.dampers import Damper, RayleighDissipation, TorsionalDamper
-from .mechanics.forces.formula_energy import FormulaEnergy
-from .mechanics.forces.formula_force import FormulaForce, StateRate
+from .mechanics.forces.formula_force import FormulaEnergy, FormulaForce, StateRate
 from .mechanics.forces.gravity import Gravity
 from .mechanics.forces.loads import Force, Torque
 from .mechanics.forces.motor import Motor

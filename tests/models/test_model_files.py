@@ -17,15 +17,15 @@ import timefem as tf
 from timefem.cases import CASES
 from timefem.cases.single_bodies import box_inertia
 from timefem.errors import InputError
+from timefem.mechanics.bodies.first_order import PortSystem
 from timefem.mechanics.bodies.point_mass import PointMass
-from timefem.mechanics.bodies.port_system import PortSystem
 from timefem.mechanics.bodies.rigid import DirectorBody, QuaternionBody
 from timefem.mechanics.catalogue import catalogue
 from timefem.mechanics.describe import TIME_FUNCTIONS, describe
 from timefem.models import inspect, load_model, read_model
 from timefem.models.build import ACTUATORS, COMPOSITES, FORCES, JOINTS
+from timefem.models.document import key_lines
 from timefem.models.entries import FUNCTIONS
-from timefem.models.key_lines import key_lines
 from timefem.models.problem import OPTIMAL
 from timefem.models.schema import schema
 
@@ -385,7 +385,7 @@ x = 1'''
 
 def test_lines_of_long_tables_take_one_pass(monkeypatch):
     parsed = []
-    monkeypatch.setattr("timefem.models.key_lines.tomllib.loads", lambda text: parsed.append(text) or {"k": 0})
+    monkeypatch.setattr("timefem.models.document.tomllib.loads", lambda text: parsed.append(text) or {"k": 0})
     rows = "".join(f"[{i}, {i}],\n" for i in range(2000))
     assert key_lines(f"k = [\n{rows}]\nk.k = 1")["k",] == 1
     assert sum(map(len, parsed)) < 100  # the keys only: whoever misspells one does not wait for the table

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 import timefem as tf
-from timefem.cli.run_options import run
+from timefem.cli.options import run
 from timefem.elements.forms import FORMS
 from timefem.elements.named import ELEMENTS
 from timefem.errors import InputError

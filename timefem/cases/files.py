@@ -1,7 +1,7 @@
 """Cases that are model files, in the folder `files`: their settings are in the file as well."""
 
 from .. import models
-from ..models.key_lines import tomllib
+from ..models.document import tomllib
 from .table import FILES, define_problem
 
 RIGID = "rigid"

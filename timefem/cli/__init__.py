@@ -12,14 +12,12 @@ from ..interrupts import stoppable
 from ..parallel import PATIENCE
 from ..validate.options import spelt_as
 from ..version import __version__
-from .guard import Guard
-from .lazy import LazyCommands, Stopped, imported
 from .output import UNWRITTEN, give_up_stdout
-from .ranks import meet, rank, world
+from .process import Guard, LazyCommands, Stopped, imported, meet, rank, world
 
 PETSC_PREFIX = "-timefem_"
-SEVERAL_VALUES = {"study": ("studies", "repeat_options"), "sensitivity": ("run_options", "repeat_values"),
-                  "linearize": ("run_options", "repeat_values")}
+SEVERAL_VALUES = {"study": ("studies", "repeat_options"), "sensitivity": ("options", "repeat_values"),
+                  "linearize": ("options", "repeat_values")}
 UsageError = typer.BadParameter.__bases__[0]  # of click, which newer typer carries inside and older ones import
 
 app = typer.Typer(cls=LazyCommands, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,

@@ -19,8 +19,7 @@ from ..studies.run import Cache, problem_key, run_jobs
 from ..version import __version__
 from .options import with_fields
 from .output import check_output, stdout_to_stderr
-from .problem_report import case_to_study
-from .report import make_console, print_json
+from .report import case_to_study, make_console, print_json
 
 CASE = Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem list` names.")]
 ELEMENT = Annotated[list[str], typer.Option(help="mg, bg, or schemes that `timefem list` names.")]

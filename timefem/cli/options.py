@@ -1,4 +1,4 @@
-"""Options of the command line, made from their declarations, and checked by them before anything heavy is imported."""
+"""Options of the commands, made from their declarations, and checked by them before anything heavy is imported."""
 
 import functools
 import inspect
@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from .. import validate
+from ..errors import InputError
 from ..validate.options import OPTIONS
+from .process import imported
 
 CASE = Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem list` names, or a model file, which "
                                                           "ends in .toml, or, of run, a robot (.urdf, .xml).")]
@@ -82,3 +84,170 @@ def given_options(ctx):
         else:
             given[option.name] = option.check(option.parse(value))
     return given
+
+
+# ---- Options of the commands that solve; what they do is in modules of their own, imported when options are fine
+
+INVERSE_MASS = Annotated[str | None, typer.Option(help="Quaternions: polynomial (default) or exact.")]
+FOLLOW = Annotated[str | None, typer.Option(
+    metavar="KEY=START", help="Boundary values: start with that number, and follow the solution to what it is: "
+                              "t_end=0.5, or a number of a model file, as time.span[1]=0.5.")]
+JOINT = Annotated[list[str] | None, typer.Option(
+    metavar="NAME=POSITION[,RATE]", help="Robots (.urdf): state of a joint at the start [rad or m, per second]; may be "
+                                         "given several times, others are at zero and rest.")]
+GRAVITY = Annotated[str | None, typer.Option(metavar="X,Y,Z", help="Robots: gravity [m/s^2]; default 0,0,-9.81.")]
+FRICTION_WIDTH = Annotated[float | None, typer.Option(help="Robots: rate [rad/s or m/s] within which Coulomb friction "
+                                                           "turns; without it friction is left out.")]
+MESHES = Annotated[str | None, typer.Option(metavar="FOLDER", help="Robots: folder of the meshes for pictures, "
+                                            "which trimesh reads.")]
+BASE = Annotated[str | None, typer.Option(help="Robots: fixed (default) or free, the base link. A free one is the "
+                                               "joint base: x,y,z and a quaternion w,x,y,z are its position, its rate "
+                                               "the velocity and the angular velocity in its own axes.")]
+MODEL = Annotated[str, typer.Argument(metavar="MODEL", help='A model file (.toml) with kind = "estimation".')]
+DATA = Annotated[str | None, typer.Argument(metavar="[DATA]", help="A file of measured values (.csv) with a column "
+                                                                   "for the time, t or time; default: that which the "
+                                                                   "model names.")]
+VERBOSE = Annotated[bool, typer.Option("-v", "--verbose", help="Details on standard error.")]
+WATCH = Annotated[bool, typer.Option("--watch", help="Serve a page to this machine, at the address that is printed, "
+                                                     "which follows the motion while it is solved.")]
+TURNS = Annotated[int | None, typer.Option(help="Guesses turn up to twice that many full turns about the axis of the "
+                                                "way, and up to that many about each body axis; default 1.")]
+STARTS = Annotated[int | None, typer.Option(help="Of optimal control: how many starts are tried; default 8.")]
+OUTPUTS = Annotated[str | None, typer.Option("-o", "--output", help="File for the solutions: of a.h5 the first is in "
+                                                                    "a-1.h5, and so on.")]
+OF = Annotated[list[str] | None, typer.Option(
+    help="end:QUANTITY, integral:QUANTITY or peak:QUANTITY:SHARPNESS; a quantity is BODY.NAME or BODY.NAME[i], "
+         "with NAME one of q, p, v, position, velocity, angular_velocity, or kinetic.")]
+PARAMETERS = Annotated[list[str] | None, typer.Option(
+    help="PART.NAME or PART.NAME[i], as spring.stiffness, body.mass, load.time.amplitude; gravity; "
+         "start:BODY.NAME[i], or start for the states of all bodies.")]
+FORWARD = Annotated[bool, typer.Option("--forward", help="One solve for each parameter.")]
+ADJOINT = Annotated[bool, typer.Option("--adjoint", help="One transposed solve for each functional (default).")]
+AT_REST = Annotated[bool, typer.Option("--equilibrium", help="Around rest, which statics finds from the start, "
+                                                             "instead of the start itself.")]
+INPUTS = Annotated[list[str] | None, typer.Option(help="Actuators by name; default: all.")]
+OUTPUTS_OF_MODEL = Annotated[list[str] | None, typer.Option(
+    help="BODY.NAME or BODY.NAME[i] with NAME one of q, v, position, velocity, acceleration, angular_velocity, "
+         "angular_acceleration.")]
+FILM = Annotated[str | None, typer.Option("-o", "--output", help="File for a film (.gif, .mp4) or a page (.html) of a "
+                                                                 "mode.")]
+NUMBER = Annotated[int, typer.Option(min=1, help="Mode to show, as numbered in the table.")]
+SIZE = Annotated[float, typer.Option(help="Its largest displacement [m or rad].")]
+OF_STATE = (parameter("case", CASE), parameter("rotation", ROTATION, None),
+            parameter("elements_space", ELEMENTS_SPACE, None), parameter("degree_space", DEGREE_SPACE, None),
+            parameter("joint", JOINT, None), parameter("gravity", GRAVITY, None),
+            parameter("equilibrium", AT_REST, False))
+PARAMETER = Annotated[list[str] | None, typer.Option(
+    metavar="NAME=FIRST:LAST:NUMBER", help="A number and its values, also as NAME=A,B,C: rod.mass, spring.stiffness, "
+                                           "load.time.amplitude, gravity[2]; of several all combinations.")]
+CSV = Annotated[str | None, typer.Option("--csv", help="File for a table with one row per run.")]
+WORKERS = Annotated[int | None, typer.Option(min=1, help="Threads or processes; default: all processors, one for each "
+                                                         "rank under mpirun.")]
+COMMON = (parameter("rotation", ROTATION, None), parameter("element", ELEMENT, "mg"), declared("degree"),
+          declared("n_points"), declared("n_elements"), parameter("t_end", T_END, None))
+
+SEVERAL = "--of", "--parameters", "--inputs", "--outputs"  # options that take several values
+
+
+def repeat_values(arguments):
+    """`--of a b` as `--of a --of b`, for the options that take several values."""
+    repeated, option = [], None
+    for argument, before in zip(arguments, [None, *arguments], strict=False):
+        if argument.startswith("-"):
+            option = argument
+        elif option in SEVERAL and before != option:
+            repeated.append(option)
+        repeated.append(argument)
+    return repeated
+
+
+@with_parameters(
+    parameter("case", CASE), parameter("rotation", ROTATION, None), parameter("inverse_mass", INVERSE_MASS, None),
+    parameter("elements_space", ELEMENTS_SPACE, None), parameter("degree_space", DEGREE_SPACE, None),
+    parameter("element", ELEMENT, "mg"),
+    *map(declared, ("degree", "n_points", "multipliers", "drop", "nodes", "form", "keep",
+                    "n_elements", "tolerance")),
+    parameter("t_end", T_END, None), parameter("joint", JOINT, None), parameter("gravity", GRAVITY, None),
+    parameter("friction_width", FRICTION_WIDTH, None), parameter("base", BASE, None),
+    parameter("meshes", MESHES, None),
+    *map(declared, ("driver", "window", "backend", "method", "guess", "scaling", "keep_mesh", "tol_residual",
+                    "tol_increment", "max_iterations", "line_search")),
+    parameter("output", OUTPUT, None), *map(declared, ("checkpoint", "checkpoint_every", "restart")),
+    parameter("follow", FOLLOW, None), parameter("watch", WATCH, False),
+    parameter("as_json", JSON, False), parameter("verbose", VERBOSE, False))
+def run(ctx, **_):
+    """Solve a case, a model file, or a robot (.urdf, .xml); options given here override the settings in the file.
+
+    Options that begin with -timefem_ go to PETSc (-timefem_ksp_type gmres). Under mpirun, --driver global
+    or windows with --backend petsc shares the work among the ranks; for problems of other kinds --backend petsc does.
+    """
+    options = given_options(ctx)
+    return imported("run").run(options, ctx.obj or None)
+
+
+@with_parameters(parameter("case", MODEL), parameter("data", DATA, None), parameter("rotation", ROTATION, None),
+                 parameter("element", ELEMENT, "mg"), declared("degree"), declared("n_elements"), declared("backend"),
+                 parameter("output", OUTPUT, None), parameter("as_json", JSON, False),
+                 parameter("verbose", VERBOSE, False))
+def estimate(ctx, **_):
+    """Estimate a motion, and unknown numbers, from measurements, with their uncertainty.
+
+    The model file states measurements, unknown forces and priors; columns of the data are named in it. Under mpirun
+    --backend petsc shares the work among the ranks.
+    """
+    options = given_options(ctx)
+    if not options["case"].endswith(".toml"):
+        raise InputError(f"MODEL must be a model file, which ends in .toml, not {options['case']!r}")
+    return imported("run").run(options)
+
+
+@with_parameters(parameter("case", CASE), parameter("turns", TURNS, None), parameter("starts", STARTS, None), *COMMON,
+                 parameter("output", OUTPUTS, None), parameter("as_json", JSON, False))
+def solve_all(ctx, **_):
+    """Several solutions of a boundary-value problem, from guesses that turn by different angles, by increasing
+    action; or of optimal control, from many starts, by increasing cost."""
+    options = given_options(ctx)
+    return imported("solve_all").solve_all(options)
+
+
+@with_parameters(parameter("case", CASE), parameter("of", OF, None), parameter("parameters", PARAMETERS, None),
+                 parameter("forward", FORWARD, False), parameter("adjoint", ADJOINT, False), *COMMON,
+                 declared("keep_mesh"),
+                 parameter("as_json", JSON, False))
+def sensitivity(ctx, **_):
+    """Derivatives of functionals of a motion by numbers of the parts and by the initial state.
+
+    Both --of and --parameters take several values, after CASE. Of a model file they default to its table
+    [sensitivity].
+    """
+    options = given_options(ctx)
+    return imported("linear").sensitivity(options)
+
+
+@with_parameters(*OF_STATE, parameter("output", FILM, None), parameter("number", NUMBER, 1),
+                 parameter("size", SIZE, 0.1), parameter("as_json", JSON, False))
+def modes(ctx, **_):
+    """Natural modes around the start of a case, a model file or a robot, or around its equilibrium."""
+    return imported("linear").modes(given_options(ctx))
+
+
+@with_parameters(*OF_STATE, parameter("inputs", INPUTS, None), parameter("outputs", OUTPUTS_OF_MODEL, None),
+                 parameter("as_json", JSON, False))
+def linearize(ctx, **_):
+    """Linear equations with A, B, C, D around the start of a case, a model file or a robot, or its equilibrium.
+
+    Both --inputs and --outputs take several values, after CASE.
+    """
+    return imported("linear").linearize_command(given_options(ctx))
+
+
+@with_parameters(parameter("case", CASE), parameter("parameter", PARAMETER, None), parameter("csv", CSV, None),
+                 parameter("workers", WORKERS, None), *COMMON, declared("keep_mesh"),
+                 parameter("as_json", JSON, False))
+def sweep(ctx, **_):
+    """Solve a case or a model file for many values of its numbers, on all cores, and under mpirun on all ranks.
+
+    A run that fails is told, and ends no other; the exit status is 1 then.
+    """
+    options = given_options(ctx)
+    return imported("solve_all").sweep(options)

@@ -1,4 +1,4 @@
-"""Where the commands of `timefem` write: files that can be written, and a standard output for results only."""
+"""Where the commands of `timefem` write: files that can be written, films, pages, data, and a standard output."""
 
 import ctypes
 import errno
@@ -6,11 +6,41 @@ import os
 import sys
 from contextlib import contextmanager, suppress
 
-from ..atomic_write import check_writable, real_path
+from ..atomic_write import as_path, check_writable, real_path
 from ..display import printable
 from ..errors import InputError
-from .export import has_writer
-from .ranks import rank, world
+from .process import rank, world
+
+WRITERS = {".html": "save_html", ".gif": "animate", ".mp4": "animate", ".pvd": "to_vtk", ".csv": "to_csv",
+           ".json": "to_json"}
+
+
+def export(solution, path, times=None):
+    """Write a film, a page, or data, by the ending of the name; returns whether it was one of these.
+
+    Parameters
+    ----------
+    solution : Solution
+    path : str or Path
+    times : ndarray, optional
+        Default: that of the method.
+    """
+    if not has_writer(path):
+        return False
+    getattr(solution, WRITERS[_ending(path)])(path, times=times)
+    return True
+
+
+def has_writer(path):
+    """Whether the ending of a name is one of these."""
+    return _ending(path) in WRITERS
+
+
+def _ending(path):
+    return as_path(path).suffix.lower()
+
+
+# ---- Where the commands of `timefem` write: files that can be written, and a standard output for results only
 
 UNWRITTEN = errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE
 

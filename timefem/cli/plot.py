@@ -12,8 +12,7 @@ from ..display import printable
 from ..solution.drawing.joints import plot_joint
 from ..solution.drawing.page import plot_page
 from ..solution.output.load import load
-from .export import export
-from .output import check_output
+from .output import check_output, export
 
 
 def plot(

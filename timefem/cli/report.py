@@ -6,18 +6,72 @@ import os
 import platform
 import re
 import sys
+from dataclasses import replace
 from importlib import metadata
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from ..cases import find_case
 from ..display import printable
-from ..errors import MissingBackend
+from ..errors import InputError, MissingBackend
 from ..late import Late
 from ..parallel import launched_ranks
+from ..problems.kinds import KINDS
 from ..solvers.linear.table import LINEAR_SOLVERS
-from .problem_report import kind_facts, kind_rows
+
+
+def case_to_study(name, kinds=("initial",)):
+    """The case of a study, by name; InputError where it is a problem of none of these kinds."""
+    case = find_case(name)
+    if case.kind not in kinds:
+        known = " or ".join(f"{KINDS[kind].title.split(' ', 1)[1]}s" for kind in kinds)
+        raise InputError(f"studies are those of {known}, and {name} is {KINDS[case.kind].title}")
+    return case
+
+
+def kind_facts(kind, problem, sol):
+    """What matters of a solution besides what all have, as plain data."""
+    if kind == "initial":
+        return {}
+    history = sol.status.residual_history
+    facts = {"kind": kind, "residual": float(history[-1]) if len(history) else None}
+    if len(sol.t) == 1:  # nothing was solved
+        return facts
+    if "continuation" in sol.statistics:
+        facts["continuation"] = sol.statistics["continuation"]
+    return facts | KINDS[kind].facts(problem, sol)
+
+
+def kind_rows(r):
+    """Rows of the table of a run, from its facts."""
+    if "continuation" in r:
+        yield "followed over", ", ".join(f"{value:.6g}" for value in r["continuation"])
+    if "objective" in r:
+        yield "objective", f"{r['objective']:.10g}"
+    if r.get("conditions"):
+        worst = max(r["conditions"], key=r["conditions"].get)
+        yield "conditions met to", f"{r['conditions'][worst]:.2e}, {worst}"
+    for name, value in r.get("parameters", {}).items():
+        yield f"found: {name}", f"{value:.10g}"
+    for name, value in r.get("outputs", {}).items():
+        yield f"output {name} kept to", f"{value:.2e}"
+    for name, values in r.get("controls", {}).items():
+        yield f"largest control of {name}", ", ".join(f"{v:.6g}" for v in values)
+    if "internal_dynamics" in r:
+        yield "internal dynamics", f"of dimension {r['internal_dynamics']}, {r['unstable']} not stable"
+    for name, one in r.get("numbers", {}).items():
+        pairs = zip(one["value"], one["std"], strict=True)
+        yield f"found: {name}", ", ".join(
+            f"{value:.6g} (at its bound)" if std is None else f"{value:.6g} +- {std:.2g}" for value, std in pairs)
+    if "verdict" in r:
+        yield "fit", r["verdict"]
+        if "log_evidence" in r:
+            yield "log of the evidence", f"{r['log_evidence']:.8g}"
+
+
+# ---- What the commands of `timefem` tell: facts as plain data, tables, JSON and the figure
 
 joint_tables = Late("timefem.solution.joint_tables")
 
@@ -264,3 +318,57 @@ def _without_nan(value):
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+# ---- What `timefem run` tells of a solution in phases
+
+OF_PHASE = "objective", "parameters", "conditions", "controls", "constraint_error_max", "final"
+WHOLE = ("case", "element", "degree", "n_points", "driver", "backend", "n_ranks", "status", "reason", "message",
+         "failure", "newton_iterations", "seconds")
+
+
+def phases_report(case, problem, sol):
+    """The numbers of a run in phases, as they go into the JSON."""
+    one = replace(case, kind="optimal")
+    reports = [run_report(one, *pair) for pair in zip(problem.phases, sol.phases, strict=True)]
+    whole = {name: reports[0][name] for name in WHOLE}
+    more = {name: sol.statistics[name] for name in ("tolerance", "estimated_error", "meshes") if name in sol.statistics}
+    phases = [{"name": name, "start": float(start), "duration": float(duration), "n_elements": own["n_elements"],
+               **{key: own[key] for key in OF_PHASE if key in own}}
+              for name, start, duration, own in zip(problem.names, sol.starts, sol.durations, reports, strict=True)]
+    return {**whole, "kind": "phases", "n_elements": sum(own["n_elements"] for own in reports),
+            "n_unknowns": sol.statistics["n_unknowns"], "objective": float(sol.objective), **more, "phases": phases}
+
+
+def print_phases(r, case, output):
+    table = make_table(f"{case.title} ({case.name})", "", "")
+    table.show_header = False
+    table.add_row("element", f"{r['element']}, degree {r['degree']}, {r['n_points']} Gauss points")
+    table.add_row("method, elements", f"{r['backend']}, {r['n_elements']}")
+    table.add_row("unknowns", str(r["n_unknowns"]))
+    table.add_row("iterations", str(r["newton_iterations"]["max"]))
+    table.add_row("status", r["message"] if r["failure"] is None else f"failed: {r['reason']}")
+    table.add_row("objective", f"{r['objective']:.10g}")
+    if "estimated_error" in r:
+        table.add_row("estimated error", f"{r['estimated_error']:.2e}")
+    if "meshes" in r:
+        table.add_row("elements of the meshes", ", ".join(map(str, r["meshes"])))
+    table.add_row("seconds", ", ".join(f"{name} {value:.3f}" for name, value in r["seconds"].items()))
+    for note in r.get("notes", ()):
+        table.add_row("note", note)
+    for phase, file in zip(r["phases"], output or [None] * len(r["phases"]), strict=True):
+        table.add_section()
+        table.add_row(phase["name"], f"from {phase['start']:.6g} s, for {phase['duration']:.10g} s")
+        if phase.get("objective"):
+            table.add_row("  objective", f"{phase['objective']:.10g}")
+        for name, value in phase.get("parameters", {}).items():
+            table.add_row(f"  found: {name}", f"{value:.10g}")
+        for name, values in phase.get("controls", {}).items():
+            table.add_row(f"  largest control of {name}", ", ".join(f"{v:.6g}" for v in values))
+        for name, state in phase["final"].items():
+            for what in ("coordinates", "position", "velocity"):
+                if what in state:
+                    table.add_row(f"  {what} of {name} at the end", "  ".join(f"{v: .6f}" for v in state[what]))
+        if file:
+            table.add_row("  saved in", file)
+    make_console().print(table)

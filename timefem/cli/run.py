@@ -11,12 +11,10 @@ from ..solution.slab_solution import SlabSolution
 from ..solving.solve import solve
 from ..status import Reason
 from . import PETSC_PREFIX
-from .chosen import chosen
-from .continuation import follower
+from .chosen import chosen, follower
 from .output import check_output, check_solution, stdout_to_stderr
-from .phases_report import phases_report, print_phases
-from .ranks import note, rank, world
-from .report import print_details, print_json, print_report, run_report
+from .process import note, rank, world
+from .report import phases_report, print_details, print_json, print_phases, print_report, run_report
 
 save = Late("timefem.solution.output.save")
 watching = Late(f"{__package__}.watch")

@@ -20,9 +20,8 @@ from ..studies.preconditioners import METHODS
 from .accuracy import conservation, convergence
 from .options import with_fields
 from .output import check_output, stdout_to_stderr
-from .problem_report import case_to_study
-from .ranks import rank
-from .report import make_console, make_table, print_json
+from .process import rank
+from .report import case_to_study, make_console, make_table, print_json
 
 UNIT_BODY = "unit-body"
 HELP_BACKEND = f"{', '.join(LINEAR_SOLVERS)}; default: chain. Under mpirun petsc shares the work."

@@ -2,13 +2,11 @@
 
 from dataclasses import replace
 
-from ..mechanics.bodies.first_order import State
+from ..mechanics.bodies.first_order import PortSystem, State
 from ..mechanics.bodies.mass_properties import MassProperties
-from ..mechanics.bodies.point_mass import PointMass
-from ..mechanics.bodies.port_system import PortSystem
+from ..mechanics.bodies.point_mass import PointMass, VariableMass
 from ..mechanics.bodies.rigid import RigidBody, RigidBodyBase
 from ..mechanics.bodies.states import CanonicalState, Pose
-from ..mechanics.bodies.variable_mass import VariableMass
 from ..mechanics.composites.composite import Composite
 from ..mechanics.part import Body
 from ..mechanics.states.given import canonical_states, given_states
@@ -21,9 +19,9 @@ from .document import Document
 from .entries import naming, value_of
 from .given_states import state_of_joint
 from .model import Model
-from .parts import ACTUATORS, COMPOSITES, FORCES, JOINTS
 from .problem import OPTIMAL, kind_of_file
-from .schema_tables import SCHEMAS
+from .schema import ACTUATORS, COMPOSITES, FORCES, JOINTS
+from .schema_values import SCHEMAS
 from .settings import arguments_of, element_of, with_form
 from .trees import Names, settled, tree_of
 

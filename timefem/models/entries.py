@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from ..errors import InputError
 from .document import suggest
-from .parts import FUNCTIONS
+from .schema import FUNCTIONS
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from ..problems.common.end_state import EndState
 from ..problems.kinds import in_files
 from .entries import find, naming
 from .given_states import state_of_body, state_of_joint
-from .parts import ACTUATORS
+from .schema import ACTUATORS
 
 BOUNDS = "lower", "upper"
 LOOPS = {"outputs": "inputs", "actuators": "drives"}  # keys of controllers that name entries of a table

@@ -1,7 +1,8 @@
-"""A robot as a file states it."""
+"""A robot as a file states it: contacts of its shapes, stops of its joints, and notes of what it leaves out."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -10,13 +11,188 @@ import numpy as np
 
 from .. import validate
 from ..mechanics.bodies.tree.tree import Tree
+from ..mechanics.contacts.planes import EllipsoidContact, PlaneContact
+from ..mechanics.contacts.spheres import SphereContact
 from ..mechanics.forces.actuators import GeneralizedControl
+from ..mechanics.forces.on_joints import EndStop, JointFriction
 from ..mechanics.system import System
 from ..problems.initial.problem import InitialValueProblem
 from ..types import Vector
 
 if TYPE_CHECKING:
+    from ..mechanics.bodies.tree.tree import Tree
     from ..mechanics.declared.declared import Declared
+
+MOST_NAMES = 8  # in one note
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """Attributes of an element.
+
+    Attributes
+    ----------
+    read : str
+        Those that count, separated by spaces.
+    idle : str
+        Those that have no effect on a motion here: pictures, contacts, numerical settings of a simulator.
+    neutral : dict
+        Attribute that is not read -> value, or values, with which it has no effect.
+    """
+
+    read: str
+    idle: str = ""
+    neutral: dict = field(default_factory=dict)
+
+    def left_out(self, given):
+        """Those of a dict that would have an effect, and are not read."""
+        known = {*self.read.split(), *self.idle.split()}
+        return [name for name, value in given.items() if name not in known and not name.startswith("xmlns")
+                and not any(_same(value, neutral) for neutral in _several(self.neutral.get(name, ())))]
+
+
+def _several(value):
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _same(text, other):
+    try:
+        return [float(word) for word in text.split()] == [float(word) for word in other.split()]
+    except ValueError:
+        return text.split() == other.split()
+
+
+class Notes:
+    """Notes in their order; the same attribute of several elements makes one."""
+
+    def __init__(self):
+        self._found = {}  # text, or tag and attribute -> names of elements
+
+    def add(self, text):
+        self._found.setdefault(text, [])
+
+    def append_named(self, text, name):
+        """A note about several things: the text has {} where their names go."""
+        self._found.setdefault((text,), []).append(name)
+
+    def check(self, attributes, tag, given, name):
+        """Note what an element states and is not read."""
+        for attribute in attributes.left_out(given):
+            self.append_named(f"{attribute} of <{tag}> {{}} is left out", name)
+
+    @property
+    def all(self):
+        return tuple(text if isinstance(text, str) else text[0].format(listed(names))
+                     for text, names in self._found.items())
+
+
+def listed(names):
+    """Names in a sentence."""
+    names = list(dict.fromkeys(names))
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def limits_note(joints):
+    """That ranges of joints are data; None where there are none."""
+    names = [joint.name for joint in joints if {"lower", "upper"} & joint.limits.keys()]
+    if not names:
+        return None
+    return f"the limits of {listed(names)} are data (tree.joints[i].limits) and do not stop a motion: add a tf.EndStop"
+
+
+# ---- Rigid contacts of robots from files: shapes on planes, spheres on spheres, and stops of joints
+
+@dataclass(frozen=True)
+class Collider:
+    """A shape that may touch others.
+
+    Attributes
+    ----------
+    name, link : str
+        Its own name, and that of its link.
+    kind : {"sphere", "capsule", "cylinder", "box", "ellipsoid", "plane"}
+    size : ndarray
+        Radius; radius and half length along z; half edges or half axes.
+    place, turn : ndarray, shape (3,) and (3, 3)
+        In the frame of the link.
+    friction, restitution : float
+    around : int
+        Points that stand for a rim of a cylinder.
+    """
+
+    name: str
+    link: str
+    kind: str
+    size: np.ndarray
+    place: np.ndarray
+    turn: np.ndarray
+    friction: float
+    restitution: float = 0.0
+    around: int = 8
+
+    @property
+    def points(self) -> np.ndarray:
+        """Centres of spheres, or corners, in the frame of the link, shape (n, 3)."""
+        if self.kind == "box":
+            local = np.array(list(itertools.product((-1, 1), repeat=3))) * self.size
+        elif self.kind == "capsule":
+            local = np.array([[0, 0, -1.0], [0, 0, 1.0]]) * self.size[1]
+        elif self.kind == "cylinder":
+            angle = 2 * np.pi * np.arange(self.around) / self.around
+            rim = np.stack([self.size[0] * np.cos(angle), self.size[0] * np.sin(angle), np.ones(self.around)], axis=1)
+            local = np.concatenate([rim * (1, 1, -self.size[1]), rim * (1, 1, self.size[1])])
+        else:
+            local = np.zeros((1, 3))
+        return self.place + local @ self.turn.T
+
+    @property
+    def radius(self) -> float:
+        """Of the spheres around the points."""
+        return float(self.size[0]) if self.kind in ("sphere", "capsule") else 0.0
+
+
+def on_plane(tree: Tree, shape: Collider, plane: Collider) -> Declared:
+    """Contact of a shape with a plane that is fixed in space (its link is "") or in a link."""
+    body = tree.link(shape.link)
+    laws: dict[str, Any] = {"name": f"{shape.name} on {plane.name}", "normal": plane.turn[:, 2],
+                            "plane_point": plane.place, "friction": max(shape.friction, plane.friction),
+                            "restitution": max(shape.restitution, plane.restitution)}
+    if plane.link:
+        laws["on"] = tree.link(plane.link)
+    if shape.kind == "ellipsoid":
+        return EllipsoidContact(body, half_axes=shape.size, centre=shape.place, orientation=shape.turn, **laws)
+    return PlaneContact(body, points=shape.points, radius=shape.radius, **laws)
+
+
+def of_spheres(tree: Tree, a: Collider, b: Collider) -> list[Declared]:
+    """Contacts of the spheres of two shapes with each other; the second one may be in space (its link is "")."""
+    bodies = [tree.link(x.link) if x.link else None for x in (a, b)]
+    pairs = list(itertools.product(a.points, b.points))
+    return [SphereContact(*bodies, radius_a=a.radius, radius_b=b.radius, point_a=x, point_b=y,
+                          friction=max(a.friction, b.friction), restitution=max(a.restitution, b.restitution),
+                          name=f"{a.name} on {b.name}" + f" {i}" * (len(pairs) > 1)) for i, (x, y) in enumerate(pairs)]
+
+
+def stops(tree: Tree) -> list[Declared]:
+    """Rigid stops of the joints of a tree that have limits, without restitution."""
+    return [EndStop(tree.joint(joint.name), lowest=joint.limits.get("lower"), highest=joint.limits.get("upper"),
+                    name=f"stops of {joint.name}")
+            for joint in tree.joints if joint.name in tree.moving_joints and {"lower", "upper"} & joint.limits.keys()]
+
+
+def rubbing(tree: Tree, friction: dict[str, float]) -> list[Declared]:
+    """Set-valued friction of joints, by name."""
+    return [JointFriction(tree.joint(name), friction=size, name=f"friction of {name}")
+            for name, size in friction.items()]
+
+
+def checked(contacts: str | None) -> str | None:
+    """What readers take for `contacts`."""
+    return None if contacts is None else validate.choice("contacts", contacts, ("rigid",))
+
+
+# ---- A robot as a file states it
 
 GRAVITY = (0.0, 0.0, -9.81)
 

@@ -1,20 +1,41 @@
-"""The JSON schema of model files: made from what parts, bodies and functions of time declare."""
+"""The JSON schema of model files, made from what parts, bodies and functions of time declare; parts by their `type`."""
 
 import json
 from dataclasses import MISSING, fields
 from functools import cache
 from inspect import signature
 
-from ..mechanics.bodies.first_order import State
+from ..mechanics.bodies.first_order import PortSystem, State
 from ..mechanics.bodies.mass_properties import MassProperties
 from ..mechanics.bodies.point_mass import PointMass
-from ..mechanics.bodies.port_system import PortSystem
 from ..mechanics.bodies.rigid import QuaternionBody
 from ..mechanics.catalogue import file_types
+from ..mechanics.forces.formula_force import FormulaForce
+from ..mechanics.functions.elementary import Ramp, Sine, Step, TrianglePulse
+from ..mechanics.functions.table import Table
+from ..mechanics.functions.trajectories import Polynomial, Spline, Transfer
 from .motion.schema import MEASUREMENTS, NOISE, PRIOR
-from .parts import ACTUATORS, FORCES, FUNCTIONS, JOINTS
-from .schema_tables import COUPLINGS, LIMITS, OPTIMAL_KEYS, OUTPUTS, SCHEMAS, TABLES
-from .schema_values import VALUES, named, numbers, record, ref
+from .schema_values import (
+    COUPLINGS,
+    LIMITS,
+    OPTIMAL_KEYS,
+    OUTPUTS,
+    SCHEMAS,
+    TABLES,
+    VALUES,
+    named,
+    numbers,
+    record,
+    ref,
+)
+
+JOINTS, ACTUATORS, FORCES, COMPOSITES = map(file_types, ("joints", "actuators", "forces", "composites"))
+ACTUATORS |= {"formula_force": FormulaForce}  # with controls
+FUNCTIONS = {"ramp": Ramp, "triangle": TrianglePulse, "step": Step, "sine": Sine, "table": Table, "transfer": Transfer,
+             "polynomial": Polynomial, "spline": Spline}
+
+
+# ---- The JSON schema of model files: made from what parts, bodies and functions of time declare
 
 SOLIDS = ("cuboid", "cylinder", "cone", "sphere")
 NOUNS = {"bodies": "a body", "joints": "a joint", "forces": "a force", "actuators": "an actuator",

@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import validate
 from ..errors import InputError
-from .read_file import read_file
+from .document import read_file
 
 LARGEST = 10**7  # bytes of a file
 DEEPEST = 500  # elements in each other

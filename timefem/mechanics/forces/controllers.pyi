@@ -8,7 +8,7 @@ from timefem.mechanics.joints.joint import Joint
 from timefem.types import Matrix, Number, UserFunction, Vector
 from typing import Any
 import numpy as np
-from ..declared import Real
+from ..declared import Field, Real
 from ..joints.on_joint import JointPart
 from ..part import Body, Part
 from ..symbols import Symbols
@@ -16,6 +16,20 @@ from ..system import System
 
 
 LAW: Any
+
+
+class Drives(Field):
+    refers: bool
+    kind_of_value: str
+    schema_type: str
+    kept_as: str
+
+
+class Inputs(Field):
+    refers: bool
+    kind_of_value: str
+    schema_type: str
+    kept_as: str
 
 
 class PDControl(JointPart):

@@ -6,8 +6,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...mechanics.bodies import rotations
-from ..meshes import Meshes
-from ..surfaces import hull, surface_mass
+from ..surfaces import Meshes, hull, surface_mass
 
 INERTIAS = "legacy", "convex", "exact", "shell"
 

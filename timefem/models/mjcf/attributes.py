@@ -3,7 +3,7 @@
 What is in neither list is told by a note, unless it has its neutral value. The list follows the schema of MuJoCo 4.0.
 """
 
-from ..notes import Attributes
+from ..robot import Attributes
 
 TURNED = "pos quat axisangle xyaxes zaxis euler"
 SOLVER = "solref solimp solreflimit solimplimit solreffriction solimpfriction margin"

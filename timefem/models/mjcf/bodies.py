@@ -6,7 +6,7 @@ import numpy as np
 
 from ...mechanics.bodies import rotations
 from ...mechanics.bodies.tree.links import Link
-from ..shapes import about, from_euler, from_z, joined
+from ..surfaces import about, from_euler, from_z, joined
 from .attributes import ELEMENTS
 from .defaults import ORIENTATIONS
 from .geoms import Geoms

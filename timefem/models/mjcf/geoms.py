@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...errors import InputError
-from ..shapes import NO_MASS, from_z, inertia_of, shell_of
+from ..surfaces import NO_MASS, from_z, inertia_of, shell_of
 
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3, "ellipsoid": 3, "plane": 0, "hfield": 0, "mesh": 0,
          "sdf": 0}

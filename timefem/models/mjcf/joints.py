@@ -7,7 +7,7 @@ import numpy as np
 from ...mechanics.bodies.states import Pose
 from ...mechanics.bodies.tree.links import Link, TreeJoint
 from ...mechanics.bodies.tree.tree import Tree
-from ..shapes import about
+from ..surfaces import about
 
 KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "spherical", "free": "floating"}
 

@@ -12,9 +12,7 @@ from ...mechanics.bodies.tree.links import Link, TreeJoint
 from ...mechanics.bodies.tree.tree import Tree
 from ...mechanics.forces.springs import RotationalSpring, Spring
 from ...types import FilePath
-from ..contacts import checked, rubbing, stops
-from ..notes import Notes, limits_note
-from ..robot import Robot
+from ..robot import Notes, Robot, checked, limits_note, rubbing, stops
 from ..xml_file import XmlFile
 from .actuators import fixed_tendons, read_actuators
 from .assets import Assets

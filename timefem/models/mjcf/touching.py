@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from ..contacts import Collider, of_spheres, on_plane
+from ..robot import Collider, of_spheres, on_plane
 
 if TYPE_CHECKING:
     from ...mechanics.bodies.tree.tree import Tree

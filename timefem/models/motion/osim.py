@@ -13,8 +13,7 @@ from ...mechanics.bodies.tree.links import Link
 from ...mechanics.bodies.tree.tree import Tree
 from ...mechanics.joints.turning import Spherical
 from ...types import FilePath
-from ..notes import Notes
-from ..robot import Robot
+from ..robot import Notes, Robot
 from .osim_file import OsimFile
 from .osim_joints import OsimJoints
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...errors import InputError
-from ..shapes import from_euler
+from ..surfaces import from_euler
 from ..xml_file import XmlFile
 
 

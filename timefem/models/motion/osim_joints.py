@@ -4,7 +4,7 @@ import numpy as np
 
 from ... import validate
 from ...mechanics.bodies.tree.links import Link, TreeJoint
-from ..shapes import about
+from ..surfaces import about
 
 X, Y, Z = np.eye(3)
 STANDARD = {  # in the order of their coordinates: whether it turns, and its axis; places go before turns

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...errors import InputError
-from ..read_file import read_file
+from ..document import read_file
 
 
 def lines_of(path):
