@@ -85,6 +85,12 @@ print([m for m in {others!r} if f"timefem.{{m}}" in sys.modules])"""
     assert run.stdout.strip() == "[]"
 
 
+def test_warnings_point_at_the_line_of_the_user():
+    """By `errors.warn`, which looks for it: levels that are counted hold for one way to a place only."""
+    assert [name for name, (path, _) in modules().items() if name != "errors" and "warnings.warn(" in path.read_text()
+            ] == []
+
+
 def test_loops_are_compiled_in_one_way():
     """By `kernels.loops`, which needs no place to keep them, and knows the sources of all of them."""
     assert [name for name in modules() if name.split(".")[0] != "kernels" for node in imports(name)

@@ -1,6 +1,11 @@
 """Errors that timefem raises on purpose: each names the offending thing and the remedy."""
 
+import sys
+import warnings
 from importlib import import_module
+from pathlib import Path
+
+PACKAGE = str(Path(__file__).parent)
 
 
 class InputError(ValueError):
@@ -78,3 +83,11 @@ def needed(package, who):
         return import_module(package)
     except ImportError:
         raise MissingBackend(f"{who} needs {package}, which is not installed: pip install {package}") from None
+
+
+def warn(text, category=UserWarning):
+    """Warn of the line of the user: the innermost one outside of the package."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
@@ -10,7 +9,7 @@ from math import isfinite
 from types import NoneType
 from typing import Any, ClassVar, NamedTuple
 
-from .errors import InputError, NotSolved
+from .errors import InputError, NotSolved, warn
 from .types import Vector
 from .validate.options import in_words
 
@@ -199,8 +198,8 @@ class Answer:
         if name in type(self).numbers:
             status = object.__getattribute__(self, "status")
             if not status.success:
-                warnings.warn(f"{name} of what failed ({status.reason}): numbers of the last iterate, no solution",
-                              NotSolved, stacklevel=2)
+                warn(f"{name} of what failed ({status.reason}): numbers of the last iterate, no solution",
+                     NotSolved)
         return object.__getattribute__(self, name)
 
     def refuse_if_failed(self, what: str) -> None:

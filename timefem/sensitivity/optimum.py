@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +14,7 @@ from ..assembly import TimeMesh
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..elements.evaluation.plan import ElementPlan
 from ..elements.forms.base import velocities
-from ..errors import ActiveSetChange, InputError, SolveError
+from ..errors import ActiveSetChange, InputError, SolveError, warn
 from ..problems.common.kept import Kept
 from ..problems.optimal.guesses.guess import from_solution, stretched
 from ..problems.optimal.solve import enters_parts, system_with_values
@@ -201,8 +200,8 @@ class OptimumLinearization(NamedArguments):
         if self.weakly_active:
             first, *others = self.weakly_active
             more = f" and {len(others)} more" * bool(others)
-            warnings.warn(f"the set of active limits changes here: {first}{more} is just reached, without a "
-                          "multiplier; derivatives are those of one side", ActiveSetChange, stacklevel=7)
+            warn(f"the set of active limits changes here: {first}{more} is just reached, without a "
+                 "multiplier; derivatives are those of one side", ActiveSetChange)
         self._direction.look(self._at.it)
         delta = self.options.least_added
         while delta <= self.options.most_added:

@@ -6,7 +6,6 @@ the statuses that were found. What goes along are changes of (z, t) forwards, or
 
 from __future__ import annotations
 
-import warnings
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +16,7 @@ import scipy
 from ..assembly import TimeMesh
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..elements.evaluation.plan import ElementPlan
-from ..errors import InputError, NotDifferentiable
+from ..errors import InputError, NotDifferentiable, warn
 from ..solvers.nonsmooth import events
 from ..solvers.nonsmooth.modes import element_of, without_contacts
 from ..solvers.nonsmooth.node_tangents import NodeTangents
@@ -111,9 +110,9 @@ class ThroughEvents(Derivatives):
         self.distances = sorted(self._find_distances(), key=lambda found: found.distance)
         for found in self.distances:
             if found.distance < CONTACT.smooth:
-                warnings.warn(f"{found.kind} at t = {found.t:g} of {', '.join(found.contacts)}: there the motion does "
-                              f"not depend smoothly on its numbers (distance {found.distance:.1e}); derivatives are "
-                              "those with the events as they are", NotDifferentiable, stacklevel=4)
+                warn(f"{found.kind} at t = {found.t:g} of {', '.join(found.contacts)}: there the motion does "
+                     f"not depend smoothly on its numbers (distance {found.distance:.1e}); derivatives are "
+                     "those with the events as they are", NotDifferentiable)
 
     # ---- pieces
 
@@ -248,9 +247,9 @@ class ThroughEvents(Derivatives):
         for word, name, changes in self._nodes.broken(own, z, given.numbers):
             labels = [label for label, change in zip(given.labels, changes, strict=True) if change]
             if labels:
-                warnings.warn(f"{name} {word} at the start, and would not with other {', '.join(labels[:4])}: the "
-                              "motion does not depend smoothly on that; derivatives are those with the contact as it "
-                              "is", NotDifferentiable, stacklevel=4)
+                warn(f"{name} {word} at the start, and would not with other {', '.join(labels[:4])}: the "
+                     "motion does not depend smoothly on that; derivatives are those with the contact as it "
+                     "is", NotDifferentiable)
 
     def _evaluated(self, functional):
         if functional not in self._values:

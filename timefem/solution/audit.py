@@ -5,11 +5,10 @@ gives numbers without a complaint; what follows looks at the motion itself.
 """
 
 import functools
-import warnings
 
 import numpy as np
 
-from ..errors import UnderResolved
+from ..errors import UnderResolved, warn
 from ..mechanics.part_names import body_of
 from ..mechanics.values.at_start import constraint_sizes
 from ..mechanics.values.evaluate import kept, quantities_at
@@ -51,7 +50,7 @@ def _warn_of_forces(solution):
     """Warn of forces that begin and end where no element looks; whether there are any."""
     text = missed_forces(solution.system, solution.element, solution.t, solution.z, solution.nodal_state)
     if text is not None:
-        warnings.warn(text, UnderResolved, stacklevel=7)
+        warn(text, UnderResolved)
     return text is not None
 
 
@@ -151,7 +150,7 @@ def _warn_of_turns(solution):
     """Warn of the body that turns furthest in an element, when that is too far; whether it does."""
     text = unresolved_turns(solution.system, solution.element, solution.t, solution.z)
     if text is not None:
-        warnings.warn(text, UnderResolved, stacklevel=7)
+        warn(text, UnderResolved)
     return text is not None
 
 
@@ -222,6 +221,6 @@ def _warn_of_what_is_missed(solution):
     times = (t[-1] - t[0]) / (span[1] - span[0])
     n = elements_that_do(system, element, span, solution.z[first], times)
     more = f"take {int(np.ceil(n * times))} elements or more" if n else "take far more elements"
-    warnings.warn(f"{system.label(body)} moves too fast for {element!r} from t = {span[0]:.3g} on: elements of a lower "
-                  f"degree would miss most of it, and the solution may be far off; {more}, or a higher degree",
-                  UnderResolved, stacklevel=7)
+    warn(f"{system.label(body)} moves too fast for {element!r} from t = {span[0]:.3g} on: elements of a lower "
+         f"degree would miss most of it, and the solution may be far off; {more}, or a higher degree",
+         UnderResolved)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import validate
 from ..assembly import TimeMesh
-from ..errors import InputError, NotSolved
+from ..errors import InputError, NotSolved, warn
 from ..late import Late
 from ..mechanics.values.of_parts import consistent_velocity, rates_follow, with_own_momenta
 from ..parallel import rank
@@ -194,8 +193,8 @@ class Solution(SolvedElements, Invariants, Shown):
     def _warn_if_failed(self):
         """Warn where numbers are read that a solve of the whole time span did not find."""
         if not self.success and ("objective" in self.statistics or self.statistics.get("parameters")):
-            warnings.warn(f"the solve failed ({self.status.reason}): these are numbers of its last iterate, no "
-                          "solution", NotSolved, stacklevel=4)
+            warn(f"the solve failed ({self.status.reason}): these are numbers of its last iterate, no "
+                 "solution", NotSolved)
 
     def _places(self, t, side="right"):
         """Elements and reference coordinates of times, where elements meet in the one on that side."""

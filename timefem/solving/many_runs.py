@@ -8,7 +8,7 @@ from copy import copy
 import numpy as np
 
 from .. import interrupts, validate
-from ..errors import InputError, NotSolved, UnderResolved
+from ..errors import InputError, NotSolved, UnderResolved, warn
 from ..late import Late
 from ..parallel import world
 from ..problems.initial.sampled import sampled
@@ -150,13 +150,13 @@ class _Found:
         failed = [i for i, reason in enumerate(self.reasons) if reason != Reason.CONVERGED]
         if failed:
             told = self.messages.get(failed[0], self.reasons[failed[0]])
-            warnings.warn(f"{len(failed)} of {len(self.reasons)} runs failed, see `reasons` and `messages`; run "
-                          f"{failed[0]}: {told}", NotSolved, stacklevel=4)
+            warn(f"{len(failed)} of {len(self.reasons)} runs failed, see `reasons` and `messages`; run "
+                 f"{failed[0]}: {told}", NotSolved)
         for category in dict.fromkeys(category for heard in self.heard.values() for category, _ in heard):
             own = {i: text for i, heard in self.heard.items() for kind, text in heard if kind is category}
             first = min(own)
-            warnings.warn(f"{len(own)} of {len(self.reasons)} runs, told in `messages`; run {first}: {own[first]}",
-                          category, stacklevel=4)
+            warn(f"{len(own)} of {len(self.reasons)} runs, told in `messages`; run {first}: {own[first]}",
+                 category)
 
     def columns(self):
         names = dict.fromkeys(name for values in self.values for name in values)

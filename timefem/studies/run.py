@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import re
-import warnings
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -13,6 +12,7 @@ from timefem import InputError, SolveError
 
 from .. import validate
 from ..atomic_write import write_text
+from ..errors import warn
 from ..mechanics.describe import describe
 from ..progress import progress
 
@@ -66,7 +66,7 @@ class Cache:
             file.parent.mkdir(parents=True, exist_ok=True)
             write_text(file, json.dumps({"key": key, "result": result}))
         except OSError as error:  # a full disk: what is not kept is worked out anew
-            warnings.warn(f"a result of the study is not kept: {error}", stacklevel=2)
+            warn(f"a result of the study is not kept: {error}")
 
 
 def run_jobs(jobs, *, processes=1, cache=None, title="study", show=None):

@@ -1,8 +1,7 @@
 """Boundary-value problems solved: on one mesh, or on meshes that are found for a tolerance."""
 
-import warnings
 
-from ...errors import UnderResolved
+from ...errors import UnderResolved, warn
 from ...solution.audit import audits
 from ...solution.between_nodes import jump_of
 from ..refinement.loop import solve_refined
@@ -26,7 +25,6 @@ def solve_boundary(task):
     solution = solve_on(task.element, task.mesh_through(problem.system.kinks), None)
     jump = jump_of(solution) if solution.success and task.kept.once else None  # many solves are to be quick
     if jump is not None:
-        warnings.warn(f"the motion goes straight through '{jump.name}' at t = {jump.time:.3g}, which holds at the "
-                      "nodes, and not between them: take more elements, or a higher degree", UnderResolved,
-                      stacklevel=6)
+        warn(f"the motion goes straight through '{jump.name}' at t = {jump.time:.3g}, which holds at the "
+             "nodes, and not between them: take more elements, or a higher degree", UnderResolved)
     return solution

@@ -1,11 +1,10 @@
 """Whether conditions at the ends determine a motion, or others beside it meet them as well."""
 
-import warnings
 
 import numpy as np
 
 from ...assembly import TimeMesh
-from ...errors import IllConditioned, SolveError
+from ...errors import IllConditioned, SolveError, warn
 from ...estimated_norm import estimated_norm
 from ...late import Late
 from ...solvers.equations.conditioning import WARN_ABOVE
@@ -40,9 +39,9 @@ def warn_if_undetermined(solver, sol, x, equations):
         before = _response(solver.form.equations(coarse, guess, solver.driver.scaling, solver.driver.linear), guess)
         grows = found > before * max(2.5, 2 ** (getattr(sol.element, "order", 2) / 2))  # rows may be weighted by h
     if grows:
-        warnings.warn(f"the conditions at the ends do not determine the motion: a shift of one by {1 / found:.0e} of "
-                      "its size changes all of it, and a smaller one on a finer mesh; what is given is one of many "
-                      "motions. Give another condition, or another time", IllConditioned, stacklevel=9)
+        warn(f"the conditions at the ends do not determine the motion: a shift of one by {1 / found:.0e} of "
+             "its size changes all of it, and a smaller one on a finer mesh; what is given is one of many "
+             "motions. Give another condition, or another time", IllConditioned)
 
 
 def _response(equations, x):

@@ -1,10 +1,9 @@
 """What is asked of bodies at an end of a motion, checked."""
 
-import warnings
 
 import numpy as np
 
-from ...errors import InputError, NotAsked
+from ...errors import InputError, NotAsked, warn
 from ...mechanics.bodies.states import CanonicalState, Coordinates, Pose
 from ...mechanics.states.given import canonical_states, given_states
 from ...mechanics.states.in_trees import in_space, with_joints_of_trees
@@ -95,8 +94,8 @@ def checked_targets(system, which, targets, t, rates):
     for key, value in targets.items() if not rates and which != "near" else ():
         if _moves(value):
             label = key if isinstance(key, str) else system.label(key)
-            warnings.warn(f"{which} of {label}: a boundary-value problem does not ask for the velocity that is given "
-                          f"with a Pose, Coordinates or joint; {ASKED_BY}", NotAsked, stacklevel=7)
+            warn(f"{which} of {label}: a boundary-value problem does not ask for the velocity that is given "
+                 f"with a Pose, Coordinates or joint; {ASKED_BY}", NotAsked)
     targets, of_frames = split_targets(system, which, targets, rates)
     targets = {system.find(body): target
                for body, target in _targets_of_bodies(system, which, targets, t, rates).items()}

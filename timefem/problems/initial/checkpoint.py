@@ -7,14 +7,13 @@ run leaves the checkpoint before; a restart reads the elements that each rank th
 import json
 import re
 import time
-import warnings
 from contextlib import ExitStack, contextmanager
 
 import numpy as np
 
 from ... import interrupts, validate
 from ...atomic_write import real_path
-from ...errors import InputError
+from ...errors import InputError, warn
 from ...late import Late
 from ...solution.output import hdf5
 from ...solution.output.hdf5 import write_in_turn
@@ -119,7 +118,7 @@ class Recorder:
         except OSError as error:  # for instance a full disk, which must not end the solve
             if self.comm is None or not self.comm.rank:
                 reason = str(error).removeprefix(f"could not write {self.path}: ")
-                warnings.warn(f"the checkpoint {self.path} could not be written: {reason}", stacklevel=2)
+                warn(f"the checkpoint {self.path} could not be written: {reason}")
 
     def _create(self, file, n_solved, n_stored, window):
         """Everything but the dofs."""

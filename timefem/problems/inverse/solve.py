@@ -1,9 +1,8 @@
 """Inverse dynamics solved."""
 
-import warnings
 from dataclasses import replace
 
-from ...errors import InputError, UnderResolved
+from ...errors import InputError, UnderResolved, warn
 from ...solution.audit import audits
 from ...solution.solution import Solution
 from ..common.statistics import solve_statistics
@@ -82,6 +81,6 @@ def _solve_on(task):
 def _warn_of_singular_positions(problem, found):
     at = problem.inversion.first_singular(found.t, found.z)
     if at is not None:
-        warnings.warn(f"the motion passes a singular position near t = {found.t[at]:g}, where the controls do not move "
-                      "all outputs at once: controls and motion are not to be trusted from there on, nor before it "
-                      "where the end counts; change the trajectories or the outputs", UnderResolved, stacklevel=8)
+        warn(f"the motion passes a singular position near t = {found.t[at]:g}, where the controls do not move "
+             "all outputs at once: controls and motion are not to be trusted from there on, nor before it "
+             "where the end counts; change the trajectories or the outputs", UnderResolved)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 
-from ...errors import InputError, NotSolved
+from ...errors import InputError, NotSolved, warn
 from ...mechanics.states.given import states_of
 from ...solvers.nonsmooth import events
 from ...solvers.nonsmooth.node_tangents import NodeTangents
@@ -270,8 +269,8 @@ class ContactSequence:
                     said.append(f"{name}: {contacts.names[c]} slides the other way, with {-back:.3g}")
             said += self._impulses_that_pull(k, phase)
         if said:
-            warnings.warn(f"the sequence of contacts does not hold, so that another one is needed: {'; '.join(said)}",
-                          NotSolved, stacklevel=3)
+            warn(f"the sequence of contacts does not hold, so that another one is needed: {'; '.join(said)}",
+                 NotSolved)
         return said
 
     def _impulses_that_pull(self, k, phase):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from ... import validate
 from ...argument_names import named_arguments
 from ...assembly import TimeMesh
 from ...elements.evaluation.nodal_values import NodalValues
-from ...errors import InputError, UnderResolved
+from ...errors import InputError, UnderResolved, warn
 from ..optimal.guesses.guess import from_solution, stretched
 from ..optimal.strategies.mesh_sequence import optimality_plan
 from ..optimal.transcription.equations import OptimalityEquations
@@ -147,5 +146,5 @@ def simulate(problem: OptimalControl, solution: Solution, *, finer: int = 4, far
     distance = np.abs((z - solution.z) / sizes).max(axis=1)
     result = Simulation(t, z, distance, defects, float(objective), far)
     if result.reason:
-        warnings.warn(f"simulate: {result.reason}", UnderResolved, stacklevel=3)
+        warn(f"simulate: {result.reason}", UnderResolved)
     return result

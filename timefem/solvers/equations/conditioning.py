@@ -1,11 +1,10 @@
 """Warning of ill-conditioned tangents, from five solves with factors that are at hand."""
 
-import warnings
 
 import numpy as np
 
 from ...assembly import Scaling
-from ...errors import IllConditioned
+from ...errors import IllConditioned, warn
 from ...estimated_norm import estimated_norm
 from ...late import Late
 from ...mechanics.part_names import body_of
@@ -43,9 +42,9 @@ def warn_if_ill_conditioned(equations, x):
         full = Scaling.of("full", plan.system, plan.element, mesh.nodes[0], x[:plan.system.n_z])
         scaled = full.columns(plan.columns, mesh.lengths)
         remedy = f"with scaling='full' it would be {forward_error(equations, x, scaled)[0]:.0e}"
-    warnings.warn(f"ill-conditioned tangent: with scaling={scaling.name!r}, rounding may cost {error:.0e} of the "
-                  f"answer, at worst in the {unknown} in element {element + equations.first_element}; {remedy}",
-                  IllConditioned, stacklevel=2)
+    warn(f"ill-conditioned tangent: with scaling={scaling.name!r}, rounding may cost {error:.0e} of the "
+         f"answer, at worst in the {unknown} in element {element + equations.first_element}; {remedy}",
+         IllConditioned)
 
 
 def forward_error(equations, x, sizes=None):

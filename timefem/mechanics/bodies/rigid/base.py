@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
@@ -12,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from .... import validate
-from ....errors import InputError, SuspectUnits
+from ....errors import InputError, SuspectUnits, warn
 from ....types import Floats
 from ...declared import Choice, Field, Real, Vector
 from ...numbers.arithmetic import diagonal
@@ -94,8 +93,8 @@ class RigidBodyBase(Body, abstract=True):
         ratio = np.log10(np.diag(self.inertia) / (self.mass / 12 * np.array([y + z, z + x, x + y])))
         power = 3 * round(float(ratio.mean()) / 3)
         if power and np.abs(ratio - power).max() < SAME:
-            warnings.warn(f"{self._title}: the inertia is 1e{power:+d} times that of a box of its mass and size; are "
-                          "all three in SI units (kg m^2, kg, m)?", SuspectUnits, stacklevel=6)
+            warn(f"{self._title}: the inertia is 1e{power:+d} times that of a box of its mass and size; are "
+                 "all three in SI units (kg m^2, kg, m)?", SuspectUnits)
 
     def null_space(self, q: ca.SX) -> ca.SX:
         """Velocities that keep the body rigid: of the centre of mass, and angular, in space axes."""

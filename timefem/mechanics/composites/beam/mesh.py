@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....errors import InputError, OpenJoint
+from ....errors import InputError, OpenJoint, warn
 from ....polynomials import LagrangeBasis, gauss_legendre
 from ...bodies.states import Pose
 from ...declared import Field
@@ -173,8 +172,8 @@ class CurveMesh(Composite, abstract=True):
             gaps = [(float(np.linalg.norm(x - y)), i, j) for i, x in piece for other in ends[:n] for j, y in other]
             gap, i, j = min(gaps, default=(np.inf, 0, 0))
             if gap <= NEARLY * size:
-                warnings.warn(f"{self._title}: curves {j} and {i} do not meet: their ends are {gap:.3g} m apart, and "
-                              f"they move as separate pieces; let them end at the same point", OpenJoint, stacklevel=2)
+                warn(f"{self._title}: curves {j} and {i} do not meet: their ends are {gap:.3g} m apart, and "
+                     f"they move as separate pieces; let them end at the same point", OpenJoint)
 
     def shares(self) -> Iterator[tuple[int, np.ndarray, float]]:
         """Node, section axes and the length that belongs to the node there [m], for each node of each curve."""

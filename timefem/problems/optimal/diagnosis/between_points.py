@@ -1,11 +1,10 @@
 """What limits and contacts do between the points where they are asked for, and whether contacts drive the motion."""
 
-import warnings
 
 import casadi as ca
 import numpy as np
 
-from ....errors import UnderResolved
+from ....errors import UnderResolved, warn
 from ....mechanics.inversion.direct import coordinate_names
 from ....mechanics.values.measures import LEAST
 from ..options import OPTIONS
@@ -36,7 +35,7 @@ def look_between_points(phase, solution):
         else:
             continue
         if text is not None:
-            warnings.warn(text, UnderResolved, stacklevel=8)
+            warn(text, UnderResolved)
 
 
 def look_at_rates(phase, solution):
@@ -63,10 +62,10 @@ def look_at_rates(phase, solution):
     if not share[k, worst] > APART:
         return
     more = int(np.ceil(len(lengths) * (10 * share[k, worst] / APART)**(1 / basis.degree)))
-    warnings.warn(f"{coordinate_names(system)[worst]} moves too fast for the elements: at t = {solution.t[k]:.6g} its "
-                  f"rate differs by {share[k, worst]:.2g} of the largest from what its momentum says, and the motion "
-                  f"that these controls make is another one; take {more} elements or more, a tolerance, or limits of "
-                  "its speed", UnderResolved, stacklevel=8)
+    warn(f"{coordinate_names(system)[worst]} moves too fast for the elements: at t = {solution.t[k]:.6g} its "
+         f"rate differs by {share[k, worst]:.2g} of the largest from what its momentum says, and the motion "
+         f"that these controls make is another one; take {more} elements or more, a tolerance, or limits of "
+         "its speed", UnderResolved)
 
 
 def _passed(phase, motion, limit):

@@ -1,11 +1,10 @@
 """Whether the actuators can move what an optimal control problem asks for, at its guess."""
 
-import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ....errors import InputError, SolveError
+from ....errors import InputError, SolveError, warn
 from ..guesses.guess import BENDS, Guess, first_guess
 from ..options import OPTIONS
 from ..transcription.equations import TangentParts
@@ -76,9 +75,9 @@ def check_reach(equations, x, nearby=None, quiet=False):
     if never.unmoved is not None and found.told and never.told:
         raise InputError(REFUSALS[never.unmoved[0]].format(never.unmoved[1]))
     what, name = found.unmoved
-    warnings.warn(f"{WARNINGS[what].format(name)} at t = {equations.mesh.nodes[-1]:g}, to first order, at the guess; "
-                  "the solve begins beside it, where effects of second order show. Another guess may be better: "
-                  "guess={actuator: value}, or a motion", Unreached, stacklevel=2)
+    warn(f"{WARNINGS[what].format(name)} at t = {equations.mesh.nodes[-1]:g}, to first order, at the guess; "
+         "the solve begins beside it, where effects of second order show. Another guess may be better: "
+         "guess={actuator: value}, or a motion", Unreached)
     return found
 
 

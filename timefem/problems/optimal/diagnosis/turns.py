@@ -1,12 +1,11 @@
 """Bodies that turn further in an element than their coordinates can tell: told while a solve goes on, which may take
 minutes, and of a solution."""
 
-import warnings
 
 import numpy as np
 
 from ....assembly import TimeMesh
-from ....errors import UnderResolved
+from ....errors import UnderResolved, warn
 from ....solution.audit import unresolved_turns
 from ..options import OPTIONS
 from ..transcription.sizes import most_of_controls
@@ -55,8 +54,8 @@ class WatchedTurns:
         text = unresolved_turns(plan.system, plan.element, nodes, z) if np.isfinite(z).all() else None
         if text is not None:
             more = "" if not plan.system.n_constraints else "; System(..., coordinates='joint') counts what hinges turn"
-            warnings.warn(f"after {OPTIONS.turns_looked_at} iterations there is no solution yet, and {text}{more}",
-                          UnderResolved, stacklevel=2)
+            warn(f"after {OPTIONS.turns_looked_at} iterations there is no solution yet, and {text}{more}",
+                 UnderResolved)
 
 
 def look_at_turns(phase, solution):
@@ -66,5 +65,5 @@ def look_at_turns(phase, solution):
     most = most_of_controls(phase, TimeMesh(solution.t), solution.element.degree)
     largest = np.abs(solution.fields["controls"]).max(axis=(0, 1))
     for i in np.flatnonzero(largest >= OPTIONS.turn_reached * most):
-        warnings.warn(f"{phase.control_name(i)} has no bounds, and turns velocities as fast as elements see, by "
-                      f"{largest[i]:.3g}: take more elements, or give it bounds", UnderResolved, stacklevel=8)
+        warn(f"{phase.control_name(i)} has no bounds, and turns velocities as fast as elements see, by "
+             f"{largest[i]:.3g}: take more elements, or give it bounds", UnderResolved)

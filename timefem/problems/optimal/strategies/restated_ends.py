@@ -5,12 +5,11 @@ the motion ends somewhere else these may not say the same: of a pendulum at rest
 which a motion through the tangent across it has as well.
 """
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
 
-from ....errors import InputError
+from ....errors import InputError, warn
 from ....solution.between_nodes import jump_of
 from ....status import RETRY, Reason, Status
 from ..diagnosis.between_points import look_at_rates, look_between_points
@@ -88,9 +87,9 @@ def _tell_other_turns(phase, solution):
     """
     numbers = [solution.statistics["parameters"][name] for name in phase.unknown_names]
     for name in phase.conditions.turned_otherwise(solution.z[-1], numbers):
-        warnings.warn(f"the {name} at the end is met by the negative of the quaternion that was asked for, so that it "
-                      "turned another way: give a guess that turns as is meant, or ask for a sign by a Limit "
-                      "at='end'", stacklevel=8)
+        warn(f"the {name} at the end is met by the negative of the quaternion that was asked for, so that it "
+             "turned another way: give a guess that turns as is meant, or ask for a sign by a Limit "
+             "at='end'")
 
 
 def _worst(pairs, tied_ends):
