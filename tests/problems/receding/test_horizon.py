@@ -82,6 +82,19 @@ def test_controls_after_a_step_that_starts_anew():
         assert np.abs(found).max() <= 10 and horizon.converged and horizon.error <= 1e-6
 
 
+def test_a_state_outside_of_limits():
+    """A cart that a blow takes past its limit is driven back, and the loop goes on."""
+    horizon = tf.RecedingHorizon(cart_pole(), ELEMENT, 12)
+    with pytest.warns(tf.NotSolved, match="limit.*is broken by the state at the start, by 0.05") as found:
+        force, = horizon.step(q=[1.55, 0.0], v=[0.0, 0.0])
+    assert all(w.filename == __file__ for w in found)
+    assert abs(force) <= 10 and not horizon.converged and not horizon.solution().success
+    inside = horizon.step(q=[1.45, 0.0], v=[0.0, 0.0])
+    assert horizon.converged
+    np.testing.assert_allclose(inside, tf.RecedingHorizon(cart_pole(), ELEMENT, 12).step(q=[1.45, 0.0], v=[0.0, 0.0]),
+                               rtol=1e-3)
+
+
 def test_what_is_left_above_the_tolerance_is_told():
     horizon = tf.RecedingHorizon(cart_pole(), ELEMENT, 12, tolerance=1e-16)
     assert horizon.error > 1e-16 and not horizon.converged and not horizon.solution().success

@@ -150,7 +150,7 @@ class ElementEquations(NonlinearEquations):
 
     def split(self, x):
         """Unknowns of the start block, dofs of the elements, unknowns of the end block, views."""
-        a, b = (block.n_unknowns for block in self.blocks)
+        a, b = self.blocks[0].n_unknowns, self.blocks[1].n_unknowns
         return x[:a], x[a:len(x) - b], x[len(x) - b:]
 
     def dofs(self, x):

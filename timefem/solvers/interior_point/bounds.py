@@ -68,7 +68,12 @@ class Bounds:
 
 def inside(w, lower, upper, push, least=None):
     """Variables inside of their bounds by that share of the range, and by `least` relative to max(1, their size)."""
+    return np.clip(w, *narrowed(lower, upper, push, least))
+
+
+def narrowed(lower, upper, push, least=None):
+    """The bounds that `inside` keeps."""
     room, least = push * (upper - lower), push if least is None else least
     low, high = (np.where(np.isfinite(b), b, 0.0) for b in (lower, upper))
     low, high = (b + s * np.minimum(least * np.maximum(1, np.abs(b)), room) for b, s in ((low, 1), (high, -1)))
-    return np.clip(w, np.where(np.isfinite(lower), low, -np.inf), np.where(np.isfinite(upper), high, np.inf))
+    return np.where(np.isfinite(lower), low, -np.inf), np.where(np.isfinite(upper), high, np.inf)

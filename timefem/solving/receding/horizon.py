@@ -10,7 +10,7 @@ from ... import validate
 from ...argument_names import NamedArguments
 from ...elements.evaluation.nodal_values import NodalValues
 from ...elements.forms.base import velocities
-from ...errors import InputError, SolveError
+from ...errors import InputError, NotSolved, SolveError, warn
 from ...mechanics.bodies.states import CanonicalState
 from ...problems.optimal.guesses.guess import from_solution
 from ...problems.optimal.solve import solution_of
@@ -106,20 +106,20 @@ class RecedingHorizon(NamedArguments):
         Returns
         -------
         ndarray, shape (n_controls,)
+            Without a solution, as from a state outside of limits, the best ones that were found, with a warning
+            (`NotSolved`); `converged` tells that as well.
         """
         z, v = self._state(state, q, v)
         program, resumed = self._program, self._resumed
         for _ in range(validate.integer("passed", passed, minimum=0)):
-            moved, ahead = program.later(resumed.v)
-            resumed.shift(moved, *ahead)
+            resumed.shift()
         self._node[self._places[0]] = z
         if len(self._places) > 1:
             self._node[self._places[1]] = velocities(self.problem.system, self.problem.t_span[0], z) if v is None else v
         program.start_from(self._node)
         outcome = self._iterate(self.budget)
         if not self.converged and (self.budget is None or outcome != Reason.NOT_CONVERGED):
-            system = self.problem.system
-            self._start_anew({"start": {b: CanonicalState(*system.local_state(b, z)) for b in system.bodies}})
+            self._find_anew(z)
         return self._taken()
 
     def solution(self) -> Solution:
@@ -132,6 +132,15 @@ class RecedingHorizon(NamedArguments):
                           equations.n_unknowns_of_all, dict.fromkeys(("setup", "assemble", "solve", "total"), 0.0))
         found = self._plan.element, self._plan.system, outcome, np.zeros(0), equations.objective(x)
         return solution_of(self.problem, self._solver.task.driver, self._method.name, equations.mesh, found)
+
+    def _find_anew(self, z):
+        """By a solve from a state; the loop goes on with the best controls where that has no solution."""
+        system = self.problem.system
+        try:
+            self._start_anew({"start": {b: CanonicalState(*system.local_state(b, z)) for b in system.bodies}})
+        except (InputError, SolveError) as error:
+            warn(f"no solution from this state, and the best controls after {self.iterations} iterations are taken, "
+                 f"which miss the conditions of optimality by {self.error:.1e}: {error}", NotSolved)
 
     def _start_anew(self, changes):
         """By a solve from scratch, or of what it was prepared with, with all its strategies."""

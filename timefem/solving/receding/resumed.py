@@ -8,7 +8,7 @@ import numpy as np
 
 from ...solvers.interior_point.algorithm import Loop, _Solve
 from ...solvers.interior_point.barrier_parameter import Errors
-from ...solvers.interior_point.bounds import inside
+from ...solvers.interior_point.bounds import narrowed
 from ...solvers.interior_point.line_search import Iterate
 
 if TYPE_CHECKING:
@@ -44,13 +44,24 @@ class Resumed:
         self._solve = _Solve(method, program)
         self.it, self._mu = self._solve._start()
         self.error = np.inf
-        a, bounds = self._solve.barrier.auxiliary, self._solve.barrier.bounds
+        a = self._solve.barrier.auxiliary
         self._slack_of_row = np.full(program.n_rows, -1)
         self._slack_of_row[a.row] = program.n + np.arange(a.n)
-        self._bound_of = np.full((2, program.n + a.n), -1)  # of lower and upper ones
-        first = bounds.n_low
-        self._bound_of[0, bounds.at[:first]] = np.arange(first)
-        self._bound_of[1, bounds.at[first:]] = np.arange(first, len(bounds))
+        options, barrier = method.options, self._solve.barrier
+        self._inside = narrowed(barrier.lower, barrier.upper, options.push, options.mu_warm**0.5)
+        self._ahead = self._from(*program.ahead)
+
+    def _from(self, variables, rows):
+        """For each variable and slack, each row and each bound where its number one element ahead comes from."""
+        a, bounds, first = self._solve.barrier.auxiliary, self._solve.barrier.bounds, self._solve.barrier.bounds.n_low
+        bound_of = np.full((2, self.program.n + a.n), -1)  # of lower and upper ones
+        bound_of[0, bounds.at[:first]] = np.arange(first)
+        bound_of[1, bounds.at[first:]] = np.arange(first, len(bounds))
+        slacks = self._slack_of_row[rows[a.row]]
+        from_ = np.concatenate([variables, slacks])[bounds.at]
+        of = np.concatenate([bound_of[0, from_[:first]], bound_of[1, from_[first:]]])
+        scale = self._solve.scaled.row_scale
+        return slacks, rows, scale[rows] / scale, np.where(of >= 0, of, np.arange(len(of)))
 
     @property
     def v(self) -> np.ndarray:
@@ -63,23 +74,11 @@ class Resumed:
         scaled = self._solve.scaled
         return self.it.y * scaled.row_scale / scaled.objective_scale
 
-    def shift(self, v: np.ndarray, variables: np.ndarray, rows: np.ndarray) -> None:
-        """Go on from variables v, with multipliers, and those of bounds, from elsewhere.
-
-        Parameters
-        ----------
-        v : ndarray, shape (n,)
-        variables, rows : ndarray of int, shape (n,), (n_rows,)
-            For each the number of that where its multipliers come from.
-        """
-        barrier, it, scaled = self._solve.barrier, self.it, self._solve.scaled
-        a, bounds = barrier.auxiliary, barrier.bounds
-        it.w = np.concatenate([v, it.w[self._slack_of_row[rows[a.row]]]])
-        it.y = it.y[rows] * (scaled.row_scale[rows] / scaled.row_scale)
-        from_ = np.concatenate([variables, self._slack_of_row[rows[a.row]]])[bounds.at]
-        n = bounds.n_low
-        of = np.concatenate([self._bound_of[0, from_[:n]], self._bound_of[1, from_[n:]]])
-        it.z = np.where(of >= 0, it.z[of], it.z)
+    def shift(self) -> None:
+        """Go on from the motion one element ahead, with the multipliers there."""
+        it, (slacks, rows, scales, bounds) = self.it, self._ahead
+        it.w = np.concatenate([self.program.later(self.v), it.w[slacks]])
+        it.y, it.z = it.y[rows] * scales, it.z[bounds]
 
     def step(self, iterations: int | None = None) -> str:
         """Iterate from the last variables and multipliers, and keep the best iterate.
@@ -96,12 +95,10 @@ class Resumed:
         """
         solve, options = self._solve, self.method.options
         barrier, mu, program = solve.barrier, options.mu_warm, self.program
-        w, n, a = self.it.w.copy(), program.n, barrier.auxiliary
-        room = mu**0.5
-        w[:n] = inside(w[:n], solve.scaled.lower, solve.scaled.upper, options.push, room)
+        w, n = np.clip(self.it.w, *self._inside), program.n
         solve.scaled.expect(w[:n], 1.0, self.it.y)
-        w[n:] = solve.scaled.values(w[:n])[1][a.row]
-        w = inside(w, barrier.lower, barrier.upper, options.push, room)
+        w[n:] = solve.scaled.values(w[:n])[1][barrier.auxiliary.row]
+        np.clip(w, *self._inside, out=w)
         it = Iterate.at(barrier, w, self.it.y, None)
         it.z = np.maximum(self.it.z, options.weak * mu / it.slack)
         best: list[object] = [it, np.inf]

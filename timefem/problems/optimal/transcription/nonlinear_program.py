@@ -37,7 +37,8 @@ class OptimalProgram(NonlinearProgram):
 
     def __init__(self, chain, x, on_iteration=lambda residual=None: None, warm=False):
         self.on_iteration, self._given = on_iteration, (chain.problem, chain.mesh, x, warm)
-        self.chain, self.base, self._key, self._expected = chain, chain.with_costates(x, 0), None, None
+        self.chain, self.base, self._key = chain, chain.with_costates(x, 0), None
+        self._expected = self._value = None  # multipliers that are asked for next; the last variables and objective
         self.primal, self.dual = np.flatnonzero(~chain.dual), np.flatnonzero(chain.dual)
         self.n_chain, self.n_equations = len(self.primal), len(self.dual)
         number = np.full(chain.n_unknowns, -1)
@@ -69,7 +70,7 @@ class OptimalProgram(NonlinearProgram):
         if problem is not self.chain.problem or mesh is not self.chain.mesh or was_warm is not warm or \
                 not np.array_equal(x, given):
             return False
-        self.on_iteration, self._key, self._expected = on_iteration, None, None
+        self.on_iteration, self._key, self._expected, self._value = on_iteration, None, None, None
         return True
 
     def start_from(self, node):
@@ -78,21 +79,25 @@ class OptimalProgram(NonlinearProgram):
         change = node - dofs[:len(node)]
         dofs[:len(node)] = node
         self._added.move_start(change)
-        self._key = self._given = self._expected = None
+        self._key = self._given = self._expected = self._value = None
 
     def later(self, v):
-        """Variables of a motion that is one element ahead, and for each of those and each row where its value there
-        comes from: the same place of the next element, or of itself where that has none."""
-        ahead = self._ahead
-        base, sizes = self.chain.scaled(self.base)[self.primal], self.chain.sizes[self.primal]
-        variables, n = ahead[0], self.n_chain
-        from_ = variables[:n]
-        moved = v[variables].copy()
-        moved[:n] = (base[from_] + v[from_]) * (sizes[from_] / sizes) - base
-        return moved, ahead
+        """Variables of a motion that is one element ahead."""
+        factors, added = self._moved_on
+        return v[self.ahead[0]] * factors + added
 
     @cached_property
-    def _ahead(self):
+    def _moved_on(self):
+        """Factors, and what is added, of `later`: of the unknowns, of which the variables are changes."""
+        base, sizes, from_ = self.chain.scaled(self.base)[self.primal], self.chain.sizes[self.primal], \
+            self.ahead[0][:self.n_chain]
+        factors, none = sizes[from_] / sizes, np.zeros(self.n - self.n_chain)
+        return np.concatenate([factors, none + 1]), np.concatenate([base[from_] * factors - base, none])
+
+    @cached_property
+    def ahead(self):
+        """For each variable and each row where its value one element ahead comes from: the same place of the next
+        element, or of itself where that has none."""
         rows = [self.row_blocks[:self.n_equations - self.chain.blocks[1].n_unknowns],
                 self.row_blocks[self.n_equations - self.chain.blocks[1].n_unknowns:self.n_equations],
                 *(one.elements for one in self._added.sets)]
@@ -279,7 +284,10 @@ class OptimalProgram(NonlinearProgram):
         self._added.expect(multipliers)
 
     def objective(self, v):
-        return self.chain.own_objective(self._at(v)) / self.chain.objective_size
+        x, key = self._at(v), self._key[0]
+        if self._value is None or self._value[0] != key:
+            self._value = key, self.chain.own_objective(x) / self.chain.objective_size
+        return self._value[1]
 
     def gradient(self, v):
         self._at(v)
