@@ -64,7 +64,7 @@ class BlockChain:
         for i, block in enumerate(self.diagonal):
             s = block.T  # Fortran's order, in which LAPACK works in place
             last = i == self.n - 1
-            before = s.diagonal().copy()
+            before = s.diagonal().copy() if last else None
             if w is not None:
                 syrk(-1.0, w, beta=1.0, c=s, lower=1, overwrite_c=1)
             schur = np.tril(s) if last else None

@@ -34,6 +34,8 @@ class KinematicOptions:
         Largest change of a coordinate in one of these steps, over the larger of one and the coordinates [rad, m].
     worse : float
         Misfit per number, over the median of all frames, from which on a frame starts again from its neighbours.
+    between : float
+        How many times as large it is where a frame between those is solved by itself.
     barrier, last_barrier, falls : float
         Weight of the barrier of limits, of the cost, at first and last, and by what it falls.
     room : float
@@ -63,6 +65,7 @@ class KinematicOptions:
     frame_tolerance: float = 0.1
     largest: float = 0.5
     worse: float = 9.0
+    between: float = 16.0
     barrier: float = 1.0
     last_barrier: float = 1e-6
     falls: float = 0.1

@@ -123,9 +123,9 @@ class Smoother:
                            c=at.c[:self.n_parts])
             out.tangents.append((slice(first, last), own))
             for i, places in enumerate(self.places):
-                frames = first + np.flatnonzero(places[first:last] >= 0)
-                if len(frames):
-                    self._measure(i, frames, frames - first, own, at, out)
+                local = np.flatnonzero(places[first:last] >= 0)
+                if len(local):
+                    self._measure(i, first, _as_slice(local), own, at, out)
             if self.limits is not None:
                 self._limit(slice(first, last), own, at.x, out)
             if last - first + (last < n) > 1:
@@ -145,8 +145,10 @@ class Smoother:
         """Rows of the frames of this rank -> those of all frames."""
         return rows if self.comm is None else np.concatenate(self.comm.allgather(rows))
 
-    def _measure(self, i, frames, local, tangents, at, out):
-        measured, rows = self.measured[i], self.places[i][frames]
+    def _measure(self, i, first, local, tangents, at, out):
+        """What is measured at some frames of the piece that begins with `first`."""
+        measured, frames = self.measured[i], _moved_by(first, local)
+        rows = self.places[i][frames]
         values, slopes = measured.linearized(at.x[frames], at.c, rows)
         if at.weights[i] is not None:
             root = np.sqrt(at.weights[i][rows])
@@ -154,8 +156,8 @@ class Smoother:
         out.cost += 0.5 * float((values**2).sum())
         p, d, geometry = self.geometry.levels, self.n_free, self.geometry
         seen = [level for level in range(p) if slopes[level] is not None]
-        n_seen = max(seen) + 1 if seen else 0
-        by_motion, by_numbers = np.zeros((len(frames), measured.n_values, n_seen, self.n_open)), slopes[p]
+        n_seen, m = max(seen) + 1 if seen else 0, len(values)
+        by_motion, by_numbers = np.zeros((m, measured.n_values, n_seen, self.n_open)), slopes[p]
         for level in seen:
             if d:
                 touched = slopes[level].take(geometry.touched, axis=2)
@@ -163,12 +165,12 @@ class Smoother:
                     by_motion[:, :, k, :d] += touched @ tangents.whole[local, level, k]
                 values = values + (touched @ tangents.shift[local, level, :, None])[..., 0]
                 if self.n_parts and geometry.n_rows:
-                    more = np.zeros((len(frames), measured.n_values, self.n_c))
+                    more = np.zeros((m, measured.n_values, self.n_c))
                     more[:, :, :self.n_parts] = touched @ tangents.numbers[local, level]
                     by_numbers = more if by_numbers is None else by_numbers + more
-            by_motion[:, :, level, d:] += slopes[level].take(geometry.apart, axis=2) / self.steps.root_apart
+            np.divide(slopes[level].take(geometry.apart, axis=2), self.steps.root_apart, out=by_motion[:, :, level, d:])
         used = n_seen * self.n_open
-        flat = by_motion.reshape(len(frames), measured.n_values, used)
+        flat = by_motion.reshape(m, measured.n_values, used)
         self.chain.diagonal[frames, :used, :used] += flat.swapaxes(1, 2) @ flat
         out.gradient[frames, :used] += (values[:, None] @ flat)[:, 0]
         if by_numbers is not None:
@@ -449,3 +451,13 @@ class Smoother:
         out = np.zeros((self.n_c,) * 2)
         out[np.ix_(free, free)] = np.linalg.inv(self.reduced[np.ix_(free, free)])
         return out
+
+
+def _as_slice(places):
+    """Places in order, as a slice where they are beside each other: without copies of what they choose."""
+    first, last = int(places[0]), int(places[-1]) + 1
+    return slice(first, last) if last - first == len(places) else places
+
+
+def _moved_by(first, places):
+    return slice(places.start + first, places.stop + first) if isinstance(places, slice) else places + first

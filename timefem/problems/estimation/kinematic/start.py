@@ -26,7 +26,7 @@ def postures(smoother, q, c):
     if len(some) > 1:
         others = np.setdiff1d(np.arange(len(t)), some)
         x[others] = scipy.interpolate.CubicSpline(t[some], x[some])(t[others])
-    misfit = problem.misfits(x)
+    misfit, limit = problem.misfits(x), limit * options.between  # smooth paths begin better than frames by themselves
     bad = np.flatnonzero(misfit > limit)
     if len(bad):
         x[bad], misfit[bad] = problem.solve(x[bad], bad)
