@@ -101,6 +101,40 @@ def test_as_by_python(folder, timefem):
 
 
 @pytest.mark.parametrize(("old", "new", "words"), [
+    ("0.2,", "1.2,", "times must increase.*sort the rows"), ("0.2,", "0.15,", "0.15 s after 0.15 s.*come twice"),
+    ("0.2,", ",", "row 4 of the data has no time"), ("0.2,", "a,", "line 5: 'a' is no number"),
+    ("0.2,", "0.2,1,", "line 5: it has 5 values, but there are 4 columns"), ("x,z", "x,x", "two columns are called 'x'"),
+    ("x,z", "x,y", "no column 'z'"), ("\n1,", "\n1.5,", "camera: t = 1.5 s is outside of the time span"),
+])
+def test_bad_data_are_told_by_file_and_line(folder, old, new, words):
+    path, _ = folder
+    text = (path / "seen.csv").read_text()
+    assert old in text
+    (path / "seen.csv").write_text(text.replace(old, new, 1))
+    with pytest.raises(InputError, match=rf"model\.toml:\d+: .*{words}") as error:
+        load_model(path / "model.toml")
+    assert "\n" not in str(error.value)
+
+
+def test_bad_data_on_the_command_line(folder, timefem):
+    path, _ = folder
+    text = (path / "seen.csv").read_text()
+    (path / "seen.csv").write_text(text.replace("0.2,", "0.1,", 1))
+    status, _, err = timefem("estimate", path / "model.toml", path / "seen.csv")
+    assert status == 2 and "times must increase" in err and len(err.strip().splitlines()) == 1
+
+
+def test_errors_of_two_columns_that_depend_on_each_other(folder):
+    path, _ = folder
+    (path / "model.toml").write_text(MODEL.replace("sigma = 0.005", "covariance = [[2e-5, 1e-5], [1e-5, 3e-5]]"))
+    camera = load_model(path / "model.toml").problem.measurements[0]
+    np.testing.assert_array_equal(camera.covariances[0], [[2e-5, 1e-5], [1e-5, 3e-5]])
+
+
+@pytest.mark.parametrize(("old", "new", "words"), [
+    ("sigma = 0.005", "covariance = [[1, 2], [2, 1]]", "camera: covariance must be positive definite"),
+    ("sigma = 0.005", "sigma = 0", "sigma: camera: sigma must be positive"),
+    ("q = 0.3, v = 1.0", "q = -0.3", "prior of q of hinge: sigma must be positive"),
     ('columns = ["x", "z"]', 'columns = ["x", "q"]', "measurements.camera: .*no column 'q'"),
     ("sigma = 0.005", "", "measurements.camera: needs sigma"),
     ('body = "rod"\npoint', 'body = "rob"\npoint', "camera: no body 'rob'.*did you mean 'rod'"),

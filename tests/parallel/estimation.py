@@ -54,6 +54,33 @@ def held_arm():
     return arm_of_four(held=True)
 
 
+def arm_with_a_clock():
+    """An encoder that is late besides."""
+    problem = arm_of_four()
+    _, _, t, q = test_kinematic.closed_chain(90)
+    late, rng = t[2:-4], np.random.default_rng(8)
+    values = np.interp(late + 0.013, t, q[:, 3]) + 0.01 * rng.standard_normal(len(late))
+    encoder = tf.JointSensor("joint3", times=late, values=values, sigma=0.01, name="encoder",
+                             time_offset=tf.Prior(0, 0.05))
+    return tf.Estimation(problem.system, [*problem.measurements, encoder], noise=50.0, dynamics="none",
+                         prior=problem.prior)
+
+
+def windows():
+    """Frames that come in: each rank goes on by itself after the first ones."""
+    problem, found = arm_of_four(), []
+    first = [sensor.of_times(np.arange(90) < 60) for sensor in problem.measurements]
+    for shared in ({}, {"backend": "petsc"}):
+        begun = tf.Estimation(problem.system, first, noise=50.0, dynamics="none", prior=problem.prior)
+        solver = tf.prepare(begun, tf.MixedGalerkin(2), **shared)
+        for i in range(60, 64):
+            sol = solver.update(*(s.of_times(np.arange(90) == i) for s in problem.measurements), window=0.4)
+        found.append(sol)
+    for what in ("joint2", "joint0"):
+        compare("windows", what, found[1].value(what), found[0].value(what))
+        compare("windows", what, found[1].std(what), found[0].std(what))
+
+
 PROBLEMS = [  # problem, element, number of elements, what is asked for
     (references.oscillator, tf.MixedGalerkin(2), 16, "mass"),
     (references.four_bar, tf.MixedGalerkin(2), 60, "motor"),
@@ -61,6 +88,7 @@ PROBLEMS = [  # problem, element, number of elements, what is asked for
     (robust_pendulum, tf.MixedGalerkin(2), 40, "hinge"),
     (arm_of_four, tf.MixedGalerkin(3), None, "joint2"),
     (arm_with_limits, tf.MixedGalerkin(2), None, "joint3"),
+    (arm_with_a_clock, tf.MixedGalerkin(2), None, "joint3"),
     (held_arm, tf.MixedGalerkin(2), None, "joint2"),
 ]
 
@@ -85,6 +113,7 @@ def main():
             compare(name, "evidence", shared.log_evidence, here.log_evidence)
         compare(name, "draws", shared.draws(2, 3), here.draws(2, 3))
         assert shared.fit.verdict == here.fit.verdict, f"{name}: {shared.fit.verdict}"
+    windows()
     if comm.rank == 0:
         print(f"{len(PROBLEMS)} agree")
 

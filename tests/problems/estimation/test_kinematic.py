@@ -447,3 +447,44 @@ def test_bad_input():
         solve(system, [*sensors, FormulaSensor(lambda now: now.p(tree)[0], times=t, values=0 * t, sigma=1.0)], 1.0)
     with pytest.raises(tf.InputError, match=r"accelerations are noise with MixedGalerkin\(2\)"):
         print(solve(system, sensors, 1.0).accelerations)
+
+
+@pytest.mark.parametrize("k, noise", [(2, 20.0), (3, 2000.0)])
+def test_a_time_offset_has_the_least_cost_and_its_curvature(k, noise):
+    """Against fits of known time offsets beside it; frames of the sensor that is late are its own."""
+    tree, t, rng = arm(1), np.linspace(0, 2, 41), np.random.default_rng(0)
+    late = t[2:-4]
+    path = lambda t: np.sin(2 * t) + 0.3 * np.cos(5 * t)
+    values = [path(own) + SIGMA * rng.standard_normal(len(own)) for own in (t, late + 0.037)]
+
+    def fitted(offset):
+        sensors = [JointSensor("joint0", times=t, values=values[0], sigma=SIGMA, name="known"),
+                   JointSensor("joint0", times=late, values=values[1], sigma=SIGMA, name="late", time_offset=offset)]
+        return solve(tf.System([tree]), sensors, noise, k, 1e-7)
+
+    sol = fitted(Prior(0.0, 0.05))
+    found, std = sol.parameters["time_offset of late"], sol.std("time_offset of late")[0]
+    assert sol.success and len(sol.t) == 41 + 35 and abs(found - 0.037) < 3 * std
+    costs = [fitted(float(c)).statistics["objective"] + c**2 / 2 / 0.05**2 for c in found + std * np.array([-0.5, 0, 0.5])]
+    assert costs[1] == pytest.approx(sol.statistics["objective"], rel=1e-10)
+    assert abs(costs[2] - costs[0]) < 1e-3  # the derivative in standard deviations
+    assert 4 * (costs[2] - 2 * costs[1] + costs[0]) == pytest.approx(1.0, abs=0.02)
+    assert sol.residuals(sol.problem.measurements[1]).std() < 1.5 * SIGMA
+
+
+def test_a_gyroscope_that_is_late():
+    """A body in space that turns, seen by three markers, with a gyroscope 23 ms behind them."""
+    body, t, rng = tf.RigidBody(1.0, (0.2, 0.3, 0.1), name="box"), np.linspace(0, 2, 61), np.random.default_rng(2)
+    start = {body: tf.Pose((0, 0, 0), angular_velocity=(0.5, 1.5, -0.4))}
+    truth = tf.solve(tf.InitialValueProblem(tf.System([body]), start, (0.0, 2.1)), tf.MixedGalerkin(3), 30, progress=False)
+    corners = np.array([[0.3, 0, 0], [0, 0.3, 0.1], [-0.2, 0, 0.3]])
+    sensors = [Marker("box", x, times=t, sigma=0.003, name=f"marker {i}", values=truth.position("box", t)
+                      + truth.rotation_matrix("box", t) @ x + 0.003 * rng.standard_normal((61, 3)))
+               for i, x in enumerate(corners)]
+    late = t[1:-2]
+    rates = truth.angular_velocity("box", late + 0.023, frame="body") + 0.005 * rng.standard_normal((58, 3))
+    sensors.append(Gyroscope("box", times=late, values=rates, sigma=0.005, name="gyro", time_offset=Prior(0.0, 0.1)))
+    sol = solve(tf.System([body]), sensors, {"box": (0.5, 0.5)}, 3, 2e-3)
+    found, std = sol.parameters["time_offset of gyro"], sol.std("time_offset of gyro")[0]
+    assert sol.success and abs(found - 0.023) < 3 * std and std < 5e-3
+    assert np.abs(np.linalg.norm(sol.q[:, 3:], axis=1) - 1).max() < 1e-12

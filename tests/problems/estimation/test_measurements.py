@@ -162,12 +162,38 @@ def test_missing_values_do_not_count():
     ({"sigma": None, "covariance": np.diag([1, 1, -1])}, "positive definite"),
     ({"sigma": None, "covariance": np.array([[1, 2, 0], [0, 1, 0], [0, 0, 1]])}, "symmetric"),
     ({"loss": "cauchy"}, "loss must be"), ({"bias": Prior(0.0)}, "give sigma"),
-    ({"missing": "drop"}, "missing must be one of"),
+    ({"missing": "drop"}, "missing must be one of"), ({"time_offset": [0.1, 0.2]}, "time_offset must have shape (1,)"),
+    ({"bias": [0.1, 0.2]}, "bias must have shape (3,)"), ({"values": [[0, 0, 1j], [0, 0, 0]]}, "must be real"),
+    ({"axes": "xq"}, "axes must be some of"), ({"point": (1, 2)}, "point must have shape (3,)"),
 ])
 def test_bad_input_is_named(more, words):
     with pytest.raises(InputError) as error:
         given(Marker, "box", name="camera 2", **more)
     assert "camera 2" in str(error.value) and words in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("more", "words"), [
+    ({"measurements": "twice"}, "camera: it is among the measurements twice"), ({"measurements": []}, "there are none"),
+    ({"t_span": (0, 0.5)}, "camera: t = 1 s is outside of the time span"), ({"t_span": (1, 0)}, "t_span must go forward"),
+    ({"measurements": [FormulaSensor(lambda now: now.q("box"), 2, times=[0, 1], values=[[0, 0], [0, 0]], sigma=1.0,
+                                     name="sum")]}, "sum: it gives 7 numbers, but n is 2"),
+    ({"numbers": {"d": 0.1}}, "numbers['d'] must end with the Prior"),
+    ({"numbers": {"d": ("box.mass", Prior(1.0, 0.1, lower=[0, 0]))}}, "numbers['d']: lower must have shape (1,)"),
+    ({"noise": {"box": np.eye(2)}}, "noise of box: give a pair"), ({"noise": {"bax": 1.0}}, "did you mean 'box'"),
+    ({"noise": {"box": (-1.0, 1.0)}}, "must be positive, not -1"), ({"prior": 3.0}, "prior must be a dict"),
+    ({"prior": {"box": tf.StatePrior(tf.Pose(), position=-1.0)}}, "sigma must be positive, not -1"),
+    ({"prior": {"bax": tf.StatePrior(tf.Pose())}}, "did you mean 'box'"), ({"loss": "hub"}, "loss must be"),
+    ({"dynamics": "none"}, "needs noise"), ({"dynamics": "none", "noise": -1.0}, "must be positive, not -1"),
+    ({"dynamics": "none", "noise": {"bax": 1.0}}, "no body 'bax'"),
+])
+def test_bad_problems_are_named(more, words):
+    camera = given(Marker, "box", name="camera")
+    arguments = {"measurements": [camera], **more}
+    if arguments["measurements"] == "twice":
+        arguments["measurements"] = [camera, camera]
+    with pytest.raises(InputError) as error:
+        tf.Estimation(tf.System([body()]), **arguments)
+    assert words in str(error.value) and "\n" not in str(error.value)
 
 
 def test_marker_on_an_unknown_body():

@@ -217,9 +217,11 @@ def check_times(path: str, times: Sequence[float] | np.ndarray) -> None:
     values = np.asarray(times, float)
     if not len(values):
         raise InputError(f"{path}: there are no rows of data")
-    validate.array(f"{path}: times", values, (None,))
+    if not np.isfinite(values).all():
+        raise InputError(f"{path}: row {int(np.argmin(np.isfinite(values))) + 1} of the data has no time; drop it, or "
+                         "say when it was")
     steps = np.diff(values)
     if np.any(steps <= 0):
         i = int(np.argmax(steps <= 0))
         raise InputError(f"{path}: times must increase, but row {i + 2} of the data has {values[i + 1]:g} s after "
-                         f"{values[i]:g} s")
+                         f"{values[i]:g} s; sort the rows, and drop those that come twice")

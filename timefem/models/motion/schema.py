@@ -6,7 +6,9 @@ _SOME = {"description": "a number, or a list of numbers", "anyOf": [ref("number"
 _PRIOR = {"description": "a number, a list of numbers, or a table with mean and sigma where it is unknown",
           "anyOf": [ref("number"), ref("some_numbers"), record("a table with mean and sigma", {
               "mean": _SOME, "sigma": _SOME, "lower": _SOME, "upper": _SOME}, ["sigma"])]}
-_COMMON = {"type": True, "columns": ref("names"), "sigma": _SOME, "covariance": ref("matrix"),
+_MATRIX = {"description": "a matrix, as in [[1, 0.5], [0.5, 1]]", "type": "array", "minItems": 1,
+           "items": ref("some_numbers")}
+_COMMON = {"type": True, "columns": ref("names"), "sigma": _SOME, "covariance": _MATRIX,
            "bias": _PRIOR, "scale": _PRIOR, "time_offset": _PRIOR, "loss": {"enum": ["huber", "student"]}}
 _MOUNTED = {"mounting": ref("orientation"), "mounting_error": _PRIOR}
 _AXES = {"description": 'some of "xyz", such as "xz"', "type": "string"}

@@ -34,7 +34,7 @@ class LiveData:
     @staticmethod
     def known_clocks(problem: Any) -> None:
         """InputError for sensors whose clock is to be found."""
-        late = next((sensor for sensor in problem.measurements if "time_offset" in sensor.unknowns), None)
+        late = next((sensor for sensor in problem.measurements if sensor.is_late), None)
         if late is not None:
             raise InputError(f"{late.title}: a window that moves takes sensors whose clock is known; find its "
                              "time_offset from all data first, and give it as a number")

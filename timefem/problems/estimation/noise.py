@@ -12,7 +12,7 @@ from ...argument_names import known_names
 from ...errors import InputError
 from ...mechanics.body_frame import BodyFrame
 from ...mechanics.forces.actuators import Actuator, ControlForce, ControlTorque, GeneralizedControl, JointControl
-from .prior import checked_covariance
+from .prior import checked_covariance, numbers_of
 
 if TYPE_CHECKING:
     from ...mechanics.system import System
@@ -99,8 +99,9 @@ def _actuators(system, key, value):
         raise InputError(f"noise: {system.label(part)} is no body, joint or actuator; name what the force acts on")
     if part.has_orientation:
         if not isinstance(value, tuple) or len(value) != 2:
+            shown = " ".join(repr(value).split())
             raise InputError(f"noise of {system.label(part)}: give a pair, the spectral density of the force and that "
-                             f"of the torque, None where there is none, not {value!r}")
+                             f"of the torque, None where there is none, not {shown}")
         pair = zip((ControlForce(part), ControlTorque(part)), value, strict=True)
         return [(actuator, given) for actuator, given in pair if given is not None]
     if part.has_position and part.n_q == 3:
@@ -116,7 +117,7 @@ def _density(title, value, n):
     """Spectral density as a matrix, shape (n, n)."""
     if np.ndim(value) == 2:
         return checked_covariance(f"{title}: spectral density", value, n)
-    values = np.full(n, validate.real(title, value)) if np.ndim(value) == 0 else validate.array(title, value, (n,))
+    values = numbers_of(title, value, n)
     if not np.all(values > 0):
         raise InputError(f"{title}: spectral densities must be positive, not {values.min():g}; leave out what has no "
                          "noise")

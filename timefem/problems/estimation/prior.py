@@ -44,9 +44,7 @@ class Prior(NamedArguments):
     def bounds_of(self, title: str, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper bounds of so many numbers, shape (n,), infinite where there are none."""
         mean = self.of_size(title, n)[0]
-        lower, upper = (np.full(n, none) if given is None else
-                        validate.array(f"{title}: {name}", np.broadcast_to(np.asarray(given, float), (n,)), (n,))
-                        for name, given, none in (("lower", self.lower, -np.inf), ("upper", self.upper, np.inf)))
+        lower, upper = (np.full(n, none) if given is None else numbers_of(f"{title}: {name}", given, n) for name, given, none in (("lower", self.lower, -np.inf), ("upper", self.upper, np.inf)))
         if not np.all(lower < upper):
             raise InputError(f"{title}: lower, {lower.max():g}, must be below upper, {upper.min():g}")
         if not np.all((lower <= mean) & (mean <= upper)):
@@ -56,9 +54,14 @@ class Prior(NamedArguments):
 
     def of_size(self, title: str, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Mean, shape (n,), and covariance, shape (n, n), of so many numbers."""
-        mean = np.asarray(self.mean, float) if np.ndim(self.mean) else validate.real(f"{title}: mean", self.mean)
-        mean = validate.array(f"{title}: mean", np.broadcast_to(mean, (n,)) if not np.ndim(mean) else mean, (n,))
-        return mean, covariance_of(title, n, self.sigma, self.covariance)
+        return numbers_of(f"{title}: mean", self.mean, n), covariance_of(title, n, self.sigma, self.covariance)
+
+
+def numbers_of(title: str, given: Floats, n: int) -> np.ndarray:
+    """One number for all of n, or one for each, shape (n,)."""
+    if np.asarray(given, dtype=object).ndim == 0:
+        return np.full(n, validate.real(title, given))
+    return validate.array(title, given, (n,))
 
 
 def covariance_of(title: str, n: int, sigma: float | Vector | None, covariance: Matrix | None) -> np.ndarray:
@@ -66,9 +69,7 @@ def covariance_of(title: str, n: int, sigma: float | Vector | None, covariance: 
     if (sigma is None) == (covariance is None):
         raise InputError(f"{title}: give sigma, the standard deviation of each number, or covariance; one of both")
     if sigma is not None:
-        given = np.asarray(sigma, dtype=object)
-        values = np.full(n, validate.real(f"{title}: sigma", sigma)) if given.ndim == 0 else \
-            validate.array(f"{title}: sigma", sigma, (n,))
+        values = numbers_of(f"{title}: sigma", sigma, n)
         if not np.all(values > 0):
             raise InputError(f"{title}: sigma must be positive, not {values.min():g}; a number that is known for sure "
                              "is given as a number")

@@ -127,6 +127,9 @@ class Estimation(NamedArguments):
                                  f"{sensor!r}")
         if not given:
             raise InputError("measurements: there are none; give at least one")
+        if len(set(given)) < len(given):
+            twice = next(sensor for i, sensor in enumerate(given) if sensor in given[:i])
+            raise InputError(f"{twice.title}: it is among the measurements twice; what is measured counts once")
         self.measurements, self.loss = given, as_loss("loss", self.loss)
         self._check_nodes()
         self.t_span = self._span()
@@ -172,7 +175,7 @@ class Estimation(NamedArguments):
         self._priors: dict[str, Prior] = {}
         found = {}
         for name, entry in (self.numbers or {}).items():
-            *where, prior = [entry] if isinstance(entry, Prior) else entry
+            *where, prior = entry if isinstance(entry, list | tuple) and entry else [entry]
             if not isinstance(prior, Prior):
                 raise InputError(f"numbers[{name!r}] must end with the Prior of the number, not {prior!r}")
             self._priors[name] = prior

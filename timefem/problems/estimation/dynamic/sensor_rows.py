@@ -37,7 +37,7 @@ class SensorRows:
 
         A time offset that is unknown moves places within the elements where `offset` [s] puts them.
         """
-        unknown = "time_offset" in sensor.unknowns and number >= 0
+        unknown = sensor.is_late and number >= 0
         offset = offset if unknown else sensor.offset
         elements, xi = points_of(self.chain.mesh, sensor.times + offset)
         formula, view, given = self._formula(sensor, number, elements, xi, offset, unknown)

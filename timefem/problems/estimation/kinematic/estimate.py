@@ -194,8 +194,9 @@ class Term:
             parts = PartNumbers.of(self._problem)
             formulas = Formulas(geometry.system, geometry.levels, [self.sensor], parts)
             c = found.c[:len(geometry.means)]
-            frames = places_among(t, self.sensor.times_of_motion)
-            own = Measured({self.sensor: None}, formulas, (0,), frames)
+            located = self._own.located.get(self.sensor, self.sensor)
+            frames = places_among(t, located.times_of_motion)
+            own = Measured({located: None}, formulas, (0,), frames, t[frames])
             numbers = np.concatenate([c, formulas.stated.prior()[0][len(c):]])
             self._known[id(found)] = own.residuals(found.x[frames], numbers, white=False)
         return self._known[id(found)]

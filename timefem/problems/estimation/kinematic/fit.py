@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....errors import InputError
+from ....late import Late
 from ....mechanics.inversion.direct import coordinate_names
 from .block_chain import NotPositive
 from .geometry import Geometry
@@ -17,6 +18,8 @@ from .start import continuous, postures
 from .statement import Limits, PartNumbers
 from .steps import Steps
 from .tangents import Tangents
+
+scipy = Late("scipy")
 
 
 @dataclass
@@ -43,6 +46,8 @@ class Fit:
         `again(sensors)` -> the `Fit` of other sensors at the same frames.
     n_ranks : int
         How many shared the frames.
+    located : dict
+        Sensor whose clock is unknown -> the same with the offset that was found.
     fitter : Fitter
         Of the same sensors with other values.
     """
@@ -57,6 +62,7 @@ class Fit:
     smoother: Smoother
     again: Callable = field(default=None, repr=False)
     n_ranks: int = 1
+    located: dict = field(default_factory=dict)
     fitter: "Fitter | None" = field(default=None, repr=False)
 
     def residuals(self, sensor):
@@ -70,6 +76,7 @@ class Fit:
         return np.ones(len(sensor.times)) if weights is None else weights[:, part.start]
 
     def _place(self, sensor):
+        sensor = self.located.get(sensor, sensor)
         for measured, weights in zip(self.smoother.measured, self.weights, strict=True):
             if sensor in measured.sensors:
                 return measured, measured.parts[measured.sensors.index(sensor)], weights
@@ -131,10 +138,43 @@ def fit(system, sensors, densities, start, asked):
     x[:, 0], x[:, 1] = places, np.gradient(places, t, axis=0)
     if limits is not None:
         _step(smoother, Iterate(x, mean, [None] * len(smoother.measured)))  # or an error: limits determine nothing
-    found = go_on(smoother, x, mean, limits)
-    found.fitter = fitter
+    found = _with_clocks(fitter, sensors, q, go_on(smoother, x, mean, limits))
+    found.fitter, t = fitter, found.smoother.t
     found.again = lambda others: fit(system, others, densities, start, asked._replace(t_span=t, comm=None))
     return found
+
+
+def _with_clocks(fitter, sensors, q, found):
+    """The fit whose frames are where unknown clocks put them, from one whose frames are where they were thought to be.
+    """
+    clocks, options, limits = fitter.clocks, fitter.asked.options, fitter.asked.limits
+    for _ in range(options.iterations if clocks else 0):
+        if not found.converged:
+            return found
+        deviations = np.sqrt(np.diag(found.smoother.number_covariance()))
+        located = {sensor: sensor.with_offset(float(found.c[i])) for sensor, i in clocks.items()}
+        moved = max(abs(one.offset - found.located.get(sensor, sensor).offset) - options.tolerance * deviations[i]
+                    for (sensor, i), one in zip(clocks.items(), located.values(), strict=True))
+        if moved <= 0:
+            return found
+        before, iterations = found.smoother.t, found.iterations
+        smoother = fitter.smoother({located.get(sensor, sensor): loss for sensor, loss in sensors.items()}, q)
+        found = go_on(smoother, _along(before, found.x, smoother.t), found.c, limits)
+        found.located, found.iterations = located, found.iterations + iterations
+    if clocks:
+        found.converged = False
+        found.message = f"time offsets still change after {options.iterations} rounds: give narrower priors of them"
+    return found
+
+
+def _along(t, x, times):
+    """States at other times."""
+    path = scipy.interpolate.CubicHermiteSpline(t, x[:, 0], x[:, 1])
+    out = np.empty((len(times), *x.shape[1:]))
+    out[:, 0], out[:, 1] = path(times), path(times, 1)
+    if x.shape[1] > 2:
+        out[:, 2] = scipy.interpolate.make_interp_spline(t, x[:, 2], 1)(times)
+    return out
 
 
 def go_on(smoother, x, c, limits=None):
@@ -161,6 +201,7 @@ class Fitter:
     def __init__(self, system, sensors, densities, asked):
         self.asked, self.geometry = asked, Geometry(system, asked.order, asked.parts)
         self._formulas = Formulas(system, asked.order, sensors, asked.parts)
+        self.clocks = self._formulas.stated.clocks()
         self._densities = self.geometry.densities(*densities(self.geometry))
         self._n_free = None
 

@@ -1,6 +1,7 @@
 """Residuals of sensors at the frames of a motion without dynamics."""
 
 from itertools import pairwise
+from math import factorial
 
 import casadi as ca
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from ....errors import InputError
 from ..moment import Moment
 from .batched import Batched
+from .options import DEFAULT
 from .statement import frames, places_among
 
 
@@ -23,20 +25,20 @@ class Measured:
         Those of the sensors among those of the formulas.
     frames : ndarray of int
         Those at which they measure.
+    t : ndarray, optional
+        Times of these [s], those of the first sensor unless given.
 
     Attributes
     ----------
-    t : ndarray
-        Times of the frames [s].
     parts : list of slice
         Where the numbers of each sensor are among all.
     of_places : bool
         Whether they see coordinates alone.
     """
 
-    def __init__(self, sensors, formulas, numbers, frames):
+    def __init__(self, sensors, formulas, numbers, frames, t=None):
         self.losses, sensors = list(sensors.values()), list(sensors)
-        self.sensors, self.frames, self.t = sensors, frames, sensors[0].times_of_motion
+        self.sensors, self.frames, self.t = sensors, frames, sensors[0].times_of_motion if t is None else t
         stops = np.cumsum([0, *(sensor.n for sensor in sensors)]).tolist()
         self.parts = [slice(*ends) for ends in pairwise(stops)]
         self.n_values = stops[-1]
@@ -47,8 +49,9 @@ class Measured:
         self._scale = self._whitening[0] if self._diagonal and np.all(self._whitening == self._whitening[0]) and \
             np.all(self._whitening[0] > 0) else None
         self._residuals, self._slopes, self.seen = formulas.of(numbers, self._scale)
-        self.of_places = not any(self.seen[1:-1])
-        self.given = np.nan_to_num(np.concatenate([sensor.values for sensor in sensors], axis=1))
+        self.of_places = not any(formulas.see_rates[i] for i in numbers)
+        self.given = np.nan_to_num(np.concatenate(
+            [np.column_stack([s.values, s.times - self.t]) if s.is_late else s.values for s in sensors], axis=1))
         self.robust = any(loss is not None for loss in self.losses)
 
     def _white(self, values, rows):
@@ -117,7 +120,7 @@ class Stated:
     of_sensors : dict
         Sensor -> {name: SX}, its unknown numbers.
     values : dict
-        Sensor -> SX, what it measured.
+        Sensor -> SX, what it measured, and of those whose clock is unknown their time less that of the frame.
     """
 
     def __init__(self, system, n_levels, sensors, parts=None):
@@ -127,25 +130,41 @@ class Stated:
                            for sensor in sensors}
         self._parts, of_parts = parts, ca.SX.sym("c", 0 if parts is None else len(parts.mean))
         self.numbers = ca.vertcat(of_parts, *(x for own in self.of_sensors.values() for x in own.values()))
-        self.values = {sensor: ca.SX.sym("y", sensor.values.shape[1]) for sensor in sensors}
-        z, others = ca.vertcat(self.levels[0], self._momenta), \
-            {"v": self.levels[1], "a": self.levels[2] if n_levels > 2 else None}
-        self._now = Moment(system, self.t, z, **others) if parts is None else \
-            parts.moment(self.t, z, of_parts, **others)
+        self.values = {sensor: ca.SX.sym("y", sensor.values.shape[1] + sensor.is_late) for sensor in sensors}
+        self._system, self._of_parts = system, of_parts
+        self._now = self._moment(0.0)
 
-    def residual(self, sensor):
-        """SX (n,), not whitened.
+    def _moment(self, ahead):
+        """A time ahead of the frame, by its rates and accelerations."""
+        levels = [sum(x * (ahead**k / factorial(k)) for k, x in enumerate(self.levels[level:]))
+                  for level in range(len(self.levels))]
+        z, t = ca.vertcat(levels[0], self._momenta), self.t + ahead
+        others = {"v": levels[1], "a": levels[2] if len(levels) > 2 else None}
+        return Moment(self._system, t, z, **others) if self._parts is None else \
+            self._parts.moment(t, z, self._of_parts, **others)
+
+    def clocks(self):
+        """Sensor -> place of its unknown time offset among the numbers."""
+        found, first = {}, self._of_parts.numel()
+        for sensor, own in self.of_sensors.items():
+            for name, x in own.items():
+                if name == "time_offset":
+                    found[sensor] = first
+                first += x.numel()
+        return found
+
+    def residual(self, sensor, clock=True):
+        """SX (n,), not whitened; or as if its clock were that of the frame.
 
         Raises
         ------
         InputError
             For what a motion without dynamics does not have.
         """
-        if "time_offset" in sensor.unknowns:
-            raise InputError(f"{sensor.title}: an unknown time_offset needs a motion between the frames, which "
-                             "dynamics='none' does not have; give the offset as a number")
+        own, given = self.of_sensors[sensor], self.values[sensor]
+        now = self._moment(own["time_offset"] + given[-1]) if sensor.is_late and clock else self._now
         try:
-            value = ca.SX(sensor.residual(self._now, self.of_sensors[sensor], self.values[sensor]))
+            value = ca.SX(sensor.residual(now, own, given[:sensor.values.shape[1]]))
         except InputError as error:
             hint = "; take noise of order 3" if len(self.levels) < 3 and "accelerations" in str(error) else ""
             raise InputError(f"{sensor.title}: {error}{hint}") from None
@@ -185,7 +204,8 @@ class Formulas:
         self.stated = stated = Stated(system, n_levels, sensors, parts)
         self._residuals, rates = [stated.residual(sensor) for sensor in sensors], ca.vertcat(*stated.levels[1:])
         self._values = [stated.values[sensor] for sensor in sensors]
-        self.see_rates = [ca.depends_on(residual, rates) for residual in self._residuals]
+        self.see_rates = [ca.depends_on(stated.residual(sensor, False) if sensor.is_late else residual, rates)
+                          for sensor, residual in zip(sensors, self._residuals, strict=True)]
         self._known = {}
 
     def of(self, numbers, scale):
@@ -209,14 +229,30 @@ def measured_at(formulas, sensors, others=(), numbers=None):
     """Times of all frames, of `others` too, and the `Measured` of sensors with the same times.
 
     Sensors are a dict from each to its loss, or None; `numbers` are those that they have among the formulas, if these
-    are not the same.
+    are not the same. Those whose clock is unknown have frames of their own where there is none beside them: frames that
+    are much closer to each other than others would leave too few digits.
     """
     groups = {}
     for i, sensor in zip(range(len(sensors)) if numbers is None else numbers, sensors, strict=True):
-        groups.setdefault((sensor.times_of_motion.tobytes(), formulas.see_rates[i]), []).append((i, sensor))
-    t, measured = frames([sensor.times_of_motion for sensor in sensors], others), []
+        key = sensor.times_of_motion.tobytes(), formulas.see_rates[i], i if sensor.is_late else None
+        groups.setdefault(key, []).append((i, sensor))
+    t = frames([sensor.times_of_motion for sensor in sensors if not sensor.is_late], others)
+    late = np.unique(np.concatenate([t[:0], *(sensor.times_of_motion for sensor in sensors if sensor.is_late)]))
+    if len(late):
+        both = np.append(t, late)
+        room = DEFAULT.beside * (both.max() - both.min()) / len(both)
+        late = late[np.abs(late - t[_nearest(t, late)]) > room]
+        t = np.sort(np.append(t, late[np.diff(late, prepend=-np.inf) > room]))
+    measured = []
     for group in groups.values():
         numbers, own = zip(*group, strict=True)
-        at = places_among(t, own[0].times_of_motion)
-        measured.append(Measured({sensor: sensors[sensor] for sensor in own}, formulas, numbers, at))
+        times = own[0].times_of_motion
+        at = _nearest(t, times) if own[0].is_late else places_among(t, times)
+        measured.append(Measured({sensor: sensors[sensor] for sensor in own}, formulas, numbers, at, t[at]))
     return t, measured
+
+
+def _nearest(t, times):
+    """Places of the frames that are nearest to some times."""
+    after = np.clip(np.searchsorted(t, times), 1, len(t) - 1)
+    return after - (times - t[after - 1] < t[after] - times)

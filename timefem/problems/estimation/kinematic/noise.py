@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .... import validate
 from ....errors import InputError
 from ....mechanics.inversion.direct import coordinate_names
 from ....mechanics.states.in_trees import tree_joint
+from ..prior import numbers_of
 
 REMEDY = ("noise says how much accelerations change: a spectral density [rad^2/s^3, m^2/s^3], or a dict from joints "
           "and bodies to these, such as {'all': 50.0}")
@@ -28,8 +28,6 @@ def densities(geometry, noise):
     InputError
         For densities that are not positive, for what is not in the system, and for what is left out.
     """
-    if noise is None:
-        raise InputError(f"dynamics='none' needs noise: {REMEDY}")
     if not isinstance(noise, Mapping):
         noise = {"all": noise}
     system = geometry.system
@@ -44,6 +42,19 @@ def densities(geometry, noise):
     of_coordinates[geometry.followers] = 1e8 * np.nanmax(free, initial=1.0)  # so that what they follow counts once
     _check_all(geometry, of_coordinates, of_turns)
     return of_coordinates, of_turns
+
+
+def check_noise(system, noise):
+    """InputError for what `densities` refuses of the names and signs of a problem's noise."""
+    if noise is None:
+        raise InputError("dynamics='none' needs noise, a spectral density of accelerations [rad^2/s^3, m^2/s^3]: the "
+                         "square of how much velocities change in a second, such as noise=50.0")
+    for key, value in noise.items() if isinstance(noise, Mapping) else [("all", noise)]:
+        title = "noise"
+        if not (isinstance(key, str) and key == "all"):
+            title = f"noise of {system.label(_found(system, key))}"
+        for one in value if isinstance(value, tuple) else (value,):
+            _positive(title, one, np.size(one))
 
 
 def _own(system):
@@ -73,9 +84,7 @@ def _take(geometry, body, value, title, of_coordinates, of_turns):
 
 def _positive(title, value, n):
     """One number, or one of each of n."""
-    if np.asarray(value, object).ndim == 0:
-        return validate.real(title, value, positive=True)
-    values = validate.array(title, value, (n,))
+    values = numbers_of(title, value, n)
     if not np.all(values > 0):
         raise InputError(f"{title}: spectral densities must be positive, not {values.min():g}")
     return values

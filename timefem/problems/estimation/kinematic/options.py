@@ -40,6 +40,8 @@ class KinematicOptions:
         Weight of the barrier of limits, of the cost, at first and last, and by what it falls.
     room : float
         Distance from a limit at which it begins, over that between both [else rad, m].
+    beside : float
+        Distance from a frame, of the mean one, up to which a sensor of unknown clock has none of its own.
     shown : int
         Coordinates that messages name.
     dependent : float
@@ -70,6 +72,7 @@ class KinematicOptions:
     last_barrier: float = 1e-6
     falls: float = 0.1
     room: float = 0.01
+    beside: float = 1e-2
     shown: int = 4
     dependent: float = 1e-9
     close: float = 1e-6

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ....assembly.mesh import TimeMesh
 from ....elements.evaluation.nodal_values import NodalValues
 from ....errors import InputError
 from ....mechanics.numbers.free import with_values
@@ -45,7 +46,8 @@ def estimate_of(task, found, total):
     problem, element, system = task.problem, task.element, task.problem.system
     status = Status(True) if found.converged else \
         Status.failure(Reason.NOT_CONVERGED, 0, problem.t_span[0], [], detail=found.message)
-    t, mesh = found.smoother.t, task.mesh
+    t = found.smoother.t
+    mesh = TimeMesh(t)  # with frames where unknown clocks put them
     if len(problem.part_numbers) and status.success:
         values = {u.name: float(found.c[u.places][0]) for u in problem.unknowns if u.sensor is None}
         system = with_values(system, problem.part_numbers, values)

@@ -11,6 +11,7 @@ from ....errors import InputError
 from ....late import Late
 from ....mechanics.states.in_trees import tree_joint
 from ..options import DEFAULTS
+from .noise import check_noise
 from .options import DEFAULT
 
 scipy = Late("scipy")
@@ -25,9 +26,7 @@ def without_dynamics(problem):
     """
     if problem.nodes != problem.measurements:
         raise InputError("nodes: with dynamics='none' all times are frames; leave it out")
-    if problem.noise is None:
-        raise InputError("dynamics='none' needs noise, a spectral density of accelerations [rad^2/s^3, m^2/s^3]: the "
-                         "square of how much velocities change in a second, such as noise=50.0")
+    check_noise(problem.system, problem.noise)
     return problem.system
 
 

@@ -17,7 +17,7 @@ from ....errors import InputError
 from ....types import Floats, Matrix, Vector
 from ..loss import Loss, as_loss
 from ..moment import Moment
-from ..prior import Prior, checked_covariance, covariance_of
+from ..prior import Prior, checked_covariance, covariance_of, numbers_of
 
 MISSING = "error", "skip"
 ROWS = "times", "values", "measured", "covariances"  # of each time
@@ -69,6 +69,7 @@ class Sensor(NamedArguments, ABC):
     word: ClassVar[str] = "measurement"  # what it is, for messages
     on: ClassVar[str] = "body"  # the argument that says where
     refers: ClassVar[tuple[str, ...]] = ("body",)  # arguments that are parts
+    found_offset: ClassVar[float | None] = None  # that which a search has come to
 
     def __post_init__(self):
         self._check_own()
@@ -87,8 +88,8 @@ class Sensor(NamedArguments, ABC):
         self._check_values(title, n)
         self.loss = as_loss(f"{title}: loss", self.loss)
         self._check_errors(title, n)
-        for name, prior in self.unknowns.items():
-            prior.of_size(f"{title}: {name}", self.sizes[name])
+        for name in self._numbers:
+            self.number(name, {})
 
     def _check_own(self):
         """Checks of what a kind of sensor has besides."""
@@ -181,13 +182,24 @@ class Sensor(NamedArguments, ABC):
         given, n = self._numbers[name]
         if isinstance(given, Prior):
             return ca.DM(given.of_size(f"{self.title}: {name}", n)[0])
-        return ca.DM(validate.array(f"{self.title}: {name}", np.broadcast_to(np.asarray(given, float), (n,)), (n,)))
+        return ca.DM(numbers_of(f"{self.title}: {name}", given, n))
 
     @property
     def offset(self) -> float:
-        """The time offset where it is known, else the mean of its prior [s]."""
+        """The time offset where it is known, else the mean of its prior, or what a search has come to [s]."""
+        if self.found_offset is not None:
+            return self.found_offset
         given = self.number("time_offset", {})
         return 0.0 if given is None else float(given)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether its clock is unknown."""
+        return "time_offset" in self.unknowns
+
+    def with_offset(self, offset: float) -> Sensor:
+        """The same sensor where a search has come to a time offset [s]."""
+        return self._with(found_offset=offset)
 
     @property
     def times_of_motion(self) -> np.ndarray:

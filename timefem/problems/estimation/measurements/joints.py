@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import casadi as ca
 
 from .... import validate
+from ....errors import InputError
 from ....mechanics.formulas.formula import call, call_vector
 from ....mechanics.formulas.text import as_formula
 from ....types import UserFormula
@@ -110,5 +111,8 @@ class FormulaSensor(Sensor):
         self.formula = as_formula(f"{self.title}: formula", self.formula, ["now"])
 
     def predicted(self, now: Moment, c: dict[str, ca.SX]) -> ca.SX:
-        title = f"{self.title}: formula"
-        return call(title, self.formula, 1, now) if self.n == 1 else call_vector(title, self.formula, now)
+        value = call("formula", self.formula, 1, now) if self.n == 1 else \
+            ca.SX(call_vector("formula", self.formula, now))
+        if value.numel() != self.n:
+            raise InputError(f"it gives {value.numel()} numbers, but n is {self.n}")
+        return value
