@@ -56,7 +56,7 @@ def held_arm():
 
 def arm_with_a_clock():
     """An encoder that is late besides."""
-    problem = arm_of_four()
+    problem = arm_of_four(held=True)
     _, _, t, q = test_kinematic.closed_chain(90)
     late, rng = t[2:-4], np.random.default_rng(8)
     values = np.interp(late + 0.013, t, q[:, 3]) + 0.01 * rng.standard_normal(len(late))

@@ -437,7 +437,7 @@ def test_bad_input():
         Estimation(system, sensors, dynamics="kinematic", noise=1.0)
     with pytest.raises(tf.InputError, match=r"MixedGalerkin\(2\), by which accelerations are noise"):
         solve(system, sensors, 1.0, 1)
-    with pytest.raises(tf.InputError, match="noise of arm must be positive"):
+    with pytest.raises(tf.InputError, match="noise: spectral densities must be positive"):
         solve(system, sensors, -1.0)
     with pytest.raises(tf.InputError, match="noise: none is given for joint1"):
         solve(system, sensors, {"joint0": 1.0, "joint2": 2.0})
@@ -465,7 +465,8 @@ def test_a_time_offset_has_the_least_cost_and_its_curvature(k, noise):
     sol = fitted(Prior(0.0, 0.05))
     found, std = sol.parameters["time_offset of late"], sol.std("time_offset of late")[0]
     assert sol.success and len(sol.t) == 41 + 35 and abs(found - 0.037) < 3 * std
-    costs = [fitted(float(c)).statistics["objective"] + c**2 / 2 / 0.05**2 for c in found + std * np.array([-0.5, 0, 0.5])]
+    near = found + std * np.array([-0.5, 0, 0.5])
+    costs = [fitted(float(c)).statistics["objective"] + c**2 / 2 / 0.05**2 for c in near]
     assert costs[1] == pytest.approx(sol.statistics["objective"], rel=1e-10)
     assert abs(costs[2] - costs[0]) < 1e-3  # the derivative in standard deviations
     assert 4 * (costs[2] - 2 * costs[1] + costs[0]) == pytest.approx(1.0, abs=0.02)
@@ -476,7 +477,8 @@ def test_a_gyroscope_that_is_late():
     """A body in space that turns, seen by three markers, with a gyroscope 23 ms behind them."""
     body, t, rng = tf.RigidBody(1.0, (0.2, 0.3, 0.1), name="box"), np.linspace(0, 2, 61), np.random.default_rng(2)
     start = {body: tf.Pose((0, 0, 0), angular_velocity=(0.5, 1.5, -0.4))}
-    truth = tf.solve(tf.InitialValueProblem(tf.System([body]), start, (0.0, 2.1)), tf.MixedGalerkin(3), 30, progress=False)
+    truth = tf.solve(tf.InitialValueProblem(tf.System([body]), start, (0.0, 2.1)), tf.MixedGalerkin(3), 30,
+                     progress=False)
     corners = np.array([[0.3, 0, 0], [0, 0.3, 0.1], [-0.2, 0, 0.3]])
     sensors = [Marker("box", x, times=t, sigma=0.003, name=f"marker {i}", values=truth.position("box", t)
                       + truth.rotation_matrix("box", t) @ x + 0.003 * rng.standard_normal((61, 3)))

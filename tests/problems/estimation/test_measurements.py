@@ -174,7 +174,7 @@ def test_bad_input_is_named(more, words):
 
 @pytest.mark.parametrize(("more", "words"), [
     ({"measurements": "twice"}, "camera: it is among the measurements twice"), ({"measurements": []}, "there are none"),
-    ({"t_span": (0, 0.5)}, "camera: t = 1 s is outside of the time span"), ({"t_span": (1, 0)}, "t_span must go forward"),
+    ({"t_span": (0, 0.5)}, "camera: t = 1 s is outside of the time span"), ({"t_span": (1, 0)}, "must go forward"),
     ({"measurements": [FormulaSensor(lambda now: now.q("box"), 2, times=[0, 1], values=[[0, 0], [0, 0]], sigma=1.0,
                                      name="sum")]}, "sum: it gives 7 numbers, but n is 2"),
     ({"numbers": {"d": 0.1}}, "numbers['d'] must end with the Prior"),
@@ -222,3 +222,23 @@ def test_a_state_of_first_order_beside_a_body():
     assert abs(sol.parameters["k"] - 0.3) < 4 * sol.std("k")[0] < 0.02
     with pytest.raises(tf.InputError, match="prior of current: it has no v"):
         tf.Estimation(system, [seen], prior={**prior, current: tf.StatePrior(0.0, v=1.0)}, t_span=(0, 1))
+
+
+@pytest.mark.long
+def test_noise_and_priors_of_joints_of_a_tree_by_name():
+    links = [tf.Link("ground"), *(tf.Link(name, mass=1, centre=(0.3, 0, 0), inertia=(0.01, 0.05, 0.05))
+                                  for name in "ab")]
+    tree = tf.Tree(links, [tf.TreeJoint("hip", "ground", "a"), tf.TreeJoint("knee", "a", "b", position=(0.6, 0, 0))],
+                   name="leg")
+    times = np.arange(1, 6) / 10
+    seen = Marker("leg.b", (0.5, 0, 0), axes="xy", times=times, sigma=0.01, name="foot",
+                  values=np.column_stack([np.cos(times), np.sin(times)]))
+    found = []
+    for noise, prior in (
+            ({"hip": 0.1, "knee": 0.2}, {"hip": tf.StatePrior((0.1, 0.0), q=0.3, v=0.4),
+                                         "knee": tf.StatePrior((0.2, 0.0), q=0.3, v=0.4)}),
+            ({tree: [0.1, 0.2]}, {tree: tf.StatePrior(tf.Coordinates([0.1, 0.2], [0.0, 0.0]), q=0.3, v=0.4)})):
+        problem = tf.Estimation(tf.System([tree]), [seen], noise=noise, prior=prior, t_span=(0, 0.5))
+        found.append(tf.solve(problem, tf.MixedGalerkin(1), 5, progress=False))
+    np.testing.assert_allclose(found[0].z, found[1].z, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(found[0].std("knee", times), found[1].std("knee", times), rtol=1e-6)

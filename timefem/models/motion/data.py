@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import validate
 from ...argument_names import NamedArguments, known_names
 from ...errors import InputError
 from ...mechanics.bodies.rotations import as_quaternion, matrix_from_quaternion

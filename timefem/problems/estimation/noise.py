@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import validate
 from ...argument_names import known_names
 from ...errors import InputError
 from ...mechanics.body_frame import BodyFrame
 from ...mechanics.forces.actuators import Actuator, ControlForce, ControlTorque, GeneralizedControl, JointControl
+from ...mechanics.tree_joints import tree_joint
 from .prior import checked_covariance, numbers_of
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _spread(system, noise):
 
 def _actuators(system, key, value):
     """Actuators, each with its density, that a key of `noise` stands for."""
-    part = system.here(key)
+    part = tree_joint(system, key) or system.here(key)
     if isinstance(part, str):
         labels = {system.label(p): p for p in (*system.parts, *system.bodies)}
         part = labels.get(part) or system.frame_named(part)

@@ -44,7 +44,8 @@ class Prior(NamedArguments):
     def bounds_of(self, title: str, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper bounds of so many numbers, shape (n,), infinite where there are none."""
         mean = self.of_size(title, n)[0]
-        lower, upper = (np.full(n, none) if given is None else numbers_of(f"{title}: {name}", given, n) for name, given, none in (("lower", self.lower, -np.inf), ("upper", self.upper, np.inf)))
+        lower, upper = (np.full(n, none) if given is None else numbers_of(f"{title}: {name}", given, n)
+                        for name, given, none in (("lower", self.lower, -np.inf), ("upper", self.upper, np.inf)))
         if not np.all(lower < upper):
             raise InputError(f"{title}: lower, {lower.max():g}, must be below upper, {upper.min():g}")
         if not np.all((lower <= mean) & (mean <= upper)):

@@ -15,7 +15,7 @@ from .measured import Formulas, measured_at
 from .options import DEFAULT, KinematicOptions
 from .smoother import Iterate, Smoother
 from .start import continuous, postures
-from .statement import Limits, PartNumbers
+from .statement import Limits, PartNumbers, places_among
 from .steps import Steps
 from .tangents import Tangents
 
@@ -146,25 +146,42 @@ def fit(system, sensors, densities, start, asked):
 
 def _with_clocks(fitter, sensors, q, found):
     """The fit whose frames are where unknown clocks put them, from one whose frames are where they were thought to be.
+
+    Gauss-Newton in the time offsets: with frames at their places, states of the best motion with these go on from there
+    by its rates. A step that turns back is at most half as long as the one before, and one that goes on twice as long.
     """
-    clocks, options, limits = fitter.clocks, fitter.asked.options, fitter.asked.limits
-    for _ in range(options.iterations if clocks else 0):
+    options, limits, clocks = fitter.asked.options, fitter.asked.limits, fitter.clocks
+    if not clocks:
+        return found
+    places, iterations = list(clocks.values()), found.iterations
+    now, located = found.smoother.mean[places], {}
+    reach, before = np.full(len(places), np.inf), np.zeros(len(places))
+    for _ in range(options.iterations):
+        smoother = fitter.smoother({located.get(sensor, sensor): loss for sensor, loss in sensors.items()}, q,
+                                   ahead=_rates_along(found.smoother.t, found.x))
+        smoother.bounds = smoother.bounds.copy()
+        smoother.bounds[0, places] = np.maximum(smoother.bounds[0, places], now - reach)
+        smoother.bounds[1, places] = np.minimum(smoother.bounds[1, places], now + reach)
+        c = found.c.copy()
+        c[places] = now
+        step = go_on(smoother, found.x, c, limits)
+        change, deviations = step.c[places] - now, np.sqrt(np.diag(np.linalg.inv(step.smoother.reduced)))[places]
+        iterations += step.iterations
+        step.located, step.iterations = located, iterations
+        far = np.abs(change) > 0.99 * reach
+        if not step.converged or not np.any(far | (np.abs(change) > options.tolerance * deviations)):
+            return step
+        reach, before = np.where(change * before < 0, np.abs(before) / 2, np.where(far, 2 * reach, reach)), change
+        now = step.c[places]
+        located = {sensor: sensor.with_offset(float(one)) for sensor, one in zip(clocks, now, strict=True)}
+        smoother = fitter.smoother({located.get(sensor, sensor): loss for sensor, loss in sensors.items()}, q)
+        found = go_on(smoother, _along(step.smoother.t, step.x, smoother.t), step.c, limits)
+        iterations += found.iterations
         if not found.converged:
             return found
-        deviations = np.sqrt(np.diag(found.smoother.number_covariance()))
-        located = {sensor: sensor.with_offset(float(found.c[i])) for sensor, i in clocks.items()}
-        moved = max(abs(one.offset - found.located.get(sensor, sensor).offset) - options.tolerance * deviations[i]
-                    for (sensor, i), one in zip(clocks.items(), located.values(), strict=True))
-        if moved <= 0:
-            return found
-        before, iterations = found.smoother.t, found.iterations
-        smoother = fitter.smoother({located.get(sensor, sensor): loss for sensor, loss in sensors.items()}, q)
-        found = go_on(smoother, _along(before, found.x, smoother.t), found.c, limits)
-        found.located, found.iterations = located, found.iterations + iterations
-    if clocks:
-        found.converged = False
-        found.message = f"time offsets still change after {options.iterations} rounds: give narrower priors of them"
-    return found
+    step.converged = False
+    step.message = f"time offsets still change after {options.iterations} rounds: give narrower priors of them"
+    return step
 
 
 def _along(t, x, times):
@@ -175,6 +192,12 @@ def _along(t, x, times):
     if x.shape[1] > 2:
         out[:, 2] = scipy.interpolate.make_interp_spline(t, x[:, 2], 1)(times)
     return out
+
+
+def _rates_along(t, x):
+    """Their rates at frames, as a function of times; of the last level by differences."""
+    rates = np.concatenate([x[:, 1:], np.gradient(x[:, -1:], t, axis=0)], axis=1)
+    return lambda times: rates[places_among(t, times)]
 
 
 def go_on(smoother, x, c, limits=None):
@@ -205,7 +228,7 @@ class Fitter:
         self._densities = self.geometry.densities(*densities(self.geometry))
         self._n_free = None
 
-    def smoother(self, sensors, q, t_span=None, prior=None, numbers=None):
+    def smoother(self, sensors, q, t_span=None, prior=None, numbers=None, ahead=None):
         """The `Smoother` of a dict of sensors, as of `fit`; q is a posture, shape (n_q,).
 
         Parameters
@@ -216,9 +239,12 @@ class Fitter:
             Of the first frame and of numbers, in the place of the priors of these.
         numbers : sequence of int, optional
             Of the sensors among those of the fitter, where these are not the same.
+        ahead : callable, optional
+            As of `measured_at`.
         """
         asked, geometry = self.asked, self.geometry
-        t, measured = measured_at(self._formulas, sensors, asked.t_span if t_span is None else t_span, numbers)
+        t, measured = measured_at(self._formulas, sensors, asked.t_span if t_span is None else t_span, numbers,
+                                  ahead)
         steps = Steps(geometry, *self._densities, t)
         mean, information = self._formulas.stated.prior()
         if prior is not None:

@@ -1,7 +1,6 @@
 """Residuals of sensors at the frames of a motion without dynamics."""
 
 from itertools import pairwise
-from math import factorial
 
 import casadi as ca
 import numpy as np
@@ -27,6 +26,8 @@ class Measured:
         Those at which they measure.
     t : ndarray, optional
         Times of these [s], those of the first sensor unless given.
+    ahead : ndarray, shape (n_frames, levels, n_q), optional
+        Rates of the state there, by which it goes on until a clock that is not known; zero unless given.
 
     Attributes
     ----------
@@ -36,7 +37,7 @@ class Measured:
         Whether they see coordinates alone.
     """
 
-    def __init__(self, sensors, formulas, numbers, frames, t=None):
+    def __init__(self, sensors, formulas, numbers, frames, t=None, ahead=None):
         self.losses, sensors = list(sensors.values()), list(sensors)
         self.sensors, self.frames, self.t = sensors, frames, sensors[0].times_of_motion if t is None else t
         stops = np.cumsum([0, *(sensor.n for sensor in sensors)]).tolist()
@@ -50,8 +51,9 @@ class Measured:
             np.all(self._whitening[0] > 0) else None
         self._residuals, self._slopes, self.seen = formulas.of(numbers, self._scale)
         self.of_places = not any(formulas.see_rates[i] for i in numbers)
+        ahead = np.zeros((len(frames), formulas.stated.n_ahead)) if ahead is None else ahead.reshape(len(frames), -1)
         self.given = np.nan_to_num(np.concatenate(
-            [np.column_stack([s.values, s.times - self.t]) if s.is_late else s.values for s in sensors], axis=1))
+            [np.column_stack([s.values, s.times - self.t, ahead]) if s.is_late else s.values for s in sensors], axis=1))
         self.robust = any(loss is not None for loss in self.losses)
 
     def _white(self, values, rows):
@@ -120,7 +122,10 @@ class Stated:
     of_sensors : dict
         Sensor -> {name: SX}, its unknown numbers.
     values : dict
-        Sensor -> SX, what it measured, and of those whose clock is unknown their time less that of the frame.
+        Sensor -> SX, what it measured, and of those whose clock is unknown their time less that of the frame, and rates
+        of the state there: those that are known, since free ones would follow the errors.
+    n_ahead : int
+        How many rates these are.
     """
 
     def __init__(self, system, n_levels, sensors, parts=None):
@@ -130,15 +135,15 @@ class Stated:
                            for sensor in sensors}
         self._parts, of_parts = parts, ca.SX.sym("c", 0 if parts is None else len(parts.mean))
         self.numbers = ca.vertcat(of_parts, *(x for own in self.of_sensors.values() for x in own.values()))
-        self.values = {sensor: ca.SX.sym("y", sensor.values.shape[1] + sensor.is_late) for sensor in sensors}
+        self.n_ahead = n_levels * system.n_q
+        self.values = {sensor: ca.SX.sym("y", sensor.values.shape[1] + sensor.is_late * (1 + self.n_ahead))
+                       for sensor in sensors}
         self._system, self._of_parts = system, of_parts
-        self._now = self._moment(0.0)
+        self._now = self._moment(self.levels, self.t)
 
-    def _moment(self, ahead):
-        """A time ahead of the frame, by its rates and accelerations."""
-        levels = [sum(x * (ahead**k / factorial(k)) for k, x in enumerate(self.levels[level:]))
-                  for level in range(len(self.levels))]
-        z, t = ca.vertcat(levels[0], self._momenta), self.t + ahead
+    def _moment(self, levels, t):
+        """A time with given coordinates, velocities and accelerations."""
+        z = ca.vertcat(levels[0], self._momenta)
         others = {"v": levels[1], "a": levels[2] if len(levels) > 2 else None}
         return Moment(self._system, t, z, **others) if self._parts is None else \
             self._parts.moment(t, z, self._of_parts, **others)
@@ -162,9 +167,13 @@ class Stated:
             For what a motion without dynamics does not have.
         """
         own, given = self.of_sensors[sensor], self.values[sensor]
-        now = self._moment(own["time_offset"] + given[-1]) if sensor.is_late and clock else self._now
+        now, n = self._now, sensor.values.shape[1]
+        if sensor.is_late and clock:
+            late = own["time_offset"] + given[n]
+            rates = ca.vertsplit(given[n + 1:], self.levels[0].numel())
+            now = self._moment([x + late * v for x, v in zip(self.levels, rates, strict=True)], self.t + late)
         try:
-            value = ca.SX(sensor.residual(now, own, given[:sensor.values.shape[1]]))
+            value = ca.SX(sensor.residual(now, own, given[:n]))
         except InputError as error:
             hint = "; take noise of order 3" if len(self.levels) < 3 and "accelerations" in str(error) else ""
             raise InputError(f"{sensor.title}: {error}{hint}") from None
@@ -225,12 +234,13 @@ class Formulas:
         return self._known[key]
 
 
-def measured_at(formulas, sensors, others=(), numbers=None):
+def measured_at(formulas, sensors, others=(), numbers=None, ahead=None):
     """Times of all frames, of `others` too, and the `Measured` of sensors with the same times.
 
     Sensors are a dict from each to its loss, or None; `numbers` are those that they have among the formulas, if these
     are not the same. Those whose clock is unknown have frames of their own where there is none beside them: frames that
-    are much closer to each other than others would leave too few digits.
+    are much closer to each other than others would leave too few digits; `ahead(t)` gives rates of the state at frames,
+    shape (n, levels, n_q), by which it goes on from there.
     """
     groups = {}
     for i, sensor in zip(range(len(sensors)) if numbers is None else numbers, sensors, strict=True):
@@ -248,7 +258,8 @@ def measured_at(formulas, sensors, others=(), numbers=None):
         numbers, own = zip(*group, strict=True)
         times = own[0].times_of_motion
         at = _nearest(t, times) if own[0].is_late else places_among(t, times)
-        measured.append(Measured({sensor: sensors[sensor] for sensor in own}, formulas, numbers, at, t[at]))
+        rates = ahead(t[at]) if own[0].is_late and ahead is not None else None
+        measured.append(Measured({sensor: sensors[sensor] for sensor in own}, formulas, numbers, at, t[at], rates))
     return t, measured
 
 
