@@ -11,7 +11,7 @@ from ...argument_names import known_names
 from ...errors import InputError
 from ...mechanics.body_frame import BodyFrame
 from ...mechanics.forces.actuators import Actuator, ControlForce, ControlTorque, GeneralizedControl, JointControl
-from ...mechanics.tree_joints import tree_joint
+from ...mechanics.states.in_trees import tree_joint
 from .prior import checked_covariance, numbers_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...argument_names import NamedArguments
 from ...errors import InputError
-from ...mechanics.tree_joints import tree_joint
+from ...mechanics.states.in_trees import tree_joint
 from ...types import Vector
 from .measurements.base import Sensor
 from .measurements.directions import OrientationSensor
