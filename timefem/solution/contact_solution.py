@@ -92,13 +92,13 @@ class ContactSolution(Solution):
         e, _ = self._places(t.ravel(), side)
         z, contacts = self(t.ravel(), side=side), self._contacts
         found = np.zeros((t.size, contacts.n, 3))
-        keys = np.concatenate([self.contact_modes, self.slip_signs], axis=1)[e]
+        given = np.isin(self.contact_modes, states.ALONG_GIVEN)[:, :, None]
+        ways = np.where(given, self.slip_directions, self.slip_signs[:, :, None] * [1.0, 0.0])
+        keys = np.concatenate([self.contact_modes, ways.reshape(len(ways), -1)], axis=1)[e]
         for key in np.unique(keys, axis=0):
             own = np.flatnonzero((keys == key).all(axis=1))
-            modes, signs = key[:contacts.n], key[contacts.n:]
+            modes, along = key[:contacts.n].astype(int), key[contacts.n:].reshape(-1, 2)
             if (modes != states.OPEN).any():
-                modes = np.where(modes == states.BEGINS, states.SLIDES, modes)
-                along = np.stack([signs, np.zeros(contacts.n)], axis=1).astype(float)
                 here = contacts.at_state(t.ravel()[own], z[own])
                 found[own] = states.InMode(here, modes, along).forces
         return found.reshape(*t.shape, contacts.n, 3)
@@ -164,11 +164,12 @@ class ContactSolution(Solution):
             force = np.einsum("gi,gica->gca", self.element.multiplier.basis.values(xi), self.nodal_contact_forces[many])
             moving = contacts.at(t, z[:, :self.system.n_q], rate / h[:, None])
             pulled = moving.gamma - moving.drift  # surfaces that move do work
-            sliding = np.flatnonzero((key == states.SLIDES) | (key == states.BEGINS))
             here = contacts.at_state(t, z)
-            for c in sliding:
+            for c in np.flatnonzero(np.isin(key, states.RUBS)):
                 along = states.direction(here.gamma[:, c, 1:], np.array([1.0, 0.0]), contacts.n_slip[c])
-                if contacts.n_slip[c] == 1:
+                if key[c] in states.ALONG_GIVEN:
+                    along = self.slip_directions[many, c]
+                elif contacts.n_slip[c] == 1:
                     along = along * self.slip_signs[many, c][:, None]
                 pressed = here.load[:, c] if contacts.persistent[c] else force[:, c, 0]
                 force[:, c, 1:] = -(here.friction[:, c] * pressed)[:, None] * along

@@ -13,7 +13,7 @@ from ...mechanics.states.given import states_of
 from ...solvers.nonsmooth import events
 from ...solvers.nonsmooth.node_tangents import NodeTangents
 from ...solvers.nonsmooth.options import CONTACT
-from ...solvers.nonsmooth.states import BEGINS, OPEN, SLIDES, STICKS, Contacts
+from ...solvers.nonsmooth.states import BEGINS, CLOSED, HELD, OPEN, SLIDES, STICKS, Contacts
 from ...solvers.nonsmooth.tangents import CONTACTS, FORCES, IMPACT, VELOCITY, Rows, force_solve, numbers_of
 from ..common.end_state import EndState
 from ..optimal.guesses.guess import Guess
@@ -93,7 +93,7 @@ class ContactSequence:
     # ---- phases
 
     def _name(self, stretch):
-        words = {1: "closed", SLIDES: "slides", STICKS: "sticks"}
+        words = {CLOSED: "closed", SLIDES: "slides", STICKS: "sticks", HELD: "held"}
         said = [f"{name} {words[mode]}" for name, mode in zip(self.contacts.names, stretch.own.mode.modes, strict=True)
                 if mode != OPEN]
         return ", ".join(said) or "free"

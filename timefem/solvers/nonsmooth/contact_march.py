@@ -15,7 +15,7 @@ from .modes import Mode, ModeSystem
 from .node import NodeLaw, event, fallback_event
 from .options import CONTACT
 from .search import Candidate, Search
-from .states import BEGINS, CLOSED, OPEN, SLIDES, STICKS, Contacts
+from .states import ALONG_GIVEN, BEGINS, CLOSED, HELD, OPEN, SLIDES, STICKS, Contacts, held
 
 
 class Piece(NamedTuple):
@@ -76,31 +76,37 @@ class ContactMarch(EventElements):
         nodes, o = self.mesh.nodes, self.options
         try:
             self._node(())
-            chunk, first, waited, last, done = o.first, 0, 0, -1, 0
+            chunk, here, first, waited, last, done = o.first, Counter(), 0, 0, -1, 0
             while self.t < nodes[-1]:
-                before, at = len(self.events), self.t
+                before, at = (len(self.events), len(self.located)), self.t
                 k = int(np.searchsorted(nodes, self.t, side="right"))
                 if k < len(nodes) - 1 and nodes[k] - self.t <= o.sliver * (nodes[k + 1] - nodes[k]):
                     k += 1
                 ahead = np.concatenate([[self.t], nodes[k:k + chunk]])
                 self._go_on(ahead)
                 most = o.most_closed if (self.modes != OPEN).any() else o.most
-                if len(self.events) == before:
+                happened = self._happened(*before)
+                if not happened:
                     chunk = min(2 * chunk, most)
                 else:  # as many as between the last two events
                     chunk, done = min(max(self.n_elements - done, 1), most), self.n_elements
                 if k != last:
-                    first, last = before, k
-                here = len(self.events) - first
+                    here, first, last = Counter(), before[0], k
+                here += happened
                 waited = waited + 1 if self.t == at else 0
-                if here > o.events_per_element or waited > o.stalled:
+                if max(here.values(), default=0) > o.events_per_element or waited > o.stalled:
                     self._fall_back(self._parts_since(first))
-                    first, waited = len(self.events), 0
+                    here, first, waited = Counter(), len(self.events), 0
                 if advance(self.t):
                     raise Stuck(Reason.STOPPED, "")
         except Stuck as error:
             self.status = Status.failure(error.reason, self.n_elements, self.t, error.history, error.detail)
         return self
+
+    def _happened(self, n_events, n_located):
+        """How often something happened to which contact since there were as many events and located nodes."""
+        names = Counter(name for event in self.events[n_events:] for name in event.contacts)
+        return names | Counter(self.contacts.names[c] for _, _, c in self.located[n_located:] if c >= 0)
 
     def _go_on(self, nodes):
         """Elements over nodes, or up to the first event in them."""
@@ -161,17 +167,17 @@ class ContactMarch(EventElements):
 
     def _mode_system(self):
         mode = self.mode
-        if mode not in self._systems or BEGINS in mode.modes:  # with the directions of now
+        if mode not in self._systems or set(ALONG_GIVEN).intersection(mode.modes):  # with the directions of now
             self._systems[mode] = ModeSystem(self.contacts, self.element, mode, self.directions, self.how)
         return self._systems[mode]
 
     def _begin(self, length):
         """A very short element in which slips in space begin, in the direction of their accelerations."""
-        before, h = self.n_elements, max(self.options.beginning * length, self._rounding(length))
+        before, h = (len(self.events), len(self.located)), max(self.options.beginning * length, self._rounding(length))
         while self.options.growth * h < length and not self._slips_by(self.t + h):
             h *= self.options.growth
         self._stretch(np.array([self.t, self.t + h]))
-        if self.n_elements > before and (self.modes == BEGINS).any():  # no event came between
+        if before == (len(self.events), len(self.located)):  # no event came between, where others may begin
             self.located.append((self.n_elements, events.BEGINNING, -1))
             self.modes = np.where(self.modes == BEGINS, SLIDES, self.modes)
             self.mode = self.mode._replace(modes=tuple(self.modes.tolist()))
@@ -220,7 +226,8 @@ class ContactMarch(EventElements):
 
     def _closed_names(self):
         """What contacts do now, in words."""
-        said = {CLOSED: "is closed", SLIDES: "slides", STICKS: "sticks", BEGINS: "begins to slide"}
+        said = {CLOSED: "is closed", SLIDES: "slides", STICKS: "sticks", BEGINS: "begins to slide",
+                HELD: "is held at the limit of its friction"}
         closed = [f"{self.contacts.names[c]} {said[self.modes[c]]}" for c in np.flatnonzero(self.modes != OPEN)]
         return _some(closed)
 
@@ -299,7 +306,7 @@ class ContactMarch(EventElements):
         here = self._in_mode(states)
         bound = states.friction[0] * np.where(self.contacts.persistent, states.load[0], here.forces[0, :, 0])
         at_limit = bound - np.hypot(*here.forces[0, :, 1:].T) <= self.options.at_limit * bound
-        also = np.flatnonzero((self.modes == STICKS) & at_limit & (bound > 0))
+        also = np.flatnonzero(((self.modes == STICKS) & at_limit | (self.modes == HELD)) & (bound > 0))
         return tuple({c, *also.tolist()})
 
     def _stopping_with(self, c):
@@ -376,7 +383,8 @@ class ContactMarch(EventElements):
             here = self._in_mode(states)
             for c in slips:
                 along = here.forces[0, c, 1:]
-                given[c] = -along / np.hypot(*along)
+                if along.any():
+                    given[c] = -along / np.hypot(*along)
         if stops:  # what is left across is not a slip
             still = self.modes.copy()
             still[list(stops)] = STICKS
@@ -400,7 +408,7 @@ class ContactMarch(EventElements):
             if rows:
                 self._log(kind, rows)
         for c in stops:
-            self._log(events.STICKS if self.modes[c] == STICKS else events.SLIPS, [c])
+            self._log(events.STICKS if self.modes[c] in (STICKS, HELD) else events.SLIPS, [c])
         if len(self.events) > n_events:
             self.events[-1] = replace(self.events[-1], energy=self.events[-1].energy + self._taken)
         begins = {(events.STICKS, c) for c in (*slips, *stops) if self.modes[c] in (SLIDES, BEGINS)}
@@ -422,6 +430,7 @@ class ContactMarch(EventElements):
 
     def _enter(self, states, modes, directions):
         """Go on in these modes, with velocities that hold them."""
+        modes = held(states, modes, directions, np.hypot(*states.gamma[0, :, 1:].T) <= self.law.still)
         velocity, sharing = self.law.consistent(states, modes)
         self._projected(states, velocity)
         self.modes, self.directions, self._entered = modes, directions, self.n_elements

@@ -37,8 +37,9 @@ class EventElements:
     def _value(self, kind, c, solved):
         """Value of the function of an event at the end of an element, and its rate where it is known."""
         if kind == CLOSES:
-            gaps, rates = self._gaps_at(solved.nodes[-1:], solved.state[-1:, -1])
-            return gaps[0, c], rates[0, c]
+            gaps, rates = self._gaps_at([self.t, solved.nodes[-1]], [self.z, solved.state[-1, -1]])
+            start = gaps[0, c]  # what overlaps there and parts is to get no deeper
+            return gaps[1, c] - (start if start < -self.options.through * self.law.length else 0.0), rates[1, c]
         states = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1])
         here = self._in_mode(states)
         if kind == events.TOUCHES:

@@ -14,7 +14,7 @@ from ...errors import InputError
 from ...mechanics.contacts import closed
 from ..march.halving import march_halving
 from ..march.march import LoopArrays, Run, march
-from .states import BEGINS, OPEN, SLIDES, STICKS, Sharing
+from .states import ALONG_GIVEN, HOLDS, OPEN, RUBS, Sharing
 
 
 class Mode(NamedTuple):
@@ -23,7 +23,7 @@ class Mode(NamedTuple):
     Attributes
     ----------
     modes : tuple of int
-        OPEN, CLOSED, SLIDES, STICKS or BEGINS.
+        OPEN, CLOSED, SLIDES, STICKS, BEGINS or HELD.
     signs : tuple of int
         Of slips along a line.
     sharing : Sharing
@@ -81,7 +81,7 @@ class ModeSystem:
         base = contacts.system
         self.contacts, self.mode, self.how = contacts, mode, how
         kept = {c: mode.sharing.kept(c) for c in range(contacts.n) if mode.modes[c] != OPEN}
-        made = [closed.ClosedContact(*contacts.parts[c], mode.modes[c] == STICKS, rows,
+        made = [closed.ClosedContact(*contacts.parts[c], mode.modes[c] in HOLDS, rows,
                                      rubbing(contacts, mode, c, directions))
                 for c, rows in kept.items() if rows or contacts.persistent[c]]
         self.system = without_contacts(base, [*made, *further])
@@ -153,10 +153,10 @@ def rubbing(contacts, mode, c, directions):
             normal, sharing.matrix[:sharing.n_normal, column].sum(axis=1), strict=True) if share}
     found = []
     for other, share in shares.items():
-        if mode.modes[other] in (SLIDES, BEGINS):
-            begins = mode.modes[other] == BEGINS
-            along = directions[other] if begins else (mode.signs[other], 0.0)
-            found.append(closed.Rubbing(*contacts.parts[other], begins, tuple(along), share))
+        if mode.modes[other] in RUBS:
+            given = mode.modes[other] in ALONG_GIVEN
+            along = directions[other] if given else (mode.signs[other], 0.0)
+            found.append(closed.Rubbing(*contacts.parts[other], given, tuple(along), share))
     return found
 
 

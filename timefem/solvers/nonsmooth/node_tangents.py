@@ -11,7 +11,7 @@ from ..nonlinear.newton import Newton
 from . import events
 from .modes import Marching, Mode, ModeSystem, element_of, rubbing, without_contacts
 from .options import CONTACT
-from .states import BEGINS, CLOSED, OPEN, SLIDES, STICKS, shared
+from .states import ALONG_GIVEN, CLOSED, HOLDS, OPEN, SLIDES, STICKS, shared
 from .tangents import CONTACTS, FORCES, IMPACT, VELOCITY, Rows, force_solve, impact_solve, numbers_of, velocity_solve
 
 SAID = {"sticks": STICKS, "slides": SLIDES, "pressed": CLOSED}
@@ -61,7 +61,7 @@ class NodeTangents:
         sol, node = self.solution, self.solution.mode_nodes[e]
         sharing = shared(self.contacts.at_state(sol.t[node], sol.nodal_state[node, 0]), sol.contact_modes[e])
         mode = Mode(tuple(sol.contact_modes[e].tolist()), tuple(sol.slip_signs[e].tolist()), sharing)
-        key = mode, sol.slip_directions[e].tobytes() if BEGINS in mode.modes else b""
+        key = mode, sol.slip_directions[e].tobytes() if set(ALONG_GIVEN).intersection(mode.modes) else b""
         if key not in self._modes:
             free = without_contacts(self.system)
             reference = Scaling.of("full", free, element_of(sol.element, free), sol.t[0], sol.z[0]).reference
@@ -116,7 +116,7 @@ class NodeTangents:
             first = rows.first[2] + int(contacts.n_slip[:c].sum())
             own_rows += [first + i - 1 for i in kept if i]
             if moved[own_rows].any():
-                word = "sticks" if own.mode.modes[c] == STICKS else "touches"
+                word = "sticks" if own.mode.modes[c] in HOLDS else "touches"
                 yield word, contacts.names[c], moved[own_rows].any(axis=0)
 
     def _impact(self, steps, t, q, v, event):
@@ -155,7 +155,7 @@ class NodeTangents:
         """Add the impulse by which what is closed does not move, and what sticks does not slip."""
         contacts = self.contacts
         sharing = shared(contacts.at(t, q, v), modes) if sharing is None else sharing
-        parts = [ClosedContact(*contacts.parts[c], modes[c] == STICKS, kept, [])
+        parts = [ClosedContact(*contacts.parts[c], modes[c] in HOLDS, kept, [])
                  for c, kept in enumerate(map(sharing.kept, range(contacts.n))) if kept]
         return self._take(steps, t, q, v, v, parts) if parts else v
 

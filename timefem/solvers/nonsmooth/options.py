@@ -61,6 +61,7 @@ class ContactOptions:
     stop_ahead: float = 1.2  # of an element, within which a predicted end of sliding in space is gone to at once
     halvings: int = 8  # of an element in which something slides in space and that has no solution
     first_stop: float = 0.9  # of the predicted time
+    lean: float = 1e-3  # of the limit of friction, beyond it: what is held in another direction is looked at again
     at_limit: float = 1e-7  # of the limit of friction, below it: what is as near slips when another contact does
     none: float = 1e-9  # of the largest force: no force
     smooth: float = 1e-6  # of speeds and impulses: distance to another outcome, below which derivatives warn
@@ -78,6 +79,7 @@ class RankOptions:
     dependent: float = 1e-10  # singular value of constraints, of the largest: they repeat others
     independent: float = 1e-6  # length of a row without what others have of it, of the longest of its contact
     singular: float = 1e11  # condition of the compliance of closed contacts, from which on forces are of least norm
+    friction: float = 1e-4  # weight of normal forces, where forces are shared out: what can press does not rub
     least: float = 1e-9  # singular value, of the largest, that counts for these
 
 

@@ -9,7 +9,7 @@ from . import events
 from .crossings import Closing, clear, first_negative, quintic
 from .events import CLOSES
 from .options import CONTACT
-from .states import OPEN, SLIDES, STICKS, InMode
+from .states import HELD, HOLDS, OPEN, SLIDES, InMode
 
 
 class Candidate(NamedTuple):
@@ -85,11 +85,13 @@ class Search:
         e, c = np.nonzero(near)
         ends = np.stack([states.gap, states.gamma[:, :, 0], here.accelerations[:, :, 0]], axis=2)
         f0, f1 = ends[place[e], c], ends[place[e + 1], c]
+        started = np.array([at == 0 and (CLOSES, int(k)) in zero for at, k in zip(e, c, strict=True)], bool)
+        level = np.where(started, np.minimum(f0[:, 0], 0), 0)  # what overlaps and parts is to get no deeper
+        f1[:, 0] -= level
         # along the normals at the start: of thin bodies that pass through each other in one element
         moves = np.zeros_like(states.q)
         moves[:-1] = np.diff(states.q, axis=0)
         behind = (states.gap + states.jacobian.times(moves)[:, ::3])[place[e], c] < 0
-        started = np.array([at == 0 and (CLOSES, int(k)) in zero for at, k in zip(e, c, strict=True)], bool)
         # side by side, without a force
         rests = (np.abs(f0[:, 0]) <= self.touching) & (np.abs(f0[:, 1]) <= self.still)
         away = clear(h[e], f0, f1) & ~(behind | started | rests)
@@ -106,7 +108,7 @@ class Search:
             elif behind[k]:
                 if at not in between:
                     between[at] = states_between(self.fine, states, here.of_coordinates, place[at]).gap
-                passed = self._passed(between[at][:, contact], started[k])
+                passed = self._passed(between[at][:, contact] - level[k], started[k])
                 candidate = None if passed is None else Candidate(CLOSES, contact, passed)
             if candidate is None and closing.minimum is not None:
                 candidate = Candidate(events.TOUCHES, contact, closing.minimum)
@@ -152,9 +154,10 @@ def values_of(mode, directions, here):
             found[events.OPENS, c] = here.forces[:, c, 0]
         if what == SLIDES:  # what begins has hardly a slip, and ends as soon as it has
             found[events.STICKS, c] = states.gamma[:, c, 1:] @ directions[c]
-        elif what == STICKS:
+        elif what in HOLDS:
             normal = states.load[:, c] if contacts.persistent[c] else here.forces[:, c, 0]
-            found[events.SLIPS, c] = states.friction[:, c] * normal - np.hypot(*here.forces[:, c, 1:].T)
+            limit = states.friction[:, c] * normal * (1 + CONTACT.lean * (what == HELD))
+            found[events.SLIPS, c] = limit - np.hypot(*here.forces[:, c, 1:].T)
     return found
 
 

@@ -12,7 +12,10 @@ from .options import RANK
 NAMES = ("row", "row_a", "psi", "form", "psi_v", "form_v", "second", "third", "gap", "gap rate", "gap acceleration",
          "gap_q", "slip", "slip rate", "slip_v", "restitution", "friction", "load")
 
-OPEN, CLOSED, SLIDES, STICKS, BEGINS = range(5)  # BEGINS: to slide in space, in a given direction
+OPEN, CLOSED, SLIDES, STICKS, BEGINS, HELD = range(6)
+ALONG_GIVEN = BEGINS, HELD  # to slide in space; at the limit of friction while it is kept from slipping
+RUBS = SLIDES, *ALONG_GIVEN
+HOLDS = STICKS, HELD  # what is HELD does so across the direction in which others keep it from slipping
 
 
 class Contacts:
@@ -173,9 +176,9 @@ class InMode:
     ----------
     states : ContactStates
     modes : tuple of int
-        OPEN, CLOSED, SLIDES, STICKS or BEGINS, of each contact.
+        OPEN, CLOSED, SLIDES, STICKS, BEGINS or HELD, of each contact.
     signs : ndarray, shape (n_contacts, 2)
-        Direction of the slip: of lines with its sign; in space only where it begins.
+        Direction of the slip: of lines with its sign; in space only where it begins, or is held.
     sharing : Sharing, optional
         Of these modes; default: that at the first state.
 
@@ -196,8 +199,8 @@ class InMode:
         own = jacobian.dense_rows(sharing.own)
         pushes = jacobian.dense_rows(rows).swapaxes(1, 2)  # forces on the coordinates by those of the contacts
         given, sliding = np.zeros((n, 3 * contacts.n)), []
-        for c in np.flatnonzero((modes == SLIDES) | (modes == BEGINS)):
-            given_by = 1 if modes[c] == BEGINS else contacts.n_slip[c]
+        for c in np.flatnonzero(np.isin(modes, RUBS)):
+            given_by = 1 if modes[c] in ALONG_GIVEN else contacts.n_slip[c]
             along = states.friction[:, c, None] * direction(states.gamma[:, c, 1:], signs[c], given_by)
             if contacts.persistent[c]:
                 given[:, 3 * c + 1:3 * c + 3] = -states.load[:, c, None] * along
@@ -240,12 +243,13 @@ def solved(matrix, right):
 
 
 class Sharing:
-    """How closed contacts whose rows depend on each other share their forces: by least norm.
+    """How closed contacts whose rows depend on each other share their forces: with the least squares of friction, and
+    of normal forces after it.
 
     Forces are `matrix` times those of the rows that are kept as constraints: with all rows `W = B W_kept` it is
-    `B (B^T B)^-1`, the same in elements and at nodes, so that what slides has the same friction. Where normal forces of
-    what slides would follow from friction of what sticks, they follow from the other normal forces alone, and
-    directions of sticking that depend on normals have no force.
+    `S B (B^T S B)^-1`, S small where there is friction, the same in elements and at nodes, so that what slides has the
+    same friction. Where normal forces of what slides would follow from friction of what sticks, they follow from the
+    other normal forces alone, and directions of sticking that depend on normals have no force.
 
     Attributes
     ----------
@@ -277,33 +281,25 @@ NOTHING_SHARED = Sharing(np.zeros(0, int), 0, np.zeros(0, int), np.zeros((0, 0))
 
 def shared(states, modes):
     """`Sharing` of the contacts in given modes, by the first state: rows of gaps come first."""
-    contacts, modes = states.contacts, np.asarray(modes)
-    normal = 3 * np.flatnonzero((modes != OPEN) & ~contacts.persistent)
-    along = np.array([3 * k + 1 + j for k in np.flatnonzero(modes == STICKS) for j in range(contacts.n_slip[k])], int)
-    rows = np.concatenate([normal, along])
+    modes = np.asarray(modes)
+    normal, rows, vectors, size = _closed_rows(states, modes)
     if not len(rows):
         return NOTHING_SHARED
-    vectors = states._motion[0].rooted(states.jacobian.dense_rows(np.arange(3 * contacts.n))[0])
-    size = np.linalg.norm(vectors, axis=1).reshape(-1, 3).max(axis=1)[rows // 3]
-    vectors = vectors[rows]
-    basis, kept = np.zeros((vectors.shape[1], 0)), []
-    for k, left in enumerate(vectors):
-        for _ in range(2):
-            left = left - basis @ (basis.T @ left)
-        length = np.linalg.norm(left)
-        if length > RANK.independent * size[k]:
-            basis = np.hstack([basis, left[:, None] / length])
-            kept.append(k)
+    _, kept = _independent(vectors[rows], size[rows // 3])
+    needed = (modes[rows // 3] != HELD) | (rows % 3 == 0)
+    needed[kept] = True
+    rows, kept = rows[needed], (np.cumsum(needed) - 1)[kept]
+    size, vectors = size[rows // 3], vectors[rows]
     if len(kept) == len(rows):
         return Sharing(rows, len(normal), rows, np.eye(len(rows)))
-    kept = np.array(kept, int)
     scale = 1 / np.where(size > 0, size, 1.0)
     found = np.linalg.lstsq((vectors[kept] * scale[kept, None]).T, (vectors * scale[:, None]).T, rcond=None)[0].T
     depends = found * size[:, None] * scale[kept]
     depends[np.abs(found) < RANK.independent] = 0.0
-    matrix = depends @ np.linalg.inv(depends.T @ depends)
+    push = np.where(np.arange(len(rows)) < len(normal), 1.0, RANK.friction)[:, None] * depends
+    matrix = push @ np.linalg.inv(depends.T @ push)
     matrix[np.abs(matrix) < RANK.independent] = 0.0
-    slides = np.isin(normal // 3, np.flatnonzero((modes == SLIDES) | (modes == BEGINS)))
+    slides = np.isin(modes[normal // 3], RUBS)
     sticking = kept >= len(normal)
     if matrix[:len(normal)][np.ix_(slides, sticking)].any():  # what slides takes its normal force from those of gaps
         matrix = np.zeros_like(depends)
@@ -313,3 +309,50 @@ def shared(states, modes):
             b = depends[np.ix_(which, own)]
             matrix[np.ix_(which, own)] = b @ np.linalg.inv(b.T @ b)
     return Sharing(rows, len(normal), rows[kept], matrix)
+
+
+def held(states, modes, directions, slow):
+    """Modes with HELD of contacts that would slide, by their forces, but for others that are closed or stick.
+
+    They have no slip along `directions` (n_contacts, 2) whose sign could tell anything. `slow` are those without a slip,
+    bool (n_contacts,).
+    """
+    found = np.array(modes)
+    rubbing = np.flatnonzero(np.isin(found, RUBS) & slow)
+    if not len(rubbing):
+        return found
+    _, rows, vectors, size = _closed_rows(states, modes)
+    basis, _ = _independent(vectors[rows], size[rows // 3])
+    for c in rubbing:
+        along = vectors[3 * c + 1:3 * c + 1 + states.contacts.n_slip[c]]
+        left = along - (along @ basis) @ basis.T
+        if np.linalg.norm(directions[c, :len(left)] @ left) <= RANK.independent * size[c]:
+            found[c] = HELD
+    return found
+
+
+def _closed_rows(states, modes):
+    """Rows of gaps of what is closed, these and those of what sticks; of all rows vectors in the metric of M^-1, and of
+    all contacts the longest of their three."""
+    contacts = states.contacts
+    normal = 3 * np.flatnonzero((modes != OPEN) & ~contacts.persistent)
+    along = np.array([3 * k + 1 + j for what in HOLDS for k in np.flatnonzero(modes == what)
+                      for j in range(contacts.n_slip[k])], int)
+    rows = np.concatenate([normal, along])
+    if not (modes != OPEN).any():
+        return normal, rows, np.zeros((0, 0)), np.zeros(0)
+    vectors = states._motion[0].rooted(states.jacobian.dense_rows(np.arange(3 * contacts.n))[0])
+    return normal, rows, vectors, np.linalg.norm(vectors, axis=1).reshape(-1, 3).max(axis=1)
+
+
+def _independent(vectors, size):
+    """Orthonormal basis of vectors, as columns, and those that are independent of the ones before."""
+    basis, kept = np.zeros((vectors.shape[1], 0)), []
+    for k, left in enumerate(vectors):
+        for _ in range(2):
+            left = left - basis @ (basis.T @ left)
+        length = np.linalg.norm(left)
+        if length > RANK.independent * size[k]:
+            basis = np.hstack([basis, left[:, None] / length])
+            kept.append(k)
+    return basis, np.array(kept, int)
