@@ -76,7 +76,7 @@ class ContactMarch(EventElements):
         nodes, o = self.mesh.nodes, self.options
         try:
             self._node(())
-            chunk, here, first, waited, last, done = o.first, Counter(), 0, 0, -1, 0
+            chunk, here, waited, last, done = o.first, Counter(), 0, -1, 0
             while self.t < nodes[-1]:
                 before, at = (len(self.events), len(self.located)), self.t
                 k = int(np.searchsorted(nodes, self.t, side="right"))
@@ -90,13 +90,11 @@ class ContactMarch(EventElements):
                     chunk = min(2 * chunk, most)
                 else:  # as many as between the last two events
                     chunk, done = min(max(self.n_elements - done, 1), most), self.n_elements
-                if k != last:
-                    here, first, last = Counter(), before[0], k
-                here += happened
+                here, last = (here + happened if k == last else happened), k
                 waited = waited + 1 if self.t == at else 0
                 if max(here.values(), default=0) > o.events_per_element or waited > o.stalled:
-                    self._fall_back(self._parts_since(first))
-                    here, first, waited = Counter(), len(self.events), 0
+                    self._fall_back([name for name, _ in here.most_common()])
+                    here, waited = Counter(), 0
                 if advance(self.t):
                     raise Stuck(Reason.STOPPED, "")
         except Stuck as error:
@@ -128,11 +126,6 @@ class ContactMarch(EventElements):
                         break
                     nodes = np.array([self.t, self.t + half])
         self._stretch(nodes)
-
-    def _parts_since(self, first):
-        """Names of the contacts in events from one of them on, those that are in most of them first."""
-        met = Counter(name for event in self.events[first:] for name in event.contacts)
-        return [name for name, _ in met.most_common()]
 
     def _fall_back(self, names):
         """Go on by fallback elements to the next node of the mesh, and to some more where that was done before; of

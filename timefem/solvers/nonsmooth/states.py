@@ -314,7 +314,7 @@ def shared(states, modes):
 def held(states, modes, directions, slow):
     """Modes with HELD of contacts that would slide, by their forces, but for others that are closed or stick.
 
-    They have no slip along `directions` (n_contacts, 2) whose sign could tell anything. `slow` are those without a slip,
+    They have no slip along `directions` (n_contacts, 2) whose sign could tell anything. `slow` are those without slip,
     bool (n_contacts,).
     """
     found = np.array(modes)
