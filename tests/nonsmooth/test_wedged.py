@@ -49,7 +49,7 @@ def test_a_block_pushed_against_a_wall():
 
 @pytest.mark.parametrize("moment", [0.3, 0.5])
 def test_a_ball_in_a_groove(moment):
-    """A moment along the groove turns it from mu r m g sqrt(2) / (1 + mu^2) on, where both sides are at their limits."""
+    """A moment along it turns the ball from mu r m g sqrt(2) / (1 + mu^2) on, where both sides are at their limits."""
     r, mu, c = 0.1, 0.3, np.sqrt(0.5)
     ball = tf.RigidBody(1.0, (0.4 * r**2,) * 3, name="ball")
     sides = [tf.PlaneContact(ball, normal=(side * c, 0, c), radius=r, friction=mu, name=name)
