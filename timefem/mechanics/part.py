@@ -205,6 +205,11 @@ class Part(Declared, ABC):
         """Generalized force Q(q, p, t) that does not derive from an energy, SX of the length of the local q."""
         return ca.SX(sum(b.n_q for b in self.bodies), 1)
 
+    @property
+    def from_bodies(self) -> dict[str, Any]:
+        """Arguments that its bodies state where it does not, as their sizes: links that stand for them do not."""
+        return {}
+
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX:
         """Generalized force of the controls `u`, linear in them, SX of the length of the local q."""
         return ca.SX(sum(b.n_q for b in self.bodies), 1)

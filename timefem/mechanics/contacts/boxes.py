@@ -30,9 +30,14 @@ class BoxPairContact(Touching):
 
     def _complete(self):
         super()._complete()
-        for letter, body, size in zip("ab", self.given_bodies, (self.size_a, self.size_b), strict=True):
-            if size is None and getattr(body, "size", None) is None:
-                raise InputError(f"{self._title}: {body!r} has no size, and so no corners; give size_{letter}=")
+        for body, (name, size) in zip(self.given_bodies, self.from_bodies.items(), strict=True):
+            if size is None:
+                raise InputError(f"{self._title}: {body!r} has no size, and so no corners; give {name}=")
+
+    @property
+    def from_bodies(self) -> dict[str, Any]:
+        return {name: getattr(body, "size", None) if size is None else size for body, name, size in
+                zip(self.given_bodies, ("size_a", "size_b"), (self.size_a, self.size_b), strict=True)}
 
     @property
     def n_touches(self) -> int:

@@ -114,6 +114,10 @@ class BoxContact(PlaneContact):
                              "PlaneContact with points")
         super()._complete()
 
+    @property
+    def from_bodies(self) -> dict[str, Any]:
+        return {"size": self._edges(self)}
+
     def _edges(self, c):
         return getattr(c.body, "size", None) if self.size is None else c.size
 

@@ -56,6 +56,8 @@ class BoxContact(PlaneContact):
     points: Any
     radius: Any
     needs_rotation: bool
+    @property
+    def from_bodies(self) -> dict[str, Any]: ...
     def numbers(self, c: Any) -> dict[str, Any]: ...
     def __init__(self, body: BodyFrame, *, restitution: Number = 0.0, friction: Number = 0.0,
                  stiffness: Number | None = None, damping: Number = 0.0, friction_width: Number = 0.0,

@@ -189,9 +189,11 @@ class Follower(Body, abstract=True):
 
 
 def _local(body, states):
-    """Coordinates and momenta of a body; of a link of a tree coordinates and rates."""
+    """Coordinates and momenta of a body, or of the nodes of a point of a beam; of a link of a tree coordinates and
+    rates."""
     if not is_on_tree(body):
-        return states[body]
+        of_nodes = zip(*(states[node] for node in body.frames), strict=True)
+        return tuple(map(np.concatenate, of_nodes))
     q, p = states[body.body]
     return q[body.dofs], body.body.velocity(q, p)[body.dofs]
 

@@ -1,5 +1,7 @@
 """Rigid bodies and their joints as trees in joint coordinates, as far as they make open chains."""
 
+from itertools import count
+
 import numpy as np
 
 from ....errors import InputError
@@ -50,7 +52,8 @@ def in_joint_coordinates(parts):
     edges = [part for part in parts if type(part) in KINDS and part not in seen and own.issuperset(part.bodies)]
     names = {part: part.name or f"body{i}" for i, part in enumerate(bodies, 1)}
     names |= {part: part.name or f"joint{i}" for i, part in enumerate(edges, 1)}
-    found, trees, used, placed = {}, [], set(), set()
+    found, trees, used, placed, taken = {}, [], set(), set(), {part.name for part in parts}
+    of_trees = (name for i in count(1) if (name := "tree" if i == 1 else f"tree {i}") not in taken)
     for root in (GROUND, *bodies):
         if root in placed:
             continue
@@ -70,7 +73,7 @@ def in_joint_coordinates(parts):
         if root is GROUND and not chain.moves:  # bodies that are welded to space stay bodies
             used -= set(chain.by_joint)
         else:
-            trees.append(tree := chain.tree(len(trees)))
+            trees.append(tree := chain.tree(next(of_trees)))
             found |= chain.stand_ins(tree)
     others = [part for part in parts if part not in found and part not in used]
     moved = [part for part in others if isinstance(part, Part)]  # not beams and ropes, which have bodies of their own
@@ -127,10 +130,9 @@ class _Chain:
     def _name(self, body):
         return "ground" if body is GROUND else self.names[body]
 
-    def tree(self, number):
+    def tree(self, name):
         links = [Link(self._name(body), *((body.mass, centre, body.inertia) if body is not GROUND else ()),
                       shapes=_shapes(body, centre)) for body, centre in self.origin.items()]
-        name = "tree" if number == 0 else f"tree {number + 1}"
         return Tree(links, self.joints, name=name, base="fixed" if self.root is GROUND else "free")
 
     def stand_ins(self, tree):
@@ -161,7 +163,7 @@ def _moved(part, found):
         raise InputError("coordinates='joint': give the weight as System(gravity=...)")
     given = {name: part.fields[name].moved(getattr(part, name), lambda thing: _stand_in(thing, found))
              for name in refers_in(type(part))}
-    own = {name: getattr(part, name) for name in arguments(part) if name not in given}
+    own = {name: getattr(part, name) for name in arguments(part) if name not in given} | part.from_bodies
     bodies = () if acts_through(type(part)) else [found.get(body, body) for body in part.given_bodies]
     own = {part.fields[name].argument or name: value for name, value in {**own, **given, "name": part.name}.items()}
     return made(type(part), bodies, own, part.key)
