@@ -11,7 +11,7 @@ from ..mechanics.composites.composite import Composite
 from ..mechanics.part import Body
 from ..mechanics.states.given import canonical_states, given_states
 from ..mechanics.system import System
-from ..problems.common.checks import checked_mesh
+from ..problems.common.task import checked_mesh
 from ..problems.initial.problem import uncovered
 from ..validate.options import spelt_as
 from .check import inspect

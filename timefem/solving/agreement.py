@@ -13,7 +13,7 @@ from ..late import Late
 from ..parallel import gathered_world
 from .options import OPTIONS
 
-identity = Late("timefem.problems.initial.identity")
+identity = Late("timefem.problems.initial.checkpoint")
 
 
 

@@ -13,7 +13,7 @@ from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError
 from ..late import Late
 from ..mechanics.values.at_start import constraint_sizes
-from ..problems.initial.faults import fault
+from ..problems.initial.problem import fault
 from ..solution.audit import constraint_fault, may_turn_too_far, turns_in_doubt, unresolved_turns
 from ..solvers.march.many import Marcher, Runs
 from ..status import REFUSED, Reason

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..common.kind import Kind
-from ..common.report import worst
+from ..common.statistics import worst
 from ..initial.global_driver import Global
 from .errors import BoundaryErrors
 from .problem import BoundaryValueProblem

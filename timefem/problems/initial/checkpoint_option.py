@@ -15,7 +15,6 @@ from ...errors import InputError
 from ...late import Late
 
 checkpoint = Late(f"{__package__}.checkpoint")
-identity = Late(f"{__package__}.identity")
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class Checkpoint(NamedArguments):
             t = saved.arrays["t"]
             if settings["driver"] == "march" and mesh.nodes[-1] == t[-1] and np.isin(mesh.nodes, t).all():
                 mesh = TimeMesh(t)
-        own = identity.Identity(plan, mesh, z0, settings)
+        own = checkpoint.Identity(plan, mesh, z0, settings)
         if saved is not None:
             saved.check(own)
         if self.path is not None:

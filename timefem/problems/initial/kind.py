@@ -1,11 +1,13 @@
 """Initial-value problems in the table of kinds."""
 
+from ..common.file_format import FileFormat
 from ..common.kind import Kind
 from .contact import check_contacts
 from .drivers import DRIVERS
-from .errors import InitialErrors
 from .problem import InitialValueProblem
-from .solve import mesh_of, solve_initial
+from .solve import InitialErrors, mesh_of, solve_initial
+
+FILES = FileFormat(make=lambda model: model.start, tables=("sensitivity",))
 
 
 def warms(task, solution):
@@ -19,5 +21,5 @@ INITIAL = Kind(
     drivers=(DRIVERS["march"], DRIVERS["global"], DRIVERS["windows"]), solve=solve_initial, estimate=InitialErrors,
     guesses=("march", "constant"), checkpoints=True, causal=True, changes=("start", "t_span"), mesh=mesh_of,
     warms=warms, fits=check_contacts,
-    files=f"{__package__}.files",
+    files=__name__,
 )

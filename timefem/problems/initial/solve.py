@@ -3,7 +3,8 @@
 
 import numpy as np
 
-from ...assembly import TimeMesh
+from ...assembly import Scaling, TimeMesh
+from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
 from ...mechanics.values.of_parts import not_finite
 from ...parallel import own_world
@@ -11,6 +12,7 @@ from ...polynomials import gauss_legendre
 from ...solution.audit import audited, audited_slab
 from ...solution.slab_solution import SlabSolution
 from ...solution.solution import Solution
+from ...solvers.equations.elements import ElementEquations
 from ...solvers.march.step_control import StepControl
 from ...solvers.march.to_tolerance import solve_adaptively
 from ...solvers.nonlinear.newton import Newton
@@ -18,10 +20,10 @@ from ...status import Reason
 from ...validate.memory import check_memory
 from ...validate.options import said
 from ..common.statistics import solve_statistics
+from ..refinement.estimate import ErrorEstimate
 from ..refinement.loop import solve_refined
 from .contact import march_with_contacts
 from .drivers import run_driver
-from .errors import InitialErrors
 from .sampled import run_sampled, sampled
 
 
@@ -162,3 +164,18 @@ def _not_finite(solution, mesh):
     times = (rest.nodes[:-1, None] + rest.lengths[:, None] * gauss_legendre(solution.element.n_points)[0]).ravel()
     found = not_finite(system, times, np.broadcast_to(solution.z[-1], (len(times), system.n_z)))
     return "".join(f"; {system.label(part)} is not finite at t = {t:g}" for part, t in list(found.items())[:1])
+
+
+class InitialErrors(ErrorEstimate):
+    """Of initial-value problems solved globally."""
+
+    def prepare(self):
+        self.plan = ElementPlan(self.problem.system, self.better)
+
+    def assembled(self, sol, mesh):
+        x = self.plan.columns.pack(*self.transferred(sol, mesh).values())
+        scale = Scaling.of("full", self.problem.system, self.better, mesh.nodes[0], sol.z[0])
+        return ElementEquations(self.plan, mesh, scale), x
+
+    def dofs(self, equations, x):
+        return x

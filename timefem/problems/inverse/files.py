@@ -4,8 +4,7 @@
 from ...mechanics.bodies.states import Pose
 from ...mechanics.body_frame import is_on_tree
 from ...mechanics.states.consistent import assemble
-from ..common.file_format import FileFormat
-from ..common.guess_in_files import check_guess, solution_guess
+from ..common.file_format import FileFormat, check_guess, solution_guess
 from .problem import InverseDynamics
 
 

@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 
 from ..common.kind import Kind
-from ..common.report import largest_controls
+from ..common.statistics import largest_controls
 from ..initial.global_driver import Global
 from .errors import InverseErrors
 from .problem import InverseDynamics

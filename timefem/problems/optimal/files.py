@@ -6,8 +6,7 @@ from ...mechanics.forces.costs import Effort
 from ...mechanics.formulas.text import as_formula
 from ...mechanics.functions.formula import as_time_function
 from ..common.end_state import EndState
-from ..common.file_format import FileFormat
-from ..common.guess_in_files import solution_guess
+from ..common.file_format import FileFormat, solution_guess
 from .guesses.guess import Guess
 from .problem import OptimalControl
 from .solve import UNUSED

@@ -4,7 +4,7 @@ import numpy as np
 
 from ...late import Late
 from ..common.kind import Kind
-from ..common.report import largest_controls, worst
+from ..common.statistics import largest_controls, worst
 from ..initial.global_driver import Global
 from .options import OPTIONS
 from .problem import OptimalControl
