@@ -18,6 +18,7 @@ import timefem as tf
 
 SIX = (0.333, 0.425, 0.392, 0.2, 0.1, 0.1), (3.7, 8.4, 2.3, 1.2, 1.2, 0.3)  # lengths [m] and masses [kg] of an arm
 AXES = (0, 0, 1), (0, 1, 0), (0, 1, 0), (0, 1, 0), (0, 0, 1), (0, 1, 0)
+ROTORS, TORQUES = (3.0, 3.0, 3.0, 0.3, 0.3, 0.3), np.array([150.0, 150, 150, 28, 28, 28])  # [kg m^2], [Nm], about UR5's
 FEW = 3  # coordinates up to which CasADi is faster with one expression for a step
 
 
@@ -50,12 +51,13 @@ def arm():
     for i, (length, mass, axis) in enumerate(zip(lengths, masses, AXES, strict=True)):
         inertia = np.full(3, mass * length**2 / 12 + 0.002)
         links.append(tf.Link(f"link {i}", mass=mass, centre=(0, 0, length / 2), inertia=tuple(inertia)))
-        joints.append(tf.TreeJoint(f"joint {i}", links[-2].name, links[-1].name, axis=axis, position=place))
+        joints.append(tf.TreeJoint(f"joint {i}", links[-2].name, links[-1].name, axis=axis, position=place,
+                                   armature=ROTORS[i]))
         place = (0, 0, length)
     tree = tf.Tree(links, joints, name="tree")
     motors = [tf.JointControl(tree.joint(joint.name), name=f"motor {i}") for i, joint in enumerate(joints)]
     start = dict(zip((joint.name for joint in joints), (0.4, 0.5, -0.4, 0.3, 0.2, 0.1), strict=True))
-    return problem_of(tree, motors, start, [20] * 6, 0.5, 1e-4, (-150, 150), 0.6,
+    return problem_of(tree, motors, start, [20] * 6, 2.0, 1e-4, (-TORQUES, TORQUES), 0.6,
                       tf.Limit("now.rates('tree')[1]", -2, 2))
 
 
@@ -71,7 +73,8 @@ def problem_of(tree, actuators, start, weights, of_rates, of_controls, bound, sp
         tf.System([tree, *actuators], gravity=(0, 0, -9.81)), {tree: start}, {}, (0, span),
         lambda now, u: squares(now) + of_controls * sum((u[i] - hover)**2 for i in range(n_controls)),
         end_cost=lambda end, parameters: 10 * squares(end), actuators=actuators, limits=[limit],
-        bounds={actuator: bound for actuator in actuators})
+        bounds={actuator: tuple(np.broadcast_to(b, n_controls)[i:i + actuator.n_controls] for b in bound)
+                for i, actuator in enumerate(actuators)})
 
 
 def energies_of_cart_pole(q, v):
@@ -96,6 +99,7 @@ def energies_of_arm(q, v):
         spin = ca.vertcat(*(ca.dot(ca.jtimes(turned[:, j], q, v), turned[:, k]) for j, k in ((1, 2), (2, 0), (0, 1))))
         kinetic += (mass * ca.sumsqr(ca.jtimes(centre, q, v)) + (mass * length**2 / 12 + 0.002) * ca.sumsqr(spin)) / 2
         potential += mass * 9.81 * centre[2]
+    kinetic += ca.dot(np.array(ROTORS), v**2) / 2
     return kinetic, potential, lambda u: u
 
 
@@ -132,8 +136,8 @@ class Casadi:
             low, high = -free, free.copy()
             if k:
                 low[place], high[place] = least, most
-            lx += [*low, *np.full(n_u, bound[0])]
-            ux += [*high, *np.full(n_u, bound[1])]
+            lx += [*low, *np.broadcast_to(bound[0], n_u)]
+            ux += [*high, *np.broadcast_to(bound[1], n_u)]
         low, high = -free, free.copy()
         low[place], high[place] = least, most
         lx, ux, variables = [*lx, *low], [*ux, *high], [*variables, xs[n]]
@@ -169,7 +173,7 @@ CASES = {  # problem, energies, what the transcription takes, elements
     "cart-pole": (cart_pole, energies_of_cart_pole, ([10, 20], 0.1, 0.01, (-10, 10), 1.0, (0, -1.5, 1.5), 0.0, 1), 40),
     "planar quadrotor": (quadrotor, energies_of_quadrotor,
                          ([10, 10, 1], 0.5, 0.05, (0, 8), 1.5, (2, -0.6, 0.6), 4.905, 2), 40),
-    "six-axis arm": (arm, energies_of_arm, ([20] * 6, 0.5, 1e-4, (-150, 150), 0.6, (7, -2, 2), 0.0, 6), 20)}
+    "six-axis arm": (arm, energies_of_arm, ([20] * 6, 2.0, 1e-4, (-TORQUES, TORQUES), 0.6, (7, -2, 2), 0.0, 6), 20)}
 
 
 def run(name, steps):

@@ -144,6 +144,8 @@ class OptimalOptions(Options):
     no_bound: float = option(
         1e3, "bounds over what variables of size one change, from which on they may stand for none")
     points_together: int = option(10, "points of which formulas are one expression, at most")
+    machine_code_from: int = option(2000, "instructions of formulas at a point from which on they are machine code",
+                                    "which takes CasADi some 10 us for each point, and a second to make once")
 
     # ---- reduced again
     reduced_missed: float = option(1e-3, "miss of a condition, scaled, below which are errors of the elements")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 import casadi as ca
 import numpy as np
 
 from ....kernels.buffered import Buffered
+from ....kernels.cache import cached_kernel
+from ....kernels.compile import default_backend
+from ....kernels.operations import UnsupportedOperation
+from ....kernels.store import digest
 from ....solvers.nonlinear import products
 from ....solvers.nonlinear.program import LIMIT
 from ....types import Floats, Vector
@@ -196,10 +201,38 @@ def _without_given(view):
 
 
 def _at_points(n, arguments, results):
-    """A function of points one behind the other, as one expression for a few of them: each call of it takes CasADi as
-    long as a small one works."""
+    """A function of points one behind the other: by machine code where it is long, as with inverses of mass matrices,
+    else as one expression for a few points: each call of it takes CasADi as long as a small one works."""
+    function = ca.Function("rows", arguments, results)
+    if function.n_instructions() >= OPTIONS.machine_code_from and default_backend() == "llvm":
+        with contextlib.suppress(UnsupportedOperation):
+            return _MachineCode(arguments, results)
     few = max(k for k in range(1, OPTIONS.points_together + 1) if n % k == 0)
-    return Buffered(ca.Function("rows", arguments, results).map(few).expand().map(n // few))
+    return Buffered(function.map(few).expand().map(n // few))
+
+
+class _MachineCode:
+    """A function of points as a kernel, which takes eight of them at once."""
+
+    def __init__(self, arguments, results):
+        self._function = ca.Function("rows", [ca.vertcat(*arguments)], [ca.vertcat(*results)])
+        self._ends = np.cumsum([result.numel() for result in results])[:-1]
+        self._make()
+
+    def _make(self):
+        self._kernel = cached_kernel(("point rows", digest(self._function.serialize())), lambda: self._function)
+
+    def __getstate__(self):
+        return self._function, self._ends
+
+    def __setstate__(self, state):
+        self._function, self._ends = state
+        self._make()
+
+    def __call__(self, *arguments):
+        n = len(arguments[0])
+        out = self._kernel(np.concatenate([given.reshape(n, -1) for given in arguments], axis=1), lanes=True)
+        return [part.ravel() for part in np.split(out, self._ends, axis=1)]
 
 
 def _nonzeros(matrix):
