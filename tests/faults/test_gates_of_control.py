@@ -28,6 +28,22 @@ def test_brachistochrone_without_bounds(fault, across, down, n):
     fault(f"least time down a wire, {across} by {down} m", descent(across, down), sol.objective, rtol=2e-5)
 
 
+@pytest.mark.parametrize("bounds", [{}, {"duration": (0.1, 10)}])
+@pytest.mark.parametrize(("drag", "time"), [(0.3, 1.04258), (0.0, None)])
+def test_a_wire_with_drag(fault, bounds, drag, time):
+    """At rest the wire does not push, and without inequalities the tangent is singular at the guess. With a drag of
+    0.3 of the speed by IPOPT on the same program; without it by the cycloid."""
+    bead = tf.PointMass(1.0, dimension=2, name="bead")
+    wire = tf.FormulaForce(bead, lambda f, t, c, u: ca.vertcat(-u[0] * f[0].velocity[1], u[0] * f[0].velocity[0], 0)
+                           - drag * f[0].velocity, n_controls=1, name="wire")
+    problem = tf.OptimalControl(tf.System([bead, wire], gravity=(0, -9.81 if drag else -G, 0)), {bead: tf.Pose()},
+                                {bead: tf.EndState(position=(3, -2, 0))}, (0, 1), end_cost=lambda end, p: end.t,
+                                free_time=True, bounds=bounds)
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 40, progress=False)
+    fault(f"least time down a wire with {'drag' if drag else 'none'}, {'bounds' if bounds else 'free'}",
+          time or descent(3, 2), sol.objective, rtol=2e-5)
+
+
 def test_a_plain_force_without_cost_stays_refused():
     mass = tf.PointMass(1.0, dimension=1, name="mass")
     push = tf.ControlForce(mass, [(1, 0, 0)], name="push")

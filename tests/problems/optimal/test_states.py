@@ -174,3 +174,23 @@ def test_motor_with_a_lag():
     """0.185887 by the transcription on 40 elements of degree 3."""
     costs = [solved(motor(), tf.MixedGalerkin(2), n).objective for n in (20, 40)]
     assert costs == pytest.approx([0.18588704087] * 2, rel=1e-5) and costs[1] == pytest.approx(0.18588704087, rel=1e-6)
+
+
+@pytest.mark.parametrize(("equation", "speed", "value"), [
+    ("u[0]**2 + u[1]**2", 0.0, -1.712314885), ("u[0]**2 + u[1]**2", 0.3, None),
+    ("u[0]**2 + u[1]**2 + (u[0] + u[1])**2 / 2", 0.3, None)])
+def test_equations_of_controls_keep_the_order(equation, speed, value):
+    """They held at the ends of elements, where the dynamics do not see the controls: of order 2 for even degrees, above
+    the optimum for degree 4. The value is that of the transcription on 120 elements (Bryson's largest range)."""
+    def largest(degree, n):
+        control = tf.Control(2, name="direction")
+        state = tf.State("x", lambda x, f, t, c, u: ca.vertcat(x[2] * u[0], x[2] * u[1], 0.5 - u[1]), n=3,
+                         controls=[control])
+        problem = tf.OptimalControl(tf.System([state, control]), {state: [0, 0, speed]},
+                                    {state: tf.EndState(q=[None, 0.1, None])}, (0, 2), end_cost="-end.q('x')[0]",
+                                    bounds={control: (-10, 10)}, limits=[tf.Limit(equation, 1, 1)])
+        return solved(problem, tf.MixedGalerkin(degree), n).objective
+
+    exact = value or largest(3, 60)
+    assert largest(2, 40) == pytest.approx(exact, rel=1e-7)  # 1.4e-4 before
+    assert largest(4, 20) == pytest.approx(exact, rel=1e-8)

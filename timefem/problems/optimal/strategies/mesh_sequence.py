@@ -36,8 +36,6 @@ from .strategy import FIRST_GUESS, Run, named_strategies, otherwise
 over_ranks = Late("timefem.problems.optimal.transcription.equations_over_ranks")
 saddle_point = Late("timefem.solvers.nonlinear.saddle_point")
 
-TRIED_AGAIN = RETRY - {Reason.SINGULAR_TANGENT}  # by that method
-
 
 def optimality_element(problem, element):
     """The element of the optimality system, and the system with what that needs."""
@@ -199,7 +197,8 @@ class OneMesh:
         settings = self._newton if fine else replace(self._newton, max_iterations=few)
         x, status = find(equations, equations.take(guess), settings, bar.iteration, small)
         x, n = equations.gather(x), len(status.residual_history) - 1
-        if status.reason not in TRIED_AGAIN or fine or hold or few < OPTIONS.few_steps:
+        again = status.reason in RETRY and (status.reason != Reason.SINGULAR_TANGENT or n == 0)  # where it begins
+        if not again or fine or hold or few < OPTIONS.few_steps:
             return x, status, n
         program = OptimalProgram(equations, guess, bar.step, near)  # which bends the Hessian as needed
         answer = self._method.solve(program)

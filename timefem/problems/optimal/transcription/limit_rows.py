@@ -121,22 +121,22 @@ class LimitRows:
     # ---- what limits ask for
 
     def on_path(self, limit):
-        """Rows of the state at its nodes, once at a node that two elements share, and at further points; rows of
-        controls alone at the nodes of these, as many as they have values; those of controls and states at as many Gauss
-        points, where the dynamics see the controls, so that the order of the element stays."""
+        """Rows of the state at its nodes, once at a node that two elements share, and at further points; limits of
+        controls alone at the nodes of these, as many as they have values; those of controls and states, and equations
+        of controls, at as many Gauss points, where the dynamics see the controls, so that the order of the element
+        stays."""
         rows, lower, upper = limit.rows(self._now, self._symbols[1])
-        groups = {}
+        groups, ties = {}, []
         for i, row in enumerate(ca.vertsplit(rows)):
             sees = [ca.depends_on(row, symbols) for symbols in self._symbols]
             sees[0] = sees[0] or (self._v is not None and ca.depends_on(row, self._v))
             if self._forces is not None and ca.depends_on(row, self._forces):
                 sees[:2] = True, True  # as accurate at these points as elsewhere the states are
-            where = "nodes" if not sees[1] else "controls" if not sees[0] else \
-                "equations" if lower[i] == upper[i] else "Gauss points"
+            where = "nodes" if not sees[1] else "equations" if lower[i] == upper[i] else \
+                "Gauss points" if sees[0] else "controls"
             groups.setdefault(where, []).append(i)
-            if where == "controls" and lower[i] == upper[i] and not sees[2]:
-                groups.setdefault("ties", []).append(i)
-        ties = groups.pop("ties", [])
+            if where == "equations" and not (sees[0] or sees[2]):
+                ties.append(i)
         for where, own in groups.items():
             points = self._points(where, limit.points)
             elements = np.repeat(np.arange(self._n_elements), len(points))
