@@ -25,26 +25,30 @@ class Case:
     element: Any
     within: float
     starts: int
+    finer: int
 
     def solved(self, refine: bool = False) -> tf.Solution:
-        """The solution from a cold start, or the best one of several; on twice the elements of the next degree."""
+        """The solution from a cold start, or the best one of several; refined on `finer` times the elements."""
         problem = self.make()
         if self.starts > 1:
             sol = tf.solve_all(problem, self.element, self.n, n_starts=self.starts, progress=False)[0]
         else:
             sol = tf.solve(problem, self.element, self.n, progress=False)
         if refine:
-            sol = tf.solve(problem, tf.MixedGalerkin(self.element.degree + 1), 2 * self.n, guess=sol, progress=False)
+            sol = tf.solve(problem, tf.MixedGalerkin(self.element.degree + 1), self.finer * self.n, guess=sol,
+                           progress=False)
         return sol
 
 
 def case(
-    value: float, source: str, n: int = 40, degree: int = 2, within: float = 1e-4, starts: int = 1
+    value: float, source: str, n: int = 40, degree: int = 2, within: float = 1e-4, starts: int = 1,
+    finer: int = 2
 ) -> Callable[[Any], Any]:
-    """Enter a function that makes a problem among the cases; `within`: relative difference of its cost from `value`."""
+    """Enter a function that makes a problem among the cases; `within`: relative difference of its cost from `value`;
+    `finer`: times the elements, of the next degree, by which it is 1e-6: more where controls jump within elements."""
 
     def enter(make: Callable[[], tf.OptimalControl]) -> Callable[[], tf.OptimalControl]:
-        CASES[make.__name__] = Case(make, value, source, n, tf.MixedGalerkin(degree), within, starts)
+        CASES[make.__name__] = Case(make, value, source, n, tf.MixedGalerkin(degree), within, starts, finer)
         return make
 
     return enter

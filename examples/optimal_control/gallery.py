@@ -3,7 +3,7 @@
     python examples/optimal_control/gallery.py [--ipopt] [--refined] [NAME ...]
 
 With `--ipopt` also the processor time of the independent transcription in CasADi, solved by IPOPT, where there is one;
-with `--refined` the difference of the cost on twice the elements of the next degree.
+with `--refined` the difference of the cost on more elements of the next degree (`finer` of the case).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def of_ipopt(name: str) -> float:
 
 
 def refined(case: Case) -> float:
-    """Relative difference of the cost from that of others on twice the elements of the next degree."""
+    """Relative difference of the cost from that of others on finer meshes, of the next degree."""
     sol = case.solved(refine=True)
     return abs(sol.objective / case.value - 1)
 
