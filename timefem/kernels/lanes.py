@@ -118,6 +118,16 @@ def _masks():
         yield [ir.Constant(ir.VectorType(ir.IntType(32), LANES), mask) for mask in pair]
 
 
+def transposed(builder, rows):
+    """The transposed of eight vectors."""
+    for distance, masks in zip((1, 2, 4), _masks(), strict=True):
+        for m in range(LANES):
+            if not m & distance:
+                pair = rows[m], rows[m + distance]
+                rows[m], rows[m + distance] = (builder.shuffle_vector(*pair, mask) for mask in masks)
+    return rows
+
+
 @intrinsic
 def transpose_eight(typing, y, i, row, x, j, column):
     """y[i + m * row + k] = x[j + k * column + m] for m, k = 0, ..., 7, by 24 shuffles."""
@@ -129,12 +139,7 @@ def transpose_eight(typing, y, i, row, x, j, column):
         for _ in range(LANES):
             rows.append(lane_load(context, builder, tx, x, j))
             j = builder.add(j, column)
-        for distance, masks in zip((1, 2, 4), _masks(), strict=True):
-            for m in range(LANES):
-                if not m & distance:
-                    pair = rows[m], rows[m + distance]
-                    rows[m], rows[m + distance] = (builder.shuffle_vector(*pair, mask) for mask in masks)
-        for values in rows:
+        for values in transposed(builder, rows):
             builder.store(values, lane_pointer(context, builder, ty, y, i), align=8)
             i = builder.add(i, row)
         return context.get_dummy_value()

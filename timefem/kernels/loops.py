@@ -32,8 +32,8 @@ LARGE = 500_000  # numbers in the arguments, from which on it is not
 _SOURCES = ("kernels", "elements/evaluation", "assembly/assembly_loop.py", "mechanics/values/measures.py",
             "mechanics/values/loops.py",
             "problems/boundary/conditions_loop.py", "solution/audit_loop.py",
-            "solvers/march", "solvers/linear/element", "solvers/linear/time_chain", "solvers/linear/compressed_rows.py",
-            "solvers/linear/norms.py",
+            "solvers/march", "solvers/linear/element", "solvers/linear/condensation", "solvers/linear/time_chain",
+            "solvers/linear/compressed_rows.py", "solvers/linear/norms.py",
             "solvers/nonlinear/newton.py", "solvers/nonlinear/products.py", "solvers/interior_point/bounds_loops.py",
             "solvers/interior_point/block_ldl", "solvers/nonsmooth")
 

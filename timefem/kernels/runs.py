@@ -1,6 +1,6 @@
 """Operations on runs of numbers, of whole vectors, in Numba: see `lanes`."""
 
-from .lanes import LANES, fused, lane_load, lane_pointer, reduce_lanes, splat, vector
+from .lanes import LANES, fused, lane_load, lane_pointer, reduce_lanes, splat, transposed, vector
 from .late import cgutils, intrinsic, ir, types
 
 
@@ -132,3 +132,124 @@ def take_eight_runs(typing, y, i, n, x, columns, factors, places):
 
     pair = types.UniTuple(types.int64, 2)
     return types.void(y, types.int64, types.int64, x, pair, factors, pair), emit
+
+
+def _places(context, builder, signature, args):
+    """A function of a number n: entry n of an array of int32, as int64."""
+    data = cgutils.create_struct_proxy(signature)(context, builder, args).data
+
+    def place(n):
+        return builder.sext(builder.load(builder.gep(data, [n])), ir.IntType(64))
+
+    return place
+
+
+@intrinsic
+def take_row(typing, x, places, table, starts, good, lane, limit):
+    """Eliminate one entry of a row by the row of a pivot, lane by lane.
+
+    x[f:f+8] *= x[p:p+8] makes the multiplier, with f, p = base + factor, base + pivot of `places` = (base, factor,
+    pivot); then x[t:t+8] -= x[f:f+8] * x[s:s+8] with s = base + table[i + k], t = base + table[j + k], k = 0, ...,
+    n - 1, for `starts` = (i, j, n). good[lane:lane+8] becomes zero where the multiplier is beyond the limit.
+    """
+
+    def emit(context, builder, signature, args):
+        tx, _, tt, _, tg, _, _ = signature.args
+        x, places, table, starts, good, lane, limit = args
+        place = _places(context, builder, tt, table)
+        base, *others = cgutils.unpack_tuple(builder, places, 3)
+        factor, pivot = (builder.add(base, other) for other in others)
+        sources, targets, n = cgutils.unpack_tuple(builder, starts, 3)
+        at = lane_pointer(context, builder, tx, x, factor)
+        multiplier = builder.fmul(builder.load(at, align=8), lane_load(context, builder, tx, x, pivot))
+        builder.store(multiplier, at, align=8)
+        _keep_good(context, builder, tg, good, lane,
+                   builder.fcmp_ordered("<=", _magnitude(builder, multiplier), splat(builder, limit)))
+        minus = builder.fneg(multiplier)
+        with cgutils.for_range(builder, n) as loop:
+            source = builder.add(base, place(builder.add(sources, loop.index)))
+            target = lane_pointer(context, builder, tx, x, builder.add(base, place(builder.add(targets, loop.index))))
+            sum_ = fused(builder, minus, lane_load(context, builder, tx, x, source), builder.load(target, align=8))
+            builder.store(sum_, target, align=8)
+        return context.get_dummy_value()
+
+    three = types.UniTuple(types.int64, 3)
+    return types.void(x, three, table, three, good, types.int64, types.float64), emit
+
+
+@intrinsic
+def invert_pivot(typing, x, i, good, lane, sizes, j, limit):
+    """x[i:i+8] = 1 / x[i:i+8]; good[lane:lane+8] becomes zero where it was not above limit * sizes[j:j+8]."""
+
+    def emit(context, builder, signature, args):
+        tx, _, tg, _, ts, _, _ = signature.args
+        x, i, good, lane, sizes, j, limit = args
+        at = lane_pointer(context, builder, tx, x, i)
+        pivot = builder.load(at, align=8)
+        least = builder.fmul(splat(builder, limit), lane_load(context, builder, ts, sizes, j))
+        _keep_good(context, builder, tg, good, lane, builder.fcmp_ordered(">", _magnitude(builder, pivot), least))
+        builder.store(builder.fdiv(ir.Constant(vector(), [1.0] * LANES), pivot), at, align=8)
+        return context.get_dummy_value()
+
+    return types.void(x, types.int64, good, types.int64, sizes, types.int64, types.float64), emit
+
+
+def _keep_good(context, builder, kind, good, lane, still):
+    target = lane_pointer(context, builder, kind, good, lane)
+    zero = ir.Constant(vector(), [0.0] * LANES)
+    builder.store(builder.select(still, builder.load(target, align=8), zero), target, align=8)
+
+
+def _magnitude(builder, value):
+    kind = ir.FunctionType(vector(), [vector()])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.fabs.v8f64"), [value])
+
+
+@intrinsic
+def keep_largest(typing, y, i, x, j):
+    """y[i:i+8] = max(y[i:i+8], |x[j:j+8]|), lane by lane."""
+
+    def emit(context, builder, signature, args):
+        ty, _, tx, _ = signature.args
+        y, i, x, j = args
+        target = lane_pointer(context, builder, ty, y, i)
+        known, other = builder.load(target, align=8), _magnitude(builder, lane_load(context, builder, tx, x, j))
+        builder.store(builder.select(builder.fcmp_ordered(">", other, known), other, known), target, align=8)
+        return context.get_dummy_value()
+
+    return types.void(y, types.int64, x, types.int64), emit
+
+
+@intrinsic
+def take_product(typing, y, i, x, j, k):
+    """y[i:i+8] -= x[j:j+8] * y[k:k+8], lane by lane."""
+
+    def emit(context, builder, signature, args):
+        ty, _, tx = signature.args[:3]
+        y, i, x, j, k = args
+        target = lane_pointer(context, builder, ty, y, i)
+        minus = builder.fneg(lane_load(context, builder, tx, x, j))
+        sum_ = fused(builder, minus, lane_load(context, builder, ty, y, k), builder.load(target, align=8))
+        builder.store(sum_, target, align=8)
+        return context.get_dummy_value()
+
+    return types.void(y, types.int64, x, types.int64, types.int64), emit
+
+
+@intrinsic
+def spread_eight(typing, y, base, table, first, x, j, row):
+    """y[base + table[first + k] + m] = x[j + m * row + k] for m, k = 0, ..., 7."""
+
+    def emit(context, builder, signature, args):
+        ty, _, tt, _, tx, _, _ = signature.args
+        y, base, table, first, x, j, row = args
+        place, rows = _places(context, builder, tt, table), []
+        for _ in range(LANES):
+            rows.append(lane_load(context, builder, tx, x, j))
+            j = builder.add(j, row)
+        for k, values in enumerate(transposed(builder, rows)):
+            at = builder.add(base, place(builder.add(first, ir.Constant(first.type, k))))
+            builder.store(values, lane_pointer(context, builder, ty, y, at), align=8)
+        return context.get_dummy_value()
+
+    return types.void(y, types.int64, table, types.int64, x, types.int64, types.int64), emit

@@ -12,6 +12,7 @@ from .... import validate
 from ....errors import InputError
 from ....progress import progress
 from ..base import LinearOptions
+from ..condensation.lu import CondensedLU
 from ..dissection.lu import DissectionLU
 from ..dissection.order import dissect, work_of_piece
 from ..embedded import EmbeddedSolver
@@ -56,6 +57,8 @@ class TimeChain(LinearOptions):
             raise InputError("memory is bounded by dissection: leave out order='time'")
 
     def make(self, pattern: Any) -> Any:
+        if self.order != "dissection" and self.memory is None and np.diff(pattern.column_starts).max() < WIDE:
+            return EmbeddedSolver(pattern, CondensedLU(pattern), "time")
         chain, most = None, np.inf if self.memory is None else bytes_of(self.memory) / 8
         if self.order != "dissection":
             chain = _chain(pattern)

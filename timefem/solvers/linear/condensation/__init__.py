@@ -1,0 +1,1 @@
+"""Elimination inside time elements before the chain of nodes is factored."""

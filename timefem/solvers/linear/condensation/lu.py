@@ -1,0 +1,232 @@
+"""LU of a matrix in time order, the inside of its elements first.
+
+Unknowns inside an element of mG(k), nodes and multipliers, stand in rows of this element only. They are eliminated
+there, 8 elements at a time by one list of multiplications for all elements with the same pattern; what is left is a
+chain of nodes, which the time-chain LU factors. Pivots are chosen by some elements and tested in each: where one is too
+small the element goes to another list, made for such elements. Where this comes to no end, and for singular matrices,
+the time-chain LU takes the whole matrix.
+
+Elements of BG(k) have rows that neighbours share, and hardly a regular matrix inside: they stay with the time chain.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ....errors import SolveError
+from ..time_chain.lu import ChainLU
+from . import loops
+from .plan import choose_pivots, make_plan
+
+
+@dataclass(frozen=True)
+class Limits:
+    """From where on the inside of elements is eliminated first, and by which pivots."""
+
+    pays_from: int = 6000  # blocks factored: as many as have to be for a plan to save what it takes
+    least_blocks: int = 16
+    least_inside: float = 0.4  # of the columns of a block; at 0.36 (heavy top, mG(1)) it was not faster
+    most_plans: int = 12
+    samples: int = 24  # elements by which an order is chosen: of 64 it took a third more multiplications
+    good: float = 0.1  # of its column, for a pivot in those
+    largest: float = 1000.0  # multiplier in any: with 100 a quarter of a top's need another order, so a twelfth
+
+
+LIMITS = Limits()
+
+
+class CondensedLU:
+    """LU factors of a square sparse matrix in time order, with the inside of elements eliminated first where that pays.
+
+    Used as `ChainLU`; the first factorisations of a short chain are its.
+
+    Parameters
+    ----------
+    pattern
+        As in `LinearOptions.make`.
+    """
+
+    fill, _factored = 0, 0
+
+    def __init__(self, pattern):
+        self._pattern, self._lu = pattern, None
+
+    def factor(self, data, finite=False):
+        """Factor the matrix with the numbers `data`; as in `ChainLU`."""
+        self._factored += len(self._pattern.column_starts) - 1
+        self._lu, self.fill = None, 0
+        if self._factored >= LIMITS.pays_from and self._inside and self._inside.factor(data):
+            self._lu = self._inside
+        else:
+            self._chain.factor(data, finite)
+            self._lu = self._chain
+        self.fill = self._lu.fill
+
+    def solve(self, b):
+        """Solve A x = b; as in `ChainLU`."""
+        return self._apply("solve", b)
+
+    def solve_transposed(self, b):
+        """Solve A^T x = b on the same factors."""
+        return self._apply("solve_transposed", b)
+
+    def _apply(self, solve, b):
+        if self._lu is None:
+            raise SolveError("there are no factors to solve with: call factor first")
+        b, solve = np.ascontiguousarray(b, dtype=float), getattr(self._lu, solve)
+        return solve(b) if b.ndim == 1 else np.stack([solve(one) for one in np.ascontiguousarray(b.T)], axis=1)
+
+    @cached_property
+    def _chain(self):
+        p = self._pattern
+        return ChainLU(p.indptr, p.indices, p.column_starts, p.row_starts)
+
+    @cached_property
+    def _inside(self):
+        return condensation(self._pattern)
+
+
+def condensation(pattern):
+    """The `Condensation` for a pattern, or None where there is too little inside elements."""
+    n_blocks = len(pattern.column_starts) - 1
+    if n_blocks < LIMITS.least_blocks:
+        return None
+    column_starts, row_starts = (np.ascontiguousarray(a, np.int64)
+                                 for a in (pattern.column_starts, pattern.row_starts))
+    block, touched, alike = n_blocks // 2, np.zeros(column_starts[-1], bool), np.zeros(n_blocks, np.int8)
+    loops.find_alike(pattern.indptr, pattern.indices, column_starts, row_starts, block, touched, alike)
+    start, stop = column_starts[block:block + 2]
+    inside = np.flatnonzero(~touched[start:stop])
+    if not LIMITS.least_inside * (stop - start) <= len(inside) <= row_starts[block + 1] - row_starts[block]:
+        return None
+    blocks = np.flatnonzero(alike)
+    for i in inside:
+        blocks = blocks[~touched[column_starts[blocks] + i]]
+    if 2 * len(blocks) < n_blocks:
+        return None
+    return Condensation(pattern, (column_starts, row_starts), block, inside, blocks)
+
+
+class Condensation:
+    """Factors of the inside of elements, and of the chain of nodes that is left.
+
+    Parameters
+    ----------
+    pattern
+    starts : (ndarray of int64, ndarray of int64)
+        First columns and rows of its blocks.
+    block : int
+        One of those whose inside is eliminated.
+    inside : ndarray of int
+        Columns inside, counted from the start of a block.
+    blocks : ndarray of int
+        All blocks like it.
+    """
+
+    fill = 0
+
+    def __init__(self, pattern, starts, block, inside, blocks):
+        self._inside, self._blocks, self._plans = inside, blocks, []
+        indptr, indices, n_blocks = pattern.indptr, pattern.indices, len(starts[0]) - 1
+        column_starts, row_starts = starts
+        rows = np.arange(row_starts[block], row_starts[block + 1])
+        self._rows = np.repeat(rows - rows[0], np.diff(indptr[rows[0]:rows[-1] + 2]))
+        entries = indices[indptr[rows[0]]:indptr[rows[-1] + 1]].astype(np.int64) - column_starts[block]
+        own = np.arange(column_starts[block + 1] - column_starts[block])
+        outside = np.concatenate([np.unique(entries[entries < 0]), np.setdiff1d(own, inside)])
+        self._columns = np.concatenate([inside, outside])
+        order = np.argsort(self._columns)
+        self._entries = order[np.searchsorted(self._columns, entries, sorter=order)]
+        self._shape, n_left = (len(rows), len(self._columns)), len(rows) - len(inside)
+        is_inside = np.zeros(n_blocks, np.int8)
+        is_inside[blocks] = 1
+        starts = [np.concatenate([[0], np.cumsum(np.diff(s) - len(inside) * is_inside)])
+                  for s in (row_starts, column_starts)]
+        self._chain = loops.Chain(indptr, indices, column_starts, row_starts, is_inside, outside, *starts,
+                                  np.empty(column_starts[-1], np.int32))
+        counts = np.diff(indptr[row_starts])
+        counts[blocks] = n_left * len(outside)
+        size = np.int32 if counts.sum() < 2**31 else np.int64
+        self._indptr, reduced = np.zeros(starts[0][-1] + 1, size), np.empty(counts.sum(), size)
+        loops.reduce_pattern(self._chain, inside, n_left, self._indptr, reduced)
+        self._data, self._nodes = np.empty(len(reduced)), ChainLU(self._indptr, reduced, starts[1], starts[0])
+        self._kept_columns = np.flatnonzero(self._chain.reduced >= 0)
+        others = np.flatnonzero(is_inside == 0)
+        self._other_rows, self._other_reduced = (
+            np.concatenate([np.arange(s[e], s[e] + row_starts[e + 1] - row_starts[e]) for e in others] or [[]]
+                           ).astype(np.int64) for s in (row_starts, starts[0]))
+
+    def factor(self, data):
+        """Factor the matrix with the numbers `data`; whether it could."""
+        self.fill = 0
+        if not self._eliminate(data):
+            return False
+        try:
+            self._nodes.factor(self._data)
+        except SolveError:
+            return False
+        self.fill = self._nodes.fill + sum(len(group.factors) for _, group in self._groups)
+        return True
+
+    def _eliminate(self, data):
+        """Eliminate the inside of all elements; whether there are pivots."""
+        blocks, self._groups, taken = self._blocks, [], []
+        loops.copy_others(self._chain, data, self._indptr, self._data)
+        for number in range(LIMITS.most_plans):
+            new = number == len(self._plans)
+            if new:
+                plan = self._plan_for(blocks, data)
+                if plan is None:
+                    break
+                self._plans.append([plan, None])
+            plan, group = self._plans[number]
+            if group is None or not np.array_equal(group.blocks, blocks):
+                group = self._plans[number][1] = loops.group_for(plan, blocks, self._columns)
+            self._groups.append((plan, group))
+            n_bad = loops.eliminate_inside(self._chain, plan, group, data, LIMITS.largest, self._indptr,
+                                           self._data)
+            taken.append(len(blocks) - n_bad)
+            if n_bad == 0:
+                if max(taken) > taken[0]:  # those that take most come first
+                    self._plans[:len(taken)] = [self._plans[i] for i in np.argsort(np.negative(taken), kind="stable")]
+                return True
+            if new and taken[-1] == 0:
+                break
+            blocks = blocks[group.good[:len(blocks)] == 0.0]
+        self._plans.clear()
+        return False
+
+    def _plan_for(self, blocks, data):
+        """A plan for some of these blocks at least; None where their inside is singular."""
+        chosen = blocks[np.unique(np.linspace(0, len(blocks) - 1, LIMITS.samples).astype(int))]
+        samples = np.zeros((len(chosen), *self._shape))
+        starts = self._chain.indptr[self._chain.row_starts[chosen]].astype(np.int64)
+        samples[:, self._rows, self._entries] = data[starts[:, None] + np.arange(len(self._rows))]
+        present = np.zeros(self._shape, bool)
+        present[self._rows, self._entries] = True
+        order = choose_pivots(samples, present, len(self._inside), LIMITS.good)
+        return order and make_plan(order, self._rows, self._entries, self._shape, len(self._inside))
+
+    def solve(self, b):
+        """Solve A x = b, shape (n,)."""
+        reduced, x = np.empty(len(self._indptr) - 1), np.empty(len(b))
+        reduced[self._other_reduced] = b[self._other_rows]
+        for plan, group in self._groups:
+            loops.forward(self._chain, plan, group, b, reduced)
+        reduced = self._nodes.solve(reduced)
+        x[self._kept_columns] = reduced
+        for plan, group in self._groups:
+            loops.backward(self._chain, plan, group, reduced, x)
+        return x
+
+    def solve_transposed(self, b):
+        """Solve A^T x = b, shape (n,)."""
+        reduced, x = b[self._kept_columns], np.empty(len(b))
+        for plan, group in self._groups:
+            loops.forward_transposed(self._chain, plan, group, b, group.good, reduced)
+        reduced = self._nodes.solve_transposed(reduced)
+        x[self._other_rows] = reduced[self._other_reduced]
+        for plan, group in self._groups:
+            loops.backward_transposed(self._chain, plan, group, reduced, x)
+        return x
