@@ -1,16 +1,20 @@
-"""Error against time with rigid contact, beside MuJoCo: a ball that bounces, one that slides until it rolls, and a bar.
+"""Error against time with rigid contact, beside MuJoCo and Exudyn: balls that bounce and begin to roll, a bar, a
+four-bar linkage with a stop.
 
-The balls have closed forms; the bar, which bounces on its ends with friction, a piecewise one (`tests/data/nonsmooth`).
-timefem marches mG(2), for the bar mG(3), with rigid contact; its time is that of a second solve, with the kernels at
-hand. MuJoCo (`pip install mujoco`) has no rigid contact: its constraints are soft, and are made as hard as the time
-step takes (`solref = -k 0` without damping where the ball keeps its energy, else a time constant of two steps), with
-elliptic cones and Newton's solver at 1e-12. The bar is timefem's alone, as soft contact has another law of impact.
-Both use one thread.
+The balls have closed forms; the bar, which bounces on its ends with friction, a piecewise one (`tests/data/nonsmooth`);
+the linkage, whose rocker meets a stop once without losses, a march of 640 elements. timefem marches mG(2), bar and
+linkage mG(3), with rigid contact; its time is that of a second solve, with the kernels at hand. MuJoCo and Exudyn (`pip
+install mujoco exudyn`) have no rigid contact here: contacts are soft, as hard as the time step takes (`solref = -k 0`
+without damping where energy is kept, else a time constant of two steps; Exudyn: limit stops with k), in MuJoCo with
+elliptic cones and Newton's solver at 1e-12. The bar is timefem's alone, as soft contact has another law of impact, and
+the ball that rolls is not stated in Exudyn. All use one thread.
 
     python benchmarks/bench_contacts.py [--quick] [--json]
 """
 
 import argparse
+import functools
+import importlib
 import json
 import os
 import time
@@ -23,19 +27,71 @@ import numpy as np  # noqa: E402
 
 import timefem as tf  # noqa: E402
 
-BAR_CASE = "bar with friction"
+BAR_CASE, LINKAGE = "bar with friction", "four-bar with a stop"
 G, RADIUS, MASS, FRICTION = 9.81, 0.1, 1.0, 0.2
 DROP, SPEED = 0.8, 1.0  # m above the floor, m/s
-ENDS = {"bouncing ball": 3.0, "ball that begins to roll": 0.4, BAR_CASE: 1.5}  # s
+ENDS = {"bouncing ball": 3.0, "ball that begins to roll": 0.4, BAR_CASE: 1.5, LINKAGE: 0.8}  # s
 BAR = json.loads((Path(__file__).parents[1] / "tests/data/nonsmooth/bar.json").read_text())
 XML = """<mujoco><option timestep="{h}" gravity="0 0 -9.81" integrator="{integrator}" cone="elliptic" tolerance="1e-12"
 iterations="200" impratio="100"/><worldbody><geom type="plane" size="9 9 1" {law}/><body pos="0 0 {z}"><freejoint/>
 <geom type="sphere" size="0.1" mass="1" {law}/></body></worldbody></mujoco>"""
 
+LENGTHS, BASE, STOP = (0.2, 0.5, 0.4), 0.5, 0.25  # m of crank, coupler, rocker and base; rad from the start
+LINKAGE_XML = """<mujoco><compiler angle="radian"/><option timestep="{h}" gravity="0 -9.81 0" integrator="{integrator}"
+tolerance="1e-12" iterations="200"/><worldbody><body euler="0 0 {angles[0]}"><joint type="hinge" axis="0 0 1"/>
+<inertial pos="0.1 0 0" mass="1" diaginertia="{inertia[0]}"/><body pos="0.2 0 0" euler="0 0 {bend}">
+<joint type="hinge" axis="0 0 1"/><inertial pos="0.25 0 0" mass="1" diaginertia="{inertia[1]}"/>
+<site name="end" pos="0.5 0 0"/></body></body><body pos="0.5 0 0" euler="0 0 {angles[2]}">
+<joint type="hinge" axis="0 0 1" limited="true" range="-0.25 0.25" solreflimit="-{stiffness} 0"
+solimplimit="0.9999 0.9999 0.001"/><inertial pos="0.2 0 0" mass="1" diaginertia="{inertia[2]}"/>
+<site name="top" pos="0.4 0 0"/></body></worldbody>
+<equality><connect site1="end" site2="top" solref="{soft} 1" solimp="0.9999 0.9999 0.001"/></equality></mujoco>"""
+
+
+def linkage():
+    """Ends of crank, coupler and rocker at the start, and their angles."""
+    pin = LENGTHS[0] * np.array([0.5, np.sqrt(0.75)])
+    pivot = np.array([BASE, 0.0])
+    line = pivot - pin
+    r = np.hypot(*line)
+    along = (LENGTHS[1]**2 - LENGTHS[2]**2 + r**2) / (2 * r)
+    top = pin + (along * line + np.sqrt(LENGTHS[1]**2 - along**2) * np.array([-line[1], line[0]])) / r
+    ends = [(np.zeros(2), pin), (pin, top), (pivot, top)]
+    return ends, [float(np.arctan2(*(b - a)[::-1])) for a, b in ends]
+
+
+@functools.cache
+def linkage_by_timefem(n):
+    """Angle and rate of the crank at the end."""
+    ends, angles = linkage()
+    links = crank, coupler, rocker = [tf.RigidBody(1.0, (x * x / 12,) * 3, "directors", name=name) for x, name in
+                                      zip(LENGTHS, ("crank", "coupler", "rocker"), strict=True)]
+    half = [(x / 2, 0, 0) for x in LENGTHS]
+    back = [(-x / 2, 0, 0) for x in LENGTHS]
+    axis = {"axis_a": (0, 0, 1), "axis_b": (0, 0, 1)}
+    hinge = tf.Revolute(rocker, None, point_a=back[2], point_b=(BASE, 0, 0), **axis, direction_a=(1, 0, 0),
+                        direction_b=(np.cos(angles[2]), np.sin(angles[2]), 0))
+    parts = [*links, tf.Revolute(crank, None, point_a=back[0], point_b=(0, 0, 0), **axis),
+             tf.Revolute(crank, coupler, point_a=half[0], point_b=back[1], **axis),
+             tf.Revolute(coupler, rocker, point_a=half[1], point_b=half[2], **axis), hinge,
+             tf.EndStop(hinge, lowest=-STOP, highest=STOP, restitution=1.0)]
+    state = {link: tf.Pose((*(a + b) / 2, 0), [np.cos(turn / 2), 0, 0, np.sin(turn / 2)])
+             for link, (a, b), turn in zip(links, ends, angles, strict=True)}
+    system = tf.System(parts, gravity=(0, -G, 0), redundant="drop")
+    problem = tf.InitialValueProblem(system, state, (0, ENDS[LINKAGE]))
+    begin = time.process_time()
+    sol = tf.solve(problem, tf.MixedGalerkin(3), n, progress=False)
+    seconds = time.process_time() - begin
+    turn = sol.rotation_matrix(crank, ENDS[LINKAGE])
+    return np.array([np.arctan2(turn[1, 0], turn[0, 0]),
+                     sol.angular_velocity(crank, ENDS[LINKAGE], "space")[2]]), seconds
+
 
 def exact(name):
     """Place along and above the floor at the end, and the velocities; of the bar with its angle."""
     end = ENDS[name]
+    if name == LINKAGE:
+        return linkage_by_timefem(640)[0]
     if name == BAR_CASE:
         return np.array([float(x) for x in BAR["end"]])
     if name == "bouncing ball":
@@ -75,6 +131,9 @@ def by_timefem(name, n):
     """Error and seconds of n elements."""
     if name == BAR_CASE:
         return bar_by_timefem(n)
+    if name == LINKAGE:
+        found, seconds = linkage_by_timefem.__wrapped__(n)
+        return apart(found, exact(name)), seconds
     ball = tf.RigidBody(MASS, [0.4 * MASS * RADIUS**2] * 3, name="ball")
     bounces = name == "bouncing ball"
     floor = tf.PlaneContact(ball, radius=RADIUS, restitution=float(bounces), friction=0.0 if bounces else FRICTION)
@@ -92,6 +151,18 @@ def by_mujoco(mujoco, name, n):
     h, bounces, found = ENDS[name] / n, name == "bouncing ball", []
     for integrator in ("Euler", "RK4"):
         stiffness = (0.2 / h)**2  # the contact takes some 30 steps
+        if name == LINKAGE:
+            angles, inertia = linkage()[1], [f"{x**2 / 12} {x**2 / 12} {x**2 / 12}" for x in LENGTHS]
+            model = mujoco.MjModel.from_xml_string(LINKAGE_XML.format(
+                h=h, integrator=integrator, angles=angles, bend=angles[1] - angles[0], inertia=inertia,
+                stiffness=stiffness, soft=2 * h))
+            data = mujoco.MjData(model)
+            begin = time.process_time()
+            for _ in range(n):
+                mujoco.mj_step(model, data)
+            seconds = time.process_time() - begin
+            found.append((apart(np.array([angles[0] + data.qpos[0], data.qvel[0]]), exact(name)), seconds))
+            continue
         law = f'solref="{-stiffness} 0" friction="0"' if bounces else f'solref="{2 * h} 1" friction="{FRICTION} 0 0"'
         model = mujoco.MjModel.from_xml_string(XML.format(
             h=h, integrator=integrator, z=RADIUS + DROP * bounces, law=law + ' solimp="0.9999 0.9999 0.001"'))
@@ -106,23 +177,59 @@ def by_mujoco(mujoco, name, n):
     return min(found)
 
 
+def by_exudyn(exudyn, n):
+    """Error and seconds of n steps of the bouncing ball, the better one of two integrators."""
+    from exudyn import itemInterface as items
+
+    end, found = ENDS["bouncing ball"], []
+    for solver in (exudyn.DynamicSolverType.GeneralizedAlpha, exudyn.DynamicSolverType.RK44):
+        model = exudyn.SystemContainer().AddSystem()
+        ground = model.AddMarker(items.MarkerNodeCoordinate(nodeNumber=model.AddNode(items.NodePointGround()),
+                                                            coordinate=0))
+        node = model.AddNode(items.Node1D(initialCoordinates=[DROP]))
+        model.AddObject(items.ObjectMass1D(mass=MASS, nodeNumber=node))
+        ball = model.AddMarker(items.MarkerNodeCoordinate(nodeNumber=node, coordinate=0))
+        model.AddLoad(items.LoadCoordinate(markerNumber=ball, load=-MASS * G))
+        states = model.AddNode(items.NodeGenericData(initialCoordinates=[0, 0, 0], numberOfDataCoordinates=3))
+        model.AddObject(items.ObjectConnectorCoordinateSpringDamperExt(
+            markerNumbers=[ground, ball], nodeNumber=states, useLimitStops=True, limitStopsLower=0, limitStopsUpper=9,
+            limitStopsStiffness=MASS * (0.2 * n / end)**2))
+        model.Assemble()
+        settings = exudyn.SimulationSettings()
+        settings.timeIntegration.numberOfSteps, settings.timeIntegration.endTime = n, end
+        settings.timeIntegration.generalizedAlpha.spectralRadius = 1
+        settings.solutionSettings.writeSolutionToFile = False
+        begin = time.process_time()
+        model.SolveDynamic(settings, solverType=solver)
+        seconds = time.process_time() - begin
+        state = [float(np.ravel(model.GetNodeOutput(node, kind))[0]) for kind in (
+            exudyn.OutputVariableType.Coordinates, exudyn.OutputVariableType.Coordinates_t)]
+        found.append((apart(np.array([0, RADIUS + state[0], 0, state[1]]), exact("bouncing ball")), seconds))
+    return min(found)
+
+
+def installed(name):
+    """A module, or None with a word."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        print(f"{name} is not installed (pip install {name}): left out")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="few points")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    try:
-        import mujoco
-    except ImportError:
-        mujoco = None
-        print("MuJoCo is not installed (pip install mujoco): timefem alone")
+    mujoco, exudyn = installed("mujoco"), installed("exudyn")
     result = {}
     for name in ENDS:
         by_timefem(name, 10)  # kernels
         ours = [(n, *by_timefem(name, n)) for n in ((10, 40) if options.quick else (10, 20, 40, 80))]
         steps = (2_000, 20_000) if options.quick else (1_000, 10_000, 100_000, 1_000_000)
         theirs = [(n, *by_mujoco(mujoco, name, n)) for n in steps] if mujoco and name != BAR_CASE else []
-        result[name] = {"timefem": ours, "mujoco": theirs}
+        others = [(n, *by_exudyn(exudyn, n)) for n in steps] if exudyn and name == "bouncing ball" else []
+        result[name] = {"timefem": ours, "mujoco": theirs, "exudyn": others}
     if options.json:
         print(json.dumps(result))
         return
