@@ -4,9 +4,11 @@ import pytest
 
 
 @pytest.fixture
-def timefem(capfd):
-    """Run a command line: exit status, standard output and standard error."""
-    from timefem import cli
+def timefem(capfd, monkeypatch):
+    """Run a command line: exit status, standard output and standard error, without lines of what takes ten seconds."""
+    from timefem import cli, progress
+
+    monkeypatch.setattr(progress, "EVERY", float("inf"))
 
     def run(*arguments):
         status = cli.main([str(a) for a in arguments])

@@ -68,17 +68,22 @@ def quantities_in_worlds(seed):
 def quantities_in_coordinates(seed):
     """By the difference of two meshes; forces of joints at the ends of elements are those of the states there."""
     draft = drawn(seed)
-    made = built(draft)
-    one, half = quantities(made, solved(made, 4 * N)), quantities(made, solved(made, 2 * N))
-    fine = {name: 3 * np.abs(half[name] - value).max() for name, value in one.items()}
+    one, fine = _with_error(built(draft))
     others = [("directors", built(draft, rotation="directors"))]
     if draft["joints"]:
         others.append(("joint coordinates", built(draft, coordinates="joint")))
     for way, other in others:
-        for name, value in quantities(other, solved(other, 4 * N)).items():
-            scale = max(1.0, np.abs(one[name]).max())
-            yield f"{name}, {way}", value / scale, one[name] / scale, (fine[name] + 1e-6 * scale) / max(
+        found, error = _with_error(other)
+        for name, value in found.items():
+            size = max(1.0, np.abs(one[name]).max())
+            yield f"{name}, {way}", value / size, one[name] / size, (fine[name] + error[name] + 1e-5 * size) / max(
                 np.abs(one[name]).max(), 1e-3)
+
+
+def _with_error(made):
+    """Quantities, and twice the largest differences from those of half of the elements."""
+    one, half = quantities(made, solved(made, 4 * N)), quantities(made, solved(made, 2 * N))
+    return one, {name: 2 * np.abs(half[name] - value).max() for name, value in one.items()}
 
 
 @relation
@@ -159,6 +164,7 @@ def schemes(seed):
     draft = drawn(seed)
     made = built(draft)
     one = motion(made, 4 * N)[-1]
+    error = np.abs(one - motion(made, 2 * N)[-1]).max()
     names = sorted(SCHEMES)
     for name in (names[seed % len(names)], names[(seed // 7) % len(names)]):
         element = SCHEMES[name]()
@@ -168,7 +174,7 @@ def schemes(seed):
             if "does not take" not in str(error):
                 raise
             continue
-        yield name, finer, one, 2 * np.abs(finer - coarser).max() + 1e-5
+        yield name, finer, one, 2 * np.abs(finer - coarser).max() + 2 * error + 1e-6
 
 
 def resting(draft):
