@@ -1,4 +1,4 @@
-"""Cases of optimal control with bounds and limits, with published values."""
+"""Cases of optimal control: with bounds and limits and published values, and without."""
 
 import casadi as ca
 import numpy as np
@@ -16,6 +16,7 @@ from timefem import (
     OptimalControl,
     PointMass,
     Pose,
+    Revolute,
     RigidBody,
     System,
 )
@@ -198,3 +199,27 @@ def manutec(t_end):
               Limit(lambda now, u: now.rates(body), -speeds, speeds, name="speeds")]
     return OptimalControl(system, {body: Coordinates([0, -1.5, 0])}, {body: EndState(q=(1, -1.95, 1), v=(0, 0, 0))},
                           (0.0, t_end), cost=Effort(motors, 2.0), bounds={motors: (-7.5, 7.5)}, limits=limits)
+
+
+@define_problem("reorientation-effort", "Reorientation with least effort", "optimal", t_end=2.0, n_elements=100)
+def reorientation_effort(t_end, **rotation):
+    """A free body with the principal inertias 5, 26, 29 kg m^2 turns by 2.5 rad about (1, 2, 2)/3, from rest to rest,
+    by the torques with the least integral of their squares."""
+    body = RigidBody(12, (5, 26, 29), size=(5, 2, 1), name="body", **rotation)
+    turned = np.append(np.cos(1.25), np.sin(1.25) * np.array([1, 2, 2]) / 3)
+    end = EndState(orientation=turned, angular_velocity=(0, 0, 0))
+    wheels = ControlTorque(body, name="wheels")
+    return OptimalControl(System([body]), {body: Pose()}, {body: end}, (0.0, t_end), cost=Effort(wheels))
+
+
+@define_problem("slew-time", "Slew in least time", "optimal", t_end=2.0, n_elements=50)
+def slew_time(t_end, **rotation):
+    """A body on a hinge, of 2 kg m^2 about it, turns by 1 rad, from rest to rest, in the least time, with a torque of
+    4 N m at most; the time is sqrt(2) s, of which t_end is a guess."""
+    body = RigidBody(1, (1, 2, 2), name="body", **rotation)
+    end = EndState(orientation=(np.cos(0.5), 0, 0, np.sin(0.5)), angular_velocity=(0, 0, 0))
+    motor = ControlTorque(body, [(0, 0, 1)], name="motor")
+    hinge = Revolute(body, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1), name="hinge")
+    return OptimalControl(System([body, hinge]), {body: Pose()}, {body: end}, (0.0, t_end), actuators=motor,
+                          free_time=True, end_cost=lambda end, parameters: parameters["duration"],
+                          bounds={motor: (-4, 4), "duration": (0.1, 10)})

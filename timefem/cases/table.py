@@ -14,20 +14,20 @@ from ..uncollected import uncollected
 
 FILES = Path(__file__).with_name("files")
 MODULES = {  # that enter cases when they are imported, and their names
-    "single_bodies": ("spinning-box", "free-body", "physical-pendulum", "heavy-top", "nutating-top"),
+    "single_bodies": ("spinning-box", "free-body", "physical-pendulum", "heavy-top", "nutating-top", "rotation-i",
+                      "rotation-ii"),
     "benchmarks": ("andrews-squeezer", "bricard"),
     "boundary": ("pendulum-boundary", "reorientation", "four-bar-boundary", "pendulum-periodic"),
-    "control": ("reorientation-effort", "slew-time"),
-    "cranes": ("crane-inverse", "trolley-crane", "elastic-arm"),
     "files": tuple(path.stem for path in sorted(FILES.glob("*.toml"))),
     "flexible": ("right-angle-cantilever", "flying-beam", "flexible-pendulum"),
     "formulas": ("mass-spring", "spring-pendulum"),
     "inequalities": ("cart-pole", "cart-pole-limited", "reorientation-time", "bryson-denham", "breakwell",
-                     "speed-limit", "container-crane", "robot-arm-time", "two-link-arm-time", "manutec"),
+                     "speed-limit", "container-crane", "robot-arm-time", "two-link-arm-time", "manutec",
+                     "reorientation-effort", "slew-time"),
+    "inverse": ("crane-inverse", "trolley-crane", "elastic-arm"),
     "mechanisms": ("four-bar", "double-pendulum", "slider-crank", "closed-chain-4", "closed-chain", "closed-chain-10",
                    "closed-chain-100"),
     "nonholonomic": ("nontwisting-1", "nontwisting-2", "nontwisting-3", "chaplygin-sleigh", "rolling-disc"),
-    "rotations": ("rotation-i", "rotation-ii"),
     "walking": ("walking",),
 }
 initial = Late("timefem.problems.initial.problem")
