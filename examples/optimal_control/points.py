@@ -77,7 +77,7 @@ def least_work() -> tf.OptimalControl:
         "u[1] + u[2] + 1e-3 * u[0]**2", bounds={force: (-20, 20), shares: (0, None)}, limits=[power])
 
 
-@case(102.36763, "transcription; 102.479 in dymos, mountain_car, on a coarse grid", n=120, within=3e-4, finer=4)
+@case(102.36763, "transcription; 102.479 in dymos, mountain_car, on a coarse grid", n=120, within=3e-4, finer=8)
 def mountain_car() -> tf.OptimalControl:
     car = point()
     engine = tf.FormulaForce(car, "[1e-3 * u[0] - 2.5e-3 * cos(3 * f[0].position[0]), 0, 0]", n_controls=1,
