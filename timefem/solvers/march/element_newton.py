@@ -53,10 +53,10 @@ def _too_slow(norm, rate, target):
 
 
 @compiled(error_model="numpy", _nrt=False)
-def solve_element(loop, one, work, local, t, h, tol_residual, tol_increment, max_iterations, line_search, keep,
-                  history):
+def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, keep):
     """Newton's method on one element, in place in its dofs `local`; returns a status and the number of iterations.
 
+    Of `MarchArrays` it takes neither the mesh nor the dofs and tolerances.
     With `keep` it takes the factors that are there, also those of elements before, as long as the residual falls fast
     enough that new ones are not worth their cost, and goes on to a smaller residual. Without, each iterate is factored.
     The scales are those of `set_scales`. The number is negative where the state has settled and the residual is
@@ -66,6 +66,7 @@ def solve_element(loop, one, work, local, t, h, tol_residual, tol_increment, max
     more the residual is left, per iteration, with each element since then: factors of a smooth motion age evenly; and
     the residual that rounding was seen to leave, below which nothing is to be gained.
     """
+    loop, work, history, max_iterations = march.loop, march.work, march.history, march.max_iterations
     step, core, scratch, matrix, residual = loop.step, loop.core, work.scratch, work.matrix, work.residual
     trial, dx, per_size, rs, kept = work.trial, work.dx, work.per_size, work.rs, work.kept
     n, rate, close, newton = core.shape[0], 0.0, CLOSE * tol_residual, False
@@ -73,12 +74,12 @@ def solve_element(loop, one, work, local, t, h, tol_residual, tol_increment, max
     history[:] = np.nan
     for c in range(trial.shape[0]):
         trial[c] = local[c]
-    begin_step(step, one, local, t, h, scratch)
+    begin_step(step, step.one, local, t, h, scratch)
     derived = not keep or kept[0] <= 0.0  # whether the tangent of the iterate is there
     kept[1] += 1.0
     it, moved = 0, False
     while True:  # with one call of what takes long to compile
-        evaluate_step(step, one, trial, t, h, scratch, residual, matrix, derived)
+        evaluate_step(step, step.one, trial, t, h, scratch, residual, matrix, derived)
         new = _scaled_norm(residual, rs)
         if moved:
             worse = not np.isfinite(new) or (line_search and new > max((1.0 - 1e-4 * length) * norm, tol_residual))
@@ -115,14 +116,14 @@ def solve_element(loop, one, work, local, t, h, tol_residual, tol_increment, max
                 if kept[1] > 0.0:
                     kept[2] = rate / kept[1]
                 kept[3] = max(LASTS * floor, new) if stalled else LASTS * floor
-                finish_step(step, one, local, scratch, residual)
+                finish_step(step, step.one, local, scratch, residual)
                 return DONE, it
             if newton and it >= PATIENCE and new <= tol_residual:
                 still = 0.0
                 for c in range(n):
                     still = max(still, length * abs(dx[c]) * per_size[c] * loop.state[c])
                 if still <= tol_increment:
-                    finish_step(step, one, local, scratch, residual)
+                    finish_step(step, step.one, local, scratch, residual)
                     return DONE, -it
             rate, norm = max(rate, new / norm) if new > floor else rate, new
             slow = not keep or _too_slow(norm, rate, max(close, floor))

@@ -54,6 +54,22 @@ class Work(Record):
     times: np.ndarray
 
 
+class MarchArrays(Record):
+    """A march: elements, and how Newton's method solves them."""
+
+    loop: Loop
+    work: Work
+    x: np.ndarray  # all dofs in time order
+    t: np.ndarray  # starts of the elements
+    h: np.ndarray  # their lengths
+    tolerances: np.ndarray  # (2,) of the scaled residual, and of the last scaled increment
+    max_iterations: int
+    line_search: bool
+    keep: bool  # factors, as long as they are of use, but for systems whose light bodies converge apart from the others
+    iterations: np.ndarray  # of int, of each element
+    history: np.ndarray  # (max_iterations + 1,) residuals of the last element
+
+
 def work(loop):
     """The `Work` for a `Loop`."""
     n, degree = len(loop.core), len(loop.points) - 1
@@ -66,12 +82,8 @@ def work(loop):
 
 
 @compiled(error_model="numpy", _nrt=False, nogil=True)
-def march_elements(loop, one, work, x, t, h, start, stop, tol_residual, tol_increment, max_iterations, line_search,
-                   keep, iterations, history):
-    """Solve elements start, ..., stop - 1 in place in `x` (all dofs in time order).
-
-    `one` is that of the step; with `keep` factors are kept as long as they are of use, but for systems whose light
-    bodies converge apart from the others.
+def march_elements(march, start, stop):
+    """Solve elements start, ..., stop - 1 in place in the dofs of `MarchArrays`.
 
     The guess extrapolates a polynomial through the nodes of the elements before, at least cubic; where Newton fails
     from there, the element is tried again without kept factors, and then from a constant state. Newton stops when the
@@ -81,10 +93,11 @@ def march_elements(loop, one, work, x, t, h, start, stop, tol_residual, tol_incr
     Returns
     -------
     element, status : int
-        `stop, DONE`, or the element that failed and why; `history` then holds its residuals.
+        `stop, DONE`, or the element that failed and why; `march.history` then holds its residuals.
     left_open : bool
         Whether forces of constraints are not determined in one of them, which has a negative number of iterations.
     """
+    loop, work, x, t, h, iterations = march.loop, march.work, march.x, march.t, march.h, march.iterations
     continuous, owned, owned_last, n_node = loop.continuous, loop.owned, loop.owned_last, loop.n_node
     n_shapes, n_z = continuous.shape
     n = loop.step.plan.n_columns - n_node  # dofs from one element to the next
@@ -98,7 +111,7 @@ def march_elements(loop, one, work, x, t, h, start, stop, tol_residual, tol_incr
             scaled_for = h[e]
             set_scales(loop, work, h[e])
         status, n_done = NOT_CONVERGED, 0
-        for attempt in range(0 if keep and not loop.emphasis.shape[0] else 1, 3):
+        for attempt in range(0 if march.keep and not loop.emphasis.shape[0] else 1, 3):
             if attempt < 2 and e > 0:
                 back = min(e, most_back)
                 n_sources = back * degree + 1
@@ -135,8 +148,8 @@ def march_elements(loop, one, work, x, t, h, start, stop, tol_residual, tol_incr
                 if e > 0:
                     for c in range(owned.shape[0]):
                         local[owned[c]] = x[(e - 1) * n + owned_last[c]]
-            status, n_done = solve_element(loop, one, work, local, t[e], h[e], tol_residual, tol_increment,
-                                           max_iterations, line_search, attempt == 0, history)
+            status, n_done = solve_element(march, local, t[e], h[e], march.tolerances[0], march.tolerances[1],
+                                           march.line_search != 0, attempt == 0)
             iterations[e] = n_done
             if status == DONE:
                 break

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels.loops import compiled
+from ...kernels.record import Record
 from ...status import Reason
 from .element_newton import NOTHING_KEPT
 from .loop import march_elements
@@ -47,6 +48,25 @@ class Runs(NamedTuple):
         emphasis = [NONE if s.emphasis is None else s.emphasis for s in scalings]  # of all, or of none
         parameters = [NONE if own is None else own for own in numbers]
         return cls(*map(np.array, (first, [s.values() for s in scalings], emphasis, references, parameters)))
+
+
+class RunArrays(Record):
+    """What `march_runs` takes and gives besides the march: first the fields of `Runs`."""
+
+    first: np.ndarray
+    sizes: np.ndarray
+    emphasis: np.ndarray
+    references: np.ndarray
+    numbers: np.ndarray
+    size_places: np.ndarray  # of int, of the core unknowns in `sizes`
+    weight_places: np.ndarray  # of int, of the core rows
+    emphasis_places: np.ndarray  # of int, -1 where there is none
+    parameters: np.ndarray  # of the plan
+    ends: np.ndarray  # (2, n_z) of int, dofs of the state at the ends of an element
+    tolerances: np.ndarray  # (2,) over the references
+    states: np.ndarray  # (n_runs, n_elements + 1, n_z) result
+    found: np.ndarray  # (n_runs, 2) of int: status, -1 of those that were stopped, and iterations
+    stop: np.ndarray  # (1,) of int
 
 
 class Marcher:
@@ -92,16 +112,12 @@ class Marcher:
         loop = self._loops[emphasized]
         places = loop.emphasis_places if emphasized else np.zeros(0, np.int64)
         found = np.zeros((len(states), 2), np.int64)
-        arguments = (
-            loop.record, loop.record.step.one, loop.begin(), self._x, self._nodes, self._lengths, runs.first,
-            runs.sizes, *loop.places, runs.emphasis, places, runs.references, runs.numbers,
-            self.plan.arrays.parameters, self._ends,
-            np.array([settings.tol_residual, settings.tol_increment]), settings.max_iterations,
-            settings.line_search, self.plan.element.keeps_factors and not settings.line_search,
-            np.zeros(self.mesh.n_elements, np.int64), np.empty(settings.max_iterations + 1), states, found, stop)
+        march = loop.march(self._x, self._nodes, self._lengths, settings, 1.0)
+        own = RunArrays(*runs, *loop.places, places, self.plan.arrays.parameters, self._ends, march.tolerances.copy(),
+                        states, found, stop)
         lock.release()
         try:
-            march_runs(*arguments)
+            march_runs(march, own)
         finally:
             lock.acquire()
         return [(REASONS[code] if code > 0 else Reason.STOPPED if code else Reason.CONVERGED, count)
@@ -109,36 +125,36 @@ class Marcher:
 
 
 @compiled(error_model="numpy", _nrt=False, nogil=True)
-def march_runs(loop, one, work, x, t, h, first, sizes, size_places, weight_places, emphasis, emphasis_places,
-               references, numbers, parameters, ends, tolerances, max_iterations, line_search, keep, iterations,
-               history, states, found, stop):
-    """One march after the other; `found` has a status of each, -1 for those that were stopped, and its iterations."""
+def march_runs(march, runs):
+    """One march after the other."""
+    loop, work, x, h, found = march.loop, march.work, march.x, march.h, runs.found
     n, step = h.shape[0], loop.step.plan.n_columns - loop.n_node
-    for r in range(first.shape[0]):
-        for i in range(numbers.shape[1]):
-            parameters[i] = numbers[r, i]
-        for i in range(size_places.shape[0]):
-            loop.sizes[i] = sizes[r, size_places[i]]
-        for i in range(weight_places.shape[0]):
-            loop.weights[i] = sizes[r, weight_places[i]]
-        for i in range(emphasis_places.shape[0]):
-            loop.emphasis[i] = emphasis[r, emphasis_places[i]] if emphasis_places[i] >= 0 else 1.0
+    for r in range(runs.first.shape[0]):
+        for i in range(runs.numbers.shape[1]):
+            runs.parameters[i] = runs.numbers[r, i]
+        for i in range(runs.size_places.shape[0]):
+            loop.sizes[i] = runs.sizes[r, runs.size_places[i]]
+        for i in range(runs.weight_places.shape[0]):
+            loop.weights[i] = runs.sizes[r, runs.weight_places[i]]
+        for i in range(runs.emphasis_places.shape[0]):
+            k = runs.emphasis_places[i]
+            loop.emphasis[i] = runs.emphasis[r, k] if k >= 0 else 1.0
         work.back[0] = 0
         for i in range(work.kept.shape[0]):
             work.kept[i] = NOTHING_KEPT[i]
-        for i in range(first.shape[1]):
-            x[i] = first[r, i]
+        for i in range(runs.first.shape[1]):
+            x[i] = runs.first[r, i]
         for k in range(n):
-            iterations[k] = 0
+            march.iterations[k] = 0
+        for i in range(2):
+            march.tolerances[i] = runs.tolerances[i] * runs.references[r]
         e, code = 0, 0
-        while e < n and code == 0 and stop[0] == 0:
-            e, code, _ = march_elements(loop, one, work, x, t, h, e, min(e + CHUNK, n), tolerances[0] * references[r],
-                                        tolerances[1] * references[r], max_iterations, line_search, keep, iterations,
-                                        history)
+        while e < n and code == 0 and runs.stop[0] == 0:
+            e, code, _ = march_elements(march, e, min(e + CHUNK, n))
         found[r, 0], found[r, 1] = -1 if code == 0 and e < n else code, 0
         for k in range(n):
-            found[r, 1] += abs(iterations[k])
-        for c in range(ends.shape[1]):
-            states[r, 0, c] = x[ends[0, c]]
+            found[r, 1] += abs(march.iterations[k])
+        for c in range(runs.ends.shape[1]):
+            runs.states[r, 0, c] = x[runs.ends[0, c]]
             for k in range(n):
-                states[r, k + 1, c] = x[k * step + ends[1, c]] if k < e else np.nan
+                runs.states[r, k + 1, c] = x[k * step + runs.ends[1, c]] if k < e else np.nan

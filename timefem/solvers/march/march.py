@@ -15,7 +15,7 @@ from ...status import Reason, Status
 from ..linear.element.code import Code
 from ..linear.element.pattern import fronts_of
 from .element_newton import NOTHING_KEPT
-from .loop import Loop, march_elements, work
+from .loop import Loop, MarchArrays, march_elements, work
 
 REASONS = {Code.NOT_CONVERGED: Reason.NOT_CONVERGED, Code.SINGULAR: Reason.SINGULAR_TANGENT,
            Code.NOT_FINITE: Reason.NOT_FINITE}
@@ -85,22 +85,20 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
     """
     advance, most, x, start, loop, compiles, first = run
     loop = LoopArrays(plan, scaling) if loop is None else loop
-    n_node, own = loop.record.n_node, loop.begin()
+    n_node = loop.record.n_node
     x = np.zeros(n_node + mesh.n_elements * plan.columns.step) if x is None else x
     if start == 0:
         x[:n_node + plan.columns.step] = plan.first_element(mesh, z0, multipliers) if first is None else first
-    reference = scaling.reference
-    iterations, history = np.zeros(mesh.n_elements, int), np.empty(settings.max_iterations + 1)
+    loop.begin()
+    record = loop.march(x, mesh.nodes[:-1], mesh.lengths, settings, scaling.reference)
+    iterations, history = record.iterations, record.history
     e, code, stopped, left_open = start, 0, False, False
     chunk = min(most, loop.chunk)
     while e < mesh.n_elements and not code and not stopped:
         stop, began = min(e + chunk, mesh.n_elements), time.monotonic()
-        arguments = (loop.record, loop.record.step.one, own, x, mesh.nodes[:-1], mesh.lengths, e, stop,
-                     settings.tol_residual * reference, settings.tol_increment * reference, settings.max_iterations,
-                     settings.line_search, plan.element.keeps_factors and not settings.line_search, iterations, history)
-        if not (compiles or march_elements.at_hand(*arguments)):
+        if not (compiles or march_elements.at_hand(record, e, stop)):
             raise NotCompiled
-        solved, code, some_open = march_elements(*arguments)
+        solved, code, some_open = march_elements(record, e, stop)
         n_new, e, left_open = solved - e, solved, left_open or some_open
         stopped = advance(n_new)
         chunk = min(2 * chunk, most) if time.monotonic() - began < LONG_CHUNK / 2 else max(chunk // 2, 1)
@@ -132,6 +130,7 @@ class LoopArrays:
         sizes, size_powers = (v[core] for v in scaling.local(plan.columns, scaling.multiplier_power))
         weights, weight_powers = (v[core_rows] for v in scaling.local(plan.rows, scaling.constraint_power))
         self._scaling, self._columns, places = scaling, plan.columns, scaling.places()
+        self._keeps = plan.element.keeps_factors
         self.places = [places.local(numbering, 0)[0][chosen].astype(int) for numbering, chosen in
                        ((plan.columns, core), (plan.rows, core_rows))]
         fields = list(zip(plan.columns.fields, plan.columns.spaces, strict=True))
@@ -171,9 +170,17 @@ class LoopArrays:
         return work(self.record)
 
     def begin(self):
-        """The memory of the loop, for a march that knows nothing of others."""
+        """Forget what is known of other marches."""
         self.work.back[0], self.work.kept[:] = 0, NOTHING_KEPT
-        return self.work
+
+    def march(self, x, starts, lengths, settings, reference, keeps=None):
+        """`MarchArrays` of elements in dofs x; tolerances count in `reference`, and factors are kept where the element
+        says so."""
+        keeps = self._keeps and not settings.line_search if keeps is None else keeps
+        return MarchArrays(self.record, self.work, x, starts, lengths,
+                           np.array([settings.tol_residual * reference, settings.tol_increment * reference]),
+                           settings.max_iterations, settings.line_search, keeps, np.zeros(len(lengths), int),
+                           np.empty(settings.max_iterations + 1))
 
 
 _known_fronts = weakref.WeakKeyDictionary()  # by plan: many marches share one

@@ -88,8 +88,8 @@ class Pilot:
             short = self.options.crawl * (run.e - before) * span
             if run.code == PAUSE and run.nodes[run.e] - run.nodes[before] < short:
                 run.code = TOO_SMALL
-        e, nodes, history = run.e, run.nodes, run.history
-        status = Status.with_free_forces(nodes[np.flatnonzero(run.iterations[:e] < 0)])
+        e, nodes, history = run.e, run.nodes, run.march.history
+        status = Status.with_free_forces(nodes[np.flatnonzero(run.march.iterations[:e] < 0)])
         if run.code == TOO_SMALL:
             status = Status.failure(Reason.STEP_TOO_SMALL, e, nodes[e], history[np.isfinite(history)],
                                     f"an element of {run.control[0] / 2:.3g} s would be needed")
@@ -97,7 +97,7 @@ class Pilot:
             status = Status.failure(Reason.STOPPED, e, nodes[e], [])
         end = [] if status.success else [self.t_span[1]]
         return March(run.x[:run.n_node + max(e, 1) * run.step], np.append(nodes[:e + 1], end), e, status,
-                     np.abs(run.iterations[:e]), run.counts, run.errors[:e // 2])
+                     np.abs(run.march.iterations[:e]), run.counts, run.errors[:e // 2])
 
     def error(self, coarse, density):
         """Largest error of a pilot march at its nodes, from a march with its pairs joined; inf if that fails."""

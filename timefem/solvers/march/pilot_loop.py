@@ -7,7 +7,7 @@ from ...kernels.record import Record
 from ..linear.element.code import DONE, PAUSE, ROOM, TOO_SMALL
 from .element_newton import set_scales, solve_element
 from .loop import march_elements
-from .motion import enlarge, enough, relative_error, take
+from .motion import Motion, enlarge, enough, relative_error, take
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 4.0
 SHORTEST = 1e-5  # of the time span: a pair may have the error allowed for this length, for motions from rest
@@ -31,42 +31,53 @@ class Estimate(Record):
     order: int  # the error per unit of time falls with this power of the length
 
 
-class PilotWork(Record):
-    """What `adapt_elements` works on."""
+class PilotArrays(Record):
+    """What `adapt_elements` takes and gives besides the march."""
 
-    double: np.ndarray  # dofs of an element
+    first: np.ndarray  # copy of the dofs of the first element
+    tolerances: np.ndarray  # (2,) of the march
+    reference: float  # size of the scaled state
+    errors: np.ndarray  # of the pairs, relative to the motion, result
+    estimate: Estimate
+    motion: Motion
+    attempt: Motion  # scratch
+    breaks: np.ndarray  # times at which pairs end
+    density: float  # error of a pair over its length, at most
+    least: float  # length of a pair [s], at least
+    most: float
+    control: np.ndarray  # (2,) length of the next pair, and error of the last one over the allowed error; updated
+    counts: np.ndarray  # (2,) of int, pairs rejected for their error, and for Newton's method; updated
+    double: np.ndarray  # dofs of an element, scratch as the following
     error: np.ndarray  # (n_z,)
     before: np.ndarray
     after: np.ndarray
 
 
 @compiled(error_model="numpy", _nrt=False)
-def adapt_elements(loop, one, work, own, x, first, nodes, lengths, e, tol_residual, tol_increment, reference,
-                   max_iterations, line_search, iterations, history, errors, estimate, motion, attempt, breaks, density,
-                   least, most, control, counts, n_pairs):
-    """Solve pairs of elements from element e on, in place in `x`, `nodes` and `lengths`, to the last of `breaks`.
+def adapt_elements(march, pilot, e, n_pairs):
+    """Solve pairs of elements from element e on, in place in the arrays of a march, to the last of the breaks.
 
-    A pair is accepted when its error, relative to the motion so far, is below `density` times its length. The next
-    length comes from a PI controller. Pairs end at all `breaks`; after `n_pairs` the loop pauses. Newton's method stops
+    A pair is accepted when its error, relative to the motion so far, is below the density times its length. The next
+    length comes from a PI controller. Pairs end at all breaks; after `n_pairs` the loop pauses. Newton's method stops
     when what it leaves is small against that error: the mesh is the result.
 
     Parameters
     ----------
-    own : PilotWork
-    first : copy of the dofs of the first element
-    errors : (n_pairs,) errors of the pairs, relative to the motion, result
-    estimate, motion, attempt : Estimate, Motion, Motion; the last one is scratch
-    least, most : float, limits of the length of a pair [s]
-    control : (2,) length of the next pair, and error of the last one over the allowed error; updated
-    counts : (2,) int, pairs rejected for their error, and for Newton's method; updated
+    march : MarchArrays
+        Whose starts of elements end with the end of the last one.
+    pilot : PilotArrays
 
     Returns
     -------
     element, code : int
-        Elements solved, and DONE, PAUSE, ROOM (x is full), or TOO_SMALL (`least` is reached).
+        Elements solved, and DONE, PAUSE, ROOM (x is full), or TOO_SMALL (the least length is reached).
     """
+    loop, work, x, nodes, lengths = march.loop, march.work, march.x, march.t, march.h
+    estimate, motion, attempt = pilot.estimate, pilot.motion, pilot.attempt
+    breaks, control = pilot.breaks, pilot.control
+    double, error, before, after = pilot.double, pilot.error, pilot.before, pilot.after
+    tol_residual, tol_increment = pilot.tolerances[0], pilot.tolerances[1]
     n, n_z = loop.step.plan.n_columns - loop.n_node, estimate.right.shape[0]
-    double, error, before, after = own.double, own.error, own.before, own.after
     end = breaks[-1]
     duration = end - nodes[0]
     at_break, stop = 0, e + 2 * n_pairs
@@ -79,7 +90,7 @@ def adapt_elements(loop, one, work, own, x, first, nodes, lengths, e, tol_residu
         while breaks[at_break] <= t:
             at_break += 1
         left = breaks[at_break] - t
-        wanted = min(control[0], most)
+        wanted = min(control[0], pilot.most)
         h = wanted
         if h > 0.999 * left:
             h = left
@@ -88,16 +99,15 @@ def adapt_elements(loop, one, work, own, x, first, nodes, lengths, e, tol_residu
         nodes[e + 1], nodes[e + 2] = t + 0.5 * h, breaks[at_break] if h == left else t + h
         lengths[e], lengths[e + 1] = nodes[e + 1] - t, nodes[e + 2] - nodes[e + 1]
         # Newton's method knows no errors below its tolerance
-        limit = max(density * max(h, SHORTEST * duration), tol_residual / reference)
+        limit = max(pilot.density * max(h, SHORTEST * duration), tol_residual / pilot.reference)
         if e == 0:
-            for i in range(first.shape[0]):
-                x[i] = first[i]
+            for i in range(pilot.first.shape[0]):
+                x[i] = pilot.first[i]
         set_scales(loop, work, 0.5 * h)
         small = max(tol_increment, enough(motion, limit, work.per_size, estimate.state, duration))
         work.known[0] = -1.0  # what was known belongs to other pairs
-        _, code, _ = march_elements(
-            loop, one, work, x, nodes, lengths, e, e + 2, tol_residual if line_search else 1e300, small,
-            max_iterations, line_search, False, iterations, history)
+        march.tolerances[0], march.tolerances[1] = tol_residual if march.line_search else 1e300, small
+        _, code, _ = march_elements(march, e, e + 2)
         ratio = np.inf
         if code == DONE:
             local = x[e * n:]
@@ -111,8 +121,8 @@ def adapt_elements(loop, one, work, own, x, first, nodes, lengths, e, tol_residu
                 for k in range(estimate.targets.shape[0]):
                     double[estimate.targets[k]] += estimate.factors[k] * local[estimate.sources[k]]
                 set_scales(loop, work, h)
-                code, _ = solve_element(loop, one, work, double, t, h, 1e300,
-                                        1e300 if estimate.good_guess else small, max_iterations, False, False, history)
+                code, _ = solve_element(march, double, t, h, 1e300, 1e300 if estimate.good_guess else small, False,
+                                        False)
                 for i in range(n_z):
                     error[i] = (after[i] - double[estimate.right[i]]) if code == DONE else np.inf
             take(attempt, motion)
@@ -121,7 +131,7 @@ def adapt_elements(loop, one, work, own, x, first, nodes, lengths, e, tol_residu
             ratio = estimate.factor * relative_error(attempt, error, after, duration, SHORTEST * duration) / limit
         if ratio <= 1.0:
             take(motion, attempt)
-            errors[e // 2] = ratio * limit
+            pilot.errors[e // 2] = ratio * limit
             ratio = max(ratio, 1e-8)
             change = SAFETY * ratio ** (-0.7 / estimate.order) * control[1] ** (0.4 / estimate.order)
             control[0] = h * min(max(change, SHRINK), GROW)
@@ -131,12 +141,12 @@ def adapt_elements(loop, one, work, own, x, first, nodes, lengths, e, tol_residu
             e += 2
             continue
         if code == DONE and np.isfinite(ratio):
-            counts[0] += 1
+            pilot.counts[0] += 1
             control[0] = h * max(SHRINK, SAFETY * ratio ** (-1.0 / estimate.order))
         else:
-            counts[1] += 1
+            pilot.counts[1] += 1
             control[0] = 0.25 * h
         control[1] = 1.0
-        if control[0] < least:
+        if control[0] < pilot.least:
             return e, TOO_SMALL
     return e, DONE

@@ -5,7 +5,7 @@ import numpy as np
 from ...assembly import TimeMesh
 from ..linear.element.code import DONE, PAUSE, ROOM
 from .events import EVENTS
-from .pilot_loop import PilotWork, adapt_elements
+from .pilot_loop import PilotArrays, adapt_elements
 
 CHUNK = 1000  # pairs between two looks at signals
 
@@ -21,23 +21,32 @@ class PilotRun:
     """
 
     def __init__(self, pilot, density):
-        plan, settings, self.pilot, self.density = pilot.plan, pilot.settings, pilot, density
+        plan, self.pilot, self.density = pilot.plan, pilot, density
         self.step, self.n_node = plan.columns.step, pilot.loop.record.n_node
         self.span = pilot.t_span[1] - pilot.t_span[0]
         self.first = plan.first_element(TimeMesh(pilot.t_span), pilot.z0, pilot.multipliers)
-        room = 2 * CHUNK
-        self.x, self.nodes = np.zeros(self.n_node + room * self.step), np.zeros(room + 1)
-        self.lengths, self.errors, self.iterations = np.zeros(room), np.zeros(CHUNK), np.zeros(room, int)
-        self.nodes[0] = pilot.t_span[0]
-        self.history = np.full(settings.max_iterations + 1, np.nan)
+        self.reference, room = pilot.scaling.size(pilot.z0), 2 * CHUNK
+        pilot.loop.begin()
+        self.march = pilot.loop.march(np.zeros(self.n_node + room * self.step), np.zeros(room + 1), np.zeros(room),
+                                      pilot.settings, self.reference, False)
+        self.nodes[0], self.errors, self._tolerances = pilot.t_span[0], np.zeros(CHUNK), self.march.tolerances.copy()
         self.shortest = max(pilot.least, pilot.options.first_pair * self.span)
         self.control = np.array([min(pilot.most, self.shortest), 1.0])
         self.counts, self.e, self.code = np.zeros(2, int), 0, PAUSE
-        self.reference, self.own = pilot.scaling.size(pilot.z0), pilot.loop.begin()
-        self.work = PilotWork(np.zeros(plan.columns.n_local), *np.zeros((3, len(pilot.estimate.right))))
+        self.work = np.zeros(plan.columns.n_local), *np.zeros((3, len(pilot.estimate.right)))
         motion = pilot.motion
         self.attempt = motion.replaced(speed=motion.speed.copy(), rate=motion.rate.copy())
         self.breaks, self._pairs = pilot.kinks, CHUNK if pilot.crossings is None else EVENTS.few
+
+    @property
+    def x(self):
+        """Dofs in time order."""
+        return self.march.x
+
+    @property
+    def nodes(self):
+        """Ends of the elements."""
+        return self.march.t
 
     def advance(self):
         """Go on by some pairs, to the next event at most."""
@@ -94,7 +103,7 @@ class PilotRun:
         """Times, lengths and nodal states of elements."""
         columns = self.pilot.plan.columns
         x = self.x[first * self.step:self.n_node + last * self.step]
-        return self.nodes[first:last], self.lengths[first:last], columns.unpack(x)[0]
+        return self.nodes[first:last], self.march.h[first:last], columns.unpack(x)[0]
 
     def _state(self):
         motion = self.pilot.motion
@@ -105,17 +114,14 @@ class PilotRun:
         self.e, _, self.control[:], self.counts[:], self.pilot.motion.speed[:], self.pilot.motion.rate[:] = saved
 
     def _solve(self, n_pairs):
-        pilot, settings = self.pilot, self.pilot.settings
-        loop, stop = pilot.loop.record, self.e + 2 * n_pairs
+        pilot, stop = self.pilot, self.e + 2 * n_pairs
         while True:
-            self.e, self.code = adapt_elements(
-                loop, loop.step.one, self.own, self.work, self.x, self.first, self.nodes, self.lengths, self.e,
-                settings.tol_residual * self.reference, settings.tol_increment * self.reference, self.reference,
-                settings.max_iterations, settings.line_search, self.iterations, self.history, self.errors,
-                pilot.estimate, pilot.motion, self.attempt, self.breaks, self.density, pilot.least, pilot.most,
-                self.control, self.counts, (stop - self.e) // 2)
+            arrays = PilotArrays(self.first, self._tolerances, self.reference, self.errors, pilot.estimate,
+                                 pilot.motion, self.attempt, self.breaks, self.density, pilot.least, pilot.most,
+                                 self.control, self.counts, *self.work)
+            self.e, self.code = adapt_elements(self.march, arrays, self.e, (stop - self.e) // 2)
             if self.code != ROOM:
                 return
-            for name in ("x", "nodes", "lengths", "iterations", "errors"):
-                values = getattr(self, name)
-                setattr(self, name, np.append(values, np.zeros_like(values)))
+            room = {name: np.append(values, np.zeros_like(values)) for name in ("x", "t", "h", "iterations")
+                    for values in (getattr(self.march, name),)}
+            self.march, self.errors = self.march.replaced(**room), np.append(self.errors, np.zeros_like(self.errors))
