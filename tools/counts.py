@@ -290,7 +290,7 @@ def lines():
 
 COUNTS = {  # what is counted -> (places, target, today's number: it may fall, and not rise)
     "modules in circles": (in_circles, 0, 0),
-    "files beyond 15 in a folder": (crowded_files, 0, 115),
+    "files beyond 15 in a folder": (crowded_files, 0, 24),
     "public methods beyond 30 in a class": (crowded_methods, 0, 38),
     "files over 500 lines": (long_files, 0, 0),
     "comparisons with texts of reasons": (compared_reasons, 0, 0),
@@ -302,7 +302,7 @@ COUNTS = {  # what is counted -> (places, target, today's number: it may fall, a
     "numeric module constants": (numeric_constants, 250, 246),
     "inner imports of evidence": (inner_imports_of_evidence, 0, 22),
     "users of evidence": (users_of_evidence, 0, 0),
-    "copy protocols of parts": (copy_protocols, 2, 13),
+    "copy protocols of parts": (copy_protocols, 2, 11),
 }
 FACTS = {"numbers in records of options": numeric_options, "files": files, "lines": lines}  # without a bound
 

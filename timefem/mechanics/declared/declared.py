@@ -203,7 +203,9 @@ class Declared(NamedArguments):
 
     def changed(self, values: Mapping[str, Any]) -> Any:
         """The same part with other values of attributes, checked as by its constructor."""
-        other = self.made_anew()
+        other = self.same_part()
+        for name in worked_out(type(self)) & vars(other).keys():
+            del vars(other)[name]
         vars(other)["_made"] = False
         for name, value in values.items():
             setattr(other, name, self.fields[name].checked(other, value))
@@ -211,13 +213,6 @@ class Declared(NamedArguments):
         other.own_parameters, other.numbers_found = other.declared_numbers(), False
         other._fix_arrays(other.fields)
         vars(other)["_made"] = True
-        return other
-
-    def made_anew(self) -> Any:
-        """The same part without what was worked out of its attributes."""
-        other = self.same_part()
-        for name in worked_out(type(self)) & vars(other).keys():
-            del vars(other)[name]
         return other
 
     def is_shaped_by(self, path: Sequence[Any]) -> bool:
