@@ -63,6 +63,13 @@ def test_outliers_count_little(loss):
     assert named == {round(TIMES[i], 6) for i in OUTLIERS}
     weights = robust.weights(sensor)
     assert weights[OUTLIERS].max() < 0.25 and np.delete(weights, OUTLIERS).min() > 0.35
+    costs, i = [], OUTLIERS[0]
+    for change in (-0.01, 0.01):  # the slope of the least cost by a value is that of the loss
+        values = with_outliers()
+        values[i] += change * SIGMA
+        costs.append(estimated(values, loss=loss)[0].statistics["objective"])
+    residual = robust.residuals(sensor)[i].item() / SIGMA
+    np.testing.assert_allclose((costs[1] - costs[0]) / 0.02, weights[i] * residual, rtol=1e-4)
     assert "angle at t = " in robust.fit.verdict
 
 

@@ -295,6 +295,15 @@ def test_robust_losses_and_swapped_markers():
     named = {(int(name[-1]), round(time * 39 / 2)) for name, time, _ in huber.fit.outliers}
     assert huber.weights(huber.problem.measurements[0]).min() < 0.2
     assert set(hit) <= named and len(named) <= len(hit) + 3  # what is beside them may be drawn along
+    costs, (i, j) = [], hit[0]
+    for change in (-1e-4, 1e-4):  # the slope of the least cost by a value is that of the loss
+        moved = jumps.copy()
+        moved[i, j, 0] += change
+        again = solve(tf.System([tree]), markers(tree, t, moved), 5.0, tol=1e-4, loss="huber")
+        costs.append(again.statistics["objective"])
+    sensor = huber.problem.measurements[i]
+    slope = huber.weights(sensor)[j] * huber.residuals(sensor)[j, 0] / SIGMA**2
+    np.testing.assert_allclose((costs[1] - costs[0]) / 2e-4, slope, rtol=1e-2)
 
 
 def test_degrees():

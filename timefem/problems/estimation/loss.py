@@ -19,6 +19,14 @@ class Loss(NamedArguments, ABC):
     def weights(self, r: np.ndarray, n: np.ndarray) -> np.ndarray:
         """Weights, shape of r, of squares of residuals of length r with n numbers each."""
 
+    @abstractmethod
+    def costs(self, r: np.ndarray, n: np.ndarray) -> np.ndarray:
+        """What they cost in the place of r^2 / 2, shape of r: the function whose slope by r is the weight times r."""
+
+    def excess(self, r: np.ndarray, n: np.ndarray) -> float:
+        """Costs above those of squares with the weights, of all together."""
+        return float(np.sum(self.costs(r, n) - self.weights(r, n) * r**2 / 2))
+
 
 @dataclass(frozen=True)
 class Huber(Loss):
@@ -38,6 +46,10 @@ class Huber(Loss):
     def weights(self, r: np.ndarray, n: np.ndarray) -> np.ndarray:
         return np.minimum(1.0, self.k / np.maximum(r, 1e-300))
 
+    def costs(self, r: np.ndarray, n: np.ndarray) -> np.ndarray:
+        near = np.minimum(r, self.k)
+        return near * (r - near / 2)
+
 
 @dataclass(frozen=True)
 class Student(Loss):
@@ -56,6 +68,9 @@ class Student(Loss):
 
     def weights(self, r: np.ndarray, n: np.ndarray) -> np.ndarray:
         return (self.nu + n) / (self.nu + r**2)
+
+    def costs(self, r: np.ndarray, n: np.ndarray) -> np.ndarray:
+        return (self.nu + n) / 2 * np.log1p(r**2 / self.nu)
 
 
 LOSSES = {"huber": Huber(), "student": Student()}

@@ -70,7 +70,7 @@ def estimate_of(task, problem, search, found, seconds, n_ranks=1):
     values = NodalValues(*plan.unpack(found.x))
     outcome = Outcome(values, found.status, np.array([search.iterations]), program.n + program.n_rows, seconds,
                       n_ranks=n_ranks)
-    statistics = solve_statistics(task.driver, search.method.name, mesh, outcome, objective=found.squares / 2)
+    statistics = solve_statistics(task.driver, search.method.name, mesh, outcome, objective=found.cost)
     solution = Estimate.of(_system(problem, plan, found), plan.element, mesh.nodes, outcome.state[0, 0], values,
                            found.status, statistics)
     solution.take(problem, found)

@@ -72,8 +72,15 @@ class Found:
 
     @property
     def squares(self):
-        """Twice the least cost."""
+        """The sum of squares, of robust losses with their last weights."""
         return 2 * self.program.objective(self.v)
+
+    @cached_property
+    def cost(self):
+        """The least cost, where losses are robust of their own functions."""
+        problem = self.program.problem
+        return self.squares / 2 + sum(loss.excess(self.kkt.lengths(i, self.v), sensor.measured.sum(axis=1)) for i, (
+            loss, sensor) in enumerate(zip(problem.losses(), problem.measurements, strict=True)) if loss is not None)
 
 
 class Search:
@@ -109,7 +116,7 @@ class Search:
         if grown is None:
             return found
         if grown.status.success:
-            return found if found.status.success and found.squares <= grown.squares else grown
+            return found if found.status.success and found.cost <= grown.cost else grown
         return found if found.status.success else self.settled(chain, guess)
 
     def _astray(self, found):

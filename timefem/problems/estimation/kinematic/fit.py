@@ -33,7 +33,7 @@ class Fit:
     c : ndarray
         Unknown numbers.
     cost : float
-        Half the sum of squares.
+        Half the sum of squares, of robust losses with their last weights.
     iterations : int
     converged : bool
     message : str
@@ -69,6 +69,12 @@ class Fit:
         """What a sensor gave less what is expected, shape (n_times, n)."""
         measured, part, _ = self._place(sensor)
         return measured.residuals(self.x[measured.frames], self.c, white=False)[:, part]
+
+    @property
+    def objective(self):
+        """The least cost, where losses are robust of their own functions."""
+        return self.cost + sum(own.excess(own.residuals(self.x[own.frames], self.c)) for own in self.smoother.measured
+                               if own.robust)
 
     def weights_of(self, sensor):
         """By its loss, shape (n_times,)."""

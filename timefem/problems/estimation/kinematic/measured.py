@@ -102,6 +102,11 @@ class Measured:
                 out[:, part] = loss.weights(length, sensor.measured[rows].sum(axis=1))[:, None]
         return out
 
+    def excess(self, residuals):
+        """`Loss.excess` of all sensors with a loss, of all whitened residuals."""
+        return sum(loss.excess(np.linalg.norm(residuals[:, part], axis=1), own.measured.sum(axis=1))
+                   for own, loss, part in zip(self.sensors, self.losses, self.parts, strict=True) if loss is not None)
+
 
 class Stated:
     """Symbols of a frame, in which sensors state their residuals.

@@ -55,7 +55,7 @@ def estimate_of(task, found, total):
     n_unknowns = len(t) * found.smoother.size + len(found.c)
     values = FrameValues(system, element, mesh, found)
     outcome = Outcome(values, status, np.array([found.iterations]), n_unknowns, seconds, n_ranks=found.n_ranks)
-    statistics = solve_statistics(task.driver, "block Cholesky", mesh, outcome, objective=found.cost)
+    statistics = solve_statistics(task.driver, "block Cholesky", mesh, outcome, objective=found.objective)
     z0 = momenta_of(system, t[:1], found.x[:1])[0]
     sol = KinematicEstimate.of(system, element, mesh.nodes, z0, values, status, statistics)
     sol.take(problem, found)
