@@ -15,7 +15,7 @@ def test_products_far_from_mu_are_moved_towards_it():
     at, sign = rng.permutation(n), rng.choice([-1.0, 1.0], n)
     slack, z, dw, dz, products = (10.0**rng.uniform(-3, 0, n), 10.0**rng.uniform(-3, 0, n),
                                   *(1e-2 * rng.standard_normal((3, n))))
-    moved = loops.closer_to_mu(at, sign, slack, z, dw, dz, 0.7, 0.9, MU, products)
+    moved = loops.closer_to_mu(at, sign, slack, z, (dw, dz), (0.7, 0.9), MU, products)
     after = (slack + 0.7 * sign * dw[at]) * (z + 0.9 * dz)
     small, large = after < 0.1 * MU, after > 10 * MU
     assert min(small.sum(), large.sum(), n - small.sum() - large.sum()) > 10

@@ -183,11 +183,9 @@ class BoundaryConditions:
         With the Jacobian J of the rows that these keep, of full rank, and its pseudoinverse P there: the rank here is
         full as long as |J P - 1| < 1, and P (J P)^-1 gives the steps of Newton's method.
         """
-        keep, inverse, *memory = like._kept
         y, step = np.concatenate([q[0], like.z0[len(q[0]):], q[1], like.z1[len(q[1]):], c]), np.empty(len(self._size))
         for _ in range(FEW):
-            change, violation = step_of_known_rank(*self._function(y), self.wanted, self._size, keep, inverse, *memory,
-                                                   step)
+            change, violation = step_of_known_rank(*self._function(y), self.wanted, self._size, like._kept, step)
             if not change < NEAR**2:
                 return None
             if violation <= TOLERANCE:

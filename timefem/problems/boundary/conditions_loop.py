@@ -29,7 +29,7 @@ def relative_to_terms(values, jacobian, wanted, y, size, out):
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
-def step_of_known_rank(values, jacobian, wanted, size, keep, inverse, rows, matrix, step):
+def step_of_known_rank(values, jacobian, wanted, size, kept, step):
     """A step of Newton's method by the pseudoinverse P of what rows keep of a Jacobian nearby.
 
     With what they keep of the Jacobian J here it is P (J P)^-1 times their values. Into `step` (n_y,), unless it fails.
@@ -38,10 +38,8 @@ def step_of_known_rank(values, jacobian, wanted, size, keep, inverse, rows, matr
     ----------
     values, jacobian, wanted, size
         As of `relative_to_terms`.
-    keep, inverse : array, shapes (k, n_rows), (n_y, k)
-        Combinations of rows, and P, of unknowns over their sizes.
-    rows, matrix : array, shapes (n_rows, k), (k, k + 1)
-        Memory.
+    kept : (keep, inverse, rows, matrix), shapes (k, n_rows), (n_y, k), (n_rows, k), (k, k + 1)
+        Combinations of rows; P, of unknowns over their sizes; memory.
 
     Returns
     -------
@@ -49,6 +47,7 @@ def step_of_known_rank(values, jacobian, wanted, size, keep, inverse, rows, matr
         Square of the Frobenius norm of J P - 1, below 1 where ranks are full; largest value relative to the length of
         its gradient, which is at least 1e-12.
     """
+    keep, inverse, rows, matrix = kept
     n_rows, n_y, k, violation, change = values.shape[0], size.shape[0], keep.shape[0], 0.0, 0.0
     first = n_rows - wanted.shape[0]
     for r in range(n_rows):

@@ -156,9 +156,10 @@ def to_zero(at, sign, slack, z, dw):
 
 
 @compiled(error_model="numpy")
-def closer_to_mu(at, sign, slack, z, dw, dz, a, b, mu, products):
-    """`products` that also move those of `slack z` after steps of lengths a and b, where far from mu, towards it."""
-    out = np.empty(len(at))
+def closer_to_mu(at, sign, slack, z, steps, lengths, mu, products):
+    """`products` that also move those of `slack z` after steps (dw, dz) of these lengths, where far from mu, towards
+    it."""
+    out, (dw, dz), (a, b) = np.empty(len(at)), steps, lengths
     for k in range(len(at)):
         after = (slack[k] + a * sign[k] * dw[at[k]]) * (z[k] + b * dz[k])
         near = min(max(after, CENTRAL[0] * mu), CENTRAL[1] * mu)

@@ -56,11 +56,11 @@ class CondensedRows:
 
     def reduced(self, of_variables, of_rows):
         """The right-hand side of variables and kept rows."""
-        return products.without_rows(*self._system, of_variables, of_rows)
+        return products.without_rows(self._system, of_variables, of_rows)
 
     def expanded(self, x, of_rows):
         """Multipliers of all rows, x being the variables and those of kept rows."""
-        return products.with_rows(*self._system, x, of_rows)
+        return products.with_rows(self._system, x, of_rows)
 
 
 class KktMatrix:

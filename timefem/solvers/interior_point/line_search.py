@@ -180,8 +180,8 @@ class CentralityCorrection:
         if mu <= o.corrected_above or min(a, b) >= o.corrected_below:
             return step, products
         bounds, (dw, _, dz) = self.barrier.bounds, step
-        closer = loops.closer_to_mu(bounds.at, bounds.sign, it.slack, it.z, dw, dz, min(1.0, a + o.longer),
-                                    min(1.0, b + o.longer), mu, products)
+        lengths = min(1.0, a + o.longer), min(1.0, b + o.longer)
+        closer = loops.closer_to_mu(bounds.at, bounds.sign, it.slack, it.z, (dw, dz), lengths, mu, products)
         corrected = self.direction.step(it, mu, it.c, closer)
         if sum(self._lengths(it, tau, corrected)) < a + b + o.gain * o.longer:
             return step, products

@@ -112,9 +112,10 @@ def of_pairs(starts, entries, data, rows, diagonal, out):
 
 
 @compiled(error_model="numpy")
-def without_rows(starts, columns, entries, data, rows, diagonal, kept, of_v, of_rows):
-    """The right-hand side of variables and `kept` rows, once the other `rows` are eliminated."""
-    n = len(of_v)
+def without_rows(system, of_v, of_rows):
+    """The right-hand side of variables and kept rows, once the other `rows` are eliminated; `system` is (starts,
+    columns, entries, data, rows, diagonal, kept)."""
+    (starts, columns, entries, data, rows, diagonal, kept), n = system, len(of_v)
     out = np.empty(n + len(kept))
     for i in range(n):
         store(out, i, load(of_v, i))
@@ -128,9 +129,9 @@ def without_rows(starts, columns, entries, data, rows, diagonal, kept, of_v, of_
 
 
 @compiled(error_model="numpy")
-def with_rows(starts, columns, entries, data, rows, diagonal, kept, x, of_rows):
-    """Multipliers of all rows, x being the variables and those of kept rows."""
-    out = np.empty(len(of_rows))
+def with_rows(system, x, of_rows):
+    """Multipliers of all rows, x being the variables and those of kept rows; `system` as of `without_rows`."""
+    (starts, columns, entries, data, rows, diagonal, kept), out = system, np.empty(len(of_rows))
     n = len(x) - len(kept)
     for k in range(len(kept)):
         out[kept[k]] = x[n + k]

@@ -53,36 +53,36 @@ class BlockLDL:
             first, second = sorted((blocks[rows[wrong]], blocks[columns[wrong]]))
             raise ValueError(f"blocks {first} and {second} are coupled, but are no neighbours")
         sizes = np.bincount(blocks[:n], minlength=n_blocks)
-        self._starts, self._order = np.concatenate([[0], np.cumsum(sizes)]), np.empty(n, int)
-        self._held = np.bincount(blocks[:n], held[:n], n_blocks).astype(int)
+        block_starts, unknowns = np.concatenate([[0], np.cumsum(sizes)]), np.empty(n, int)
+        n_held = np.bincount(blocks[:n], held[:n], n_blocks).astype(int)
         following = np.empty((2, n_blocks), int)
-        places.order(blocks, n, held, self._starts, self._held, following, self._order, place)
-        skipped = np.concatenate([[0], (sizes - self._held)[:-1]])  # unknowns of the block before that are not held
-        before = np.concatenate([[border], self._held[:-1]])
-        strides, heights = _whole(sizes), _whole(sizes + self._held + border)
-        self._entries = [(starts, *np.empty((2, starts[-1]), np.int32))  # half of the memory to pass over
-                         for starts in (np.cumsum(own), np.cumsum(coupled))]
-        following[:] = [starts[:-1] for starts, *_ in self._entries]
-        places.settle(blocks, rows, columns, sources, place, skipped, heights, strides, following,
-                      *(found[1:] for found in self._entries))
-        corner = (int((self._held + border).max()) + LANES) * int(heights.max())
-        self._memory = (_aligned(int(sizes @ heights) + corner), _aligned(int(_whole(before) @ strides)),
-                        np.empty(n, np.int64), np.empty(n), np.empty(n))
-        self._border, width = border, border + int(self._held[-1])
+        places.order(blocks, n, held, block_starts, n_held, following, unknowns, place)
+        skipped = np.concatenate([[0], (sizes - n_held)[:-1]])  # unknowns of the block before that are not held
+        before = np.concatenate([[border], n_held[:-1]])
+        strides, heights = _whole(sizes), _whole(sizes + n_held + border)
+        own, coupled = np.cumsum(own), np.cumsum(coupled)
+        following[:] = own[:-1], coupled[:-1]
+        entries = [part for starts in (own, coupled)
+                   for part in (starts, *np.empty((2, starts[-1]), np.int32))]  # half of the memory to pass over
+        corner = (int((n_held + border).max()) + LANES) * int(heights.max())
+        memory = (_aligned(int(sizes @ heights) + corner), _aligned(int(_whole(before) @ strides)),
+                  np.empty(n, np.int64), np.empty(n), np.empty(n))
+        self._chain = loops.Chain(block_starts, n_held, border, *entries, *memory, unknowns)
+        places.settle(self._chain, blocks, (rows, columns, sources), place, skipped, heights, strides, following)
+        width = border + int(n_held[-1])
         self.ends = np.zeros((width, width))
         self.negative = -1
 
     def factor(self, values):
         """Factor the matrix with these entries; False where a block is singular or not finite."""
-        negative, singular = loops.factor(self._starts, self._held, self._border, *self._entries, values, *self._memory,
-                                          self.ends)
+        negative, singular = loops.factor(self._chain, values, self.ends)
         self.negative = negative if singular < 0 else -1
         return singular < 0
 
     @property
     def least_pivot(self):
         """The least magnitude of a pivot of the last matrix; of those of order 2, determinant over largest entry."""
-        _, _, _, d, off = self._memory
+        d, off = self._chain.d, self._chain.off
         least, first = np.abs(d), np.flatnonzero(off)
         one, other, beside = d[first], d[first + 1], off[first]
         largest = np.maximum(np.maximum(least[first], least[first + 1]), np.abs(beside))
@@ -97,13 +97,13 @@ class BlockLDL:
     def eliminate(self, b):
         """What `recover` needs of a right-hand side, and `-[C E]^T A^-1 b`."""
         work, ends = np.empty(len(b)), np.empty(len(self.ends))
-        solves.forward(self._starts, self._held, self._border, *self._memory, self._order, b, work, ends)
+        solves.forward(self._chain, b, work, ends)
         return work, ends
 
     def recover(self, work, ends):
         """The x of `A x + [C E] ends = b`, shape (n,)."""
         out = np.empty_like(work)
-        solves.backward(self._starts, self._held, self._border, *self._memory, self._order, work, ends, out)
+        solves.backward(self._chain, work, ends, out)
         return out
 
 

@@ -12,9 +12,50 @@ import numpy as np
 
 from ....kernels.lanes import LANES, aligned_zeros, clear_lane, find_lane, largest_lane, load, store
 from ....kernels.loops import compiled
+from ....kernels.record import Record
 from ....kernels.runs import clear_runs, combine_runs, copy_runs, take_eight_runs
 
 ALPHA = (1 + 17**0.5) / 8  # bounds the growth of entries least
+
+
+class Chain(Record):
+    """Blocks of a matrix, where its entries belong, and its factors.
+
+    Attributes
+    ----------
+    starts : (n_blocks + 1,) int
+        First unknown of each block.
+    held : (n_blocks,) int
+        How many unknowns of each block, its last ones, are coupled to the next one.
+    border : int
+        How many unknowns before the first block, which are not eliminated, are coupled to it.
+    own, own_sources, own_places : int arrays
+        Per block first entry; places of entries in the values, and in the front of their block.
+    coupled, coupled_sources, coupled_places : int arrays
+        The same of entries of couplings.
+    fronts, couplings : ndarray
+        Factors; and coupling B^T, (m of the block before, n), both of whole vectors.
+    order, d, off : arrays, shape (n,)
+        Permutations inside blocks, the diagonal of D and what is beside it (zero for pivots of order 1).
+    unknowns : (n,) int
+        In the order of the blocks.
+    """
+
+    starts: np.ndarray
+    held: np.ndarray
+    border: int
+    own: np.ndarray
+    own_sources: np.ndarray
+    own_places: np.ndarray
+    coupled: np.ndarray
+    coupled_sources: np.ndarray
+    coupled_places: np.ndarray
+    fronts: np.ndarray
+    couplings: np.ndarray
+    order: np.ndarray
+    d: np.ndarray
+    off: np.ndarray
+    unknowns: np.ndarray
 
 
 @compiled()
@@ -84,13 +125,14 @@ def _largest_of(x, first, n, eligible):
 
 
 @compiled(error_model="numpy")
-def bunch_kaufman(a, at, n, n_rows, first, order, d, off, u, v, eligible, panel):
+def bunch_kaufman(chain, at, n, n_rows, first, scratch):
     """Factor the front at `at`, n columns of n_rows rows, in place; return how many eigenvalues of S are negative, -1
     where it is singular.
 
-    From place `first` on `order` becomes the permutation, `d` the diagonal of D and `off` what is beside it (zero for
-    pivots of order 1). The 8 columns behind those of the front are to be finite.
+    From place `first` on order, d and off of the chain become what they are. The 8 columns behind those of the front
+    are to be finite.
     """
+    a, order, d, off, (u, v, eligible, panel) = chain.fronts, chain.order, chain.d, chain.off, scratch
     stride, negative, k = whole(n_rows), 0, 0
     for i in range(n):
         order[first + i] = i
@@ -162,8 +204,9 @@ def bunch_kaufman(a, at, n, n_rows, first, order, d, off, u, v, eligible, panel)
 
 
 @compiled(error_model="numpy")
-def _take_left(corner, before, border, couplings, at_b, work, fronts, at, n, n_rows):
+def _take_left(chain, corner, before, at_b, work, at, n, n_rows):
     """Add `B X B^T` to a front and `B X` to its rows of the border, for the corner X of the front before."""
+    border, couplings, fronts = chain.border, chain.couplings, chain.fronts
     width, stride, full = whole(before), whole(n), whole(n_rows)
     clear_runs(work, 0, (max(width, before + border)) * stride)
     for k in range(before + border):
@@ -182,29 +225,22 @@ def _take_left(corner, before, border, couplings, at_b, work, fronts, at, n, n_r
 
 
 @compiled(error_model="numpy")
-def factor(starts, held, border, own, coupled, values, fronts, couplings, order, d, off, ends):
+def factor(chain, values, ends):
     """Factor all blocks; return the number of negative eigenvalues and the first singular block, -1 without one.
 
     Parameters
     ----------
-    starts : (n_blocks + 1,) int
-        First unknown of each block.
-    held : (n_blocks,) int
-        How many unknowns of each block, its last ones, are coupled to the next one.
-    border : int
-        How many unknowns before the first block, which are not eliminated, are coupled to it.
-    own, coupled : (starts, sources, places)
-        Per block, entries of `values` and their places in its front, and in its coupling.
-    fronts, couplings : ndarray
-        Factors; and coupling B^T, (m of the block before, n), both of whole vectors.
+    chain : Chain
+    values : ndarray
+        Entries of the matrix.
     ends : ndarray, shape (border + m, border + m), m of the last block
         Becomes minus the inverse between border and what is held of the last block: `-[C E]^T A^-1 [C E]`.
     """
+    starts, held, border, fronts, couplings = chain.starts, chain.held, chain.border, chain.fronts, chain.couplings
     n_blocks = len(held)
     largest, widest = largest_block(starts), max(border, most(held))
     highest = whole(largest + widest + border)
-    u, v, eligible = aligned_zeros(highest), aligned_zeros(highest), aligned_zeros(highest)
-    panel = aligned_zeros(LANES * highest)
+    scratch = (aligned_zeros(highest), aligned_zeros(highest), aligned_zeros(highest), aligned_zeros(LANES * highest))
     work, corner = aligned_zeros(whole(widest + border) * whole(largest)), np.zeros((widest + border) * whole(widest))
     square = np.zeros((border, border))
     negative, at, at_b, before = 0, 0, 0, border
@@ -213,17 +249,17 @@ def factor(starts, held, border, own, coupled, values, fronts, couplings, order,
         n_rows = n + m + border
         stride, full = whole(n), whole(n_rows)
         clear_runs(fronts, at, (n_rows + LANES) * full)
-        for t in range(own[0][e], own[0][e + 1]):
-            place = at + load(own[2], t)
-            store(fronts, place, load(fronts, place) + load(values, load(own[1], t)))
+        for t in range(chain.own[e], chain.own[e + 1]):
+            place = at + load(chain.own_places, t)
+            store(fronts, place, load(fronts, place) + load(values, load(chain.own_sources, t)))
         for c in range(m):
             fronts[at + (n - m + c) * full + n + c] = 1.0
         clear_runs(couplings, at_b, whole(before) * stride)
-        for t in range(coupled[0][e], coupled[0][e + 1]):
-            place = at_b + load(coupled[2], t)
-            store(couplings, place, load(couplings, place) + load(values, load(coupled[1], t)))
+        for t in range(chain.coupled[e], chain.coupled[e + 1]):
+            place = at_b + load(chain.coupled_places, t)
+            store(couplings, place, load(couplings, place) + load(values, load(chain.coupled_sources, t)))
         if e > 0:
-            _take_left(corner, before, border, couplings, at_b, work, fronts, at, n, n_rows)
+            _take_left(chain, corner, before, at_b, work, at, n, n_rows)
             for j in range(border):
                 for i in range(j, border):
                     fronts[at + (n + m + j) * full + n + m + i] = square[i, j]
@@ -231,7 +267,7 @@ def factor(starts, held, border, own, coupled, values, fronts, couplings, order,
             for k in range(border):
                 for j in range(n):
                     fronts[at + j * full + n + m + k] = couplings[at_b + k * stride + j]
-        count = bunch_kaufman(fronts, at, n, n_rows, first, order, d, off, u, v, eligible, panel)
+        count = bunch_kaufman(chain, at, n, n_rows, first, scratch)
         if count < 0:
             return negative, e
         negative += count

@@ -55,11 +55,14 @@ def order(blocks, n, held, starts, n_held, following, order, place):
 
 
 @compiled(error_model="numpy", _nrt=False)
-def settle(blocks, rows, columns, sources, place, skipped, heights, strides, following, own, coupled):
+def settle(chain, blocks, entries, place, skipped, heights, strides, following):
     """Sort entries by blocks, each with its source and its place in the front, or in the coupling, of its block.
 
     Parameters
     ----------
+    chain : Chain
+        Its sources and places are set.
+    entries : (rows, columns, sources)
     place : (n + border,) int
         Of each unknown in its block.
     skipped : (n_blocks,) int
@@ -68,8 +71,8 @@ def settle(blocks, rows, columns, sources, place, skipped, heights, strides, fol
         Lengths of the columns of the front and of the coupling.
     following : (2, n_blocks) int
         First entries of each block, and of its coupling; is changed.
-    own, coupled : (sources, places)
     """
+    rows, columns, sources = entries
     for t in range(len(rows)):
         i, j = rows[t], columns[t]
         e, before = blocks[i], blocks[j]
@@ -78,10 +81,10 @@ def settle(blocks, rows, columns, sources, place, skipped, heights, strides, fol
         if e == before:
             k = following[0, e]
             following[0, e] = k + 1
-            own[0][k] = sources[t]
-            own[1][k] = min(place[i], place[j]) * heights[e] + max(place[i], place[j])
+            chain.own_sources[k] = sources[t]
+            chain.own_places[k] = min(place[i], place[j]) * heights[e] + max(place[i], place[j])
         else:
             k = following[1, e]
             following[1, e] = k + 1
-            coupled[0][k] = sources[t]
-            coupled[1][k] = (place[j] - skipped[e]) * strides[e] + place[i]
+            chain.coupled_sources[k] = sources[t]
+            chain.coupled_places[k] = (place[j] - skipped[e]) * strides[e] + place[i]

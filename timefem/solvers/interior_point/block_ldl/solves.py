@@ -25,11 +25,12 @@ def _divide(d, off, first, n, x):
 
 
 @compiled(error_model="numpy", fastmath={"reassoc", "contract"})
-def forward(starts, held, border, fronts, couplings, order, d, off, unknowns, b, x, ends):
-    """First half of a solve, for the right-hand side b: x, in the order of the blocks, which is that of `unknowns`.
+def forward(chain, b, x, ends):
+    """First half of a solve, for the right-hand side b: x, in the order of the blocks.
 
     `ends` becomes what it leaves to the border and to what is held of the last block: `-[C E]^T A^-1 b`.
     """
+    starts, held, border, fronts, couplings = chain.starts, chain.held, chain.border, chain.fronts, chain.couplings
     n_blocks, largest, widest = len(held), largest_block(starts), most(held)
     work, own, passed = aligned_zeros(whole(largest + widest + border)), aligned_zeros(whole(largest)), np.zeros(widest)
     at, at_b, before = 0, 0, border
@@ -38,12 +39,12 @@ def forward(starts, held, border, fronts, couplings, order, d, off, unknowns, b,
         first, n, m = starts[e], starts[e + 1] - starts[e], held[e]
         stride, full = whole(n), whole(n + m + border)
         for i in range(n):
-            store(own, i, load(b, load(unknowns, first + i)))
+            store(own, i, load(b, load(chain.unknowns, first + i)))
         if e > 0:
             for k in range(before):
                 add_runs(own, 0, passed[k], couplings, at_b + k * stride, stride)
         for i in range(n):
-            store(work, i, load(own, load(order, first + i)))
+            store(work, i, load(own, load(chain.order, first + i)))
         clear_few(work, n, full - n)
         for j in range(n):
             left = j // LANES * LANES
@@ -58,9 +59,10 @@ def forward(starts, held, border, fronts, couplings, order, d, off, unknowns, b,
 
 
 @compiled(error_model="numpy", fastmath={"reassoc", "contract"})
-def backward(starts, held, border, fronts, couplings, order, d, off, unknowns, x, ends, out):
+def backward(chain, x, ends, out):
     """Second half of a solve, from x of `forward`, with the unknowns of the border and the multipliers of what is held
     of the last block in `ends`; in the order of the matrix."""
+    starts, held, border, fronts, couplings = chain.starts, chain.held, chain.border, chain.fronts, chain.couplings
     n_blocks, largest, widest = len(held), largest_block(starts), most(held)
     work, own, passed = aligned_zeros(whole(largest + widest + border)), aligned_zeros(whole(largest)), np.zeros(widest)
     at, at_b = 0, 0
@@ -75,7 +77,7 @@ def backward(starts, held, border, fronts, couplings, order, d, off, unknowns, x
         at -= n * full
         clear_runs(own, stride - LANES, LANES)
         copy_few(work, 0, x, first, n)
-        _divide(d, off, first, n, work)
+        _divide(chain.d, chain.off, first, n, work)
         copy_few(work, n, passed, 0, m)
         copy_few(work, n + m, ends, 0, border)
         clear_few(work, n + m + border, full - n - m - border)
@@ -88,9 +90,9 @@ def backward(starts, held, border, fronts, couplings, order, d, off, unknowns, x
                     value -= load(fronts, column + i) * load(work, i)
                 store(work, j, value)
         for i in range(n):
-            store(own, load(order, first + i), load(work, i))
+            store(own, load(chain.order, first + i), load(work, i))
         for i in range(n):
-            store(out, load(unknowns, first + i), load(own, i))
+            store(out, load(chain.unknowns, first + i), load(own, i))
         before = held[e - 1] if e > 0 else border
         at_b -= whole(before) * stride
         if e > 0:
