@@ -200,19 +200,34 @@ def test_a_limit_that_is_no_number_at_the_start():
         slider(at(1.0), limits=tf.Limit("sqrt(now.q('slider')[0] - 0.1)", 0, name="root"))
 
 
+def program_of(problem):
+    optimality, system = optimality_element(problem, ELEMENT)
+    plan, mesh = ElementPlan(system, optimality), TimeMesh.uniform((0, 1), 3)
+    chain = OptimalityEquations(problem, plan, mesh, Scaling.of("full", system, optimality, 0, problem.z0))
+    return OptimalProgram(chain, first_guess(problem, plan, mesh, None))
+
+
+@pytest.mark.parametrize("linear, options", [
+    (True, {}),
+    (True, {"parameters": True, "limits": tf.Limit("now.q('slider')[0] + 2*now.rates('slider')[0]", upper=1)}),
+    (True, {"end": None, "end_conditions": "2*end.q('slider')[0] - 1", "end_cost": "end.q('slider')[0]**4"}),
+    (False, {"end": None, "end_conditions": "end.q('slider')[0]**3 - 1"}),  # not curved at the start
+    (False, {"limits": tf.Limit("u[0]**4", upper=1)}),
+    (False, {"free_time": True})])
+def test_rows_are_linear_where_their_formulas_are(linear, options):
+    assert program_of(slider(**{"end": at(1.0)} | options)).has_linear_rows() is linear
+
+
 def test_derivatives_with_limits_of_all_kinds():
     problem = slider(at(1.0), free_time=True, parameters=True, bounds={"duration": (0.5, 2)}, limits=[
         tf.Limit(lambda now, u: now.rates("slider")[0]**2 * u[0] * now.parameters["f"], -3, lambda t: 2 + t, points=2),
         tf.Limit(lambda now, u: now.q("slider")[0]**3 * now.parameters["duration"], at="end", upper=5),
         tf.Limit(lambda now, u: u[0]**2, at="start", upper=9)])
-    optimality, system = optimality_element(problem, ELEMENT)
-    plan, mesh = ElementPlan(system, optimality), TimeMesh.uniform((0, 1), 3)
-    chain = OptimalityEquations(problem, plan, mesh, Scaling.of("full", system, optimality, 0, problem.z0))
-    program = OptimalProgram(chain, first_guess(problem, plan, mesh, None))
+    program = program_of(problem)
     rng = np.random.default_rng(2)
     v, w = rng.standard_normal(program.n), rng.standard_normal(program.n_rows)
     v[np.isfinite(program.bounds[0])] = 0.1
-    assert not program.has_linear_rows(v)
+    assert not program.has_linear_rows()
 
     def differences(f):
         return np.array([(f(v + 1e-6 * e) - f(v - 1e-6 * e)) / 2e-6 for e in np.eye(program.n)]).T

@@ -36,7 +36,6 @@ class NonlinearOptions(Options):
     quick: int = option(5, "iterations up to which the next step is longer")
 
     # ---- program
-    linear: float = option(1e-10, "entry of the Hessian of rows that is rounding, of variables of order one")
     opposed: float = option(1e-3, "multiplier of a limit, over the largest, from which on it stands against a solution")
     near_bound: float = option(1e-3, "distance to a bound, scaled, that is near")
     missed: float = option(1e-6, "violation from which on a row is told of")

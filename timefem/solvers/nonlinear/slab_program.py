@@ -81,6 +81,9 @@ class SlabProgram(NonlinearProgram):
     def state(self):
         self.program.state()
 
+    def has_linear_rows(self):
+        return OverRanks(self.comm).least(int(self.program.has_linear_rows())) > 0
+
     # ---- neighbours
 
     def with_neighbours(self, v):

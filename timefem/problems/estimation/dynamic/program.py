@@ -213,9 +213,6 @@ class EstimationProgram(NonlinearProgram):
     def on_iteration(self, residual=None):
         self._on(residual)
 
-    def has_linear_rows(self, v):
-        return False
-
     def dense_jacobian(self, term, v):
         """The Jacobian of a term of one point by all variables, shape (n, n_variables)."""
         _, jacobian = term.evaluate(v)

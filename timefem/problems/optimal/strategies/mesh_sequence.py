@@ -184,7 +184,7 @@ class OneMesh:
         if shared:
             whole = SlabProgram(whole, equations.slab, whole.outside, equations.first_own, self.comm)
         answer = solve_in_stages(after(self._method, self.iterations), whole, equations.problem.limits, self._element)
-        self.certain = answer.status.reason == Reason.INFEASIBLE and whole.has_linear_rows(answer.v)
+        self.certain = answer.status.reason == Reason.INFEASIBLE and whole.has_linear_rows()
         found = whole.placed(answer.v, answer.multipliers) if shared else (answer.v, answer.multipliers)
         found = program.within_bounds(found[0]), found[1]
         return equations.gather(program.place(*found)), answer.status, answer.iterations

@@ -131,6 +131,14 @@ class OptimalityRows:
         """Places of the nodal values of a field among the dofs of the elements, shaped as these."""
         return self.plan.columns.step * np.arange(self.last - self.first)[:, None, None] + self._fields[name]
 
+    @property
+    def has_linear_equations(self):
+        """Whether formulas tell that the equations, those at the end included, are linear in all but costates."""
+        end, element = self.blocks[1], self.plan.element
+        dual = np.array([element.trial[name].dual for name, _ in element.slots])
+        return (not end.n_unknowns or end.has_linear_conditions) and \
+            all(_is_linear(kernel, dual) for kernel in self.plan.point_kernels)
+
     @cached_property
     def _inertia(self):
         """The entries of the lower triangle of the tangent, and `BlockLDL` of it with a block for each element."""
@@ -246,6 +254,20 @@ class OptimalityEquations(OptimalityRows, ElementEquations, SaddleEquations):
     def factor(self):
         super().factor()
         self.linear.solve_checked(np.ones(self.n_unknowns))  # for `solve` does not
+
+
+def _is_linear(kernel, dual):
+    """Whether no derivative of an equation, the row of a costate, by another unknown depends on such unknowns, for the
+    point kernel of an optimality system and which of its slots are costates."""
+    first = sum(kernel.n_rows)
+    of_equations = [first + i for i, (test, slot, _, _) in enumerate(kernel.entries) if dual[test] and not dual[slot]
+                    and np.isnan(kernel.constants[first + i])]
+    if not of_equations:
+        return True
+    entries, inputs = kernel.kernel.function.jac_sparsity(0, 0).get_triplet()
+    unknown = np.zeros(kernel.kernel.n_in, bool)
+    unknown[:sum(kernel.n_inputs)] = np.repeat(~dual, kernel.n_inputs)
+    return not (np.isin(entries, of_equations) & unknown[np.array(inputs, int)]).any()
 
 
 def ends_of(problem, plan, hold, scaling, known=None):

@@ -122,6 +122,9 @@ class OptimalProgram(NonlinearProgram):
             for bounds, value in zip(self.row_bounds, pair.band(own, attempt), strict=True):
                 bounds[at] = value
 
+    def has_linear_rows(self):
+        return self._added.are_linear and self.chain.has_linear_equations
+
     def relax(self):
         """Take equations of controls that curve one way, such as u^2 = 1, for inequalities that bound a convex set;
         whether there are any."""

@@ -71,6 +71,13 @@ class OptimalEnd(EndBlock):
         self._held = None if held is None else OPTIONS.held_by * (held @ held.T) / np.outer(self.weights, self.sizes)
         self._spread = self._of_function()
 
+    @property
+    def has_linear_conditions(self):
+        """Whether those formulas are linear in state and numbers that the conditions combine."""
+        *unknowns, wanted = self._formulas.function.sx_in()
+        curved = ca.which_depends(self._formulas.function(*unknowns, wanted), ca.vertcat(*unknowns), 2, True)
+        return not self._combinations[:, np.array(curved, bool)].any()
+
     def _of_function(self):
         """Rows and Jacobian without the function, and where its results go, from where, with which factors: rows are
         P values, and the Jacobian is P jacobian P^T, where P leaves rows of the node and combines conditions."""

@@ -47,6 +47,8 @@ class PointRows:
         Of the rows in reports, see `NonlinearProgram`; that of limits unless it is changed.
     unit : float or ndarray, shape (n_values,)
         What their formulas are over already.
+    are_linear : bool
+        Whether their formulas are.
     jacobian_places, hessian_places : (ndarray of int, ndarray of int)
         As in `NonlinearProgram`; those of the Hessian may come twice, and count together.
     """
@@ -71,7 +73,7 @@ class PointRows:
         self.lower, self.upper = (np.tile(np.broadcast_to(np.asarray(b, float), (self.n_values,)), self.n_points)
                                   for b in bounds)
         self._places(*(np.array(m.sparsity().get_triplet(), int) for m in (jacobian, hessian)))
-        self._linear, self._known = hessian.nnz() == 0, None
+        self.are_linear, self._known = hessian.nnz() == 0, None
         self._size, self._of_entries = np.ones(self.n_rows), np.array(jacobian.sparsity().get_triplet()[0], int)
 
     def changes(self, first: int, last: int) -> tuple[np.ndarray, int]:
@@ -164,7 +166,7 @@ class PointRows:
 
     def values(self, v: np.ndarray) -> np.ndarray:
         """g at all points, shape (n_rows,)."""
-        if not self._linear:
+        if not self.are_linear:
             return self._at(v)[0]
         start, entries = self._at_zero
         out = start.copy()
@@ -173,11 +175,11 @@ class PointRows:
 
     def jacobian(self, v: np.ndarray) -> np.ndarray:
         """Entries of the Jacobian at `jacobian_places`."""
-        return self._at_zero[1] if self._linear else self._at(v)[1]
+        return self._at_zero[1] if self.are_linear else self._at(v)[1]
 
     def add_hessian(self, v: np.ndarray, weights: np.ndarray, slots: np.ndarray, out: np.ndarray) -> None:
         """Add entries of the upper triangle of the Hessian of weights . g at `hessian_places`, in these slots."""
-        if self._linear:
+        if self.are_linear:
             return
         *_, known, entries = self._at(v)
         if not np.array_equal(known, weights):
@@ -284,6 +286,10 @@ class AddedRows:
     def bounds(self):
         none = np.zeros(0)
         return tuple(np.concatenate([none, *b]) for b in ([s.lower for s in self.sets], [s.upper for s in self.sets]))
+
+    @property
+    def are_linear(self):
+        return all(rows.are_linear for rows in self.sets)
 
     @property
     def sizes(self):

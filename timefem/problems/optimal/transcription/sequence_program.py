@@ -106,6 +106,9 @@ class SequenceProgram(NonlinearProgram):
         for program in self.programs:
             program.soften(eps, attempt)
 
+    def has_linear_rows(self):
+        return self._added.are_linear and all(program.has_linear_rows() for program in self.programs)
+
     def relax(self):
         """As `OptimalProgram.relax`."""
         return any([program.relax() for program in self.programs])
