@@ -220,6 +220,8 @@ def test_a_state_of_first_order_beside_a_body():
     sol = tf.solve(tf.Estimation(system, [seen], prior=prior, numbers=numbers, t_span=(0, 1)), tf.MixedGalerkin(2), 20,
                    progress=False)
     assert abs(sol.parameters["k"] - 0.3) < 4 * sol.std("k")[0] < 0.02
+    off = sol.value("current", 0.5) - truth.coordinates(current, 0.5)
+    assert off.shape == (1,) and abs(off[0]) < 4 * sol.std("current", 0.5)[0]
     with pytest.raises(tf.InputError, match="prior of current: it has no v"):
         tf.Estimation(system, [seen], prior={**prior, current: tf.StatePrior(0.0, v=1.0)}, t_span=(0, 1))
 

@@ -67,7 +67,7 @@ def sensor_of(solution, what, times):
     elif getattr(what, "coordinates", ()):
         formula = lambda now: ca.vertcat(*(now.joint(what, x.name) for x in what.coordinates))
     elif isinstance(what, BodyFrame):
-        formula = lambda now: ca.vertcat(now.q(what), now.rates(what))
+        formula = lambda now: ca.vertcat(now.q(what), *([now.rates(what)] if what.has_rate else []))
     elif not (callable(what) or isinstance(what, str | list | tuple)):
         raise InputError(f"{what!r} is no body, joint, actuator, output or formula of the estimate")
     n = _size(solution, formula)

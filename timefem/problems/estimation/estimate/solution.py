@@ -32,9 +32,9 @@ class Estimate(Solution):
     """The most likely motion by measurements, with the posterior distribution about it.
 
     What can be asked of it, `what` below: a body (its place, a small turn about its axes, velocity and angular
-    velocity in its axes, 12 numbers; of others coordinates and velocities), a joint (its coordinate), an actuator that
-    stands for an unknown force (its controls), an output such as `PositionOutput`, the name of an unknown number, or a
-    formula `now -> expressions` as in `FormulaSensor`, also as text.
+    velocity in its axes, 12 numbers; of others coordinates and, but for a `State`, velocities), a joint (its
+    coordinate), an actuator that stands for an unknown force (its controls), an output such as `PositionOutput`, the
+    name of an unknown number, or a formula `now -> expressions` as in `FormulaSensor`, also as text.
 
     Attributes
     ----------
@@ -224,5 +224,5 @@ class Estimate(Solution):
         for i in range(mean.shape[-1]):
             line, = ax.plot(t, mean[:, i])
             ax.fill_between(t, lower[:, i], upper[:, i], color=line.get_color(), alpha=0.25, linewidth=0)
-        ax.set_xlabel("t [s]")
+        ax.set(xlabel="t [s]", ylabel=what if isinstance(what, str) else getattr(what, "name", None) or "")
         return ax
