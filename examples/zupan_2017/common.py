@@ -3,12 +3,12 @@
 import numpy as np
 
 import timefem as tf
-from timefem.cases import find_case, rotations
+from timefem.cases import find_case, single_bodies
 from timefem.reproduction import Finding
 
 T_END = 5 * np.pi
-VECTORS = {"i": rotations.rotation_i, "ii": rotations.rotation_ii}
-TORQUES = {"i": rotations.torque_i, "ii": rotations.torque_ii}
+VECTORS = {"i": single_bodies.rotation_i, "ii": single_bodies.rotation_ii}
+TORQUES = {"i": single_bodies.torque_i, "ii": single_bodies.torque_ii}
 SCHEMES = {"corrected": tf.Zupan3(), "as printed": tf.Zupan3Printed(), "Simo and Vu-Quoc": tf.NewmarkSO3()}
 FLOORS = {("i", 0.05): 1e-9, ("i", 0.01): 1e-12, ("ii", 0.05): 1e-8}  # of the axes; errors pass through zero
 REMARK = ("As printed the scheme is of second order: the factor in (20) must be 1/24, not 1/48, and the angular "

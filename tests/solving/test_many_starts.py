@@ -10,8 +10,8 @@ import timefem as tf
 from timefem import interrupts
 from timefem.cases import CASES
 from timefem.errors import InputError
-from timefem.problems.optimal import strategies
 from timefem.problems.optimal.guesses.guess import starts
+from timefem.problems.optimal.strategies import strategy
 from timefem.solving import many_starts
 
 pytestmark = pytest.mark.long
@@ -104,13 +104,13 @@ def test_a_stop_on_other_ways_is_no_failure(monkeypatch):
     disc = tf.Limit("sumsqr(now.q('mass') - [0.5, 0.1])", 0.04)
     problem = tf.OptimalControl(tf.System([mass]), {mass: tf.Pose()}, {mass: far}, (0, 1), tf.Effort(push),
                                 bounds={push: (-1, 1)}, limits=disc)
-    others = strategies.Perturbation.solve
+    others = strategy.Perturbation.solve
 
     def stopped(self, *arguments):
         interrupts._question.number = signal.SIGINT
         return others(self, *arguments)
 
-    monkeypatch.setattr(strategies.Perturbation, "solve", stopped)
+    monkeypatch.setattr(strategy.Perturbation, "solve", stopped)
     with interrupts.stoppable():
         sol = tf.solve(problem, tf.MixedGalerkin(2), 5, progress=False)
         interrupts.answer()

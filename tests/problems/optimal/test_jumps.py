@@ -30,9 +30,9 @@ def test_a_bar_on_a_hinge_is_thrown_up():
         {bar: tf.EndState(velocity=[0, 0, 0], angular_velocity=[0, 0, 0])}, (0, 1),
         tf.Effort(tf.ControlTorque(bar, [(1, 0, 0)])), limits=tf.Limit("now.position('bar')[2]", 0.45, None, at="end"))
     exact = 6 * (0.33 * np.arccos(-0.9))**2
-    for element in (tf.MixedGalerkin(2), tf.BubnovGalerkin(2)):
+    for element, error in ((tf.MixedGalerkin(2), 1e-3), (tf.BubnovGalerkin(2), 2e-3)):  # of orders 4 and 2
         sol = tf.solve(problem, element, 20, progress=False)
-        assert sol.success and sol.objective == pytest.approx(exact, rel=1e-3)
+        assert sol.success and sol.objective == pytest.approx(exact, rel=error)
 
 
 def test_a_jump_is_told():
