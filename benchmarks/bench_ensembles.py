@@ -18,7 +18,7 @@ from _common import interleaved, quick_or_json
 
 import timefem as tf
 from timefem.problems.boundary import solver as solver_of_boundary
-from timefem.problems.optimal import mesh_sequence
+from timefem.problems.optimal.strategies import mesh_sequence
 from timefem.solvers.march import many, march
 from timefem.solving.runs import cores
 

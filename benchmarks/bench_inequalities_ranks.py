@@ -19,7 +19,7 @@ from mpi4py import MPI
 
 import timefem as tf
 from timefem.cases import CASES
-from timefem.problems.optimal import mesh_sequence
+from timefem.problems.optimal.strategies import mesh_sequence
 
 ELEMENT = tf.MixedGalerkin(2, n_points=2)
 
