@@ -75,13 +75,108 @@ def blocks_of(mass, gradient, helpers, size):
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
-def _move_block(block, mass, gradient, force, right, roots, accelerations):
-    """Roots R (n, n_blocks, b, b) of the mobility `R R^T`, and accelerations (n, n_q), of one kind of blocks.
+def _triangle(held, order, tau, dependent):
+    """Householder's method with pivots, rows (m, n) in place; how many do not repeat others, these first in `order`."""
+    m, n = held.shape
+    for j in range(m):
+        order[j] = j
+    rank, longest = 0, 0.0
+    while rank < min(m, n):
+        best, most = rank, -1.0
+        for j in range(rank, m):
+            square = 0.0
+            for i in range(rank, n):
+                square += held[j, i] * held[j, i]
+            if square > most:
+                best, most = j, square
+        longest = max(longest, np.sqrt(most))
+        if not np.sqrt(most) > dependent * longest:
+            break
+        order[rank], order[best] = order[best], order[rank]
+        for i in range(n):
+            held[rank, i], held[best, i] = held[best, i], held[rank, i]
+        diagonal = -np.sqrt(most) if held[rank, rank] > 0.0 else np.sqrt(most)
+        head = held[rank, rank] - diagonal
+        tau[rank] = -head / diagonal
+        for i in range(rank + 1, n):
+            held[rank, i] /= head
+        held[rank, rank] = diagonal
+        for j in range(rank + 1, m):
+            product = held[j, rank]
+            for i in range(rank + 1, n):
+                product += held[rank, i] * held[j, i]
+            product *= tau[rank]
+            held[j, rank] -= product
+            for i in range(rank + 1, n):
+                held[j, i] -= product * held[rank, i]
+        rank += 1
+    return rank
 
-    Householder's method with pivots tells rows that repeat others, and directions that the others leave free.
-    """
+
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
+def _directions(held, tau, rank, first, q):
+    """The smallest solution of the rows of `_triangle`, in place of the right-hand sides of the first `rank` of them,
+    and a base of the directions that are free, the first columns of q."""
+    n = held.shape[1]
+    for j in range(rank):
+        for i in range(j):
+            first[j] -= held[j, i] * first[i]
+        first[j] /= held[j, j]
+    first[rank:] = 0.0
+    q[:] = 0.0
+    for i in range(rank, n):
+        q[i, i - rank] = 1.0
+    for j in range(rank - 1, -1, -1):
+        product = first[j]
+        for i in range(j + 1, n):
+            product += held[j, i] * first[i]
+        product *= tau[j]
+        first[j] -= product
+        for i in range(j + 1, n):
+            first[i] -= product * held[j, i]
+        for c in range(n - rank):
+            product = 0.0
+            for i in range(j + 1, n):
+                product += held[j, i] * q[i, c]
+            product *= tau[j]
+            q[j, c] = -product
+            for i in range(j + 1, n):
+                q[i, c] -= product * held[j, i]
+
+
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
+def _root(heavy, q, free, reduced, root):
+    """R = Q L^-T with `Q^T M Q = L L^T`, of the first `free` columns Q of q."""
+    n = heavy.shape[0]
+    root[:] = 0.0
+    for i in range(n):
+        for j in range(n):
+            if heavy[i, j] != 0.0:
+                for c in range(free):
+                    root[i, c] += heavy[i, j] * q[j, c]
+    for c in range(free):
+        for d in range(c + 1):
+            value = 0.0
+            for i in range(n):
+                value += root[i, c] * q[i, d]
+            for e in range(d):
+                value -= reduced[c, e] * reduced[d, e]
+            reduced[c, d] = value / reduced[d, d] if d < c else np.sqrt(value)
+    for i in range(n):
+        for c in range(free):
+            value = q[i, c]
+            for d in range(c):
+                value -= root[i, d] * reduced[c, d]
+            root[i, c] = value / reduced[c, c]
+        for c in range(free, n):
+            root[i, c] = 0.0
+
+
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
+def _move_block(block, mass, gradient, force, right, roots, accelerations):
+    """Roots R (n, n_blocks, b, b) of the mobility `R R^T`, and accelerations (n, n_q), of one kind of blocks."""
     n_blocks, n = block.coordinates.shape
-    m, q, work, order = block.rows.shape[1], block.turned, block.work, block.order
+    q, work, order = block.turned, block.work, block.order
     for k in range(force.shape[0]):
         block.heavy[:] = 0.0
         block.held[:] = 0.0
@@ -95,98 +190,23 @@ def _move_block(block, mass, gradient, force, right, roots, accelerations):
         for b in range(n_blocks):
             heavy, held, size, root = block.heavy[b], block.held[b], block.size[b], roots[k, b]
             first, tau, known = work[0, :n], work[0, n:], work[1, :n]
-            for j in range(m):
-                order[j] = j
+            for j in range(held.shape[0]):
                 for i in range(n):
                     held[j, i] /= size[i]
-            rank, longest = 0, 0.0
-            while rank < min(m, n):
-                best, most = rank, -1.0
-                for j in range(rank, m):
-                    square = 0.0
-                    for i in range(rank, n):
-                        square += held[j, i] * held[j, i]
-                    if square > most:
-                        best, most = j, square
-                longest = max(longest, np.sqrt(most))
-                if not np.sqrt(most) > block.dependent * longest:
-                    break
-                order[rank], order[best] = order[best], order[rank]
-                for i in range(n):
-                    held[rank, i], held[best, i] = held[best, i], held[rank, i]
-                diagonal = -np.sqrt(most) if held[rank, rank] > 0.0 else np.sqrt(most)
-                head = held[rank, rank] - diagonal
-                tau[rank] = -head / diagonal
-                for i in range(rank + 1, n):
-                    held[rank, i] /= head
-                held[rank, rank] = diagonal
-                for j in range(rank + 1, m):
-                    product = held[j, rank]
-                    for i in range(rank + 1, n):
-                        product += held[rank, i] * held[j, i]
-                    product *= tau[rank]
-                    held[j, rank] -= product
-                    for i in range(rank + 1, n):
-                        held[j, i] -= product * held[rank, i]
-                rank += 1
-            # the smallest solution of the rows, and a base of the directions that are free
-            first[:] = 0.0
+            rank = _triangle(held, order, tau, block.dependent)
             for j in range(rank):
-                value = right[k, block.rows[b, order[j]]]
-                for i in range(j):
-                    value -= held[j, i] * first[i]
-                first[j] = value / held[j, j]
-            q[:] = 0.0
-            for i in range(rank, n):
-                q[i, i - rank] = 1.0
-            for j in range(rank - 1, -1, -1):
-                product = first[j]
-                for i in range(j + 1, n):
-                    product += held[j, i] * first[i]
-                product *= tau[j]
-                first[j] -= product
-                for i in range(j + 1, n):
-                    first[i] -= product * held[j, i]
-                for c in range(n - rank):
-                    product = 0.0
-                    for i in range(j + 1, n):
-                        product += held[j, i] * q[i, c]
-                    product *= tau[j]
-                    q[j, c] = -product
-                    for i in range(j + 1, n):
-                        q[i, c] -= product * held[j, i]
+                first[j] = right[k, block.rows[b, order[j]]]
+            _directions(held, tau, rank, first, q)
             for i in range(n):
                 first[i] /= size[i]
                 for c in range(n - rank):
                     q[i, c] /= size[i]
-            # Q^T M Q = L L^T, and R = Q L^-T
-            free, reduced = n - rank, block.reduced
-            root[:] = 0.0
-            for i in range(n):
-                for j in range(n):
-                    if heavy[i, j] != 0.0:
-                        for c in range(free):
-                            root[i, c] += heavy[i, j] * q[j, c]
-            for c in range(free):
-                for d in range(c + 1):
-                    value = 0.0
-                    for i in range(n):
-                        value += root[i, c] * q[i, d]
-                    for e in range(d):
-                        value -= reduced[c, e] * reduced[d, e]
-                    reduced[c, d] = value / reduced[d, d] if d < c else np.sqrt(value)
+            _root(heavy, q, n - rank, block.reduced, root)
             for i in range(n):
                 known[i] = force[k, block.coordinates[b, i]]
                 for j in range(n):
                     known[i] -= heavy[i, j] * first[j]
-                for c in range(free):
-                    value = q[i, c]
-                    for d in range(c):
-                        value -= root[i, d] * reduced[c, d]
-                    root[i, c] = value / reduced[c, c]
-                for c in range(free, n):
-                    root[i, c] = 0.0
-            for c in range(free):
+            for c in range(n - rank):
                 value = 0.0
                 for i in range(n):
                     value += root[i, c] * known[i]
