@@ -1,11 +1,12 @@
 """Errors that timefem raises on purpose: each names the offending thing and the remedy."""
 
+import os
 import sys
 import warnings
 from importlib import import_module
 from pathlib import Path
 
-PACKAGE = str(Path(__file__).parent)
+PACKAGE = str(Path(__file__).parent) + os.sep  # not folders whose names begin alike
 
 
 class InputError(ValueError):
