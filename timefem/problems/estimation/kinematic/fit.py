@@ -162,9 +162,12 @@ def _with_clocks(fitter, sensors, q, found):
     places, iterations = list(clocks.values()), found.iterations
     now, located = found.smoother.mean[places], {}
     reach, before = np.full(len(places), np.inf), np.zeros(len(places))
+
+    def smoother_at(located, ahead=None):
+        return fitter.smoother({located.get(sensor, sensor): loss for sensor, loss in sensors.items()}, q, ahead=ahead)
+
     for _ in range(options.iterations):
-        smoother = fitter.smoother({located.get(sensor, sensor): loss for sensor, loss in sensors.items()}, q,
-                                   ahead=_rates_along(found.smoother.t, found.x))
+        smoother = smoother_at(located, _rates_along(found.smoother.t, found.x))
         smoother.bounds = smoother.bounds.copy()
         smoother.bounds[0, places] = np.maximum(smoother.bounds[0, places], now - reach)
         smoother.bounds[1, places] = np.minimum(smoother.bounds[1, places], now + reach)
@@ -180,7 +183,7 @@ def _with_clocks(fitter, sensors, q, found):
         reach, before = np.where(change * before < 0, np.abs(before) / 2, np.where(far, 2 * reach, reach)), change
         now = step.c[places]
         located = {sensor: sensor.with_offset(float(one)) for sensor, one in zip(clocks, now, strict=True)}
-        smoother = fitter.smoother({located.get(sensor, sensor): loss for sensor, loss in sensors.items()}, q)
+        smoother = smoother_at(located)
         found = go_on(smoother, _along(step.smoother.t, step.x, smoother.t), step.c, limits)
         iterations += found.iterations
         if not found.converged:
