@@ -1,6 +1,5 @@
 """What limits and contacts do between the points where they are asked for, and whether contacts drive the motion."""
 
-
 import casadi as ca
 import numpy as np
 
@@ -93,7 +92,7 @@ def _passed(phase, motion, limit):
 
 def _rows(phase, limit, n):
     """Function, at n times, of rows that see the state, that of their gradients where some are equations, bounds,
-    and how far rows may go: those of controls alone hold at the nodes of these."""
+    and how far rows may go: those of controls alone are asked for as often as these have values."""
     symbols, now = _symbols(phase)
     rows, lower, upper = limit.rows(now, symbols[1])
     forces = ca.SX(0, 1) if now.reactions is None else now.reactions

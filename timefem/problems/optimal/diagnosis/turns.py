@@ -1,7 +1,6 @@
 """Bodies that turn further in an element than their coordinates can tell: told while a solve goes on, which may take
 minutes, and of a solution."""
 
-
 import numpy as np
 
 from ....assembly import TimeMesh

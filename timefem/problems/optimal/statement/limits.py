@@ -48,11 +48,12 @@ class Limit(NamedArguments):
         where there is none. Where both are the same it is an equation.
     at : {"path", "start", "end", "integral"}
         All along the path, at one end only, or for the integral over the time span, by the points of the element.
-        On the path formulas of the state hold at its nodes, those of controls alone at the nodes of these, and those of
-        both at as many Gauss points of each element, where the equations of motion see the controls.
+        On the path formulas of the state hold at its nodes, inequalities of controls alone at the nodes of these, and
+        those of both, and equations of controls, at as many Gauss points of each element, where the equations of
+        motion see the controls.
     points : int
         Points inside of each element besides these, at equal distances; between points a limit may be exceeded, at
-        first order in the length of the elements. Equations of controls and states take none.
+        first order in the length of the elements. Equations of controls take none.
     name : str, optional
         For reports.
 
