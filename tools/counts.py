@@ -290,11 +290,11 @@ def lines():
 
 COUNTS = {  # what is counted -> (places, target, today's number: it may fall, and not rise)
     "modules in circles": (in_circles, 0, 0),
-    "files beyond 15 in a folder": (crowded_files, 0, 24),
+    "files beyond 15 in a folder": (crowded_files, 0, 17),
     "public methods beyond 30 in a class": (crowded_methods, 0, 38),
     "files over 500 lines": (long_files, 0, 0),
     "comparisons with texts of reasons": (compared_reasons, 0, 0),
-    "random numbers that decide structure": (random_structure, 0, 4),
+    "random numbers that decide structure": (random_structure, 0, 3),
     ".carrier outside mechanics": (carriers, 0, 0),
     "functions over 8 parameters": (many_parameters, 0, 0),
     "compiled loops over 8 parameters": (many_parameters_of_loops, 0, 5),

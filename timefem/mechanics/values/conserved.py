@@ -51,19 +51,21 @@ def _quaternions(system):
 
 
 def _stretches(part, tree, places):
-    """Whether a part has power where only the length of a quaternion of a tree changes."""
-    if part.is_body or part.constraint_names or tree not in part.bodies:
+    """Whether a part has power where only the length of a quaternion of a tree changes.
+
+    Weight and what acts on links see places and directions, which lengths do not change; of the other parts the
+    formula of the power says it, with their numbers in place: what is zero is no part of it.
+    """
+    if part.is_body or part.constraint_names or isinstance(part, Gravity) or tree not in part.bodies:
         return False
-    rng = np.random.default_rng(0)
-    q, u = [rng.uniform(0.5, 1, body.n_q) for body in part.bodies], rng.uniform(0.5, 1, n_seen(part))
-    v = [np.zeros(body.n_q) for body in part.bodies]
-    i = part.bodies.index(tree)
-    v[i][places] = q[i][places]
+    q, v = ([ca.SX.sym(x, body.n_q) for body in part.bodies] for x in "qv")
+    u, t, i = ca.SX.sym("u", n_seen(part)), ca.SX.sym("t"), part.bodies.index(tree)
     try:
-        power = float(power_of(part, "a part")(np.concatenate(q), np.concatenate(v), u, 0.0, part.parameters))
+        power = power_of(part, "a part")(ca.vertcat(*q), ca.vertcat(*v), u, t, part.parameters)
     except InputError:  # by momenta: not known
         return True
-    return not abs(power) < 1e-8
+    forces = ca.simplify(ca.gradient(power, v[i])[places])
+    return not forces.is_zero() and not ca.simplify(ca.dot(forces, q[i][places])).is_zero()
 
 
 # ---- Momenta that nothing changes, whatever the actuators do: those of rigid motions that all parts leave alone, which
