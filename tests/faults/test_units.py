@@ -169,3 +169,14 @@ def test_far_targets(fault):
                                 {ship: tf.EndState(position=place, velocity=(0, 0, 0))}, (0, time), tf.Effort(thrust))
     sol = tf.solve(problem, tf.MixedGalerkin(2), 4, progress=False)
     fault("over 4e8 m", 6 * (2e4)**2 * place @ place / time**3, sol.objective)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_states_of_first_order_to_a_tolerance(size):
+    """They have no momenta, and were measured by what rests: a hundred times the elements, or no end, by their unit."""
+    state, mass = tf.State("x", "[x[1], -400 * x[0]]", n=2), tf.PointMass(1.0, dimension=1, name="mass")
+    problem = tf.InitialValueProblem(tf.System([state, mass]), {state: [size, 0], mass: tf.Pose(velocity=(1, 0, 0))},
+                                     (0, 3))
+    sol = tf.solve(problem, tf.MixedGalerkin(2), tolerance=1e-3, progress=False)
+    assert sol.success and 100 < len(sol.t) < 400
+    assert sol.z[-1, :2] == pytest.approx([size * np.cos(60), -20 * size * np.sin(60)], rel=0, abs=0.02 * size)

@@ -3,13 +3,15 @@
 Velocities are measured against their largest change v, coordinates against the length v^2 / a that belongs to it, with
 a the largest acceleration: what is travelled while the velocity changes. So a system that drifts away does not become
 less accurate. Positions and rotations count on their own, weighted with masses and inertia: by the largest motion of
-all bodies, and where a body is light beside others by its own (`mechanics.values.measures.measure`).
+all bodies, and where a body is light beside others by its own (`mechanics.values.measures.measure`). A state of first
+order has a unit of its own and no momentum: it is measured as velocities are, by its own largest change.
 """
 
 import numpy as np
 
 from ...kernels.loops import compiled
 from ...kernels.record import Record
+from ...mechanics.symbols import first_order_places
 from ...mechanics.values import measures
 
 ENOUGH = 0.1  # an increment d, relative to the motion, leaves an error of about d^2
@@ -17,6 +19,7 @@ NOISE = 4e-15  # relative round-off of a state, which is no error
 LEAST = 1e-3  # of the motion of others, that each block is taken to move at least
 DRIFT = 1e-4  # of its velocity, that a block is taken to change its velocity at least
 ALIKE = measures.ALIKE
+FIRST_ORDER = 2  # kind of a block
 SPEED, RATE, UNWEIGHTED_SPEED, UNWEIGHTED_RATE = range(4)  # of `Motion.common`
 
 measure = compiled(error_model="numpy", _nrt=False)(measures.measure)
@@ -27,9 +30,10 @@ class Motion(Record):
 
     roots: np.ndarray  # (n_q,) roots of the masses
     blocks: np.ndarray  # (n_q,) number of the block of each coordinate; -1 of counters of turns, which may be off
-    kinds: np.ndarray  # (n_blocks,) 0 for positions, 1 for what the mass tells apart from them
+    kinds: np.ndarray  # (n_blocks,) 0 for positions, 1 for what the mass tells apart from them, FIRST_ORDER
     block_roots: np.ndarray  # (n_blocks,)
-    start: np.ndarray  # (n_q,) momenta at the start
+    rows: np.ndarray  # (n_q,) entries of z that tell how fast: momenta, and states of first order themselves
+    start: np.ndarray  # (n_q,) these at the start
     speed: np.ndarray  # (n_blocks,) largest change of the velocity
     rate: np.ndarray  # (n_blocks,) largest acceleration
     now: np.ndarray  # (n_blocks,) largest velocity that counts; scratch
@@ -39,17 +43,20 @@ class Motion(Record):
     def of(cls, system, z0):
         """The `Motion` of a system at its start."""
         (blocks, kinds), roots = measures.blocks_of(system), np.sqrt(system.mass_scale)
-        first = np.unique(blocks, return_index=True)[1]
+        rows, states = system.n_q + np.arange(system.n_q), np.array(first_order_places(system), int)
+        rows[states], blocks[states] = states, len(kinds) + np.arange(len(states))
+        kinds = np.append(kinds, np.full(len(states), FIRST_ORDER))
+        numbers, first, blocks = np.unique(blocks, return_index=True, return_inverse=True)
         for body in system.bodies:
             if body.helper and body.counts_turns:
                 blocks[system.coordinates(body)] = -1
-        return cls(roots, blocks, kinds, roots[first], z0[system.n_q:].copy(), *np.zeros((3, len(kinds))),
+        return cls(roots, blocks, kinds[numbers], roots[first], rows, z0[rows], *np.zeros((3, len(numbers))),
                    np.zeros((2, 4)))
 
 
 def size_of_motion(system, t, z):
     """Sizes of the components of states, shape (n_z,), by the motion through the states `z`, shape (n, n_z), at `t`;
-    inf of counters of turns."""
+    inf of counters of turns, and of the momenta that states of first order do not have."""
     z = np.ascontiguousarray(z)
     motion, out = Motion.of(system, z[0]), np.empty(z.shape[1])
     _sizes_along(motion, np.ascontiguousarray(t, float), z, out)
@@ -68,24 +75,23 @@ def _sizes_along(motion, t, z, out):
 @compiled(error_model="numpy", _nrt=False)
 def follow(motion, t, z):
     """Let the states `z`, shape (n, n_z), at `t` count."""
-    n = motion.roots.shape[0]
     motion.now[:] = 0.0
     for k in range(t.shape[0]):
         if k:
-            enlarge(motion, z[k - 1, n:], z[k, n:], t[k] - t[k - 1])
+            enlarge(motion, z[k - 1], z[k], t[k] - t[k - 1])
         see(motion, z[k])
     share(motion)
 
 
 @compiled(error_model="numpy", _nrt=False)
 def enlarge(motion, before, after, length):
-    """Update a motion by momenta `before` and `after` a time `length`."""
+    """Update a motion by states `before` and `after` a time `length`."""
     for i in range(motion.roots.shape[0]):
-        b = motion.blocks[i]
+        b, row = motion.blocks[i], motion.rows[i]
         if b < 0:
             continue
-        motion.speed[b] = max(motion.speed[b], abs(after[i] - motion.start[i]) / motion.roots[i])
-        motion.rate[b] = max(motion.rate[b], abs(after[i] - before[i]) / motion.roots[i] / length)
+        motion.speed[b] = max(motion.speed[b], abs(after[row] - motion.start[i]) / motion.roots[i])
+        motion.rate[b] = max(motion.rate[b], abs(after[row] - before[row]) / motion.roots[i] / length)
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -98,12 +104,11 @@ def take(motion, other):
 @compiled(error_model="numpy", _nrt=False)
 def see(motion, z):
     """Let the velocities of a state count."""
-    n = motion.roots.shape[0]
-    for i in range(n):
+    for i in range(motion.roots.shape[0]):
         b = motion.blocks[i]
         if b < 0:
             continue
-        motion.now[b] = max(motion.now[b], abs(z[n + i]) / motion.roots[i])
+        motion.now[b] = max(motion.now[b], abs(z[motion.rows[i]]) / motion.roots[i])
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -113,12 +118,17 @@ def share(motion):
     common[:] = 0.0
     for b in range(motion.speed.shape[0]):
         k, root = motion.kinds[b], motion.block_roots[b]
+        if k == FIRST_ORDER:
+            motion.now[b] = motion.now[b] if motion.now[b] > 0.0 else 1.0
+            continue
         largest = max(largest, motion.speed[b] / root, motion.now[b] / root)
         common[k, SPEED] = max(common[k, SPEED], motion.speed[b])
         common[k, RATE] = max(common[k, RATE], motion.rate[b])
         common[k, UNWEIGHTED_SPEED] = max(common[k, UNWEIGHTED_SPEED], motion.speed[b] / root)
         common[k, UNWEIGHTED_RATE] = max(common[k, UNWEIGHTED_RATE], motion.rate[b] / root)
     for b in range(motion.now.shape[0]):
+        if motion.kinds[b] == FIRST_ORDER:
+            continue
         motion.now[b] = max(motion.now[b], LEAST * largest * motion.block_roots[b]) if largest > 0.0 else 1.0
 
 
@@ -132,6 +142,8 @@ def size_of(motion, i, duration, least_time):
     if b < 0:
         return np.inf, np.inf
     k, rate, drift = motion.kinds[b], motion.rate[b], DRIFT * motion.now[b]
+    if k == FIRST_ORDER:
+        return max(motion.speed[b], drift, rate * least_time), np.inf
     largest, fastest = max(common[0, SPEED], common[1, SPEED]), max(common[0, RATE], common[1, RATE])
     speed = max(common[k, SPEED], LEAST * largest, drift, common[k, RATE] * least_time)
     path = speed**2 / max(common[k, RATE], LEAST * fastest, speed / duration)
@@ -160,8 +172,10 @@ def relative_error(motion, error, z, duration, least_time):
             continue
         root, now = motion.roots[i], motion.now[motion.blocks[i]]
         path, speed = size_of(motion, i, duration, least_time)
-        noise = NOISE * max(min(largest, unweighted * root), now)
-        of_q = max(abs(error[i]) - NOISE * abs(z[i]), 0.0) * root / path
+        noise, of_place = NOISE * max(min(largest, unweighted * root), now), NOISE * abs(z[i])
+        if motion.kinds[motion.blocks[i]] == FIRST_ORDER:  # which may be but the noise of others
+            of_place = max(of_place, NOISE * unweighted)
+        of_q = max(abs(error[i]) - of_place, 0.0) * root / path
         of_p = max(abs(error[n + i]) / root - noise, 0.0) / speed
         if not max(of_q, of_p) <= result:  # also when it is not a number
             result = max(of_q, of_p)
@@ -187,6 +201,10 @@ def enough(motion, limit, per_size, state, duration):
         if motion.blocks[i] < 0:
             continue
         k, root = motion.kinds[motion.blocks[i]], motion.roots[i]
+        if k == FIRST_ORDER:
+            if motion.speed[motion.blocks[i]] > 0.0 and state[i] >= 0:
+                result = min(result, motion.speed[motion.blocks[i]] * per_size[state[i]])
+            continue
         speed = max(common[k, SPEED], LEAST * max(common[0, SPEED], common[1, SPEED]))
         if speed == 0.0:
             return 0.0

@@ -126,8 +126,7 @@ def adapt_elements(march, pilot, e, n_pairs):
                 for i in range(n_z):
                     error[i] = (after[i] - double[estimate.right[i]]) if code == DONE else np.inf
             take(attempt, motion)
-            half = n_z // 2
-            enlarge(attempt, before[half:], after[half:], h)
+            enlarge(attempt, before, after, h)
             ratio = estimate.factor * relative_error(attempt, error, after, duration, SHORTEST * duration) / limit
         if ratio <= 1.0:
             take(motion, attempt)
