@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,10 +50,11 @@ class Resumed:
         self._slack_of_row[a.row] = program.n + np.arange(a.n)
         options, barrier = method.options, self._solve.barrier
         self._inside = narrowed(barrier.lower, barrier.upper, options.push, options.mu_warm**0.5)
-        self._ahead = self._from(*program.ahead)
 
-    def _from(self, variables, rows):
+    @cached_property
+    def _ahead(self):
         """For each variable and slack, each row and each bound where its number one element ahead comes from."""
+        variables, rows = self.program.ahead
         a, bounds, first = self._solve.barrier.auxiliary, self._solve.barrier.bounds, self._solve.barrier.bounds.n_low
         bound_of = np.full((2, self.program.n + a.n), -1)  # of lower and upper ones
         bound_of[0, bounds.at[:first]] = np.arange(first)
