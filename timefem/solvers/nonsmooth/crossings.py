@@ -4,12 +4,13 @@ from math import comb
 
 import numpy as np
 
+from ...kernels.loops import compiled
 from ...late import Late
 
 interpolate, optimize = Late("scipy.interpolate"), Late("scipy.optimize")
 
-POWERS = np.vander(np.linspace(0, 1, 33), 6, increasing=True)
 BERNSTEIN = np.array([[comb(i, j) / comb(5, j) for j in range(6)] for i in range(6)])  # from coefficients of powers
+ROUNDING = 1e-9  # of the largest coefficient, for gaps that are zero at the start
 
 
 def quintic(h, f0, f1):
@@ -20,76 +21,138 @@ def quintic(h, f0, f1):
     return a, b, c, 10 * d - 4 * e + g / 2, -15 * d + 7 * e - g, 6 * d - 3 * e + g / 2
 
 
-def cubic(h, f0, f1):
-    """The same of the cubic through values and rates, with as many coefficients."""
-    a, b = f0[0], h * f0[1]
-    d, e = f1[0] - a - b, h * f1[1] - b
-    return a, b, 3 * d - e, e - 2 * d, 0 * a, 0 * a
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
+def _coefficients(h, f0, f1, five):
+    """`quintic`, and the largest distance of it in the element from the cubic through values and rates."""
+    a, b, c = f0[0], h * f0[1], h * h * f0[2] / 2
+    d, e, g = f1[0] - a - b - c, h * f1[1] - b - 2 * c, h * h * f1[2] - 2 * c
+    five[0], five[1], five[2] = a, b, c
+    five[3], five[4], five[5] = 10 * d - 4 * e + g / 2, -15 * d + 7 * e - g, 6 * d - 3 * e + g / 2
+    d, e, margin = f1[0] - a - b, h * f1[1] - b, 0.0
+    second, third = five[2] - (3 * d - e), five[3] - (e - 2 * d)
+    for i in range(33):
+        x = i / 32
+        margin = max(margin, abs(x * x * (second + x * (third + x * (five[4] + x * five[5])))))
+    return margin
 
 
-def margins(five, three):
-    """How far quintics and cubics with coefficients (6, ...) are apart in an element."""
-    difference = np.array([a - b for a, b in zip(five, three, strict=True)])
-    return np.abs(np.tensordot(POWERS, difference, 1)).max(axis=0)
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
+def _at(f, x):
+    value = 0.0
+    for i in range(f.shape[0] - 1, -1, -1):
+        value = value * x + f[i]
+    return value
 
 
-def clear(h, f0, f1):
-    """Whether gaps, as in `Closing`, stay above the margin by their Bernstein coefficients; shapes (n,), (n, 3)."""
-    ends = tuple(f0.T), tuple(f1.T)
-    five = quintic(h, *ends)
-    return (BERNSTEIN @ np.array(five)).min(axis=0) > margins(five, cubic(h, *ends))
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
+def _root(f, low, high):
+    """A root of a polynomial between places where it has other signs, by regula falsi (Illinois) and bisection."""
+    below, above, side = _at(f, low), _at(f, high), 0
+    x = low
+    for k in range(200):
+        x = (low * above - high * below) / (above - below) if k % 4 < 3 else 0.5 * (low + high)
+        if not low < x < high:
+            x = 0.5 * (low + high)
+        if not low < x < high or high - low <= 1e-15:
+            break
+        value = _at(f, x)
+        if value == 0.0:
+            break
+        if (value > 0.0) == (below > 0.0):
+            low, below = x, value
+            if side == 1:
+                above *= 0.5
+            side = 1
+        else:
+            high, above = x, value
+            if side == 2:
+                below *= 0.5
+            side = 2
+    return x
 
 
-class Closing:
-    """What a gap does in an element.
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
+def _turning(f, slopes, places):
+    """Where a quintic turns inside of (0, 1), in places[1:]; their number. Between roots of the derivative of a
+    polynomial there is at most one of its own, and it changes its sign there."""
+    n = 0
+    for degree in range(1, 5):  # of the derivatives, the highest first
+        slope = slopes[:degree + 1]
+        for i in range(degree + 1):
+            slope[i] = f[i + 5 - degree]
+            for j in range(5 - degree):
+                slope[i] *= i + 5 - degree - j
+        places[0], places[n + 1], found = 0.0, 1.0, 0
+        low, below = 0.0, _at(slope, 0.0)
+        for i in range(1, n + 2):
+            high = places[i]
+            above = _at(slope, high)
+            if below * above < 0.0 or (above == 0.0 and below != 0.0 and high < 1.0):
+                found += 1
+                places[found] = high if above == 0.0 else _root(slope, low, high)
+            low, below = high, above
+        n = found
+    places[n + 1] = 1.0
+    return n
 
-    Attributes
-    ----------
-    crossing : float or None
-        First theta at which it becomes negative.
-    minimum : float or None
-        Where it is least inside, below the margin, but not negative.
+
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
+def closings(h, f0, f1, at_zero, still, scratch, found):
+    """What gaps do in elements.
 
     Parameters
     ----------
-    h : float
-    f0, f1 : array_like, shape (3,)
+    h : ndarray, shape (n,)
+    f0, f1 : ndarray, shape (n, 3)
         Gap, rate and acceleration at the ends.
-    starts_at_zero : bool
-        Whether it is zero at the start because it has just opened, or bounced.
+    at_zero : ndarray of bool, shape (n,)
+        Whether it is zero at the start because it has just opened, or bounced, or is side by side without a force.
     still : float
         Rate that is none.
+    scratch : ndarray, shape (5, 6)
+    found : ndarray, shape (n, 3)
+        Of each the first theta at which it becomes negative; where it is least inside, below the margin, but not
+        negative; NaN where there is none. Then whether it stays above the margin by its Bernstein coefficients.
     """
-
-    def __init__(self, h, f0, f1, starts_at_zero, still=0.0):
-        if starts_at_zero:
-            f0 = np.array([0.0, f0[1] if abs(f0[1]) > still else 0.0, f0[2]])
-        five = np.array(quintic(h, f0, f1))
-        self.crossing = self.minimum = None
-        margin = margins(five, cubic(h, f0, f1))
-        power = 0
-        while starts_at_zero and five[0] == 0 and power < 2:  # that root does not count: divide by theta
-            five, power = np.append(five[1:], 0.0), power + 1
-        size = np.abs(five).max()
-        slope = np.polynomial.polynomial.polyder(five)
-        roots = np.polynomial.polynomial.polyroots(np.trim_zeros(slope, "b")) if np.any(slope) else np.zeros(0)
-        turning = np.sort(roots.real[(np.abs(roots.imag) < 1e-9) & (roots.real > 0) & (roots.real < 1)])
-        places = np.concatenate([[0.0], turning, [1.0]])
-        values = np.polynomial.polynomial.polyval(places, five)
-        below = np.flatnonzero(values < (-1e-9 * size if starts_at_zero else 0.0))
-        if len(below) and below[0] > 0:
-            low, high = places[below[0] - 1], places[below[0]]
-            f = np.polynomial.Polynomial(five)
-            self.crossing = optimize.brentq(f, low, high, xtol=1e-15) if f(low) > 0 else float(low)
-            return
-        if len(below):
-            self.crossing = 0.0
-            return
-        undivided = values * places**power
-        inner = [k for k in range(1, len(places) - 1) if values[k] <= values[k - 1] and values[k] <= values[k + 1]
-                 and undivided[k] < margin]
-        if inner:
-            self.minimum = float(places[inner[0]])
+    five, slopes, places, start = scratch[0], scratch[1], scratch[2], scratch[3, :3]
+    for k in range(h.shape[0]):
+        found[k, 0] = found[k, 1] = np.nan
+        margin, power = _coefficients(h[k], f0[k], f1[k], five), 0
+        least = np.inf
+        for i in range(6):
+            value = 0.0
+            for j in range(i + 1):
+                value += BERNSTEIN[i, j] * five[j]
+            least = min(least, value)
+        found[k, 2] = 1.0 if least > margin else 0.0
+        if found[k, 2] and not at_zero[k]:
+            continue
+        if at_zero[k]:
+            start[0], start[1], start[2] = 0.0, f0[k, 1] if abs(f0[k, 1]) > still else 0.0, f0[k, 2]
+            margin = _coefficients(h[k], start, f1[k], five)
+            while five[0] == 0.0 and power < 2:  # that root does not count: divide by theta
+                for i in range(5):
+                    five[i] = five[i + 1]
+                five[5], power = 0.0, power + 1
+        size = 0.0
+        for i in range(6):
+            size = max(size, abs(five[i]))
+        n, bound = _turning(five, slopes, places), -ROUNDING * size if at_zero[k] else 0.0
+        places[0] = 0.0
+        before = _at(five, 0.0)
+        if before < bound:
+            found[k, 0] = 0.0
+            continue
+        for i in range(1, n + 2):
+            value = _at(five, places[i])
+            if value < bound:
+                found[k, 0] = _root(five, places[i - 1], places[i]) if before > 0.0 else places[i - 1]
+                found[k, 1] = np.nan
+                break
+            if i <= n and np.isnan(found[k, 1]) and value <= before and value <= _at(five, places[i + 1]) and \
+                    value * places[i]**power < margin:
+                found[k, 1] = places[i]
+            before = value
 
 
 def first_negative(theta, values, starts_at_zero):

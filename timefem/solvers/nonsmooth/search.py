@@ -6,7 +6,7 @@ import numpy as np
 
 from ...mechanics.values.evaluate import quantities_at
 from . import events
-from .crossings import Closing, clear, first_negative, quintic
+from .crossings import closings, first_negative, quintic
 from .events import CLOSES
 from .options import CONTACT
 from .states import HELD, HOLDS, OPEN, SLIDES, InMode
@@ -32,6 +32,7 @@ class Search:
 
     def __init__(self, contacts, degree):
         self.contacts, self.still, self.touching = contacts, 0.0, 0.0
+        self._scratch = np.zeros((5, 6))
         n, self.fine = 2 * degree + 6, np.linspace(0, 1, CONTACT.samples)
         self.theta = np.concatenate([[0.0], (1 - np.cos(np.pi * (np.arange(n) + 0.5) / n)) / 2, [1.0]])
 
@@ -94,24 +95,25 @@ class Search:
         behind = (states.gap + states.jacobian.times(moves)[:, ::3])[place[e], c] < 0
         # side by side, without a force
         rests = (np.abs(f0[:, 0]) <= self.touching) & (np.abs(f0[:, 1]) <= self.still)
-        away = clear(h[e], f0, f1) & ~(behind | started | rests)
-        away |= rests & (f1[:, 0] >= -self.touching)
+        of = np.empty((len(e), 3))
+        closings(h[e], f0, f1, rests | started, float(self.still), self._scratch, of)
+        away = np.where(rests, f1[:, 0] >= -self.touching, (of[:, 2] > 0) & ~(behind | started))
         found, between = {}, {}
         for k in np.flatnonzero(~away):
             at, contact = int(e[k]), int(c[k])
             if found and at not in found:
                 break
-            closing = Closing(h[at], f0[k], f1[k], rests[k] or started[k], self.still)
+            crossing, minimum = of[k, :2]
             candidate = None
-            if closing.crossing is not None:
-                candidate = Candidate(CLOSES, contact, closing.crossing)
+            if crossing == crossing:
+                candidate = Candidate(CLOSES, contact, float(crossing))
             elif behind[k]:
                 if at not in between:
                     between[at] = states_between(self.fine, states, here.of_coordinates, place[at]).gap
                 passed = self._passed(between[at][:, contact] - level[k], started[k])
                 candidate = None if passed is None else Candidate(CLOSES, contact, passed)
-            if candidate is None and closing.minimum is not None:
-                candidate = Candidate(events.TOUCHES, contact, closing.minimum)
+            if candidate is None and minimum == minimum:
+                candidate = Candidate(events.TOUCHES, contact, float(minimum))
             if candidate is not None:
                 found.setdefault(at, []).append(candidate)
         return found
