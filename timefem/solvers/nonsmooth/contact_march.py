@@ -63,7 +63,7 @@ class ContactMarch(EventElements):
         self.law, self.search = NodeLaw(self.contacts, options), Search(self.contacts, element.degree)
         self.pieces, self.events, self.located, self.status = [], [], [], Status(True)
         self.t, self.z, self.n_elements = mesh.nodes[0], np.array(z0), 0
-        self._systems, self._zero = {}, set()
+        self._systems, self._zero, self._longest = {}, set(), float(mesh.lengths.max())
         self._fallback, self._fallbacks = None, 1  # elements that it takes at once
         self._entered = 0  # node at which the mode was
         self.modes = np.zeros(self.contacts.n, int)
@@ -358,7 +358,7 @@ class ContactMarch(EventElements):
         contacts, law, n_events = self.contacts, self.law, len(self.events)
         self._taken = 0.0
         states = contacts.at_state(self.t, self.z)
-        length = float(self.mesh.lengths.max())
+        length = self._longest
         law.meet(states.gap, states.gamma)
         law.know(states, length)
         touching = law.touching(states, self.modes, closes)

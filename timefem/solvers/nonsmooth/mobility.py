@@ -5,7 +5,6 @@ import numpy as np
 from ...kernels.loops import compiled
 from ...kernels.record import Record
 from ...late import Late
-from ...mechanics.values.evaluate import Matrix
 from .options import RANK
 
 scipy = Late("scipy")
@@ -262,14 +261,3 @@ def constrained(blocks, mass, gradient, force, right):
         _move_block(block, *map(np.ascontiguousarray, (mass.data, gradient.data, force, right)), roots, accelerations)
         parts.append((block.coordinates, roots))
     return Mobility(parts), accelerations
-
-
-def stacked(matrices, n_rows):
-    """One `Matrix` of the rows of several, each given with the places of its rows."""
-    rows = np.concatenate([places[matrix.rows] for matrix, places in matrices])
-    columns = np.concatenate([matrix.columns for matrix, _ in matrices])
-    data = np.concatenate([matrix.data for matrix, _ in matrices], axis=1)
-    order = np.argsort(rows, kind="stable")
-    rows = rows[order]
-    return Matrix((n_rows, matrices[0][0].shape[1]), rows, columns[order], np.searchsorted(rows, np.arange(n_rows + 1)),
-                  data[:, order])

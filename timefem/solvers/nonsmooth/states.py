@@ -5,8 +5,8 @@ from functools import cached_property
 import numpy as np
 
 from ...mechanics.values.equations_of_motion import MotionFormulas
-from ...mechanics.values.evaluate import evaluator
-from .mobility import blocks_of, constrained, stacked
+from ...mechanics.values.evaluate import Matrix, evaluator
+from .mobility import blocks_of, constrained
 from .options import RANK
 
 NAMES = ("row", "row_a", "psi", "form", "psi_v", "form_v", "second", "third", "gap", "gap rate", "gap acceleration",
@@ -42,7 +42,7 @@ class Contacts:
         # rows of slip, contact by contact, among the three of each
         self.tangents = np.concatenate([np.zeros(0, int), *(3 * c + 1 + np.arange(n)
                                                             for c, n in enumerate(self.n_slip))])
-        self._blocks = None
+        self._blocks, self._stacks = None, {}
         self.helpers = np.concatenate([np.zeros(0, int), *(np.arange(system.n_q)[system.coordinates(b)]
                                                            for b in system.bodies if b.helper)])
 
@@ -51,6 +51,21 @@ class Contacts:
         if self._blocks is None:
             self._blocks = blocks_of(mass, gradient, self.helpers, np.sqrt(np.array(self.system.mass_scale)))
         return self._blocks
+
+    def stacked(self, first, second, of):
+        """One `Matrix` of the rows of two of the values `of` states: of gaps and slips, or of constraints."""
+        a, b = of[first], of[second]
+        if first not in self._stacks:
+            places = (3 * np.arange(self.n), self.tangents) if first == "gap_q" else (
+                np.arange(a.shape[0]), a.shape[0] + np.arange(b.shape[0]))
+            n_rows = 3 * self.n if first == "gap_q" else a.shape[0] + b.shape[0]
+            rows = np.concatenate([places[0][a.rows], places[1][b.rows]])
+            order = np.argsort(rows, kind="stable")
+            rows, columns = rows[order], np.concatenate([a.columns, b.columns])[order]
+            self._stacks[first] = order, Matrix((n_rows, a.shape[1]), rows, columns, np.searchsorted(
+                rows, np.arange(n_rows + 1)), None)
+        order, pattern = self._stacks[first]
+        return pattern._replace(data=np.concatenate([a.data, b.data], axis=1)[:, order])
 
     def at(self, t, q, v):
         """`ContactStates` at times (n,), coordinates and velocities (n, n_q)."""
@@ -108,8 +123,7 @@ class ContactStates:
     @cached_property
     def jacobian(self):
         """d gamma / dv, a `Matrix` (3 n_contacts, n_q)."""
-        return stacked([(self._of["gap_q"], 3 * np.arange(self.contacts.n)),
-                        (self._of["slip_v"], self.contacts.tangents)], 3 * self.contacts.n)
+        return self.contacts.stacked("gap_q", "slip_v", self._of)
 
     @cached_property
     def drift(self):
@@ -120,9 +134,7 @@ class ContactStates:
     def _motion(self):
         """`Mobility` of the constrained system, and the accelerations without contacts, (n, n_q)."""
         of = self._of
-        gradient = stacked([(of["psi_v"], np.arange(of["psi_v"].shape[0])),
-                            (of["form_v"], of["psi_v"].shape[0] + np.arange(of["form_v"].shape[0]))],
-                           of["psi_v"].shape[0] + of["form_v"].shape[0])
+        gradient = self.contacts.stacked("psi_v", "form_v", of)
         right = -np.concatenate([of["second"], of["third"]], axis=1)
         force = -of["row"]
         force[:, self.contacts.helpers] = 0.0
@@ -144,15 +156,19 @@ class ContactStates:
         missing = -np.einsum("nij,nj->ni", np.linalg.pinv(gradient), np.concatenate([of["psi"], of["form"]], axis=1))
         return self.v + missing - self._motion[0](self.momenta_of(missing))
 
+    @cached_property
+    def rooted(self):
+        """All rows at the first state times R, with the mobility `R R^T`, shape (3 n_contacts, n_q)."""
+        return self._motion[0].rooted(self.jacobian.dense()[0])
+
     def compliance(self, rows):
         """D of some of the rows at the first state, shape (n_rows, n_rows)."""
-        rooted = self._motion[0].rooted(self.jacobian.dense_rows(rows)[0])
+        rooted = self.rooted[rows]
         return rooted @ rooted.T
 
     def softest(self):
         """Largest entry of the diagonal of D at the first state."""
-        rooted = self._motion[0].rooted(self.jacobian.dense_rows(np.arange(3 * self.contacts.n))[0])
-        return (rooted * rooted).sum(axis=1).max(initial=0.0)
+        return (self.rooted * self.rooted).sum(axis=1).max(initial=0.0)
 
     @cached_property
     def free(self):
@@ -194,6 +210,10 @@ class InMode:
         contacts, n = states.contacts, len(states.t)
         modes = np.asarray(modes)
         self.states, self.modes = states, modes
+        if not (modes != OPEN).any():
+            self.forces, self._pushed = np.zeros((n, contacts.n, 3)), np.zeros_like(states.q)
+            self.accelerations = states.free.reshape(n, -1, 3)
+            return
         sharing = shared(states, modes) if sharing is None else sharing
         rows, jacobian, mobility = sharing.rows, states.jacobian, states._motion[0]
         own = jacobian.dense_rows(sharing.own)
@@ -282,6 +302,8 @@ NOTHING_SHARED = Sharing(np.zeros(0, int), 0, np.zeros(0, int), np.zeros((0, 0))
 def shared(states, modes):
     """`Sharing` of the contacts in given modes, by the first state: rows of gaps come first."""
     modes = np.asarray(modes)
+    if not (modes != OPEN).any():
+        return NOTHING_SHARED
     normal, rows, vectors, size = _closed_rows(states, modes)
     if not len(rows):
         return NOTHING_SHARED
@@ -318,6 +340,8 @@ def held(states, modes, directions, slow):
     bool (n_contacts,).
     """
     found = np.array(modes)
+    if not (found != OPEN).any():
+        return found
     rubbing = np.flatnonzero(np.isin(found, RUBS) & slow)
     if not len(rubbing):
         return found
@@ -339,9 +363,7 @@ def _closed_rows(states, modes):
     along = np.array([3 * k + 1 + j for what in HOLDS for k in np.flatnonzero(modes == what)
                       for j in range(contacts.n_slip[k])], int)
     rows = np.concatenate([normal, along])
-    if not (modes != OPEN).any():
-        return normal, rows, np.zeros((0, 0)), np.zeros(0)
-    vectors = states._motion[0].rooted(states.jacobian.dense_rows(np.arange(3 * contacts.n))[0])
+    vectors = states.rooted
     return normal, rows, vectors, np.linalg.norm(vectors, axis=1).reshape(-1, 3).max(axis=1)
 
 
