@@ -6,7 +6,7 @@ import numpy as np
 
 from ..elements.evaluation.elements_in_lanes import lane_scratch
 from ..elements.evaluation.plan import ElementPlan
-from .assembly_loop import assemble
+from .assembly_loop import Elements, assemble
 from .pattern import ChainPattern
 
 
@@ -105,13 +105,13 @@ class Assembler:
         """What `assemble` takes of elements start, ..., stop - 1: where their dofs are, and arrays."""
         p = self.pattern
         columns, rows = (slice(start * n.step, stop * n.step + n.n_node) for n in (self.plan.columns, self.plan.rows))
-        return columns, (self.mesh.nodes[start:stop], self.mesh.lengths[start:stop], self.column_scale[columns],
-                         self.row_scale[rows], self.plan.tangent_rows, self.plan.tangent_columns, p.kind[start:stop],
-                         p.base[start:stop], p.slots)
+        return columns, Elements(self.mesh.nodes[start:stop], self.mesh.lengths[start:stop],
+                                 self.column_scale[columns], self.row_scale[rows], self.plan.tangent_rows,
+                                 self.plan.tangent_columns, p.kind[start:stop], p.base[start:stop], p.slots)
 
     def _assemble(self, x, part):
         """Unscaled residual of a part of the elements at all dofs; their tangents are added to the data."""
-        columns, arrays = part
-        residual = np.zeros(len(arrays[3]))
-        assemble(self.plan.arrays, self._lanes, x[columns], *arrays, residual, self._data)
+        columns, elements = part
+        residual = np.zeros(len(elements.row_scale))
+        assemble(self.plan.arrays, self._lanes, x[columns], elements, residual, self._data)
         return residual

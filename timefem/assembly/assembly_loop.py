@@ -1,21 +1,20 @@
 """The compiled assembly loop: 8 elements at a time, entries straight into their slots."""
 
+import numpy as np
+
 from ..elements.evaluation.elements_in_lanes import evaluate_lanes, into_lanes
 from ..kernels.lanes import LANES, load, store
 from ..kernels.loops import compiled
+from ..kernels.record import Record
 
 
-@compiled(error_model="numpy", _nrt=False)
-def assemble(plan, lanes, x, t, h, column_scale, row_scale, rows, columns, kind, base, slots, residual, data):
-    """Add elements to the residual and to the CSR values of a chain.
+class Elements(Record):
+    """Elements of a chain, and where their entries go.
 
-    Parameters
+    Attributes
     ----------
-    plan : Plan
-    lanes : LaneScratch
-    x : ndarray
-        Dofs of the chain.
     t, h : ndarray, shape (n_e,)
+        Start and length of each.
     column_scale, row_scale : ndarray
         By which the values are multiplied.
     rows, columns : ndarray of int, shape (n_tangent,)
@@ -24,11 +23,38 @@ def assemble(plan, lanes, x, t, h, column_scale, row_scale, rows, columns, kind,
         Which line of `slots` an element uses, and where its values start.
     slots : ndarray of int, shape (n_kinds, n_tangent)
         Place of each tangent entry behind `base`, -1 for those left out.
+    """
+
+    t: np.ndarray
+    h: np.ndarray
+    column_scale: np.ndarray
+    row_scale: np.ndarray
+    rows: np.ndarray
+    columns: np.ndarray
+    kind: np.ndarray
+    base: np.ndarray
+    slots: np.ndarray
+
+
+@compiled(error_model="numpy", _nrt=False)
+def assemble(plan, lanes, x, elements, residual, data):
+    """Add elements to the residual and to the CSR values of a chain.
+
+    Parameters
+    ----------
+    plan : Plan
+    lanes : LaneScratch
+    x : ndarray
+        Dofs of the chain.
+    elements : Elements
     residual : ndarray
         All rows, unscaled; added to.
     data : ndarray
         CSR values, scaled; added to.
     """
+    column_scale, row_scale, rows, columns = (elements.column_scale, elements.row_scale, elements.rows,
+                                              elements.columns)
+    t, h, kind, base, slots = elements.t, elements.h, elements.kind, elements.base, elements.slots
     n_e = h.shape[0]
     column_step = (x.shape[0] - plan.n_columns) // max(1, n_e - 1)
     tangent = lanes.tangent

@@ -156,7 +156,7 @@ def finish_step(step, one, x, scratch, residual):
 
 
 @compiled(error_model="numpy", _nrt=False)
-def evaluate_step(step, one, x, t, h, scratch, residual, tangent, derived):
+def evaluate_step(step, one, x, span, scratch, residual, tangent, derived):
     """Residual of the element, with one point the rows that are not explicit, else those first, and its tangent if it
     is `derived`.
 
@@ -166,20 +166,21 @@ def evaluate_step(step, one, x, t, h, scratch, residual, tangent, derived):
     ----------
     step, one : StepPlan, and its OnePoint or None
     x : (n_columns,) dofs
-    t, h : float, start time and length
+    span : (float, float), start time and length
     scratch : from `step_scratch`
     residual : (n_rows,) result
     tangent : flat matrix, result without the columns of the left node; untouched unless it is asked for
     derived : bool
     """
     if one is None:
-        _evaluate_points(step, x, t, h, scratch, residual, tangent, derived)
+        _evaluate_points(step, x, span, scratch, residual, tangent, derived)
     else:
-        evaluate_one(one, x, h, scratch, residual, tangent, derived)
+        evaluate_one(one, x, span[1], scratch, residual, tangent, derived)
 
 
 @compiled(error_model="numpy", _nrt=False)
-def _evaluate_points(step, x, t, h, scratch, residual, tangent, derived):
+def _evaluate_points(step, x, span, scratch, residual, tangent, derived):
+    t, h = span
     plan, inputs, outputs, sums = step.plan, scratch.inputs, scratch.outputs, scratch.sums
     stride, inverse_h, size = plan.points.shape[0], 1.0 / h, step.tables.shape[1]
     width = _lanes(step.packs, step.width)

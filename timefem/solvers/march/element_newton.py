@@ -79,7 +79,7 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
     kept[1] += 1.0
     it, moved = 0, False
     while True:  # with one call of what takes long to compile
-        evaluate_step(step, step.one, trial, t, h, scratch, residual, matrix, derived)
+        evaluate_step(step, step.one, trial, (t, h), scratch, residual, matrix, derived)
         new = _scaled_norm(residual, rs)
         if moved:
             worse = not np.isfinite(new) or (line_search and new > max((1.0 - 1e-4 * length) * norm, tol_residual))

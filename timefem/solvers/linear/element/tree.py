@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .elimination_loop import AREA, LEFT, WIDTH, eliminate
+from .elimination_loop import AREA, LEFT, WIDTH, Groups, eliminate
 
 LANES = 8
 MEASURES = LEFT, WIDTH, AREA  # of a front, by the smallest of which the order goes
@@ -91,9 +91,10 @@ def _eliminate(pairs, row_members, column_members, measure):
         starts[1:n_given + 1] = np.cumsum(per_piece)
         further, ends = np.empty(room, int), np.cumsum(per_column)
         further[:len(touched)] = touched
-        n_fronts = eliminate(measure, sizes, counts, starts, further, ends - per_column, ends,
-                             touching[np.argsort(touched, kind="stable")], np.empty(n_columns, int),
-                             np.full(n_pieces, -1), np.full(n_columns, -1), own_starts, own, piece_starts, pieces)
+        n_fronts = eliminate(Groups(
+            measure, sizes, counts, starts, further, ends - per_column, ends,
+            touching[np.argsort(touched, kind="stable")], np.empty(n_columns, int), np.full(n_pieces, -1),
+            np.full(n_columns, -1), own_starts, own, piece_starts, pieces))
         if n_fronts >= 0:
             break
         room *= 2

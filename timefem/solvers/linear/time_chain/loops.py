@@ -194,10 +194,35 @@ def eliminate(work, front, matrix, block, swaps, kept):
     return FACTORED, k, at_l, at_u
 
 
+class ChainPattern(Record):
+    """A matrix without its numbers, and in which order it is eliminated."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    flipped: int  # whether `indices` and the data are read from the end, and columns counted from the last one
+    column_starts: np.ndarray  # (n_blocks + 1,) as in `ChainLU`
+    row_starts: np.ndarray
+    column_order: np.ndarray  # (n,) open ones last in their block
+    row_order: np.ndarray
+    n_open_columns: np.ndarray  # (n_blocks,)
+    n_open_rows: np.ndarray
+    held_columns: int  # how many, from the first on, are never eliminated
+    held_rows: int
+
+
+class Factors(Record):
+    """What `factor` fills in."""
+
+    ends: np.ndarray  # (n_blocks,) number of pivots up to the end of each block
+    column_swaps: np.ndarray  # (n,) place interchanged with that of pivot k, the one behind k pivots and those held
+    row_swaps: np.ndarray
+    inverses: np.ndarray  # (n,) 1 / pivot
+    lower: np.ndarray  # multipliers by pivot; held ones first
+    upper: np.ndarray  # pivot rows behind the pivot; held ones first
+
+
 @compiled(error_model="numpy", _nrt=False)
-def factor(indptr, indices, data, flipped, column_starts, row_starts, column_order, row_order, n_open_columns,
-           n_open_rows, held_columns, held_rows, by_panels, work, ends, column_swaps, row_swaps, inverses, lower,
-           upper):
+def factor(pattern, data, by_panels, work, factors):
     """Factor; return a code and two numbers.
 
     Returns FACTORED and the lengths used of `lower` and `upper`; or what is wrong, and the column without a pivot,
@@ -208,20 +233,19 @@ def factor(indptr, indices, data, flipped, column_starts, row_starts, column_ord
 
     Parameters
     ----------
-    indptr, indices, data : the matrix
-    flipped : whether `indices` and `data` are read from the end, and columns counted from the last one
-    column_starts, row_starts : (n_blocks + 1,) as in `ChainLU`
-    column_order, row_order : (n,) open ones last in their block
-    n_open_columns, n_open_rows : (n_blocks,)
-    held_columns, held_rows : how many, from the first on, are never eliminated
+    pattern : ChainPattern
+    data : (nnz,) float
     by_panels : bool
     work : Front
-    ends : (n_blocks,) filled in: number of pivots up to the end of each block
-    column_swaps, row_swaps : (n,) filled in: place that is interchanged with that of pivot k, the one behind k pivots
-        and those that are held
-    inverses : (n,) filled in: 1 / pivot
-    lower, upper : filled in: multipliers by pivot, and pivot rows behind the pivot; held ones first
+    factors : Factors
     """
+    indptr, indices, flipped = pattern.indptr, pattern.indices, pattern.flipped != 0
+    column_starts, row_starts = pattern.column_starts, pattern.row_starts
+    column_order, row_order = pattern.column_order, pattern.row_order
+    n_open_columns, n_open_rows = pattern.n_open_columns, pattern.n_open_rows
+    held_columns, held_rows, ends = pattern.held_columns, pattern.held_rows, factors.ends
+    column_swaps, row_swaps, inverses = factors.column_swaps, factors.row_swaps, factors.inverses
+    lower, upper = factors.lower, factors.upper
     n_blocks, begin, fill_rows = len(column_starts) - 1, work.begin, whole(held_rows) - held_rows
     fill, stride, capacity = begin - held_columns, work.stride, work.rows.shape[0]  # first: from columns to places
     front, spare, rows, names, columns = work.entries, work.spare, work.rows, work.names, work.columns

@@ -117,10 +117,10 @@ class ChainLU:
                 self._memory = (np.empty(self.n_blocks, np.int64), np.empty(self._n_columns, np.int64),
                                 np.empty(self._n_columns, np.int64), np.empty(self._n_columns),
                                 borrow(self, self._store), borrow(self, self._store))
+                self._filled = loops.Factors(*self._memory)
             if self._front is None:
                 self._front = loops.front_for(self._capacity, *self._held, self._n_rows, self._n_columns)
-            code, *what = loops.factor(self._pointers, self._indices, data, self.backwards, *self._starts,
-                                       *self._orders, bool(self._by_panels), self._front, *self._memory)
+            code, *what = loops.factor(self._pattern, data, bool(self._by_panels), self._front, self._filled)
             if code == loops.FACTORED:
                 *others, lower, upper = self._memory
                 self._factors = (*others, lower[:what[0]], upper[:what[1]])
@@ -214,6 +214,7 @@ class ChainLU:
         best = min(choices, key=lambda choice: choice[0])
         self.work, self.backwards, self._pointers, self._starts, self._orders = best
         self._held = self._orders[-2:]
+        self._pattern = loops.ChainPattern(self._pointers, self._indices, self.backwards, *self._starts, *self._orders)
         del self._open
 
     def _analyse(self, flipped, column_starts, row_starts):
