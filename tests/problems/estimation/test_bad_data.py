@@ -1,10 +1,13 @@
 """Data that are not as they should be: outliers, swapped markers, a reversed axis, a clock that is off, degrees."""
 
+from collections import namedtuple
+
 import casadi as ca
 import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.problems.estimation.dynamic import search
 from timefem.problems.estimation.loss import Huber
 from timefem.problems.estimation.measurements.inertial import Gyroscope
 from timefem.problems.estimation.measurements.joints import FormulaSensor
@@ -12,6 +15,10 @@ from timefem.problems.estimation.measurements.points import Marker
 from timefem.problems.estimation.prior import Prior
 from timefem.problems.estimation.problem import Estimation
 from timefem.problems.estimation.start_prior import StatePrior
+from timefem.solvers.interior_point.algorithm import InteriorPoint
+from timefem.status import Reason, Status
+
+Solved = namedtuple("Solved", "v status iterations")
 
 TIMES, SIGMA = np.linspace(0.1, 4.0, 40), 0.02
 
@@ -158,3 +165,20 @@ def test_noise_that_is_too_small_is_told():
         "hinge": tf.StatePrior((0.0, 3.0), q=0.1, v=0.3)}), tf.MixedGalerkin(2), 20, progress=False)
     assert sol.fit.deviations > 3 and max(own.ratio for own in sol.fit.sensors) < 1.5
     assert "most by the unknown force of hinge" in sol.fit.verdict and "encoder" not in sol.fit.verdict
+
+
+def test_no_search_ends_infeasible(monkeypatch):
+    """Any start goes on by the dynamics: a search that gets lost tells of no contradiction, but of what is not known."""
+    def lost(program, kkt, v, **_):
+        return v, Status.failure(Reason.NOT_CONVERGED, 0, 0.0, []), 1
+
+    def contradiction(method, program):
+        return Solved(program.start, Status.failure(Reason.INFEASIBLE, 0, 0.0, [1.0]), 1)
+
+    monkeypatch.setattr(search, "gauss_newton", lost)
+    monkeypatch.setattr(InteriorPoint, "solve", contradiction)
+    sensor = FormulaSensor(lambda now: now.q("rod")[0], name="angle", times=TIMES, values=noisy(), sigma=SIGMA)
+    problem = Estimation(rod(), [sensor], noise={"rod": 0.01}, prior={"rod": StatePrior(tf.Coordinates([0.9]), q=0.3)})
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 10, progress=False)
+    assert sol.status.reason == "not converged" and "infeasible" not in sol.status.message
+    assert "give the prior of v of rod, which" in sol.status.message

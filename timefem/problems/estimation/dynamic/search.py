@@ -10,7 +10,7 @@ import numpy as np
 
 from ....assembly import TimeMesh
 from ....elements.evaluation.plan import ElementPlan
-from ....status import Reason
+from ....status import Reason, Status
 from ..options import DEFAULTS
 from .chain import EstimationChain, element_of
 from .gauss_newton import Kkt, gauss_newton
@@ -18,6 +18,8 @@ from .guess import first_guess, prolonged
 from .posterior import Posterior
 from .program import EstimationProgram
 from .slab_kkt import SlabKkt, can_share
+
+ASTRAY = "the search left the motion that the measurements tell of"
 
 
 class Found:
@@ -191,13 +193,25 @@ class Search:
         method = self.method
         if near != DEFAULTS.near:
             method = dataclasses.replace(method, tolerance=DEFAULTS.rough_tolerance, max_iterations=DEFAULTS.few)
-        answer = method.solve(program)
+        with np.errstate(all="ignore"):  # trial points may be far off; the method sees what is not finite
+            answer = method.solve(program)
         self.iterations += answer.iterations
+        if answer.status.reason == Reason.INFEASIBLE:  # of no motion: any start goes on by the dynamics
+            return answer.v, Status.failure(Reason.NOT_CONVERGED, 0, 0.0, answer.status.residual_history, ASTRAY,
+                                            remedy=self._remedy())
         if not answer.status.success or near != DEFAULTS.near:
             return answer.v, answer.status
         found, status, n = gauss_newton(program, kkt, answer.v, near=near)
         self.iterations += n
         return (found, status) if status.success else (answer.v, answer.status)
+
+    def _remedy(self):
+        """What may help where the search gets lost: of what nothing but a wide prior is known."""
+        names = [sensor.title for sensor in self.problem.start_sensors[1]]
+        if not names:
+            return "narrow the priors, give more elements, or noise to what moves by itself"
+        others = f" and {len(names) - DEFAULTS.told} others" if len(names) > DEFAULTS.told else ""
+        return f"give the {', '.join(names[:DEFAULTS.told])}{others}, which are wide, or measure more"
 
     def _kkt(self, program):
         return SlabKkt(program, self._comm) if can_share(program, self._comm) else Kkt(program)
