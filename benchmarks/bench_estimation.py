@@ -2,7 +2,7 @@
 
     python benchmarks/bench_estimation.py                      # 225 to 3600 frames, 40 coordinates, 38 markers, 3 loops
     python benchmarks/bench_estimation.py --frames 900 1800 --json
-    python benchmarks/bench_estimation.py --opensim            # where the wheel is installed
+    python benchmarks/bench_estimation.py --opensim PYTHON     # the one of an environment where the wheel is installed
 
 Data are places of markers in the plane with 3 mm of noise at 100 Hz. Beside it, on the same data: `least_squares` of
 SciPy frame by frame, loops as penalties of 1 um, without a covariance, each frame from the one before (a sample of
@@ -145,7 +145,7 @@ def whole_by_scipy(sensors, tree, t, start):
     return time.process_time() - begin, found.x.reshape(frames, 2, n)
 
 
-def opensim_seconds(parents, pins, sensors, start, t):
+def opensim_seconds(python, parents, pins, sensors, start, t):
     """Seconds of OpenSim's inverse kinematics for a frame, in a process of its own: it brings its own CasADi."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "motion.trc"
@@ -162,7 +162,7 @@ def opensim_seconds(parents, pins, sensors, start, t):
                  "markers": [s.name for s in sensors], "point": list(POINT), "length": LENGTH,
                  "t": [float(t[0]), float(t[-1])], "folder": folder}
         peer = Path(__file__).with_name("opensim_peer.py")
-        answer = subprocess.run([sys.executable, str(peer)], input=json.dumps(model), text=True, capture_output=True,
+        answer = subprocess.run([python, str(peer)], input=json.dumps(model), text=True, capture_output=True,
                                 check=True)
         return float(answer.stdout.split()[-1]) / len(t)
 
@@ -172,7 +172,7 @@ def main():
     parser.add_argument("--frames", type=int, nargs="+", default=[225, 450, 900, 1800, 3600])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--sample", type=int, default=60, help="frames that the others solve")
-    parser.add_argument("--opensim", action="store_true")
+    parser.add_argument("--opensim", nargs="?", const=sys.executable, metavar="PYTHON")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     system, tree, start, parents, pins = figure(40, 3)
@@ -206,8 +206,8 @@ def main():
     out["open chain, difference"] = float(np.abs(sol.q - x[:, 0]).max())
     if given.opensim:
         *_, start, parents, pins = figure(40, 3)
-        out["OpenSim, a frame"] = opensim_seconds(parents, pins, sensors, start, t)
-        out["OpenSim, a frame, no loops"] = opensim_seconds(parents, [], sensors, start, t)
+        out["OpenSim, a frame"] = opensim_seconds(given.opensim, parents, pins, sensors, start, t)
+        out["OpenSim, a frame, no loops"] = opensim_seconds(given.opensim, parents, [], sensors, start, t)
     print(json.dumps(out) if given.json else "\n".join(f"{k}: {v}" for k, v in out.items() if k != "frames"))
 
 
