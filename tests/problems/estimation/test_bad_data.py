@@ -168,7 +168,7 @@ def test_noise_that_is_too_small_is_told():
 
 
 def test_no_search_ends_infeasible(monkeypatch):
-    """Any start goes on by the dynamics: a search that gets lost tells of no contradiction, but of what is not known."""
+    """Any start goes on by the dynamics: a search that gets lost tells of what is not known, of no contradiction."""
     def lost(program, kkt, v, **_):
         return v, Status.failure(Reason.NOT_CONVERGED, 0, 0.0, []), 1
 
