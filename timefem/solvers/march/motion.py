@@ -154,8 +154,12 @@ def size_of(motion, i, duration, least_time):
 
 @compiled(error_model="numpy", _nrt=False)
 def relative_error(motion, error, z, duration, least_time):
-    """Largest entry of an error of `z = (q, p)`, relative to the size of the motion; round-off left out."""
+    """Largest entry of an error of `z = (q, p)`, relative to the size of the motion; round-off left out.
+
+    Round-off of velocities is that of places over the whole time: what is held at rest moves by no more.
+    """
     n, largest, unweighted, result = motion.roots.shape[0], 0.0, 0.0, 0.0
+    reach, unweighted_reach = 0.0, 0.0
     for b in range(motion.now.shape[0]):
         motion.now[b] = 0.0
     for i in range(n):
@@ -163,6 +167,8 @@ def relative_error(motion, error, z, duration, least_time):
         if b < 0:
             continue
         motion.now[b] = max(motion.now[b], abs(motion.start[i]) / motion.roots[i])
+        if motion.kinds[b] != FIRST_ORDER:
+            reach, unweighted_reach = max(reach, abs(z[i]) * motion.roots[i]), max(unweighted_reach, abs(z[i]))
     see(motion, z)
     for b in range(motion.now.shape[0]):
         largest, unweighted = max(largest, motion.now[b]), max(unweighted, motion.now[b] / motion.block_roots[b])
@@ -172,10 +178,11 @@ def relative_error(motion, error, z, duration, least_time):
             continue
         root, now = motion.roots[i], motion.now[motion.blocks[i]]
         path, speed = size_of(motion, i, duration, least_time)
-        noise, of_place = NOISE * max(min(largest, unweighted * root), now), NOISE * abs(z[i])
+        noise, far = NOISE * max(min(largest, unweighted * root), now), NOISE * min(reach, unweighted_reach * root)
         if motion.kinds[motion.blocks[i]] == FIRST_ORDER:  # which may be but the noise of others
-            of_place = max(of_place, NOISE * unweighted)
-        of_q = max(abs(error[i]) - of_place, 0.0) * root / path
+            far = NOISE * max(abs(z[i]), unweighted) * root
+        noise = max(noise, far / duration)
+        of_q = max(abs(error[i]) * root - far, 0.0) / path
         of_p = max(abs(error[n + i]) / root - noise, 0.0) / speed
         if not max(of_q, of_p) <= result:  # also when it is not a number
             result = max(of_q, of_p)
