@@ -29,6 +29,19 @@ def test_physical_pendulum(rotation):
     assert abs(oscillation(model) - 1j * np.sqrt(2 * G * 0.5 / (0.3 + 2 * 0.25))) < 1e-12
 
 
+@pytest.mark.parametrize("beside", [False, True])
+def test_directors_however_they_are_turned(beside):
+    """Round-off in constraints that displacements meet by themselves was taken for rows that hold some of them."""
+    turns = scipy.spatial.transform.Rotation.random(12, random_state=4).as_matrix()
+    body, other = (tf.RigidBody(2.0, (0.1, 0.2, 0.25), "directors", name=name) for name in ("body", "other"))
+    system = tf.System([body, other] if beside else [body])
+    n = 12 if beside else 6
+    for turn in turns:
+        model = tf.linearize(system, {b: tf.Pose((1, 2, 3), turn) for b in system.bodies})
+        assert model.A.shape == (2 * n, 2 * n)
+        assert np.abs(model.A - np.eye(2 * n, k=n)).max() < 1e-12
+
+
 def test_tree_is_the_same():
     links = [tf.Link("base"), tf.Link("a", 2.0, (0, 0, -0.5), (0.3, 0.3, 0.01)),
              tf.Link("b", 1.0, (0, 0, -0.4), (0.1, 0.1, 0.01))]

@@ -115,7 +115,9 @@ class Reduction:
         names = components(at.system)
         weight = weight * np.where(["rotation" in name for name in names], 1 / OPTIONS.turns_first, 1.0)
         size = np.linalg.norm(gradient, axis=1, keepdims=True)
-        g = gradient @ p * weight / np.where(size > 0, size, 1.0)
+        gradient = gradient / np.where(size > 0, size, 1.0)
+        g, terms = gradient @ p * weight, np.abs(gradient) @ np.abs(p) * weight
+        g[np.abs(g) <= OPTIONS.rounding * terms] = 0.0  # constraints of directors alone, which displacements meet
         y, step = _free(g[:at.m])
         # rates of y that the constraints on velocities leave: A P N
         s = y[_free(g[at.m:] @ step)[0]] if at.k else y
