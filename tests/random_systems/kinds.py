@@ -66,7 +66,11 @@ def quantities_in_worlds(seed):
 
 @relation
 def quantities_in_coordinates(seed):
-    """By the difference of two meshes; forces of joints at the ends of elements are those of the states there."""
+    """By the difference of two meshes; forces of joints at the ends of elements are those of the states there.
+
+    Energies count from the start: bodies welded to space are no bodies in joint coordinates, and their weight, which
+    moves nothing, has no potential there.
+    """
     draft = drawn(seed)
     one, fine = _with_error(built(draft))
     others = [("directors", built(draft, rotation="directors"))]
@@ -74,6 +78,7 @@ def quantities_in_coordinates(seed):
         others.append(("joint coordinates", built(draft, coordinates="joint")))
     for way, other in others:
         found, error = _with_error(other)
+        found["energy"] = found["energy"] - found["energy"][0] + one["energy"][0]
         for name, value in found.items():
             size = max(1.0, np.abs(one[name]).max())
             yield f"{name}, {way}", value / size, one[name] / size, (fine[name] + error[name] + 1e-5 * size) / max(
@@ -189,12 +194,22 @@ def resting(draft):
     return held | {"forces": [f for f in draft["forces"] if f["kind"] in kinds]}
 
 
+def places(made, rest):
+    """Where all bodies are at rest, seen back from the world: (n_bodies, 12)."""
+    world = made.world
+    flip = MIRROR if np.linalg.det(world.turn) < 0 else np.eye(3)
+    return np.array([np.append((rest.position(body) / world.length - world.shift) @ world.turn,
+                               world.turn.T @ rest.rotation_matrix(body) @ flip) for body in made.bodies])
+
+
 @relation
 def spectrum(seed):
     """Natural frequencies around an equilibrium, in all coordinates and worlds."""
     draft = resting(drawn(seed))
     wanted = place = None
-    ways = [("itself", {}), ("directors", {"rotation": "directors"})]
+    ways = [("itself", {})]
+    if not any(extra["kind"] == "beam" for extra in draft["extras"]):  # other strains inside of elements in directors
+        ways.append(("directors", {"rotation": "directors"}))
     ways += [(name, {"world": world}) for name, world in some_worlds(seed)]
     if draft["joints"]:
         ways.append(("joint coordinates", {"coordinates": "joint"}))
@@ -205,7 +220,7 @@ def spectrum(seed):
             if wanted is None:
                 return
             raise Fails(f"equilibrium in {name}: {found.status.message}")
-        at = (found.position(made.bodies[0]) / made.world.length - made.world.shift) @ made.world.turn
+        at = places(made, found)
         place = at if place is None else place
         if name in ("directors", "joint coordinates") and np.abs(at - place).max() > 1e-6:
             continue  # another equilibrium, to which Newton's method in other coordinates goes

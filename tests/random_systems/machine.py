@@ -7,6 +7,8 @@ from unittest import mock
 
 import numpy as np
 
+import timefem as tf
+
 from . import relations
 from .draft import drawn, without
 
@@ -25,7 +27,7 @@ def failures_of(relation, seed, draft=None, folder=None):
     function, found = relations.RELATIONS[relation], []
     given = drawn if draft is None else lambda seed, conservative=False: draft
     further = {"folder": folder or Path()} if "folder" in inspect.signature(function).parameters else {}
-    with warnings.catch_warnings(), mock.patch.object(relations, "drawn", given):
+    with warnings.catch_warnings(), mock.patch.dict(function.__globals__, drawn=given):
         warnings.simplefilter("ignore")
         try:
             for name, value, right, tolerance in function(seed, **further):
@@ -36,6 +38,9 @@ def failures_of(relation, seed, draft=None, folder=None):
                     found.append((name, float(error)))
         except relations.Fails as error:  # of one of two ways alone
             return [(f"fails: {error}", np.inf)] if _marches(seed) else []
+        except tf.InputError as error:  # a rod at a dead point of what it joins, no system to begin from
+            if "redundant at the initial state" not in str(error):
+                raise
     return found
 
 

@@ -42,7 +42,7 @@ def test_a_relation_that_does_not_hold_is_found_and_made_small(monkeypatch):
                 len(drawn(s)["bodies"]) > 1 and not drawn(s)["extras"])
 
     def wrong(seed):
-        draft = relations.drawn(seed)
+        draft = drawn(seed)
         other = {**draft, "forces": [{**f, "size": f["size"] * (2 if f["kind"] == "spring" else 1)}
                                      for f in draft["forces"]]}
         yield "stiffer", relations.motion(built(other)), relations.motion(built(draft)), 1e-9
@@ -53,6 +53,17 @@ def test_a_relation_that_does_not_hold_is_found_and_made_small(monkeypatch):
     assert [f["kind"] for f in draft["forces"]] == ["spring"] and len(draft["bodies"]) <= len(drawn(seed)["bodies"])
     with pytest.raises(AssertionError, match="draft = "):
         check("wrong", seed)
+
+
+@pytest.mark.parametrize("relation", ["halves", "pickled"])
+def test_relations_take_the_draft_they_are_given(relation, monkeypatch):
+    """Those of other modules too, or nothing is made small."""
+    def asked(draft, *args, **options):
+        raise LookupError(draft)
+
+    monkeypatch.setitem(relations.RELATIONS[relation].__globals__, "built", asked)
+    with pytest.raises(LookupError, match="mine"):
+        failures_of(relation, 3, "mine")
 
 
 def test_drafts_are_consistent():

@@ -63,7 +63,8 @@ def multipliers_at(system, t, z, force=None):
                              ", or remove nonholonomic constraints that repeat others" * bool(system.n_nonholonomic))
         shown = ", ".join(f"'{name}'" for name in names[:6]) + f" and {len(names) - 6} more" * (len(names) > 6)
         raise InputError(f"the constraints are redundant at the initial state: {shown} can be left out, because "
-                         "other constraints imply them; do so, or give System(..., redundant='drop')")
+                         "other constraints imply them; do so, or give System(..., redundant='drop'). Where they imply "
+                         "them in this position alone, a dead point, start from another one")
     return values[0]
 
 
