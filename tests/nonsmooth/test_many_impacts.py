@@ -139,3 +139,28 @@ def test_a_crate_wedged_in_a_groove_stops_by_name():
     sol = systems.solved(tf.System([crate, *walls], gravity=(0, 0, -9.81)), {crate: start}, (0, 1), 2, 100)
     assert sol.success or (sol.status.reason in ("no consistent mode", "budget of impacts")
                            and "left: contact" in sol.status.message)
+
+
+def test_what_goes_through_a_surface_stops_by_name(monkeypatch):
+    """Whatever the reason; here because no impact is seen."""
+    monkeypatch.setattr(node.NodeLaw, "impact", lambda *given: None)
+    monkeypatch.setattr(node.NodeLaw, "modes", lambda law, *given: (np.zeros(1, int), np.zeros((1, 2))))
+    ball = tf.PointMass(1.0, 1, name="ball")
+    wall = tf.PlaneContact(ball, normal=(1, 0, 0), name="wall")
+    sol = systems.solved(tf.System([ball, wall]), {ball: tf.Pose((1, 0, 0), velocity=(-2, 0, 0))}, (0, 1), 1, 10)
+    assert sol.status.reason == "constraints violated" and "wall overlap" in sol.status.message
+
+
+@pytest.mark.slow
+def test_cards_that_fall_on_each_other_lie_in_a_pile():
+    """Their edges are parallel to rounding: they fell through each other and the floor."""
+    size, mass = np.array([0.06, 0.09, 3e-4]), 2e-3
+    cards = [tf.RigidBody(mass, mass / 12 * ((size**2).sum() - size**2), name=f"card {i}", size=size) for i in range(2)]
+    law = {"friction": 0.3, "restitution": 0.1}
+    parts = [*cards, *(tf.BoxContact(card, **law) for card in cards), tf.BoxPairContact(*cards[::-1], **law)]
+    state = {cards[0]: tf.Pose((0, 0, 0.03), (np.cos(0.1), 0, -np.sin(0.1), 0), velocity=(0.3, 0, 0)),
+             cards[1]: tf.Pose((0.005, 0.003, 0.05), velocity=(0.3, 0, 0))}
+    sol = systems.solved(tf.System(parts, gravity=(0, 0, -9.81)), state, (0, 0.25), 2, 100)
+    assert sol.success and sol.contact_gaps().min() > -1e-12
+    assert [sol.position(card, 0.25)[2] for card in cards] == [pytest.approx(1.5e-4, abs=1e-7),
+                                                               pytest.approx(4.5e-4, abs=1e-7)]

@@ -16,10 +16,15 @@ EDGES = [(corner, i) for corner in CORNERS for i in range(3) if corner[i] < 0]  
 
 
 class Nearness(NamedTuple):
-    """What edges take for the same: `rounding` in shares of their lengths, `parallel` by the square of a sine."""
+    """What edges take for the same: `rounding` in shares of their lengths, `parallel` by the square of a sine.
+
+    Edges that are apart are parallel too from where the distance of their lines changes with angles by more than
+    `lever` lengths: that of the edges, which is the same where they cross, changes by one at most.
+    """
 
     rounding: float = 1e-9
     parallel: float = 1e-20
+    lever: float = 30.0
 
 
 NEAR = Nearness()
@@ -104,7 +109,8 @@ def edges(a: ca.SX, along_a: ca.SX, b: ca.SX, along_b: ca.SX, outwards: ca.SX, l
     """
     line, normal = a - b, ca.cross(along_a, along_b)
     aa, ab, bb, square = ca.sumsqr(along_a), ca.dot(along_a, along_b), ca.sumsqr(along_b), ca.sumsqr(normal)
-    parallel = square <= NEAR.parallel * aa * bb
+    apart = ca.dot(normal, line)**2 * aa * bb
+    parallel = ca.logic_or(square <= NEAR.parallel * aa * bb, square**2 * (aa + bb) * NEAR.lever**2 <= apart)
     square = ca.if_else(parallel, aa * bb, square)
     normal *= ca.if_else(ca.dot(normal, outwards) < 0, -1, 1) / ca.sqrt(square)
     on_a, on_b = ca.dot(along_a, line), ca.dot(along_b, line)

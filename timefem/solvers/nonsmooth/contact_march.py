@@ -194,6 +194,7 @@ class ContactMarch(EventElements):
             z = np.concatenate([self.z[None], solved.state[:, -1]])
             e, candidate = self.search.first(self.mode, self.directions, solved.nodes, z, self._zero)
             last = n if e is None else e
+            self._check_apart(self.search.gaps[:last + 1])
             self._accept(solved, last)
             if e is not None:
                 self._go_to(candidate, solved.nodes[e + 1] - solved.nodes[e])
@@ -216,6 +217,13 @@ class ContactMarch(EventElements):
         self.n_elements += n
         self._zero = set()
         self.law.meet(self.search.gaps, self.search.rates[:, :, None])
+
+    def _check_apart(self, gaps):
+        """Stop where gaps (n + 1, n_contacts) of open contacts get more negative in elements without an event."""
+        deeper = gaps[1:] < np.minimum(gaps[:-1], 0) - self.options.seen * np.abs(gaps).max(initial=0.0)
+        rows = np.flatnonzero((deeper & (self.modes == OPEN) & ~self.contacts.persistent).any(axis=0))
+        if len(rows):
+            raise Stuck(Reason.CONSTRAINTS_VIOLATED, _some([self.contacts.names[c] for c in rows]) + " overlap")
 
     def _closed_names(self):
         """What contacts do now, in words."""

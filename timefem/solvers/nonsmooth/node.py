@@ -46,6 +46,11 @@ class NodeLaw:
         gained = np.abs(states.free[0]).max(initial=0.0) * length
         self.still = max(self.still, self.options.still * max(reach, gained))
         self.length = max(self.length, max(reach, gained) * length)
+        if not np.isfinite(self.still + self.length):
+            found = np.column_stack([states.gap[0], states.gamma[0], states.free[0].reshape(-1, 3)])
+            wrong = ~np.isfinite(found).all(axis=1)
+            names = [self.contacts.names[c] for c in np.flatnonzero(wrong)[:6]]
+            raise events.Stuck(Reason.NOT_FINITE, ", ".join(names) or "speeds of contacts")
 
     def touching(self, states, modes, sure=()):
         """Contacts that touch at the first state."""
