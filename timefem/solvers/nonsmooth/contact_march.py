@@ -220,7 +220,7 @@ class ContactMarch(EventElements):
 
     def _check_apart(self, gaps):
         """Stop where gaps (n + 1, n_contacts) of open contacts get more negative in elements without an event."""
-        deeper = gaps[1:] < np.minimum(gaps[:-1], 0) - self.options.seen * np.abs(gaps).max(initial=0.0)
+        deeper = gaps[1:] < np.minimum(gaps[:-1], 0) - self.options.seen * self.law.usual
         rows = np.flatnonzero((deeper & (self.modes == OPEN) & ~self.contacts.persistent).any(axis=0))
         if len(rows):
             raise Stuck(Reason.CONSTRAINTS_VIOLATED, _some([self.contacts.names[c] for c in rows]) + " overlap")

@@ -26,17 +26,21 @@ class NodeLaw:
     ----------
     speed, length : float
         Largest of velocities and gaps of contacts met so far.
+    usual : float
+        The same length, by half of the contacts: one of them alone does not make it large.
     still : float
         Speed that is none, by the speeds that contacts could have with the kinetic energies met, or get in an element.
     """
 
     def __init__(self, contacts, options):
-        self.contacts, self.options, self.speed, self.length, self.still = contacts, options, 0.0, 0.0, 0.0
+        self.contacts, self.options = contacts, options
+        self.speed = self.length = self.usual = self.still = 0.0
 
     def meet(self, gaps, gamma):
         """Take note of sizes: gaps (n, n_contacts), velocities (n, n_contacts, 3)."""
         free = gaps[:, ~self.contacts.persistent]
         self.length = max(self.length, np.abs(free).max(initial=0.0))
+        self.usual = max(self.usual, np.abs(free).max(initial=0.0))
         self.speed = max(self.speed, np.abs(gamma).max(initial=0.0))
 
     def know(self, states, length):
@@ -46,6 +50,7 @@ class NodeLaw:
         gained = np.abs(states.free[0]).max(initial=0.0) * length
         self.still = max(self.still, self.options.still * max(reach, gained))
         self.length = max(self.length, max(reach, gained) * length)
+        self.usual = max(self.usual, np.median(np.abs(states.free[0, ::3])) * length**2)
         if not np.isfinite(self.still + self.length):
             found = np.column_stack([states.gap[0], states.gamma[0], states.free[0].reshape(-1, 3)])
             wrong = ~np.isfinite(found).all(axis=1)
