@@ -249,3 +249,18 @@ def test_joint_coordinates_take_it(form):
         ends.append(tf.solve(tf.InitialValueProblem(system, start, (0, 0.5)), element, 40, progress=False)
                     .position("body", 0.5))
     np.testing.assert_allclose(*ends, rtol=0, atol=1e-7)
+
+
+def test_signs_of_quaternions_of_a_beam_are_those_at_the_start():
+    section = tf.Section(EA=400.0, GA=300.0, GJ=2.0, EI=(1.5, 2.0), mass=1.2, inertia=(0.35, 0.2, 0.3))
+    rod = tf.Beam(1.0, section, 1, 1, "quaternion", name="rod")
+    spin, found = np.array([0.5, 1, 2]), []
+    for sign in 1, -1:
+        state = {rod: lambda s, sign=sign: tf.Pose((s, 0, 0), orientation=(sign if s > 0.5 else 1, 0, 0, 0),
+                                                   velocity=np.cross(spin, (s, 0.8 * s, 0)), angular_velocity=spin)}
+        problem = tf.InitialValueProblem(tf.System([rod]), state, (0, 0.3))
+        found.append(tf.solve(problem, tf.MixedGalerkin(2, keep="all"), 6, progress=False))
+    energy, other = (sol.energy() for sol in found)
+    np.testing.assert_allclose(other, energy, rtol=1e-11)
+    np.testing.assert_allclose(energy, energy[0], rtol=1e-11)
+    np.testing.assert_allclose(np.abs(found[1].z), np.abs(found[0].z), rtol=0, atol=1e-10)

@@ -30,7 +30,8 @@ class Along:
 
     def __init__(self, s, places, x, e):
         k, r = s.element.degree, ca.SX.sym("r", x.numel())
-        self.size, self._components, self._parameters = e.numel(), places, s.parameters
+        self.size, self._components = e.numel(), places
+        self._given = s.parameters, s.slots["state", 0]
         basis = s.element.state.basis
         points, self._nodes = gauss_points(k), basis.points
         self._points = points
@@ -39,17 +40,17 @@ class Along:
         self._z = [weighted(row, self._nodal) for row in self._shapes]
         self._rates = [weighted(row, self._nodal) for row in self._slopes]  # times h
         slope, change = ca.jacobian(e, x), ca.jtimes(e, x, r)
-        seen = [x, r, s.parameters]
+        seen = [x, r, *self._given]
         turned = ca.sparsify(ca.jacobian(change, x))
-        curved = sorted({i % e.numel() for i in turned.row()})  # the others may be linear by pieces
+        curved = sorted({i % e.numel() for i in turned.row()})
         slope[curved, :] = ca.substitute(slope[curved, :], x, ca.SX.zeros(x.numel()))
         functions = {"e": e, "change": change, "constant": ca.sparsify(slope), "turned": turned}
         self._functions = {name: ca.Function(name, seen, [value]) for name, value in functions.items()}
-        self._curved, self._by_pieces = bool(curved), ca.depends_on(ca.sparsify(slope), x)
+        self._curved = bool(curved)
 
     def _of(self, name, x=None, r=None):
         none = ca.SX.zeros(len(self._components))
-        return self._functions[name](none if x is None else x, none if r is None else r, self._parameters)
+        return self._functions[name](none if x is None else x, none if r is None else r, *self._given)
 
     def at(self, places):
         """e at places of the element, numbers or a symbol: list of SX."""
@@ -58,7 +59,7 @@ class Along:
         start = self._of("e", self._nodal[0])
         return [start + weighted(row, rates) for row in weights]
 
-    def derivatives(self, rows, places, n, left=None):
+    def derivatives(self, rows, places, n, left=None, of_gradient=False):
         """`left sum_i rows_i de(places_i)/dz_j` for all nodes j, list of SX (m, n), by all n components of the state.
 
         Parameters
@@ -68,35 +69,41 @@ class Along:
         places : list of float or SX
         n : int
         left : SX, shape (m, l), optional
+        of_gradient : bool
+            Whether the rows are symmetric.
         """
         nodes, none = range(len(self._nodal)), ca.SX.zeros(len(self._components))
         shapes = [[value(lagrange(self._nodes, j), x) for x in places] for j in nodes]
-        if not (self._curved or self._by_pieces):
-            return [self._block(product(left, rows(row), self._slope()), n) for row in shapes]
+        if not self._curved:
+            return [self._block(self._of_linear(left, rows(row), of_gradient), n) for row in shapes]
         weights = [[integral(self._points, i, x) for i in range(len(self._points))] for x in places]
         steps = [[N[j] * rate + dN[j] * z for N, dN, z, rate in
                   zip(self._shapes, self._slopes, self._z, self._rates, strict=True)] for j in nodes]
         if len(places) == 1:
-            row, w, z = rows([1.0]), [weighted(weights[0], step) for step in steps], [*self._z, self._nodal[0]]
-            linear = [[a * dN[j] for a, dN in zip(weights[0], self._slopes, strict=True)] for j in nodes]
-            rights = [self._right([*x, 0 if j else 1], z, w[j] + (none if j else self._nodal[0])) for j, x in
-                      enumerate(linear)]
+            row, w = rows([1.0]), [weighted(weights[0], step) for step in steps]
+            linear = [weighted(weights[0], [dN[j] for dN in self._slopes]) for j in nodes]
+            rights = [self._right(x + (j == 0), w[j] + (none if j else self._nodal[0])) for j, x in enumerate(linear)]
             return [self._block(product(left, row, right), n) for right in rights]
         by_point = [rows([a[i] for a in weights]) for i in range(len(self._points))]
-        rights = [[self._right([dN[j]], [z], w) for dN, z, w in zip(self._slopes, self._z, steps[j], strict=True)]
-                  for j in nodes]
+        rights = [[self._right(dN[j], w) for dN, w in zip(self._slopes, steps[j], strict=True)] for j in nodes]
         found = [products(left, by_point, right) for right in rights]
         start = self._nodal[0]
-        found[0] += product(left, rows([1.0] * len(places)), self._right([1.0], [start], start))
+        found[0] += product(left, rows([1.0] * len(places)), self._right(1.0, start))
         return [self._block(values, n) for values in found]
 
-    def _right(self, weights, z, w):
-        """`sum_i weights_i L(z_i) + E w`, L the same everywhere but for what is linear by pieces."""
-        slope = weighted(weights, map(self._slope, z)) if self._by_pieces else sum(weights) * self._slope()
-        return slope + self._of("turned", r=w)
+    def _right(self, weight, w):
+        """`weight L + E w`."""
+        return weight * self._of("constant") + self._of("turned", r=w)
 
-    def _slope(self, z=None):
-        return self._of("constant", z)
+    def _of_linear(self, left, row, of_gradient):
+        """`left row L`; where left = -L^T and the row is symmetric, from one triangle of it."""
+        slope = self._of("constant")
+        alike = of_gradient and row.is_square() and left.shape[0] > self._components[-1]
+        if not alike or not ca.is_equal(-left[self._components, :], slope.T, 9):  # 9: as deep as signs of shapes go
+            return product(left, row, slope)
+        found = ca.SX(left.shape[0], slope.shape[1])
+        found[self._components, :] = -ca.tril2symm(ca.tril(slope.T @ (row @ slope)))
+        return found
 
     def _block(self, values, n):
         whole = ca.SX(values.shape[0], n)
@@ -135,9 +142,9 @@ class Inner:
         rows = [ca.jacobian(row, symbol) for symbol in self.symbols]
         return self.through(lambda weights: weighted(weights, rows), n) if any(r.nnz() for r in rows) else None
 
-    def through(self, rows, n, left=None):
+    def through(self, rows, n, left=None, of_gradient=False):
         """As `Along.derivatives`."""
-        return self._along.derivatives(rows, self._places, n, left)
+        return self._along.derivatives(rows, self._places, n, left, of_gradient)
 
 
 class Mean:
@@ -173,6 +180,7 @@ class Mean:
         nonzeros = ca.vertcat(*self._slope.nonzeros())
         self._curvature = ca.jacobian(nonzeros, e) if affine else None
         self._constant = ca.substitute(nonzeros, e, ca.SX.zeros(e.numel())) if affine else None
+        self._slopes = None if affine else self._at_places(self._slope)
         self.symbol = ca.SX.sym("mean", self._value.sparsity())
 
     def closed(self, rows):
@@ -186,7 +194,7 @@ class Mean:
     def _rows(self, factors):
         weights = [a * b for a, b in zip(factors, self._weights, strict=True)]
         if self._curvature is None:
-            found = weighted(weights, self._at_places(self._slope))
+            found = weighted(weights, self._slopes)
         else:
             values = sum(weights) * self._constant + self._curvature @ weighted(weights, self._inner.symbols)
             found = ca.SX(self._slope.sparsity(), ca.densify(values))
@@ -203,7 +211,7 @@ class Mean:
     def by_nodes(self, row, n):
         """As `Inner.by_nodes`."""
         left = ca.jacobian(row, self.symbol)
-        return self._inner.through(self._rows, n, left) if left.nnz() else None
+        return self._inner.through(self._rows, n, left, self._of_gradient is not None) if left.nnz() else None
 
 
 def product(left, row, right):

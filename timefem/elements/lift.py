@@ -38,13 +38,23 @@ class Lift:
 
     def __init__(self, s, lift, function, places=None):
         self._s, self._places = s, list(range(s.slots["state", 0].numel()) if places is None else places)
-        self._x = ca.SX.sym("x", len(self._places))
-        self._e = self._x if lift is None else ca.SX(lift(self._x))
+        self._x, self._start = ca.SX.sym("x", len(self._places)), s.slots["state", 0][self._places]
+        self._e = self._x if lift is None else self._smooth(ca.SX(lift(self._x)))
         self._at, self._rate = (s.slots["state", where][self._places] for where in ("value", "rate"))
         y, t = ca.SX.sym("e", self._e.numel()), ca.SX.sym("t")
         w = ca.densify(ca.SX(function(y, t)))
         self._arguments = y, t, s.parameters
         self._project(w)
+
+    def _smooth(self, e):
+        """e with the pieces of what is linear by pieces, signs of quaternions, chosen at the start of the element."""
+        slope, x = ca.sparsify(ca.jacobian(e, self._x)), self._x
+        curved = {i % e.numel() for i in ca.sparsify(ca.jacobian(ca.vec(slope), x)).row()}
+        for i in sorted(set(range(e.numel())) - curved):
+            if ca.depends_on(slope[i, :], x):
+                at_zero = ca.substitute(e[i], x, ca.SX.zeros(x.numel()))
+                e[i] = ca.substitute(slope[i, :], x, self._start) @ x + at_zero
+        return e
 
     def gradient(self, weights):
         """`(P W_e)^T weights` at the quadrature point, SX (n_e,)."""
