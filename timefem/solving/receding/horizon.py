@@ -84,6 +84,9 @@ class RecedingHorizon(NamedArguments):
                              "few steps of Newton's method")
         self.budget = None if iterations is None else validate.integer("iterations", iterations, minimum=1)
         validate.real("tolerance", tolerance, positive=True)
+        system = problem.system
+        self._keeps_rates = not (system.n_multipliers or system.couples_inertia
+                                 or any(b.has_orientation for b in system.bodies))
         self.problem, self._method = problem, InteriorPoint(tolerance=tolerance, options={
             "acceptable": min(tolerance / 2, ACCEPTABLE)})
         self._solver: Solver = prepare(problem, element, n_elements, progress=False)
@@ -185,7 +188,7 @@ class RecedingHorizon(NamedArguments):
         columns, sizes = self._controls
         self.controls = self._base + sizes * self._resumed.v[columns]
         lower, upper = self.problem.bounds
-        np.clip(self.controls, lower, upper, out=self.controls)
+        np.minimum(np.maximum(self.controls, lower, out=self.controls), upper, out=self.controls)
         return self._at_start @ self.controls[0]
 
     def _state(self, state, q, v):
@@ -198,6 +201,5 @@ class RecedingHorizon(NamedArguments):
             q, v = validate.array("q", q, (n,)), validate.array("v", v, (n,))
             z = np.concatenate([q, np.zeros(n)])
             z = np.concatenate([q, system.momentum(self.problem.t_span[0], z, v)])
-            solved = system.n_multipliers or system.couples_inertia or any(b.has_orientation for b in system.bodies)
-            return z, None if solved else v
+            return z, v if self._keeps_rates else None
         return validate.array("state", state, (2 * n,)), None

@@ -97,10 +97,11 @@ class Resumed:
         """
         solve, options = self._solve, self.method.options
         barrier, mu, program = solve.barrier, options.mu_warm, self.program
-        w, n = np.clip(self.it.w, *self._inside), program.n
+        (lower, upper), n = self._inside, program.n
+        w = np.minimum(np.maximum(self.it.w, lower), upper)
         solve.scaled.expect(w[:n], 1.0, self.it.y)
         w[n:] = solve.scaled.values(w[:n])[1][barrier.auxiliary.row]
-        np.clip(w, *self._inside, out=w)
+        np.minimum(np.maximum(w, lower, out=w), upper, out=w)
         it = Iterate.at(barrier, w, self.it.y, None)
         it.z = np.maximum(self.it.z, options.weak * mu / it.slack)
         best: list[object] = [it, np.inf]
