@@ -1,4 +1,4 @@
-"""`timefem gallery` and `timefem reproduce`: machines and figures of the papers, with their numbers."""
+"""`timefem gallery`, `reproduce`, `verify`: machines, figures of the papers, motions of others, with their numbers."""
 
 import os
 from pathlib import Path
@@ -8,8 +8,11 @@ import typer
 
 from .. import validate
 from ..errors import SolveError
+from ..progress import progress
 from ..reproduction import find_scripts, run_scripts, write_page
 from ..reproduction.gallery import about, find_machines, run_machines
+from ..verification import find_entries, run_entry
+from ..verification import write_page as write_verification
 from .options import JSON
 from .report import make_console, make_table, print_json
 
@@ -76,3 +79,36 @@ def reproduce(
     if bad:
         raise SolveError(f"{len(bad)} of {len(results)} figures differ from the paper without a reason: "
                          f"{', '.join(bad)}")
+
+
+# ---- `timefem verify`: motions that others have solved
+
+def verify(
+    name: Annotated[str, typer.Argument(help="Of an entry or a group, such as test-set-andrews, test-set, library, "
+                                             "random; or all.")] = "all",
+    quick: Annotated[bool, typer.Option("--quick", help="Leave out entries that take minutes.")] = False,
+    page: Annotated[Path | None, typer.Option(help="Write a page of all entries.")] = None,
+    as_json: JSON = False,
+):
+    """Solve motions that others have solved, and compare; exit status 1 when one does not agree."""
+    entries = [e for e in find_entries(name) if not (quick and e.minutes)]
+    outcomes = []
+    with progress("verification", len(entries), False if as_json else None) as bar:
+        for entry in entries:
+            bar.note(entry.name)
+            outcomes.append(run_entry(entry))
+            bar.advance(1)
+    if page is not None:
+        write_verification(outcomes, page)
+    if as_json:
+        print_json({o.name: o.as_dict() for o in outcomes})
+    else:
+        table = make_table("verification", "entry", "numbers", "difference", "within", "seconds", "agrees")
+        table.columns[0].no_wrap = True
+        for o in outcomes:
+            table.add_row(o.name, str(o.n_numbers), f"{o.difference:.1e}", f"{o.tolerance:.0e}", f"{o.seconds:.1f}",
+                          "yes" if o.agrees else "NO")
+        make_console().print(table)
+    bad = [o.name for o in outcomes if not o.agrees]
+    if bad:
+        raise SolveError(f"{len(bad)} of {len(outcomes)} entries do not agree: {', '.join(bad)}")

@@ -124,7 +124,7 @@ COMMANDS = {  # name -> (module, function or group in it, what it does)
     "linearize": ("options", "linearize", "Linear equations around a state."),
     "study": ("studies", "study", "Studies of methods."),
     "reproduce": ("evidence", "reproduce", "Reproduce figures of the papers."),
-    "verify": ("verify", "verify", "Solve motions that others have solved, and compare."),
+    "verify": ("evidence", "verify", "Solve motions that others have solved, and compare."),
     "gallery": ("evidence", "gallery", "Machines with a number and a picture each: list or run them."),
     "plot": ("plot", "plot", "Draw a saved solution, or write its motion."),
     "info": ("listing", "info", "Versions, processors, and what is installed."),

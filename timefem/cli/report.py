@@ -73,7 +73,7 @@ def kind_rows(r):
 
 # ---- What the commands of `timefem` tell: facts as plain data, tables, JSON and the figure
 
-joint_tables = Late("timefem.solution.joint_tables")
+joint_motion = Late("timefem.solution.joint_motion")
 
 
 def run_report(case, problem, sol):
@@ -101,7 +101,7 @@ def run_report(case, problem, sol):
                 state = {"position": base.position, "quaternion": base.quaternion, "velocity": base.velocity,
                          "angular_velocity": base.angular_velocity}
                 final["base"] = {name: value.tolist() for name, value in state.items()}
-    for name in joint_tables.joint_names(sol.system):
+    for name in joint_motion.joint_names(sol.system):
         motion = sol.joint(name)
         for coordinate in motion.coordinates:
             own = name if len(motion.coordinates) == 1 else f"{name}.{coordinate}"

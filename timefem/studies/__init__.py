@@ -6,8 +6,7 @@ from .conditioning import Conditioning, conditioning
 from .conservation import Conservation, conservation
 from .convergence import Convergence, convergence
 from .drift import Drift
-from .figure import plot_conditioning
-from .plots import plot_conservation, plot_convergence
+from .plots import plot_conditioning, plot_conservation, plot_convergence
 from .precision import QuotientOfPrecision, quotient_of_precision
 from .preconditioners import Preconditioning, preconditioners
 from .rank import MultiplierRank, multiplier_rank

@@ -1,4 +1,4 @@
-"""Figures of convergence and conservation studies."""
+"""Figures of convergence, conservation and conditioning studies."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ..solution.drawing.plots import COLOURS, STYLES
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from .conditioning import Conditioning
     from .conservation import Conservation
     from .convergence import Convergence
 
@@ -119,3 +120,31 @@ def plot_conservation(studies: Conservation | Sequence[Conservation], figure: An
     for ax in axes[n:]:
         ax.remove()
     return figure
+
+
+def plot_conditioning(studies: Sequence[Conditioning], ax: Axes | None = None,
+                      labels: Sequence[str] | None = None) -> Axes:
+    """Condition numbers over the length of the elements, with the fitted powers of 1/h: May & Betsch (2025), Fig. 8.
+
+    Parameters
+    ----------
+    studies : sequence of Conditioning
+    ax : matplotlib Axes, optional
+    labels : sequence of str, optional
+        Default: the studies' own, with their scaling.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    import matplotlib.pyplot as plt
+
+    ax = plt.subplots(figsize=(7.5, 4.5), layout="constrained")[1] if ax is None else ax
+    labels = labels or [f"{s.label}, scaling {s.scaling}" for s in studies]
+    for study, label in zip(studies, labels, strict=True):
+        fitted = "" if np.isnan(study.slope) else rf": $h^{{{-study.slope:.2f}}}$"
+        ax.loglog(study.h, study.condition, "o-", label=label + fitted)
+    ax.set(xlabel="length of an element [s]", ylabel=f"condition number, {studies[0].norm}-norm")
+    ax.grid(alpha=0.3)
+    ax.legend(fontsize="small")
+    return ax

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..joint_tables import joint_fields
+from ..joint_motion import joint_fields
 from .plots import lines_over_time
 
 

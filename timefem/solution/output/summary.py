@@ -5,7 +5,7 @@ import numpy as np
 from ...display import Card
 from ...errors import needed
 from ...late import Late
-from ..joint_tables import joint_fields
+from ..joint_motion import joint_fields
 from .tables import COORDINATES, STATES, SYSTEM_UNITS, _fields
 
 dataset = Late("timefem.solution.output.dataset")

@@ -9,7 +9,7 @@ import numpy as np
 from ... import validate
 from ...atomic_write import replacing
 from ...display import printable
-from ..joint_tables import joint_fields
+from ..joint_motion import joint_fields
 
 # Name, unit, labels of the components, and the value from body, q and p. Bodies without a position in space have
 # their coordinates and rates instead; other quantities that a body does not have are left out.
