@@ -9,7 +9,9 @@ without damping where energy is kept, else a time constant of two steps; Exudyn:
 elliptic cones and Newton's solver at 1e-12. The bar is timefem's alone, as soft contact has another law of impact, and
 the ball that rolls is not stated in Exudyn. All use one thread.
 
-    python benchmarks/bench_contacts.py [--quick] [--json]
+`--events` tells instead what contacts cost that do not touch, and events in elements of the same march, mG(2).
+
+    python benchmarks/bench_contacts.py [--quick] [--json] [--events]
 """
 
 import argparse
@@ -208,6 +210,35 @@ def by_exudyn(exudyn, n):
     return min(found)
 
 
+def cost_system(walls, distance):
+    """A ball that bounces on a floor, or between four walls with friction, so far away; without contacts if None."""
+    ball = tf.RigidBody(MASS, [0.4 * MASS * RADIUS**2] * 3, name="ball")
+    normals = [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0)] if walls else [(0, 0, 1)]
+    contacts = [] if distance is None else [
+        tf.PlaneContact(ball, radius=RADIUS, normal=n, plane_point=[-distance * x for x in n], restitution=1.0,
+                        friction=0.2 * walls, name=f"plane {n}") for n in normals]
+    start = tf.Pose((0.1, 0.2, 0), velocity=(5.0, 7.1, 0) if walls else (0.2, 0, 0), angular_velocity=(0, 0, 20.0))
+    return tf.System([ball, *contacts], gravity=(0, 0, -G * (not walls))), {ball: start}
+
+
+def costs(n=4000, turns=7):
+    """Of each system: time of an element without contacts, march with contacts far away over that without, and time
+    of an event; medians."""
+    for walls, end in ((False, 60.0), (True, 20.0)):
+        problems = [tf.InitialValueProblem(*cost_system(walls, distance), (0, end)) for distance in (None, 1e6, 0.7)]
+        seconds, n_events = np.zeros((turns, 3)), 0
+        for turn in range(-2, turns):  # the first ones make kernels
+            for k, problem in enumerate(problems):
+                begin = time.process_time()
+                sol = tf.solve(problem, tf.MixedGalerkin(2), n, progress=False)
+                seconds[turn, k] = time.process_time() - begin
+            n_events = len(sol.events)
+        none, far, near = np.median(seconds, axis=0)
+        event = (near - far) / n_events
+        print(f"{'four walls' if walls else 'floor':12} element {none / n * 1e6:6.2f} us, far {far / none:5.2f}, "
+              f"{n_events} events: {event * 1e6:7.0f} us = {event * n / none:6.0f} elements")
+
+
 def installed(name):
     """A module, or None with a word."""
     try:
@@ -220,7 +251,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="few points")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--events", action="store_true", help="cost of events, in elements")
     options = parser.parse_args()
+    if options.events:
+        costs()
+        return
     mujoco, exudyn = installed("mujoco"), installed("exudyn")
     result = {}
     for name in ENDS:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.random_impacts import impact_case
-from timefem.solvers.nonsmooth.impact_law import PRESSED, SLIDES, STICKS, impact
+from timefem.solvers.nonsmooth.impact_law import PRESSED, SLIDES, STICKS, complementary, impact
 from timefem.solvers.nonsmooth.lemke import lemke
 
 
@@ -132,3 +132,11 @@ def test_lemke_solves_a_linear_complementarity_problem():
         z = lemke(matrix, q)
         w = matrix @ z + q
         assert z.min() >= 0 and w.min() > -1e-9 and abs(z @ w) < 1e-9
+
+
+@pytest.mark.parametrize("pull", [5e-324, 1e-310, 1e-300, 1e-20, 1.0])
+def test_accelerations_next_to_nothing_are_held_by_given_friction(pull):
+    with np.errstate(all="raise", under="ignore"):
+        forces, statuses = complementary(np.diag([0.0, 1.0, 1.0]), np.array([0.0, pull, 0.0]), np.zeros(1),
+                                         np.array([1e10]))
+    assert statuses == [STICKS] and forces == pytest.approx(np.array([[0.0, -pull, 0.0]]), rel=1e-12, abs=1e-290)

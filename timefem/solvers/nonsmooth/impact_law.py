@@ -15,6 +15,7 @@ from .lemke import faceted
 from .options import LAW
 
 OPEN, STICKS, SLIDES, PRESSED = range(4)
+SMALL = np.sqrt(np.finfo(float).tiny)
 
 
 class Impact(NamedTuple):
@@ -63,6 +64,19 @@ class _Scaled:
         self.bound = np.zeros(self.n) if bound is None else bound / size[::3]  # of friction under a given load
         absent = ~there.ravel()
         self.d[absent, absent] = 1.0
+
+    def relative(self, *velocities):
+        """Velocities scaled, relative to the largest of them, as the given friction is from then on; and that size.
+
+        Where these are next to nothing beside given friction, such as accelerations that have underflowed, the size is
+        so small a part of it that it can still be told from infinity.
+        """
+        scaled = [v.ravel() * self.size for v in velocities]
+        largest = max(np.abs(v).max(initial=0.0) for v in scaled)
+        largest = max(largest, SMALL * self.bound.max(initial=0.0))
+        if largest > 0:
+            scaled, self.bound = [v / largest for v in scaled], self.bound / largest
+        return scaled, largest
 
     @cached_property
     def _law(self):
@@ -149,10 +163,7 @@ def impact(compliance, before, restitution, friction, bound=None, options=LAW):
     Impact
     """
     law = _Scaled(compliance, friction, options, bound)
-    gamma = before.ravel() * law.size
-    largest = np.abs(gamma).max(initial=0.0)
-    if largest > 0:
-        gamma, law.bound = gamma / largest, law.bound / largest
+    (gamma,), largest = law.relative(before)
 
     def right(share):
         b = gamma.copy()
@@ -185,10 +196,7 @@ def complementary(compliance, free, friction, bound, options=LAW):
     The compliance need not be symmetric: what slides is a contact without friction, whose column has it.
     """
     law = _Scaled(compliance, friction, options, bound)
-    b = free.ravel() * law.size
-    largest = np.abs(b).max(initial=0.0)
-    if largest > 0:
-        b, law.bound = b / largest, law.bound / largest
+    (b,), largest = law.relative(free)
     found = law.solve(b, lemke=not law.bound.any())
     if found is None:
         return None
@@ -205,10 +213,7 @@ def stepped(compliance, after, before, restitution, friction, bound, options=LAW
         As of an `Impact`; or None.
     """
     law = _Scaled(compliance, friction, options, bound)
-    free, start = after.ravel() * law.size, before.ravel() * law.size
-    largest = max(np.abs(free).max(initial=0.0), np.abs(start).max(initial=0.0))
-    if largest > 0:
-        free, start, law.bound = free / largest, start / largest, law.bound / largest
+    (free, start), largest = law.relative(after, before)
 
     def right(share):
         b = free.copy()
