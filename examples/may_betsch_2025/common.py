@@ -62,6 +62,11 @@ def draw_convergence(ax, h, errors, orders):
     ax.legend()
 
 
+LEVELS = {"configuration": "residual on configuration level",
+          "velocity": "velocity of the point at the support [m/s]",
+          "quaternion_momentum": "q.p of the quaternion [kg m^2/s]"}  # from which (69) makes the velocity level
+
+
 def draw_constraints(figure, solutions, label):
     """Constraints on the quaternion (left) and of the joint (right), configuration and velocity level."""
     left, right = figure.subplots(1, 2)
@@ -69,9 +74,10 @@ def draw_constraints(figure, solutions, label):
         phi, psi = sol.constraints()
         names = sol.system.constraint_names
         own = np.array(["unit length" in name for name in names])
-        for ax, chosen in ((left, own), (right, ~own)):
-            for values, level, style in ((phi, "configuration", "-"), (psi, "velocity", "--")):
+        for ax, chosen, rate in ((left, own, "q.p"), (right, ~own, "velocity")):
+            for values, level, style in ((phi, "configuration", "-"), (psi, rate, "--")):
                 ax.plot(sol.t, np.abs(values[:, chosen]).max(axis=1) + 1e-18, style, label=label.format(key, level))
     left.set(xlabel="time [s]", ylabel="largest residual", title="unit length of the quaternion", yscale="log")
+    left.legend()
     right.set(xlabel="time [s]", title="fixed point", yscale="log")
     right.legend()

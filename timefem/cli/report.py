@@ -126,7 +126,8 @@ def run_report(case, problem, sol):
         "angular_momentum_error_max": momentum,
         **({"generalized_energy_error_max": errors["generalized_energy"]} if "generalized_energy" in errors else {}),
         **kept_facts(problem.system, element),
-        "constraint_error_max": {level: errors[level] for level in ("configuration", "velocity")},
+        "constraint_error_max": {level: errors[level] for level in ("configuration", "velocity", "quaternion_momentum")
+                                 if level in errors},
         **contact_facts(sol),
         **kind_facts(case.kind, problem, sol),
         **{name: statistics[name] for name in ("tolerance", "estimated_error", "estimated_errors", "meshes", "per_rank")
@@ -196,8 +197,11 @@ def print_report(r, case, output):
     if case.conserved_axes:
         axes = "" if len(case.conserved_axes) == 3 else ", vertical"
         table.add_row("error of the angular momentum", f"{r['angular_momentum_error_max']:.2e} kg m^2/s{axes}")
-    table.add_row("error of the constraints", "{configuration:.2e}, of their rates {velocity:.2e}".format(
-        **r["constraint_error_max"]))
+    constraints = r["constraint_error_max"]
+    table.add_row("error of the constraints",
+                  "{configuration:.2e}, of their rates {velocity:.2e}".format(**constraints))
+    if "quaternion_momentum" in constraints:
+        table.add_row("q.p of quaternions", f"{constraints['quaternion_momentum']:.2e} kg m^2/s")
     table.add_row("seconds", ", ".join(f"{name} {value:.3f}" for name, value in r["seconds"].items()))
     joints, base = r["final"].get("joints", {}), r["final"].get("base") if "joints" in r["final"] else None
     for name, state in joints.items():

@@ -99,6 +99,7 @@ class Part(Declared, ABC):
     own_parameters = np.zeros(0)
     constraint_names = ()
     nonholonomic_names = ()
+    momentum_level = False  # whether `velocity_constraints` are in momenta, not the rates of `constraints`
     t_span = (-np.inf, np.inf)
 
     @property

@@ -232,7 +232,9 @@ class Invariants:
         -------
         dict
             `energy`, `generalized_energy` (where the element has velocities), `angular_momentum` (largest component;
-            left out when a body has none), `configuration`, `velocity`.
+            left out when a body has none), `configuration`, `velocity` (rates of constraints, m/s or 1/s),
+            `quaternion_momentum` (largest q.p of quaternions [kg m^2/s], which stands for them in (69) of May & Betsch;
+            with bodies in quaternions).
         """
         errors = {"energy": float(np.abs(self.energy_balance()).max())}
         if "velocity" in self.fields and len(self.t) > 1:
@@ -240,9 +242,14 @@ class Invariants:
             errors["generalized_energy"] = float(np.abs(energy - energy[0]).max())
         if all(hasattr(body, "angular_momentum") for body in self.system.bodies):
             errors["angular_momentum"] = self.momentum_drift()
-        configuration, velocity = self._all_constraints()
-        return errors | {"configuration": float(np.abs(configuration).max(initial=0.0)),
-                         "velocity": float(np.abs(velocity).max(initial=0.0))}
+        parts = (self.system.complete or self.system).parts
+        in_momenta = np.repeat([p.momentum_level for p in parts], [len(p.constraint_names) for p in parts]).astype(bool)
+        configuration, velocity = map(np.abs, self._all_constraints())
+        errors |= {"configuration": float(configuration.max(initial=0.0)),
+                   "velocity": float(velocity[..., ~in_momenta].max(initial=0.0))}
+        if in_momenta.any():
+            errors["quaternion_momentum"] = float(velocity[..., in_momenta].max(initial=0.0))
+        return errors
 
 
 def efforts_and_rates(sol, e, xi):

@@ -14,7 +14,8 @@ ERRORS = {"energy": ("energy, work taken off", "J"),
           "generalized_energy": ("generalized energy, work taken off", "J"),
           "angular_momentum": ("angular momentum, constant where no moment acts", "kg m^2/s"),
           "configuration": ("constraints", "SI"),
-          "velocity": ("constraints on velocity level", "SI")}
+          "velocity": ("constraints on velocity level", "SI"),
+          "quaternion_momentum": ("q.p of quaternions", "kg m^2/s")}
 
 
 def summarize(solution):

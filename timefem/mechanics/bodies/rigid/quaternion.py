@@ -27,6 +27,7 @@ class QuaternionBody(RigidBodyBase):
     spin_per_momentum = 0.5
     quaternion_place = slice(3, 7)
     constraint_names = ("unit length of the quaternion",)
+    momentum_level = True
 
     name = Name()
     inverse_mass = Choice("how M4^-1 is written off the unit sphere", ("polynomial", "exact"), "polynomial")

@@ -16,6 +16,7 @@ class QuaternionBody(RigidBodyBase):
     spin_per_momentum: float
     quaternion_place: Any
     constraint_names: Any
+    momentum_level: bool
     name: str | None
     inverse_mass: str
     size: np.ndarray | None
