@@ -57,9 +57,12 @@ def slope(h, errors, floor=1e-11):
 def draw_convergence(ax, h, errors, orders):
     """Errors over the length of the elements, with their fitted orders."""
     for (name, values), order, marker in zip(errors.items(), orders.values(), "osDv^<>p" * 2, strict=False):
-        ax.loglog(h, values, f"{marker}-", markersize=4, label=f"{name}: order {order:.1f}")
+        line = "--" if "directors" in name else "-"
+        ax.loglog(h, values, marker + line, markersize=4, label=f"{name}: order {order:.1f}")
     ax.set(xlabel="length of an element [s]", ylabel="relative error of q at 5 s")
-    ax.legend()
+    ax.set_xticks(h, [f"{value:.4g}" for value in h])
+    ax.minorticks_off()
+    ax.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
 
 
 LEVELS = {"configuration": "residual on configuration level",
