@@ -173,7 +173,7 @@ def test_what_stands_against_a_limit_is_another_one(limits, bound, told):
 
 @pytest.mark.parametrize("method", ["interior-point", "ipopt", "fatrop"])
 @pytest.mark.parametrize("options, told", [
-    ({"limits": tf.Limit("log(u[0] - now.t)", upper=3, name="log")}, r"log\[0\] is not finite at t = 0.0211325\]"),
+    ({"limits": tf.Limit("log(u[0] - now.t)", upper=3, name="log")}, r"log\[0\] is not finite at t = 0\]"),
     ({"limits": tf.Limit("sqrt(0.5 - now.q('slider')[0])", 0, name="root")}, r"root\[0\] is not finite at t = 0.55\]"),
     ({"limits": tf.Limit("sqrt(0.5 - now.t)", upper=3, at="integral", name="sum")},
      r"the sum of sum\[0\] is not finite at t = 0.6\]"),

@@ -194,22 +194,3 @@ def test_equations_of_controls_keep_the_order(equation, speed, value):
     exact = value or largest(3, 60)
     assert largest(2, 40) == pytest.approx(exact, rel=1e-7)  # 1.4e-4 before
     assert largest(4, 20) == pytest.approx(exact, rel=1e-8)
-
-
-@pytest.mark.parametrize("limit", ["u[0]**2 + u[1]**2", "u[0]**4 + u[1]**2 + u[0] * u[1] / 2",
-                                   lambda now, u: ca.sumsqr(u) - 0.3 * ca.sin(3 * now.t)])
-def test_inequalities_of_controls_keep_the_order(limit):
-    """At the ends of elements they were of order 2 for even degrees, and 4 for degree 3."""
-    def largest(degree, n):
-        control = tf.Control(2, name="direction")
-        state = tf.State("x", lambda x, f, t, c, u: ca.vertcat(x[2] * u[0], x[2] * u[1], 0.5 - u[1]), n=3,
-                         controls=[control])
-        problem = tf.OptimalControl(tf.System([state, control]), {state: [0, 0, 0.3]},
-                                    {state: tf.EndState(q=[None, 0.1, None])}, (0, 2), end_cost="-end.q('x')[0]",
-                                    bounds={control: (-10, 10)}, limits=[tf.Limit(limit, None, 1)])
-        return solved(problem, tf.MixedGalerkin(degree), n).objective
-
-    exact = largest(3, 40)
-    errors = np.abs([largest(2, n) - exact for n in (10, 14, 20)])
-    slope = -np.polyfit(np.log([10, 14, 20]), np.log(errors), 1)[0]
-    assert 3.6 < slope < 4.6 and errors[-1] < 3e-7, (slope, errors)

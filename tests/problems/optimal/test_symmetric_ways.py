@@ -75,12 +75,12 @@ def test_an_acrobot_of_little_torque():
     np.testing.assert_allclose(sol.z[-1], [np.pi, 0, 0, 0], rtol=0, atol=1e-8)
 
 
-@pytest.mark.parametrize("tilt, glide, free, n, objective, most", [
-    (0, 1.5, False, 20, 69.886054, 50), (0.5, 0, False, 40, 69.885741, 30), (0, 1.5, True, 20, 46.269161, 220),
-    (0.5, 1.5, True, 20, 47.788031, 140)])
-def test_a_lander_with_squares_of_its_thrust_limited(tilt, glide, free, n, objective, most):
+@pytest.mark.parametrize("tilt, glide, free, n, objective", [
+    (0, 1.5, False, 20, 69.887294), (0.5, 0, False, 40, 69.885918), (0, 1.5, True, 20, 46.293259),
+    (0.5, 1.5, True, 20, 47.797766)])
+def test_a_lander_with_squares_of_its_thrust_limited(tilt, glide, free, n, objective):
     """Squares in their own units are far from one: steps crept along the violation that the filter allows, for 28 to 95
-    iterations with a filter that is emptied. IPOPT takes 35, 59 and 89 for three of these on 20 elements."""
+    iterations with a filter that is emptied, IPOPT 24 to 39."""
     mass = tf.PointMass(2.0, name="lander")
     thrust = tf.ControlForce(mass, np.eye(3), name="thrust")
     limits = [tf.Limit(lambda now, u: ca.sumsqr(u), lower=16, upper=1600, name="size")]
@@ -96,4 +96,4 @@ def test_a_lander_with_squares_of_its_thrust_limited(tilt, glide, free, n, objec
         bounds={"duration": (2, 30)} if free else None)
     sol = tf.solve(problem, tf.MixedGalerkin(2), n, progress=False)
     assert sol.success and sol.objective == pytest.approx(objective, rel=1e-6)
-    assert sol.statistics["newton_iterations"]["max"] <= most
+    assert sol.statistics["newton_iterations"]["max"] <= 30

@@ -121,9 +121,10 @@ class LimitRows:
     # ---- what limits ask for
 
     def on_path(self, limit):
-        """Rows of the state at its nodes, once at a node that two elements share, and at further points; those of
-        controls at as many Gauss points as they have values, where the dynamics see them, so that the order of the
-        element stays; but inequalities that are linear in the controls, the same all along, at the nodes of these."""
+        """Rows of the state at its nodes, once at a node that two elements share, and at further points; limits of
+        controls alone at the nodes of these, as many as they have values; those of controls and states, and equations
+        of controls, at as many Gauss points, where the dynamics see the controls, so that the order of the element
+        stays."""
         rows, lower, upper = limit.rows(self._now, self._symbols[1])
         groups, ties = {}, []
         for i, row in enumerate(ca.vertsplit(rows)):
@@ -131,9 +132,8 @@ class LimitRows:
             sees[0] = sees[0] or (self._v is not None and ca.depends_on(row, self._v))
             if self._forces is not None and ca.depends_on(row, self._forces):
                 sees[:2] = True, True  # as accurate at these points as elsewhere the states are
-            alike = not sees[0] and ca.is_linear(row, self._symbols[1]) and not ca.depends_on(row, self._tau)
             where = "nodes" if not sees[1] else "equations" if lower[i] == upper[i] else \
-                "controls" if alike else "Gauss points"
+                "Gauss points" if sees[0] else "controls"
             groups.setdefault(where, []).append(i)
             if where == "equations" and not (sees[0] or sees[2]):
                 ties.append(i)
