@@ -216,11 +216,15 @@ class Invariants:
         m = self.system.n_constraints
         return theta[..., :m], theta[..., m:]
 
-    def _all_constraints(self):
-        """`constraints` of the complete system, with those that were dropped as redundant."""
+    def _constraint_errors(self):
+        """Largest residuals of the constraints, those that were dropped as redundant included, by level and unit."""
         complete = self.system.complete or self.system
-        theta, m = complete.constraints(self.t, self.z), complete.n_constraints
-        return theta[..., :m], theta[..., m:]
+        theta, m, parts = np.abs(complete.constraints(self.t, self.z)), complete.n_constraints, complete.parts
+        in_momenta = np.repeat([p.momentum_level for p in parts], [len(p.constraint_names) for p in parts]).astype(bool)
+        found = {"configuration": theta[..., :m], "velocity": theta[..., m:][..., ~in_momenta]}
+        if in_momenta.any():
+            found["quaternion_momentum"] = theta[..., m:][..., in_momenta]
+        return {name: float(residuals.max(initial=0.0)) for name, residuals in found.items()}
 
     def errors(self) -> dict[str, float]:
         """Largest drift of energy and angular momentum, and largest constraint residuals, at the element ends.
@@ -242,14 +246,7 @@ class Invariants:
             errors["generalized_energy"] = float(np.abs(energy - energy[0]).max())
         if all(hasattr(body, "angular_momentum") for body in self.system.bodies):
             errors["angular_momentum"] = self.momentum_drift()
-        parts = (self.system.complete or self.system).parts
-        in_momenta = np.repeat([p.momentum_level for p in parts], [len(p.constraint_names) for p in parts]).astype(bool)
-        configuration, velocity = map(np.abs, self._all_constraints())
-        errors |= {"configuration": float(configuration.max(initial=0.0)),
-                   "velocity": float(velocity[..., ~in_momenta].max(initial=0.0))}
-        if in_momenta.any():
-            errors["quaternion_momentum"] = float(velocity[..., in_momenta].max(initial=0.0))
-        return errors
+        return errors | self._constraint_errors()
 
 
 def efforts_and_rates(sol, e, xi):

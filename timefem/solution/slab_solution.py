@@ -66,10 +66,7 @@ class SlabSolution(Solution):
         return self.comm.bcast(super().end, last)
 
     def errors(self):
-        here = {"energy": float(np.abs(self.energy_balance()).max())}
-        configuration, velocity = self._all_constraints()
-        here |= {"configuration": float(np.abs(configuration).max(initial=0.0)),
-                 "velocity": float(np.abs(velocity).max(initial=0.0))}
+        here = {"energy": float(np.abs(self.energy_balance()).max()), **self._constraint_errors()}
         errors = {name: self._largest(value) for name, value in here.items()}
         if all(hasattr(body, "angular_momentum") for body in self.system.bodies):
             errors["angular_momentum"] = self.momentum_drift()
