@@ -57,27 +57,24 @@ class Matrix(NamedTuple):
 
     def times(self, x):
         """Products with vectors (n, n_columns), shape (n, n_rows)."""
-        if len(x) == 1:
-            return np.bincount(self.rows, self.data[0] * x[0, self.columns], self.shape[0])[None]
-        out, some = np.zeros((len(self.data), self.shape[0])), np.flatnonzero(np.diff(self.starts))
-        if len(some):
-            out[:, some] = np.add.reduceat(self.data * x[:, self.columns], self.starts[some], axis=1)
-        return out
+        return _sums(self.rows, self.data * x[:, self.columns], self.shape[0])
 
     def transposed_times(self, x):
         """Products of the transposed matrices with vectors (n, n_rows), shape (n, n_columns)."""
-        if len(x) == 1:
-            return np.bincount(self.columns, self.data[0] * x[0, self.rows], self.shape[1])[None]
-        order = np.argsort(self.columns, kind="stable")
-        turned = Matrix(self.shape[::-1], self.columns[order], self.rows[order], np.searchsorted(
-            self.columns[order], np.arange(self.shape[1] + 1)), self.data[:, order])
-        return turned.times(x)
+        return _sums(self.columns, self.data * x[:, self.rows], self.shape[1])
 
     def sparse(self):
         """SciPy's CSR array of the first of them, without entries that are zero."""
         out = scipy.sparse.csr_array((self.data[0], self.columns.copy(), self.starts.copy()), shape=self.shape)
         out.eliminate_zeros()
         return out
+
+
+def _sums(places, values, size):
+    """Sums of values (n, m) at places (m,): array of shape (n, size)."""
+    n = len(values)
+    places = places + size * np.arange(n)[:, None]
+    return np.bincount(places.ravel(), values.ravel(), n * size).reshape(n, size)
 
 
 class Tables(Record):

@@ -21,14 +21,14 @@ def quintic(h, f0, f1):
     return a, b, c, 10 * d - 4 * e + g / 2, -15 * d + 7 * e - g, 6 * d - 3 * e + g / 2
 
 
+_quintic = compiled(interpreted=True, error_model="numpy", _nrt=False)(quintic)
+
+
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
 def _coefficients(h, f0, f1, five):
     """`quintic`, and the largest distance of it in the element from the cubic through values and rates."""
-    a, b, c = f0[0], h * f0[1], h * h * f0[2] / 2
-    d, e, g = f1[0] - a - b - c, h * f1[1] - b - 2 * c, h * h * f1[2] - 2 * c
-    five[0], five[1], five[2] = a, b, c
-    five[3], five[4], five[5] = 10 * d - 4 * e + g / 2, -15 * d + 7 * e - g, 6 * d - 3 * e + g / 2
-    d, e, margin = f1[0] - a - b, h * f1[1] - b, 0.0
+    five[0], five[1], five[2], five[3], five[4], five[5] = _quintic(h, f0, f1)
+    d, e, margin = f1[0] - five[0] - five[1], h * f1[1] - five[1], 0.0
     second, third = five[2] - (3 * d - e), five[3] - (e - 2 * d)
     for i in range(33):
         x = i / 32

@@ -38,9 +38,8 @@ class NodeLaw:
 
     def meet(self, gaps, gamma):
         """Take note of sizes: gaps (n, n_contacts), velocities (n, n_contacts, 3)."""
-        free = gaps[:, ~self.contacts.persistent]
-        self.length = max(self.length, np.abs(free).max(initial=0.0))
-        self.usual = max(self.usual, np.abs(free).max(initial=0.0))
+        largest = np.abs(gaps[:, ~self.contacts.persistent]).max(initial=0.0)
+        self.length, self.usual = max(self.length, largest), max(self.usual, largest)
         self.speed = max(self.speed, np.abs(gamma).max(initial=0.0))
 
     def know(self, states, length):

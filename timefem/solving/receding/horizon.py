@@ -20,6 +20,7 @@ from ...problems.optimal.transcription.nonlinear_program import OptimalProgram
 from ...problems.optimal.transcription.sizes import scaling_of, with_objective
 from ...solvers.equations.outcome import Outcome
 from ...solvers.interior_point.algorithm import InteriorPoint
+from ...solvers.interior_point.bounds import between
 from ...status import Reason, Status
 from ..solve import Solver, prepare
 from .resumed import SOLVED, Resumed
@@ -187,8 +188,7 @@ class RecedingHorizon(NamedArguments):
         """The controls at the start."""
         columns, sizes = self._controls
         self.controls = self._base + sizes * self._resumed.v[columns]
-        lower, upper = self.problem.bounds
-        np.minimum(np.maximum(self.controls, lower, out=self.controls), upper, out=self.controls)
+        between(self.controls, *self.problem.bounds, out=self.controls)
         return self._at_start @ self.controls[0]
 
     def _state(self, state, q, v):

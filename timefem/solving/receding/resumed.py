@@ -9,7 +9,7 @@ import numpy as np
 
 from ...solvers.interior_point.algorithm import Loop, _Solve
 from ...solvers.interior_point.barrier_parameter import Errors
-from ...solvers.interior_point.bounds import narrowed
+from ...solvers.interior_point.bounds import between, narrowed
 from ...solvers.interior_point.line_search import Iterate
 
 if TYPE_CHECKING:
@@ -97,11 +97,10 @@ class Resumed:
         """
         solve, options = self._solve, self.method.options
         barrier, mu, program = solve.barrier, options.mu_warm, self.program
-        (lower, upper), n = self._inside, program.n
-        w = np.minimum(np.maximum(self.it.w, lower), upper)
+        w, n = between(self.it.w, *self._inside), program.n
         solve.scaled.expect(w[:n], 1.0, self.it.y)
         w[n:] = solve.scaled.values(w[:n])[1][barrier.auxiliary.row]
-        np.minimum(np.maximum(w, lower, out=w), upper, out=w)
+        between(w, *self._inside, out=w)
         it = Iterate.at(barrier, w, self.it.y, None)
         it.z = np.maximum(self.it.z, options.weak * mu / it.slack)
         best: list[object] = [it, np.inf]

@@ -1,0 +1,42 @@
+"""Where gaps close within an element, from values, rates and accelerations at its ends."""
+
+import numpy as np
+from numpy.polynomial import Polynomial
+
+from timefem.solvers.nonsmooth.crossings import closings, quintic
+
+
+def test_first_crossings_and_minima_are_those_of_the_polynomial():
+    rng = np.random.default_rng(3)
+    n = 400
+    h = rng.uniform(0.05, 2, n)
+    f0, f1 = rng.standard_normal((2, n, 3)) / np.stack([h**0, h, h**2 / 4], axis=1)
+    f0[:, 0] = np.abs(f0[:, 0])
+    f1[::2, 0] = np.abs(f1[::2, 0])
+    found = np.empty((n, 3))
+    closings(h, f0, f1, np.zeros(n, bool), 0.0, np.zeros((5, 6)), found)
+    crossed = least = 0
+    for k in range(n):
+        f = Polynomial(quintic(h[k], f0[k], f1[k]))
+        roots = f.roots()
+        roots = np.sort(roots.real[(np.abs(roots.imag) < 1e-9) & (roots.real > 0) & (roots.real < 1)])
+        if found[k, 2]:
+            assert not len(roots)
+        elif len(roots):
+            np.testing.assert_allclose(found[k, 0], roots[0], rtol=1e-9)
+            crossed += 1
+        else:
+            assert np.isnan(found[k, 0])
+            if not np.isnan(found[k, 1]):
+                assert abs(f.deriv()(found[k, 1])) < 1e-9 * np.abs(f.coef).max() and f(found[k, 1]) > 0
+                least += 1
+    assert crossed > 100 and least > 10
+
+
+def test_a_gap_that_has_just_opened_does_not_close_at_its_start():
+    """A ball that bounces up and comes down within the element: h t - g t^2 / 2."""
+    h, speed, g = 1.0, 2.0, 8.0
+    f0, f1 = np.array([[1e-17, speed, -g]]), np.array([[speed - g / 2, speed - g, -g]])
+    found = np.empty((1, 3))
+    closings(np.array([h]), f0, f1, np.ones(1, bool), 1e-9, np.zeros((5, 6)), found)
+    assert abs(found[0, 0] - 2 * speed / g) < 1e-12
