@@ -39,13 +39,20 @@ def draw_drifts(figure, solutions, label, legend):
     right.legend(title=legend)
 
 
-def convergence(problem, elements, n_elements, reference):
-    """Relative errors (66) of q at the end, by element name: dict of arrays, and the lengths of the elements."""
-    errors = {}
-    for name, element in elements.items():
-        ends = [tf.solve(problem, element, n_elements=n).z[-1, :problem.system.n_q] for n in n_elements]
-        errors[name] = np.array([np.linalg.norm(reference - end) / np.linalg.norm(reference) for end in ends])
-    return np.array([problem.t_span[1] / n for n in n_elements]), errors
+def convergence(elements, n_elements):
+    """Relative errors (66) of q at the end, and their orders, by element and rotation, and the lengths of the elements:
+    dict of what `draw_convergence` takes."""
+    errors, orders = {}, {}
+    for rotation in ("quaternion", "directors"):
+        problem = box(rotation)
+        h = np.array([problem.t_span[1] / n for n in n_elements])
+        reference = tf.solve(problem, tf.MixedGalerkin(4), n_elements=1000).z[-1, :problem.system.n_q]
+        for element_name, element in elements.items():
+            name = f"{element_name}, {rotation}"
+            ends = [tf.solve(problem, element, n_elements=n).z[-1, :problem.system.n_q] for n in n_elements]
+            errors[name] = np.array([np.linalg.norm(reference - end) / np.linalg.norm(reference) for end in ends])
+            orders[name] = slope(h, errors[name])
+    return {"h": h, "errors": errors, "orders": orders}
 
 
 def slope(h, errors, floor=1e-11):
