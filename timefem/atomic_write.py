@@ -5,6 +5,7 @@ import os
 import platform
 import shutil
 import stat
+import sys
 import zlib
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -97,9 +98,9 @@ def replacing(path):
     temporary = _temporary(target)
     try:
         yield temporary
-        with open(temporary, "rb") as file:
+        with open(temporary, "r+b") as file:  # Windows has no fsync of files that are only read
             with suppress(OSError):  # those who may read the older file may read this one
-                os.fchmod(file.fileno(), stat.S_IMODE(os.stat(target).st_mode))
+                os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
             os.fsync(file.fileno())  # the rename must not reach the disk before the data
         os.replace(temporary, target)
     except OSError as error:  # for instance a full disk
@@ -131,6 +132,9 @@ def _temporary(target):
 
 
 def _alive(process):
+    """Whether a process runs, or may run: Windows would take the question for Ctrl-C."""
+    if sys.platform == "win32":
+        return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:

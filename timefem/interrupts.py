@@ -8,6 +8,7 @@ it is by `Interrupted`.
 import signal
 import threading
 from contextlib import contextmanager
+from functools import partial
 
 GRACE = 1.0  # seconds
 SIGNALS = signal.SIGINT, signal.SIGTERM
@@ -34,8 +35,9 @@ class _Question:
             self.raised = True
             raise Interrupted(self.number)
         self.number = number
-        main = threading.main_thread().ident  # a signal to it also ends what it waits for
-        self.timer = threading.Timer(GRACE, signal.pthread_kill, [main, number])
+        main = threading.main_thread().ident  # a signal to it also ends what it waits for, except on Windows
+        again = partial(signal.pthread_kill, main) if hasattr(signal, "pthread_kill") else signal.raise_signal
+        self.timer = threading.Timer(GRACE, again, [number])
         self.timer.daemon = True
         self.timer.start()
 

@@ -86,7 +86,7 @@ def stdout_to_stderr():
     try:
         yield
     finally:
-        if os.name == "posix":
+        if sys.platform != "win32":
             ctypes.CDLL(None).fflush(None)
         os.dup2(saved, 1)
         os.close(saved)

@@ -276,7 +276,7 @@ def _petsc_version():
     for arch in ("", config.get("PETSC_ARCH", "")):
         header = os.path.join(config.get("PETSC_DIR", ""), arch, "include", "petscversion.h")
         if os.path.isfile(header):
-            with open(header) as file:
+            with open(header, encoding="utf-8") as file:
                 numbers = dict(re.findall(r"#define PETSC_VERSION_(MAJOR|MINOR|SUBMINOR)\s+(\d+)", file.read()))
             return ".".join(numbers[n] for n in ("MAJOR", "MINOR", "SUBMINOR"))
     return metadata.version("petsc4py")

@@ -22,7 +22,7 @@ OPTIMISATION = 2  # of the code generator: level 1 gains no time, level 0 costs 
 
 @functools.cache
 def _target():
-    """Start LLVM, and tell it where libm is: an address that it cannot find would end the process."""
+    """Start LLVM, and tell it where the C library is: an address that it cannot find would end the process."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()
@@ -30,8 +30,8 @@ def _target():
         libm = ctypes.CDLL({"linux": "libm.so.6", "win32": "ucrtbase"}.get(sys.platform))
     except OSError:
         libm = ctypes.CDLL(None)  # another C library, which holds it itself
-    # the names after LIBM: what intrinsics become on processors that have no such instruction
-    for name in {*LIBM.values(), "floor", "ceil", "fmin", "fmax"}:
+    # the names after LIBM: what intrinsics become on processors that have no such instruction, and memory of loops
+    for name in {*LIBM.values(), "floor", "ceil", "fmin", "fmax", "malloc", "free"}:
         llvm.add_symbol(name, ctypes.cast(getattr(libm, name), ctypes.c_void_p).value)
     return llvm.Target.from_default_triple()
 

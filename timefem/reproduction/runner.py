@@ -61,14 +61,14 @@ def find_scripts(paper="all", figure="all"):
 def _numbered(folder):
     """Number and path of each script of a figure in a folder."""
     for path in folder.glob("*.py"):
-        number = FIGURE.match(path.read_text())
+        number = FIGURE.match(path.read_text(encoding="utf-8"))
         if number:
             yield int(number[1] or 0), path
 
 
 def figure_name(path):
     """Such as "fig8", of a script; "numbers" of one that is about no figure."""
-    number = FIGURE.match(Path(path).read_text())[1]
+    number = FIGURE.match(Path(path).read_text(encoding="utf-8"))[1]
     return f"fig{number}" if number else "numbers"
 
 
@@ -186,7 +186,7 @@ def run_scripts(scripts, quick=False, folder=None, processes=2, show=None, again
 def _known(file, path, quick):
     """What an earlier run wrote, if the script has not changed since."""
     try:
-        facts = json.loads(file.read_text())
+        facts = json.loads(file.read_bytes())
     except (OSError, ValueError):
         return None
     same = facts.get("quick") == quick and facts.get("script") == path.stat().st_mtime

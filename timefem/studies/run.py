@@ -52,7 +52,7 @@ class Cache:
         if self.folder is None:
             return None
         try:
-            kept = json.loads(self._file(name, key).read_text())
+            kept = json.loads(self._file(name, key).read_bytes())
             return kept["result"] if kept["key"] == json.loads(json.dumps(key)) else None
         except (OSError, ValueError, KeyError, TypeError):
             return None

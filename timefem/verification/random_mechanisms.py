@@ -190,7 +190,7 @@ def _ours(number, system, states):
 
 def _by_pinocchio(number):
     """Numbers that `tools/random_by_pinocchio.py` made."""
-    kept = json.loads((Path(__file__).parent / "pinocchio.json").read_text())
+    kept = json.loads((Path(__file__).parent / "pinocchio.json").read_bytes())
     return [np.array(kept["ends"][number][name]) for name in QUANTITIES]
 
 

@@ -48,8 +48,8 @@ class Sink(io.RawIOBase):
     """
 
     def __init__(self, path, create):
-        self.descriptor = os.open(path, os.O_RDWR | (os.O_CREAT | os.O_EXCL if create else 0), 0o666)
-        self.place, self.size, self.error, self.refused = 0, os.fstat(self.descriptor).st_size, None, {}
+        self.file = open(path, "x+b" if create else "r+b", buffering=0)
+        self.place, self.size, self.error, self.refused = 0, self.file.seek(0, os.SEEK_END), None, {}
 
     def readable(self):
         return True
@@ -65,7 +65,8 @@ class Sink(io.RawIOBase):
 
     def readinto(self, buffer):
         start, n = self.place, len(buffer)
-        data = bytearray(os.pread(self.descriptor, n, start))
+        self.file.seek(start)
+        data = bytearray(self.file.read(n))
         data.extend(bytes(n - len(data)))
         for at, piece in self.refused.items():
             first, last = max(at, start), min(at + len(piece), start + n)
@@ -79,7 +80,8 @@ class Sink(io.RawIOBase):
         data, done = bytes(data), 0
         while self.error is None and done < len(data):
             try:
-                done += os.pwrite(self.descriptor, data[done:], self.place + done)
+                self.file.seek(self.place + done)
+                done += self.file.write(data[done:])
             except OSError as error:
                 self.error = error
         if self.error is not None:
@@ -92,7 +94,7 @@ class Sink(io.RawIOBase):
         self.size = self.place if size is None else size
         if self.error is None:
             try:
-                os.ftruncate(self.descriptor, self.size)
+                self.file.truncate(self.size)
             except OSError as error:
                 self.error = error
         return self.size
@@ -101,8 +103,7 @@ class Sink(io.RawIOBase):
         pass
 
     def close(self):
-        if not self.closed:
-            os.close(self.descriptor)
+        self.file.close()
         super().close()
 
 
