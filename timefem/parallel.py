@@ -1,6 +1,7 @@
 """The MPI communicator, imported only where something runs in parallel."""
 
 import atexit
+import contextlib
 import importlib.util
 import os
 import sys
@@ -14,7 +15,9 @@ from . import interrupts
 from .errors import InputError, MissingBackend, RankError, SolveError
 
 FAREWELL = 32_001  # tag of the message of a rank that ends
-PATIENCE = 60  # seconds that a failed rank waits for the others, which may be compiling, before it ends them all
+COMPILING = 32_002  # of a rank that begins or ends to compile, or to wait for a process that does
+PATIENCE = 5  # seconds that a failed rank waits for the others while none compiles, before it ends them all
+_busy, _nested = set(), []  # ranks that have told so far that they compile; contexts in which this one does
 LAUNCHER_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
 
 
@@ -97,17 +100,31 @@ def _left(comm):
 def tell_others_at_the_end():
     """Under an MPI launcher: have a rank that ends say so, since others may wait for it in `gathered_world`."""
     if launched_ranks() > 1:
-        atexit.register(_say_farewell)
+        atexit.register(_say, FAREWELL)
 
 
-def _say_farewell():
+@contextlib.contextmanager
+def compiling():
+    """Context of what is compiled, or waited for until another process has: a failed rank has patience with it."""
+    _nested.append(None)
+    try:
+        if len(_nested) == 1:
+            _say(COMPILING)
+        yield
+    finally:
+        _nested.pop()
+        if not _nested:
+            _say(COMPILING)
+
+
+def _say(tag):
     module = sys.modules.get("mpi4py.MPI")
     if module is None or not module.Is_initialized() or module.Is_finalized():
         return
     comm = module.COMM_WORLD
     for other in range(comm.size):
         if other != comm.rank:
-            comm.Isend([None, 0, module.BYTE], other, FAREWELL)
+            comm.Isend([None, 0, module.BYTE], other, tag)
 
 
 class Counted:
@@ -201,13 +218,34 @@ def _meet(error, where):
     """Wait for the other ranks; when they do not come, they wait for this one elsewhere, and are ended."""
     from mpi4py import MPI
 
-    request, start = _meeting_place().Ibarrier(), time.monotonic()
-    while not request.Test():
-        if time.monotonic() - start > PATIENCE:
-            print(f"timefem: error: rank {MPI.COMM_WORLD.rank}{f' ({where})' if where else ''}: {_trace(error)}",
-                  file=sys.stderr, flush=True)
-            MPI.COMM_WORLD.Abort(1)
+    if not all_come(_meeting_place().Ibarrier()):
+        print(f"timefem: error: rank {MPI.COMM_WORLD.rank}{f' ({where})' if where else ''}: {_trace(error)}",
+              file=sys.stderr, flush=True)
+        MPI.COMM_WORLD.Abort(1)
+
+
+def all_come(arrived, patience=None):
+    """Whether all ranks come to a barrier within `patience` seconds, without those in which one compiles."""
+    left, before = PATIENCE if patience is None else patience, time.monotonic()
+    while not arrived.Test():
+        if left < 0:
+            return False
         time.sleep(0.001)
+        now = time.monotonic()
+        if not _some_compile():
+            left -= now - before
+        before = now
+    return True
+
+
+def _some_compile():
+    from mpi4py import MPI
+
+    comm, status = MPI.COMM_WORLD, MPI.Status()
+    while comm.Iprobe(MPI.ANY_SOURCE, COMPILING, status):
+        comm.Recv([None, 0, MPI.BYTE], status.source, COMPILING)
+        _busy.symmetric_difference_update({status.source})
+    return bool(_busy)
 
 
 def _trace(error):

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]  # where `tests` can be imported
 TIME_LIMIT = 120
 
 
-def mpirun(n_ranks, *arguments, time_limit=TIME_LIMIT):
+def mpirun(n_ranks, *arguments, time_limit=TIME_LIMIT, **variables):
     """`mpirun -n n_ranks python arguments`, as a CompletedProcess with text; skips where that cannot be done."""
     if shutil.which("mpirun") is None:
         pytest.skip("mpirun is not installed")
@@ -23,8 +23,8 @@ def mpirun(n_ranks, *arguments, time_limit=TIME_LIMIT):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"{module} is not installed")
     command = ["mpirun", "-n", str(n_ranks), sys.executable, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=time_limit, env={**os.environ, **SETTINGS},
-                          cwd=ROOT)
+    return subprocess.run(command, capture_output=True, text=True, timeout=time_limit, cwd=ROOT,
+                          env={**os.environ, **SETTINGS, **variables})
 
 
 def timefem(n_ranks, *arguments):

@@ -36,6 +36,29 @@ def test_command_line_tells_once():
     assert run.stderr.count("ZeroDivisionError: division by zero\n") == 2  # in the message, and at the end of its trace
 
 
+COMPILING = """
+import time
+from mpi4py import MPI
+from timefem import parallel
+from timefem.errors import RankError
+from timefem.kernels.store import store
+parallel.PATIENCE, comm = 0.5, MPI.COMM_WORLD
+parallel.own_world()
+if comm.rank == 0:
+    with store().lock("loops"), store().lock("0"):
+        time.sleep(1.5)  # as long as it may take to compile
+try:
+    parallel.agree(comm, ValueError("boom") if comm.rank else None, "here")
+except RankError as error:
+    print(str(error).splitlines()[0])
+"""
+
+
+def test_ranks_that_compile_are_waited_for(tmp_path):
+    run = mpirun(2, "-c", COMPILING, TIMEFEM_CACHE_DIR=str(tmp_path))
+    assert (run.returncode, run.stdout.count("rank 1 (here): ValueError: boom")) == (0, 2), run.stderr
+
+
 SLABS = """
 import timefem as tf
 from mpi4py import MPI

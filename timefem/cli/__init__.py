@@ -9,7 +9,6 @@ import typer
 from ..display import printable
 from ..errors import InputError, MissingBackend, RankError, SolveError, WriteError
 from ..interrupts import stoppable
-from ..parallel import PATIENCE
 from ..validate.options import spelt_as
 from ..version import __version__
 from .output import UNWRITTEN, give_up_stdout
@@ -31,7 +30,7 @@ def main(argv=None):
 
 
 def _main(argv):
-    comm, patience = None, PATIENCE
+    comm = patience = None
     try:
         arguments, petsc_options = split_petsc_options(sys.argv[1:] if argv is None else argv)
         module, function = SEVERAL_VALUES.get("".join(arguments[:1]), (None, None))

@@ -6,7 +6,6 @@ import importlib.util
 import os
 import signal
 import sys
-import time
 
 import typer
 from typer.core import TyperGroup
@@ -14,7 +13,6 @@ from typer.core import TyperGroup
 from .. import interrupts
 from .. import parallel as communicator
 from ..interrupts import SIGNALS
-from ..parallel import PATIENCE
 from ..uncollected import uncollected
 
 
@@ -28,13 +26,10 @@ def rank():
     return next((int(os.environ[n]) for n in names if os.environ.get(n, "").isdigit()), 0)
 
 
-def meet(comm, status, patience=PATIENCE):
+def meet(comm, status, patience=None):
     """Wait until all ranks have failed alike; when they have not, end them, since they may wait for this one."""
-    request, start = comm.Ibarrier(), time.monotonic()
-    while not request.Test():
-        if time.monotonic() - start > patience:
-            comm.Abort(status)
-        time.sleep(0.01)
+    if not communicator.all_come(comm.Ibarrier(), patience):
+        comm.Abort(status)
 
 
 def note(text):

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 from ..errors import InputError
+from ..parallel import compiling
 
 try:
     import fcntl
@@ -159,12 +160,13 @@ class Store:
     @contextlib.contextmanager
     def lock(self, name):
         """Held by one process at a time, or by nobody where locks do not work; at most `PATIENCE` is waited for it."""
-        handle = self._locked(name)
-        try:
-            yield
-        finally:
-            if handle is not None:
-                os.close(handle)  # and so unlocked, as by the end of a process
+        with compiling():
+            handle = self._locked(name)
+            try:
+                yield
+            finally:
+                if handle is not None:
+                    os.close(handle)  # and so unlocked, as by the end of a process
 
     def _locked(self, name):
         if fcntl is None or self.folder is None:
