@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.random_impacts import impact_case
-from timefem.solvers.nonsmooth.impact_law import PRESSED, SLIDES, STICKS, complementary, impact
+from timefem.solvers.nonsmooth.impact_law import PRESSED, SLIDES, STICKS, complementary, impact, stepped
 from timefem.solvers.nonsmooth.lemke import lemke
 
 
@@ -140,3 +140,20 @@ def test_accelerations_next_to_nothing_are_held_by_given_friction(pull):
         forces, statuses = complementary(np.diag([0.0, 1.0, 1.0]), np.array([0.0, pull, 0.0]), np.zeros(1),
                                          np.array([1e10]))
     assert statuses == [STICKS] and forces == pytest.approx(np.array([[0.0, -pull, 0.0]]), rel=1e-12, abs=1e-290)
+
+
+def test_no_work_is_gained_in_an_element_whose_slip_turns_round():
+    """Friction against the slip at the end alone would work with the one at the start."""
+    none = np.zeros(1)
+    before, after = np.array([[0.0, 1.0, 0]]), np.array([[-1.0, -0.5, 0]])
+    found, _, share = stepped(np.eye(3), after, before, none, np.array([0.6]), none)
+    work = (found * (before + after + found)).sum() / 2
+    assert work <= 1e-10 and share < 1 and found[0, 0] > 0
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        n = int(rng.integers(1, 4))
+        rows = rng.normal(size=(3 * n, 6))
+        after, before = rng.normal(size=(2, n, 3))
+        found, _, _ = stepped(rows @ rows.T, after, before, rng.uniform(0, 1, n), rng.uniform(0, 1, n), np.zeros(n))
+        mean = (before + after + (rows @ rows.T @ found.ravel()).reshape(-1, 3)) / 2
+        assert (found * mean).sum() <= 1e-8 * max(1.0, np.abs(found).max())

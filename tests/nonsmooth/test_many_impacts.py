@@ -36,6 +36,25 @@ def test_the_fallback_is_of_first_order_and_gains_no_energy(fallback_only, rotat
     assert steps[1] < 0.5 * steps[0]
 
 
+def test_the_fallback_of_one_body_leaves_the_impacts_of_others(monkeypatch):
+    """One ball bounces often in an element, the other one by its closed form, and through no floor."""
+    monkeypatch.setattr(ContactMarch.__init__, "__defaults__", (replace(CONTACT, events_per_element=2),))
+    busy, free = tf.PointMass(1.0, name="busy"), tf.PointMass(2.0, name="free")
+    parts = [busy, free, tf.PlaneContact(busy, normal=(0, 1, 0), restitution=0.8, name="a"),
+             tf.PlaneContact(free, normal=(0, 1, 0), restitution=1.0, name="b")]
+    drop, height = 0.7, np.array([0, 1e-3, 0])
+    problem = tf.InitialValueProblem(tf.System(parts, gravity=systems.DOWN),
+                                     {busy: tf.Pose(height), free: tf.Pose(drop * height / 1e-3)}, (0, 1.0))
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 10, progress=False)
+    assert sol.success and "fallback" in sol.statistics["contact_events"]
+    hits = [event.t for event in sol.events if event.kind == "impact" and "b" in event.contacts]
+    first = np.sqrt(2 * drop / 9.81)
+    np.testing.assert_allclose(hits, [first], rtol=1e-8)
+    after = 1.0 - first
+    np.testing.assert_allclose(sol.z[-1, 4], np.sqrt(2 * drop * 9.81) * after - 9.81 / 2 * after**2, rtol=1e-8)
+    assert sol.contact_gaps().min() > -1e-9
+
+
 def _discs(n, columns=4, radius=0.1):
     rng = np.random.default_rng(1)
     inertia, bodies, parts, state = 0.5 * radius**2, [], [], {}

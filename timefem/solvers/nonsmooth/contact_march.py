@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...late import Late
 from ...status import Reason, Status
 from . import events
 from .event_elements import EventElements
@@ -16,6 +17,8 @@ from .node import NodeLaw, event, fallback_event
 from .options import CONTACT
 from .search import Candidate, Search
 from .states import ALONG_GIVEN, BEGINS, CLOSED, HELD, OPEN, SLIDES, STICKS, Contacts, held
+
+optimize = Late("scipy.optimize")
 
 
 class Piece(NamedTuple):
@@ -138,20 +141,57 @@ class ContactMarch(EventElements):
         self.events.append(event(self.t, self.n_elements, events.FALLBACK_BEGINS, names))
         self.modes, self.mode = np.zeros(self.contacts.n, int), self._fallback.system.mode
         for end in nodes[k:k + n]:
-            step = self._fallback.step(self.t, self.z, end - self.t, o.rest * self.law.speed)
-            if step is None:
-                raise Stuck(Reason.IMPACT_BUDGET, f"no impulses were found by the fallback for many impacts of "
-                            f"{_some(names)}")
-            rows = np.flatnonzero(np.abs(step.impulses).max(axis=1, initial=0.0) > 0)
-            if len(rows):
-                self.events.append(fallback_event(self.t, self.n_elements, step, rows, self.contacts))
-            states = self.contacts.at_state(end, step.solved.state[-1, -1])
-            self.law.meet(states.gap, states.gamma)
-            self.pieces.append(Piece(self.mode, step.solved, self.directions, self.n_elements))
-            self.t, self.z, self.n_elements = float(end), step.solved.state[-1, -1].copy(), self.n_elements + 1
+            near = self.contacts.persistent | (np.isin(self.contacts.names, names) if names else True)
+            while self.t < end:
+                near |= self._gaps_at([self.t], [self.z])[0][0] <= self.options.touching * self.law.length
+                near[self._fallback_element(end, near)] = True
         self._log(events.FALLBACK_ENDS, [])
         if self.t < nodes[-1]:
             self._node(())
+
+    def _fallback_element(self, end, near):
+        """A fallback element up to `end`, or to the first closing of a contact that is not `near`, and its impact;
+        returns these contacts."""
+        law, contacts, start, whole = self.law, self.contacts, self.t, end - self.t
+        rest, tolerance = self.options.rest * law.speed, self.options.touching * law.length
+        none = self.options.through * law.length
+        (first,), _ = self._gaps_at([start], [self.z])
+        kept, closes = None, np.zeros(0, int)
+
+        def least(h):
+            """Least gap of the others after an element of length h: zero where it is none, to rounding."""
+            nonlocal kept, closes
+            if h == 0:
+                return first[~near].min()
+            step = self._fallback.step(start, self.z, h, rest, ~near)
+            if step is None:
+                raise Stuck(Reason.IMPACT_BUDGET, "no impulses were found by the fallback for many impacts of "
+                            + _some([contacts.names[c] for c in np.flatnonzero(near)]))
+            (gaps,), _ = self._gaps_at([start + h], [step.solved.state[-1, -1]])
+            value = gaps[~near].min(initial=np.inf)
+            reached = np.flatnonzero((gaps <= tolerance) & ~near)
+            if value >= -none and (kept is None or h > kept[0]):
+                kept, closes = (h, step), reached
+            elif kept is None:
+                closes = reached
+            return 0.0 if -none <= value <= tolerance else value
+
+        if least(whole) < 0:
+            optimize.brentq(least, 0.0, whole, xtol=self._rounding(whole), maxiter=self.options.locations, disp=False)
+            if kept is None:  # at once
+                return closes
+        h, step = kept
+        rows = np.flatnonzero(np.abs(step.impulses).max(axis=1, initial=0.0) > 0)
+        if len(rows):
+            self.events.append(fallback_event(start, self.n_elements, step, rows, contacts))
+        t = end if h == whole else start + h
+        self.pieces.append(Piece(self.mode, step.solved, self.directions, self.n_elements))
+        self.t, self.z, self.n_elements = float(t), step.solved.state[-1, -1].copy(), self.n_elements + 1
+        states = contacts.at_state(self.t, self.z)
+        law.meet(states.gap, states.gamma)
+        if len(closes):
+            self._impact(states, law.touching(states, self.modes, closes), self._longest)
+        return closes
 
     @property
     def systems(self):
@@ -370,15 +410,8 @@ class ContactMarch(EventElements):
         law.meet(states.gap, states.gamma)
         law.know(states, length)
         touching = law.touching(states, self.modes, closes)
-        hit = law.impact(states, touching, length) if len(touching) else None
-        struck, before = np.zeros(0, int), self.modes
-        if hit is not None:
-            velocity, found = hit
-            states = self._with_velocity(states, velocity)
-            sizes = np.abs(found.impulses).max(axis=1)
-            struck = np.flatnonzero(sizes > self.options.none * sizes.max())
-            self._log(events.IMPACT, [], found=found, touching=struck, contacts=contacts)
-            law.meet(states.gap, states.gamma)
+        before = self.modes
+        states, struck = self._impact(states, touching, length)
         given = {}
         if slips:
             here = self._in_mode(states)
@@ -415,6 +448,19 @@ class ContactMarch(EventElements):
         begins = {(events.STICKS, c) for c in (*slips, *stops) if self.modes[c] in (SLIDES, BEGINS)}
         near = states.gap[0] <= self.options.through * law.length
         self._zero = begins | {(CLOSES, c) for c in (*touching, *opens) if self.modes[c] == OPEN and near[c]}
+
+    def _impact(self, states, touching, length):
+        """The states after the impact of those that touch, if they approach, and which contacts had a part in it."""
+        hit = self.law.impact(states, touching, length) if len(touching) else None
+        if hit is None:
+            return states, np.zeros(0, int)
+        velocity, found = hit
+        states = self._with_velocity(states, velocity)
+        sizes = np.abs(found.impulses).max(axis=1)
+        struck = np.flatnonzero(sizes > self.options.none * sizes.max())
+        self._log(events.IMPACT, [], found=found, touching=struck, contacts=self.contacts)
+        self.law.meet(states.gap, states.gamma)
+        return states, struck
 
     def _with_velocity(self, states, velocity):
         """The states with other velocities, and the march with their momenta."""

@@ -63,9 +63,18 @@ class Fallback:
                     self._places[own[member]] = slice(start, start + len(member.own_parameters))
                 start += len(row)
 
-    def step(self, t, z, h, rest):
-        """The element from t to t + h; None where it has no solution. `rest` is the speed below which nothing
-        bounces."""
+    def step(self, t, z, h, rest, apart):
+        """The element from t to t + h; None where it has no solution.
+
+        Parameters
+        ----------
+        t, h : float
+        z : ndarray, shape (n_z,)
+        rest : float
+            Speed below which nothing bounces.
+        apart : ndarray of bool, shape (n_contacts,)
+            Contacts that get no impulses, whatever their gaps.
+        """
         contacts, n = self.contacts, self.contacts.system.n_q
         solved = self._solve(t, z, h, np.zeros(n))
         if solved is None:
@@ -79,7 +88,8 @@ class Fallback:
             """Velocities at the end for which impulses times mean velocities are the work of the element."""
             return 2 * contacts.at(t + h / 2, middle, (end[:n] - z[:n]) / h).gamma[0] - before.gamma[0]
 
-        active = np.flatnonzero((before.gap[0] <= 0) | contacts.persistent)
+        closes = (before.gap[0] <= 0) | (contacts.at(t + h, end[:n], v0).gap[0] < 0)
+        active = np.flatnonzero(closes & ~apart | contacts.persistent)
         none = np.zeros((contacts.n, 3))
         if not len(active):
             return Step(self._filled(solved, none), none, np.zeros(contacts.n, int), 0.0, 1.0)

@@ -207,6 +207,8 @@ def complementary(compliance, free, friction, bound, options=LAW):
 def stepped(compliance, after, before, restitution, friction, bound, options=LAW):
     """The law for the velocities at both ends of an element, `xi = after + D L + e before`, with impulses in between.
 
+    With no share of the restitutions friction acts against the mean slip, as which no work of the impulses is positive.
+
     Returns
     -------
     impulses, statuses, share
@@ -216,9 +218,9 @@ def stepped(compliance, after, before, restitution, friction, bound, options=LAW
     (free, start), largest = law.relative(after, before)
 
     def right(share):
-        b = free.copy()
+        b = free + (1 - share) * start
         normal = start[::3]
-        b[::3] += np.where(normal > 0, normal, share * restitution * normal)  # what rises gains nothing by a push
+        b[::3] = free[::3] + np.where(normal > 0, normal, share * restitution * normal)  # what rises gains nothing
         return b
 
     def change(x):
@@ -230,7 +232,7 @@ def stepped(compliance, after, before, restitution, friction, bound, options=LAW
     if found is None:
         return None
     gain = options.gain * max(1.0, np.abs(found).max(initial=0.0))
-    if change(found) > gain and share > 0 and restitution.any():
+    if change(found) > gain and share > 0:
         found, share = _less_restitution(law, right, change, found, share, gain)
     result = _result(law, found, right(share), share, 0.0, largest)
     return result.impulses, result.statuses, share
