@@ -72,6 +72,8 @@ class TimeElement(NamedArguments, Summarized, ABC):
         Elements with equal keys share their density.
     has_tangent : bool
         Whether the rows are differentiated.
+    one_kernel : bool
+        Whether a kernel stands for all points of an element, which have much in common.
     needs_inverse_mass : bool
         Whether velocities follow from momenta, as in Hamilton's equations.
     takes_coupled_inertia : bool
@@ -101,6 +103,7 @@ class TimeElement(NamedArguments, Summarized, ABC):
     needs_inverse_mass = has_tangent = True
     takes_coupled_inertia = is_variational = takes_ports = takes_outputs = costates_converge = joints_drift = False
     takes_reactions = False
+    one_kernel = False
     lifted = False  # whether its gradients are lifted ones, see `lift`
     remedy = ""  # what else may help where a march of it fails
     symbols = PointSymbols

@@ -97,6 +97,10 @@ class MixedGalerkin(TimeElement):
         return self.keep == "all"
 
     @property
+    def one_kernel(self) -> bool:
+        return self.lifted and self.form == "hamilton" and self.n_points > 1
+
+    @property
     def order(self) -> int:
         """Order of convergence at the nodes."""
         return 2 * self.degree

@@ -21,6 +21,7 @@ from .explicit_unknowns import explicit_unknowns
 from .numbering import number
 from .point_kernel import point_kernel
 from .sides import Side, products
+from .whole_element import single_shapes
 
 NONE = np.zeros(0)
 MANY = 10_000  # entries of all parts, from which on where they go is kept on disk
@@ -46,9 +47,12 @@ class ElementPlan:
         self.components = components(system, [space.components for space in spaces.values()])
         self.columns, self.rows = (number(list(s.values()), [self.components[x.components].size for x in s.values()])
                                    for s in (element.trial, element.test))
-        xi, weights = _points(element.n_points)
-        trial = Side(element.trial, element.slots, self.columns, self.components, xi)
-        test = Side(element.test, element.test_slots, self.rows, self.components, xi, weights)
+        n_points = 1 if element.one_kernel else element.n_points
+        xi, weights = (np.zeros(1), np.ones(1)) if element.one_kernel else _points(n_points)
+        slots, test_slots = (single_shapes(element.trial), single_shapes(element.test)) if element.one_kernel else (
+            element.slots, element.test_slots)
+        trial = Side(element.trial, slots, self.columns, self.components, xi)
+        test = Side(element.test, test_slots, self.rows, self.components, xi, weights)
         parts = _Parts(trial, test)
         for number_of_group, group in enumerate(counted("set-up", system.groups)):
             sizes = {name: c.places[number_of_group].shape[1] for name, c in self.components.items()}
@@ -58,7 +62,7 @@ class ElementPlan:
             parts.all_of("entries"), trial.n_components, test.by_component(), trial.by_component())
         pair_tables, pairs = products(test, trial)
         self.arrays = Plan(
-            points=xi.astype(float), n_points=element.n_points, slots=trial.records, tables=trial.tables,
+            points=xi.astype(float), n_points=n_points, slots=trial.records, tables=trial.tables,
             tests=test.records, test_tables=test.tables, pairs=pairs, pair_tables=pair_tables,
             parts=np.concatenate(parts.records), n_seen=_counts(parts, "n_inputs"), n_tested=_counts(parts, "n_rows"),
             gather=parts.all_of("gather"), row_targets=parts.all_of("rows"),

@@ -8,11 +8,13 @@ import casadi as ca
 from ...kernels import cached_kernel, compile_kernel
 from ...kernels.store import digest, store
 from ...mechanics.lasting_name import lasting_name
+from .whole_element import whole_element
 
 
 class PointKernel(NamedTuple):
     """Point kernel of one kind of part for one weak form: inputs `[slots, t, h, xi, parameters]` (a slot that does
-    not enter is left out), outputs `[rows per test slot, Jacobian entries]`."""
+    not enter is left out), outputs `[rows per test slot, Jacobian entries]`. Of elements with `one_kernel` it is that
+    of a `whole_element`."""
 
     key: tuple
     kernel: object
@@ -44,9 +46,10 @@ def point_kernel(part, element, sizes):
 
     `sizes` are the numbers of local components by name, see `components`.
     """
-    key = (part.kind, element.density_key)
+    what = f"{element.n_points} points" if element.one_kernel else "density"
+    key = (part.kind, element.density_key, what)
     if key not in _DENSITIES:
-        name = lasting_name("density", part, element)
+        name = lasting_name(what, part, element)
         found = _described(store().read(name)) if name else None
         if not found:
             function, *description = _density(part, element, sizes)
@@ -76,6 +79,15 @@ def _described(data):
 
 def _density(part, element, sizes):
     """The density and its derivatives as a casadi.Function, and the fields of `PointKernel` from `n_inputs` on."""
+    found = _at_point(part, element, sizes)
+    function, *description = whole_element(element, *found) if element.one_kernel else found
+    values = function(ca.SX.sym("x", function.nnz_in(0)))
+    constants = [float(v) if v.is_constant() else float("nan") for v in ca.vertsplit(values)]
+    return function, *description, constants
+
+
+def _at_point(part, element, sizes):
+    """As `_density`, without the constants."""
     s = element.symbols(part, element, sizes)
     rows = [ca.densify(ca.SX(r)) for r in element.density(s)]
     variables, closed = list(s.slots.values()), ca.vertcat(*s.closed(rows))
@@ -89,9 +101,8 @@ def _density(part, element, sizes):
             entries += [(test, slot, r, c) for r, c in zip(*jacobian.sparsity().get_triplet(), strict=True)]
     inputs = ca.vertcat(*slots, s.t, s.h, s.xi, s.parameters)
     values = ca.densify(s.closed([ca.vertcat(*outputs)])[0])
-    constants = [float(v) if v.is_constant() else float("nan") for v in ca.vertsplit(values)]
-    function = ca.Function("point", [inputs], [values])
-    return function, tuple(v.numel() for v in slots), tuple(r.numel() for r in rows), entries, constants
+    return (ca.Function("point", [inputs], [values]), tuple(v.numel() for v in slots),
+            tuple(r.numel() for r in rows), entries)
 
 
 def _jacobians(s, element, row, slots):

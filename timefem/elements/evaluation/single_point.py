@@ -1,22 +1,24 @@
 """Residual and tangent of an element with one quadrature point, for stepping: flat lists of terms.
 
-With one point the sums over points and shape functions are so short that the loops around them cost more than they do.
-What is known is gathered once per element, and explicit unknowns are left out until Newton's method is done.
+Of kinds with several parts one call stands for up to eight, each in a SIMD lane. With one point the sums over points
+and shape functions are so short that the loops around them cost more than they do. What is known is gathered once per
+element, and explicit unknowns are left out until Newton's method is done.
 """
 
 import numpy as np
 
+from ...kernels import LANES
 from ...kernels.call import call_kernel
 from ...kernels.loops import compiled
 from ...kernels.record import Record
 from .arrays import dtype
 
-# Addresses of the core kernel, of its rows alone, and of the explicit kernel (0: nothing to compute); where the inputs
-# of the part start
-CALL = dtype("core", "rows", "explicit", "inputs")
+# Addresses of the core kernel, of its rows alone, and of the explicit kernel (0: nothing to compute); where their
+# inputs start, and how many there are; the parts that they are called for, and the lanes in which these stand
+CALL = dtype("core", "rows", "explicit", "inputs", "n_in", "first", "stop", "lanes")
 # `target += weight h^power source`, the power -1, 0 or 1
 TERM = np.dtype([("target", np.int64), ("source", np.int64), ("power", np.int64), ("weight", np.float64)])
-# First term, and the one after the last, of the lists of a part: known dofs to kernel inputs; unknown ones, the first
+# First term, and the one after the last, of the lists of a call: known dofs to kernel inputs; unknown ones, the first
 # and the further ones of each input; kernel outputs to rows, and to tangent entries; those of the explicit kernel to
 # explicit unknowns
 LISTS = "known", "first", "more", "to_rows", "to_tangent", "to_explicit"
@@ -28,14 +30,14 @@ class OnePoint(Record):
 
     Attributes
     ----------
-    calls, ranges : ndarray, shape (n_parts,)
-        CALL and RANGES of each part.
+    calls, ranges : ndarray, shape (n_calls,)
+        CALL and RANGES of each call of a kernel.
     terms : ndarray, shape (n,)
         TERM.
     explicit : ndarray of int
         Dofs that are explicit.
     n_in, n_out : int
-        Inputs of all parts, and most outputs of one.
+        Inputs of all calls, and most outputs of one.
     """
 
     calls: np.ndarray
@@ -60,10 +62,9 @@ def one_point(element_plan, kinds):
     plan, columns = element_plan.arrays, element_plan.columns
     if len(plan.points) > 1:
         return None
-    lists = _Lists(len(plan.parts))
     explicit = element_plan.explicit
-    calls = np.zeros(len(plan.parts), CALL)
-    calls["inputs"] = np.cumsum(plan.parts["n_in"]) - plan.parts["n_in"]
+    calls, which_call = _calls(plan.parts, [members for members, _, _ in kinds])
+    lists = _Lists(len(calls))
     row_places = np.full(plan.n_rows, -1)
     row_places[explicit.core_rows] = np.arange(len(explicit.core_rows))
     scale, unknown = np.zeros(plan.n_rows), np.zeros(columns.n_local, int)
@@ -74,6 +75,8 @@ def one_point(element_plan, kinds):
     slots, tests = plan.slots, plan.tests
     for (members, sections, places), kernel in zip(kinds, element_plan.point_kernels, strict=True):
         n_seen, n_tested = plan.n_seen[members[0]], plan.n_tested[members[0]]
+        own, lane = which_call[members], (members - calls["first"][which_call[members]])[:, None]
+        lanes = int(calls["lanes"][own[0]])
         gathered = [(slots[s], j) for s, n in enumerate(n_seen) for _ in range(n) for j in range(slots[s]["n_shapes"])]
         inputs = np.repeat(np.arange(n_seen.sum()), np.repeat(slots["n_shapes"], n_seen))
         dofs = plan.gather[plan.parts["gather"][members][:, None] + np.arange(len(gathered))]
@@ -83,7 +86,7 @@ def one_point(element_plan, kinds):
         first = np.zeros(len(inputs), bool)
         first[np.flatnonzero(sort == 1)[np.unique(inputs[sort == 1], return_index=True)[1]]] = True
         for which, chosen in (("known", sort == 0), ("first", first), ("more", (sort == 1) & ~first)):
-            lists.add(which, members, calls["inputs"][members][:, None] + inputs[chosen], dofs[:, chosen],
+            lists.add(which, own, calls["inputs"][own][:, None] + inputs[chosen] * lanes + lane, dofs[:, chosen],
                       powers[chosen], weight[chosen])
 
         tested = [(tests[i], j) for i, n in enumerate(n_tested) for _ in range(n) for j in range(tests[i]["n_shapes"])]
@@ -96,39 +99,68 @@ def one_point(element_plan, kinds):
         kept = (places >= 0).any(axis=0)
         used = np.unique([*outputs[in_core], *(d[3] for d, k in zip(derived, kept, strict=True) if k)]).astype(int)
         if len(used):
-            calls["core"][members] = kernel.shortened(used).address
+            calls["core"][own] = _address(kernel.shortened(used), lanes)
         if in_core.any():
-            calls["rows"][members] = kernel.shortened(np.unique(outputs[in_core])).address
-        place = {int(m): i for i, m in enumerate(used)}
+            calls["rows"][own] = _address(kernel.shortened(np.unique(outputs[in_core])), lanes)
+        place = np.zeros(plan.n_out, int)
+        place[used] = np.arange(len(used))
         powers = np.array([1 - test["rate"] for test, _ in tested], int)
         weight = np.array([plan.test_tables[test["table"] + i] for test, i in tested])
-        lists.add("to_rows", members, row_places[rows[:, in_core]], [place[m] for m in outputs[in_core]],
+        lists.add("to_rows", own, row_places[rows[:, in_core]], place[outputs[in_core]] * lanes + lane,
                   powers[in_core], weight[in_core])
         found = [d for d, k in zip(derived, kept, strict=True) if k]
-        lists.add("to_tangent", members, places[:, kept], [place[d[3]] for d in found],
+        sources = np.array([d[3] for d in found], int)
+        lists.add("to_tangent", own, places[:, kept], place[sources] * lanes + lane,
                   [1 - tests["rate"][t] - slots["rate"][s] for t, s, _, _ in found],
                   [plan.pair_tables[plan.pairs[t, s] + ij] for t, s, ij, _ in found])
         given = there & ~in_core
         if given.any():
-            calls["explicit"][members] = kernel.shortened(outputs[given], inputs[sort == 2]).address
-        lists.add("to_explicit", members, column_of_row[rows[:, given]], np.arange(given.sum()), 0,
+            calls["explicit"][own] = _address(kernel.shortened(outputs[given], inputs[sort == 2]), lanes)
+        lists.add("to_explicit", own, column_of_row[rows[:, given]], np.arange(given.sum()) * lanes + lane, 0,
                   scale[rows[:, given]])
-    return OnePoint(calls, *lists.arrays(), explicit.columns.astype(np.int64), int(plan.parts["n_in"].sum()),
-                    plan.n_out)
+    n_in, n_out = _room(calls["n_in"] * calls["lanes"])[-1], plan.n_out * int(calls["lanes"].max())
+    return OnePoint(calls, *lists.arrays(), explicit.columns.astype(np.int64), n_in, n_out)
+
+
+def _calls(parts, kinds):
+    """CALL of each call of a kernel, without addresses, and the number of the call of each part.
+
+    Parts of a kind stand in lanes where they fill half of them or more.
+    """
+    firsts = [(members[i], min(i + lanes, len(members)) - i, lanes) for members in kinds
+              for lanes in (LANES if len(members) >= LANES // 2 else 1,) for i in range(0, len(members), lanes)]
+    first, n, lanes = np.array(sorted(firsts), np.int64).T
+    calls = np.zeros(len(firsts), CALL)
+    calls["first"], calls["stop"], calls["lanes"], calls["n_in"] = first, first + n, lanes, parts["n_in"][first]
+    calls["inputs"] = _room(calls["n_in"] * lanes)[:-1]
+    return calls, np.repeat(np.arange(len(calls)), n)
+
+
+def _room(sizes):
+    """Where arrays of these sizes start, each at a whole vector, and where the last one ends."""
+    return np.cumsum([0, *(-(-sizes // LANES) * LANES)]).tolist()
+
+
+def _address(kernel, lanes):
+    return kernel.address if lanes == 1 else kernel.address_lanes
 
 
 class _Lists:
-    def __init__(self, n_parts):
-        self.ranges, self.terms, self.size = np.zeros(n_parts, RANGES), [np.zeros(0, TERM)], 0
+    """Terms of calls, list after list; those of a call follow one another."""
 
-    def add(self, which, members, targets, sources, powers, weights):
-        """Append terms of the parts `members`: targets of shape (n_parts, n), the others the same or for all parts."""
+    def __init__(self, n_calls):
+        self.ranges, self.terms, self.size = np.zeros(n_calls, RANGES), [np.zeros(0, TERM)], 0
+
+    def add(self, which, calls, targets, sources, powers, weights):
+        """Append terms of parts, of which each belongs to one of the calls: targets of shape (n_parts, n), the others
+        the same or for all parts."""
         n, found = targets.shape[1], np.zeros(targets.shape, TERM)
         for name, values in (("target", targets), ("source", sources), ("power", powers), ("weight", weights)):
             found[name] = values
         self.terms.append(found.ravel())
-        self.ranges[which][members] = self.size + n * np.arange(len(members))
-        self.ranges[which + "_stop"][members] = self.ranges[which][members] + n
+        numbers, firsts, counts = np.unique(calls, return_index=True, return_counts=True)
+        self.ranges[which][numbers] = self.size + n * firsts
+        self.ranges[which + "_stop"][numbers] = self.size + n * (firsts + counts)
         self.size += targets.size
 
     def arrays(self):
@@ -141,16 +173,19 @@ def begin_one(plan, one, x, t, h, scratch):
     inverse_h, known = 1.0 / h, scratch.known
     for k in range(one.n_in):
         known[k] = 0.0
-    for p in range(plan.parts.shape[0]):
-        part, ranges = plan.parts[p], one.ranges[p]
+    for c in range(one.calls.shape[0]):
+        call, ranges = one.calls[c], one.ranges[c]
         for k in range(ranges.known, ranges.known_stop):
             term = one.terms[k]
             weight = term.weight if term.power == 0 else inverse_h * term.weight
             known[term.target] += weight * x[term.source]
-        first = one.calls[p].inputs + part.n_in - part.n_parameters
-        known[first - 3], known[first - 2], known[first - 1] = t + plan.points[0] * h, h, plan.points[0]
-        for k in range(part.n_parameters):
-            known[first + k] = plan.parameters[part.parameters + k]
+        for p in range(call.first, call.stop):
+            part = plan.parts[p]
+            place = call.inputs + (part.n_in - part.n_parameters - 3) * call.lanes + p - call.first
+            known[place], known[place + call.lanes] = t + plan.points[0] * h, h
+            known[place + 2 * call.lanes] = plan.points[0]
+            for k in range(part.n_parameters):
+                known[place + (k + 3) * call.lanes] = plan.parameters[part.parameters + k]
     for k in range(one.n_in):
         scratch.inputs[k] = known[k]
 
