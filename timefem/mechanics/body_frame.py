@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import casadi as ca
 import numpy as np
@@ -11,6 +11,9 @@ import numpy as np
 from ..errors import InputError
 from .bodies.states import Pose
 from .declared.declared import Declared
+
+if TYPE_CHECKING:
+    from .shapes import Piece
 
 
 class BodyFrame(Declared, abstract=True):
@@ -119,6 +122,10 @@ class BodyFrame(Declared, abstract=True):
     def angular_velocity_of_momenta(self, q: ca.SX, p: ca.SX, c: ca.SX) -> ca.SX | None:
         """Angular velocity in space axes as a formula of its own, SX (3,); None: `angular_velocity_map @ qdot`."""
         return None
+
+    def drawn_pieces(self, q: np.ndarray, p: np.ndarray) -> list[Piece]:
+        """What pictures show of it at coordinates and momenta, shape (n, n_q): list of `Piece`."""
+        return []
 
     def _argument(self, name: str) -> Any:
         return name  # messages of bodies start with the argument

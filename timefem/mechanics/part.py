@@ -17,7 +17,7 @@ from .declared.declared import Declared
 from .symmetry import ALL
 
 if TYPE_CHECKING:
-    from .shapes import Piece, Stroke
+    from .shapes import Stroke
     from .symbols import Symbols
 
 
@@ -335,10 +335,6 @@ class Body(Part, BodyFrame, abstract=True):
 
     def workless_motions(self) -> np.ndarray | None:
         return None if self.rigid_motion(ca.SX.sym("q", self.n_q)) is None else ALL
-
-    def drawn_pieces(self, q: np.ndarray, p: np.ndarray) -> list[Piece]:
-        """What pictures show of it at coordinates and momenta, shape (n, n_q): list of `Piece`."""
-        return []
 
     # ---- what structure-preserving schemes need; None where a body does not offer it
 

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -157,6 +158,36 @@ def test_page(sol, tmp_path):
     np.testing.assert_allclose(np.reshape(data["bodies"][2]["x"], (-1, 3)), sol.position("bob", TIMES), rtol=1e-5,
                                atol=1e-12)
     assert [link["n"] for link in data["links"]] == [1, 2, 2]
+
+
+def test_page_in_a_notebook(sol, tmp_path):
+    """Without a path: a frame with the whole page, which needs no file that a notebook would have to serve."""
+    page = sol.save_html(times=TIMES, title="A & B")
+    sol.save_html(tmp_path / "motion.html", TIMES, title="A & B")
+    frames = []
+
+    class Frames(HTMLParser):
+        def handle_starttag(self, tag, attrs):
+            frames.append((tag, dict(attrs)))
+
+    Frames().feed(page._repr_html_())
+    assert [tag for tag, _ in frames] == ["iframe"]
+    assert frames[0][1]["srcdoc"] == (tmp_path / "motion.html").read_text()
+
+
+@pytest.mark.parametrize("part", [
+    lambda joint: tf.JointSpring(joint, stiffness=3), lambda joint: tf.JointControl(joint),
+    lambda joint: tf.EndStop(joint, lowest=-1, highest=1, stiffness=1e3),
+    lambda joint: tf.JointFriction(joint, friction=0.1, friction_width=0.1),
+    lambda joint: tf.Motor(joint, gear=2, torque=0.1)])
+def test_pages_of_trees_with_parts_on_joints(part):
+    """A coordinate of a joint has no place, and nothing to be drawn; it ended every picture by an AttributeError."""
+    tree = tf.Tree([tf.Link("ground"), tf.Link("pole", mass=0.3, centre=(0, 0, -0.5))],
+                   [tf.TreeJoint("hinge", "ground", "pole", axis=(0, 1, 0))])
+    system = tf.System([tree, part(tree.joint("hinge"))], gravity=(0, 0, -9.81))
+    problem = tf.InitialValueProblem(system, {"hinge": 1.0}, (0, 0.1))
+    scene = make_scene(tf.solve(problem, tf.MixedGalerkin(1, form="lagrange"), 2), [0, 0.1])
+    assert [body.name.split(".")[-1] for body in scene.bodies] == ["pole"]
 
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
