@@ -43,10 +43,11 @@ class Shown(Summarized):
         """Element, solver, errors and bodies as a table: text where it is printed, HTML in a notebook."""
         return output.summary.summarize(self)
 
-    def save_html(self, path: FilePath, times: Floats | None = None, title: str | None = None, view: Any = None,
-                  up: Any = None, traces: Any = True) -> None:
-        """Write a page that plays the motion in a browser; see `timefem.solution.drawing.viewer.save_html`."""
-        drawing.viewer.save_html(self, path, times, title, view, up, traces)
+    def save_html(self, path: FilePath | None = None, times: Floats | None = None, title: str | None = None,
+                  view: Any = None, up: Any = None, traces: Any = True) -> Any:
+        """Write a page that plays the motion in a browser, or return it, for notebooks; see
+        `timefem.solution.drawing.viewer.save_html`."""
+        return drawing.viewer.save_html(self, path, times, title, view, up, traces)
 
     def animate(self, path: FilePath | None = None, times: Floats | None = None, fps: float = 25, traces: Any = True,
                 view: Any = None, up: Any = None) -> Any:

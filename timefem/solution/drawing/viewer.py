@@ -14,8 +14,18 @@ from .scene import make_scene
 TEMPLATE = Path(__file__).with_name("viewer.html")
 
 
-def save_html(solution, path, times=None, title=None, view=None, up=None, traces=True):
-    """Write a page that shows the motion in three dimensions; it needs nothing but a browser.
+class Page:
+    """A page as `text`, which a notebook shows below the cell, also where it serves no files."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def _repr_html_(self):
+        return f'<iframe srcdoc="{html.escape(self.text)}" width="100%" height="520" style="border: 0"></iframe>'
+
+
+def save_html(solution, path=None, times=None, title=None, view=None, up=None, traces=True):
+    """Write a page that shows the motion in three dimensions, or return it for a notebook; a browser is all it needs.
 
     Bodies with a `size` have their `shape` in it, other rigid bodies are their three axes, point masses are balls.
     Beams have that of their section; joints are black dots; rods, springs, dampers and ropes are lines. Between the
@@ -24,7 +34,7 @@ def save_html(solution, path, times=None, title=None, view=None, up=None, traces
     Parameters
     ----------
     solution : Solution
-    path : str or Path
+    path : str or Path, optional
     times : array_like, shape (n_times,), optional
         Increasing, inside the solution [s]; default: 200 of equal distance.
     title : str, optional
@@ -34,14 +44,21 @@ def save_html(solution, path, times=None, title=None, view=None, up=None, traces
     traces : optional
         Whose paths are drawn, as of `plot_snapshots`.
 
+    Returns
+    -------
+    Page or None
+        Without a path the page, which a notebook shows where it stands last in a cell.
+
     Raises
     ------
     InputError
         When the path cannot be written; see also `make_scene`.
     """
+    if path is None:
+        return Page(viewer_page(solution, times, title, view, up, traces))
     check_writable(path)
-    page = viewer_page(solution, times, title, view, up, traces)
-    write_text(path, page)
+    write_text(path, viewer_page(solution, times, title, view, up, traces))
+    return None
 
 
 def viewer_page(solution, times=None, title=None, view=None, up=None, traces=True):
