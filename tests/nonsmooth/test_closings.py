@@ -14,7 +14,7 @@ def test_first_crossings_and_minima_are_those_of_the_polynomial():
     f0[:, 0] = np.abs(f0[:, 0])
     f1[::2, 0] = np.abs(f1[::2, 0])
     found = np.empty((n, 3))
-    closings(h, f0, f1, np.zeros(n, bool), 0.0, np.zeros((5, 6)), found)
+    closings(h, f0, f1, np.zeros(n, bool), np.zeros(n), np.zeros((5, 6)), found)
     crossed = least = 0
     for k in range(n):
         f = Polynomial(quintic(h[k], f0[k], f1[k]))
@@ -38,5 +38,5 @@ def test_a_gap_that_has_just_opened_does_not_close_at_its_start():
     h, speed, g = 1.0, 2.0, 8.0
     f0, f1 = np.array([[1e-17, speed, -g]]), np.array([[speed - g / 2, speed - g, -g]])
     found = np.empty((1, 3))
-    closings(np.array([h]), f0, f1, np.ones(1, bool), 1e-9, np.zeros((5, 6)), found)
+    closings(np.array([h]), f0, f1, np.ones(1, bool), np.full(1, 1e-9), np.zeros((5, 6)), found)
     assert abs(found[0, 0] - 2 * speed / g) < 1e-12

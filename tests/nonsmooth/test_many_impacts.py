@@ -184,3 +184,26 @@ def test_cards_that_fall_on_each_other_lie_in_a_pile():
     assert sol.success and sol.contact_gaps().min() > -1e-12
     assert [sol.position(card, 0.25)[2] for card in cards] == [pytest.approx(1.5e-4, abs=1e-7),
                                                                pytest.approx(4.5e-4, abs=1e-7)]
+
+
+@pytest.mark.parametrize("height, speed, mass, pair", [(1e6, 0.0, 1.0, False), (10.0, 1e5, 1.0, False),
+                                                       (10.0, 1.0, 1e9, False), (1e5, 0.0, 1.0, True)])
+def test_sizes_of_other_bodies_do_not_matter(height, speed, mass, pair):
+    """Of a far, fast or heavy one: small bounces go on as without it, by their closed forms."""
+    balls = [tf.PointMass(m, name=name) for m, name in ((1.0, "a"), (1.0, "b"), (mass, "far"))]
+    parts = [tf.PlaneContact(ball, normal=(0, 1, 0), restitution=e, name=f"floor {ball.name}")
+             for ball, e in zip(balls, (0.5, 0.9, 1.0), strict=True)]
+    if pair:
+        parts.append(tf.SphereContact(balls[0], balls[2], radius_a=0.01, radius_b=0.01, name="pair"))
+    drops = 0.02, 0.001
+    state = {ball: tf.Pose((0, y, 0)) for ball, y in zip(balls, drops, strict=False)}
+    state[balls[2]] = tf.Pose((0, height, 0), velocity=(0, speed, 0))
+    problem = tf.InitialValueProblem(tf.System([*balls, *parts], gravity=systems.DOWN), state, (0, 0.15))
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 15, progress=False)
+    assert sol.success, sol.status.message
+    for name, e, drop in zip("ab", (0.5, 0.9), drops, strict=True):
+        hits = [event.t for event in sol.events if event.kind == "impact" and event.contacts == (f"floor {name}",)]
+        first = np.sqrt(2 * drop / 9.81)
+        expected = first + 2 * first * np.concatenate([[0.0], np.cumsum(e ** np.arange(1, 5))])
+        expected = expected[expected < 0.15]
+        np.testing.assert_allclose(hits[:len(expected)], expected, rtol=1e-8)

@@ -154,7 +154,7 @@ class ContactMarch(EventElements):
         returns these contacts."""
         law, contacts, start, whole = self.law, self.contacts, self.t, end - self.t
         rest, tolerance = self.options.rest * law.speed, self.options.touching * law.length
-        none = self.options.through * law.length
+        none, others = law.rounding, ~near
         (first,), _ = self._gaps_at([start], [self.z])
         kept, closes = None, np.zeros(0, int)
 
@@ -162,19 +162,18 @@ class ContactMarch(EventElements):
             """Least gap of the others after an element of length h: zero where it is none, to rounding."""
             nonlocal kept, closes
             if h == 0:
-                return first[~near].min()
-            step = self._fallback.step(start, self.z, h, rest, ~near)
+                return first[others].min()
+            step = self._fallback.step(start, self.z, h, rest, others)
             if step is None:
                 raise Stuck(Reason.IMPACT_BUDGET, "no impulses were found by the fallback for many impacts of "
                             + _some([contacts.names[c] for c in np.flatnonzero(near)]))
             (gaps,), _ = self._gaps_at([start + h], [step.solved.state[-1, -1]])
-            value = gaps[~near].min(initial=np.inf)
-            reached = np.flatnonzero((gaps <= tolerance) & ~near)
-            if value >= -none and (kept is None or h > kept[0]):
+            through, reached = (gaps < -none) & others, np.flatnonzero((gaps <= tolerance) & others)
+            if not through.any() and (kept is None or h > kept[0]):
                 kept, closes = (h, step), reached
             elif kept is None:
                 closes = reached
-            return 0.0 if -none <= value <= tolerance else value
+            return 0.0 if len(reached) and not through.any() else gaps[others].min(initial=np.inf)
 
         if least(whole) < 0:
             optimize.brentq(least, 0.0, whole, xtol=self._rounding(whole), maxiter=self.options.locations, disp=False)
@@ -222,7 +221,7 @@ class ContactMarch(EventElements):
             return True
         slip = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1]).gamma[0, :, 1:]
         begins = self.modes == BEGINS
-        return bool((np.hypot(*slip[begins].T) > self.options.seen_slip * self.law.still).all())
+        return bool((np.hypot(*slip[begins].T) > self.options.seen_slip * self.law.still[begins]).all())
 
     def _stretch(self, nodes, exact=False):
         """Solve elements up to the first event in them."""
@@ -260,8 +259,11 @@ class ContactMarch(EventElements):
 
     def _check_apart(self, gaps):
         """Stop where gaps (n + 1, n_contacts) of open contacts get more negative in elements without an event."""
-        deeper = gaps[1:] < np.minimum(gaps[:-1], 0) - self.options.seen * self.law.usual
-        rows = np.flatnonzero((deeper & (self.modes == OPEN) & ~self.contacts.persistent).any(axis=0))
+        deeper = (self.modes == OPEN) & ~self.contacts.persistent & (gaps[1:] < np.minimum(gaps[:-1], 0))
+        if not deeper.any():
+            return
+        deeper &= gaps[1:] < np.minimum(gaps[:-1], 0) - self.options.seen * self.law.usual()
+        rows = np.flatnonzero(deeper.any(axis=0))
         if len(rows):
             raise Stuck(Reason.CONSTRAINTS_VIOLATED, _some([self.contacts.names[c] for c in rows]) + " overlap")
 
@@ -323,7 +325,7 @@ class ContactMarch(EventElements):
                     self._node((c,))
                     return
             self._accept_at(solved, kind, c)
-            if gap <= self.options.touching * self.law.length:
+            if gap <= self.options.touching * self.law.length[c]:
                 self._log(events.TOUCHES, [c])
                 self._zero = {(CLOSES, c)}
             return
@@ -446,7 +448,7 @@ class ContactMarch(EventElements):
         if len(self.events) > n_events:
             self.events[-1] = replace(self.events[-1], energy=self.events[-1].energy + self._taken)
         begins = {(events.STICKS, c) for c in (*slips, *stops) if self.modes[c] in (SLIDES, BEGINS)}
-        near = states.gap[0] <= self.options.through * law.length
+        near = states.gap[0] <= law.rounding
         self._zero = begins | {(CLOSES, c) for c in (*touching, *opens) if self.modes[c] == OPEN and near[c]}
 
     def _impact(self, states, touching, length):

@@ -107,8 +107,8 @@ def closings(h, f0, f1, at_zero, still, scratch, found):
         Gap, rate and acceleration at the ends.
     at_zero : ndarray of bool, shape (n,)
         Whether it is zero at the start because it has just opened, or bounced, or is side by side without a force.
-    still : float
-        Rate that is none.
+    still : ndarray, shape (n,)
+        Rates that are none.
     scratch : ndarray, shape (5, 6)
     found : ndarray, shape (n, 3)
         Of each the first theta at which it becomes negative; where it is least inside, below the margin, but not
@@ -128,7 +128,7 @@ def closings(h, f0, f1, at_zero, still, scratch, found):
         if found[k, 2] and not at_zero[k]:
             continue
         if at_zero[k]:
-            start[0], start[1], start[2] = 0.0, f0[k, 1] if abs(f0[k, 1]) > still else 0.0, f0[k, 2]
+            start[0], start[1], start[2] = 0.0, f0[k, 1] if abs(f0[k, 1]) > still[k] else 0.0, f0[k, 2]
             margin = _coefficients(h[k], start, f1[k], five)
             while five[0] == 0.0 and power < 2:  # that root does not count: divide by theta
                 for i in range(5):

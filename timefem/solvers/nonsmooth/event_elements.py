@@ -28,7 +28,7 @@ class EventElements:
         if c is not None:
             gaps[c] = np.inf
         first = int(np.argmin(gaps))
-        return first if gaps[first] < -self.options.through * self.law.length else None
+        return first if gaps[first] < -self.law.rounding[first] else None
 
     def _gaps_at(self, t, z):
         """Gaps and their rates, (n, n_contacts) each."""
@@ -39,7 +39,7 @@ class EventElements:
         if kind == CLOSES:
             gaps, rates = self._gaps_at([self.t, solved.nodes[-1]], [self.z, solved.state[-1, -1]])
             start = gaps[0, c]  # what overlaps there and parts is to get no deeper
-            return gaps[1, c] - (start if start < -self.options.through * self.law.length else 0.0), rates[1, c]
+            return gaps[1, c] - (start if start < -self.law.rounding[c] else 0.0), rates[1, c]
         states = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1])
         here = self._in_mode(states)
         if kind == events.TOUCHES:
@@ -96,7 +96,7 @@ class EventElements:
                 new = (low + high) / 2 if high is not None else longest
             h = new
         if high is None and best is not None and best[0] > 0 and kind != events.TOUCHES and abs(
-                best[0]) > 1e-6 * self.law.length:
+                best[0]) > 1e-6 * self.law.length[c]:
             return None
         return None if best is None else best[1]
 
@@ -122,7 +122,7 @@ class EventElements:
             known.append((h, value))
             if best is None or abs(value) <= left:
                 best, left = solved, abs(value)
-            if abs(value) <= 1e-12 * max(self.law.speed, 1e-300):
+            if abs(value) <= 1e-12 * max(self.law.speed[c], 1e-300):
                 break
             slope = rate if len(known) < 2 else (known[-1][1] - known[-2][1]) / (known[-1][0] - known[-2][0])
             if not slope < 0:

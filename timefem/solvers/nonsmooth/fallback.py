@@ -70,8 +70,8 @@ class Fallback:
         ----------
         t, h : float
         z : ndarray, shape (n_z,)
-        rest : float
-            Speed below which nothing bounces.
+        rest : ndarray, shape (n_contacts,)
+            Speeds below which nothing bounces.
         apart : ndarray of bool, shape (n_contacts,)
             Contacts that get no impulses, whatever their gaps.
         """
@@ -95,7 +95,7 @@ class Fallback:
             return Step(self._filled(solved, none), none, np.zeros(contacts.n, int), 0.0, 1.0)
         rows = (3 * active[:, None] + np.arange(3)).ravel()
         compliance, gamma0 = before.compliance(rows), before.gamma[0][active]
-        bounce = np.where(np.abs(gamma0[:, 0]) < rest, 0.0, before.restitution[0][active])
+        bounce = np.where(np.abs(gamma0[:, 0]) < rest[active], 0.0, before.restitution[0][active])
         friction = before.friction[0][active] * (contacts.n_slip[active] > 0)
         bound = np.where(contacts.persistent[active], friction * before.load[0][active] * h, 0.0)
         friction = np.where(contacts.persistent[active], 0.0, friction)
@@ -113,7 +113,7 @@ class Fallback:
             gamma1 = ahead(end)[active]
             predicted = free + (compliance @ impulses.ravel()).reshape(-1, 3)
             free = free + gamma1 - predicted
-            if np.abs(gamma1 - predicted).max() <= self.options.corrected * max(np.abs(gamma1).max(), rest):
+            if np.abs(gamma1 - predicted).max() <= self.options.corrected * max(np.abs(gamma1).max(), rest.max()):
                 break
         lost = -float((impulses * (gamma0 + gamma1)).sum()) / 2
         end, paid = self._apart(t + h, end, contacts.at_state(t + h, end).v[0], max(lost, 0.0))

@@ -24,37 +24,45 @@ class NodeLaw:
 
     Attributes
     ----------
-    speed, length : float
-        Largest of velocities and gaps of contacts met so far.
-    usual : float
-        The same length, by half of the contacts: one of them alone does not make it large.
-    still : float
-        Speed that is none, by the speeds that contacts could have with the kinetic energies met, or get in an element.
+    speed, length, still : ndarray, shape (n_contacts,)
+        Sizes of each contact by what was met so far: the largest velocity of those that it depends on; its largest gap,
+        and the way possible in an element; the speed that is none, by the speeds that contacts could have with the
+        kinetic energies of these bodies, or get in an element.
+    rounding : ndarray, shape (n_contacts,)
+        Gap that is none.
     """
 
     def __init__(self, contacts, options):
         self.contacts, self.options = contacts, options
-        self.speed = self.length = self.usual = self.still = 0.0
+        self.speed, self.length, self.still, self.rounding, self._met, self._pulled = np.zeros((6, contacts.n))
 
     def meet(self, gaps, gamma):
         """Take note of sizes: gaps (n, n_contacts), velocities (n, n_contacts, 3)."""
-        largest = np.abs(gaps[:, ~self.contacts.persistent]).max(initial=0.0)
-        self.length, self.usual = max(self.length, largest), max(self.usual, largest)
-        self.speed = max(self.speed, np.abs(gamma).max(initial=0.0))
+        largest = np.where(self.contacts.persistent, 0.0, np.abs(gaps).max(axis=0, initial=0.0))
+        self._met = np.maximum(self._met, largest)
+        self.length = np.maximum(self.length, largest)
+        self.speed = np.maximum(self.speed, self.contacts.together(np.abs(gamma).max(axis=(0, 2), initial=0.0)))
 
     def know(self, states, length):
         """Take note of the speeds and ways that are possible at the first state, with an element of that length."""
-        energy = max(0.0, states.v[0] @ states.momenta_of(states.v)[0])
-        reach = np.sqrt(states.softest() * energy)
-        gained = np.abs(states.free[0]).max(initial=0.0) * length
-        self.still = max(self.still, self.options.still * max(reach, gained))
-        self.length = max(self.length, max(reach, gained) * length)
-        self.usual = max(self.usual, np.median(np.abs(states.free[0, ::3])) * length**2)
-        if not np.isfinite(self.still + self.length):
-            found = np.column_stack([states.gap[0], states.gamma[0], states.free[0].reshape(-1, 3)])
-            wrong = ~np.isfinite(found).all(axis=1)
-            names = [self.contacts.names[c] for c in np.flatnonzero(wrong)[:6]]
-            raise events.Stuck(Reason.NOT_FINITE, ", ".join(names) or "speeds of contacts")
+        contacts, pulled = self.contacts, np.abs(states.free[0].reshape(-1, 3))
+        reach = np.sqrt(states.softness() * contacts.energies(states.v[0] * states.momenta_of(states.v)[0]))
+        possible = contacts.together(np.maximum(reach, pulled.max(axis=1) * length))
+        self.still = np.maximum(self.still, self.options.still * possible)
+        self.length = np.maximum(self.length, possible * length)
+        self.rounding = self.options.through * np.maximum(self.length, states.terms())
+        self._pulled = np.maximum(self._pulled, pulled[:, 0] * length**2)
+        wrong = ~np.isfinite(self.still + self.length)
+        if wrong.any():
+            names = [contacts.names[c] for c in np.flatnonzero(wrong)[:6]]
+            raise events.Stuck(Reason.NOT_FINITE, ", ".join(names))
+
+    def usual(self):
+        """Length of each contact by half of those that it depends on: one of them alone does not make it large."""
+        found = self.contacts.together(self._met)
+        for own in self.contacts.islands:
+            found[own] = np.maximum(found[own], np.median(self._pulled[own]))
+        return found
 
     def touching(self, states, modes, sure=()):
         """Contacts that touch at the first state."""
@@ -75,7 +83,7 @@ class NodeLaw:
         """
         gamma, o = states.gamma[0], self.options
         approach = -gamma[touching, 0]
-        if not (approach > self.still).any():
+        if not (approach > self.still[touching]).any():
             return None
         rest = states.restitution[0].copy()
         acceleration = np.abs(states.free[0].reshape(-1, 3)[:, 0])
@@ -126,7 +134,7 @@ class NodeLaw:
         columns, given = np.eye(len(rows)), np.zeros(len(rows))
         law_friction, slides = np.where(contacts.persistent, 0.0, friction), {}
         for i, c in enumerate(inside):
-            moving = contacts.n_slip[c] and size[c] > self.still and c not in slips
+            moving = contacts.n_slip[c] and size[c] > self.still[c] and c not in slips
             if not (moving or c in slips):
                 continue
             along = gamma[c, 1:] / size[c] if moving else slips[c]
@@ -165,10 +173,10 @@ class NodeLaw:
         """Impulses where forces alone are not consistent (Painleve): those of an impact with a very slow approach."""
         rows = (3 * touching[:, None] + np.arange(3)).ravel()
         gamma = states.gamma[0][touching].copy()
-        gamma[:, 0] = np.minimum(gamma[:, 0], -1e-9 * max(self.speed, 1e-300))
+        gamma[:, 0] = np.minimum(gamma[:, 0], -1e-9 * max(self.speed[touching].max(), 1e-300))
         found = impact(states.compliance(rows), gamma, np.zeros(len(touching)),
                        states.friction[0][touching])
-        least = 1e-6 * np.abs(gamma).max() / states.softest()
+        least = 1e-6 * np.abs(gamma).max() / states.softness().max()
         if not (found.solved and np.abs(found.impulses).max(initial=0.0) > least):
             return None
         return self._after(states, touching, found)

@@ -31,7 +31,7 @@ class Search:
     """
 
     def __init__(self, contacts, degree):
-        self.contacts, self.still, self.touching = contacts, 0.0, 0.0
+        self.contacts, self.still, self.touching = contacts, np.zeros(contacts.n), np.zeros(contacts.n)
         self._scratch = np.zeros((5, 6))
         n, self.fine = 2 * degree + 6, np.linspace(0, 1, CONTACT.samples)
         self.theta = np.concatenate([[0.0], (1 - np.cos(np.pi * (np.arange(n) + 0.5) / n)) / 2, [1.0]])
@@ -94,10 +94,10 @@ class Search:
         moves[:-1] = np.diff(states.q, axis=0)
         behind = (states.gap + states.jacobian.times(moves)[:, ::3])[place[e], c] < 0
         # side by side, without a force
-        rests = (np.abs(f0[:, 0]) <= self.touching) & (np.abs(f0[:, 1]) <= self.still)
+        rests = (np.abs(f0[:, 0]) <= self.touching[c]) & (np.abs(f0[:, 1]) <= self.still[c])
         of = np.empty((len(e), 3))
-        closings(h[e], f0, f1, rests | started, float(self.still), self._scratch, of)
-        away = np.where(rests, f1[:, 0] >= -self.touching, (of[:, 2] > 0) & ~(behind | started))
+        closings(h[e], f0, f1, rests | started, self.still[c], self._scratch, of)
+        away = np.where(rests, f1[:, 0] >= -self.touching[c], (of[:, 2] > 0) & ~(behind | started))
         found, between = {}, {}
         for k in np.flatnonzero(~away):
             at, contact = int(e[k]), int(c[k])

@@ -46,6 +46,39 @@ class Contacts:
         self.helpers = np.concatenate([np.zeros(0, int), *(np.arange(system.n_q)[system.coordinates(b)]
                                                            for b in system.bodies if b.helper)])
 
+    @cached_property
+    def _labels(self):
+        """Of contacts and coordinates: numbers of the sets of bodies that parts couple."""
+        system = self.system
+        label = {body: k for k, body in enumerate(system.bodies)}
+        for part in system.parts:
+            own = {label[body] for body in part.bodies if body in label}
+            if len(own) > 1:
+                label = {body: min(own) if k in own else k for body, k in label.items()}
+        of = np.zeros(system.n_q, int)
+        for body, k in label.items():
+            of[system.coordinates(body)] = k
+        return np.array([next((label[body] for body in part.bodies if body in label), 0) for part, _ in self.parts],
+                        int), of
+
+    @cached_property
+    def islands(self):
+        """Contacts of bodies that parts couple, list of ndarray of int."""
+        label, _ = self._labels
+        return [np.flatnonzero(label == k) for k in dict.fromkeys(label.tolist())]
+
+    def together(self, values):
+        """The largest of values (n_contacts,) among the contacts that each one depends on."""
+        label, of = self._labels
+        largest = np.zeros(max(label.max(initial=0), of.max(initial=0)) + 1)
+        np.maximum.at(largest, label, values)
+        return largest[label]
+
+    def energies(self, values):
+        """Sums of values (n_q,) of the bodies on which each contact depends, shape (n_contacts,)."""
+        label, of = self._labels
+        return np.maximum(np.bincount(of, values, minlength=label.max(initial=0) + 1), 0.0)[label]
+
     def blocks(self, mass, gradient):
         """`Block`s of coordinates that masses and constraints couple, by the patterns of these matrices."""
         if self._blocks is None:
@@ -166,9 +199,13 @@ class ContactStates:
         rooted = self.rooted[rows]
         return rooted @ rooted.T
 
-    def softest(self):
-        """Largest entry of the diagonal of D at the first state."""
-        return (self.rooted * self.rooted).sum(axis=1).max(initial=0.0)
+    def softness(self):
+        """Largest entry of the diagonal of D of each contact at the first state, shape (n_contacts,)."""
+        return (self.rooted * self.rooted).sum(axis=1).reshape(-1, 3).max(axis=1)
+
+    def terms(self):
+        """Size of the terms that gaps at the first state are made of, shape (n_contacts,)."""
+        return self.jacobian._replace(data=np.abs(self.jacobian.data)).times(np.abs(self.q))[0, ::3]
 
     @cached_property
     def free(self):
