@@ -1,4 +1,4 @@
-"""Wheels: with compiled loops for this machine and these versions, right on others, built where nothing compiles."""
+"""Wheels: with compiled loops for this kind of machine and this Python, right on others, built also without Numba."""
 
 import json
 import os
@@ -97,6 +97,8 @@ def test_other_processors_compile_their_own(first_run):
 
 def test_what_is_in_a_wheel(wheel):
     names = zipfile.ZipFile(wheel).namelist()
+    version = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    assert f"-{version}-{version}-" in wheel.name and "linux_" not in wheel.name.replace("manylinux_", "")
     assert len(prepared(wheel)) > 50
     assert not [name for name in names if "lock-" in name or name.endswith((".part", ".pyc"))]
     assert not [name for name in names if name.split("/")[0] not in ("timefem", names[-1].split("/")[0])]
@@ -111,6 +113,7 @@ def test_nothing_has_to_be_prepared(tmp_path, why):
         wheel = build(tmp_path, PYTHONPATH=str(tmp_path))
     names = zipfile.ZipFile(wheel).namelist()
     assert prepared(wheel) == [] and "timefem/kernels/loops.py" in names
+    assert wheel.name.endswith("-py3-none-any.whl")
 
 
 def test_uninstalled_without_a_trace(installed, first_run):

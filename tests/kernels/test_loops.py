@@ -1,6 +1,7 @@
 """Compiled loops on disk: never needed, checked, and made by one process."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import timefem
+from timefem.kernels.machine import common_processor
 
 CODE = """
 from timefem.kernels.loops import compiled
@@ -185,10 +187,39 @@ def test_prepared_for_the_versions_at_hand(run, tmp_path):
         return err.count("compiling")
 
     assert compiled("") == compiled("", "/dev/null/cache") == 0 and not (tmp_path / "cache").exists()
-    for other in ("loops._numba = lambda: '0.1'", "sys.implementation.cache_tag = 'cpython-3'",
+    for other in ("loops.compilers = lambda: '0.1'", "sys.implementation.cache_tag = 'cpython-3'",
                   "os.environ['NUMBA_CPU_NAME'] = 'generic'"):
         assert compiled(other) == 1
     assert {path: path.read_bytes() for path in (tmp_path / "prepared").iterdir()} == before
+
+
+@pytest.mark.long
+@pytest.mark.skipif(common_processor() is None, reason="this processor is less than the common ones")
+def test_prepared_for_all_common_processors(run, tmp_path):
+    """What is in wheels is called under any version of Numba, and linked to what is compiled by the same one."""
+    further = """
+@compiled()
+def further(n):
+    return inner(n) + outer(n)
+
+print(further(3))
+"""
+    (tmp_path / "script.py").write_text("from timefem.kernels import loops; loops.for_common_processors()" + CODE)
+    outcome(run())
+    (tmp_path / "cache").rename(tmp_path / "prepared")
+
+    def compiles(change, more=""):
+        (tmp_path / "script.py").write_text(PREPARED.format(change=change) + CODE + more)
+        out, err = outcome(run())
+        assert out.split() == ["10", "19"][:1 + bool(more)]
+        n_entries = len(list((tmp_path / "cache").glob("*")))
+        shutil.rmtree(tmp_path / "cache", ignore_errors=True)
+        return n_entries if "compiling" in err else 0
+
+    version = "from timefem.kernels import linked_loop; linked_loop.compilers = loops.compilers = lambda: '0.1'"
+    assert not compiles("") and not compiles(version)
+    assert 0 < compiles("", further) < compiles(version, further)
+    assert compiles("loops.common_processor = lambda: None") and compiles("sys.implementation.cache_tag = 'cpython-3'")
 
 
 @pytest.mark.parametrize("cache", ["off", "/dev/null/cache"])

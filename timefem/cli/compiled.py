@@ -9,7 +9,7 @@ import typer
 from ..cases import find_case
 from ..elements.mixed_galerkin import MixedGalerkin
 from ..errors import InputError
-from ..kernels.loops import nothing_interpreted
+from ..kernels.loops import for_common_processors, nothing_interpreted
 from ..kernels.store import FOLDER_VARIABLE, SIZE_VARIABLE, Store, store
 from ..mechanics.values.evaluate import compile_loop
 from ..solving.solve import prepare as prepared_solver
@@ -33,9 +33,16 @@ ENSEMBLES = MixedGalerkin(2), MixedGalerkin(1, 1)
 OTHERS = ("pendulum-boundary", 10), ("bryson-denham", 10)  # conditions at both ends; inequalities
 
 
-def prepare(as_json: JSON = False):
+def prepare(
+    portable: Annotated[bool, typer.Option("--portable", help="For all usual processors of this kind, not for this one "
+                                                              "alone: for wheels, and for folders shared by machines."
+                                           )] = False,
+    as_json: JSON = False,
+):
     """Compile the loops ahead, for all later runs of this user: what is there already is left alone."""
     begin = time.perf_counter()
+    if portable:
+        for_common_processors()
     if store().folder is None:
         raise InputError(f"there is no folder to keep compiled loops in; name one by the variable {FOLDER_VARIABLE}")
     if not store().can_write():  # not after a minute of work

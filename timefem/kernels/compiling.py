@@ -98,28 +98,29 @@ class _LoopCache(_Cache):
     def cache_path(self):
         return str(store().folder)
 
-    def _entry(self, signature):
-        return self._loop.entry(tuple(map(str, signature)))
+    def _entries(self, signature):
+        return self._loop.entries(tuple(map(str, signature)))
 
     def load_overload(self, signature, target_context):
-        entry = self._entry(signature)
-        found = self._load(entry, target_context)
+        entries = self._entries(signature)
+        found = self._load(entries, target_context)
         if found is None and _turn.lock():
-            found = self._load(entry, target_context)  # another process may have made it meanwhile
+            found = self._load(entries, target_context)  # another process may have made it meanwhile
         if found is None:
             _turn.announce(self._loop.__name__)
         return found
 
-    def _load(self, entry, target_context):
-        try:
-            return _linked.load(entry, store().read, target_context)
-        except Exception:  # of another version of Numba's own formats: made anew
-            return None
+    def _load(self, entries, target_context):
+        for entry in entries:
+            with contextlib.suppress(Exception):  # what cannot be read is made anew
+                if (found := _linked.load(entry, store().read, target_context)) is not None:
+                    return found
+        return None
 
     def save_overload(self, signature, result):
         if not self._impl.check_cachable(result):
             raise TypeError(f"{self._loop.__qualname__} cannot be kept as machine code")
-        entry = self._entry(signature)
+        entry = self._entries(signature)[0]
         code = _linked.add(entry, result, self._loop.options.get("nogil", False))
         store().write(entry, pickle.dumps(tuple(code)))
 

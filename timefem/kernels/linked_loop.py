@@ -15,7 +15,7 @@ from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from .entry_code import entry_code
-from .loaded_loop import PROVIDED, Code
+from .loaded_loop import PROVIDED, Code, compilers
 
 __all__ = ["LinkedLoops"]
 
@@ -73,12 +73,12 @@ class LinkedLoops:
         self.results[entry] = result._replace(metadata=None)  # as of what is loaded, of which Numba does not take times
         (title, _, (machine_code, bitcode)), *others = result._reduce()
         code = Code(name, name in self.apart, needed, machine_code, *entry_code(result, f"call_{entry}", release),
-                    zlib.compress(dumps((title, bitcode, symbols, others)), 1))
+                    compilers(), zlib.compress(dumps((title, bitcode, symbols, others)), 1))
         self.loaded.codes[entry] = code
         return code
 
     def load(self, entry, read, context):
-        """The result of a compilation as it was kept; None if it was not, or what it calls.
+        """The result of a compilation as it was kept; None if it was not, or what it calls, or by another Numba.
 
         Parameters
         ----------
@@ -90,7 +90,8 @@ class LinkedLoops:
         if entry in self.results:
             return self.results[entry]
         code = self.loaded.load(entry, read)
-        if code is None or not all([self.load(other, read, context) for other in code.needed.values()]):
+        if code is None or code.compilers != compilers() or not all(
+                [self.load(other, read, context) for other in code.needed.values()]):
             return None
         rtsys.initialize(context)  # machine code that is linked here calls it
         title, bitcode, symbols, others = pickle.loads(zlib.decompress(code.rest))

@@ -1,15 +1,19 @@
 """Compiled loops as they are kept on disk, loaded by LLVM alone, and called from Python."""
 
 import ctypes
+import functools
+import importlib.util
 import pickle
+from pathlib import Path
 from typing import NamedTuple
 
+import llvmlite
 import numpy as np
 
 from .machine import address_of, fingerprint, load_objects, name_address, object_code
 from .store import digest, store
 
-__all__ = ["PROVIDED", "SLOTS", "Code", "Loops", "loaded"]
+__all__ = ["PROVIDED", "SLOTS", "Code", "Loops", "compilers", "loaded"]
 
 # what the code of an entry finds at hand, before what stands for the type of each argument
 SLOTS = "other", int, float, bool, tuple, np.ndarray, "kind", "address", RuntimeError, np.empty  # the first varies
@@ -48,6 +52,19 @@ define void @NRT_MemInfo_call_dtor(ptr %block) {
 PROVIDED = "NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor"
 
 
+@functools.cache
+def compilers():
+    """Digest of the versions of Numba and llvmlite, without Numba's import.
+
+    Where all packages say theirs takes half as long as that.
+    """
+    try:
+        numba = Path(importlib.util.find_spec("numba").origin).with_name("_version.py").read_bytes()
+    except (AttributeError, OSError):
+        numba = importlib.import_module("importlib.metadata").version("numba")
+    return digest(numba, llvmlite.__version__)
+
+
 class Code(NamedTuple):
     """What is kept of a loop."""
 
@@ -57,6 +74,7 @@ class Code(NamedTuple):
     machine_code: bytes
     entry_code: bytes  # of the function that Python calls; None where it has arguments that Python does not
     dtypes: list  # names of those of the arrays that Python gets
+    compilers: str  # of which versions the rest is
     rest: bytes  # for Numba, compressed: most processes read it for nothing
 
 

@@ -7,23 +7,20 @@ takes as long as a short solve: what is on disk is loaded without it.
 
 import contextlib
 import functools
-import importlib.util
 import os
 import sys
 import time
-from pathlib import Path
 
-import llvmlite
 import numpy as np
 
 from .arguments import described
 from .late import compiling
-from .loaded_loop import loaded
-from .machine import fingerprint
+from .loaded_loop import compilers, loaded
+from .machine import common_name, common_processor, fingerprint
 from .record import Record
 from .store import digest, sources, store
 
-__all__ = ["Loop", "compiled", "nothing_interpreted"]
+__all__ = ["Loop", "compiled", "for_common_processors", "nothing_interpreted"]
 
 ENOUGH = 0.5  # seconds for which a loop is interpreted at most: about what it takes to compile one
 LARGE = 500_000  # numbers in the arguments, from which on it is not
@@ -38,19 +35,25 @@ _SOURCES = ("kernels", "elements/evaluation", "assembly/assembly_loop.py", "mech
             "solvers/interior_point/block_ldl", "solvers/nonsmooth")
 
 
-def _numba():
-    """Numba's version, without its import; where all packages say theirs takes half as long as that."""
-    try:
-        return Path(importlib.util.find_spec("numba").origin).with_name("_version.py").read_bytes()
-    except (AttributeError, OSError):
-        return importlib.import_module("importlib.metadata").version("numba")
+VARIABLES = "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"  # of Numba: another processor than that at hand
+
+
+def for_common_processors():
+    """Compile for all common processors of this architecture from now on; to be called before any loop is."""
+    os.environ |= dict(zip(VARIABLES, (common_name(), ""), strict=True))
 
 
 @functools.cache
-def _versions():
-    """What compiles, and for what: variables name another processor than that at hand."""
-    return (_numba(), llvmlite.__version__, sys.implementation.cache_tag, fingerprint(),
-            *map(os.environ.get, ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")))
+def _targets():
+    """What loops are compiled for, and by what: this processor, then all common ones, whichever version compiled.
+
+    What is compiled is compiled for the first.
+    """
+    tag, named = sys.implementation.cache_tag, tuple(map(os.environ.get, VARIABLES))
+    own, common = (compilers(), tag, fingerprint(), *named), (tag, common_processor())
+    if named == (common_name(), ""):
+        return [common]
+    return [own] if named != (None, None) or common_processor() is None else [own, common]
 
 
 def compiled(interpreted=False, **options):
@@ -82,13 +85,17 @@ class Loop:
     def _numba_type_(self):  # what compiled loops see
         return compiling.loop_type(self)
 
-    def entry(self, names):
-        """Name on disk of what is compiled for arguments of these types."""
+    def entries(self, names):
+        """Names on disk of what is compiled for arguments of these types, by `_targets`."""
         if names not in self._entries:  # sets have another order in each process
             options = sorted((key, sorted(v) if isinstance(v, set) else v) for key, v in self.options.items())
-            self._entries[names] = digest("loop", self.__module__, self.__qualname__, options, names, *_versions(),
-                                          sources(*_SOURCES))
+            self._entries[names] = [digest("loop", self.__module__, self.__qualname__, options, names, *target,
+                                           sources(*_SOURCES)) for target in _targets()]
         return self._entries[names]
+
+    def is_kept(self, names):
+        """Whether there is machine code for arguments of these types on disk."""
+        return any(map(store().has, self.entries(names)))
 
     def _first(self, *arguments):
         """Where no machine code takes the arguments as they are."""
@@ -98,9 +105,10 @@ class Loop:
         if names not in self.codes:
             if self.is_cheap(names, values):
                 return self.interpret(values)
-            entry = self.entry(names)
-            if not loaded.load(entry, store().read):
+            entries = self.entries(names)
+            if not any(loaded.load(entry, store().read) for entry in entries):
                 compiling.compile_loop(self, values)
+            entry = next(entry for entry in entries if entry in loaded.codes)
             if loaded.codes[entry].entry_code is None:
                 raise TypeError(f"{self.__qualname__} cannot be called from Python: compiled loops return numbers, "
                                 "arrays that they made, in C order, tuples of these, or None")
@@ -113,7 +121,7 @@ class Loop:
     def at_hand(self, *arguments):
         """Whether a call with arguments of these types compiles nothing."""
         names = tuple([name for _, name, _ in map(described, arguments)])
-        return names in self.codes or store().has(self.entry(names))
+        return names in self.codes or self.is_kept(names)
 
 
 class _Interpreted(Loop):
@@ -131,7 +139,7 @@ class _Interpreted(Loop):
     def is_cheap(self, names, arguments):
         """Whether to interpret: there is no code, on disk neither, and not much to do."""
         return not (_Interpreted.always or self.seconds > ENOUGH or sum(map(_size, arguments)) > LARGE
-                    or store().has(self.entry(names)))
+                    or self.is_kept(names))
 
     def interpret(self, arguments):
         begin = time.perf_counter()

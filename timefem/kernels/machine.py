@@ -12,11 +12,14 @@ except ImportError:  # kernels then run in CasADi's virtual machine
 
 from .operations import LIBM
 
-__all__ = ["address_of", "fingerprint", "has_assembly", "link", "load_objects", "name_address", "object_code",
-           "registers", "vector_width"]
+__all__ = ["address_of", "common_name", "common_processor", "fingerprint", "has_assembly", "link", "load_objects",
+           "name_address", "object_code", "registers", "vector_width"]
 
 SCHEDULING = ("enable-misched", "false"), ("disable-post-ra", "true")  # before and after registers are chosen
 KNOWN = range(14, 23)  # versions of LLVM that have these options
+# the processors that code for others than this machine is made for, by architecture: name, and what they have
+COMMON = {"x86_64": ("x86-64-v3", "avx avx2 bmi bmi2 cx16 f16c fma lzcnt movbe popcnt sse3 sse4.1 sse4.2 ssse3")}
+OTHERS = "generic", ""
 OPTIMISATION = 2  # of the code generator: level 1 gains no time, level 0 costs half of the speed
 
 
@@ -50,6 +53,23 @@ def _machine():
 def fingerprint():
     """What object code depends on besides its source: the processor, and LLVM."""
     return repr((*_processor(), _target().triple, llvm.llvm_version_info, OPTIMISATION))
+
+
+def _common():
+    return COMMON.get(_target().triple.partition("-")[0], OTHERS)
+
+
+def common_name():
+    """LLVM's name of the processors of this architecture that code for others than this machine is made for."""
+    return _common()[0]
+
+
+@functools.cache
+def common_processor():
+    """These processors and their system, as text; None where that at hand has not what they have."""
+    name, features = _common()
+    lacking = {f"+{feature}" for feature in features.split()} - set(_processor()[1].split(","))
+    return None if lacking else f"{name} {_target().triple}"
 
 
 @functools.cache
