@@ -16,7 +16,7 @@ try:
 except ImportError:  # before version 70
     from wheel.bdist_wheel import bdist_wheel
 
-MOST_SECONDS = 300
+MOST_SECONDS = 1200
 PREPARED = "timefem/kernels/prepared"
 GLIBC = "manylinux_2_17"  # compiled loops refer to no library
 
