@@ -92,3 +92,23 @@ def warn(text, category=UserWarning):
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, category, stacklevel=level)
+
+
+def deprecated(what: str, since: str, instead: str) -> None:
+    """Warn of the line of the user that a name, an argument or a value goes with the next minor version.
+
+    Called where it is still taken, for as long as `since` is the version at hand; a test fails from the next minor
+    version on until both are gone.
+
+    Parameters
+    ----------
+    what : str
+        As the user writes it, such as ``"MixedGalerkin(points=)"``.
+    since : str
+        Version that warns first, such as ``"0.2"``.
+    instead : str
+        What to write, such as ``"n_points="``.
+    """
+    major, minor = map(int, since.split(".")[:2])
+    warn(f"{what} is deprecated since timefem {major}.{minor} and goes with {major}.{minor + 1}; use {instead}",
+         DeprecationWarning)

@@ -1,4 +1,4 @@
-"""Masses of shapes and of what surfaces enclose, convex hulls, meshes from files (the extra `meshes`)."""
+"""Masses of shapes and of what surfaces enclose, convex hulls, meshes from files (the extra `robots`)."""
 
 import io
 import os
@@ -36,7 +36,7 @@ class Meshes:
         try:
             import trimesh
         except ImportError:
-            raise InputError("meshes are read by trimesh, which is not installed: pip install timefem[meshes]") \
+            raise InputError("meshes are read by trimesh, which is not installed: pip install timefem[robots]") \
                 from None
         self._trimesh, self._known = trimesh, {}
 

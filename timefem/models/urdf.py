@@ -58,7 +58,7 @@ def read_urdf(path: FilePath, friction_width: float | None = None, base: str = "
     base : {"fixed", "free"}
         Whether the base link is fixed to space, or moves freely; then it is the child of a joint called "base".
     meshes : str or path-like, optional
-        Folder in which the files of meshes are, which trimesh reads (`pip install timefem[meshes]`), such as the one
+        Folder in which the files of meshes are, which trimesh reads (`pip install timefem[robots]`), such as the one
         that has the package: `package://NAME/link.stl` is NAME/link.stl or link.stl in it. Without it they are passed
         over. Of meshes with more than 4000 faces the convex hull is drawn.
     contacts : {None, "rigid"}

@@ -51,7 +51,7 @@ def read_mjcf(path: FilePath, friction_width: float | None = None, meshes: FileP
     friction_width : float, optional
         w [rad/s or m/s] of Coulomb friction `-f tanh(qdot / w)`. Without it friction is left out, and `notes` say so.
     meshes : str or path-like, optional
-        Folder of the file, or of a copy of its meshes, which trimesh reads (`pip install timefem[meshes]`); no file
+        Folder of the file, or of a copy of its meshes, which trimesh reads (`pip install timefem[robots]`); no file
         outside of it is read. Without it meshes of files are not drawn, and bodies whose inertias follow from them are
         refused.
     contacts : {None, "rigid"}
