@@ -10,7 +10,7 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 export OMPI_MCA_rmaps_base_oversubscribe := 1
 export OMPI_MCA_plm := isolated
 
-.PHONY: help env demo test test-all test-slow test-attack test-faults lint bench docs clean
+.PHONY: help env demo test test-all test-slow test-attack test-faults lint bench docs dist clean
 
 # Serial tests in two processes, then the mpirun ones one after another: two mpirun at once slow each other down and
 # can collide in Open MPI's session directory. Exit status 5 of pytest: nothing selected, allowed in one of the two.
@@ -60,6 +60,15 @@ docs: env   ## the guide as a site, in the folder site (docs/images by tools/doc
 	@$(PYTHON) -c 'import latex2mathml, material' 2>/dev/null || \
 	    $(PYTHON) -m pip install -q --disable-pip-version-check -e '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict
+
+dist: env   ## a source package, a wheel for all machines and one with compiled loops, in the folder dist, checked
+	@$(PYTHON) -c 'import build, twine' 2>/dev/null || \
+	    $(PYTHON) -m pip install -q --disable-pip-version-check -e '.[dist]'
+	rm -rf dist build
+	$(PYTHON) -m build --sdist
+	TIMEFEM_CACHE_DIR=off $(PYTHON) -m pip wheel -q --no-deps --no-cache-dir -w dist dist/*.tar.gz
+	env -u TIMEFEM_CACHE_DIR $(PYTHON) -m pip wheel -q --no-deps --no-cache-dir -w dist dist/*.tar.gz
+	$(PYTHON) -m twine check --strict dist/*
 
 clean:      ## remove caches and build products (not .venv)
 	rm -rf build dist site *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
