@@ -56,10 +56,10 @@ bench: env  ## every script in benchmarks/
 	    [ -e "$$script" ] || continue; echo "== $$script"; $(PYTHON) "$$script" || exit 1; \
 	done
 
-docs: env   ## the guide as a site, in the folder site (docs/images by tools/docs_images.py)
+docs: env   ## the guide as a site with a folder for each version, in site (docs/images by tools/docs_images.py)
 	@$(PYTHON) -c 'import latex2mathml, material' 2>/dev/null || \
 	    $(PYTHON) -m pip install -q --disable-pip-version-check -e '.[docs]'
-	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(PYTHON) tools/build_docs.py
 
 dist: env   ## a source package, a wheel for all machines and one with compiled loops, in the folder dist, checked
 	@$(PYTHON) -c 'import build, twine' 2>/dev/null || \

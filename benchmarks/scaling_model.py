@@ -1,4 +1,4 @@
-"""Cost model of a distributed Newton iteration, fitted on this machine and drawn to 10^4 ranks; see docs/scaling.md.
+"""Cost model of a distributed Newton iteration, fitted here and drawn to 10^4 ranks; see docs/reports/scaling.md.
 
     python benchmarks/scaling_model.py [--output docs/images/scaling.png] [--json]
     python benchmarks/scaling_model.py --compare strong.jsonl weak.jsonl [--latency 2e-6] [--bandwidth 1e10]

@@ -1,16 +1,27 @@
-"""The first script of the README runs."""
+"""The README is short, its example prints what it says, and its links lead somewhere."""
 
-import importlib.util
+import contextlib
+import io
 import re
 from pathlib import Path
 
 README = Path(__file__).parents[1] / "README.md"
+TEXT = README.read_text()
 
 
-def test_first_script():
-    script = re.search(r"```python\n(.*?)```", README.read_text(), re.S).group(1)
-    if not importlib.util.find_spec("petsc4py"):
-        script = script.replace('backend="petsc"', 'backend="chain"')
-    names = {}
-    exec(script, names)
-    assert names["sol"].success and names["sol"].errors()["energy"] < 1e-3
+def test_example_prints_its_output(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    script, shown = (re.search(rf"```{language}\n(.*?)```", TEXT, re.S).group(1) for language in ("python", "text"))
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(script, {})
+    assert printed.getvalue() == shown
+    assert (tmp_path / "fall.html").stat().st_size > 10_000
+
+
+def test_short_with_one_picture():
+    assert len(TEXT.encode()) <= 5000 and len(re.findall(r"!\[", TEXT)) == 1
+    assert len(re.findall(r"^\| [A-Za-z].* \| .* \|$", TEXT, re.M)) == 10
+
+
+def test_links():
+    assert [target for target in re.findall(r"\]\(([^)#]+)", TEXT) if not (README.parent / target).exists()] == []

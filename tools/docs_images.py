@@ -87,7 +87,7 @@ def snapshots():
 
 
 def reproduction():
-    """The page of the papers' figures, docs/reproduction.md; by the quick runs."""
+    """The page of the papers' figures, docs/reports/reproduction.md; by the quick runs."""
     from timefem.reproduction import find_scripts, run_scripts, write_page
 
     with tempfile.TemporaryDirectory() as folder:
@@ -98,7 +98,7 @@ def reproduction():
                 image.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(facts["figure"], image)
                 shrink(image, 32)
-    write_page(results, IMAGES.parent / "reproduction.md", "images/reproduction")
+    write_page(results, IMAGES.parent / "reports" / "reproduction.md", "../images/reproduction")
 
 
 def machines():

@@ -1,5 +1,6 @@
 """Every code block of the documentation runs; links lead somewhere; the site builds without a warning."""
 
+import json
 import re
 import subprocess
 import sys
@@ -57,11 +58,26 @@ def test_reference_is_current():
     assert run.returncode == 0, f"run tools/reference.py: {run.stdout}{run.stderr}"
 
 
+def test_claims_name_tests_that_hold_them():
+    """docs/what-is-in.md lists the tests that its table names as they are; each row names some, or a benchmark."""
+    run = subprocess.run([sys.executable, ROOT / "tools" / "what_is_in.py", "--check"], capture_output=True, text=True)
+    assert run.returncode == 0, f"run tools/what_is_in.py: {run.stderr}"
+    rows = [row for row in (DOCS / "what-is-in.md").read_text().split("\n") if row.startswith("| ")][2:]
+    assert len(rows) == 30 and [row for row in rows if not re.search(r"`(tests|benchmarks)[^|]*\|$", row)] == []
+
+
 def test_site(tmp_path):
     pytest.importorskip("mkdocs")
-    run = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path / "site"],
-                         cwd=ROOT, capture_output=True, text=True, timeout=300)
+    (tmp_path / "0.0.9").mkdir()
+    (tmp_path / "0.0.9" / "index.html").write_text("an earlier version")
+    run = subprocess.run([sys.executable, ROOT / "tools" / "build_docs.py", tmp_path], capture_output=True, text=True,
+                         timeout=300)
     assert run.returncode == 0, run.stderr
-    assert "<math" in (tmp_path / "site" / "theory" / "mechanics.html").read_text()
-    reference = (tmp_path / "site" / "reference" / "problems.html").read_text()
+    menu = json.loads((tmp_path / "versions.json").read_text())
+    assert [entry["version"] for entry in menu] == [timefem.__version__, "0.0.9"] and menu[0]["aliases"] == ["latest"]
+    assert f"url={timefem.__version__}/index.html" in (tmp_path / "index.html").read_text()
+    site = tmp_path / timefem.__version__
+    assert '"provider": "mike"' in (site / "index.html").read_text()
+    assert "<math" in (site / "theory" / "mechanics.html").read_text()
+    reference = (site / "reference" / "problems.html").read_text()
     assert "n_elements" in reference and "Elements of equal length over the time span" in reference

@@ -1,3 +1,5 @@
+"""Elements say their orders and refuse wrong arguments by name."""
+
 import dataclasses
 
 import pytest

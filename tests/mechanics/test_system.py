@@ -1,3 +1,5 @@
+"""Systems: numbers, names, kernels by kind, bodies that move on their own."""
+
 from dataclasses import replace
 
 import numpy as np

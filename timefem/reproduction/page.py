@@ -23,7 +23,8 @@ def write_page(results, path, images):
     lines = ["# Reproduction", "",
              f"{len(results)} figures and tables of six papers, made by the scripts in `examples`; {agree} agree with "
              f"the paper in every number that is checked. Of {len(verdicts)} numbers {counts}, as the paper does not "
-             "give them or measures in another way. Made by `timefem reproduce all --page docs/reproduction.md`.", ""]
+             "give them or measures in another way. Made by "
+             "`timefem reproduce all --page docs/reports/reproduction.md`.", ""]
     last = None
     for key, facts in results.items():
         paper, name = key.split("/")

@@ -7,7 +7,7 @@ HEAD = """# Verification
 Motions that others have solved, with their numbers and ours. Our own references and conserved quantities are in the
 tests; here the truth comes from outside: published solutions, closed forms, other programs, and equations of motion
 stated a second time on their own. Differences are relative to the largest number of each quantity. Made by
-`timefem verify --page docs/verification.md`; each entry is a test."""
+`timefem verify --page docs/reports/verification.md`; each entry is a test."""
 
 
 def write_page(outcomes, path):

@@ -1,3 +1,5 @@
+"""Initial states that violate constraints are refused by name."""
+
 import numpy as np
 import pytest
 
