@@ -195,3 +195,32 @@ def test_coarse_elements_of_optimal_control(fault, make, n, told):
         tf.solve(make(), tf.MixedGalerkin(2, form="lagrange"), n, progress=False)
     texts = [str(w.message) for w in found if issubclass(w.category, tf.UnderResolved)]
     fault(f"{n} elements of an arm, or a wheel, are told", told, any("moves too fast" in text for text in texts))
+
+
+def rolled(turns, n, rotation):
+    """End of a cantilever of length 1 that a moment bends into a part of a circle, and warnings."""
+    section = tf.Section(EA=1e4, GA=1e4, GJ=10.0, EI=10.0, mass=1.0, inertia=(1e-2, 1e-2, 1e-2))
+    beam = tf.Beam(1.0, section, n, 2, rotation, name="beam")
+    clamp = tf.Weld(beam.start, point_a=(0, 0, 0), point_b=(0, 0, 0))
+    moment = tf.Torque(beam.end, (0, 0, 20 * np.pi * turns), tf.Ramp(0, 1, 0, 1), frame="body")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        rest = tf.equilibrium(tf.System([beam, clamp, moment]), t=1.0, n_steps=16)
+    assert rest.success
+    return rest.position(beam.end)[:2], [str(warning.message) for warning in told
+                                         if issubclass(warning.category, tf.UnderResolved)]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("turns, rotation, few, enough", [(0.5, "quaternion", 1, 3), (0.5, "directors", 2, 4),
+                                                          (1.0, "quaternion", 2, 4)])
+def test_a_beam_bent_further_than_its_elements_resolve(fault, turns, rotation, few, enough):
+    """It was off by up to 12 per cent of its length without a word."""
+    angle = 2 * np.pi * turns
+    right = np.array([np.sin(angle), 1 - np.cos(angle)]) / angle
+    place, told = rolled(turns, few, rotation)
+    fault(f"{turns:g} turns by {few}, {rotation}", "a warning", f"{np.abs(place - right).max():.2g} m off",
+          met=len(told) == 1 and told[0].startswith("beam bends"))
+    place, told = rolled(turns, enough, rotation)
+    fault(f"{turns:g} turns by {enough}, {rotation}", right, place, rtol=0, atol=6e-3)
+    fault("its warnings", [], told)

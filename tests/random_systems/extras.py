@@ -24,6 +24,12 @@ def with_extras(draft, seed, *, conservative=False):
     return draft | {"extras": extras}
 
 
+def with_finer_beams(draft, n=4):
+    """The draft with n elements in each beam; None where it has none."""
+    beams = [extra | {"elements": n} if extra["kind"] == "beam" else extra for extra in draft["extras"]]
+    return draft | {"extras": beams} if any("elements" in extra for extra in beams) else None
+
+
 def _freedoms(draft):
     held = {"spherical": 3, "revolute": 5, "universal": 4, "cylindrical": 4, "prismatic": 5, "planar": 3, "weld": 6}
     return 6 * len(draft["bodies"]) - sum(held[joint["kind"]] for joint in draft["joints"])
@@ -163,7 +169,7 @@ def _on_joint(draft, world, joint, extra, name):
 
 def _beam(draft, world, bodies, extra, state, name, local):
     """Welded to a body and moving with it, or clamped in space and joined to the body by a spring."""
-    m, unit, n = world.mass, world.length, 2
+    m, unit, n = world.mass, world.length, extra.get("elements", 2)
     k = 20 * extra["size"] * m * unit
     section = tf.Section(EA=5 * k, GA=(2 * k, 3 * k), GJ=0.02 * k * unit**2,
                          EI=(0.05 * k * unit**2, 0.03 * k * unit**2), mass=0.5 * m / unit,

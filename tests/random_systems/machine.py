@@ -23,12 +23,15 @@ print(failures_of("{relation}", {seed}, draft))
 
 
 def failures_of(relation, seed, draft=None, folder=None):
-    """What does not hold: list of (name, error by the size); of the draft of a seed, or another one in its place."""
+    """What does not hold: list of (name, error by the size); of the draft of a seed, or another one in its place.
+
+    Nothing where a solve told that its elements do not resolve the motion: then Newton's method has several roots.
+    """
     function, found = relations.RELATIONS[relation], []
     given = drawn if draft is None else lambda seed, conservative=False: draft
     further = {"folder": folder or Path()} if "folder" in inspect.signature(function).parameters else {}
-    with warnings.catch_warnings(), mock.patch.dict(function.__globals__, drawn=given):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(record=True) as told, mock.patch.dict(function.__globals__, drawn=given):
+        warnings.simplefilter("always")
         try:
             for name, value, right, tolerance in function(seed, **further):
                 value, right = np.asarray(value), np.asarray(right)
@@ -41,7 +44,7 @@ def failures_of(relation, seed, draft=None, folder=None):
         except tf.InputError as error:  # a rod at a dead point of what it joins, no system to begin from
             if "redundant at the initial state" not in str(error):
                 raise
-    return found
+    return [] if any(issubclass(warning.category, tf.UnderResolved) for warning in told) else found
 
 
 def _marches(seed):

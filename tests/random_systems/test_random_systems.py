@@ -9,8 +9,11 @@ import os
 import numpy as np
 import pytest
 
+import timefem as tf
+
 from . import kinds, relations
 from .draft import built, drawn
+from .extras import with_finer_beams
 from .machine import check, failures_of, smallest
 
 MANY = int(os.environ.get("TIMEFEM_RANDOM_SYSTEMS", "200"))
@@ -23,6 +26,22 @@ QUICK = "halves", "order_and_names", "pickled", "saved"
 def test_relation(relation, seed, tmp_path):
     """Without the parts whose loops take long to compile."""
     assert not failures_of(relation, seed, drawn(seed) | {"extras": []}, tmp_path)
+
+
+@pytest.mark.long
+def test_beams_in_directors_and_in_quaternions_meet_by_order_four():
+    """At rest and in their frequencies: they differ by what is interpolated between nodes, of order 2 p."""
+    draft, off = kinds.resting(drawn(391)), []
+    for n in (2, 4, 8):
+        found = []
+        for rotation in ("quaternion", "directors"):
+            made = built(with_finer_beams(draft, n), rotation=rotation)
+            rest = tf.equilibrium(made.problem.system, made.problem.z0)
+            slowest = np.sort(np.abs(np.linalg.eigvals(tf.linearize(made.problem.system, rest).A)))[:10]
+            found.append((kinds.places(made, rest), slowest))
+        off.append([np.abs(a - b).max() for a, b in zip(*found, strict=True)])
+    slopes = np.log2(np.array(off[:-1]) / off[1:])
+    assert (np.abs(slopes - 4) < 0.3).all() and max(off[-1]) < 1e-4
 
 
 def test_springs_on_links_of_trees_are_not_lifted(tmp_path):

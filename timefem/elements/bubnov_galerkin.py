@@ -83,7 +83,10 @@ class BubnovGalerkin(TimeElement):
 
     @property
     def remedy(self) -> str:
-        if self.drop == "end" or self.degree > 2 or self.form != "hamilton":
+        if self.drop == "end":
+            return (f"its second root grows as exp(a t / {2 * self.degree + 1}) where damping lets motions decay as "
+                    "exp(-a t): drop='start' and MixedGalerkin take damping")
+        if self.degree > 2 or self.form != "hamilton":
             return ""
         return "over long times BubnovGalerkin(3), drop='end' and MixedGalerkin converge further"
 

@@ -18,7 +18,7 @@ from ..solvers.march.resolution import elements_that_do, excess
 from ..status import Reason, Status
 from .audit_loop import largest_squares
 from .options import OPTIONS
-from .turns import unwrapped
+from .turns import sharp_bends, unwrapped
 
 
 def audited(solution):
@@ -158,7 +158,8 @@ def may_turn_too_far(systems, element, longest, z):
     """Whether bodies of systems of one structure may turn too far in an element of that length, in motions of shape
     (n_systems, n_nodes, n_z): by a bound of their rates."""
     most = OPTIONS.fast_turn * max(element.degree, 1)
-    return (_rate_bounds(systems, z) * longest > most).any(axis=1)
+    far = (_rate_bounds(systems, z) * longest > most).any(axis=1)
+    return far | bool(systems and systems[0].composites)
 
 
 def _rate_bounds(systems, z):
@@ -179,7 +180,8 @@ def _turning(system):
 
 
 def unresolved_turns(system, element, t, z):
-    """What is to be told of a motion, shape (n_nodes, n_z), where a body turns too far in an element; else None."""
+    """What is to be told of a motion, shape (n_nodes, n_z), where a body turns too far in an element, or a beam from
+    node to node; else None."""
     lengths, worst, most = np.diff(t), (0.0, None), OPTIONS.fast_turn * max(element.degree, 1)
     bounds = _rate_bounds([system], np.ascontiguousarray(z)[None])[0] * lengths.max()
     for i in np.flatnonzero(bounds > most):
@@ -190,7 +192,7 @@ def unresolved_turns(system, element, t, z):
         if turn > worst[0]:
             worst = turn, body
     if worst[0] <= most:
-        return None
+        return sharp_bends(system, z)
     n = int(np.ceil(len(lengths) * worst[0] / most))
     return (f"{system.label(worst[1])} turns by up to {worst[0]:.2g} rad in an element, which {element!r} does not "
             f"resolve: the solution may be far off; take {n} elements or more, or a higher degree")

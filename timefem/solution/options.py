@@ -19,6 +19,8 @@ class SolutionOptions(Options):
     violated: float = option(
         0.05, "residual of any constraint at the nodes, relative to its terms, beyond which there is no success")
     fast_turn: float = option(1.5, "turn per element and degree, of any body, that is too fast [rad]")
+    sharp_bend: float = option(
+        1.4, "turn from node to node of a beam that costs some per cent of its shape; half of it in directors [rad]")
     audit_piece: int = option(50_000, "nodes looked at at once")
 
     # ---- between nodes

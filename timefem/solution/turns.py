@@ -1,8 +1,10 @@
-"""Angles of joints along a solution, with their turns."""
+"""Angles of joints along a solution, with their turns; and what neighbouring nodes of beams turn apart."""
 
 import numpy as np
 
 from ..assembly import TimeMesh
+from ..errors import UnderResolved, warn
+from ..mechanics.composites.beam.beam import Beam
 from ..mechanics.values.of_parts import coordinate_at
 from .options import OPTIONS
 
@@ -44,3 +46,40 @@ def unwrapped(solution, bound, t=None, table=None):
     value = coordinate_at(solution.system, bound, solution(t) if len(solution.t) > 1 else solution.z)[0]
     predicted = np.interp(t, times, angles)
     return value + 2 * np.pi * np.round((predicted - value) / (2 * np.pi))
+
+
+def sharp_bends(system, z):
+    """What is to be told of states, shape (n, >= n_q), in which neighbouring nodes of a beam turn too far apart for
+    what is interpolated between them, or None. Quaternions turn by half of the angle, directors by all of it."""
+    worst, sharpest, angle = 1.0, None, 0.0
+    for beam in system.composites:
+        bend = largest_bend(system, beam, z) if isinstance(beam, Beam) else 0.0
+        share = bend / OPTIONS.sharp_bend * (2 if bend and beam.rotation == "directors" else 1)
+        if share > worst:
+            worst, sharpest, angle = share, beam, bend
+    if sharpest is None:
+        return None
+    n = int(np.ceil(sharpest.n_elements * worst))
+    return (f"{system.label(sharpest)} bends or twists by up to {angle:.2g} rad from node to node, which its elements "
+            f"do not resolve: the solution may be far off; give it {n} elements or more, or a higher degree")
+
+
+def largest_bend(system, beam, z):
+    """Angle between the turns of neighbouring nodes from their rest, the largest in states of shape (n, >= n_q)."""
+    least = 3.0
+    for leg in beam.legs:
+        last = None
+        for i in leg:
+            node = system.find(beam.nodes[i])
+            turn = node.rotation_matrix(z[:, system.coordinates(node)]) @ beam.node_axes(i).T
+            if last is not None:
+                least = min(least, (turn * last).sum(axis=(-2, -1)).min())
+            last = turn
+    return float(np.arccos(np.clip((least - 1) / 2, -1, 1)))
+
+
+def warn_of_bends(system, z):
+    """Warn of `sharp_bends`, of any kind of solution."""
+    text = sharp_bends(system, z)
+    if text is not None:
+        warn(text, UnderResolved)

@@ -17,6 +17,7 @@ from ...mechanics.part_names import body_of
 from ...mechanics.states.given import canonical_states, given_states
 from ...mechanics.system import System
 from ...progress import progress
+from ...solution.turns import warn_of_bends
 from ...status import RETRY, Answer, Reason, Status
 from ...types import Floats, States
 from .equations import StaticEquations
@@ -132,6 +133,11 @@ def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, 
     ------
     InputError
         For input that cannot be used; for a system that rest does not determine (a free body without springs).
+
+    Warns
+    -----
+    UnderResolved
+        Names a beam whose elements do not resolve how it bends or twists.
     """
     if not isinstance(system, System):
         raise InputError(f"system must be a System, not {system!r}")
@@ -140,13 +146,16 @@ def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, 
     start = 0.0 if start is None else validate.real("start", start)
     equations = StaticEquations(system)
     x = np.concatenate([rest_coordinates(system, guess, start), np.zeros(system.n_constraints)])
-    if n_steps == 1 or t == start:
+    n_steps = 1 if t == start else n_steps
+    if n_steps == 1:
         with progress("equilibrium", OPTIONS.iterations, goal=OPTIONS.tolerance) as bar:
             found = from_guess(equations, x, t, bar.iteration)
-        if found.success or t == start:
-            return found
-    with progress("equilibrium, per cent of the load", 100) as bar:
-        return _in_steps(equations, x, start, t, n_steps, bar)
+    if n_steps > 1 or not found.success and t != start:
+        with progress("equilibrium, per cent of the load", 100) as bar:
+            found = _in_steps(equations, x, start, t, n_steps, bar)
+    if found.success:
+        warn_of_bends(system, found.q[None])
+    return found
 
 
 def from_guess(equations, x, t, on_iteration=lambda iteration, norm: None):

@@ -18,6 +18,7 @@ from ...errors import InputError
 from ...mechanics.composites.beam.along import along
 from ...mechanics.system import System
 from ...progress import progress as progress_bar
+from ...solution.turns import warn_of_bends
 from ...status import Answer, Reason, Status
 from ...types import Floats, States
 from .equations import StaticEquations
@@ -262,4 +263,5 @@ class _Follower:
     def path(self, points, unstable, critical, failure=None):
         y, n = np.array(points), self.equations.n_q
         status = Status(True) if failure is None else Status(False, Reason.NOT_REACHED, f"not reached: {failure}")
+        warn_of_bends(self.equations.system, y[:, :n])
         return StaticPath(self.equations.system, y[:, -1], y[:, :n], y[:, n:-1], np.array(unstable), critical, status)

@@ -119,6 +119,24 @@ class TargetContinuation(Strategy):
         return towards_the_target(lambda share, x: run(x, problem=run.problem.towards(share)), run.x, bar)
 
 
+class March(Strategy):
+    """The motion from the start under the controls that hold it, where no end is asked for."""
+
+    name = "march from the start"
+
+    def applies(self, problem):
+        if problem.free_start or len(problem.conditions.combinations):
+            return ""
+        return "nothing is asked of the end, so that the motion of itself is one to begin from"
+
+    def solve(self, run, bar):
+        bar.note("from the motion of itself")
+        try:
+            return run(run.guessed(Guess(rollout=True)))
+        except InputError:  # it passes a place that determines no accelerations
+            return None
+
+
 class HeldDurations(Strategy):
     """Nearly given durations first, then any."""
 
@@ -175,7 +193,7 @@ class WavingControls(Strategy):
         return run.first_of(waving(run.problem, OPTIONS.other_guesses))
 
 
-STRATEGIES = {s.name: s for s in (EnergyPumping(), TargetContinuation(), HeldDurations(), Perturbation(),
+STRATEGIES = {s.name: s for s in (EnergyPumping(), March(), TargetContinuation(), HeldDurations(), Perturbation(),
                                   WavingControls())}
 
 
