@@ -150,7 +150,7 @@ def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, 
     if n_steps == 1:
         with progress("equilibrium", OPTIONS.iterations, goal=OPTIONS.tolerance) as bar:
             found = from_guess(equations, x, t, bar.iteration)
-    if n_steps > 1 or not found.success and t != start:
+    if n_steps > 1 or (not found.success and t != start):
         with progress("equilibrium, per cent of the load", 100) as bar:
             found = _in_steps(equations, x, start, t, n_steps, bar)
     if found.success:
