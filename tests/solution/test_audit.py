@@ -225,3 +225,35 @@ def test_turns_of_many_motions(two_boxes):
     assert far.tolist() == [False, True, False]
     assert unresolved_turns(system, two_boxes.element, t, z) is None
     assert unresolved_turns(system, two_boxes.element, t, fast).startswith("a turns by up to")
+
+
+# ---- energy that a method does not keep by its equations
+
+def slider(stiffness, coordinates, **further):
+    """A mass that slides along a turning rod, on a spring with the energy of the fourth power of its length."""
+    rod = tf.RigidBody(1.0, (0.05, 0.4, 0.4), name="rod")
+    bead = tf.RigidBody(1.0, (0.1, 0.1, 0.1), name="bead")
+    parts = [tf.Revolute(rod, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1)),
+             tf.Prismatic(rod, bead, axis_b=(1, 0, 0), point_a=(0, 0, 0), point_b=(0, 0, 0)),
+             tf.NonlinearSpring(rod, bead, potential=lambda length: stiffness * length**4)]
+    spin = np.array([0, 0, 1.0])
+    state = {rod: tf.Pose(angular_velocity=spin),
+             bead: tf.Pose((3, 0, 0), velocity=np.cross(spin, (3, 0, 0)), angular_velocity=spin)}
+    return tf.InitialValueProblem(tf.System([rod, bead, *parts], coordinates=coordinates, **further), state, (0, 0.25))
+
+
+@pytest.mark.parametrize("element", [tf.MixedGalerkin(2, keep="all"), tf.MixedGalerkin(2), tf.MixedGalerkin(1)],
+                         ids=str)
+def test_energy_that_is_gained_or_lost_is_told(element):
+    def told(n, coordinates="joint"):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            assert tf.solve(slider(500.0, coordinates), element, n, progress=False).success
+        return any("of the energy" in str(w.message) for w in found)
+
+    assert told(16) and not told(400)
+    assert not told(16, "bodies")  # where the mass matrix is constant, or lifted
+    kept = tf.MixedGalerkin(2, keep="all").kept(slider(500.0, "joint").system)
+    assert not kept.energy and kept.drifting == ("tree",)
+    assert "to h^4: the mass matrix varies of tree" in str(kept.summary())
+    assert tf.MixedGalerkin(2, keep="all").kept(slider(500.0, "bodies").system).energy

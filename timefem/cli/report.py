@@ -148,10 +148,11 @@ def contact_facts(sol):
 
 def kept_facts(system, element):
     """What an element with lifted gradients keeps of the system, and which parts do work or take momenta."""
-    if not element.lifted or element.form != "hamilton":
+    if not element.lifted or element.form not in ("hamilton", "energy"):
         return {}
     found = element.kept(system)
-    return {"kept": {"energy": found.energy, "working": found.working, "momenta": found.names, "not_by": found.reasons}}
+    return {"kept": {"energy": found.energy, "working": found.working, "drifting": found.drifting,
+                     "momenta": found.names, "not_by": found.reasons}}
 
 
 def print_report(r, case, output):
@@ -183,7 +184,8 @@ def print_report(r, case, output):
     table.add_row("error of the energy", f"{r['energy_error_max']:.2e} J")
     if "kept" in r:
         energy = ["energy"] if r["kept"]["energy"] else []
-        table.add_row("kept to round-off", ", ".join([*energy, "constraints", *r["kept"]["momenta"]]))
+        constraints = [] if r["kept"]["drifting"] else ["constraints"]
+        table.add_row("kept to round-off", ", ".join([*energy, *constraints, *r["kept"]["momenta"]]) or "nothing")
         for part, why in r["kept"]["not_by"].items():
             table.add_row("  momenta not kept by", f"{part}: {why}")
     if "contacts" in r:

@@ -90,6 +90,8 @@ class TimeElement(NamedArguments, Summarized, ABC):
         Whether the multipliers of optimal control do, to the costates, with the order of the state.
     joints_drift : bool
         Whether constraints of joints hold up to the error of the method only.
+    energy_drifts : bool
+        Whether the energy of bodies is kept up to the error of the method only.
     elements_per_block : int
         How many elements are eliminated together in optimal control: from those of fewer the equations tested so far do
         not give the state.
@@ -102,6 +104,7 @@ class TimeElement(NamedArguments, Summarized, ABC):
     constraint_row_power, elements_per_block = 0, 1
     needs_inverse_mass = has_tangent = True
     takes_coupled_inertia = is_variational = takes_ports = takes_outputs = costates_converge = joints_drift = False
+    energy_drifts = False
     takes_reactions = False
     one_kernel = False
     lifted = False  # whether its gradients are lifted ones, see `lift`

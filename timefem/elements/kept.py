@@ -28,7 +28,8 @@ class Kept(Summarized):
     Attributes
     ----------
     energy : bool
-        Whether energy is kept; else it changes by the work of `working`, in each element to round-off.
+        Whether energy is kept; else it changes by the work of `working`, in each element to round-off, and with the
+        order where parts are `drifting`.
     working : tuple of str
         Parts that do work: forces, controls, what depends on the time.
     momenta : ndarray, shape (n, 6)
@@ -37,6 +38,9 @@ class Kept(Summarized):
         Part -> why momenta are not all kept by it.
     order : int
         With which those are kept that the motion keeps and the element does not.
+    drifting : tuple of str
+        Bodies whose mass matrix varies with their coordinates, of Livens' forms: no lift makes their kinetic energy a
+        function of what is quadratic, so that energy is kept with the order.
     """
 
     energy: bool
@@ -44,6 +48,7 @@ class Kept(Summarized):
     momenta: np.ndarray
     reasons: dict[str, str]
     order: int
+    drifting: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -52,20 +57,31 @@ class Kept(Summarized):
 
     def summary(self) -> Card:
         """As a table: text where it is printed, HTML in a notebook."""
-        facts = {"energy": "to round-off" if self.energy else "changes by the work of " + ", ".join(self.working),
-                 "constraints": "at the nodes to round-off, with their rates", "momenta to round-off":
-                 ", ".join(self.names) or "none"}
+        energy = []
+        if self.drifting:
+            energy.append(f"to h^{self.order}: the mass matrix varies of {', '.join(self.drifting)}")
+        if self.working:
+            energy.append("changes by the work of " + ", ".join(self.working))
+        facts = {"energy": "; ".join(energy) or "to round-off",
+                 "constraints": "as without lifts" if self.drifting else "at the nodes to round-off, with their rates",
+                 "momenta to round-off": ", ".join(self.names) or "none"}
         return Card("kept", facts, {"momenta not kept by": [("part", "why"), *self.reasons.items()]} if self.reasons
                     else {})
 
 
 def kept(element, system: System) -> Kept:
     """See `MixedGalerkin.kept`."""
-    free, reasons, working = np.eye(6), {}, []
+    free, reasons, working, drifting = np.eye(6), {}, [], []
     for part in system.parts:
         label = system.label(part)
         if _works(part):
             working.append(label)
+        if element.form != "hamilton" and part.is_body and _mass_varies(part):
+            drifting.append(label)
+            free, reasons[label] = np.zeros((6, 0)), (
+                f"its mass matrix varies with its coordinates: they are kept to h^{2 * element.degree}; bodies with "
+                "constraints, in Hamilton's form, keep more")
+            continue
         lost = _lost(part)
         if lost.any():
             free = free @ null_space(lost @ free, rcond=ROUNDING) if free.size else free
@@ -73,7 +89,14 @@ def kept(element, system: System) -> Kept:
             reasons[label] = "it acts from space" if alone else (
                 "its lift turns with space: what it leaves to the motion is kept to "
                 f"h^{2 * element.degree}; bodies in directors keep it")
-    return Kept(not working, tuple(working), _reduced(free.T), reasons, 2 * element.degree)
+    return Kept(not (working or drifting), tuple(working), _reduced(free.T), reasons, 2 * element.degree,
+                tuple(drifting))
+
+
+def _mass_varies(body):
+    s = Symbols(body)
+    v = [ca.SX.sym("v", body.n_q)]
+    return ca.depends_on(ca.hessian(ca.SX(body.kinetic(s, v)), v[0])[0], s.q[0])
 
 
 def _works(part):
@@ -168,7 +191,7 @@ def _of_function(e, function, turn, symbols, numbers):
     if linear:  # rows that hold inside of the elements, too: brackets that are combinations of them
         rows = np.array([slopes[i] for _, i in linear])
         affine = np.concatenate([rows @ own[0][:, :1], rows @ own[1][..., 0].T], axis=1)
-        affine[:, 0] += [float(np.array(ca.Function("w", [y, parameters], [w[i]])(zero, numbers))) for _, i in linear]
+        affine[:, 0] += [float(ca.Function("w", [y, parameters], [w[i]])(zero, numbers)) for _, i in linear]
         for place, _ in linear:
             found = lost[place][:affine.shape[1]]
             if len(found) and not lost[place][affine.shape[1]:].any():

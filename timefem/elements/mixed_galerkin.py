@@ -101,6 +101,10 @@ class MixedGalerkin(TimeElement):
         return self.lifted and self.form == "hamilton" and self.n_points > 1
 
     @property
+    def energy_drifts(self) -> bool:
+        return self.form != "hamilton"
+
+    @property
     def order(self) -> int:
         """Order of convergence at the nodes."""
         return 2 * self.degree
@@ -182,10 +186,11 @@ class MixedGalerkin(TimeElement):
         InputError
             For other elements and forms, which keep what `docs/theory/elements.md` says.
         """
-        if not self.lifted or self.form != "hamilton":
-            raise InputError("kept(system) tells of MixedGalerkin(k, keep='all') in Hamilton's form; see "
-                             "docs/theory/elements.md for what the others keep")
-        return kept_by.kept(self, system)
+        element = self.fitting(system)
+        if not element.lifted or element.form not in ("hamilton", "energy"):
+            raise InputError("kept(system) tells of MixedGalerkin(k, keep='all') in Hamilton's and the energy form; "
+                             "see docs/theory/elements.md for what the others keep")
+        return kept_by.kept(element, system)
 
     def kept_multipliers(self, system: System) -> np.ndarray:
         return self._form.kept_multipliers(system)

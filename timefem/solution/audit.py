@@ -31,7 +31,7 @@ def audited(solution):
     -----
     UnderResolved
         When a body turns too far in an element, or elements of a lower degree would miss most of its motion; names
-        it, and the number of elements that would do.
+        it, and the number of elements that would do. When energy is gained or lost.
     """
     if not solution.success or len(solution.t) == 1:
         return solution
@@ -43,6 +43,7 @@ def audited(solution):
         solution.status = Status.failure(Reason.TURNS_NOT_COUNTED, *lost)
     if not (_warn_of_turns(solution) or _warn_of_forces(solution) or solution.system.rigid_contacts):
         _warn_of_what_is_missed(solution)  # which takes motions as smooth from element to element
+    _warn_of_energy(solution)
     return solution
 
 
@@ -65,10 +66,29 @@ def audits(solve):
         fault = _violated(solution)
         if fault is not None:
             solution.status = _failure(*fault)
-        elif not _warn_of_turns(solution):
+            return solution
+        if not _warn_of_turns(solution):
             _warn_of_forces(solution)
+        _warn_of_energy(solution)
         return solution
     return audited_solve
+
+
+def _warn_of_energy(solution):
+    """Warn of energy that the method gained or lost, where its equations do not keep it: the part of what moves, is
+    exchanged, and comes in by work."""
+    system, element = solution.system, solution.element
+    if not element.energy_drifts or system.rigid_contacts or system.couples_inertia:
+        return
+    potential, work = system.potential(solution.t, solution.z), solution.work()
+    kinetic = solution.energy() - potential
+    wrong = np.abs(kinetic - kinetic[0] + potential - potential[0] - work)
+    size = kinetic.max() + np.ptp(potential) + np.abs(work).max()
+    worst = int(np.argmax(wrong))
+    if wrong[worst] > max(OPTIONS.energy_missed * size, OPTIONS.energy_rounding * np.abs(potential).max()):
+        warn(f"{wrong[worst]:.3g} J of the energy, of {size:.3g} J that move, are gained or lost by {element!r} up to "
+             f"t = {solution.t[worst]:.3g}, and the solution may be far off: it keeps the energy as well as its "
+             "elements resolve the motion only; take more elements, or a higher degree", UnderResolved)
 
 
 def audited_slab(solution):

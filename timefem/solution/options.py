@@ -21,6 +21,9 @@ class SolutionOptions(Options):
     fast_turn: float = option(1.5, "turn per element and degree, of any body, that is too fast [rad]")
     sharp_bend: float = option(
         1.4, "turn from node to node of a beam that costs some per cent of its shape; half of it in directors [rad]")
+    energy_missed: float = option(
+        0.02, "energy that a method gains or loses, over what moves, beyond which its motion is in doubt")
+    energy_rounding: float = option(1e-9, "energy over the potential energy that may be rounding")
     audit_piece: int = option(50_000, "nodes looked at at once")
 
     # ---- between nodes
