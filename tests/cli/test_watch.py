@@ -10,7 +10,7 @@ import pytest
 
 import timefem as tf
 from tests.example_systems import pendulum
-from timefem.cli import watch
+from timefem.cli import viewing
 from timefem.problems.common.watching import watching
 
 pytestmark = pytest.mark.long
@@ -38,9 +38,9 @@ def fetched(url, **headers):
 
 
 def test_page(monkeypatch, capfd):
-    monkeypatch.setattr(watch, "EVERY", 0.0)
-    monkeypatch.setattr(watch, "LAST_LOOK", 0.0)
-    with watch.watched() as watcher:
+    monkeypatch.setattr(viewing, "EVERY", 0.0)
+    monkeypatch.setattr(viewing, "LAST_LOOK", 0.0)
+    with viewing.watched() as watcher:
         assert watcher.address in capfd.readouterr().err and watcher.address.startswith("http://127.0.0.1:")
         assert "not solved yet" in fetched(watcher.address)
         sol = tf.solve(pendulum(t_end=1.0), tf.MixedGalerkin(1), 20, progress=False)
@@ -63,7 +63,7 @@ def test_command_line(timefem):
 
 def test_what_is_solved_at_once_says_so(monkeypatch, capfd):
     """Optimal control has no motion before its end: neither the page nor the terminal lets one wait for it."""
-    monkeypatch.setattr(watch, "LAST_LOOK", 0.0)
-    with watch.watched(at_once=True) as watcher:
+    monkeypatch.setattr(viewing, "LAST_LOOK", 0.0)
+    with viewing.watched(at_once=True) as watcher:
         assert "shown when all of it is solved" in capfd.readouterr().err
         assert "shown when all of it is solved" in fetched(watcher.address)

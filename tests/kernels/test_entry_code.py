@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numba import typeof
 
-from timefem.kernels.arguments import described
+from timefem.kernels.loading.arguments import described
 from timefem.kernels.loops import compiled
 from timefem.kernels.record import Record
 

@@ -13,7 +13,7 @@ from ..argument_names import named_arguments
 from ..display import Card, Summarized
 from ..errors import InputError
 from ..mechanics.values.equations_of_motion import EquationsOfMotion
-from .figures import axes
+from ..solution.drawing.plots import new_axes
 from .nearby import state_gap
 from .options import OPTIONS
 from .reduction import Reduction
@@ -93,7 +93,7 @@ class Floquet(Summarized):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Multipliers in the complex plane, with the unit circle."""
-        ax = axes(ax)
+        ax = new_axes(ax)
         angle = np.linspace(0, 2 * np.pi, 200)
         ax.plot(np.cos(angle), np.sin(angle), color="0.6", linewidth=0.8)
         ax.plot(self.multipliers.real, self.multipliers.imag, "o")

@@ -16,7 +16,6 @@ from ..display import Card, Summarized
 from ..errors import InputError
 from ..types import Vector
 from .chart import components
-from .figures import axes
 from .mode_motion import mode_motion
 from .options import OPTIONS
 from .reduction import Reduction
@@ -152,7 +151,11 @@ class LinearModel(Summarized):
                                 ax: Sequence[Axes] | None = None) -> tuple[Axes, Axes]:
         """Magnitude and phase [deg] over frequency [Hz]; returns the two axes."""
         values = self.frequency_response(frequencies)[:, output, input]
-        above, below = axes(ax, 2)
+        if ax is None:
+            from matplotlib import pyplot as plt
+
+            ax = plt.subplots(2, sharex=True)[1]
+        above, below = ax
         hertz = np.asarray(frequencies) / (2 * np.pi)
         above.loglog(hertz, np.abs(values))
         above.set_ylabel("magnitude")

@@ -12,8 +12,8 @@ from ..argument_names import named_arguments
 from ..display import Card
 from ..errors import InputError
 from ..progress import progress
+from ..solution.drawing.plots import new_axes
 from ..solution.solution import Solution
-from .figures import axes
 from .floquet import monodromy_ends
 from .options import OPTIONS
 from .tangent_motion import carried, piece, state_changes
@@ -48,7 +48,7 @@ class Lyapunov:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Exponents over the time up to which they are taken."""
-        ax = axes(ax)
+        ax = new_axes(ax)
         ax.plot(self.t, self.history)
         ax.set(xlabel="time [s]", ylabel="exponent [1/s]")
         return ax

@@ -15,8 +15,8 @@ from ..argument_names import named_arguments
 from ..display import Card, Summarized
 from ..errors import InputError
 from ..progress import progress
+from ..solution.drawing.plots import new_axes
 from ..types import Vector
-from .figures import axes
 from .options import OPTIONS
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class RootLocus(Summarized):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Real parts over the parameter in full lines, imaginary parts dashed; of multipliers the absolute value."""
-        ax = axes(ax)
+        ax = new_axes(ax)
         maps = _of_map(self.family(self.values[0]))
         for column in self.roots.T:
             colour = ax.plot(self.values, np.abs(column) if maps else column.real)[0].get_color()

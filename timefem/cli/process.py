@@ -121,7 +121,7 @@ COMMANDS = {  # name -> (module, function or group in it, what it does)
     "reproduce": ("evidence", "reproduce", "Reproduce figures of the papers."),
     "verify": ("evidence", "verify", "Solve motions that others have solved, and compare."),
     "gallery": ("evidence", "gallery", "Machines with a number and a picture each: list or run them."),
-    "plot": ("plot", "plot", "Draw a saved solution, or write its motion."),
+    "plot": ("viewing", "plot", "Draw a saved solution, or write its motion."),
     "info": ("listing", "info", "Versions, processors, and what is installed."),
     "prepare": ("compiled", "prepare", "Compile the loops ahead, for all later runs."),
     "cache": ("compiled", "cache", "Compiled code kept on disk: how much, where; remove it."),

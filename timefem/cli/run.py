@@ -17,7 +17,7 @@ from .process import note, rank, world
 from .report import phases_report, print_details, print_json, print_phases, print_report, run_report
 
 save = Late("timefem.solution.output.save")
-watching = Late(f"{__package__}.watch")
+watching = Late(f"{__package__}.viewing")
 
 REPORTS = {"phases": (phases_report, print_phases)}  # of the other kinds: `run_report`, `print_report`
 

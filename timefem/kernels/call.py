@@ -1,6 +1,6 @@
 """Calling a kernel by its address from compiled Numba code."""
 
-from .late import errors, intrinsic, ir, types
+from .loading.late import errors, intrinsic, ir, types
 
 __all__ = ["call_kernel"]
 

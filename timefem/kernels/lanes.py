@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from .late import cgutils, intrinsic, ir, types
+from .loading.late import cgutils, intrinsic, ir, types
 from .loops import compiled
 
 LANES = 8

@@ -13,9 +13,9 @@ import time
 
 import numpy as np
 
-from .arguments import described
-from .late import compiling
-from .loaded_loop import compilers, loaded
+from .loading.arguments import described
+from .loading.late import compiling
+from .loading.loaded_loop import compilers, loaded
 from .machine import common_name, common_processor, fingerprint
 from .record import Record
 from .store import digest, sources, store
@@ -28,8 +28,8 @@ LARGE = 500_000  # numbers in the arguments, from which on it is not
 # where loops are, and what they take constants from: a change there makes all of them anew, as they call each other
 _SOURCES = ("kernels", "elements/evaluation", "assembly/assembly_loop.py", "mechanics/values/measures.py",
             "mechanics/values/loops.py",
-            "problems/boundary/conditions_loop.py", "solution/audit_loop.py",
-            "solvers/march", "solvers/linear/element", "solvers/linear/condensation", "solvers/linear/time_chain",
+            "problems/boundary/conditions_loop.py", "solvers/march",
+            "solvers/linear/element", "solvers/linear/condensation", "solvers/linear/time_chain",
             "solvers/linear/compressed_rows.py", "solvers/linear/norms.py",
             "solvers/nonlinear/newton.py", "solvers/nonlinear/products.py", "solvers/interior_point/bounds_loops.py",
             "solvers/interior_point/block_ldl", "solvers/nonsmooth")

@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from .arguments import kind_of
-from .late import record_type
+from .loading.arguments import kind_of
+from .loading.late import record_type
 
 __all__ = ["Record", "aligned"]
 

@@ -1,7 +1,7 @@
 """Operations on runs of numbers, of whole vectors, in Numba: see `lanes`."""
 
 from .lanes import LANES, fused, lane_load, lane_pointer, reduce_lanes, splat, transposed, vector
-from .late import cgutils, intrinsic, ir, types
+from .loading.late import cgutils, intrinsic, ir, types
 
 
 @intrinsic

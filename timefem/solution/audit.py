@@ -12,11 +12,11 @@ from ..errors import UnderResolved, warn
 from ..mechanics.part_names import body_of
 from ..mechanics.values.at_start import constraint_sizes
 from ..mechanics.values.evaluate import kept, quantities_at
+from ..mechanics.values.loops import largest_squares
 from ..mechanics.values.of_parts import coordinate_at
 from ..solvers.march.events import missed_forces
 from ..solvers.march.resolution import elements_that_do, excess
 from ..status import Reason, Status
-from .audit_loop import largest_squares
 from .options import OPTIONS
 from .turns import sharp_bends, unwrapped
 

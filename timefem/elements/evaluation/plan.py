@@ -11,12 +11,11 @@ import operator
 import numpy as np
 
 from ...kernels import LANES
-from ...kernels.joined import take_joined
 from ...kernels.store import digest, sources, store
 from ...polynomials import gauss_legendre
 from ...progress import counted
 from ..components import components
-from .arrays import PART, SECTION, Plan
+from .arrays import PART, SECTION, Plan, take_joined
 from .explicit_unknowns import explicit_unknowns
 from .numbering import number
 from .point_kernel import point_kernel

@@ -1,14 +1,18 @@
-"""EMH: the Hamiltonian energy-momentum scheme, QUAT_EM of Betsch & Siebert (2009)."""
+"""EMH, the Hamiltonian energy-momentum scheme (QUAT_EM, DIR_EM of Betsch & Siebert, 2009), and its null-space form."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
+from ...errors import InputError
 from ..discrete_gradient import MassMetric, discrete_gradient, gradient_at, transposed_product
 from ..one_step import OneStep
+
+if TYPE_CHECKING:
+    from ...mechanics.system import System
 
 
 @dataclass(frozen=True)
@@ -44,3 +48,43 @@ def hamiltonian_derivatives(s, q1, p1):
     velocity = gradient_at(lambda w: body.kinetic_of_invariant_momentum(w, c), (start + end) / 2)
     return (transposed_product(lambda q: body.invariant_momentum(q, pm), qm, velocity),
             transposed_product(lambda p: body.invariant_momentum(qm, p), pm, velocity))
+
+
+@dataclass(frozen=True)
+class DirEM(EMH):
+    """EMH on bodies in directors: DIR_EM of Betsch & Siebert; order 2. Conserves energy and angular momentum."""
+
+    name = "dir-em"
+
+    def check(self, system: System) -> None:
+        super().check(system)
+        for body in system.bodies:
+            if getattr(body, "rotation", None) == "quaternion":
+                raise InputError(f"{self.name} takes directors, and {system.label(body)} is in quaternions; use EMH(), "
+                                 "or RigidBody(..., rotation='directors')")
+
+
+@dataclass(frozen=True)
+class NullEMH(EMH):
+    """EMH with the bodies' own constraint forces projected away, Betsch & Siebert (52) to (54); order 2.
+
+    Conserves energy and angular momentum. Newton sees one increment per body that keeps the body's own constraints
+    (54), the momenta, and the multipliers of joints; the balance of momentum is projected with the null space at the
+    midpoint (53).
+    """
+
+    name = "null-emh"
+    constraints_of = "joints"
+    extra = (("increments", "increments"),)
+
+    def check(self, system: System) -> None:
+        super().check(system)
+        self._need_increments(system)
+
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
+        q1 = s.moved(s.q0, s.slots["increments", "value"])
+        qm = (s.q0 + q1) / 2
+        by_q, by_p = hamiltonian_derivatives(s, q1, s.p1)
+        balance = s.inertia((s.p0 - s.p1) * s.per_h - by_q) + s.force(s.q0, q1, s.velocity(qm, s.pm))
+        state = s.inertia(ca.vertcat(s.q1 - q1, s.per_h * (q1 - s.q0) - by_p))
+        return state, s.constraints(q1, s.t1), s.projected(qm, balance)

@@ -1,14 +1,17 @@
-"""EML: the Livens energy-momentum scheme, Kinon & Betsch (2024)."""
+"""EML, the Livens energy-momentum scheme of Kinon & Betsch (2024), REML, which is it reduced, and Null-EML."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
 from ..discrete_gradient import MassMetric, discrete_gradient, gradient_at, transposed_product
 from ..one_step import OneStep
+
+if TYPE_CHECKING:
+    from ...mechanics.system import System
 
 
 @dataclass(frozen=True)
@@ -58,3 +61,44 @@ def kinetic_derivatives(s, q1, v1):
     momentum = gradient_at(lambda w: body.kinetic_of_invariants(w, c), (start + end) / 2)
     return (transposed_product(lambda q: body.invariant_velocity(q, vm), qm, momentum),
             transposed_product(lambda v: body.invariant_velocity(qm, v), vm, momentum))
+
+
+@dataclass(frozen=True)
+class REML(EML):
+    """EML with the velocities (101) and momenta (102) eliminated: Newton sees positions and multipliers only (103)."""
+
+    name = "reml"
+
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
+        v1 = 2 * s.per_h * (s.q1 - s.q0) - s.v0
+        by_q, by_v = kinetic_derivatives(s, s.q1, v1)
+        p1 = 2 * by_v - s.p0
+        balance = s.inertia((s.p0 - p1) * s.per_h + by_q) + s.force(s.q0, s.q1, (s.v0 + v1) / 2)
+        momenta, velocities = s.inertia(s.p1 - p1), s.inertia(s.v1 - v1)
+        return ca.vertcat(balance, momenta), s.constraints(s.q1, s.t1), velocities
+
+
+@dataclass(frozen=True)
+class NullEML(EML):
+    """EML by the discrete null-space method: Newton sees one increment per body, and the multipliers of joints.
+
+    The increment keeps the body's own constraints (105); the balance of momentum is projected with the null space at
+    the midpoint (104).
+    """
+
+    name = "null-eml"
+    constraints_of = "joints"
+    extra = (("increments", "increments"),)
+
+    def check(self, system: System) -> None:
+        super().check(system)
+        self._need_increments(system)
+
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
+        q1 = s.moved(s.q0, s.slots["increments", "value"])
+        v1 = 2 * s.per_h * (q1 - s.q0) - s.v0
+        by_q, by_v = kinetic_derivatives(s, q1, v1)
+        p1 = 2 * by_v - s.p0
+        balance = s.inertia((s.p0 - p1) * s.per_h + by_q) + s.force(s.q0, q1, (s.v0 + v1) / 2)
+        state = s.inertia(ca.vertcat(s.q1 - q1, s.p1 - p1))
+        return state, s.constraints(q1, s.t1), s.inertia(s.v1 - v1), s.projected((s.q0 + q1) / 2, balance)

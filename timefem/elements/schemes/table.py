@@ -3,9 +3,9 @@
 from ...late import LateTable
 
 SCHEMES = LateTable(__package__, {
-    "eml": ".eml.EML", "reml": ".reml.REML", "null-eml": ".null_eml.NullEML", "emh": ".emh.EMH",
-    "null-emh": ".null_emh.NullEMH", "mpl": ".mpl.MPL", "mph": ".mph.MPH", "quat-vi": ".quat_vi.QuatVI",
-    "dir-em": ".dir_em.DirEM", "algo-c1": ".algo_c1.AlgoC1", "zupan3": ".zupan3.Zupan3",
+    "eml": ".eml.EML", "reml": ".eml.REML", "null-eml": ".eml.NullEML", "emh": ".emh.EMH",
+    "null-emh": ".emh.NullEMH", "mpl": ".mpl.MPL", "mph": ".mph.MPH", "quat-vi": ".quat_vi.QuatVI",
+    "dir-em": ".emh.DirEM", "algo-c1": ".algo_c1.AlgoC1", "zupan3": ".zupan3.Zupan3",
     "zupan3-printed": ".zupan3.Zupan3Printed", "newmark-so3": ".newmark_so3.NewmarkSO3",
     "nontwisting-em": ".nontwisting_em.NonTwistingEM", "dla": ".dla.DLA",
     "symplectic-euler": ".symplectic_euler.SymplecticEuler",

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...elements.evaluation.arrays import take_joined
 from ...elements.evaluation.points_in_lanes import step_plan
-from ...kernels.joined import take_joined
 from ...status import Reason, Status
 from ..linear.element.code import Code
 from ..linear.element.pattern import fronts_of

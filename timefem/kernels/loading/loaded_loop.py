@@ -10,8 +10,8 @@ from typing import NamedTuple
 import llvmlite
 import numpy as np
 
-from .machine import address_of, fingerprint, load_objects, name_address, object_code
-from .store import digest, store
+from ..machine import address_of, fingerprint, load_objects, name_address, object_code
+from ..store import digest, store
 
 __all__ = ["PROVIDED", "SLOTS", "Code", "Loops", "compilers", "loaded"]
 

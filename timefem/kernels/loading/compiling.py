@@ -9,10 +9,10 @@ from numba import njit, types
 from numba.core.caching import CompileResultCacheImpl, _Cache
 from numba.core.typing.typeof import typeof
 
-from ..uncollected import uncollected
+from ...uncollected import uncollected
+from ..store import Store, store
 from .linked_loop import LinkedLoops
 from .loaded_loop import loaded
-from .store import Store, store
 
 __all__ = ["compile_loop", "loop_type"]
 

@@ -1,0 +1,1 @@
+"""How compiled loops come from disk into the process: their types, their code, their call from Python."""
