@@ -124,7 +124,7 @@ def test_kinds_are_looked_up_in_their_table():
     found = [f"{module}:{node.lineno}" for module, (_, tree) in modules().items() for node in ast.walk(tree)
              if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"
              and KINDS & {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}]
-    assert all(place.startswith("studies.conditioning:") for place in found) and len(found) <= 1, found
+    assert all(place.startswith("analysis.tangents.conditioning:") for place in found) and len(found) <= 1, found
 
 
 def test_a_problem_passes_through_few_files():

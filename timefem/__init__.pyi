@@ -19,6 +19,8 @@ from .analysis import (
     periodic,
     root_locus,
 )
+from .analysis.tangents.conditioning import Conditioning, conditioning
+from .analysis.tangents.rank import MultiplierRank, multiplier_rank
 from .assembly import TimeMesh
 from .elements.bubnov_galerkin import BubnovGalerkin
 from .elements.element import TimeElement
@@ -121,9 +123,11 @@ from .mechanics.joints.prescribed import PrescribedAngle, PrescribedJoint, Presc
 from .mechanics.joints.rolling import KnifeEdge, NonTwisting, RollingDisc, RollingSphere
 from .mechanics.joints.sliding import Cylindrical, Planar, Prismatic
 from .mechanics.joints.turning import Revolute, Spherical, Universal, Weld
+from .mechanics.part import Part
 from .mechanics.redundancy.redundancy import redundant_constraints
 from .mechanics.states.consistent import assemble
 from .mechanics.system import System
+from .models.build import load_model
 from .models.mjcf.read import read_mjcf
 from .models.motion.c3d import read_c3d
 from .models.motion.data import MarkerData, MotionTable
@@ -207,7 +211,7 @@ __all__ = [
     "UnderResolved",
     "InitialValueProblem", "Ipopt", "InputError",
     "InteriorPoint", "InteriorPointOptions", "LagrangeBasis", "Limit", "MarchOptions", "MassProperties",
-    "MissingBackend", "MixedGalerkin", "Newton", "Planar", "PointMass", "Pose", "PrescribedAngle",
+    "MissingBackend", "MixedGalerkin", "Newton", "Part", "Planar", "PointMass", "Pose", "PrescribedAngle",
     "PrescribedPosition", "Prismatic",
     "RankError", "Revolute", "RigidBody", "RigidDistance", "Solution", "SolveError", "Spherical", "StepControl",
     "System", "TimeElement", "TimeMesh", "Universal", "Weld", "assemble", "gauss_legendre", "load", "prepare",
@@ -237,6 +241,7 @@ __all__ = [
     "gradient", "identify", "sensitivities",
     # analysis around a state or a motion
     "CriticalValue", "Floquet", "LinearModel", "Lyapunov", "Mode", "Modes", "Periodic", "RootLocus", "Symmetry",
+    "Conditioning", "MultiplierRank", "conditioning", "multiplier_rank",
     "critical_values", "floquet", "linearize", "lyapunov", "modes", "periodic", "root_locus",
     # beams and ropes, statics
     "Beam", "Curve", "Equilibrium", "Line", "LineForce", "LineTorque", "Rope", "RopeSection", "Section", "StaticPath",
@@ -249,8 +254,8 @@ __all__ = [
     # inverse dynamics
     "AngleOutput", "ControlForce", "ControlTorque", "CoordinateOutput", "FormulaOutput", "GeneralizedControl",
     "InverseDynamics", "OrientationOutput", "Polynomial", "PositionOutput", "Spline", "Transfer", "pose_outputs",
-    # trees and robots
-    "Link", "Robot", "Tree", "TreeJoint", "read_mjcf", "read_urdf",
+    # trees and robots, model files
+    "Link", "Robot", "Tree", "TreeJoint", "load_model", "read_mjcf", "read_urdf",
     # measured motions
     "MarkerData", "MotionTable", "OsimModel", "read_c3d", "read_csv", "read_mot", "read_osim", "read_trc",
     # estimation

@@ -21,6 +21,7 @@ COPIES = {"moved_to", "on_joints", "freed", "in_symbols", "take_numbers", "made_
 RANDOM = {  # what random numbers are for, by module: "start" perturbs one, "name" makes a digest, "data" is asked for
     "solvers.interior_point.algorithm": "start", "solvers.nonlinear.saddle_point": "start", "estimated_norm": "start",
     "solvers.linear.dissection.order": "name", "problems.initial.checkpoint": "name", "analysis.lyapunov": "start",
+    "analysis.tangents.operators": "start",
     "problems.boundary.problem": "start", "problems.optimal.guesses.guess": "start",
     "problems.optimal.guesses.paths": "start",
     "problems.optimal.statement.end_conditions": "start", "sensitivity.identification": "start",
@@ -290,7 +291,7 @@ def lines():
 
 COUNTS = {  # what is counted -> (places, target, today's number: it may fall, and not rise)
     "modules in circles": (in_circles, 0, 0),
-    "files beyond 15 in a folder": (crowded_files, 0, 14),
+    "files beyond 15 in a folder": (crowded_files, 0, 1),
     "public methods beyond 30 in a class": (crowded_methods, 0, 38),
     "files over 500 lines": (long_files, 0, 0),
     "comparisons with texts of reasons": (compared_reasons, 0, 0),
@@ -300,7 +301,7 @@ COUNTS = {  # what is counted -> (places, target, today's number: it may fall, a
     "compiled loops over 8 parameters": (many_parameters_of_loops, 0, 0),
     "public functions without types": (untyped_functions, 0, 0),
     "numeric module constants": (numeric_constants, 250, 246),
-    "inner imports of evidence": (inner_imports_of_evidence, 0, 22),
+    "inner imports of evidence": (inner_imports_of_evidence, 0, 8),
     "users of evidence": (users_of_evidence, 0, 0),
     "copy protocols of parts": (copy_protocols, 2, 11),
 }

@@ -1,6 +1,7 @@
 """Cases that are model files, in the folder `files`: their settings are in the file as well."""
 
-from .. import models
+from timefem import load_model
+
 from ..models.document import tomllib
 from .table import FILES, define_problem
 
@@ -11,10 +12,10 @@ def _enter(path):
     data = tomllib.loads(path.read_text(encoding="utf-8"))
 
     def rigid(t_end, **rotation):
-        return models.load_model(path, t_end=t_end, **rotation).problem
+        return load_model(path, t_end=t_end, **rotation).problem
 
     def other(t_end):
-        return models.load_model(path, t_end=t_end).problem
+        return load_model(path, t_end=t_end).problem
 
     bodies = data.get("bodies", {}).values()
     build = rigid if any(body["type"] == RIGID for body in bodies) else other

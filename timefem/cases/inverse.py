@@ -9,6 +9,7 @@ from timefem import (
     ControlTorque,
     CoordinateOutput,
     Coordinates,
+    Formula,
     FormulaOutput,
     GeneralizedControl,
     GeneralizedSystem,
@@ -21,10 +22,10 @@ from timefem import (
     RigidBody,
     Spherical,
     System,
+    TimeFunction,
     Transfer,
 )
 
-from ..mechanics.functions.formula import as_time_function
 from .boundary import HINGE, about_x
 from .single_bodies import GRAVITY, box_inertia
 from .table import define_problem
@@ -103,7 +104,7 @@ def mass_chain(n, trajectory, t_end=5.0, mass=1.0, stiffness=4.0, start_only=Fal
 
     system = GeneralizedSystem(n, lambda q, v, c: mass / 2 * ca.sumsqr(v), potential, name="chain")
     chain = system.bodies[0]
-    trajectory = as_time_function("trajectory", trajectory)
+    trajectory = trajectory if isinstance(trajectory, TimeFunction) else Formula(trajectory)
     near = {chain: Coordinates(np.zeros(n), np.zeros(n))}
     problem = InverseDynamics(system, {CoordinateOutput(chain, n - 1, "last mass"): trajectory}, near,
                               None if start_only else near, (0.0, t_end),
@@ -133,7 +134,7 @@ def elastic_arm(trajectory=Transfer(1.0, 3.0, 0.0, 1.0, 3), t_end=4.0, stiffness
 
     system = GeneralizedSystem(2, kinetic, lambda q, c: stiffness * q[1]**2 / 2, name="arm")
     arm = system.bodies[0]
-    trajectory = as_time_function("trajectory", trajectory)
+    trajectory = trajectory if isinstance(trajectory, TimeFunction) else Formula(trajectory)
     states = [{arm: Coordinates([float(trajectory(t)), 0.0], np.zeros(2))} for t in (0.0, t_end)]
     return InverseDynamics(system, {FormulaOutput(lambda q: q[0] + q[1] / 2, arm, "end of the arm"): trajectory},
                            states[0], None if start_only else states[1], (0.0, t_end),

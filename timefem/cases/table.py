@@ -6,10 +6,11 @@ from importlib import import_module
 from inspect import signature
 from pathlib import Path
 
+import timefem
 from timefem import InputError
 
 from .. import validate
-from ..late import Late, LateTable
+from ..late import LateTable
 from ..uncollected import uncollected
 
 FILES = Path(__file__).with_name("files")
@@ -30,7 +31,6 @@ MODULES = {  # that enter cases when they are imported, and their names
     "nonholonomic": ("nontwisting-1", "nontwisting-2", "nontwisting-3", "chaplygin-sleigh", "rolling-disc"),
     "walking": ("walking",),
 }
-initial = Late("timefem.problems.initial.problem")
 
 
 class Cases(LateTable):
@@ -105,7 +105,7 @@ def define_case(name, title, t_end, n_elements, conserved_axes=(0, 1, 2)):
         has_rotation = _takes_rotation(build)
 
         def problem(end, **options):
-            return initial.InitialValueProblem(*build(**options), (0.0, end))
+            return timefem.InitialValueProblem(*build(**options), (0.0, end))
 
         return _enter(Case(name, title, _described(build), t_end, n_elements, conserved_axes, has_rotation, problem),
                       build)

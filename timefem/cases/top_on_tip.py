@@ -7,9 +7,7 @@ numbers for both.
 import casadi as ca
 import numpy as np
 
-from timefem import InitialValueProblem, Pose, RigidBody, System
-
-from ..mechanics.part import Part
+from timefem import InitialValueProblem, Part, Pose, RigidBody, System
 
 HEIGHT, RADIUS, DENSITY, GRAVITATION = 0.1, 0.05, 2700, 9.81  # [m, m, kg/m^3, m/s^2]
 ARM = 3 / 4 * HEIGHT  # from the tip to the centre of mass [m]

@@ -1,15 +1,15 @@
 """Studies of methods: convergence, conservation, condition numbers, rank of multipliers, quotients of precision,
 iterations of preconditioners."""
 
+from timefem import Conditioning, MultiplierRank, conditioning, multiplier_rank
+
 from .bodies import unit_body
-from .conditioning import Conditioning, conditioning
 from .conservation import Conservation, conservation
 from .convergence import Convergence, convergence
 from .drift import Drift
 from .plots import plot_conditioning, plot_conservation, plot_convergence
 from .precision import QuotientOfPrecision, quotient_of_precision
 from .preconditioners import Preconditioning, preconditioners
-from .rank import MultiplierRank, multiplier_rank
 from .table import table, write_csv
 
 __all__ = ["Conditioning", "Conservation", "Convergence", "Drift", "MultiplierRank", "Preconditioning",

@@ -15,7 +15,8 @@ from ..solution.drawing.plots import COLOURS, STYLES
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .conditioning import Conditioning
+    from timefem import Conditioning
+
     from .conservation import Conservation
     from .convergence import Convergence
 

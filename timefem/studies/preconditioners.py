@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from timefem import Global, InputError, PETSc, SolveError, TimeElement, solve
+from timefem import Global, InputError, PETSc, SolveError, TimeElement, conditioning, solve
 
 from .. import validate
 from .common import element_label, element_list
-from .conditioning import conditioning
 
 METHODS = ("block-jacobi", "schwarz", "gauss-seidel", "schur")
 

@@ -1,10 +1,10 @@
 """Which components of the momenta a system conserves, found by moving it."""
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from timefem import InputError, Pose
 
-from ..mechanics.bodies.rotations import matrix_from_quaternion
 from ..mechanics.values.of_parts import has_power
 
 SHIFT = 0.83  # of the size of the motion
@@ -30,8 +30,7 @@ def conserved_axes(system, t, z):
     positions = [body.position(z[:, system.coordinates(body)]) for body in system.bodies]
     shift = SHIFT * (1 + np.abs(positions).max())
     still = [(np.eye(3), shift * axis) for axis in np.eye(3)]
-    turned = [(matrix_from_quaternion(np.append(np.cos(ANGLE / 2), np.sin(ANGLE / 2) * axis)), np.zeros(3))
-              for axis in np.eye(3)]
+    turned = [(Rotation.from_rotvec(ANGLE * axis).as_matrix(), np.zeros(3)) for axis in np.eye(3)]
     return tuple(tuple(i for i, motion in enumerate(motions) if _invariant(system, t, z, *motion))
                  for motions in (still, turned))
 

@@ -12,6 +12,7 @@ from timefem import (
     GeneralizedSystem,
     InitialValueProblem,
     MixedGalerkin,
+    Part,
     PointMass,
     Pose,
     RayleighDissipation,
@@ -20,7 +21,6 @@ from timefem import (
     solve,
 )
 
-from ..mechanics.part import Part
 from .entry import entry
 
 SOURCE = "Test Set for IVP Solvers, release 2.4, problem {}"

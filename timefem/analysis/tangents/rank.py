@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import scipy
 
-from timefem import InputError, TimeChain, TimeElement, TimeMesh
-
-from .. import validate
-from ..argument_names import named_arguments
-from ..assembly import Assembler, Scaling
-from ..elements.evaluation.plan import ElementPlan
-from ..solvers.equations.ends import Ends
+from ... import validate
+from ...argument_names import named_arguments
+from ...assembly import Assembler, Scaling, TimeMesh
+from ...elements.element import TimeElement
+from ...elements.evaluation.plan import ElementPlan
+from ...errors import InputError
+from ...solvers.equations.ends import Ends
+from ...solvers.linear.time_chain.solver import TimeChain
 from .conditioning import _nodal_values
 
 ROUNDING = 1e-7  # singular values below it, relative to the largest, are zero: they are found as roots of squares

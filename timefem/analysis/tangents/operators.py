@@ -10,9 +10,8 @@ from contextlib import suppress
 import numpy as np
 import scipy
 
-from timefem import SolveError
-
-from ..estimated_norm import estimated_norm
+from ...errors import SolveError
+from ...estimated_norm import estimated_norm
 
 TOLERANCE = 5e-3  # of the residual of squared singular values, hence half of it in the values, at most
 COLUMNS = 8  # of the block with which 1-norms are estimated

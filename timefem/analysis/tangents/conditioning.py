@@ -9,31 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from timefem import (
-    BubnovGalerkin,
-    Global,
-    IllConditioned,
-    InputError,
-    March,
-    MixedGalerkin,
-    Solution,
-    SolveError,
-    TimeElement,
-    TimeMesh,
-    solve,
-)
-
-from .. import validate
-from ..assembly import Scaling
-from ..elements.evaluation.plan import ElementPlan
-from ..parallel import own_world
-from ..solvers.equations.make import make_equations
-from ..solvers.linear.table import linear_options
-from .common import initial_value_problem
+from ... import validate
+from ...assembly import Scaling, TimeMesh
+from ...elements.bubnov_galerkin import BubnovGalerkin
+from ...elements.element import TimeElement
+from ...elements.evaluation.plan import ElementPlan
+from ...elements.mixed_galerkin import MixedGalerkin
+from ...errors import IllConditioned, InputError, SolveError
+from ...parallel import own_world
+from ...problems.initial.global_driver import Global
+from ...problems.initial.march_driver import March
+from ...problems.kinds import check_kind
+from ...solution.solution import Solution
+from ...solvers.equations.make import make_equations
+from ...solvers.linear.table import linear_options
+from ...solving.solve import solve
 from .operators import DistributedTangent, Tangent, extreme_values
 
 if TYPE_CHECKING:
-    from ..solvers.linear.base import LinearOptions
+    from ...solvers.linear.base import LinearOptions
 
 TANGENTS = ("assembled", "step")
 
@@ -136,7 +130,8 @@ def conditioning(problem: Any, element: TimeElement, n_elements: Sequence[int] =
     SolveError
         When there is no trajectory, or a tangent is singular.
     """
-    problem = initial_value_problem(problem)
+    problem = problem.make() if hasattr(problem, "make") else problem
+    check_kind(problem, "initial", besides=" or a Case")
     if not isinstance(element, MixedGalerkin | BubnovGalerkin):
         raise InputError(f"element must be a MixedGalerkin or a BubnovGalerkin, not {element!r}")
     counts = [validate.integer("n_elements", n, minimum=1) for n in np.atleast_1d(n_elements).tolist()]

@@ -1,0 +1,1 @@
+"""Tangents of all elements at once: their condition numbers, the rank of their multipliers."""
