@@ -1,6 +1,10 @@
 """From the data of a model file to a `Model`."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from ..mechanics.bodies.first_order import PortSystem, State
 from ..mechanics.bodies.mass_properties import MassProperties
@@ -25,6 +29,9 @@ from .schema_values import SCHEMAS
 from .settings import arguments_of, element_of, with_form
 from .trees import Names, settled, tree_of
 
+if TYPE_CHECKING:
+    from ..types import FilePath
+
 SOLIDS = ("cuboid", "cylinder", "cone", "sphere")
 LOOKS = {  # shape of a solid, and its edges: parts of its lengths
     "cuboid": ("box", (("length", 1), ("width", 1), ("height", 1))),
@@ -38,7 +45,9 @@ RATE = {"rate": "formula", "parameters": "parameters", "controls": "controls"}  
 STATE = ("position", "orientation", "velocity", "angular_velocity", "frame", "relative_to")
 
 
-def load_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None, data=None):
+def load_model(path: FilePath, rotation: str | None = None, inverse_mass: str | None = None,
+               t_end: float | None = None, changes: Mapping[str, Any] | None = None,
+               data: FilePath | None = None) -> Model:
     """Read a model file and check that it can be solved.
 
     Parameters
