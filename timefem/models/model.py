@@ -1,9 +1,12 @@
 """What a model file states, ready to be solved."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..elements.element import TimeElement
 from ..elements.named import ELEMENT_OPTIONS
@@ -21,6 +24,11 @@ from .check import refuse_element
 from .entries import beside, bounds_of, find, naming, value_of
 from .problem import end_states, plain_state, unknown_numbers
 from .settings import arguments_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..types import FilePath
 
 tables = Late(f"{__package__}.motion.tables")
 
@@ -72,7 +80,7 @@ class Model:
     settings: dict
     assemble: bool = False
     kind: str = "initial"
-    changed: Any = None
+    changed: Callable[[Mapping[str, Any]], Model] | None = None
     phases: Any = ()
     names: Any = None
     stated: Any = None
@@ -80,7 +88,7 @@ class Model:
     notes: tuple = ()
 
     @cached_property
-    def start(self):
+    def start(self) -> InitialValueProblem:
         """The InitialValueProblem; InputError when the state violates a constraint, or cannot be assembled."""
         try:
             return InitialValueProblem(self.system, self.stated, self.t_span, assemble=self.assemble)
@@ -89,12 +97,12 @@ class Model:
             raise self.document.error(self.keys(named[0]) if named else (), str(error)) from None
 
     @cached_property
-    def problem(self):
+    def problem(self) -> Any:
         """The problem of the file's kind; InputError when it cannot be made."""
         return KINDS[self.kind].in_files.make(self)
 
     @cached_property
-    def z0(self):
+    def z0(self) -> np.ndarray:
         """The state at the start, assembled or as it is stated, whether it holds the constraints or not, (n_z,).
 
         Of a boundary-value problem, one that satisfies its conditions.
@@ -108,26 +116,26 @@ class Model:
     # ---- what kinds of problems read from the file
 
     @property
-    def phase_names(self):
+    def phase_names(self) -> list[str]:
         return [one.get("name", f"phase {k}") for k, one in enumerate(self.document.data.get("phases", ()))]
 
     @property
-    def start_state(self):
+    def start_state(self) -> Mapping[Any, Any]:
         """The state at the start by body, assembled if the file says so."""
         return states_of(self.system, self.start.z0) if self.assemble else self.state
 
     @property
-    def stated_start(self):
+    def stated_start(self) -> Mapping[Any, Any]:
         """The same, by joint where the file states joints."""
         return self.start_state if self.assemble else self.stated
 
     parameters, end_states = unknown_numbers, end_states
 
-    def naming(self, keys, entry, others=()):
+    def naming(self, keys: Any, entry: Any, others: Sequence[Any] = ()) -> Any:
         """Context in which errors get the file, the line and the key of an entry."""
         return naming(self.document, keys, entry, others)
 
-    def measured(self, path):
+    def measured(self, path: FilePath) -> Any:
         """The table of a file of measured values, its name from the folder of this file on."""
         folder = os.path.dirname(os.path.abspath(self.document.path))
         try:
@@ -135,20 +143,20 @@ class Model:
         except InputError as error:
             raise self.document.error(("problem", "data"), str(error)) from None
 
-    def find(self, keys, name, known, what="body"):
+    def find(self, keys: Any, name: str, known: Any, what: str = "body") -> Any:
         """What has that name among those known; an error at the keys when there is none."""
         return find(self.document, keys, name, known, what)
 
-    def value_of(self, keys, value):
+    def value_of(self, keys: Any, value: Any) -> Any:
         """A value with functions of time in place of their tables."""
         return value_of(self.document, keys, value)
 
-    def keys(self, part):
+    def keys(self, part: Any) -> tuple[str, str]:
         """Keys of the table of a part."""
         own = part.owner or getattr(part, "part", part)  # one that lost constraints wraps another
         return "bodies" if own.table == "composites" else own.table, (part.owner or part).name
 
-    def solve(self, **changes):
+    def solve(self, **changes: Any) -> Any:
         """Solve it; `changes` are arguments of `timefem.solve` that replace those of the file.
 
         With a table `[continuation]` the solution is followed from the number that it gives to that of the file.
@@ -163,11 +171,11 @@ class Model:
         return solve(self.problem, **arguments)
 
     @property
-    def elements(self):
+    def elements(self) -> dict[str, Any]:
         """What of `timefem.solve` says where elements end."""
         return {"n_elements": self.n_elements} if self.mesh is None else {"mesh": self.mesh}
 
-    def follow(self, vary=None, start=None, **arguments):
+    def follow(self, vary: str | None = None, start: float | None = None, **arguments: Any) -> Any:
         """The solution followed from another value of a number of the file to its own, see `timefem.continuation`.
 
         Parameters
@@ -191,27 +199,27 @@ class Model:
         return continuation(lambda value: self.changed({vary: value}).problem, arguments.pop("element"),
                             arguments.pop("n_elements"), start, self.document.number(vary), **steps, **arguments)
 
-    def solve_all(self, **changes):
+    def solve_all(self, **changes: Any) -> Any:
         """Several solutions of a boundary-value problem or of optimal control, see `timefem.solve_all`; `turns` and
         `n_starts` are keys of `[problem]`."""
         return solve_all(self.problem, **self.several | self.elements | self._arguments(changes))
 
     @property
-    def several(self):
+    def several(self) -> dict[str, Any]:
         """How many guesses `solve_all` is to try."""
         table = self.document.data.get("problem", {})
         return {name: table[name] for name in ("turns", "n_starts") if name in table}
 
-    def with_guess(self, arguments):
+    def with_guess(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Arguments of `timefem.solve` with the guess that the file states, unless they have one."""
         guess = KINDS[self.kind].in_files.guess(self) if arguments.get("guess") is None else None
         return arguments if guess is None else arguments | {"guess": guess}
 
-    def bounds_of(self, keys, value):
+    def bounds_of(self, keys: Any, value: Any) -> Any:
         """Bounds with functions of time in place of their tables, None where they are free."""
         return bounds_of(self.document, keys, value)
 
-    def beside(self, keys, name):
+    def beside(self, keys: Any, name: str) -> Any:
         """Path of a file that lies in the folder of the model file, or below."""
         return beside(self.document, keys, name)
 
