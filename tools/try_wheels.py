@@ -32,11 +32,11 @@ def refuse(event, arguments):
 sys.addaudithook(refuse)
 import timefem as tf
 
-box = tf.RigidBody(mass=12, inertia=[5, 26, 29], rotation="quaternion")
+box = tf.RigidBody(mass=12, inertia=[5, 26, 29], rotation="quaternion", name="box")
 problem = tf.InitialValueProblem(tf.System([box]), state={{box: tf.Pose(angular_velocity=[0, 5, 1])}}, t_span=(0, 5))
 sol = tf.solve(problem, tf.MixedGalerkin(degree=2), n_elements=200)
 sol.save("box.h5")
-number = tf.load("box.h5").rotation_matrix(box.name, 5.0)[0, 0]
+number = tf.load("box.h5").rotation_matrix("box", 5.0)[0, 0]
 assert abs(number - {RIGHT}) < 1e-8, number
 print(number, "compiled" if "numba" in sys.modules else "loaded")
 """
