@@ -11,7 +11,12 @@ from ..elements.mixed_galerkin import MixedGalerkin
 from ..errors import InputError
 from ..kernels.loops import for_common_processors, nothing_interpreted
 from ..kernels.store import FOLDER_VARIABLE, SIZE_VARIABLE, Store, store
+from ..mechanics.bodies.rigid import RigidBody
+from ..mechanics.joints.turning import Revolute
+from ..mechanics.system import System
 from ..mechanics.values.evaluate import compile_loop
+from ..problems.estimation.measurements.points import Marker
+from ..problems.estimation.problem import Estimation
 from ..solving.solve import prepare as prepared_solver
 from ..solving.solve import solve
 from .options import JSON
@@ -75,6 +80,19 @@ def _solve_all():
     for name, n_elements in OTHERS:
         solver = prepared_solver(find_case(name).make(), MixedGalerkin(1), n_elements, progress=False)
         solver.solve(end={})  # what is asked there is looked at again
+    _estimate()
+
+
+def _estimate():
+    """A swinging bar whose end is seen at a few times, without dynamics."""
+    bar = RigidBody(1.0, (0.1, 0.1, 0.1), name="bar")
+    t = np.linspace(0, SHORT, 12)
+    places = np.stack([np.cos(t), np.sin(t), 0 * t], axis=1)
+    origin = 0.0, 0.0, 0.0
+    hinge = Revolute(bar, point_a=origin, point_b=origin, axis_a=(0, 0, 1), axis_b=(0, 0, 1))
+    marker = Marker(bar, (1, 0, 0), times=t, values=places, sigma=0.01)
+    problem = Estimation(System([bar, hinge]), marker, noise=1.0, dynamics="none")
+    solve(problem, MixedGalerkin(2), progress=False).std("bar")
 
 
 def _nothing_kept():

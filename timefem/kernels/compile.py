@@ -159,6 +159,15 @@ class Kernel:
         if x.ndim == 0 or x.shape[-1] != self.n_in:
             raise InputError(f"the kernel takes shape (..., {self.n_in}), not {x.shape}")
         points = x.reshape(int(np.prod(x.shape[:-1])), self.n_in)
+        out = self.packed(points, lanes)
+        out = out.swapaxes(1, 2).reshape(-1, self.n_out)
+        return out[:len(points)].reshape(*x.shape[:-1], self.n_out)
+
+    def packed(self, points, lanes=True):
+        """Values at points, shape (n, n_in), as the lanes give them: entry i of point k is [k // width, i, k % width].
+
+        Shape (n_calls, n_out, width).
+        """
         width, address = (LANES, self.address_lanes) if lanes else (1, self.address)
         n_calls = -(-len(points) // width)
         packed = np.ones((n_calls * width, self.n_in))  # the last block is filled up with ones
@@ -168,8 +177,7 @@ class Kernel:
         call = SIGNATURE(address)
         for i in range(n_calls):
             call(packed.ctypes.data + i * packed.strides[0], out.ctypes.data + i * out.strides[0])
-        out = out.swapaxes(1, 2).reshape(n_calls * width, self.n_out)
-        return out[:len(points)].reshape(*x.shape[:-1], self.n_out)
+        return out
 
 
 def _checked_backend(name, what):

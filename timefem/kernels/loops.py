@@ -28,7 +28,8 @@ LARGE = 500_000  # numbers in the arguments, from which on it is not
 # where loops are, and what they take constants from: a change there makes all of them anew, as they call each other
 _SOURCES = ("kernels", "elements/evaluation", "assembly/assembly_loop.py", "mechanics/values/measures.py",
             "mechanics/values/loops.py",
-            "problems/boundary/conditions_loop.py", "solvers/march",
+            "problems/boundary/conditions_loop.py", "problems/estimation/kinematic/chain_loops.py",
+            "problems/estimation/kinematic/frame_loops.py", "solvers/march",
             "solvers/linear/element", "solvers/linear/condensation", "solvers/linear/time_chain",
             "solvers/linear/compressed_rows.py", "solvers/linear/norms.py",
             "solvers/nonlinear/newton.py", "solvers/nonlinear/products.py", "solvers/interior_point/bounds_loops.py",

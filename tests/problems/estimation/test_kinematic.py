@@ -58,21 +58,22 @@ def covariance_of_step(h, k):
     return np.array([[h**5 / 20, h**4 / 8, h**3 / 6], [h**4 / 8, h**3 / 3, h**2 / 2], [h**3 / 6, h**2 / 2, h]])
 
 
-def test_chain_of_blocks():
-    rng, n, b = np.random.default_rng(0), 7, 5
-    whole = np.zeros((n * b, n * b))
-    for i in range(n - 1):
-        rows = rng.standard_normal((2 * b + 3, 2 * b))
-        whole[i * b:i * b + 2 * b, i * b:i * b + 2 * b] += rows.T @ rows
-    chain = BlockChain(n, b)
+@pytest.mark.parametrize("levels, n_dense", [(1, 6), (2, 1), (3, 0)])
+def test_chain_of_blocks(levels, n_dense):
+    rng, n, b = np.random.default_rng(0), 5, 6
+    chain, whole = BlockChain(n, b, levels, n_dense), np.zeros((n * b, n * b))
+    for blocks in (chain.diagonal, chain.coupling, chain.apart):
+        blocks[:] = rng.standard_normal(blocks.shape)
+    chain.diagonal[:] = chain.diagonal @ chain.diagonal.swapaxes(1, 2) + 4 * b * np.eye(b)
     for i in range(n):
-        chain.diagonal[i] = whole[i * b:, i * b:][:b, :b]
+        whole[i * b:, i * b:][:b, :b] = chain.diagonal[i]
         if i < n - 1:
-            chain.coupling[i] = whole[i * b:, (i + 1) * b:][:b, :b]
-    chain.factor()
-    assert chain.log_determinant == pytest.approx(np.linalg.slogdet(whole)[1], rel=1e-13)
+            whole[i * b:, (i + 1) * b:][:b, :b] = chain.coupled(i)
+            whole[(i + 1) * b:, i * b:][:b, :b] = chain.coupled(i).T
     right = rng.standard_normal((n, b, 2))
-    np.testing.assert_allclose(chain.solve(right).reshape(-1, 2), np.linalg.solve(whole, right.reshape(-1, 2)),
+    forwards = chain.factor(right)
+    assert chain.log_determinant == pytest.approx(np.linalg.slogdet(whole)[1], rel=1e-13)
+    np.testing.assert_allclose(chain.substituted(forwards).reshape(-1, 2), np.linalg.solve(whole, right.reshape(-1, 2)),
                                rtol=0, atol=1e-13)
     inverse = np.linalg.inv(whole)
     own, beside = chain.inverse_blocks(coupled=True)

@@ -17,7 +17,7 @@ from ...errors import InputError
 from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...mechanics.inversion.direct import constraints_of, coordinate_names, largest_parts, place, quaternions
 from ...mechanics.symbols import Symbols
-from .kinematic.batched import Batched
+from .kinematic.geometry import Batched
 from .options import DEFAULTS
 from .prior import deviations_of
 

@@ -1,16 +1,17 @@
 """Symmetric positive definite matrices of equal blocks in a chain: Cholesky factors, solves, and blocks of the inverse.
 
-    S_0 = K_00, S_i = X_i^-1 X_i^-T, W_i = X_i K_(i,i+1), S_(i+1) = K_(i+1,i+1) - W_i^T W_i
-    Z_NN = X_N^T X_N, Z_(i+1,i) = -Z_(i+1,i+1) F_i^T, Z_ii = X_i^T X_i + F_i Z_(i+1,i+1) F_i^T with F_i = X_i^T W_i
+    S_0 = K_00, S_i = U_i^T U_i, W_i = U_i^-T K_(i,i+1), S_(i+1) = K_(i+1,i+1) - W_i^T W_i
+    Z_NN = S_N^-1, Z_(i+1,i) = -Z_(i+1,i+1) F_i^T, Z_ii = S_i^-1 + F_i Z_(i+1,i+1) F_i^T with F_i = S_i^-1 K_(i,i+1)
 
-The inverses X of the Cholesky factors are kept: products with them are several times as fast as substitutions. Frames
-of motion capture have blocks of some ten to a hundred unknowns, where LAPACK's own calls are all the time there is.
+Couplings are dense between some unknowns of a block, and from each other one to itself alone: see `Blocks`. W is made
+again where it is wanted, which costs less than memory for it.
 """
 
 import numpy as np
-import scipy
 
+from ....kernels.record import aligned
 from ....parallel import swap
+from .chain_loops import Blocks, expand, factor, invert_blocks, scratch, substitute, whole
 
 
 class NotPositive(ArithmeticError):
@@ -36,19 +37,42 @@ class BlockChain:
     ----------
     n, size : int
         Number of blocks, and unknowns of each.
+    levels, n_dense : int
+        Of the unknowns of a block, as of `Blocks`; all are dense unless they are given.
 
     Attributes
     ----------
-    diagonal, coupling : ndarray, shapes (n, size, size), (n - 1, size, size)
-        Blocks K_ii, of which the lower triangle counts, and K_(i,i+1); `factor` writes over them.
+    diagonal, coupling, apart : ndarray
+        As of `Blocks`; `factor` writes over the diagonal blocks, of which the upper triangle counts.
     log_determinant : float
         Of the whole matrix, once factored.
     """
 
-    def __init__(self, n, size):
-        self.n, self.size = n, size
-        self.diagonal, self.coupling = np.empty((n, size, size)), np.empty((max(n - 1, 0), size, size))
+    def __init__(self, n, size, levels=1, n_dense=None):
+        self.n, self.size, self.levels = n, size, levels
+        self.n_dense = size // levels if n_dense is None else n_dense
+        self.diagonal = np.empty((n, size, size))
+        self.coupling = np.zeros((max(n - 1, 0), levels * self.n_dense, levels * self.n_dense))
+        self.apart = np.zeros((max(n - 1, 0), levels, levels))
         self.log_determinant = np.nan
+
+    @property
+    def _blocks(self):
+        return Blocks(self.levels, self.n_dense, self.size, self.diagonal, self.coupling, self.apart)
+
+    def part(self, blocks):
+        """The chain of some of the blocks, a slice, in the same memory."""
+        out = object.__new__(BlockChain)
+        out.__dict__.update(self.__dict__, diagonal=self.diagonal[blocks])
+        out.n = len(out.diagonal)
+        out.coupling, out.apart = (x[blocks][:out.n - 1] for x in (self.coupling, self.apart))
+        return out
+
+    def coupled(self, i):
+        """K_(i,i+1), shape (size, size)."""
+        out = np.zeros((self.size, self.size))
+        expand(self._blocks, i, out)
+        return out
 
     def factor(self, b=None):
         """Cholesky factors in the place of the blocks; of b, shape (n, size, m), substituted forwards, if it is given.
@@ -57,69 +81,32 @@ class BlockChain:
         ------
         NotPositive
         """
-        lapack, blas = scipy.linalg.lapack, scipy.linalg.blas
-        potrf, trtri, syrk, trmm = lapack.dpotrf, lapack.dtrtri, blas.dsyrk, blas.dtrmm
-        halves, w = np.empty((self.n, self.size)), None
-        y = None if b is None else np.empty_like(b)
-        for i, block in enumerate(self.diagonal):
-            s = block.T  # Fortran's order, in which LAPACK works in place
-            last = i == self.n - 1
-            before = s.diagonal().copy() if last else None
-            if w is not None:
-                syrk(-1.0, w, beta=1.0, c=s, lower=1, overwrite_c=1)
-            schur = np.tril(s) if last else None
-            _, failed = potrf(s, lower=1, overwrite_a=1, clean=1)
-            if last:
-                self._check_last(schur, before, failed)
-            elif failed:
-                raise NotPositive(i, np.eye(self.size)[failed - 1])
-            halves[i] = s.diagonal()
-            trtri(s, lower=1, overwrite_c=1)
-            if y is not None:
-                y[i] = s.dot(b[i] if w is None else b[i] - w.dot(y[i - 1]))
-            if not last:
-                w = self.coupling[i].T
-                trmm(1.0, s, w, side=1, lower=1, trans_a=1, overwrite_b=1)
-        self.log_determinant = 2 * float(np.log(halves).sum())
-        return y
+        y = np.zeros((self.n, self.size, 0)) if b is None else np.array(b, float)
+        last, before = np.empty((self.size, self.size)), self.diagonal[-1].diagonal().copy()
+        i, place = factor(self._blocks, y, y.shape[2], last, scratch(self.size, y.shape[2]))
+        if 0 <= i < self.n - 1:
+            raise NotPositive(i, np.eye(self.size)[place])
+        self._check_last(last, before, i >= 0)
+        self.log_determinant = 2 * float(np.log(np.einsum("iaa->ia", self.diagonal)).sum())
+        return y if b is not None else None
 
     def _check_last(self, schur, before, failed):
         """What chains of couplings that are regular leave undetermined shows in the last block alone."""
         scale = 1 / np.sqrt(np.maximum(before, np.finfo(float).tiny))
-        values, vectors = np.linalg.eigh(schur * scale[:, None] * scale)
+        values, vectors = np.linalg.eigh(schur * scale[:, None] * scale, "U")
         if failed or not values[0] > 8 * self.size * np.finfo(float).eps:
             raise NotPositive(self.n - 1, vectors[:, 0] * scale)
 
-    def solve(self, b):
-        """K^-1 b, shape (n, size) or (n, size, m)."""
-        y = np.array(b, float)
-        flat = y if y.ndim == 3 else y[..., None]
-        for i in range(self.n):
-            flat[i] = self.diagonal[i].T.dot(flat[i] - self.coupling[i - 1].T.dot(flat[i - 1]) if i else flat[i])
-        return self.substituted(flat).reshape(y.shape)
-
     def substituted(self, y):
-        """The same of what `factor` has substituted forwards, in its place."""
-        for i in range(self.n - 1, -1, -1):
-            last = i == self.n - 1
-            y[i] = self.diagonal[i].dot(y[i] if last else y[i] - self.coupling[i].dot(y[i + 1]))
+        """K^-1 b of what `factor` has substituted forwards, in its place."""
+        substitute(self._blocks, y, y.shape[2], np.empty(self.size))
         return y
 
     def inverse_blocks(self, coupled=False):
         """Diagonal blocks of the inverse, shape (n, size, size); with `coupled` also those (i + 1, i) beside them."""
-        blas = scipy.linalg.blas
-        gemm, trmm = blas.dgemm, blas.dtrmm
-        z = np.empty_like(self.diagonal)
-        beside = np.empty_like(self.coupling) if coupled else None
-        for i in range(self.n - 1, -1, -1):
-            x, own = self.diagonal[i].T, z[i].T
-            gemm(1.0, x, x, c=own, trans_a=1, overwrite_c=1)
-            if i < self.n - 1:
-                f = trmm(1.0, x, self.coupling[i].T, side=1, lower=1)  # F^T
-                h = gemm(1.0, z[i + 1].T, f)
-                gemm(1.0, f, h, beta=1.0, c=own, trans_a=1, overwrite_c=1)
-                if coupled:
-                    np.negative(h, out=beside[i])
+        z, wide = np.empty_like(self.diagonal), whole(self.size)
+        beside = np.empty((self.n - 1 if coupled else 0, self.size, self.size))
+        invert_blocks(self._blocks, z, beside, tuple(aligned(wide * wide) for _ in range(6)))
         return (z, beside) if coupled else z
 
 
@@ -139,16 +126,17 @@ class SharedBlockChain:
 
     Attributes
     ----------
-    diagonal, coupling : ndarray
+    diagonal, coupling, apart : ndarray
         As of a `BlockChain`, of which those of the slab are used, and the block behind it, which is what this slab adds
         to that of the next rank.
     """
 
-    def __init__(self, comm, n, size, own):
+    def __init__(self, comm, n, size, own, levels=1, n_dense=None):
         self.comm, self.n, self.size, self.own = comm, n, size, own
-        self.diagonal, self.coupling = np.empty((n, size, size)), np.empty((n - 1, size, size))
+        self._whole = BlockChain(n, size, levels, n_dense)
+        self.diagonal, self.coupling, self.apart = self._whole.diagonal, self._whole.coupling, self._whole.apart
         self._left, self._right = int(own.start > 0), int(own.stop < n)  # whether a block between is beside
-        self._inner = BlockChain(own.stop - own.start - self._left, size)
+        self._inner = self._whole.part(slice(own.start + self._left, own.stop))
         self._between = BlockChain(comm.size - 1, size)
         self._seen = list(range(comm.rank - self._left, comm.rank + self._right))  # of those between
 
@@ -161,23 +149,21 @@ class SharedBlockChain:
             On all ranks alike.
         """
         a, size, inner, left = self.own.start, self.size, self._inner, self._left
-        inside = slice(a + left, self.own.stop)
         added = self.diagonal[self.own.stop:][:1] if self._right else None
         before, _ = swap(self.comm, None, added)
         if before is not None:
             self.diagonal[a] += before[0]
-        inner.diagonal, inner.coupling = self.diagonal[inside], self.coupling[inside][:inner.n - 1]
         m = b.shape[2]
         whole = np.zeros((inner.n, size, m + size * (left + self._right)))
         whole[:, :, :m] = b[left:]
         if left:
-            whole[0, :, m:m + size] = self.coupling[a].T
+            whole[0, :, m:m + size] = self._whole.coupled(a).T
         if self._right:
-            whole[-1, :, whole.shape[2] - size:] = self.coupling[self.own.stop - 1]
+            whole[-1, :, whole.shape[2] - size:] = self._whole.coupled(self.own.stop - 1)
         y = self._agreed(inner.factor, whole, a + left)
         ends = y[:, :, m:].reshape(-1, whole.shape[2] - m)
         schur, pulled = -(ends.T @ ends), -(ends.T @ y[:, :, :m].reshape(len(ends), m))
-        own = np.tril(self.diagonal[a]) + np.tril(self.diagonal[a], -1).T if left else None
+        own = np.triu(self.diagonal[a]) + np.triu(self.diagonal[a], 1).T if left else None
         found = self.comm.allgather((schur, pulled, own, b[0] if left else None))
         between, right = self._between, np.empty((self.comm.size - 1, size, m))
         for rank, (schur, pulled, own, beside) in enumerate(found):

@@ -11,9 +11,13 @@ import casadi as ca
 import numpy as np
 
 from ....errors import InputError
+from ....kernels.cache import cached_kernel
+from ....kernels.compile import default_backend
 from ....mechanics.bodies.rigid import RigidBodyBase
 from ....mechanics.inversion.direct import constraints_of, place, quaternions
-from .batched import Batched
+from ....mechanics.values.point_functions import evaluate
+from .frame_loops import spread
+from .options import DEFAULT
 
 
 class Geometry:
@@ -189,3 +193,49 @@ def _over_sine(sine, cosine):
     for n in range(7, -1, -1):
         series = comb(2 * n, n) / 4**n / (2 * n + 1) + square * series
     return ca.if_else(small, series, ca.atan2(length, cosine) / length)
+
+
+class Batched:
+    """Formulas of one vector of numbers for each frame.
+
+    Parameters
+    ----------
+    inputs : list of SX
+    outputs : list of SX
+        Columns and matrices, of which only what is not zero is evaluated.
+    """
+
+    def __init__(self, inputs, outputs):
+        outputs = [ca.SX(x) for x in outputs]
+        places = [np.ravel_multi_index(np.array(x.sparsity().get_triplet(), int).reshape(2, -1), x.shape)
+                  if x.numel() else np.zeros(0, int) for x in outputs]
+        ends = np.cumsum([0, *map(len, places)])
+        self._places = [np.concatenate([np.full(start, -1), own, np.full(ends[-1] - start - len(own), -1)])
+                        for start, own in zip(ends, places, strict=False)]  # of values in an output, -1 in others
+        self._shapes = [x.shape for x in outputs]
+        self._n_values = ends[-1]
+        values = ca.vertcat(*(ca.vec(ca.SX(x.nz[:])) for x in outputs))
+        x = ca.vertcat(ca.SX(0, 1), *(ca.vec(ca.SX(i)) for i in inputs))
+        self.n_in = x.numel()
+        self._packed = ca.Function("values", [x], [ca.densify(values)])
+        self._plain = ca.Function("values", [x, ca.SX.sym("t", 0), ca.SX.sym("c", 0)], [ca.densify(values)])
+        self._kernel, self._work = None, 0
+
+    def __call__(self, *inputs):
+        """Values of frames, inputs of shape (n, ...) -> list of arrays (n, rows, columns)."""
+        x = np.concatenate([np.reshape(i, (len(inputs[0]), -1)) for i in inputs], axis=1)
+        out = [np.zeros((len(x), *shape)) for shape in self._shapes]
+        if self._n_values:
+            values = self._values(np.ascontiguousarray(x))
+            for place, one in zip(self._places, out, strict=True):
+                spread(values, place, one.reshape(len(x), -1))
+        return out
+
+    def _values(self, x):
+        self._work += len(x) * self._packed.n_instructions()
+        short = self._packed.n_instructions() < DEFAULT.longest
+        if self._kernel is None and short and default_backend() == "llvm" and self._work > DEFAULT.pays:
+            self._kernel = cached_kernel(("frames", self._packed.serialize()), lambda: self._packed)
+        if self._kernel is not None:
+            return self._kernel.packed(x, lanes=len(x) > 1)
+        return evaluate(self._plain, x[:, None], np.zeros((len(x), 0)), np.zeros((1, 0))).reshape(len(x), -1, 1)

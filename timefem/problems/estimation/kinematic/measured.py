@@ -7,7 +7,7 @@ import numpy as np
 
 from ....errors import InputError
 from ..moment import Moment
-from .batched import Batched
+from .geometry import Batched
 from .options import DEFAULT
 from .statement import frames, places_among
 

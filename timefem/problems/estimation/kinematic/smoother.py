@@ -11,6 +11,8 @@ from ....late import Late
 from ....parallel import OverRanks, swap
 from ....solvers.equations.distributed import slab_ends
 from .block_chain import BlockChain, SharedBlockChain
+from .chain_loops import whole
+from .frame_loops import add_squares, measured_rows
 from .options import DEFAULT
 from .tangents import Tangents
 
@@ -93,9 +95,9 @@ class Smoother:
         self.own = slice(0, len(t))
         if self.comm is not None:
             self.own = slice(*slab_ends(len(t), comm.size)[comm.rank:comm.rank + 2])
-            self.chain = SharedBlockChain(comm, len(t), self.size, self.own)
+            self.chain = SharedBlockChain(comm, len(t), self.size, self.own, geometry.levels, n_free)
         else:
-            self.chain = BlockChain(len(t), self.size)
+            self.chain = BlockChain(len(t), self.size, geometry.levels, n_free)
         self.places = [np.full(len(t), -1) for _ in measured]
         for places, own in zip(self.places, measured, strict=True):
             places[own.frames] = np.arange(len(own.frames))
@@ -118,7 +120,7 @@ class Smoother:
         for first in range(self.own.start, end, self.options.piece):
             last = min(first + self.options.piece, end)
             with_next = slice(first, min(last + 1, n))
-            chain.diagonal[first + 1:last + 1], chain.coupling[first:last] = 0.0, 0.0  # while it is in the caches
+            chain.diagonal[first + 1:last + 1] = 0.0  # while it is in the caches
             own = Tangents(self.geometry, self.steps.root, at.x[with_next], self.t[with_next], self.n_free,
                            c=at.c[:self.n_parts])
             out.tangents.append((slice(first, last), own))
@@ -154,26 +156,25 @@ class Smoother:
             root = np.sqrt(at.weights[i][rows])
             values, slopes = values * root, [None if s is None else s * root[..., None] for s in slopes]
         out.cost += 0.5 * float((values**2).sum())
-        p, d, geometry = self.geometry.levels, self.n_free, self.geometry
+        p, geometry = self.geometry.levels, self.geometry
         seen = [level for level in range(p) if slopes[level] is not None]
         n_seen, m = max(seen) + 1 if seen else 0, len(values)
-        by_motion, by_numbers = np.zeros((m, measured.n_values, n_seen, self.n_open)), slopes[p]
+        used, by_numbers = n_seen * self.n_open, slopes[p]
+        by_motion = np.zeros((m, whole(measured.n_values), whole(used + 1)))
+        by_motion[:, :measured.n_values, used] = values
         for level in seen:
-            if d:
+            measured_rows(slopes[level], *(np.ascontiguousarray(x[local, level])
+                                           for x in (tangents.whole, tangents.shift)),
+                          (geometry.touched, geometry.apart, self.steps.root_apart), level, by_motion, used)
+            if self.n_parts and geometry.n_rows:
+                more = np.zeros((m, measured.n_values, self.n_c))
                 touched = slopes[level].take(geometry.touched, axis=2)
-                for k in range(level + 1):
-                    by_motion[:, :, k, :d] += touched @ tangents.whole[local, level, k]
-                values = values + (touched @ tangents.shift[local, level, :, None])[..., 0]
-                if self.n_parts and geometry.n_rows:
-                    more = np.zeros((m, measured.n_values, self.n_c))
-                    more[:, :, :self.n_parts] = touched @ tangents.numbers[local, level]
-                    by_numbers = more if by_numbers is None else by_numbers + more
-            np.divide(slopes[level].take(geometry.apart, axis=2), self.steps.root_apart, out=by_motion[:, :, level, d:])
-        used = n_seen * self.n_open
-        flat = by_motion.reshape(m, measured.n_values, used)
-        self.chain.diagonal[frames, :used, :used] += flat.swapaxes(1, 2) @ flat
-        out.gradient[frames, :used] += (values[:, None] @ flat)[:, 0]
+                more[:, :, :self.n_parts] = touched @ tangents.numbers[local, level]
+                by_numbers = more if by_numbers is None else by_numbers + more
+        add_squares(by_motion.ravel(), by_motion.shape[1:], used, np.arange(len(at.x))[frames], self.chain.diagonal,
+                    out.gradient, np.empty(used * by_motion.shape[2]))
         if by_numbers is not None:
+            flat, values = by_motion[:, :measured.n_values, :used], by_motion[:, :measured.n_values, used]
             out.border[frames, :used] += flat.swapaxes(1, 2) @ by_numbers
             out.corner += np.einsum("fmi,fmj->ij", by_numbers, by_numbers)
             out.pull = out.pull + np.einsum("fmi,fm->i", by_numbers, values)
@@ -203,18 +204,16 @@ class Smoother:
         gradient = out.gradient.reshape(len(out.gradient), p, self.n_open)
         gradient[piece, :, d:] += pull
         gradient[behind, :, d:] += push
-        targets = self.chain.diagonal[piece], self.chain.diagonal[behind], self.chain.coupling[piece]
-        weights = steps.before[piece], steps.after[piece], steps.coupled[piece]
-        for target, weight in zip(targets, weights, strict=True):
+        targets = self.chain.diagonal[piece], self.chain.diagonal[behind]
+        self.chain.apart[piece] = steps.coupled[piece]
+        for target, weight in zip(targets, (steps.before[piece], steps.after[piece]), strict=True):
             diagonal = np.einsum("miajb->mijab", target.reshape(shape))[..., d:, d:]
             np.einsum("mijaa->mija", diagonal)[:] += weight[..., None]
         if d:
-            cost, *blocks, pull, push, by_numbers = steps.equations(x, tangents, piece, d)
+            both = slice(piece.start, piece.stop + 1)
+            cost, by_numbers = steps.equations(x, tangents, piece, d, (self.chain.diagonal[both],
+                                                                       self.chain.coupling[piece]), out.gradient[both])
             out.cost += cost
-            for target, block in zip(targets, blocks, strict=True):
-                target.reshape(shape)[:, :, :d, :, :d] += block
-            gradient[piece, :, :d] += pull
-            gradient[behind, :, :d] += push
             if by_numbers is not None:
                 border, k = out.border.reshape(len(out.border), p, self.n_open, self.n_c), self.n_parts
                 border[piece, :, :d, :k] += by_numbers[0]
@@ -425,16 +424,15 @@ class Smoother:
             Open motions of changes of its state.
         """
         here, n, m = self.assemble(at), self.size, 1 + self.n_c
-        self.tangents, chain = here.tangents, BlockChain(len(self.t) - 1, self.size)
-        chain.diagonal, chain.coupling = self.chain.diagonal[:-1], self.chain.coupling[:-1]
+        self.tangents, chain = here.tangents, self.chain.part(slice(0, -1))
         right = np.concatenate([here.gradient[..., None], here.border], axis=2)
         whole = np.concatenate([right[:-1], np.zeros((chain.n, n, n))], axis=2)
-        whole[-1, :, m:] = self.chain.coupling[-1]
+        whole[-1, :, m:] = self.chain.coupled(-1)
         y = chain.factor(whole)
         ends, before, last = y[-1, :, m:], y[:, :, :m].reshape(-1, m), self.chain.diagonal[-1]
         beside = right[-1] - ends.T @ y[-1, :, :m]
         information, pull = np.empty((n + self.n_c,) * 2), np.empty(n + self.n_c)
-        information[:n, :n] = np.tril(last) + np.tril(last, -1).T - ends.T @ ends
+        information[:n, :n] = np.triu(last) + np.triu(last, 1).T - ends.T @ ends
         information[:n, n:], information[n:, :n] = beside[:, 1:], beside[:, 1:].T
         information[n:, n:] = here.corner - before[:, 1:].T @ before[:, 1:]
         pull[:n], pull[n:] = beside[:, 0], here.pull - before[:, 1:].T @ before[:, 0]

@@ -15,6 +15,8 @@ from math import factorial
 
 import numpy as np
 
+from .chain_loops import whole
+from .frame_loops import add_steps, compared
 from .tangents import Tangents
 
 
@@ -78,25 +80,18 @@ class Steps:
         middle = np.zeros((len(u_a), geometry.levels, geometry.n))
         middle[:, 0] = (q[1:] + q[:-1]) / 2
         times = self.t[piece] + self.h[piece] / 2
-        u = Tangents(geometry, self.root, middle, times, n_free, True, tangents.c).vectors.swapaxes(1, 2)
-        turns, eye = [], np.eye(n_free)
-        for own in (u_a, u_b):
-            x = u @ own
-            y = x.swapaxes(1, 2) @ x
-            turns.append(x @ (15 * eye - y @ (10 * eye - 3 * y)) / 8)
-        rows = (4 * u - (turns[0] @ u_a.swapaxes(1, 2) + turns[1] @ u_b.swapaxes(1, 2)) / 2) / 3
+        u = Tangents(geometry, self.root, middle, times, n_free, True, tangents.c).vectors
+        turns, rows = np.empty((2, len(u), n_free, n_free)), np.empty((len(u), n_free, u.shape[1]))
+        compared(tangents.vectors, u, turns, rows, np.empty((2, n_free, n_free)))
         return rows, *turns
 
-    def equations(self, x, tangents, piece, n_free):
-        """Deviations of touched coordinates in a piece of steps, and what they add to normal equations.
+    def equations(self, x, tangents, piece, n_free, blocks, gradients):
+        """Deviations of touched coordinates in a piece of steps; adds normal equations, see `add_steps`.
 
         Returns
         -------
         cost : float
             Half the sum of squares at the states themselves.
-        before, after, coupling : ndarray, shapes (m, levels, n_free, levels, n_free)
-        pull, push : ndarray, shapes (m, levels, n_free)
-            Gradients by the frames before and behind, where constraints are closed to first order.
         by_numbers : tuple
             What changes of numbers of parts add: borders of the frames before and behind, (m, levels, n_free, n_c), and
             their own matrix and gradient.
@@ -136,25 +131,15 @@ class Steps:
         cost = 0.5 * float(((self.whitening[piece] @ deviation) ** 2).sum())
         deviation[:, 0] += both[:, :, 1] - both[:, :, 0]
         # by motions of both frames, of positions and of rates: -ahead (-B_a, R_a), (B_b, R_b)
-        stacked = np.concatenate([-by_motion[0], turn_a, by_motion[1], turn_b], axis=2)
-        gram = stacked.swapaxes(1, 2) @ stacked
+        shape = whole(n_free), whole(4 * n_free)
+        stacked = np.zeros((m, *shape))
+        for i, one in enumerate((-by_motion[0], turn_a, by_motion[1], turn_b)):
+            stacked[:, :n_free, i * n_free:(i + 1) * n_free] = one
+        weights = tuple(one[piece] for one in (self.before, self.after, self.coupled, self.ahead))
+        add_steps(stacked.ravel(), shape, deviation, weights, blocks, gradients,
+                  (np.empty(4 * n_free * shape[1]), *np.empty((2, p, n_free))))
         weighted = self.after[piece] @ deviation
-        pulled = self.ahead[piece].swapaxes(1, 2) @ weighted
-        out = [np.empty((m, p, n_free, p, n_free)) for _ in range(3)]
-        sides = np.empty((2, m, p, n_free))
-        for i in range(p):
-            one = [2 * end + min(i, 1) for end in (0, 1)]
-            sides[0, :, i] = -(pulled[:, i, None] @ (-by_motion[0], turn_a)[min(i, 1)])[:, 0]
-            sides[1, :, i] = (weighted[:, i, None] @ (by_motion[1], turn_b)[min(i, 1)])[:, 0]
-            for j in range(p):
-                other = [2 * end + min(j, 1) for end in (0, 1)]
-                for target, weight, r, c in ((out[0], self.before, one[0], other[0]),
-                                             (out[1], self.after, one[1], other[1]),
-                                             (out[2], self.coupled, one[0], other[1])):
-                    block = gram[:, r * n_free:(r + 1) * n_free, c * n_free:(c + 1) * n_free]
-                    np.multiply(block, weight[piece, i, j, None, None], out=target[:, i, :, j])
-        by_numbers = self._by_numbers(by_motion, (turn_a, turn_b), by_c, weighted, piece) if len(tangents.c) else None
-        return cost, *out, *sides, by_numbers
+        return cost, self._by_numbers(by_motion, (turn_a, turn_b), by_c, weighted, piece) if len(tangents.c) else None
 
     def _by_numbers(self, by_motion, turns, by_c, weighted, piece):
         """What numbers of parts add, which change the first deviations alone."""

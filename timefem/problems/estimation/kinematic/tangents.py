@@ -8,6 +8,7 @@ xi alone.
 
 import numpy as np
 
+from .frame_loops import null_spaces
 from .options import DEFAULT
 
 
@@ -67,11 +68,11 @@ class Tangents:
         size = np.linalg.norm(own, axis=2)
         size = np.where(size > 0, size, 1.0)
         own = own / size[:, :, None]
-        rank, null, inner = _by_reflections(own) if n_free in (None, self.n - own.shape[1]) else (None,) * 3
+        rank, null, inner = _by_reflections(own.copy()) if n_free in (None, self.n - own.shape[1]) else (None,) * 3
         if rank is None:
             rank, null, inner = _by_singular_values(own, None if n_free is None else self.n - n_free)
         self.n_free, self.basis = self.n - rank, null / scale[:, None]
-        self._inverse = lambda b: inner(b / size[:, :, None]) / scale[:, None]
+        self._inverse = lambda b: (inner @ (b / size[:, :, None])) / scale[:, None]
 
     def _increments(self, motions, level=0):
         """`Q^-1/2` times the change of increments or rates by motions of coordinates, shape (n, n_increments, m)."""
@@ -153,17 +154,14 @@ class Tangents:
 def _by_reflections(rows):
     """Rank, null space and pseudo-inverse of rows of unit length that do not depend on each other; else None of each.
     """
-    n_rows, n = rows.shape[1:]
+    m, n_rows, n = rows.shape
     if n_rows > n:
         return None, None, None
-    if not n_rows:
-        return 0, np.broadcast_to(np.eye(n), (len(rows), n, n)), lambda b: np.zeros((len(b), n, b.shape[2]))
-    q, r = np.linalg.qr(rows.swapaxes(1, 2), mode="complete")
-    pivots = np.abs(np.diagonal(r, axis1=1, axis2=2))
-    if not np.all(pivots.min(axis=1) > DEFAULT.close * pivots.max(axis=1)):
+    q, inverse, pivots = np.empty((m, n, n)), np.empty((m, n, n_rows)), np.zeros((m, n_rows))
+    null_spaces(rows, q, inverse, pivots, np.empty(n))
+    if n_rows and not np.all(pivots.min(axis=1) > DEFAULT.close * pivots.max(axis=1)):
         return None, None, None
-    lower = r[:, :n_rows].swapaxes(1, 2)
-    return n_rows, q[:, :, n_rows:], lambda b: q[:, :, :n_rows] @ np.linalg.solve(lower, b)
+    return n_rows, q[:, :, n_rows:], inverse
 
 
 def _by_singular_values(rows, rank):
@@ -173,4 +171,4 @@ def _by_singular_values(rows, rank):
         rank = int(np.median((s > DEFAULT.dependent * s[:, :1]).sum(axis=1)))
     u, kept, own = u[:, :, :rank], s[:, :rank, None], v[:, :rank].swapaxes(1, 2)
     kept = np.where(kept <= DEFAULT.dependent * s[:, :1, None], np.inf, kept)  # at singular positions
-    return rank, v[:, rank:].swapaxes(1, 2), lambda b: own @ ((u.swapaxes(1, 2) @ b) / kept)
+    return rank, v[:, rank:].swapaxes(1, 2), own @ (u.swapaxes(1, 2) / kept)
