@@ -63,6 +63,20 @@ def test_a_box_that_tumbles_comes_to_rest():
     assert sum(sol.contact_forces([2.5])[0, :, 0]) == pytest.approx(G, rel=1e-9)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("seed, rotation", [(2, "quaternion"), (2, "directors"), (4, "quaternion"), (4, "directors")])
+def test_a_box_whose_corner_begins_to_slip_while_it_tumbles(seed, rotation):
+    """On one corner, where slow slips turn within 1e-8 s, far shorter than an element; then it comes to rest."""
+    rng = np.random.default_rng(seed)
+    turn, velocity, spin = rng.normal(size=4), rng.uniform(-0.5, 0.5, 3), rng.uniform(-4, 4, 3)
+    start = tf.Pose((0, 0, 0.45), turn / np.linalg.norm(turn), velocity=velocity, angular_velocity=spin)
+    body, sol = box(start, 2.5, 60, rotation, friction=0.5, restitution=0.3)
+    balanced(sol, 1e-10)
+    assert "slips" in [event.kind for event in sol.events]
+    np.testing.assert_allclose(sol.velocity(body, 2.5), 0, rtol=0, atol=1e-8)
+    assert sum(sol.contact_forces([2.5])[0, :, 0]) == pytest.approx(G, rel=1e-9)
+
+
 @pytest.mark.parametrize("rotation", ["quaternion", "directors"])
 def test_a_billiard_ball_with_side_spin(rotation):
     """A parabola as long as it slides, in the direction that its slip keeps; then it rolls on straight."""

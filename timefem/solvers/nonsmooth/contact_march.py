@@ -211,12 +211,15 @@ class ContactMarch(EventElements):
         self._stretch(np.array([self.t, self.t + h]))
         if before == (len(self.events), len(self.located)):  # no event came between, where others may begin
             self.located.append((self.n_elements, events.BEGINNING, -1))
+            states = self.contacts.at_state(self.t, self.z)
+            slips = np.flatnonzero((self.modes == BEGINS) & (self.contacts.n_slip == 2))
+            self._projected(states, self.law.along(states, slips, self.directions, self.mode.sharing))
             self.modes = np.where(self.modes == BEGINS, SLIDES, self.modes)
             self.mode = self.mode._replace(modes=tuple(self.modes.tolist()))
 
     def _slips_by(self, t):
         """Whether slips that begin are seen at a time, or the element fails."""
-        solved = self._mode_system().march(np.array([self.t, t]), self.z, exact=True)
+        solved = self._solve(np.array([self.t, t]))
         if not len(solved.state):
             return True
         slip = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1]).gamma[0, :, 1:]
@@ -225,9 +228,9 @@ class ContactMarch(EventElements):
 
     def _stretch(self, nodes, exact=False):
         """Solve elements up to the first event in them."""
-        system, self.search.still = self._mode_system(), self.law.still
+        self.search.still = self.law.still
         self.search.touching = self.options.touching * self.law.length
-        solved = system.march(nodes, self.z, exact=exact)
+        solved = self._solve(nodes, exact)
         n = len(solved.state)
         if n:
             z = np.concatenate([self.z[None], solved.state[:, -1]])

@@ -6,7 +6,7 @@ from ...mechanics.values.evaluate import quantities_at
 from . import events
 from .events import CLOSES, AtOnce, Stuck
 from .search import values_of
-from .states import OPEN, InMode
+from .states import OPEN, SLIDES, InMode
 
 
 class EventElements:
@@ -19,6 +19,33 @@ class EventElements:
     def _in_mode(self, states):
         """`InMode` of the mode of now."""
         return InMode(states, self.mode.modes, self.directions, self.mode.sharing)
+
+    def _solve(self, nodes, exact=True):
+        """Elements over nodes in the mode of now.
+
+        Slow slips in space turn at once with the forces: the first guess has them in their direction, along which they
+        grow. From any other one Newton's method finds no solution, or one in which they turn round.
+        """
+        system, contacts, h = self._mode_system(), self.contacts, nodes[1] - nodes[0]
+        slips = np.flatnonzero((self.modes == SLIDES) & (contacts.n_slip == 2))
+        if not exact or not len(slips):
+            return system.march(nodes, self.z, exact)
+        states = contacts.at_state(self.t, self.z)
+        here, slip = self._in_mode(states), states.gamma[0, :, 1:]
+        size = np.hypot(*slip.T)
+        slips = slips[(size[slips] < h * np.hypot(*here.accelerations[0, slips, 1:].T)) & (size[slips] > 0)]
+        if not len(slips):
+            return system.march(nodes, self.z, exact)
+        directions = slip / np.where(size > 0, size, 1.0)[:, None]
+        guess, a = [self.z], here.of_coordinates[0]
+        for ahead in h * system.element.state.basis.points[1:].astype(float):
+            q = states.q[0] + ahead * states.v[0] + ahead**2 / 2 * a
+            there = contacts.at(self.t + ahead, q, states.v[0] + ahead * a)
+            if ((there.gamma[0, slips, 1:] * directions[slips]).sum(axis=1) <= 0).any():  # they end before
+                return system.march(nodes, self.z, exact)
+            z = np.concatenate([q, self.z[len(q):]])
+            guess.append(contacts.state_of(there.t[0], z, self.law.along(there, slips, directions, self.mode.sharing)))
+        return system.march(nodes, self.z, guess=(np.array(guess), here.pressed))
 
     def _passed(self, solved, c):
         """The open contact besides c whose gap is most negative at the end of an element, if one is: it closed before.
@@ -53,14 +80,14 @@ class EventElements:
 
         Newton's method and the secant on `h -> E(z_1(h))`, within a bracket: E is positive before the event.
         """
-        system, low, high = self._mode_system(), 0.0, None
+        low, high = 0.0, None
         known, best = [], None
         rounding = self._rounding(longest)
         longest = 1.5 * longest
         for _ in range(self.options.locations):
             if self.t + h <= self.t:
                 raise AtOnce(kind, c)
-            solved = system.march(np.array([self.t, self.t + h]), self.z, exact=True)
+            solved = self._solve(np.array([self.t, self.t + h]))
             if not len(solved.state):
                 if best is None and low == 0.0 and h < 1e-6 * longest:
                     raise Stuck(solved.status.reason, f"the element that ends where {self.contacts.names[c]} {kind} "
@@ -102,12 +129,12 @@ class EventElements:
 
     def _stop(self, c, ahead):
         """The element that ends where the slip of a contact in space vanishes: from below, as there is none beyond."""
-        system, h, known = self._mode_system(), self.options.first_stop * ahead, []
+        h, known = self.options.first_stop * ahead, []
         best, left = None, np.inf
         for _ in range(self.options.locations):
             if self.t + h <= self.t:
                 break
-            solved = system.march(np.array([self.t, self.t + h]), self.z, exact=True)
+            solved = self._solve(np.array([self.t, self.t + h]))
             if not len(solved.state):
                 if best is None:
                     h *= 0.5

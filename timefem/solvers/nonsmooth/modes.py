@@ -90,21 +90,17 @@ class ModeSystem:
         self.plan = how.plan(self.system, self.element, mode)
         self._loop = self._scale = None
 
-    def march(self, nodes, z, exact=False):
+    def march(self, nodes, z, exact=False, guess=None):
         """Elements from the state z on, `Solved`; unless `exact` halved where Newton's method fails."""
-        mesh, x, n, status, iterations = self.dofs(nodes, z, exact)
+        mesh, x, n, status, iterations = self.dofs(nodes, z, exact) if guess is None else self._guessed(nodes, *guess)
         columns = self.plan.columns
         state, every, others = self.plan.unpack(x[:columns.n_node + n * columns.step])
         return Solved(mesh.nodes[:n + 1], state, *self._shared(every, others), iterations, status)
 
     def dofs(self, nodes, z, exact=False):
         """The same, as dofs in time order: mesh, dofs, number of elements solved, status, iterations."""
-        mesh, how, t = TimeMesh(nodes), self.how, nodes[0]
-        if self._scale is None:
-            self._scale = Scaling.of(how.scaling, self.system, self.element, t, z)
-            if any(self.mode.modes):  # bodies at rest have small forces
-                self._scale.reference = max(self._scale.reference, how.reference())
-            self._loop = LoopArrays(self.plan, self._scale)
+        mesh, how = TimeMesh(nodes), self.how
+        self._prepare(nodes[0], z)
         multipliers = np.zeros(self.system.n_multipliers)
         run = Run(loop=self._loop)
         if self.system.n_nonholonomic:  # multipliers are linear unknowns: to look for good ones costs more
@@ -113,6 +109,31 @@ class ModeSystem:
         if exact or how.keep_mesh:
             return mesh, *march(*given)
         return march_halving(*given)
+
+    def _prepare(self, t, z):
+        """Scaling, and the loop, by the first state."""
+        if self._scale is None:
+            self._scale = Scaling.of(self.how.scaling, self.system, self.element, t, z)
+            if any(self.mode.modes):  # bodies at rest have small forces
+                self._scale.reference = max(self._scale.reference, self.how.reference())
+            self._loop = LoopArrays(self.plan, self._scale)
+
+    def _guessed(self, nodes, state, pressed):
+        """The same of one element with a guess of its nodal values (n_shapes, n_z), and of the normal forces that are
+        multipliers: what an element before it would have that goes on so."""
+        plan, basis, h = self.plan, self.element.state.basis, nodes[1] - nodes[0]
+        self._prepare(nodes[0], state[0])
+        multipliers, m = np.zeros(self.system.n_multipliers), self.contacts.system.n_constraints
+        multipliers[m:m + len(pressed)] = pressed
+        mesh = TimeMesh(np.array([nodes[0] - h, *nodes]))
+        x = np.zeros(plan.columns.n_node + 2 * plan.columns.step)
+        before = plan.first_element(mesh, state[0], multipliers)
+        before[plan.columns.fields[0]] = basis.values(basis.points - 1).astype(float) @ state
+        before[plan.columns.fields[0][-1]] = state[0]
+        x[:len(before)] = before
+        x, n, status, iterations = march(plan, mesh, state[0], multipliers, self._scale, self.how.settings,
+                                         Run(loop=self._loop, x=x, start=1))
+        return TimeMesh(nodes), x[plan.columns.step:], n - 1, status, iterations
 
     def _first(self, mesh, z):
         """Dofs of the first element, at rest without forces of contacts."""

@@ -200,6 +200,16 @@ class NodeLaw:
         forces[rows] = -np.linalg.solve(states.compliance(rows), states.gamma[0].ravel()[rows])
         return states.velocities_after(forces.reshape(1, -1, 3))[0], sharing
 
+    def along(self, states, slips, directions, sharing):
+        """Velocities whose slips of given contacts are along `directions` (n_contacts, 2), by the least impulse that
+        keeps what is closed."""
+        turned, across = np.eye(3 * self.contacts.n), 3 * slips + 1
+        turned[across, across], turned[across, across + 1] = -directions[slips, 1], directions[slips, 0]
+        turned = turned[np.concatenate([sharing.own, across])]
+        rooted = turned @ states.rooted
+        forces = -np.linalg.lstsq(rooted @ rooted.T, turned @ states.gamma[0].ravel(), rcond=None)[0] @ turned
+        return states.velocities_after(forces.reshape(1, -1, 3))[0]
+
 
 def event(t, node, kind, names, found=None, touching=(), contacts=()):
     """A `ContactEvent`, of an impact with its impulses."""

@@ -241,6 +241,8 @@ class InMode:
         Normal forces and friction.
     accelerations : ndarray, shape (n, n_contacts, 3)
         Of the gaps and slips.
+    pressed : ndarray
+        Normal forces at the first state that are multipliers, as others follow from them.
     """
 
     def __init__(self, states, modes, signs, sharing=None):
@@ -249,7 +251,7 @@ class InMode:
         self.states, self.modes = states, modes
         if not (modes != OPEN).any():
             self.forces, self._pushed = np.zeros((n, contacts.n, 3)), np.zeros_like(states.q)
-            self.accelerations = states.free.reshape(n, -1, 3)
+            self.accelerations, self.pressed = states.free.reshape(n, -1, 3), np.zeros(0)
             return
         sharing = shared(states, modes) if sharing is None else sharing
         rows, jacobian, mobility = sharing.rows, states.jacobian, states._motion[0]
@@ -266,11 +268,12 @@ class InMode:
                 pushes[:, :, place] -= np.einsum("nij,ni->nj", jacobian.dense_rows(3 * c + np.array([1, 2])), along)
                 sliding.append((c, along))
         moved = mobility(jacobian.transposed_times(given)) if given.any() else np.zeros((n, jacobian.shape[1]))
-        forces = given
+        forces, self.pressed = given, np.zeros(0)
         if len(rows):
             pushed = mobility(pushes @ sharing.matrix)
             right = -states.free[:, sharing.own] - np.einsum("nij,nj->ni", own, moved)
             unknown = solved(own @ pushed, right)
+            self.pressed = unknown[0, :(sharing.own % 3 == 0).sum()]
             forces[:, rows] += unknown @ sharing.matrix.T
             for c, along in sliding:
                 forces[:, 3 * c + 1:3 * c + 3] -= forces[:, 3 * c, None] * along
