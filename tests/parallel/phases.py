@@ -52,8 +52,7 @@ def main():
         assert abs(shared.objective - here.objective) <= 1e-8 * max(1.0, abs(here.objective)), name
         for one, other in zip(here.phases, shared.phases, strict=True):
             difference = np.abs(one.z - other.z).max() / max(1.0, np.abs(one.z).max())
-            # though rows of a slab in flight depend on each other, and are regularised on ranks only, and though hops
-            # cost the same at any height that the leg can have
+            # though rows of a slab in flight depend on each other once the state at its left end is given
             assert difference < 1e-8, f"{name}: {difference:.1e}"
             np.testing.assert_allclose(one.t, other.t, rtol=0, atol=1e-8)
         own, total = sum(chain.mesh.n_elements for chain in evaluated[-1].values()), here.statistics["n_elements"]

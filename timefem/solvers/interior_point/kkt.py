@@ -108,7 +108,7 @@ class KktMatrix:
         last = program.held_by_the_next(border[border < m + n_all] - n - m, border[border >= m + n_all] - n_all - m)
         last = np.where(last < n, last, n + number[last - n])
         entries = new[rows[here]], new[columns[here]], sources[here]
-        self._ldl = SharedLDL(program.comm, of_factors, entries, len(border), last)
+        self._ldl = SharedLDL(program.comm, of_factors, entries, len(border), last, int(np.sum(border >= m + n_all)))
 
     @classmethod
     def of(cls, scaled):
@@ -131,11 +131,6 @@ class KktMatrix:
     def excess(self):
         """How many eigenvalues are negative beyond one per row, 0 where H is positive along the rows."""
         return self._ldl.negative - self.n_rows
-
-    @property
-    def excess_here(self):
-        """The same of the slab of this rank, with what is before it given."""
-        return self._ldl.negative_here - self.m if isinstance(self._ldl, SharedLDL) else self.excess
 
     def solve(self, of_variables, of_rows):
         x = self._ldl.solve(self._condensed.reduced(of_variables, of_rows))
@@ -190,7 +185,7 @@ class SearchDirection:
         barrier = self.barrier
         sigma = barrier.bounds.curvature(barrier.weights, it.slack, it.z)
         delta = self.regularisation.first()
-        if self._delta_c and barrier.scaled.program.comm is None:
+        if self._delta_c:
             self._look_again(it)
         while delta <= self.options.largest_regularisation:
             regular = self._factor(sigma, delta)
@@ -273,7 +268,7 @@ class SearchDirection:
         barrier.bounds.add(gradient, it.z, -1.0)
         self._delta_c = -self.options.dependent
         regular = self._factor(np.ones(len(it.w)), 0.0, np.zeros_like(self._hessian))
-        dependent = not regular or self.matrix.excess < 0 or barrier.over.largest(-self.matrix.excess_here) > 0
+        dependent = not regular or self.matrix.excess < 0
         self._delta_c = self.options.delta_c / barrier.scaled.many**2 if dependent else 0.0
         y = np.zeros(barrier.m)
         if regular:

@@ -1,10 +1,10 @@
 """Symmetric indefinite matrices in time order: L D L^T block by block, with the inertia.
 
 Over ranks each eliminates its slab of blocks, and all what is between them. The unknowns x of the block before a slab
-that it is coupled to get a copy x', with multipliers nu of `x - x' = 0`. Then slabs are coupled by the x' to their left
-and the nu to their right only: each can be eliminated on its own, as a chain that starts from a given x' is, and what
-is left is a short chain of (x', nu), one block for each cut. Negative eigenvalues sum up (Haynsworth, see `BlockLDL`),
-less one for each copy, which its multiplier brings.
+that it is coupled to get a copy x' there, with multipliers nu of `x - x' = 0`. A share of `(x'^2 - x^2) / 2`, which is
+zero then, makes x' determined by its slab, so that rows of the slab may depend on each other once x' is given: what is
+left is a short chain of nu, one block for each cut. Negative eigenvalues sum up (Haynsworth, see `BlockLDL`), less one
+for each copy, which its multiplier brings.
 """
 
 import numpy as np
@@ -114,61 +114,70 @@ class SharedLDL:
     ----------
     comm : mpi4py communicator
         Ranks in the order of the blocks.
-    blocks : ndarray of int
+    blocks : ndarray of int, shape (n,)
     entries : (rows, columns, sources)
+        As in `BlockLDL`, of this rank; unknowns n, n + 1, ... are those of the block before that it is coupled to.
     border, last
         As in `BlockLDL`, of this rank; the border of each rank is what is held of the last block of the one before, in
         the same order.
+    n_rows : int
+        How many of the border, the last ones, are multipliers of rows.
 
     Attributes
     ----------
     negative : int
         Negative eigenvalues of the whole matrix, -1 where it is singular; on all ranks.
-    negative_here : int
-        Those of the matrix of this rank.
     """
 
-    def __init__(self, comm, blocks, entries, border, last):
-        self.comm, self._own, self.negative = comm, BlockLDL(blocks, *entries, border, last), -1
-        self._widths = comm.allgather(border)  # of the cut before each rank
-        starts = 2 * np.cumsum([0, *self._widths])
-        self._copies = [np.arange(start, start + w) for start, w in zip(starts, self._widths, strict=False)]
-        places = []
-        for unknowns in map(self._unknowns, range(comm.size)):
-            i, j = (a.ravel() for a in np.meshgrid(unknowns, unknowns, indexing="ij"))
+    def __init__(self, comm, blocks, entries, border, last, n_rows=0):
+        n, (rows, columns, sources) = len(blocks), entries
+        sources = np.arange(len(rows)) if sources is None else sources
+        self.comm, self.negative, self._n, self._border = comm, -1, n, border
+        self._n_values = int(sources.max()) + 1
+        cuts = [*comm.allgather((border, n_rows)), (0, 0)]  # before each rank
+        widths, copies = [w for w, _ in cuts[:-1]], n + np.arange(border)
+        # shares fall, since equal ones at both ends would leave nothing of what does not change along a slab
+        first, following = ((0.5 - 0.5 * cut / comm.size) * np.repeat([1.0, -1.0], [width - of_rows, of_rows])
+                            for cut, (width, of_rows) in enumerate(cuts[comm.rank:comm.rank + 2], comm.rank))
+        added = np.concatenate([np.full(border, -1.0), first, -following])
+        self._shares, self._diagonal = np.concatenate([first, -following]), sources[(rows == columns) & (rows < n)]
+        self._values = np.concatenate([np.empty(self._n_values), added])
+        self._own = BlockLDL(np.concatenate([blocks, np.zeros(border, int)]),
+                             np.concatenate([rows, copies + border, copies, last]),
+                             np.concatenate([columns, copies, copies, last]),
+                             np.concatenate([sources, self._n_values + np.arange(len(added))]), border, last)
+        starts = np.cumsum([0, *widths])
+        self._cuts = [np.arange(*ends) for ends in zip(starts, [*starts[2:], starts[-1]], strict=False)][:comm.size]
+        self._n_cuts, places = int(starts[-1]), []
+        for cut in self._cuts:
+            i, j = (a.ravel() for a in np.meshgrid(cut, cut, indexing="ij"))
             places.append((i[i >= j], j[i >= j]))
-        for copies in self._copies:
-            places.append((copies + len(copies), copies))
-        cut = np.repeat(np.arange(comm.size) - 1, 2 * np.array(self._widths))
+        cut = np.repeat(np.arange(comm.size) - 1, widths)
         self._between = BlockLDL(cut, *(np.concatenate(x) for x in zip(*places, strict=True)))
-
-    def _unknowns(self, rank):
-        """Numbers of the copies at the left end of a slab and of the multipliers at its right end."""
-        following = self._copies[rank + 1] + self._widths[rank + 1] if rank + 1 < self.comm.size else np.zeros(0, int)
-        return np.concatenate([self._copies[rank], following])
 
     def factor(self, values):
         """As in `BlockLDL`, on all ranks alike."""
-        self._own.factor(values)
-        self.negative_here = self._own.negative
-        found = self.comm.allgather((self.negative_here, self._own.ends))
-        self.negative = -1
+        self._values[:self._n_values] = values[:self._n_values]
+        curved = np.abs(values[self._diagonal])
+        curved = curved[curved > 0]
+        size = min(self.comm.allgather(np.median(curved) if len(curved) else 1.0))
+        self._values[len(self._values) - len(self._shares):] = size * self._shares
+        self._own.factor(self._values)
+        found, self.negative = self.comm.allgather((self._own.negative, self._own.ends)), -1
         if min(negative for negative, _ in found) < 0:
             return False
-        entries = [ends[np.tril_indices(len(ends))] for _, ends in found]
-        ties = -np.ones(sum(self._widths))
-        if not self._between.factor(np.concatenate([*entries, ties])):
+        if not self._between.factor(np.concatenate([ends[np.tril_indices(len(ends))] for _, ends in found])):
             return False
-        self.negative = sum(negative for negative, _ in found) + self._between.negative - sum(self._widths)
+        self.negative = sum(negative for negative, _ in found) + self._between.negative - self._n_cuts
         return True
 
     def solve(self, b):
         """Solution of the last matrix, of the right-hand side of this rank's unknowns."""
-        work, ends = self._own.eliminate(b)
-        total = np.zeros(2 * sum(self._widths))
-        for rank, part in enumerate(self.comm.allgather(ends)):
-            total[self._unknowns(rank)] = part
-        return self._own.recover(work, self._between.solve(total)[self._unknowns(self.comm.rank)])
+        work, ends = self._own.eliminate(np.concatenate([b, np.zeros(self._border)]))
+        total = np.zeros(self._n_cuts)
+        for cut, part in zip(self._cuts, self.comm.allgather(ends), strict=True):
+            total[cut] += part
+        return self._own.recover(work, self._between.solve(total)[self._cuts[self.comm.rank]])[:self._n]
 
 
 def _whole(n):
