@@ -12,11 +12,14 @@ export OMPI_MCA_plm := isolated
 
 .PHONY: help env demo test test-all test-slow test-attack test-faults lint bench docs dist clean
 
+# to collect all tests takes as long as some of those under mpirun: the folders that have such, unless ARGS names tests
+MPI_TESTS = $(if $(filter tests/%,$(ARGS)),,$(shell grep -rl 'mark\.mpi' tests | sed 's|/[^/]*$$||' | sort -u))
+
 # Serial tests in two processes, then the mpirun ones one after another: two mpirun at once slow each other down and
 # can collide in Open MPI's session directory. Exit status 5 of pytest: nothing selected, allowed in one of the two.
 run_tests = s=0; m=0; \
 	$(PYTHON) -m pytest -n 2 --dist loadfile -m "$(1) and not mpi" $(ARGS) || s=$$?; \
-	$(PYTHON) -m pytest -m "$(1) and mpi" $(ARGS) || m=$$?; \
+	$(PYTHON) -m pytest -m "$(1) and mpi" $(ARGS) $(MPI_TESTS) || m=$$?; \
 	case $$s-$$m in 0-0|0-5|5-0) ;; *) echo "tests failed (pytest: $$s serial, $$m mpi)" >&2; exit 1;; esac
 
 help:       ## this list

@@ -142,6 +142,7 @@ height: float = sol.position(body, sol.t)[:, 2].max() + sol.energy().max()
 '''
 
 
+@pytest.mark.long
 def test_mypy_finds_mistakes(tmp_path):
     """A wrong keyword, a missing one, a wrong type, a method that does not exist; and nothing in what is right."""
     api = pytest.importorskip("mypy.api")

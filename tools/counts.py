@@ -40,20 +40,39 @@ def modules():
     return found
 
 
+@cache
+def _index():
+    """Module -> type -> nodes: one walk for all that is counted."""
+    found = {}
+    for name, (_, tree) in modules().items():
+        own = found[name] = {}
+        for node in ast.walk(tree):
+            own.setdefault(type(node), []).append(node)
+    return found
+
+
+def nodes_of(name, kind):
+    """All nodes of a kind in a module."""
+    return [node for own, found in _index()[name].items() if issubclass(own, kind) for node in found]
+
+
+@cache
 def imports(name, for_types=False):
     """Nodes of the relative and absolute imports of a module, at any depth: those that run, or those for types only."""
-    tree = modules()[name][1]
-    unseen = {inner for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    unseen = {inner for node in nodes_of(name, ast.If) if ast.unparse(node.test) == "TYPE_CHECKING"
               for inner in ast.walk(node)}
-    return [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)
-            and (node in unseen) == for_types]
+    return [node for node in nodes_of(name, ast.Import | ast.ImportFrom) if (node in unseen) == for_types]
+
+
+def is_call_of(node, name):
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
 
 
 def late_imports(name):
     """Modules of timefem that a module imports when it first uses them, `Late("timefem.NAME")`."""
-    path, tree = modules()[name]
+    path, _ = modules()[name]
     package = ".".join(["timefem", *(name.split(".") if path.name == "__init__.py" else name.split(".")[:-1])])
-    calls = (node.args[0] for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "Late")
+    calls = (node.args[0] for node in nodes_of(name, ast.Call) if is_call_of(node, "Late"))
     places = [eval(ast.unparse(place), {"__package__": package}) for place in calls]
     return {place.partition(".")[2] for place in places if place.startswith("timefem.")}
 
@@ -119,8 +138,8 @@ def functions(tree, prefix=""):
 
 def nodes(kind, but=()):
     """(module, node) of all nodes of a kind; without rooms of the package."""
-    return [(module, node) for module, (_, tree) in modules().items() if module.split(".")[0] not in but
-            for node in ast.walk(tree) if isinstance(node, kind)]
+    return [(module, node) for module in modules() if module.split(".")[0] not in but
+            for node in nodes_of(module, kind)]
 
 
 # ---- the counts: lists of places
@@ -193,10 +212,12 @@ def _many_parameters(compiled):
     found = []
     for module, (_, tree) in modules().items():
         for name, node in functions(tree):
+            own = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            if len([a for a in own if a not in ("self", "cls")]) <= MOST_PARAMETERS:
+                continue
             is_loop = any(word in ast.unparse(decorator) for decorator in node.decorator_list
                           for word in ("njit", "compiled"))
-            own = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
-            if is_loop == compiled and len([a for a in own if a not in ("self", "cls")]) > MOST_PARAMETERS:
+            if is_loop == compiled:
                 found.append(f"{module}.{name}: {len(own)}")
     return found
 
@@ -215,8 +236,7 @@ def untyped_functions():
     door = ast.parse((PACKAGE / "__init__.pyi").read_text())
     offered = {alias.name: node.module for node in ast.walk(door) if isinstance(node, ast.ImportFrom)
                for alias in node.names}
-    abstract = {node.name for _, node in nodes(ast.ClassDef)
-                if any(word in ast.unparse(node) for word in ("(ABC", ", ABC)", "@abstractmethod"))}
+    abstract = {node.name for _, node in nodes(ast.ClassDef) if _is_abstract(node)}
     found = []
     for module, (path, tree) in modules().items():
         stub = path.with_suffix(".pyi")
@@ -230,6 +250,11 @@ def untyped_functions():
             if lacks and public and name not in typed and not method.startswith("_"):
                 found.append(f"{module}.{name}")
     return found
+
+
+def _is_abstract(node):
+    decorators = (d for inner in node.body if isinstance(inner, ast.FunctionDef) for d in inner.decorator_list)
+    return any("abstractmethod" in ast.unparse(d) for d in decorators) or "ABC" in map(ast.unparse, node.bases)
 
 
 def _is_number(node):
