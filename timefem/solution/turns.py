@@ -4,9 +4,11 @@ import numpy as np
 
 from ..assembly import TimeMesh
 from ..errors import UnderResolved, warn
-from ..mechanics.composites.beam.beam import Beam
+from ..late import Late
 from ..mechanics.values.of_parts import coordinate_at
 from .options import OPTIONS
+
+_beams = Late("timefem.mechanics.composites.beam.beam")  # most systems have none
 
 
 def turn_table(solution, bound):
@@ -53,7 +55,7 @@ def sharp_bends(system, z):
     what is interpolated between them, or None. Quaternions turn by half of the angle, directors by all of it."""
     worst, sharpest, angle = 1.0, None, 0.0
     for beam in system.composites:
-        bend = largest_bend(system, beam, z) if isinstance(beam, Beam) else 0.0
+        bend = largest_bend(system, beam, z) if isinstance(beam, _beams.Beam) else 0.0
         share = bend / OPTIONS.sharp_bend * (2 if bend and beam.rotation == "directors" else 1)
         if share > worst:
             worst, sharpest, angle = share, beam, bend
