@@ -207,3 +207,28 @@ def test_sizes_of_other_bodies_do_not_matter(height, speed, mass, pair):
         expected = first + 2 * first * np.concatenate([[0.0], np.cumsum(e ** np.arange(1, 5))])
         expected = expected[expected < 0.15]
         np.testing.assert_allclose(hits[:len(expected)], expected, rtol=1e-8)
+
+
+@pytest.mark.long
+def test_a_chain_of_twenty_links_dropped_on_a_floor():
+    """Let go with its end at the floor: it falls free, as what lies goes slack, and the floor carries three
+    times the weight of what lies there (two parts are momentum), as the textbooks have it of uniform chains."""
+    n, length, g = 20, 0.1, 9.81
+    links = [tf.PointMass(0.5, 1, name=f"link {i}") for i in range(n)]
+    heights = length * (np.arange(n) + 0.5)
+    parts = [tf.PlaneContact(link, normal=(1, 0, 0), name=f"floor {i}") for i, link in enumerate(links)]
+    parts += [tf.Tether(a, b, length=length, name=f"tether {i}") for i, (a, b) in enumerate(pairwise(links))]
+    state = {link: tf.Pose((height, 0, 0)) for link, height in zip(links, heights, strict=True)}
+    problem = tf.InitialValueProblem(tf.System([*links, *parts], gravity=(-g, 0, 0)), state, (0, 0.7))
+    sol = tf.solve(problem, tf.MixedGalerkin(1), 14, progress=False)
+    assert sol.success, sol.status.message
+    hits = [event for event in sol.events if event.kind == "impact"]
+    assert [event.contacts for event in hits] == [(f"floor {i}",) for i in range(n)]
+    np.testing.assert_allclose([event.t for event in hits], np.sqrt(2 * heights / g), rtol=1e-10)
+    impulses = np.array([event.impulses[0, 0] for event in hits])
+    np.testing.assert_allclose(impulses, 0.5 * np.sqrt(2 * g * heights), rtol=1e-10)
+    momentum = (impulses[1:] + impulses[:-1]) / 2 / np.diff([event.t for event in hits])  # per time
+    carried = sol.contact_forces([hits[-1].t + 1e-6])[0, :n, 0].sum()
+    assert carried == pytest.approx(n * 0.5 * g, rel=1e-9)
+    assert momentum[-1] / (0.5 * g * (n - 1)) == pytest.approx(2.0, rel=1e-3)  # twenty links are nearly uniform
+    assert sol.contact_gaps().min() > -1e-12
