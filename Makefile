@@ -47,8 +47,10 @@ test-attack: env ## damaged files, kills, full disks, ranks that do not fit; pri
 test-faults: env ## faults that strangers found, the slow ones included; prints what is right, what was found, a verdict
 	$(PYTHON) -m pytest tests/faults -n 2 -m "" -q --tb=line $(ARGS)
 
-lint: env   ## ruff, and mypy on the examples, whose folders have modules of the same names
+lint: env   ## ruff, spelling and words, and mypy on the examples, whose folders have modules of the same names
 	$(PYTHON) -m ruff check .
+	$(PYTHON) -m codespell_lib timefem docs examples tools benchmarks README.md CONTRIBUTING.md CHANGELOG.md
+	$(PYTHON) tools/refused_words.py
 	$(PYTHON) tools/stubs.py --check
 	@for folder in $(sort $(dir $(wildcard examples/*.py examples/*/*.py))); do \
 	    echo "mypy $$folder"; $(PYTHON) -m mypy $$folder*.py || exit 1; \

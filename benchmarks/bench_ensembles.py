@@ -4,7 +4,7 @@
 
 Seconds of the processor, of all threads, so that other work on the machine does not count. A bare march is the
 compiled loop alone, called with all that it takes at hand; a second solve is `solver.solve(start=...)`, which checks
-the start, marches, and audits the motion; what is asked for is made before. Newton iterations are those of the
+the start, marches, and audits the motion; what is prescribed is made before. Newton iterations are those of the
 nonlinear method, with all that it does; besides stands the ratio to the assembly and the linear solves alone. Of an
 ensemble the bare marches are those of all its runs, which differ in their states at the start, or in the mass of the
 body. Medians of several turns.

@@ -43,7 +43,7 @@ FINEST = 2**15  # steps
 # name: problem of t_end, and t_end [s]
 MECHANISMS = {"double pendulum": (mechanisms.double_pendulum, 1.0), "four-bar": (mechanisms.four_bar, 2.0),
               "chain of 20": (lambda t_end: chain(20, t_end=t_end), 1.0)}
-SHORT_CHAIN = {"chain of 5": (lambda t_end: chain(5, t_end=t_end), 1.0)}  # in the place of the long one in --quick
+SHORT_CHAIN = {"chain of 5": (lambda t_end: chain(5, t_end=t_end), 1.0)}  # instead of the long one in --quick
 
 
 def peer():

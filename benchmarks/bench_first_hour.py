@@ -168,7 +168,8 @@ def names(quick):
     """A wrong argument, part and case get the nearest name; `tf.<tab>` has public names only."""
     body = tf.RigidBody(1, (1, 1, 1), name="body")
     told = []
-    for wrong in (lambda: tf.Spring(body, None, stifness=3.0), lambda: tf.Spring(body, None, stiffness=3.0, lenght=1),
+    for wrong in (lambda: tf.Spring(body, None, stifness=3.0),  # codespell:ignore
+                  lambda: tf.Spring(body, None, stiffness=3.0, lenght=1),  # codespell:ignore
                   lambda: tf.System([body]).find("bodi"), lambda: find_case("spining-box")):
         try:
             wrong()

@@ -3,7 +3,7 @@
 Diagonal inertia (5, 26, 29), from rest to rest in 2 s, 2.5 rad about (1, 2, 2)/3, half the integral of the squared
 torque. The first competitor is direct collocation (Legendre, degree 2, controls at the collocation points) with exact
 derivatives; only the time in IPOPT counts, not that to set the problem up. The second solves Pontryagin's equations.
-timefem solves a problem that was solved before, and, in a column of its own, one that is made anew. Candidates take
+timefem solves a problem that was solved before, and, in a column of its own, one that is rebuilt. Candidates take
 turns; ratios are of medians of processor time.
 
     python benchmarks/bench_optimal_control.py [--json] [--large 100000]
@@ -132,7 +132,7 @@ def by_pontryagin(n, tolerance=1e-6):
 def compare(n, repeats):
     collocation = Collocation(n)
     known = problem()
-    candidates = {"timefem": lambda: by_timefem(n, known), "made anew": lambda: by_timefem(n),
+    candidates = {"timefem": lambda: by_timefem(n, known), "rebuilt": lambda: by_timefem(n),
                   "collocation": collocation, "solve_bvp": lambda: by_pontryagin(n)}
     by_timefem(n, known)
     runs = {name: [] for name in candidates}
@@ -157,7 +157,7 @@ def report(results):
     for r in results:
         own = r["timefem"]
         print(f"{r['n_elements']} elements: timefem {own['seconds']:.2f} s, objective {own['objective']:.6f}")
-        for name in ("made anew", "collocation", "solve_bvp"):
+        for name in ("rebuilt", "collocation", "solve_bvp"):
             if name in r:
                 other = r[name]
                 found = other["objective"]

@@ -63,7 +63,7 @@ def test_lines_in_a_file(monkeypatch, capfd):
         for k in range(3):
             now[0] += 9
             newton.iteration(k, 10.0**-k)
-    for phase in "abc":  # short phases that follow each other are told of, too
+    for phase in "abc":  # short phases that follow each other are reported, too
         with progress(phase) as bar:
             now[0] += 6
             bar.look()

@@ -1,4 +1,4 @@
-"""Values that would be converted without a word, that overflow when squared, or that no memory can hold."""
+"""Values that would be converted silently, that overflow when squared, or that no memory can hold."""
 
 import os
 import resource

@@ -5,7 +5,7 @@ import sys
 
 
 def main():
-    """Run the command line; one that is interrupted while it is being imported ends without a word."""
+    """Run the command line; one that is interrupted while it is being imported ends silently."""
     python = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # and not ignored
     if python:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

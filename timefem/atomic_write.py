@@ -37,7 +37,7 @@ def check_writable(path):
         mode = os.stat(target).st_mode
     except OSError as error:
         mode = None
-        # a file to be made, or a name that is too long, which is told below
+        # a file to be made, or a name that is too long, which is reported below
         if error.errno not in (errno.ENOENT, errno.ENAMETOOLONG):
             folder = isinstance(error, NotADirectoryError)
             fault = f"there is no folder {printable(target.parent)}" if folder else error.strerror

@@ -99,7 +99,7 @@ class _Bar:
         self.iteration(self.done + 1, norm)
 
     def look(self):
-        """Show what was told last again, as time goes by."""
+        """Show what was reported last again, as time goes by."""
         if self.lines or self.bar is None:
             self._draw(self.text)
 

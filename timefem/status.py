@@ -15,7 +15,7 @@ from .validate.options import in_words
 
 
 class Reason(str, Enum):
-    """Why a solve ended: a text, as it stands in files, tables and messages, and what would mend it.
+    """Why a solve ended: a text, as it stands in files, tables and messages, and what would fix it.
 
     Code asks which of them it is, or whether it is among `RETRY`, `FINAL` or `SHORTER`; it compares no texts.
 
@@ -39,7 +39,7 @@ class Reason(str, Enum):
     NOT_REACHED = "not reached", ("ask for less, give a better guess, or follow the solution from an easier problem "
                                   "with {continuation}")  # by a homotopy; the message says how far it came
     INFEASIBLE = "infeasible", "loosen bounds and conditions, give more time, or another guess"
-    UNBOUNDED = "unbounded", "give bounds of controls or limits, or mend the sign of a cost"
+    UNBOUNDED = "unbounded", "give bounds of controls or limits, or correct the sign of a cost"
     NOT_ACCURATE = ("not accurate",
                     "loosen the tolerance, which may be beyond rounding, or take an element of higher degree")
     NO_GUESS = "no guess", "use a smaller step (more elements) or {guess=constant}"

@@ -20,7 +20,7 @@ FLOORS = {  # from the top; `tests/test_architecture.py` has their order
     "analysis": "linear equations around a state or a motion: modes, critical values, Floquet",
     "sensitivity": "derivatives by one transposed solve, identification",
     "solving": "the public verbs: solve, restart, solve_all, continuation",
-    "problems": "one folder per kind: what is asked, its equations, guess, error estimate, solve",
+    "problems": "one folder per kind: what is prescribed, its equations, guess, error estimate, solve",
     "solution": "fields in time, invariants, audit; output, drawing",
     "solvers": "equations, nonlinear methods, linear solvers, march",
     "assembly": "many elements: mesh, numbering in time order, sparse residual and tangent",

@@ -102,7 +102,7 @@ def reproduction():
 
 
 def machines():
-    """Pictures of the gallery's machines, in docs/images/gallery; those that are not as expected are told."""
+    """Pictures of the gallery's machines, in docs/images/gallery; those that are not as expected are reported."""
     from timefem.reproduction.gallery import find_machines, run_machines
 
     folder = IMAGES / "gallery"

@@ -1,6 +1,6 @@
 """A five-link chain walks: two steps in a cycle, with the impact of the foot between them, by least effort.
 
-Shanks, thighs and a trunk, as stated in timefem/cases/walking.py. Both steps come out alike, though none was asked to.
+Shanks, thighs and a trunk, as stated in timefem/cases/walking.py. Both steps are alike, though none was asked to.
 """
 
 from pathlib import Path

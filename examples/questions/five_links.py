@@ -1,4 +1,4 @@
-"""A pendulum of five links, closed to a loop and chaotic, over 30 s: what becomes of its energy and closure?"""
+"""A pendulum of five links, closed to a loop and chaotic, over 30 s: what happens to its energy and closure?"""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""A tumbling body and a swinging chain over 10^6 steps: what becomes of their energy?"""
+"""A tumbling body and a swinging chain over 10^6 steps: what happens to their energy?"""
 
 import numpy as np
 

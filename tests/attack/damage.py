@@ -72,7 +72,7 @@ def mutate(data, rng):
 
 
 def spoil_sealed(source, path, rng):
-    """A copy of an HDF5 file with one dataset or attribute spoilt, and the checksum made anew.
+    """A copy of an HDF5 file with one dataset or attribute spoilt, and the checksum rebuilt.
 
     Numbers stay numbers: who makes the checksum anew can forge them.
     """

@@ -1,4 +1,4 @@
-"""Reads what it is told to, one path per line, and answers each with what came of it: refused, read, or a fault.
+"""Reads files, one path per line, and answers each with what came of it: refused, read, or a fault.
 
 Arguments: the kind ("model", "solution" or "checkpoint") and the file that is not damaged.
 """

@@ -44,7 +44,7 @@ def test_both_are_refused(capsys):
 @pytest.mark.parametrize("place", ["off", "/proc/cache"])
 def test_nowhere_to_prepare(place, capsys, monkeypatch):
     monkeypatch.setenv("TIMEFEM_CACHE_DIR", place)
-    monkeypatch.delattr("timefem.cli.compiled.solve")  # it is told before the work
+    monkeypatch.delattr("timefem.cli.compiled.solve")  # it is reported before the work
     assert main(["prepare"]) == 2
     assert "TIMEFEM_CACHE_DIR" in capsys.readouterr().err
 

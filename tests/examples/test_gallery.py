@@ -1,4 +1,4 @@
-"""The machines of the gallery come out at their numbers, are short, and have pictures."""
+"""The machines of the gallery give their numbers, are short, and have pictures."""
 
 import json
 

@@ -139,7 +139,7 @@ def test_orientations_as_quaternions(tmp_path, fault):
 
 
 def test_notes_of_robots_in_model_files(tmp_path, fault, timefem):
-    """What a robot's file states and is left out is told of a model file, too; and that its gravity does not count."""
+    """What is left out of a robot's file is reported for a model file, too; and that its gravity is ignored."""
     world = ROD.format("", 'range="-30 30"')
     (tmp_path / "robot.xml").write_text(f"<mujoco><worldbody>{world}</worldbody></mujoco>")
     (tmp_path / "model.toml").write_text('[bodies.arm]\ntype = "robot"\nfile = "robot.xml"\nstate = {j = 0.3}\n'

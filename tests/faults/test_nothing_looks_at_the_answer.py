@@ -141,14 +141,14 @@ def test_coarse_elements_at_a_contact(fault, n, told):
     """Errors of the height at the end are 0.99, 0.18, 0.17, 0.098, 0.03 and 0.0001 m, all of them converged."""
     ball = tf.PointMass(1.0, name="ball")
     system = tf.System([ball, tf.PlaneContact(ball, stiffness=1e5, damping=0.1, name="floor")], gravity=(0, 0, -G))
-    fault(f"{n} elements at a floor are told", told, names_it("floor", system, {ball: tf.Pose((0, 0, 1))}, 3.0, n))
+    fault(f"{n} elements at a floor are reported", told, names_it("floor", system, {ball: tf.Pose((0, 0, 1))}, 3.0, n))
 
 
 @pytest.mark.parametrize("n, told", [(30, True), (2000, False)])
 def test_coarse_elements_at_a_rope(fault, n, told):
     bob = tf.PointMass(1.0, name="bob")
     system = tf.System([bob, tf.SlackRope(bob, None, length=1.0, stiffness=2e4, name="rope")], gravity=(0, 0, -G))
-    fault(f"{n} elements at a rope are told", told, names_it("rope", system, {bob: tf.Pose((0.5, 0, 0.2))}, 1.0, n))
+    fault(f"{n} elements at a rope are reported", told, names_it("rope", system, {bob: tf.Pose((0.5, 0, 0.2))}, 1.0, n))
 
 
 def names_it(name, system, state, time, n):
@@ -194,7 +194,7 @@ def test_coarse_elements_of_optimal_control(fault, make, n, told):
         warnings.simplefilter("always")
         tf.solve(make(), tf.MixedGalerkin(2, form="lagrange"), n, progress=False)
     texts = [str(w.message) for w in found if issubclass(w.category, tf.UnderResolved)]
-    fault(f"{n} elements of an arm, or a wheel, are told", told, any("moves too fast" in text for text in texts))
+    fault(f"{n} elements of an arm, or a wheel, are reported", told, any("moves too fast" in text for text in texts))
 
 
 def rolled(turns, n, rotation):
@@ -215,7 +215,7 @@ def rolled(turns, n, rotation):
 @pytest.mark.parametrize("turns, rotation, few, enough", [(0.5, "quaternion", 1, 3), (0.5, "directors", 2, 4),
                                                           (1.0, "quaternion", 2, 4)])
 def test_a_beam_bent_further_than_its_elements_resolve(fault, turns, rotation, few, enough):
-    """It was off by up to 12 per cent of its length without a word."""
+    """It was off by up to 12 per cent of its length silently."""
     angle = 2 * np.pi * turns
     right = np.array([np.sin(angle), 1 - np.cos(angle)]) / angle
     place, told = rolled(turns, few, rotation)

@@ -1,4 +1,4 @@
-"""Mechanics that were wrong without a word: turns on trees, threads, rates of joints, formulas that change."""
+"""Mechanics that were wrong silently: turns on trees, threads, rates of joints, formulas that change."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""What the global method is for: each example of flexible bodies comes out at its number, and has a picture."""
+"""What the global method is for: each example of flexible bodies reaches its number, and has a picture."""
 
 from pathlib import Path
 

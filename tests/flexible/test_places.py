@@ -1,4 +1,4 @@
-"""Points between nodes, loads there and along beams, and what is told along them."""
+"""Points between nodes, loads there and along beams, and what is reported along them."""
 
 from itertools import pairwise
 

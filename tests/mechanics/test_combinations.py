@@ -61,7 +61,7 @@ def source():
 
 
 def combined(name, frame):
-    """The system of a part on two frames in the place of its rigid bodies, with what else it needs."""
+    """The system of a part on two frames instead of its rigid bodies, with what else it needs."""
     system, rigid, parts = source()
     part = parts[name]
     own, a, b = FRAMES[frame]()

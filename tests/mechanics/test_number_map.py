@@ -80,7 +80,7 @@ def names_and_values(system):
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 3])
 def test_all_numbers_changed_at_once(seed):
-    """As the numbers of a system that is made anew of the changed parts."""
+    """As the numbers of a system that is rebuilt from the changed parts."""
     system = every_class(seed, zeros=seed == 3, costs=False)
     changes = {name: 1.001 * number_at(*entry) for name, entry in names_and_values(system)
                if entry[0].name != "plate" and not name.startswith(("beam.section.inertia", "turned.section.inertia"))}

@@ -188,7 +188,7 @@ def test_bad_input():
 
 
 def test_energies_of_others_do_not_see_the_states():
-    """They would add no effort, so that the balance of power would be wrong without a word."""
+    """They would add no effort, so that the balance of power would be wrong silently."""
     mass = tf.PointMass(1.0, name="mass")
     coil = tf.PortSystem(1, "x[0]**2 / 2", "-w[0]", name="coil")
     with pytest.raises(tf.InputError, match="add this energy there"):

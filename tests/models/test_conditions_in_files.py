@@ -1,4 +1,4 @@
-"""Conditions by formulas in model files, against the same in Python; and what is told of wrong ones."""
+"""Conditions by formulas in model files, against the same in Python; and what is reported about wrong ones."""
 
 import numpy as np
 import pytest

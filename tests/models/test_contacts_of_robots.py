@@ -67,7 +67,7 @@ def test_the_links_of_a_fixed_base_do_not_touch(tmp_path):
 
 
 def test_shapes_of_mjcf(tmp_path):
-    """Masks, parents and exclusions tell what touches; what cannot is told."""
+    """Masks, parents and exclusions tell what touches; what cannot is reported."""
     robot = tf.read_mjcf(written(tmp_path, BALLS, "robot.xml"), contacts="rigid")
     found = {part.name: part for part in robot.contacts}
     assert set(found) == {"stops of hinge", "friction of hinge", "A on floor", "B on floor", "C on floor", "D on floor",

@@ -1,4 +1,4 @@
-"""All that optimal control can limit, stated in one model file; and what is told of wrong ones."""
+"""All that optimal control can limit, stated in one model file; and what is reported about wrong ones."""
 
 import numpy as np
 import pytest

@@ -62,7 +62,7 @@ def test_a_phase_is_guessed_where_the_one_before_ends():
     own = tf.Phases([ball(tf.Pose(), there), ball(free, free, near={"ball": tf.Pose((5, 0, 0))})])
     np.testing.assert_allclose(own.phases[1].z0, [5, 0], rtol=0, atol=1e-12)
     half = tf.Phases([ball(tf.Pose(), there), ball(tf.EndState(position=[1, None, None]), free)], [
-        tf.Coupling("after.rates('ball') - before.rates('ball')")])  # what is asked for goes before the guess
+        tf.Coupling("after.rates('ball') - before.rates('ball')")])  # what is prescribed goes before the guess
     np.testing.assert_allclose(half.phases[1].z0, [1, 2], rtol=0, atol=1e-12)
 
 

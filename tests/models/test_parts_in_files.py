@@ -155,7 +155,7 @@ def test_drives_that_controllers_move(tmp_path, name):
 
 
 def test_constraints_and_potentials_by_formulas_are_saved(tmp_path):
-    """Python functions become texts, with which a system made anew has the same numbers, and a text stays as it is."""
+    """Python functions become texts, with which a system rebuilt has the same numbers, and a text stays as it is."""
     beads = [tf.PointMass(1.0, name=name) for name in "ab"]
     system = tf.System([
         *beads, tf.Constraint(beads[0], lambda f, t, c: f[0].position[2] - c[0] * f[0].position[0]**2, 1, [0.3],

@@ -102,5 +102,5 @@ def outcome(seed, most_bodies=20):
         faults.append(f"energy balance {balance / size:.1e}")
     named = "" if sol.success else sol.status.message
     if not sol.success and not named:
-        faults.append("stopped without a word")
+        faults.append("stopped silently")
     return Outcome(seed, "; ".join(faults), named, len(sol.events), float(sol.t[-1]))

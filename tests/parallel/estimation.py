@@ -81,7 +81,7 @@ def windows():
         compare("windows", what, found[1].std(what), found[0].std(what))
 
 
-PROBLEMS = [  # problem, element, number of elements, what is asked for
+PROBLEMS = [  # problem, element, number of elements, what is prescribed
     (references.oscillator, tf.MixedGalerkin(2), 16, "mass"),
     (references.four_bar, tf.MixedGalerkin(2), 60, "motor"),
     (references.three_stars, tf.MixedGalerkin(2), 24, "body"),

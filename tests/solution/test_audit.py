@@ -1,4 +1,4 @@
-"""What converges on the discrete equations and is wrong all the same is told: constraints that part, coarse meshes."""
+"""Solutions of the discrete equations that are wrong all the same are reported: open constraints, coarse meshes."""
 
 import re
 import warnings

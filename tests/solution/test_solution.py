@@ -22,7 +22,7 @@ def test_dense_output_reproduces_nodal_values(element):
     mesh = tf.TimeMesh(sol.t)
     assert np.abs(sol(mesh.points(element.state.basis)) - sol.nodal_state).max() <= 1e-12 * np.abs(sol.z).max()
     assert np.array_equal(sol(sol.t), sol.z)
-    # multipliers may jump between elements, so that only inner points are told apart
+    # multipliers may jump between elements, so that only inner points are distinguished
     inner = (element.multiplier.basis.points > 0) & (element.multiplier.basis.points < 1)
     times = mesh.points(element.multiplier.basis)[:, inner]
     np.testing.assert_allclose(sol.multipliers(times, kind="element"), sol.nodal_multipliers[:, inner], rtol=0,

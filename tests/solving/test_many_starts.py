@@ -80,7 +80,7 @@ def test_the_two_minima_of_the_two_link_arm():
 
 @pytest.mark.parametrize("found", [0, 1])
 def test_a_stop_ends_the_search(monkeypatch, timefem, found):
-    """A signal before or after the first start: what was found is told, and the exit status is that of the signal."""
+    """A signal before or after the first start: results are reported, and the exit status is that of the signal."""
     solved = many_starts._side_by_side
 
     def stopped(*arguments):

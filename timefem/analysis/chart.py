@@ -56,7 +56,7 @@ def _joints(tree):
 
 
 def _names(body):
-    """Names of the displacements of a joint of a tree: turns in the place of a quaternion."""
+    """Names of the displacements of a joint of a tree: turns instead of a quaternion."""
     name, motion = body.joint.name, body.motion
     if motion.turns:
         return [f"{name}.{what}[{i}]" for what in ("position", "rotation")[motion.first == 0:] for i in range(3)]

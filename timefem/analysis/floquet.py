@@ -1,4 +1,4 @@
-"""Floquet multipliers: what becomes of small changes of a periodic motion after one period."""
+"""Floquet multipliers: what happens to small changes of a periodic motion after one period."""
 
 from __future__ import annotations
 

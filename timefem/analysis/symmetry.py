@@ -151,7 +151,7 @@ class Symmetry(NamedArguments):
 
 
 def _block(system, body, turn, shift):
-    """What becomes of the coordinates, and of the momenta, of a body; both turn alike."""
+    """What happens to the coordinates, and of the momenta, of a body; both turn alike."""
     if body.helper:
         return np.eye(body.n_q)
     if body.has_orientation:

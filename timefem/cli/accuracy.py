@@ -82,7 +82,7 @@ class _Meshes:
 
 @dataclass(frozen=True)
 class _Runs:
-    """How the solves are run, and what becomes of the results."""
+    """How the solves are run, and what happens to the results."""
 
     t_end: T_END = None
     processes: PROCESSES = 2

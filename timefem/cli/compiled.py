@@ -79,7 +79,7 @@ def _solve_all():
         prepared_solver(problem, element, 6).solve_many(np.array([problem.z0]), n_workers=1, progress=False)
     for name, n_elements in OTHERS:
         solver = prepared_solver(find_case(name).make(), MixedGalerkin(1), n_elements, progress=False)
-        solver.solve(end={})  # what is asked there is looked at again
+        solver.solve(end={})  # what is prescribed there is looked at again
     _estimate()
 
 
@@ -101,7 +101,7 @@ def _nothing_kept():
 
 def cache(
     info: Annotated[bool, typer.Option("--info", help="Folder, number of entries, size and limit (default).")] = False,
-    clear: Annotated[bool, typer.Option("--clear", help="Remove all entries; they are made anew when needed.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove all entries; they are rebuilt when needed.")] = False,
     as_json: JSON = False,
 ):
     """Compiled code kept on disk, so that a model that was solved before starts at once.

@@ -98,7 +98,7 @@ def watched(at_once=False):
     Parameters
     ----------
     at_once : bool
-        Whether all of the motion is solved at once, so that there is nothing to see before; the user is told.
+        Whether all of the motion is solved at once, so that there is nothing to see before; the user is notified.
     """
     watcher = Watcher(at_once)
     print(f"timefem: watch the solve at {watcher.address}" + at_once * f" ({WHOLE[0].lower()}{WHOLE[1:-1]})",

@@ -130,7 +130,7 @@ class Inner:
         self.symbols = [ca.SX.sym("e", along.size) for _ in places]
 
     def closed(self, rows):
-        """Rows with the formulas in the place of the symbols: list of SX."""
+        """Rows with the formulas instead of the symbols: list of SX."""
         return ca.substitute(rows, self.symbols, self._along.at(self._places))
 
     def derivative(self, row, variable):

@@ -34,7 +34,7 @@ class MixedGalerkin(TimeElement):
     Nonholonomic constraints A qdot + a = 0 have two multipliers each, as the others have: for themselves, with the
     force -A^T gamma, and for their rate of change with qdot = dH/dp. So they take no energy and keep the order 2k.
 
-    The forms other than Hamilton's start from Livens' principle, with the kinetic energy T(q, v) in the place of H: the
+    The forms other than Hamilton's start from Livens' principle, with the kinetic energy T(q, v) instead of H: the
     mass matrix may be singular, vary, and couple bodies.
 
     Parameters

@@ -148,7 +148,7 @@ class Assembly:
         return f"{self.code.places[value] * self.work_stride}(%rdx)"
 
     def constant(self, number):
-        bits = struct.pack("<d", number)  # by which -0 and NaN are told apart, too
+        bits = struct.pack("<d", number)  # by which -0 and NaN are distinguished, too
         return f".L{self.constants.setdefault(bits, len(self.constants))}(%rip)"
 
     def put(self, value):

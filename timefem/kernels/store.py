@@ -96,7 +96,7 @@ class Store:
         return [folder / name for folder in (self.folder, self.prepared) if folder is not None]
 
     def has(self, name):
-        """Whether there is an entry, as far as can be told without reading it."""
+        """Whether there is an entry, as far as can be known without reading it."""
         return any(map(os.path.exists, self._places(name)))
 
     def read(self, name):

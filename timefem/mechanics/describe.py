@@ -24,7 +24,7 @@ from .system import System
 
 
 class Refer:
-    """Plain data in the place of bodies, joints and actuators.
+    """Plain data instead of bodies, joints and actuators.
 
     Parameters
     ----------

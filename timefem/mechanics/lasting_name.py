@@ -19,7 +19,7 @@ _MOST_OBJECTS = 2000
 
 
 def lasting_name(what, part, form=None):
-    """Digest of all that `what` is made of a kind of part depends on; None if that cannot be told.
+    """Digest of all that `what` is made of a kind of part depends on; None if that cannot be determined.
 
     It can for the parts and elements of timefem: their `kind` and `density_key`, together with the code of the package,
     and what formulas given by users state in symbols. It cannot for classes and functions of others, whose code is not
@@ -36,7 +36,7 @@ def lasting_name(what, part, form=None):
     try:
         words = list(_words((part.kind, form and form.density_key), folders))
         _check(objects, folders)
-    except (_Unknown, InputError, RuntimeError):  # formulas that fail are told of where they are used
+    except (_Unknown, InputError, RuntimeError):  # formulas that fail are reported where they are used
         return None
     return digest(what, *words, sources(*sorted(folders)), ca.__version__)
 

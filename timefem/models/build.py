@@ -88,7 +88,7 @@ def load_model(path: FilePath, rotation: str | None = None, inverse_mass: str | 
 
 
 def check_tables(model):
-    """Refuse what is asked for in tables that only solves and what follows them read: problem, guess, sensitivity,
+    """Refuse what is prescribed in tables that only solves and what follows them read: problem, guess, sensitivity,
     continuation."""
     model.problem  # noqa: B018  raises on its own account
     model.with_guess({})  # likewise

@@ -34,7 +34,7 @@ def inspect(model, element=True):
         return _of_phases(model, element)
     system, z = model.system, model.z0
     t, n, m = model.t_span[0], system.n_q, system.n_constraints
-    with np.errstate(all="ignore"):  # points that coincide give NaN, which is told below
+    with np.errstate(all="ignore"):  # points that coincide give NaN, which is reported below
         theta, jacobian, _ = constraints_at(system, t, z)
     size = np.maximum(1.0, abs(jacobian) @ np.abs(z))
     names = system.constraint_names

@@ -60,7 +60,7 @@ def _in_tree(document, keys, joint, value, partial):
     _check(document, keys, value, (*own, *OF_TREE, *OF_BODY), what)
     by_numbers = [key for key in OF_TREE if key in value]
     if by_numbers and not partial:
-        raise document.error((*keys, by_numbers[0]), "is of what is asked for at an end; give the numbers of position "
+        raise document.error((*keys, by_numbers[0]), "is of what is prescribed at an end; give the numbers of position "
                                                      "and rate in a list")
     if by_numbers:
         _check(document, keys, value, OF_TREE, f"{what} beside {by_numbers[0]!r}")
@@ -69,7 +69,7 @@ def _in_tree(document, keys, joint, value, partial):
 
 
 def state_of_body(document, keys, body, value, cls=EndState):
-    """What is asked of a body, a tree or a link: a `cls`, `Coordinates`, or the dict of the joints of a tree."""
+    """What is prescribed for a body, a tree or a link: a `cls`, `Coordinates`, or the dict of the joints of a tree."""
     if "joints" in value:
         if len(value) > 1:
             raise document.error(keys, "joints state all that is asked of a tree; leave the rest out")

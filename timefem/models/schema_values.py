@@ -44,7 +44,7 @@ def one_or_list(entry):
 COORDINATES = "angle", "angle_a", "angle_b", "displacement", "u", "v"  # names of coordinates of joints between bodies
 OF_JOINT = ("the coordinate of a joint, or a list of it and its rate; a quaternion or matrix of a spherical joint; a "
             "list of position and rate of a joint of a tree; or a table")
-END_OF_PART = f"a table of what is asked of a body, or {OF_JOINT}"
+END_OF_PART = f"a table of what is prescribed for a body, or {OF_JOINT}"
 OF_NUMBERS = "a finite number, or a list of one for each"
 OF_TIME = "a finite number or a function of time, such as a formula of t in quotes, or a list of one for each"
 UNBOUNDED = '"free" where there is no bound'
@@ -180,8 +180,8 @@ VALUES = {
     "end_of_part": {"description": END_OF_PART, "if": {"type": "object"}, "then": ref("end_state"),
                     "else": {"description": END_OF_PART, **PLAIN_OF_JOINT}},
     "end_state": record(
-        "a table of what is asked of a body: position, orientation, velocity, angular_velocity; of a tree: joints, or "
-        f"q and v; of a joint: its coordinates, {', '.join(COORDINATES)}", {
+        "a table of what is prescribed for a body: position, orientation, velocity, angular_velocity; for a tree: "
+        f"joints, or q and v; for a joint: its coordinates, {', '.join(COORDINATES)}", {
             "joints": ref("joint_states"),
             "q": ref("partial_numbers"),
             "position": ref("partial_vector"),
@@ -237,10 +237,10 @@ TABLES = {
         "element": {"enum": list(ELEMENTS)},
         **{name: option.schema for name, option in OPTIONS.items() if option.in_files}, "method": METHOD,
         "tolerance": TOLERANCE}, []),
-    "problem": record("a table that states the problem: its kind, and what is asked for", {
+    "problem": record("a table that states the problem: its kind, and what is prescribed", {
         "kind": {"enum": list(in_files())},
-        "start": named("a table of what is asked of bodies and joints at the start", ref("end_of_part")),
-        "end": named("a table of what is asked of bodies and joints at the end", ref("end_of_part")),
+        "start": named("a table of what is prescribed for bodies and joints at the start", ref("end_of_part")),
+        "end": named("a table of what is prescribed for bodies and joints at the end", ref("end_of_part")),
         **dict.fromkeys(("conditions", "end_conditions", "path"), ref("formula")),
         "periodic": ref("flag"),
         "free_time": ref("flag"),

@@ -179,7 +179,7 @@ def surface_mass(triangles, kind="exact"):
     triangles : ndarray, shape (n, 3, 3)
         Corners, turning to the left as seen from outside.
     kind : {"exact", "convex", "legacy", "shell"}
-        "legacy" counts every tetrahedron as positive, so that surfaces which are not star-shaped come out too heavy;
+        "legacy" counts every tetrahedron as positive, so that surfaces which are not star-shaped are too heavy;
         "shell" has the mass on the surface, and its area in place of the volume.
 
     Returns

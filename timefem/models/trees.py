@@ -47,7 +47,7 @@ def tree_of(document, name, entry):
 
 
 def settled(document, state, bodies):
-    """States with those of trees as `CanonicalState`, so that joints which are wrong are told by their key."""
+    """States with those of trees as `CanonicalState`, so that joints which are wrong are reported by their key."""
     found = dict(state)
     for name, value in state.items():
         if isinstance(value, dict):
@@ -81,7 +81,7 @@ class Names:
         return found
 
     def body(self, keys, name, whole=True, others=()):
-        """The body, the point, or the link of that name; `others` are told where there is none."""
+        """The body, the point, or the link of that name; `others` are reported where there is none."""
         known = self.bodies | ({composite.name: composite for composite in self.composites} if whole else {})
         if name in known:
             return known[name]

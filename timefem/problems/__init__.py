@@ -1,4 +1,4 @@
-"""What is asked: data only. The names here are imported when they are first used: a solve needs one of them."""
+"""Problems: data only. The names here are imported when they are first used: a solve needs one of them."""
 
 import lazy_loader
 

@@ -48,7 +48,7 @@ class Finding:
     def check(self, what, measured, claimed, agrees, why=""):
         """Add a number, the claim about it, and whether they agree: None where that is not checked.
 
-        What the paper does "not give" is never checked. `why` they differ is told where they do.
+        What the paper does "not give" is never checked. `why` they differ is reported where they do.
         """
         if agrees is None or claimed.startswith("not given"):
             verdict = "not checked"

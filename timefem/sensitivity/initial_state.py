@@ -171,7 +171,7 @@ _FUNCTIONS = {}
 
 
 def _on_links(part):
-    """Whether a part acts on links or joints of trees, whose velocities stand in the place of momenta."""
+    """Whether a part acts on links or joints of trees, whose velocities replace momenta."""
     return not part.is_body and sees_velocities(part)
 
 

@@ -120,7 +120,7 @@ def _nodal_values(plan, solution):
 
 
 class Told(Values):
-    """What the law of a controller says at the times at which it is told, as far as it is held later."""
+    """What the law of a controller says at the times at which it is reported, as far as it is held later."""
 
     def __init__(self, controller: SampledController, start: float) -> None:
         self.part = controller

@@ -270,7 +270,7 @@ class OptimumLinearization(NamedArguments):
             if base is None or here is None or here is base:
                 continue
             if len(base.names) != len(here.names):
-                raise InputError("a parameter changes what is asked for at the ends; it has no derivative")
+                raise InputError("a parameter changes what is prescribed at the ends; it has no derivative")
             here = copy(here)
             here.combinations = base.combinations
             setattr(found, name, here)
@@ -333,7 +333,7 @@ class OptimumLinearization(NamedArguments):
             left = direction._left(-of_w, -of_rows, *found)
             left[0][:] -= added * found[0]
         if max(np.abs(one).max(initial=0.0) for one in left) > self.options.exact * size:
-            raise SolveError("the optimum is no strict one, and what is asked for depends on a direction in which the "
+            raise SolveError("the optimum is no strict one, and what is prescribed depends on a direction in which the "
                              "cost does not grow: it has no derivative")
         return found
 

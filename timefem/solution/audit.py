@@ -200,7 +200,7 @@ def _turning(system):
 
 
 def unresolved_turns(system, element, t, z):
-    """What is to be told of a motion, shape (n_nodes, n_z), where a body turns too far in an element, or a beam from
+    """The report on a motion, shape (n_nodes, n_z), where a body turns too far in an element, or a beam from
     node to node; else None."""
     lengths, worst, most = np.diff(t), (0.0, None), OPTIONS.fast_turn * max(element.degree, 1)
     bounds = _rate_bounds([system], np.ascontiguousarray(z)[None])[0] * lengths.max()

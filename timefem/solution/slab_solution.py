@@ -10,10 +10,10 @@ saving = Late(f"{__package__}.output.save")
 
 
 class SlabSolution(Solution):
-    """Motion over the elements of this rank; all methods of `Solution` speak of these.
+    """Motion over the elements of this rank; all methods of `Solution` refer to these.
 
     These must be called on all ranks together: `save` writes one file of all elements, `gather` returns the whole
-    `Solution`, `errors`, `momentum_drift` and `end` speak of all elements, and `work` and `energy_balance` count from
+    `Solution`, `errors`, `momentum_drift` and `end` refer to all elements, and `work` and `energy_balance` count from
     the start of the motion.
 
     Parameters

@@ -12,7 +12,7 @@ _beams = Late("timefem.mechanics.composites.beam.beam")  # most systems have non
 
 
 def turn_table(solution, bound):
-    """Times, and an angle there with its turns, close enough for turns to be told; at the nodes among others.
+    """Times, and an angle there with its turns, close enough for turns to be reported; at the nodes among others.
 
     The increments are those that the rates predict, so that no turn is missed.
     """
@@ -51,7 +51,7 @@ def unwrapped(solution, bound, t=None, table=None):
 
 
 def sharp_bends(system, z):
-    """What is to be told of states, shape (n, >= n_q), in which neighbouring nodes of a beam turn too far apart for
+    """What is to be reported states, shape (n, >= n_q), in which neighbouring nodes of a beam turn too far apart for
     what is interpolated between them, or None. Quaternions turn by half of the angle, directors by all of it."""
     worst, sharpest, angle = 1.0, None, 0.0
     for beam in system.composites:

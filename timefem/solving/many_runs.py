@@ -169,7 +169,7 @@ class _Found:
         self.tell(i, message, heard)
 
     def tell(self, i, message, heard):
-        """Keep what is told of a run: its message, and warnings."""
+        """Keep what is reported about a run: its message, and warnings."""
         texts = [message] * bool(message) + [text for _, text in heard]
         if texts:
             self.messages[i] = "; ".join(texts)

@@ -16,7 +16,7 @@ class SolvingOptions(Options):
     close: float = option(
         1e-12, "difference of numbers of two ranks, relative; they may run on different machines, which round "
         "differently")
-    most_numbers: int = option(100_000, "numbers of an array that are told in full; of larger ones the checksum")
+    most_numbers: int = option(100_000, "numbers of an array that are reported in full; of larger ones the checksum")
 
     # ---- many runs
     runs_together: int = option(8, "runs that a process takes at once")

@@ -66,7 +66,7 @@ def march_runs(model, n, case, n_workers, store, advance, kept):
     iterations : ndarray of int
         Of Newton's method, of all elements.
     unresolved : dict
-        Run -> what is to be told of a motion that turns too far in an element.
+        Run -> the report on a motion that turns too far in an element.
     """
     reasons, iterations, stop, free = [Reason.STOPPED] * n, np.zeros(n, int), np.zeros(1, np.int64), queue.SimpleQueue()
     unresolved = {}
@@ -116,7 +116,7 @@ def march_runs(model, n, case, n_workers, store, advance, kept):
 
 
 def _march_piece(model, marcher, rows, stop, lock):
-    """States (n, n_elements + 1, n_z) of some runs, the reason and the iterations of each, and what is to be told."""
+    """States (n, n_elements + 1, n_z) of some runs, the reason and the iterations of each, and what to report."""
     states = np.full((len(rows), model.mesh.n_elements + 1, model.system.n_z), np.nan)
     found = [(row, 0) if isinstance(row, str) else None for row in rows]
     for emphasized in (False, True):
@@ -138,7 +138,7 @@ def _march_piece(model, marcher, rows, stop, lock):
 
 
 def _unresolved(model, rows, states, reasons):
-    """Run -> what is to be told of a converged motion that turns too far in an element."""
+    """Run -> the report on a converged motion that turns too far in an element."""
     own = [k for k, reason in enumerate(reasons) if reason == Reason.CONVERGED]
     far = may_turn_too_far([rows[k].system for k in own], model.element, model.mesh.lengths.max(), states[own])
     told = {own[i]: unresolved_turns(rows[own[i]].system, model.element, model.mesh.nodes, states[own[i]])

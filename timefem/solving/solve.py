@@ -246,7 +246,7 @@ class Solver:
         guess : optional
             As for `solve`.
         mesh : TimeMesh or array_like, optional
-            Of the time span, instead of the one that was prepared; with as many elements nothing is made anew.
+            Of the time span, instead of the one that was prepared; with as many elements nothing is rebuilt.
         warm : bool
             Without a guess, start from the last solution where all elements are solved at once, and from a guess of
             its own where that fails. Where a problem has several solutions, the one found may depend on the last one.

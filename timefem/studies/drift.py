@@ -56,7 +56,7 @@ def drift(name, unit, t, values, scale):
     from Student's distribution with eight degrees of freedom. The means take out oscillations that are shorter than a
     block, whose values are correlated, so that a fit through all values would look surer than it is. A regular
     oscillation leaves regular means, which pass for a line now and then; its slope is small against its range when the
-    series has several periods. What oscillates more slowly cannot be told from a drift.
+    series has several periods. What oscillates more slowly cannot be distinguished from a drift.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ LARGEST = 1e40  # of numbers that describe a system: the mass of the sun is 2e30
 
 
 def refuse_conversions(name, value):
-    """InputError for what NumPy would turn into real numbers without a word: complex numbers, dates, masked arrays."""
+    """InputError for what NumPy would turn into real numbers silently: complex numbers, dates, masked arrays."""
     kind = getattr(getattr(value, "dtype", None), "kind", "")
     if not kind and isinstance(value, list | tuple):
         for entry in value:

@@ -76,7 +76,7 @@ def test_parts_on_joints_are_saved(arm, tmp_path):
 
 @pytest.mark.long
 def test_rotor_and_prescribed_joint(arm):
-    """A rotor with a gear is the armature of the joint; a prescribed joint moves as it is told."""
+    """A rotor with a gear is the armature of the joint; a prescribed joint moves as prescribed."""
     shoulder, wrist = arm.joint("shoulder"), arm.joint("wrist")
     with_rotor = tf.System([arm, tf.Motor(shoulder, gear=5, rotor_inertia=0.01, torque=tf.Sine(1, 2)),
                             tf.PrescribedJoint(wrist, value=tf.Sine(0.2, 1))], gravity=GRAVITY)

@@ -164,7 +164,7 @@ def test_sensitivities(name):
 @pytest.mark.parametrize("where", ["tree", "bodies"])
 @pytest.mark.parametrize("delay", [0.0, 0.05])
 def test_derivatives_through_samplers(where, delay):
-    """What is held follows from the states at which it is told: by gains and masses, against other solutions."""
+    """What is held follows from the states at which it is reported: by gains and masses, against other solutions."""
     make = lambda c, k: tf.SampledController([c("e")], LAW, 0.02, delay=delay, parameters=[3.0, 0.5], name="x")
     problem, _ = (on_tree if where == "tree" else on_bodies)(make)
     element = tf.MixedGalerkin(2, form="lagrange" if where == "tree" else "hamilton")

@@ -464,7 +464,7 @@ def test_prescribed_angle_between_free_bodies():
 @pytest.mark.parametrize("make", [lambda: tf.PointMass(2), lambda: tf.RigidBody(2, INERTIA),
                                   lambda: tf.RigidBody(2, INERTIA, "directors")])
 def test_prescribed_position(make):
-    """The body goes where it is told, and the multiplier is the force m (a - g)."""
+    """The body goes where it is sent, and the multiplier is the force m (a - g)."""
     body = make()
     drive = tf.PrescribedPosition(body, lambda t: (ca.sin(2 * t), 0.5 * t**2, 1))
     system = tf.System([body, drive], gravity=[0, 0, -9.81])

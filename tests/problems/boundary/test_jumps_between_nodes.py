@@ -1,4 +1,4 @@
-"""Motions between two places that go through a joint between the nodes are told."""
+"""Motions between two places that go through a joint between the nodes are reported."""
 
 import warnings
 

@@ -316,7 +316,7 @@ def test_degrees():
 
 
 def test_draws_and_times():
-    """Draws have the covariance that is told, and hold the constraints; a motion is known at its frames."""
+    """Draws have the covariance that is reported, and hold the constraints; a motion is known at its frames."""
     tree, system, t, q = closed_chain(12)
     places = points(tree, q)
     prior = {tree: dict(zip(tree.joint_names, q[0], strict=True))}
@@ -365,7 +365,7 @@ def test_unknown_points_of_markers():
 
 
 def test_whole_turns():
-    """A wheel of five turns comes out as a path, not as angles between -pi and pi."""
+    """A wheel of five turns is computed as a path, not as angles between -pi and pi."""
     tree, t = arm(1), np.linspace(0, 1, 81)
     q = 10 * np.pi * t[:, None]
     sol = solve(tf.System([tree]), markers(tree, t, points(tree, q)), 100.0)

@@ -51,7 +51,7 @@ def test_a_length_has_the_least_cost_and_its_curvature(held, k):
 
 @pytest.mark.long
 def test_draws_and_outputs_know_the_length():
-    """Draws have the spread that is told, also of points that depend on the length, and each closes the loop."""
+    """Draws have the spread that is reported, also of points that depend on the length, and each closes the loop."""
     tree, _, t, q = closed_chain(12)
     sol = tf.solve(chain(t, q, points(tree, q), True), tf.MixedGalerkin(2), progress=False)
     smoother, rng = sol._found.smoother, np.random.default_rng(2)

@@ -54,7 +54,7 @@ def test_parts_that_are_not_finite_are_named(driver):
 
     body = tf.RigidBody(1, [1, 2, 2], name="body")
     system = tf.System([body, tf.Force(body, [0, 0, 1], time=lambda t: ca.log(0.5 - t), name="push")])
-    with pytest.raises(tf.InputError, match=r"push is not finite at the initial state, t = 0.6.*mend its formula"):
+    with pytest.raises(tf.InputError, match=r"push is not finite at the initial state, t = 0.6.*correct its formula"):
         tf.InitialValueProblem(system, {}, (0.6, 1))
     solution = tf.solve(tf.InitialValueProblem(system, {}, (0, 1)), tf.MixedGalerkin(1), 10, driver=driver,
                         progress=False)

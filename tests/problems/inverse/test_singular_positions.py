@@ -21,7 +21,7 @@ def pulled_by_a_spring(aside):
 
 
 def test_singular_positions_are_told_of():
-    """The controls at the end were 3e5 N, and 2e8 N on a finer mesh, without a word."""
+    """The controls at the end were 3e5 N, and 2e8 N on a finer mesh, silently."""
     with pytest.warns(tf.UnderResolved, match="passes a singular position near t = 1.4"):
         tf.solve(pulled_by_a_spring(0.5), tf.MixedGalerkin(3), 40, progress=False)
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Limits that are passed inside of elements, and contacts that drive the motion, are told."""
+"""Limits that are passed inside of elements, and contacts that drive the motion, are reported."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Forty optimal control problems from scratch, without a word about guesses: prints which are solved."""
+"""Forty optimal control problems from scratch, without a guess: prints which are solved."""
 
 import itertools
 import json

@@ -22,7 +22,7 @@ def test_a_bob_is_thrown_up(element, error):
 
 
 def test_a_bar_on_a_hinge_is_thrown_up():
-    """By BG(2) it took 24 s to be told that there is no solution."""
+    """By BG(2) it took 24 s to report that there is no solution."""
     bar = tf.RigidBody(1, [0.08, 0.01, 0.08], name="bar")
     hinge = tf.Revolute(bar, point_a=(0, 0, 0.5), point_b=(0, 0, 0), axis_a=(1, 0, 0), axis_b=(1, 0, 0))
     problem = tf.OptimalControl(

@@ -190,7 +190,7 @@ def test_what_is_not_finite_is_named_before_iterations(options, told, method):
 
 
 def test_costs_that_are_not_finite_without_bounds():
-    """Newton's method is first there; it told of a matrix that is not finite in row 48, and of another backend."""
+    """Newton's method is first there; it reported a matrix that is not finite in row 48, and of another backend."""
     sol = tf.solve(slider(at(1.0), cost=["u[0]**2", "sqrt(0.5 - now.q('slider')[0])"]), ELEMENT, 10)
     assert sol.status.reason == "not finite" and "the cost is not finite at t = 0.5" in sol.status.message
 

@@ -67,7 +67,7 @@ def test_a_free_velocity_at_the_end():
 
 
 def test_end_cost_instead_of_conditions():
-    """A penalty w/2 (x - d)^2: the position comes out as d / (1 + 3 m^2 / (w T^3))."""
+    """A penalty w/2 (x - d)^2: the position is computed as d / (1 + 3 m^2 / (w T^3))."""
     w = 7.0
     sol = tf.solve(slider(None, end_cost=lambda end, parameters: w / 2 * (end.position("slider")[0] - D)**2),
                    tf.MixedGalerkin(2), 10)

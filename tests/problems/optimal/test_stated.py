@@ -52,7 +52,7 @@ def test_texts_state_the_same_problem():
     assert all(sol.success for sol in found)
     assert found[0].objective == pytest.approx(found[1].objective, rel=1e-9)
     np.testing.assert_allclose(found[0].z, found[1].z, rtol=0, atol=1e-7)
-    assert two.stated["limits"] == said["limits"]  # texts are told as they are given
+    assert two.stated["limits"] == said["limits"]  # texts are reported as they are given
 
 
 def test_contacts_state_themselves():

@@ -1,6 +1,6 @@
 """Optimal control with states of first order, masses that burn, algebraic controls, and controls that enter anyhow.
 
-Values by `examples/optimal_control/transcription.py`, a collocation in CasADi solved by IPOPT, on meshes that are told.
+Values by `examples/optimal_control/transcription.py`, a collocation in CasADi solved by IPOPT, on meshes that it names.
 """
 
 from pathlib import Path

@@ -58,7 +58,7 @@ def test_turns_in_least_time(inertia, axis, angle, symmetric, best):
 
 
 def test_an_acrobot_of_little_torque():
-    """Two links with a motor between them, 8 Nm where 20 are wanted to go straight up: from waving controls."""
+    """Two links with a motor between them, 8 Nm where 20 are needed to go straight up: from waving controls."""
     def kinetic(q, v, c):
         one = v[0] * ca.vertcat(ca.cos(q[0]), ca.sin(q[0]))
         two = one + (v[0] + v[1]) * ca.vertcat(ca.cos(q[0] + q[1]), ca.sin(q[0] + q[1]))

@@ -57,7 +57,7 @@ def test_energy(box, swing):
     potential = 100 * 9.81 * swing.position("pendulum", swing.t)[:, 2]
     np.testing.assert_allclose(data["potential"].get_ydata(), potential, rtol=0, atol=1e-9)
     np.testing.assert_allclose(data["kinetic"].get_ydata() + potential, swing.energy(), rtol=0, atol=1e-9)
-    assert len({line.get_linestyle() for line in data.values()}) == 3  # told apart in print
+    assert len({line.get_linestyle() for line in data.values()}) == 3  # distinguished in print
 
 
 def test_round_off_does_not_fill_the_axis(box):

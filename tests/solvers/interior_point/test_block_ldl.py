@@ -69,7 +69,7 @@ def test_singular_and_not_finite_blocks():
 
 
 class Threads:
-    """What `SharedLDL` asks of a communicator, for threads in the place of ranks."""
+    """What `SharedLDL` asks of a communicator, for threads instead of ranks."""
 
     def __init__(self, size):
         self.size, self.slots, self.barrier = size, [None] * size, Barrier(size, timeout=60)

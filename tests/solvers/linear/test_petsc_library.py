@@ -1,4 +1,4 @@
-"""A NumPy that petsc4py was not compiled for is told in one line, with what to do."""
+"""A NumPy that petsc4py was not compiled for is reported in one line, with what to do."""
 
 import os
 import subprocess

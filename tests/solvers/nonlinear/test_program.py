@@ -76,8 +76,8 @@ def test_an_infeasible_program_names_the_row(name):
 
 @pytest.mark.parametrize("role, told", [
     (LIMIT, "; the length at t = 0.5 stays violated by 4"),
-    (MOTION, "; the length at t = 0.5 stays violated by 4 of its size; what is asked for holds, but the motion cannot"),
-    (CARRIER, "[interior point; what is asked for holds, but the motion cannot be made with these bounds; most"),
+    (MOTION, "; the length at t = 0.5 stays violated by 4 of its size; the prescribed conditions hold, but the"),
+    (CARRIER, "[interior point; the prescribed conditions hold, but the motion cannot be made with these bounds; most"),
 ])
 def test_equations_that_only_pass_a_number_on_are_not_named(role, told):
     class WithRoles(Hs071):

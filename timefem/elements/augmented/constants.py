@@ -107,7 +107,7 @@ class WithConstants(Extended):
         return [*rows, s.slots["constants", "rate"] if isinstance(s.part, Carrier) else ca.SX(0, 1)]
 
     def _with_unknowns(self, s, rows):
-        """Expressions with unknown numbers in the place of the parameters that follow from them."""
+        """Expressions with unknown numbers instead of the parameters that follow from them."""
         values, constants = {}, s.slots["constants", "value"]
         if s.part.unknown_numbers is not None:
             values |= s.part.unknown_numbers(constants[int(self.free_time):])

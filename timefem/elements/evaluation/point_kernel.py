@@ -109,7 +109,7 @@ def _jacobians(s, element, row, slots):
     """Derivatives of a row by each slot, sparse SX.
 
     Of rows that see the nodes of the state through inner symbols, by the nodes alone: of each pair of shape
-    functions there is one sum over the points in the place of three.
+    functions there is one sum over the points instead of three.
     """
     found = {name: ca.jacobian(row, variable) + sum(i.derivative(row, variable) for i in s.inner)
              for name, variable in slots.items()}

@@ -26,7 +26,7 @@ def whole_element(element, point, n_inputs, n_rows, entries):
     element : TimeElement
     point : casadi.Function
         The density and its derivatives, `[slots, t, h, xi, parameters]` -> `[rows, entries]`. The sums have single
-        shapes in the place of the slots, and the time at the start of the element.
+        shapes instead of the slots, and the time at the start of the element.
     n_inputs, n_rows, entries
         As `PointKernel` has them.
     """

@@ -112,7 +112,7 @@ class _LoopCache(_Cache):
 
     def _load(self, entries, target_context):
         for entry in entries:
-            with contextlib.suppress(Exception):  # what cannot be read is made anew
+            with contextlib.suppress(Exception):  # what cannot be read is rebuilt
                 if (found := _linked.load(entry, store().read, target_context)) is not None:
                     return found
         return None

@@ -25,7 +25,7 @@ formula_force = Late("timefem.mechanics.forces.formula_force")  # whose parts ac
 class FirstOrder(Body, abstract=True):
     """n states x, whose rates `x'` are what forces on them add up to.
 
-    They stand in the place of coordinates. Their momenta stay zero, so that they have no inertia.
+    They replace coordinates. Their momenta stay zero, so that they have no inertia.
     """
 
     n = Integer("how many states x", 1, least=1, most=1000)
@@ -58,7 +58,7 @@ class FirstOrder(Body, abstract=True):
 
     def state(self, value: Coordinates | CanonicalState | Sequence[float] | float,
               t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """States x, given as `Coordinates(x)`, an array or a number; in the place of momenta there are zeros.
+        """States x, given as `Coordinates(x)`, an array or a number; instead of momenta there are zeros.
 
         Raises
         ------
@@ -236,7 +236,7 @@ class PortSystem(FirstOrder):
         return self.effort(q, c)
 
     def force(self, s: Symbols) -> ca.SX:
-        """What x' is without inputs, in the place of a generalized force."""
+        """What x' is without inputs, instead of a generalized force."""
         return self._flow(s.q[0], s.velocity[0], s.t, s.own)
 
     def velocity(self, q: Floats, p: Floats) -> np.ndarray:

@@ -282,7 +282,7 @@ class Timing(Real):
 
 
 class SampledController(Controller):
-    """A `Controller` in discrete time: the law is told at t_k = t_0 + k period, and held from t_k + delay on.
+    """A `Controller` in discrete time: the law is evaluated at t_k = t_0 + k period, and held from t_k + delay on.
 
     Before the first one the forces are zero. It is for initial-value problems that are marched; nodes of the mesh stand
     where forces change.
@@ -293,7 +293,7 @@ class SampledController(Controller):
         As `Controller`; for a period that is not positive, and a negative delay.
     """
 
-    period = Timing("between two times at which the law is told", "s", above=0)
+    period = Timing("between two times at which the law is evaluated", "s", above=0)
     delay = Timing("from then until its forces act", "s", 0.0, least=0)
     inputs = Inputs("as for `Controller`")
     law_parameters = Numbers("as for `Controller`", (), argument="parameters")

@@ -1,4 +1,4 @@
-"""Functions given by the user, in CasADi symbols: checked when they are given, and told apart by what they state."""
+"""Functions given by the user, in CasADi symbols: checked when they are given, and distinguished by what they state."""
 
 import math
 from functools import cached_property

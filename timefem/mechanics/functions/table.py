@@ -93,7 +93,7 @@ class Table(TimeFunction):
         return self.motion(clip(t, c[1], c[len(self.times)]), *c)
 
     def motion(self, t: ca.SX, value: Any, *c: Any) -> ca.SX:
-        # A sum of increments instead of a choice of the interval: the same for every t, as SIMD wants it
+        # A sum of increments instead of a choice of the interval: the same for every t, as SIMD needs it
         n, degree = len(self.times), self._degree
         for i in range(n - 1):
             # minima and maxima would have half their second derivatives at the entries

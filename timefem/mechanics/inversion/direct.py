@@ -161,7 +161,7 @@ class DirectInversion:
         return np.append(q, np.zeros(self._rows.numel_in(0) - self.n))
 
     def at(self, t, x):
-        """Unknowns near `x` that the outputs want at the time t, and their first and second derivative, (3, n).
+        """Unknowns near `x` that the outputs require at the time t, and their first and second derivative, (3, n).
 
         Raises
         ------

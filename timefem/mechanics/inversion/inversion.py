@@ -2,7 +2,7 @@
 
 The structure algorithm of Singh (1981). Deviations of the outputs from their trajectories are differentiated along the
 motion until controls (and joint forces) enter in an independent way. A derivative whose controls are a combination of
-those of rows found before is freed of them by that combination, and differentiated further. What comes out is one *row*
+those of rows found before is freed of them by that combination, and differentiated further. The result is one *row*
 for each output, which determines the controls, and the *hidden constraints* that were passed on the way.
 
 A row alone would keep a derivative of the deviation e at zero, e^(r) = 0, and errors of e would grow like t^(r-1). So

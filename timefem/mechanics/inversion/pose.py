@@ -23,7 +23,7 @@ CLOCK = Polynomial((0.0, 1.0))
 
 
 class OrientationOutput(Output):
-    """One of three numbers that vanish where a body stands as R_d(t) wants it; its trajectory is the time.
+    """One of three numbers that vanish where a body stands as R_d(t) requires; its trajectory is the time.
 
     The skew part of `R_d^T R`, sin(angle) times the axis of the rotation that is left: neither the sign of a
     quaternion nor full turns enter. `pose_outputs` makes all three.

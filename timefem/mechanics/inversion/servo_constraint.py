@@ -1,4 +1,4 @@
-"""Outputs that are kept on trajectories as constraints, by the forces of actuators in the place of reactions.
+"""Outputs that are kept on trajectories as constraints, by the forces of actuators instead of reactions.
 
 So large systems, and those without an inverse of the mass matrix, are taken as they are: no output is differentiated
 in symbols. `M a + G^T gamma - B u = f`, `G a = ...`, `Y a = ...` with `Y = dy/dq` must determine a, gamma and u: each
@@ -140,7 +140,7 @@ class ServoInversion:
         return values, by_state
 
     def internal_rates(self, t, z, scale):
-        """As that of `Inversion`, with x = P^T (dq, dv) in the place of states: momenta need not determine velocities.
+        """As that of `Inversion`, with x = P^T (dq, dv) instead of states: momenta need not determine velocities.
         """
         at, n = self.variation(t, z), self.system.n_q
         size = 1 / scale[:n]

@@ -105,7 +105,7 @@ class BoundCoordinate:
         symbols = [ca.SX.sym("q", b.n_q) for b in self.bodies]
         momenta = [ca.SX.sym("p", b.n_q) for b in self.bodies]
         own = [ca.SX.sym("c", len(b.own_parameters)) for b in self.bodies]
-        # of links of trees velocities stand in the place of momenta
+        # of links of trees velocities replace momenta
         velocities = [p if b.velocity_by_solve else b.velocity_of_momenta(q, p, c)
                       for b, q, p, c in zip(self.bodies, symbols, momenta, own, strict=True)]
         numbers = ca.SX(self.coordinate.numbers)

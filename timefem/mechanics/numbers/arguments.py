@@ -1,4 +1,4 @@
-"""Arguments of parts with other numbers, or expressions, in the place of some: what formulas of numbers are of."""
+"""Arguments of parts with other numbers, or expressions, instead of some: what formulas of numbers are of."""
 
 from __future__ import annotations
 

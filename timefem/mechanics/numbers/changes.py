@@ -168,7 +168,7 @@ def _made_with(system, part, own):
 
 @contextmanager
 def _about(system, part):
-    """Name the part in what is told of a number that it cannot have."""
+    """Name the part in what is reported about a number that it cannot have."""
     try:
         yield
     except InputError as error:

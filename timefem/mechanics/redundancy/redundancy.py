@@ -178,7 +178,7 @@ def check_determined(system, t, z):
                 raise InputError(f"{system.label(part)} depends on the force of "
                                  f"{' and '.join(map(system.label, part.reactions_of))}, which redundant constraints "
                                  "leave open: rigid bodies do not tell how they share it; take joints that hold less, "
-                                 "such as Spherical ones in the place of a Revolute, and Planar ones in the place of a "
+                                 "such as Spherical ones instead of a Revolute, and Planar ones instead of a "
                                  "Prismatic")
 
 

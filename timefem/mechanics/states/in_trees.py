@@ -157,7 +157,7 @@ def _check(system, tree, link, pose, joints):
         if not off <= FITS * max(1.0, np.abs(asked).max()):
             joint = f"joint {tree.moving[link.number].joint.name!r}" if link.number >= 0 else "ground"
             raise InputError(f"state of {system.label(link)}: its {what} is {off:.3g} off what its {joint} allows; "
-                             "mend it, or give the coordinates of joints")
+                             "correct it, or give the coordinates of joints")
 
 
 # ---- Joints inside of the trees of a system, by name

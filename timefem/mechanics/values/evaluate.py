@@ -131,7 +131,7 @@ class Evaluator:
         self._tables, self._of, self._bound, self._kernels = None, None, None, ()
 
     def _add_result(self, quantity, own, sizes, start):
-        """What becomes of the values of a quantity, of which `own` are the places of each group, to be those among all
+        """What happens to the values of a quantity, of which `own` are the places of each group, to be those among all
         values; where those of the next begin."""
         n = sizes[quantity.rows]
         if quantity.columns is None:

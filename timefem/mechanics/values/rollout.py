@@ -85,7 +85,7 @@ def _mean_rate(system, t, x, h, law):
 
 def motion_rate(system: System, t: float, x: np.ndarray, law: Law) -> np.ndarray:
     """Rates of `x = (q, v)` under controls `law(t, q, v)`, shape (2 n_q,); of states of first order their rates, and
-    zero in the place of accelerations."""
+    zero instead of accelerations."""
     n, flows = system.n_q, first_order_places(system)
     q, v = x[:n], x[n:].copy()
     u = np.asarray(law(t, q, v), float)

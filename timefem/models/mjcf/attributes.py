@@ -1,6 +1,6 @@
 """Elements of MJCF and their attributes: which are read, and which have no effect on a motion here.
 
-What is in neither list is told by a note, unless it has its neutral value. The list follows the schema of MuJoCo 4.0.
+Attributes in neither list are reported by a note, unless they are neutral. The list follows the schema of MuJoCo 4.0.
 """
 
 from ..robot import Attributes

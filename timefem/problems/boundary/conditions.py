@@ -285,7 +285,7 @@ class BoundaryConditions:
 
 
 def _asked(which, body, target):
-    """What is asked of a body: end, body, quantity, frame, components that are given, and their values."""
+    """What is prescribed for a body: end, body, quantity, frame, components that are given, and their values."""
     found = []
     for what, wanted in asked_of(body, target).items():
         given = tuple([i for i, value in enumerate(wanted.tolist()) if isfinite(value)])

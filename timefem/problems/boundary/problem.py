@@ -44,11 +44,11 @@ class BoundaryValueProblem(NamedArguments):
     t_span : (float, float)
         Start and end [s]; with `free_time` the end is a guess.
     start, end : dict, optional
-        Body (or its name) -> what is asked of it there: a `Pose`, whose position and orientation are asked for, or
-        `Coordinates`, whose q are, both without velocities; an `EndState`, which asks for all that it gives,
-        velocities too; or a `CanonicalState`. These may stand for the dict when there is no other body. Bodies left
-        out are free. The sign of a quaternion tells which way to turn. With joints among the keys all bodies follow
-        from their coordinates, as in `InitialValueProblem`; rates of joints belong into `conditions`.
+        Body (or its name) -> what is prescribed for it there: a `Pose` for position and orientation, `Coordinates` for
+        their q, both without velocities; an `EndState` for all that it gives, velocities too; or a `CanonicalState`.
+        Such a state alone will do when there is no other body. Bodies left out are free. The sign of a quaternion
+        gives the direction of the turn. With joints among the keys all bodies follow from their coordinates, as in
+        `InitialValueProblem`; rates of joints belong in `conditions`.
     conditions : callable, str or sequence of str, optional
         `conditions(start, end, parameters)` -> expressions that are zero, in CasADi symbols, or such formulas as text,
         with names in quotes: `"end.joint('hinge') - start.joint('hinge') - 1"`. `start` and `end` give
@@ -130,7 +130,7 @@ class BoundaryValueProblem(NamedArguments):
         self._ask(like)
 
     def _ask(self, like):
-        """Take what is asked for at both ends, of which `like` are conditions known already."""
+        """Take what is prescribed at both ends, of which `like` are conditions known already."""
         system, assemble = self.system, self._arguments["assemble"]
         self._checked = {name: self._checked_like(like, name, t) for name, t in zip(("start", "end"), self.t_span,
                                                                                     strict=True)}
@@ -148,7 +148,7 @@ class BoundaryValueProblem(NamedArguments):
 
     @property
     def form(self) -> Hashable:
-        """What the formulas of its conditions depend on besides the system and what is asked of bodies."""
+        """What the formulas of its conditions depend on besides the system and what is prescribed for bodies."""
         return self.t_span, self.conditions, self.periodic, self.free_time, self.numbers.form
 
     @property
@@ -198,7 +198,7 @@ class BoundaryValueProblem(NamedArguments):
     # ---- what is given
 
     def _checked_like(self, like, name, t):
-        """What is asked for at an end, checked, unless another problem was asked for the same."""
+        """What is prescribed at an end, checked, unless another problem was asked for the same."""
         other, given = like and like.problem, self._arguments[name]
         if other and other.system is self.system and other.t_span == self.t_span \
                 and other._arguments[name] is given and given is not None:
@@ -230,7 +230,7 @@ class BoundaryValueProblem(NamedArguments):
             q = np.concatenate([s.q for s in found.values()])
         for part in not_finite(system, t, np.append(q, np.zeros(system.n_q))):
             raise InputError(f"{system.label(part)} is not finite at t = {t:g}: set points apart that coincide, or "
-                             "mend its formula")
+                             "correct its formula")
         return q
 
     def _moved(self, targets, q):

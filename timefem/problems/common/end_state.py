@@ -1,4 +1,4 @@
-"""What is asked of a body at an end of a motion: its state, or only some components of it."""
+"""What is prescribed for a body at an end of a motion: its state, or only some components of it."""
 
 from __future__ import annotations
 

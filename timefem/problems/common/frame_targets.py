@@ -1,4 +1,4 @@
-"""What is asked of single links and joints of trees at an end of a motion."""
+"""What is prescribed for single links and joints of trees at an end of a motion."""
 
 from ... import validate
 from ...errors import InputError

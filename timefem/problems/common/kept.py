@@ -52,7 +52,7 @@ class Kept:
         self._things: dict[Hashable, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_things": {}}  # which hold machine code, and are made anew
+        return {**vars(self), "_things": {}}  # which hold machine code, and are rebuilt
 
     def plan(self, system: System, element: TimeElement) -> Any:
         """The `ElementPlan` of a system, which has the numbers of that from now on."""
@@ -73,7 +73,7 @@ class Kept:
 
     def thing(self, key: Hashable, of: Any, make: Callable[[], Any],
               renew: Callable[[Any], Any] = lambda thing: True) -> Any:
-        """What `make()` made for this key and object; made anew where there is none, or `renew(thing)` is False."""
+        """What `make()` made for this key and object; rebuilt where there is none, or `renew(thing)` is False."""
         known, thing = self._things.get(key, (None, None))
         if known is not of or renew(thing) is False:
             thing = make()

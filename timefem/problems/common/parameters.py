@@ -1,4 +1,4 @@
-"""Unknown numbers of a problem: checked, and put in the place of the numbers of parts."""
+"""Unknown numbers of a problem: checked, and substituted for the numbers of parts."""
 
 from functools import partial
 from numbers import Real

@@ -1,4 +1,4 @@
-"""What is asked of bodies at an end of a motion, checked."""
+"""What is prescribed for bodies at an end of a motion, checked."""
 
 
 import numpy as np
@@ -62,7 +62,7 @@ def _moves(value):
 
 
 def checked_targets(system, which, targets, t, rates):
-    """What is asked of bodies, links and joints: dict body -> EndState or CanonicalState.
+    """What is prescribed for bodies, links and joints: dict body -> EndState or CanonicalState.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def _as_pose(body, state):
 
 
 def _checked(title, body, target, rates):
-    """What is asked of a body, an `EndState` or a `CanonicalState`."""
+    """What is prescribed for a body, an `EndState` or a `CanonicalState`."""
     if isinstance(target, dict) and hasattr(body, "by_joint"):
         target = body.by_joint(target)
     if len(body.first_order) == body.n_q and not isinstance(target, EndState):

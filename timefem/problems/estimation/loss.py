@@ -21,7 +21,7 @@ class Loss(NamedArguments, ABC):
 
     @abstractmethod
     def costs(self, r: np.ndarray, n: np.ndarray) -> np.ndarray:
-        """What they cost in the place of r^2 / 2, shape of r: the function whose slope by r is the weight times r."""
+        """What they cost instead of r^2 / 2, shape of r: the function whose slope by r is the weight times r."""
 
     def excess(self, r: np.ndarray, n: np.ndarray) -> float:
         """Costs above those of squares with the weights, of all together."""

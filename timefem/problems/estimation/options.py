@@ -55,7 +55,7 @@ class EstimationOptions:
     fits : float
         Standard deviations of the sum of squares about its mean, within which errors explain it.
     outlier : float
-        Probability, over all measurements, that the largest residual of normal errors is as large as one that is told.
+        Probability, over all measurements, that the largest residual of normal errors is as large as a reported one.
     open : float
         Posterior standard deviation over that of a wide prior, from which on a number is not determined.
     bad : float
@@ -67,7 +67,7 @@ class EstimationOptions:
     alike : float
         Correlation of measured and expected values from which on they are the same but for a sign.
     explains : float
-        Share of the squares that goes with a cause, from which on it is told.
+        Share of the squares that goes with a cause, from which on it is reported.
     swapped : float
         Squares of ways to where another marker was, over those to its own place.
     exchanged : float

@@ -122,7 +122,7 @@ class InitialValueProblem(NamedArguments):
 
 
 def merged(system, state, other):
-    """States of some bodies and joints in the place of those given before: what `other` does not name stays.
+    """States of some bodies and joints instead of those given before: what `other` does not name stays.
 
     Joints between bodies settle the states of all bodies: where only one of both is given by them, `other` is all.
     """
@@ -208,7 +208,7 @@ def fault(system, t, z, tolerance=OPTIONS.held):
         if not getattr(part, "is_affine", True):  # of controls that are not zero
             continue
         return (f"{system.label(part)} is not finite at the initial state, t = {t:g}: "
-                "set points apart that coincide, or mend its formula")
+                "set points apart that coincide, or correct its formula")
     return _of_constraints(system, t, z, tolerance) or _of_nonholonomic(system, t, z, tolerance)
 
 

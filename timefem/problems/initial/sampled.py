@@ -15,12 +15,12 @@ from .drivers import run_driver
 
 
 def sampled(system):
-    """Parts whose forces are told at times and held."""
+    """Parts whose forces are evaluated at times and held."""
     return [part for part in system.parts if part.period is not None]
 
 
 def run_sampled(task):
-    """As `run_driver`, with the system whose controllers hold what they were told: `Outcome`, `System`, `TimeMesh`.
+    """As `run_driver`, with the system whose controllers hold their last values: `Outcome`, `System`, `TimeMesh`.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def run_sampled(task):
 
 
 def _with(system, parts):
-    """The system with other parts in the place of some, for which they stand."""
+    """The system with other parts instead of some, for which they stand."""
     other = system.of_parts(parts.get(part, part) for part in system.parts)
     other.stands_for.update({old: parts.get(part, part) for old, part in other.stands_for.items()} | parts)
     return other

@@ -136,7 +136,7 @@ def first_guess(problem, plan, mesh, guess):
 
 
 def fitted_motion(problem, mesh):
-    """The way from start to end, moved to where the trajectories want it: a function of the time."""
+    """The way from start to end, moved to where the trajectories require it: a function of the time."""
     t0, t1 = problem.t_span
     times = few_times(mesh)
     x = (times - t0) / (t1 - t0)

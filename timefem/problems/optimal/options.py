@@ -1,4 +1,4 @@
-"""Thresholds of optimal control: guesses, ends, contact, meshes, and what is told of a failure."""
+"""Thresholds of optimal control: guesses, ends, contact, meshes, and what is reported about a failure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ...validate.records import Options, documented, option
 @documented
 @dataclass(frozen=True)
 class OptimalOptions(Options):
-    """Thresholds of optimal control: guesses, ends, contact, meshes, and what is told of a failure."""
+    """Thresholds of optimal control: guesses, ends, contact, meshes, and what is reported about a failure."""
 
     # ---- between points
     between_far: float = option(
         0.01, "what rows miss between their points, over the range of a formula, or of its terms where it is an "
-        "equation, from which on it is told", "1.2 % of the range of a crouch make a hop 1.2 % too high")
+        "equation, from which on it is reported", "1.2 % of the range of a crouch make a hop 1.2 % too high")
     between_far_with_controls: float = option(
         0.1, "the same of formulas of controls as well", "they are polynomials of lower degree")
     between_rounding: float = option(1e-6, "miss over its size that is none")
@@ -131,7 +131,7 @@ class OptimalOptions(Options):
     rough_residual: float = option(
         1e-9, "residual that will do on all meshes but the last: far below what a finer mesh changes")
     iterations: int = option(200, "iterations of a solve unless more are asked for")
-    runaway: float = option(100.0, "durations over the first one that are told of where a solve fails")
+    runaway: float = option(100.0, "durations over the first one that are reported where a solve fails")
     few_steps: int = option(60, "steps for equations alone, after which the interior-point method has a try")
 
     # ---- nonlinear program
@@ -154,7 +154,7 @@ class OptimalOptions(Options):
 
     # ---- sizes
     turn: float = option(1.0, "turn per element and degree that is too fast [rad]")
-    turn_reached: float = option(0.9, "share of that from which on it is told")
+    turn_reached: float = option(0.9, "share of that from which on it is reported")
     drives: float = option(
         1e-3, "share of what a control accelerates that is along the motion, from which on it drives that")
     typical_objective: float = option(

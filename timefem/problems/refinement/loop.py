@@ -85,7 +85,7 @@ def _refined(task, solve_on, estimates, bar):
 
 
 def _or_of_equal_elements(sol, told, problem, estimate, solve_on, meshes):
-    """Solution, error and errors of that which is told, or of as many equal elements: of the better objective.
+    """Solution, error and errors of that which is reported, or of as many equal elements: of the better objective.
 
     Where the estimate leads no further, it does not tell where elements should be either.
     """

@@ -13,7 +13,7 @@ WIDTHS = {"joint": dict(marker="o", markersize=4, linestyle=""), "rod": dict(lin
 
 
 def axes3d(height, figure=None):
-    """3D axes, square (mplot3d wants that) and as wide as the figure, which is made `height` times as high."""
+    """3D axes, square (mplot3d requires that) and as wide as the figure, which is made `height` times as high."""
     import matplotlib.pyplot as plt
 
     figure = plt.figure(figsize=(7.2, 7.2)) if figure is None else figure

@@ -46,7 +46,7 @@ class DrawingOptions(Options):
     phase_points: int = option(4000, "points along a curve in phase portraits")
 
     # ---- plots
-    most_energies: int = option(8, "parts whose energies are told apart")
+    most_energies: int = option(8, "parts whose energies are distinguished")
     floor: float = option(1e-17, "where exact zeros are drawn on a logarithmic axis")
 
     # ---- scene

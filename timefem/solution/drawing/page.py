@@ -77,7 +77,7 @@ def _picture(solution, times):
 
 
 def _layout(picture, n):
-    """Whether the picture stands beside n plots, the height of the page, and that of the plots below [in]."""
+    """Whether the picture is beside n plots, the height of the page, and that of the plots below [in]."""
     below = OPTIONS.row_height * len(_rows(range(n)))
     if picture is None:
         return False, below, below

@@ -62,7 +62,7 @@ def plot_phase(solution, *what, times=None, ax=None):
 
 
 def has_phase(solution):
-    """Whether a phase portrait can be drawn without a word about what."""
+    """Whether a phase portrait can be drawn without saying what."""
     return bool(_candidates(solution.system))
 
 

@@ -46,7 +46,7 @@ class EndBlock:
         return cls(ca.SX.sym("node", n_node), ca.SX(0, 1), ca.SX(0, 1))
 
     def reduced(self, matrix, wanted):
-        """The block with combinations `matrix @ (rows - wanted)` in the place of its first conditions."""
+        """The block with combinations `matrix @ (rows - wanted)` instead of its first conditions."""
         other = object.__new__(EndBlock)
         other.__dict__.update(self.__dict__, _reduction=(matrix, wanted),
                               n_rows=self._n_conditions - len(wanted) + len(matrix))
@@ -95,7 +95,7 @@ class ScaledBlock:
         self.take(block)
 
     def take(self, block):
-        """Another block of the same shape in the place of this one, before `rescale`."""
+        """Another block of the same shape instead of this one, before `rescale`."""
         self._block, self._weights, self._adds = block, block.weights, bool(block)
 
     def rescale(self, column_scale, row_scale):

@@ -27,7 +27,7 @@ class EventOptions:
     near: float = 1e-3  # of a pair, at its ends: what changes there changes at its ends
     most_locations: int = 8  # of one event
     pieces: int = 8  # of an element, each with two points, for the impulse of its forces
-    most_missed: float = 0.008  # impulses that elements miss, over the change of the momentum, that are not told
+    most_missed: float = 0.008  # impulses that elements miss, over the change of the momentum, that are not reported
     most_shift: float = 0.5  # of a pair, by which an event may be elsewhere on a finer mesh
 
 
@@ -153,7 +153,7 @@ def _dips(t, values):
 
 
 def missed_forces(system, element, t, z, nodal):
-    """What is to be told of a motion whose elements miss what forces do between their Gauss points; else None.
+    """The report on a motion whose elements miss what forces do between their Gauss points; else None.
 
     In elements in which a contact, a stop or a rope begins or ends, the impulse of the forces at the Gauss points is
     compared with that along the polynomials of the state.

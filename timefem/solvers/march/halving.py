@@ -20,7 +20,7 @@ def march_halving(plan, mesh, z0, multipliers, scaling, settings, run=Run(), on_
     plan, mesh, z0, multipliers, scaling, settings, run
         As for `march`.
     on_mesh : callable
-        `on_mesh(mesh, x)` is told each new mesh, and the array of all dofs on it.
+        `on_mesh(mesh, x)` is given each new mesh, and the array of all dofs on it.
 
     Returns
     -------

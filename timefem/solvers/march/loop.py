@@ -65,7 +65,7 @@ class MarchArrays(Record):
     tolerances: np.ndarray  # (2,) of the scaled residual, and of the last scaled increment
     max_iterations: int
     line_search: bool
-    keep: bool  # factors, as long as they are of use, but for systems whose light bodies converge apart from the others
+    keep: bool  # factors, as long as they are useful, but for systems whose light bodies converge apart from the others
     iterations: np.ndarray  # of int, of each element
     history: np.ndarray  # (max_iterations + 1,) residuals of the last element
 

@@ -114,7 +114,7 @@ class Pilot:
         return self.relative(self.states(coarse)[1::2] - z, z).max() / (2**self.element.order - 1)
 
     def march_refined(self, ends, counts, events, advance):
-        """March with `counts` equal elements between `ends`; `advance` is told per cent.
+        """March with `counts` equal elements between `ends`; `advance` is given per cent.
 
         Parameters
         ----------

@@ -38,7 +38,7 @@ class NonlinearOptions(Options):
     # ---- program
     opposed: float = option(1e-3, "multiplier of a limit, over the largest, from which on it stands against a solution")
     near_bound: float = option(1e-3, "distance to a bound, scaled, that is near")
-    missed: float = option(1e-6, "violation from which on a row is told of")
+    missed: float = option(1e-6, "violation from which on a row is reported")
     motion_share: float = option(
         0.01, "of what equations of motion miss, from which on what somebody asked for is named in their place")
 

@@ -222,7 +222,7 @@ def failed(program, v, reason, history, detail, multipliers=None):
         detail += f"; {row.name} at t = {row.time:.6g} stays violated by {violated:.3g} of its size"
         place = row
     if most > OPTIONS.missed and reason == Reason.INFEASIBLE and not by_asked:
-        detail += "; what is asked for holds, but the motion cannot be made with these bounds"
+        detail += "; the prescribed conditions hold, but the motion cannot be made with these bounds"
     if multipliers is not None:
         of_rows = largest(np.where(roles == LIMIT, np.abs(multipliers), 0.0), but=place.name)
         of_bounds = largest(_at_bounds(program, v, multipliers), program.describe_variable)

@@ -75,7 +75,7 @@ class ContactMarch(EventElements):
     # ---- the march
 
     def run(self, advance=lambda t: False):
-        """March to the end, or as far as it goes; `advance` is told the time, and what it returns, if true, stops."""
+        """March to the end, or as far as it goes; `advance` is given the time, and what it returns, if true, stops."""
         nodes, o = self.mesh.nodes, self.options
         try:
             self._node(())

@@ -69,7 +69,7 @@ class _Scaled:
         """Velocities scaled, relative to the largest of them, as the given friction is from then on; and that size.
 
         Where these are next to nothing beside given friction, such as accelerations that have underflowed, the size is
-        so small a part of it that it can still be told from infinity.
+        so small a part of it that it can still be distinguished from infinity.
         """
         scaled = [v.ravel() * self.size for v in velocities]
         largest = max(np.abs(v).max(initial=0.0) for v in scaled)

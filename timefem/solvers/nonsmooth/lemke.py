@@ -6,7 +6,7 @@ from .options import LAW
 
 
 def faceted(compliance, b, friction, facets, angles=None, work=None):
-    """Impulses (3 n,) of the law with polygons of `facets` corners in the place of discs, the first corner of each at
+    """Impulses (3 n,) of the law with polygons of `facets` corners instead of discs, the first corner of each at
     its angle (n,), or at zero; None where Lemke's method ends on a ray, or `work` is done.
 
     Stewart & Trinkle (1996): unknowns L_N, beta >= 0 (one per direction), lambda >= 0 (speed of sliding).

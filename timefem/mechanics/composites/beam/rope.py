@@ -98,7 +98,7 @@ class StretchPoint(Part):
 class Rope(CurveMesh):
     """A rope or string, or a net of them: positions x(s), `V` the integral of `EA/2 e^2`.
 
-    With dimension=1 it is an elastic bar. Waves from end to end want `mass="gauss"`: p Gauss points per element, with
+    With dimension=1 it is an elastic bar. Waves from end to end need `mass="gauss"`: p Gauss points per element, with
     which the dispersion of small waves is that of the time element of degree p, and inverse dynamics is stable.
 
     Raises

@@ -33,7 +33,7 @@ class BodySensor(OrientationSensor):
 
 
 def term_of(solution, what, times):
-    """The term whose residuals are what is asked for with the other sign."""
+    """The term whose residuals are the requested quantity with the other sign."""
     rows = SensorRows(solution._found.chain, solution._found.program.views)
     return rows.term(sensor_of(solution, what, times))
 
@@ -44,7 +44,7 @@ def is_joint(solution, what):
 
 
 def _meant(system, what):
-    """What is asked for, of the system; formulas as they are."""
+    """The requested quantity, of the system; formulas as they are."""
     if isinstance(what, str):
         labels = {system.label(part): part for part in (*system.parts, *system.bodies)}
         known = labels.get(what) or tree_joint(system, what) or system.frame_named(what)
@@ -55,7 +55,7 @@ def _meant(system, what):
 
 
 def sensor_of(solution, what, times):
-    """A sensor without errors of what is asked for."""
+    """A sensor without errors of the requested quantity."""
     system, formula = solution.problem.system, what
     what = _meant(system, what)
     if isinstance(what, Output):
@@ -71,7 +71,8 @@ def sensor_of(solution, what, times):
     elif not (callable(what) or isinstance(what, str | list | tuple)):
         raise InputError(f"{what!r} is no body, joint, actuator, output or formula of the estimate")
     n = _size(solution, formula)
-    return FormulaSensor(formula, n, times=times, values=np.zeros((len(times), n)), sigma=1.0, name="what is asked for")
+    values = np.zeros((len(times), n))
+    return FormulaSensor(formula, n, times=times, values=values, sigma=1.0, name="requested quantity")
 
 
 def _size(solution, formula):
@@ -81,7 +82,7 @@ def _size(solution, formula):
     now = problem.moment(ca.SX.sym("t"), ca.SX.sym("z", 2 * n), ca.SX.sym("c", problem.n_constants),
                          v=ca.SX.sym("v", n), a=ca.SX.sym("a", n), u=ca.SX.sym("u", problem.n_controls),
                          multipliers=ca.SX.sym("multipliers", problem.system.n_multipliers))
-    value = as_formula("what is asked for", formula, ["now"])(now)
+    value = as_formula("requested quantity", formula, ["now"])(now)
     return ca.SX(ca.vertcat(*value) if isinstance(value, list | tuple) else value).numel()
 
 
@@ -91,4 +92,4 @@ def _of_body(solution, body, times):
     q = ca.SX.sym("q", len(z[0][:system.n_q][system.coordinates(body)]))
     turn = ca.Function("turn", [q], [body.frame(q)[1]])
     found = [quaternion_from_matrix(np.array(turn(x[:system.n_q][system.coordinates(body)]))) for x in z]
-    return BodySensor(body, times=times, values=np.array(found), sigma=1.0, name="what is asked for")
+    return BodySensor(body, times=times, values=np.array(found), sigma=1.0, name="requested quantity")

@@ -75,7 +75,7 @@ class BlockChain:
         return out
 
     def factor(self, b=None):
-        """Cholesky factors in the place of the blocks; of b, shape (n, size, m), substituted forwards, if it is given.
+        """Cholesky factors instead of the blocks; of b, shape (n, size, m), substituted forwards, if it is given.
 
         Raises
         ------

@@ -75,7 +75,7 @@ def _couple(blocks, i, work, stride, first):
 
 @compiled(error_model="numpy", _nrt=False)
 def expand(blocks, i, out):
-    """K_(i,i+1), where it is not zero, in the place of entries of `out`, shape (size, size)."""
+    """K_(i,i+1), where it is not zero, instead of entries of `out`, shape (size, size)."""
     _couple(blocks, i, out, blocks.size, 0)
 
 
@@ -115,7 +115,7 @@ def _eliminate(work, stride, size):
 
 @compiled(error_model="numpy", _nrt=False)
 def factor(blocks, b, m, last, scratch):
-    """Factors `U_i` in the place of the diagonal blocks, above the diagonal, and `U^-T b` in that of right-hand sides.
+    """Factors `U_i` instead of the diagonal blocks, above the diagonal, and `U^-T b` in that of right-hand sides.
 
     Returns the block and the place of the first pivot that is not positive, or -1, -1. `last` becomes the last block
     before its own elimination.
@@ -146,7 +146,7 @@ def factor(blocks, b, m, last, scratch):
 
 @compiled(error_model="numpy", _nrt=False, fastmath={"reassoc", "contract"})
 def substitute(blocks, y, m, v):
-    """`U^-1 (y_i - U^-T K x_(i+1))` from the last block on, in the place of y."""
+    """`U^-1 (y_i - U^-T K x_(i+1))` from the last block on, instead of y."""
     size, levels, d, diagonal = blocks.size, blocks.levels, blocks.n_dense, blocks.diagonal
     n = size // levels
     for i in range(len(diagonal) - 1, -1, -1):

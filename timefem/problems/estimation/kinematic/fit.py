@@ -126,7 +126,7 @@ def fit(system, sensors, densities, start, asked):
     densities : callable
         `densities(geometry)` -> spectral densities of coordinates and of turns.
     start : (ndarray, callable or None)
-        A posture, shape (n_q,), from which the search begins; or `guess(t)` -> coordinates (n, n_q), in the place of
+        A posture, shape (n_q,), from which the search begins; or `guess(t)` -> coordinates (n, n_q), instead of
         postures frame by frame.
     asked : Asked
 
@@ -245,7 +245,7 @@ class Fitter:
         t_span : sequence of float, optional
             In the place of that which was asked for.
         prior : Arrival, optional
-            Of the first frame and of numbers, in the place of the priors of these.
+            Of the first frame and of numbers, instead of the priors of these.
         numbers : sequence of int, optional
             Of the sensors among those of the fitter, where these are not the same.
         ahead : callable, optional

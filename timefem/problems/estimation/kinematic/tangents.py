@@ -1,9 +1,9 @@
 """Motions of frames that constraints leave open.
 
 Of constraints Phi(q, t) = 0 with Jacobian G the coordinates move by `dq = N eta - G^+ Phi`, and each rate by what its
-own constraint wants and a motion of its own, `dv = N xi + D eta - ...`. N is orthonormal in the metric of the noise, in
-which increments and rates rho = S v are vectors `U^T Q^-1/2 rho` with `U = Q^-1/2 S N`; D is such that these change by
-xi alone.
+own constraint requires and a motion of its own, `dv = N xi + D eta - ...`. N is orthonormal in the metric of the
+noise, in which increments and rates rho = S v are vectors `U^T Q^-1/2 rho` with `U = Q^-1/2 S N`; D is such that these
+change by xi alone.
 """
 
 import numpy as np

@@ -11,7 +11,7 @@ from ..transcription.equations import TangentParts
 
 
 class Unreached(UserWarning):
-    """To first order no actuator moves what is asked for at the end."""
+    """To first order no actuator moves what is prescribed at the end."""
 
 
 REFUSALS = {"control": "{} does nothing: constraints take all of it, or its direction is zero; remove it",

@@ -11,7 +11,7 @@ from ..transcription.sizes import most_of_controls
 
 
 class WatchedTurns:
-    """What a program is to be told of each iteration: passes it on, and after a while looks at the motion, once.
+    """A program's callback at each iteration: passes it on, and after a while looks at the motion, once.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ def carried(system, before, z):
     """The state z, shape (n_z,), with beams, and what is on them, that follow bodies which z turns from the one before:
     from one to the next by the joints between them.
 
-    Nodes that z moves on their own go with their part: what is asked of one of them is met by the search from there.
+    Nodes that z moves on their own go with their part: the search from there satisfies what is prescribed for them.
     """
     if not has_shapes(system):
         return z

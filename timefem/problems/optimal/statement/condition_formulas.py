@@ -1,4 +1,4 @@
-"""Conditions at an end of an optimal control problem as formulas, which take as numbers what is asked for."""
+"""Conditions at an end of an optimal control problem as formulas, which take as numbers what is prescribed."""
 
 import casadi as ca
 import numpy as np
@@ -90,7 +90,7 @@ class ConditionFormulas:
 
 
 def asked_of_all(system, which, targets):
-    """What is asked of bodies: a list of (body, frame, what, wanted), with nan in `wanted` for what is free.
+    """What is prescribed for bodies: a list of (body, frame, what, wanted), with nan in `wanted` for what is free.
 
     Parameters
     ----------

@@ -211,7 +211,7 @@ class EndConditions:
         return theta, jacobian
 
     def _followed(self, before, z, t):
-        """Where the search starts, shape (n_z,): z, or the state before, moved in steps to what is asked for.
+        """Where the search starts, shape (n_z,): z, or the state before, moved in steps to what is prescribed.
 
         So do trees with constraints, whose joints then stay closed as they are: a `Weld` can close in other ways.
         """

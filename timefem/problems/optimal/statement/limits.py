@@ -256,7 +256,7 @@ def _pairs(what, bounds, problem, names=()):
 
 
 def by_actuator(system, actuators, bounds, names):
-    """Bounds with the system's actuators as keys in the place of names, but for the `names` of unknown numbers."""
+    """Bounds with the system's actuators as keys instead of names, but for the `names` of unknown numbers."""
     own = {name: actuator for actuator in actuators if (name := system.label(actuator)) not in names}
     return {own.get(key, key) if isinstance(key, str) else system.here(key): pair for key, pair in bounds.items()}
 

@@ -92,7 +92,7 @@ def _leaves_free(state):
 
 
 def _of_joints(tree, of_frames):
-    """Coordinates of a tree with what is asked of its joints."""
+    """Coordinates of a tree with what is prescribed for its joints."""
     q, v = tree.reference.q.copy(), np.zeros(tree.n_q)
     for body, target in of_frames.items():
         for out, given in ((q, target.q), (v, target.v)):

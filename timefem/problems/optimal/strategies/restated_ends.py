@@ -33,7 +33,7 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
     stated : callable
         `stated(task, solution)` -> list of an `OptimalControl` and its `Solution`, one for each phase, and `tied_ends`.
     with_phases : callable
-        `with_phases(task, phases)` -> the task with others in the place of these.
+        `with_phases(task, phases)` -> the task with others instead of these.
     """
     def solve(task, given=solve):
         solution = given(task)

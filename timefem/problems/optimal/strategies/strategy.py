@@ -1,7 +1,7 @@
 """Strategies: other ways to a solution of optimal control where the first guess leads to none, tried in order.
 
-Each says whether it applies, and why, and solves on the mesh on which the first guess failed. What was tried is told by
-`Solution.attempts`.
+Each says whether it applies, and why, and solves on the mesh on which the first guess failed. `Solution.attempts` lists
+what was tried.
 """
 
 from __future__ import annotations

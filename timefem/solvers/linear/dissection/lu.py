@@ -217,7 +217,7 @@ def pieces(fronts, most):
         if best <= most:
             return [(int(first[i]), i + 1) for i in sorted(roots)], best
         if not fronts[i].children:
-            raise InputError(f"the factors want at least {8e-9 * best:.2g} GB of memory; allow more, or take fewer "
+            raise InputError(f"the factors need at least {8e-9 * best:.2g} GB of memory; allow more, or take fewer "
                              "nodes or elements")
         roots.remove(i)
         roots += fronts[i].children

@@ -43,7 +43,7 @@ class Fronts(Record):
 
 
 class Factors(Record):
-    """What stands beside the matrix, which `factor` turns into factors; it keeps the pivots for the next matrix."""
+    """What is beside the matrix, which `factor` turns into factors; it keeps the pivots for the next matrix."""
 
     pivots: np.ndarray  # row of the front for each of its columns
     inverses: np.ndarray

@@ -1,6 +1,6 @@
 """Nonlinear programs by fatrop, in CasADi's wheel, through the program's own entries.
 
-fatrop (Vanroye et al., IROS 2023) wants stages `x_(k+1) = F(x_k, u_k)` with equations and inequalities of each stage on
+fatrop (Vanroye et al., IROS 2023) needs stages `x_(k+1) = F(x_k, u_k)` with equations and inequalities of each stage on
 its own. Stage k is block k: u_k are all its variables, x_k copies of those of block k - 1 that it touches, F the
 selection of these, and the rows of the block are equations of the stage.
 
