@@ -13,6 +13,7 @@ from timefem.elements.evaluation import point_kernel as module
 from timefem.elements.evaluation.batch import ElementBatch
 from timefem.mechanics.lasting_name import lasting_name
 from timefem.mechanics.values import equations_of_motion, quantities
+from timefem.uncollected import Recent
 
 
 def names(system, element):
@@ -80,7 +81,7 @@ def test_derivatives_of_equations_from_disk_equal_those_from_symbols(tmp_path, m
     monkeypatch.setenv("TIMEFEM_CACHE_DIR", str(tmp_path))
     problem, results = find_case("container-crane").make(), []
     for own in ("built", "found"):
-        monkeypatch.setattr(quantities, "_FORMULAS", {})
+        monkeypatch.setattr(quantities, "_FORMULAS", Recent())
         if own == "found":
             problem = find_case("container-crane").make()
             monkeypatch.setattr(equations_of_motion, "Symbols", None)  # is not called
@@ -96,8 +97,9 @@ def test_elements_from_names_equal_those_from_symbols(tmp_path, monkeypatch):
     system, results = find_case("four-bar").make().system, []
     for own in ("built", "found"):
         for table in ("_DENSITIES", "_FUNCTIONS"):
-            monkeypatch.setattr(module, table, {})
-        monkeypatch.setattr("timefem.kernels.cache._kernels", {})
+            monkeypatch.setattr(module, table, Recent())
+        for table in ("_kernels", "_recent"):
+            monkeypatch.setattr(f"timefem.kernels.cache.{table}", Recent())
         batch = ElementBatch(system, tf.MixedGalerkin(2))
         x = np.random.default_rng(1).normal(size=(9, batch.n_columns))
         results.append((*batch(x, 0.1), *batch.pattern))

@@ -1,7 +1,5 @@
 """Systems: numbers, names, kernels by kind, bodies that move on their own."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -9,6 +7,7 @@ import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum
 from timefem.kernels import compile_count
 from timefem.mechanics.values import quantities
+from timefem.uncollected import Recent
 
 
 def bodies(n, rotation="quaternion"):
@@ -75,8 +74,7 @@ def test_redundant_constraints_are_refused():
 
 
 def test_formulas_are_not_kept_for_ever(monkeypatch):
-    monkeypatch.setattr(quantities, "OPTIONS", replace(quantities.OPTIONS, most_kinds=5))
-    monkeypatch.setattr(quantities, "_FORMULAS", {})
+    monkeypatch.setattr(quantities, "_FORMULAS", Recent(5))
     for i in range(20):
         body = tf.PointMass(1.0)
         system = tf.System([body, tf.Force(body, [1, 0, 0], time=tf.Formula(lambda t, i=i: i * t))])

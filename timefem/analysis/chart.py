@@ -9,8 +9,9 @@ import numpy as np
 import scipy
 
 from ..mechanics.values.point_functions import evaluate
+from ..uncollected import Recent
 
-_MAPS = {}
+_MAPS = Recent()
 
 
 def _maps(body):

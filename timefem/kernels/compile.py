@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from ..errors import InputError, MissingBackend
-from ..uncollected import uncollected
+from ..uncollected import Recent, uncollected
 from .emit import emit_ir
 from .machine import address_of, fingerprint, has_assembly, link, load_objects, object_code, registers, vector_width
 from .operations import check_function
@@ -81,7 +81,8 @@ class Kernel:
     Parameters
     ----------
     build : callable
-        Returns the checked casadi.Function; called at most once, when object code is not at hand.
+        Returns the checked casadi.Function; called when object code is not at hand, and again where the function is
+        asked for after many others.
     n_in, n_out : int
     backend : str
         "llvm" or "vm".
@@ -104,9 +105,9 @@ class Kernel:
     def __repr__(self):
         return f"<Kernel: {self.n_in} -> {self.n_out}, {self.backend}>"
 
-    @functools.cached_property
+    @property
     def function(self):
-        return self._build()
+        return _FUNCTIONS.of(self, self._build)
 
     @property
     def n_instructions(self):
@@ -178,6 +179,9 @@ class Kernel:
         for i in range(n_calls):
             call(packed.ctypes.data + i * packed.strides[0], out.ctypes.data + i * out.strides[0])
         return out
+
+
+_FUNCTIONS = Recent(50)  # a function takes ten times the memory of its code
 
 
 def _checked_backend(name, what):

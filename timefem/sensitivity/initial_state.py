@@ -15,6 +15,7 @@ from ..mechanics.states.consistent import _inverse_mass
 from ..mechanics.symbols import Symbols
 from ..mechanics.values.point_functions import evaluate
 from ..mechanics.values.quantities import sees_velocities
+from ..uncollected import Recent
 
 
 class Start:
@@ -167,7 +168,7 @@ class Start:
         return by_z, by_numbers
 
 
-_FUNCTIONS = {}
+_FUNCTIONS = Recent()
 
 
 def _on_links(part):

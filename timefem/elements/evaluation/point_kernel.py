@@ -8,6 +8,7 @@ import casadi as ca
 from ...kernels import cached_kernel, compile_kernel
 from ...kernels.store import digest, store
 from ...mechanics.lasting_name import lasting_name
+from ...uncollected import Recent
 from .whole_element import whole_element
 
 
@@ -48,23 +49,25 @@ def point_kernel(part, element, sizes):
     """
     what = f"{element.n_points} points" if element.one_kernel else "density"
     key = (part.kind, element.density_key, what)
-    if key not in _DENSITIES:
+
+    def built():
+        return _FUNCTIONS.of(key, lambda: _density(part, element, sizes))
+
+    def described():
         name = lasting_name(what, part, element)
         found = _described(store().read(name)) if name else None
         if not found:
-            function, *description = _density(part, element, sizes)
+            function, *description = built()
             compile_kernel(function)  # raises where no kernel can be made of it
             found = function.nnz_in(0), function.nnz_out(0), *description
             if name:
                 store().write(name, json.dumps(found).encode())
-            _FUNCTIONS[key] = function
-        _DENSITIES[key] = name, *found
-    name, n_in, n_out, *description = _DENSITIES[key]
+        return name, *found
 
     def build():
-        if key not in _FUNCTIONS:
-            _FUNCTIONS[key] = _density(part, element, sizes)[0]
-        return _FUNCTIONS[key]
+        return built()[0]
+
+    name, n_in, n_out, *description = _DENSITIES.of(key, described)
 
     return PointKernel(key, cached_kernel(key, build, (name, n_in, n_out) if name else None), name, *description)
 
@@ -125,4 +128,4 @@ def _jacobians(s, element, row, slots):
     return list(map(ca.sparsify, found.values()))
 
 
-_DENSITIES, _FUNCTIONS = {}, {}  # by kind of part and density
+_DENSITIES, _FUNCTIONS = Recent(1000), Recent(50)  # by kind of part and density

@@ -14,6 +14,7 @@ import numpy as np
 import scipy
 
 from ...errors import InputError
+from ...uncollected import Recent
 from ..functions.trajectories import derivatives
 from ..symbols import Symbols
 from ..values.point_functions import evaluate
@@ -94,7 +95,7 @@ def momentum_rate(system, t, z, v, a):
     return out
 
 
-_RATES = {}  # by kind of part
+_RATES = Recent()  # by kind of part
 
 
 def input_matrix(system, t, z):

@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
+from ...uncollected import Recent
 from ..symbols import Symbols, applied_force, n_reactions
 from .point_functions import evaluate
 
@@ -15,9 +16,8 @@ if TYPE_CHECKING:
     from ..part import Part
     from ..system import System
 
-_POWERS: dict = {}  # by kind of part
-_DONE: dict = {}  # by kind of part: a function, or None of parts that do no work besides a potential
-MOST_KINDS = 200  # kept
+_POWERS = Recent()  # by kind of part
+_DONE = Recent()  # by kind of part: a function, or None of parts that do no work besides a potential
 
 
 def n_seen(part):
@@ -48,8 +48,6 @@ def power_of(part, title):
         raise InputError(f"the power of {title} depends on forces of constraints, which no formula tells; it is in "
                          "sol.work(by_part=True)")
     if part.kind not in _POWERS:
-        if len(_POWERS) >= MOST_KINDS:
-            del _POWERS[next(iter(_POWERS))]
         s = Symbols(part)
         s.velocity = [ca.SX.sym("v", body.n_q) for body in part.bodies]
         q, v, u = ca.vertcat(*s.q), ca.vertcat(*s.velocity), ca.SX.sym("u", n_seen(part))
@@ -100,8 +98,6 @@ def powers(system: System, t: np.ndarray, z: np.ndarray, rate: np.ndarray, multi
 def _power_done(part):
     """Power of a part as casadi.Function of `(q, p, rate, v, lambda, u)`, t and parameters; None where it is zero."""
     if part.kind not in _DONE:
-        if len(_DONE) >= MOST_KINDS:
-            del _DONE[next(iter(_DONE))]
         s = Symbols(part)
         s.velocity = [ca.SX.sym("v", body.n_q) for body in part.bodies]
         v, u = ca.vertcat(*s.velocity), ca.SX.sym("u", n_seen(part))
@@ -120,7 +116,7 @@ def _power_done(part):
 
 # ---- Forces and torques that parts exert on bodies, in space axes
 
-_WRENCHES = {}
+_WRENCHES = Recent()
 
 
 def generalized_forces(part, t, state, gamma, rolling, controls):

@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 import casadi as ca
 import numpy as np
 
+from ...uncollected import Recent
 from ..symbols import Symbols, n_reactions
 from .options import OPTIONS
 
@@ -284,17 +285,12 @@ StateFormulas.quantities = QUANTITIES = {
 }
 
 
-_FORMULAS = {}  # by class and kind of part; evaluators keep what they use
+_FORMULAS = Recent(OPTIONS.most_kinds)  # by class and kind of part; evaluators keep what they use
 
 
 def formulas_of(part, formulas=StateFormulas):
     """The formulas of its kind, of that class."""
-    key = formulas, part.kind
-    if key not in _FORMULAS:
-        if len(_FORMULAS) >= OPTIONS.most_kinds:
-            del _FORMULAS[next(iter(_FORMULAS))]
-        _FORMULAS[key] = formulas(part)
-    return _FORMULAS[key]
+    return _FORMULAS.of((formulas, part.kind), lambda: formulas(part))
 
 
 def sees_velocities(part):

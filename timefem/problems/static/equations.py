@@ -10,9 +10,10 @@ from ...mechanics.values.measures import blocks_of
 from ...mechanics.values.of_parts import coordinate_at
 from ...mechanics.values.point_functions import evaluate
 from ...mechanics.values.quantities import sees_velocities
+from ...uncollected import Recent
 from .relaxation import RELAXATION
 
-_FUNCTIONS = {}
+_FUNCTIONS = Recent()
 
 
 def _functions(part):

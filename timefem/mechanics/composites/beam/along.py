@@ -12,6 +12,7 @@ from .... import validate
 from ....argument_names import known_names
 from ....errors import InputError, needed
 from ....polynomials import LagrangeBasis, gauss_legendre
+from ....uncollected import Recent
 from ...symbols import Symbols
 from ...values.point_functions import evaluate
 from .mesh import CurveMesh
@@ -20,7 +21,7 @@ PER_ELEMENT = 4  # intervals between places, where none are given
 
 UNITS = {"position": "m", "rotation_matrix": "1", "strain": "1, 1/m", "force": "N", "moment": "N m", "velocity": "m/s",
          "angular_velocity": "rad/s"}
-_FUNCTIONS = {}
+_FUNCTIONS = Recent()
 
 
 @dataclass(frozen=True, eq=False)
