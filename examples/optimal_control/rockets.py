@@ -22,7 +22,8 @@ def goddard() -> tf.OptimalControl:
         end_conditions="end.q('rocket')[1] - 0.6", free_time=True, bounds={engine: (0, 3.5), "duration": (0.05, 1)})
 
 
-@case(398.0719, "transcription (Acikmese and Ploen, lander on Mars in a plane, glide slope of 4 degrees)", n=60)
+@case(398.073869, "transcription in four phases (Acikmese and Ploen, lander on Mars, glide slope of 4 degrees)",
+      n=60, finer=8)
 def powered_descent() -> tf.OptimalControl:
     most, slope = 0.8 * 6 * 3100 * np.cos(np.deg2rad(27)), np.tan(np.deg2rad(86))
     lander = tf.VariableMass(1905.0, dimension=2, name="lander")

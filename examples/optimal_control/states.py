@@ -55,7 +55,7 @@ def hypersensitive() -> tf.OptimalControl:
                      "(now.q('x')[0]**2 + u[0]**2) / 2")
 
 
-@case(0.005150340, "transcription (Augustin and Maurer, container crane; PSOPT)", n=80)
+@case(0.005150385, "transcription on 320 and 640 elements (Augustin and Maurer, container crane; PSOPT)", n=80)
 def container_crane() -> tf.OptimalControl:
     def rate(x, u):
         return ca.vertcat(9 * x[3], 9 * x[4], 9 * x[5], 9 * (u[0] + 17.2656 * x[2]), 9 * u[1],

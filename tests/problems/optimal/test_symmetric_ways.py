@@ -37,7 +37,7 @@ def test_without_pushes_the_guess_is_bent():
 def test_too_little_force():
     """1 N moves 1 kg by 2.25 m in 3 s."""
     sol = past_an_obstacle(20, force=1.0)
-    assert sol.status.reason == "infeasible" and sol.statistics["newton_iterations"]["max"] <= 1000
+    assert sol.status.reason == "infeasible" and sol.statistics["newton_iterations"]["max"] <= 1200
 
 
 @pytest.mark.parametrize("inertia, axis, angle, symmetric, best", [

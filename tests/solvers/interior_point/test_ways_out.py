@@ -11,6 +11,7 @@ from timefem.cases import CASES
 from timefem.cases.inequalities import cart_pole
 from timefem.models import load_model
 from timefem.problems.common.end_state import EndState
+from timefem.problems.optimal.guesses.guess import starts
 
 
 def mixed(degree):
@@ -42,13 +43,13 @@ def solved(problem, n, element):
 
 @pytest.mark.long
 @pytest.mark.parametrize("make, most, limit", [
-    (lambda: cart_pole(2.0, 2.0), 750, "the bound of control 0 of drive"),
-    (lambda: pole(effort(40.0)), 750, r"the integral of effort\[0\]"),
-    (lambda: pole(spin(1.2)), 1300, r"spin\[0\]"),
+    (lambda: cart_pole(2.0, 2.0), 1300, "the bound of control 0 of drive"),
+    (lambda: pole(effort(40.0)), 1200, r"the integral of effort\[0\]"),
+    (lambda: pole(spin(1.2)), 2600, r"spin\[0\]"),
 ])
 def test_infeasible_soon(make, most, limit):
-    """With other targets and paths, as rows are nonlinear: 1030, 1913 and 2716 iterations with short steps between many
-    restorations that took a tenth of the violation only, now 650, 569 and 1108; by IPOPT 988, 1135 and 3064."""
+    """With other targets and paths, as rows are nonlinear: 1168, 1072 and 2405 iterations, of which half are those of
+    restorations that are done again with bounds that count more; by IPOPT 988, 1135 and 3064."""
     sol, iterations = solved(make(), 40, mixed(2))
     assert not sol.success and sol.status.reason == "infeasible" and iterations <= most
     assert re.search(rf"of cart_pole at (the end at )?t = .* violated by .* stands {limit}, at t = ",
@@ -84,3 +85,43 @@ def test_a_flat_saddle_is_kept():
     model = load_model(case.path, changes={f"problem.end.arm.q[{i}]": q for i, q in enumerate(ends)})
     own, iterations = solved(model.problem, 16, tf.MixedGalerkin(1, n_points=1, form="lagrange"))
     assert own.success and iterations <= 50
+
+
+def acrobot():
+    def kinetic(q, v, c):
+        return (2 * v[0]**2 + v[1]**2 + 2 * v[0] * v[1] * ca.cos(q[0] - q[1])) / 8
+
+    links = tf.GeneralizedBody(2, kinetic, name="links")
+    motor = tf.FormulaForce(links, "[-9.81 * sin(f[0].q[0]) - u[0], -9.81 / 2 * sin(f[0].q[1]) + u[0]]", n_controls=1)
+    return tf.OptimalControl(tf.System([links, motor]), {links: tf.Coordinates([0, 0])},
+                             {links: tf.Coordinates([np.pi, np.pi])}, (0, 2), "u[0]**2", bounds={motor: (-20, 20)})
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number, cost, most", [(43, 17.69504, 150), (68, 211.396, 200), (85, 211.396, 200)])
+def test_swing_ups_from_waving_starts(number, cost, most):
+    """Steps of 2e-4 beside a full filter, 1000 iterations; corners of bounds, told to be infeasible."""
+    problem = acrobot()
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 60, guess=starts(problem, number + 1)[number], strategies=[],
+                   progress=False)
+    assert sol.success and sol.objective == pytest.approx(cost, rel=1e-5)
+    assert sol.statistics["newton_iterations"]["max"] <= most
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", [38, 83])
+def test_through_gates_from_waving_starts(number):
+    """Predictions from iterates far off their rows let mu fall before the violation, told to be infeasible."""
+    drone = tf.GeneralizedBody(3, lambda q, v, c: (v[0]**2 + v[1]**2 + 0.1 * v[2]**2) / 2, name="drone")
+    rotors = tf.FormulaForce(drone, lambda f, t, c, u: ca.vertcat(
+        -(u[0] + u[1]) * ca.sin(f[0].q[2]), (u[0] + u[1]) * ca.cos(f[0].q[2]) - 9.81, 0.3 * (u[1] - u[0])),
+        n_controls=2)
+    gates = tf.Limit(lambda now, u: ca.vertcat(*(
+        (now.q(drone)[1] - height)**2 - (0.12 + 12 * (now.q(drone)[0] - place)**2)**2
+        for place, height in ((0.7, 0.6), (1.4, -0.3)))), None, 0, name="gates")
+    problem = tf.OptimalControl(
+        tf.System([drone, rotors]), {drone: tf.Coordinates([0, 0, 0])}, {drone: tf.Coordinates([2, 0, 0])}, (0, 3),
+        "(u[0] - 4.905)**2 + (u[1] - 4.905)**2", bounds={rotors: (0, 10)}, limits=[gates])
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 60, guess=starts(problem, number + 1)[number], strategies=[],
+                   progress=False)
+    assert sol.success and sol.objective < 5.3

@@ -3,10 +3,10 @@
 A. Waechter, L. T. Biegler: On the implementation of an interior-point filter line-search algorithm for large-scale
 nonlinear programming. Math. Program. 106 (2006) 25-57. Different here: steps come from a block elimination in time
 order that counts the inertia, slacks are eliminated within their rows, the regularisation of the Hessian begins with
-what the last step needed, that of the rows lasts while they depend on each other, the violation may grow less, and
-where mu may fall again but the curvature is not that of a minimum, the search goes on from a random point, and where
-the Hessian needs no regularisation mu is predicted, and steps are corrected where products of slacks and multipliers
-are far from it.
+what the last step needed, that of the rows lasts while they depend on each other, the violation may grow less, a
+restoration that finds no way is done again with bounds that count more, and where mu may fall again but the curvature
+is not that of a minimum, the search goes on from a random point, and where rows are nearly met and the Hessian needs no
+regularisation mu is predicted, and steps are corrected where products of slacks and multipliers are far from it.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Loop:
         Parameters
         ----------
         restore : callable, optional
-            `restore(it, mu, taken)` -> (iterate or None, what happened), when no step will do.
+            `restore(it, mu, taken)` -> (iterate or None, mu, what happened), when no step will do.
         leave : callable
             Told each iterate and its error; the outcome where to stop there.
         leaves : bool
@@ -160,7 +160,7 @@ class Loop:
                 return it, mu, "stuck"
             if found is None:
                 taken.add(it.theta, it.phi(mu))
-                found, outcome = restore(it, mu, taken)
+                found, mu, outcome = restore(it, mu, taken)
                 if outcome != "left":
                     return found, mu, outcome
             it = found

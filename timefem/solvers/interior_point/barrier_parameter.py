@@ -30,12 +30,13 @@ class Errors:
 class BarrierParameter:
     """What mu a step is for.
 
-    From the solution of the first barrier problem on, or from a start close to a solution, where the Hessian needs no
-    regularisation, a predictor tells how far the products `slack z` fall along the step to mu = 0, and mu aims as far
-    (S. Mehrotra, SIAM J. Optim. 2 (1992) 575-601); the step then counts on the products of the changes as well. Errors
-    need not fall in each step. Where they do not for a few steps, or the Hessian is regularised, mu stays until its
-    barrier problem is solved, and falls, as by Fiacco & McCormick (compare J. Nocedal, A. Waechter, R. A. Waltz, SIAM
-    J. Optim. 19 (2009) 1674-1693).
+    From the solution of the first barrier problem on, with rows that are violated by mu at most (farther off, mu falls
+    ahead of them, and slacks with it, until steps are short), or from a start close to a solution, where the Hessian
+    needs no regularisation, a predictor tells how far the products `slack z` fall along the step to mu = 0, and mu aims
+    as far (S. Mehrotra, SIAM J. Optim. 2 (1992) 575-601); the step then counts on the products of the changes as well.
+    Errors need not fall in each step. Where they do not for a few steps, or the Hessian is regularised, mu stays until
+    its barrier problem is solved, and falls, as by Fiacco & McCormick (compare J. Nocedal, A. Waechter, R. A. Waltz,
+    SIAM J. Optim. 19 (2009) 1674-1693).
 
     Parameters
     ----------
@@ -66,7 +67,8 @@ class BarrierParameter:
         if not self._predicts or regularisation:
             self._errors = None
         elif self._errors is None:
-            begins = errors.at(mu) <= o.sufficient * mu or (self._warm and error <= o.close_error)
+            near = errors.rows <= mu and errors.at(mu) <= o.sufficient * mu
+            begins = near or (self._warm and error <= o.close_error)
             self._errors = [error] if begins else None
         else:
             grows = len(self._errors) >= o.remembered and error >= max(self._errors[-o.remembered:])

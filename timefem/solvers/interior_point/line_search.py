@@ -153,7 +153,7 @@ class LineSearch:
         short = alpha < o.crawling_length
         crawls = short and self._restores and o.crawling_violation * theta < trial.theta <= theta
         self._crawled = self._crawled + 1 if crawls else 0
-        self._jammed = self._jammed + 1 if short and self._refused and theta > self.taken.least else 0
+        self._jammed = self._jammed + 1 if short and self._refused else 0
         if self._jammed == o.crawling_steps and self._emptied < o.emptied:
             self.taken.entries, self._jammed, self._emptied = [], 0, self._emptied + 1
             self.taken.most *= o.wider

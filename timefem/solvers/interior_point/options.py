@@ -98,6 +98,8 @@ class InteriorPointOptions(Options):
 
     # ---- restoration
     rho: float = option(1000.0, "weight of the violation in the restoration")
+    centred: float = option(300.0, "times that bounds count more in restorations after one that found no way on",
+                            "about as much as in the program itself, whose rows have no such weight")
     restored: float = option(0.9, "how much of the violation a restoration may leave")
     restored_again: float = option(0.5, "times what, at each further one")
     violated: float = option(1e-4, "violation from which on a point where the restoration gets stuck is infeasible")

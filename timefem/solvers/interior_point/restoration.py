@@ -34,10 +34,25 @@ class Restoration:
 
     def __init__(self, barrier, direction, loop):
         self.barrier, self.direction, self.loop, self.options = barrier, direction, loop, barrier.options
-        self._left = self.options.restored
+        self._left, self._weight, self._first = self.options.restored, 1.0, None
 
     def __call__(self, it, mu, taken):
-        """The next iterate and "left", or the last one and why there is none."""
+        """The next iterate, mu and "left", or the last one and why there is none.
+
+        Where no way leads on from the corner of bounds that restorations came to, the first of them is done again, with
+        bounds that count beside the violation, and so are kept away from.
+        """
+        self._first = self._first or (it, mu)
+        found, outcome = self._restored(it, mu, taken)
+        if outcome != Reason.INFEASIBLE or self._weight > 1 or not self.barrier.n_bounds:
+            return found, mu, outcome
+        it, mu = self._first
+        it = Iterate(it.w, it.y, it.z, *self.barrier.values(it.w))
+        self._left, self._weight, taken.entries = self.options.restored, self.options.centred, []
+        again, outcome = self._restored(it, mu, taken)
+        return again if outcome in ("left", "symmetric") else found, mu, outcome
+
+    def _restored(self, it, mu, taken):
         main, n, o = self.barrier, len(it.w), self.options
         rows = np.arange(main.m)
         elastic = [Auxiliary(rows, sign, o.rho, 0.0, np.inf, 0.0) for sign in (-1.0, 1.0)]
@@ -76,7 +91,7 @@ class Restoration:
         return now, Reason.INFEASIBLE if missed else Reason.NOT_CONVERGED
 
     def _start(self, barrier, it, mu):
-        rho, mu = self.options.rho, max(mu, barrier.over.largest(np.abs(it.c).max(initial=0.0)))
+        rho, mu = self.options.rho, self._weight * max(mu, barrier.over.largest(np.abs(it.c).max(initial=0.0)))
         half = (mu - rho * it.c) / (2 * rho)
         n = half + np.sqrt(half**2 + mu * it.c / (2 * rho))
         p = it.c + n
