@@ -155,6 +155,44 @@ def test_swapped_markers_and_a_reversed_axis():
     assert "the sign of gyro, component y, looks reversed" in told
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("order, told", [((1, 0, 3, 2, 4), ["0 and 1", "2 and 3"]), ((1, 2, 0, 3, 4), ["0, 1 and 2"])])
+def test_markers_exchanged_among_several(order, told):
+    box, _, times, places, _ = tumbling()
+    points = np.array([[0.3, 0, 0], [0, 0.3, 0.1], [-0.2, 0.1, 0], [0.1, -0.25, 0.2], [0, 0, -0.3]])
+    seen = [places[0] + point for point in points]  # it only moves
+    sensors = [Marker("box", point, times=times, values=seen[k], sigma=0.005, name=f"{i}")
+               for i, (point, k) in enumerate(zip(points, order, strict=True))]
+    sol = tf.solve(Estimation(tf.System([box]), sensors, noise={"box": (10.0, 10.0)}, dynamics="none"),
+                   tf.MixedGalerkin(2), progress=False)
+    found = sol.fit.verdict if sol.success else sol.status.message
+    assert all(f"{names} look swapped" in found for names in told) and "clock" not in found and "sign" not in found
+
+
+@pytest.mark.long
+def test_an_encoder_in_degrees_is_told():
+    """Its angles are compared without counting turns."""
+    bar = tf.RigidBody(1.0, (0.1, 0.1, 0.1), name="bar")
+    hinge = tf.Revolute(bar, point_a=(-0.3, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1), name="hinge")
+    t = np.linspace(0.05, 2, 40)
+    angle = 1.2 * np.sin(3 * t)
+    places = 0.6 * np.stack([np.cos(angle), np.sin(angle), 0 * t], axis=1)
+    places += 0.003 * np.random.default_rng(0).standard_normal(places.shape)
+    encoder = tf.JointSensor("hinge", times=t, values=np.degrees(angle), sigma=0.01, name="encoder")
+    marker = Marker("bar", (0.3, 0, 0), times=t, values=places, sigma=0.003, name="marker")
+    problem = Estimation(tf.System([bar, hinge]), [marker, encoder], noise={"hinge": 5.0}, t_span=(0.0, 2.0),
+                         prior={"hinge": StatePrior((0, 3.6), q=0.2, v=2.0)})
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 40, progress=False)
+    assert "values of encoder look like degrees" in (sol.fit.verdict if sol.success else sol.status.message)
+
+
+@pytest.mark.long
+def test_a_search_that_degrees_lead_astray_names_them():
+    box, points, times, places, rates = tumbling()
+    sol = of_tumbling(places, np.degrees(rates), box, points, times)
+    assert "values of gyro look like degrees" in (sol.fit.verdict if sol.success else sol.status.message)
+
+
 def test_noise_that_is_too_small_is_told():
     """Not the sensor is named, whose residuals are small, but the unknown force."""
     rod = tf.RigidBody(1.0, (0.1, 0.1, 0.1), name="rod")

@@ -15,7 +15,7 @@ from ...solvers.interior_point.algorithm import InteriorPoint
 from ..common.statistics import solve_statistics
 from .dynamic.search import Search
 from .estimate.solution import Estimate
-from .estimate.suspicions import suspicions
+from .estimate.verdict import suspicions_of_failure
 from .kinematic.solve import solve_kinematic
 from .options import DEFAULTS
 
@@ -63,7 +63,7 @@ def check_linear(driver):
 def estimate_of(task, problem, search, found, seconds, n_ranks=1):
     """The `Estimate` of what a search found."""
     if not found.status.success:
-        told = suspicions(found.program, np.zeros_like(found.v))
+        told = suspicions_of_failure(found)
         found.status.message = "; ".join([found.status.message, *told])
     program, plan, mesh = found.program, search.plan, found.chain.mesh
     seconds["solve"] = seconds["total"] - seconds["setup"]

@@ -62,15 +62,15 @@ class Found:
     def x(self):
         return self.program.place(self.v)
 
-    def without(self, i):
-        """Variables where sensor i has next to no weight, by steps from the solution."""
+    def without(self, i, v):
+        """Variables where sensor i has next to no weight, by steps from v; None where these lead nowhere."""
         term = self.program.sensors[i]
         weights, term.weights = term.weights, np.full(term.n_points, DEFAULTS.left_out)
         try:
-            v, status, _ = gauss_newton(self.program, self.kkt, self.v, near=DEFAULTS.rough)
+            v, status, _ = gauss_newton(self.program, self.kkt, v, near=DEFAULTS.rough)
         finally:
             term.weights = weights
-        return v if status.success else self.v
+        return v if status.success else None
 
     @property
     def squares(self):

@@ -188,14 +188,31 @@ def looked_at(ratios: Sequence[float]) -> list[int]:
 def _suspicions(found, ratios):
     """By the motion that was found, by that of the other sensors alone for each that does not fit, and by the guess."""
     program, v, worst = found.program, found.v, looked_at(ratios)
+    guess = np.zeros_like(v)
     if not worst:
         return []
 
     def without(i):
-        return found.without(i) if i in worst else v
+        if i not in worst:
+            return v
+        other = found.without(i, v)
+        return found.without(i, guess) if other is None else other
 
     others = [without] if len(ratios) > 1 else []
-    return suspicions(program, v, *others, np.zeros_like(v))
+    return suspicions(program, v, *others, guess)
+
+
+def suspicions_of_failure(found: Any) -> list[str]:
+    """The same where the search got lost: by motions of the other sensors from the guess, or by the guess alone."""
+    program, guess = found.program, np.zeros_like(found.v)
+    ratios = [float(np.sqrt((term.lengths(guess)**2).sum() / sensor.n_measured))
+              for sensor, term in zip(program.problem.measurements, program.sensors, strict=True)]
+    worst = looked_at(ratios)
+
+    def without(i):
+        return found.without(i, guess) if i in worst else None
+
+    return suspicions(program, without if len(ratios) > 1 else guess, guess) if worst else []
 
 
 def _freedom(solution):
