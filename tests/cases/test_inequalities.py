@@ -53,6 +53,7 @@ def test_methods_agree(name, n):
     assert iterations(own) <= 1.5 * iterations(found["ipopt"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [20, 30])
 def test_first_regularisations_are_no_valley(n):
     """The arm's Hessian is regularised by 1e-2 and less and less at first. Where mu waited for that, a step led far
@@ -83,6 +84,7 @@ def test_few_iterations_where_nothing_is_flat(name, most):
     assert iterations(solved(name, 60)) <= most
 
 
+@pytest.mark.long
 def test_a_limit_without_room():
     """The foot above the ground while it is on it: multipliers of 1e7 that fall with mu, and a start, upright, at which
     rows depend on each other. 196 iterations with a regularisation of the rows that stays."""

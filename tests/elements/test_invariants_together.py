@@ -73,6 +73,7 @@ def test_energy_momenta_and_constraints(problem, element):
         assert np.abs(linear - linear[0]).max() < 1e-13
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("element", ALL, ids=lambda e: f"k={e.degree}")
 def test_quaternions_with_joints_and_springs_keep_all_but_angular_momentum(element):
     for jointed in (True, False):
@@ -121,6 +122,7 @@ def test_symmetric_top_keeps_its_spin(element):
     assert drift["all"] < (5e-6, 5e-8, 1e-8)[element.degree - 1] and drift["all"] < 0.2 * drift["points"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("element", ALL, ids=lambda e: f"k={e.degree}")
 def test_work_of_dampers_is_what_the_energy_loses(element):
     """In each element, with constraints, to round-off."""
@@ -206,6 +208,7 @@ def driven_hinge():
     return body, hinge, tf.JointDamper(hinge, damping=0.1, name="damper")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("k", [1, 2])
 def test_optimal_control_and_boundary_values_keep_all_too(k):
     """Rates of constraints at the nodes, which k points alone leave at 3e-4 and 4e-6: elements that are extended by

@@ -89,6 +89,7 @@ def test_flip_of_a_quadrotor(fault):
     fault("flip: orientation at the end", MINUS, sol.z[-1, 3:7], atol=1e-9)
 
 
+@pytest.mark.long
 def test_flips_that_are_none_are_told(fault):
     still = tf.Guess(np.tile([0, 0, 0, 1.0] + [0] * 10, (2, 1)))
     with pytest.warns(UserWarning, match="orientation of copter at the end is met by the negative of the quaternion"):

@@ -89,6 +89,7 @@ def test_a_loop_in_a_plane(fault, across):
     fault("its angle, assembled", angles[0], angles[1], rtol=0, atol=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [2, 4])
 @pytest.mark.parametrize("mass, length", [(1.0, 1.0), (1e3, 1e3)])
 def test_inverse_dynamics_of_arms(fault, n, mass, length):

@@ -43,6 +43,7 @@ for rotation in ("directors", "quaternion"):
                     r, hinge, lambda a, b, h: tf.JointSpring(h, stiffness=3, rest=.5), omega=(0, 0, 2))}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_springs_keep_momentum_and_energy(fault, name):
     parts, state = SYSTEMS[name]()

@@ -44,6 +44,7 @@ def turning():
         yield name, cylindrical(part)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name, _ in turning()])
 def test_turns_counted_on_trees(fault, name):
     parts, state, body, joint = dict(turning())[name]

@@ -94,6 +94,7 @@ def window(M, L, T):
 CASES = least_time, slew, cart_pole, pendulum, fuel, spring, window
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", CASES)
 def test_units_of_optimal_control(fault, make):
     found = []

@@ -40,6 +40,7 @@ def end(sol):
     return np.array([sol.angular_velocity("rotor", T_END)[2], sol.coordinates("coil", T_END)[0]])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("element", [*ALL, tf.MixedGalerkin(1), tf.BubnovGalerkin(1),
                                      tf.MixedGalerkin(2, form="energy")], ids=repr)
 @pytest.mark.parametrize("curved", [0.0, 0.3])
@@ -90,6 +91,7 @@ def test_two_systems_joined_by_a_port_are_the_one_of_both(element):
     np.testing.assert_allclose(joined.energy(), whole.energy(), rtol=1e-13, atol=0)
 
 
+@pytest.mark.long
 def test_drivers_files_and_python_agree(tmp_path):
     element = tf.MixedGalerkin(2, keep="all")
     z = [tf.solve(motor(0.3), element, 10, driver=d, progress=False).z for d in ("march", "windows", "global")]

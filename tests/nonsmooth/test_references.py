@@ -14,6 +14,7 @@ CASES = {"two_balls": {1: (1600, 7.2e-2), 2: (800, 1.5e-4), 3: (400, 2.1e-6)},
 LEAST = {"bar": 0.35, "ladder": 0.3, "off_circle": 0.3}  # of the order, with k = 3, near rounding
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("degree", [1, 2, 3])
 @pytest.mark.parametrize("name", CASES)
 def test_references_are_reached_with_the_order_of_the_element(name, degree):
@@ -55,6 +56,7 @@ def test_the_ball_without_losses():
         assert np.abs(sol.energy() - sol.energy()[0]).max() < 1e-13
 
 
+@pytest.mark.long
 def test_the_ball_that_comes_to_rest_and_rolls():
     end, events = systems.reference("spinning_ball")
     for degree, n in ((1, 40), (2, 20), (3, 10)):

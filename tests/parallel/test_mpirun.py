@@ -25,6 +25,7 @@ CASES = {  # ranks, and the arguments; elements that the ranks do not divide
     "mG(2) directors": ((2,), ["physical-pendulum", "--rotation", "directors", "--element", "mg", "--n-elements", "3",
                                "--t-end", "0.3"]),
 }
+LONG = "BG(2) continuous", "BG(3) directors", "mG(2) directors"  # beside quick ones that differ little
 
 
 def one_json(run):
@@ -39,7 +40,7 @@ def assert_equal_motion(a, b):
             np.testing.assert_allclose(value, b["final"][body][quantity], rtol=0, atol=1e-9, err_msg=quantity)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.long) if n in LONG else n for n in CASES])
 def test_any_number_of_ranks_gives_the_same(name, capfd):
     from timefem.cli import main
 

@@ -242,6 +242,7 @@ def slider(stiffness, coordinates, **further):
     return tf.InitialValueProblem(tf.System([rod, bead, *parts], coordinates=coordinates, **further), state, (0, 0.25))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("element", [tf.MixedGalerkin(2, keep="all"), tf.MixedGalerkin(2), tf.MixedGalerkin(1)],
                          ids=str)
 def test_energy_that_is_gained_or_lost_is_told(element):
