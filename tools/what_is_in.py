@@ -1,4 +1,4 @@
-"""What the tests hold that docs/what-is-in.md names: their first lines and numbers, below its table.
+"""What the tests hold that docs/what-is-in.md names: their first lines, below its table.
 
 python tools/what_is_in.py [--check]
 """
@@ -24,15 +24,13 @@ def modules(text):
 
 
 def line(path):
-    """Folder and name, number of test functions, and the first line of the docstring."""
-    tree = ast.parse(path.read_text())
-    tests = sum(isinstance(node, ast.FunctionDef) and node.name.startswith("test_") for node in ast.walk(tree))
-    return f"- `{path.relative_to(ROOT)}` ({tests}): {ast.get_docstring(tree).splitlines()[0]}"
+    """Folder and name, and the first line of the docstring."""
+    return f"- `{path.relative_to(ROOT)}`: {ast.get_docstring(ast.parse(path.read_text())).splitlines()[0]}"
 
 
 def page(text):
     above = text.split(HEAD)[0]
-    return above + HEAD + "\n".join(["Numbers of test functions in brackets; made by `tools/what_is_in.py`.", "",
+    return above + HEAD + "\n".join(["First lines of the test modules; made by `tools/what_is_in.py`.", "",
                                      *dict.fromkeys(map(line, modules(above)))]) + "\n"
 
 
