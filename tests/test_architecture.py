@@ -105,7 +105,6 @@ def test_public_names_exist(name):
     assert getattr(timefem, name) is not None
 
 
-MOST_FILES_OF_A_PROBLEM = 16  # of optimal control, which has a list of strategies besides
 KINDS = {"InitialValueProblem", "BoundaryValueProblem", "InverseDynamics", "OptimalControl", "MixedGalerkin",
          "BubnovGalerkin"}
 
@@ -125,24 +124,3 @@ def test_kinds_are_looked_up_in_their_table():
              if counts.is_call_of(node, "isinstance")
              and KINDS & {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}]
     assert all(place.startswith("analysis.tangents.conditioning:") for place in found) and len(found) <= 1, found
-
-
-def test_a_problem_passes_through_few_files():
-    """Files on the way from `solve` to Newton's method that know the problem, for each kind of problem."""
-    for kind in ("initial", "boundary", "inverse", "optimal"):
-        way, seen = ["solving.solve"], set()
-        while way:
-            name = way.pop()
-            if name in seen or not _names_problem(name):
-                continue
-            seen.add(name)
-            way += [target for target in targets(name) if target.startswith(("solving.", "problems.common",
-                    "problems.refinement", f"problems.{kind}.", "solvers.")) or target == "problems.kinds"]
-            way += [f"problems.{kind}.kind"] * (name == "problems.kinds")
-        assert 3 <= len(seen) <= MOST_FILES_OF_A_PROBLEM, sorted(seen)
-
-
-def _names_problem(name):
-    """Whether a module uses a variable, an argument or an attribute `problem`."""
-    words = {ast.Name: "id", ast.arg: "arg", ast.Attribute: "attr"}
-    return any(getattr(node, words.get(type(node), ""), None) == "problem" for node in ast.walk(modules()[name][1]))
