@@ -1,13 +1,15 @@
 """Lifted gradients: orders, what is kept, and cost of `MixedGalerkin(k, keep="all")` beside mG(k) with 2k points.
 
-python benchmarks/bench_invariants.py [--quick] [--costs] [--long]
+python benchmarks/bench_invariants.py [--quick] [--costs] [--residuals] [--long]
 
 Errors are the largest ones of (q, p) at the end on three meshes, each halved, against elements of degree 5 on a fine
 mesh; energy by the kinetic one, angular momentum by its size, and constraints at all nodes. Costs are processor times
-of marches of equal elements, the least of runs in turns, without the set-up; errors of the coordinates at the end.
+of marches of equal elements, the least of runs in turns, without the set-up; errors of the coordinates at the end. Of
+residual and tangent of an element: operations, those with shape functions too, and times of 8 elements in lanes.
 """
 
 import argparse
+import time
 
 import numpy as np
 from _common import PreparedMarch
@@ -16,6 +18,11 @@ from bench_elements import arm
 
 import timefem as tf
 from timefem.cases import find_case
+from timefem.elements.evaluation.elements_in_lanes import evaluate_lanes, lane_scratch
+from timefem.elements.evaluation.plan import ElementPlan
+from timefem.kernels.instructions import DONE, Instructions
+from timefem.kernels.loops import compiled
+from timefem.kernels.operations import check_function
 
 
 def box(rotation="quaternion"):
@@ -78,7 +85,7 @@ def kepler():
 
 CASES = {"free box, quaternion": (box, 20, (0, 1, 2)), "heavy top, directors": (top, 40, (2,)),
          "two bodies, springs": (bodies, 16, (0, 1, 2)), "three masses": (masses, 20, (0, 1, 2)),
-         "floating four-bar": (four_bar, 16, (0, 1, 2)), "double pendulum": (pendulum, 20, ()),
+         "floating four-bar": (four_bar, 16, (0, 1, 2)), "double pendulum": (pendulum, 40, ()),
          "Kepler": (kepler, 64, (2,))}
 
 
@@ -162,6 +169,54 @@ def costs(names, repeats):
         print(f"{name:36s} " + "   ".join(cells), flush=True)
 
 
+def operations(plan):
+    """Arithmetic of residual and tangent of an element: that of kernels, and products with shape functions."""
+    arrays, total = plan.arrays, 0
+    for number, kernel in enumerate(plan.point_kernels):
+        members, function = np.flatnonzero(arrays.parts["group"] == number), kernel.kernel.function
+        made = Instructions(function, check_function(function), fuse=True).operations
+        first = arrays.parts[members[0]]
+        sections = arrays.sections[first["section"]:first["section"] + first["n_sections"]]
+        shapes, tests = arrays.slots["n_shapes"], arrays.tests["n_shapes"]
+        products = (sections["n"] * tests[sections["test"]] * shapes[sections["slot"]]).sum()
+        ends = arrays.n_seen[members[0]] @ shapes + arrays.n_tested[members[0]] @ tests
+        own = sum(name not in (DONE, "CONST", "INPUT", "OUTPUT") for name in made)
+        total += len(members) * arrays.n_points * (own + products + ends)
+    return int(total)
+
+
+@compiled(error_model="numpy", _nrt=False)
+def repeated(plan, lanes, n):
+    for _ in range(n):
+        evaluate_lanes(plan, lanes)
+
+
+def residuals(names, repeats):
+    """Operations and processor times of residual and tangent over those with 2k points."""
+    print("\nresidual and tangent, keep='all' over 2k points: operations / time")
+    for name in names:
+        problem, cells = MARCHES[name][0](), []
+        multipliers = problem.system.consistent_multipliers(0, problem.z0)
+        for k in (1, 2, 3):
+            plans, counts = [], []
+            for keep in ("points", "all"):
+                plan = ElementPlan(problem.system, tf.MixedGalerkin(k, keep=keep))
+                lanes = lane_scratch(plan.arrays)
+                lanes.x[:] = plan.first_element(tf.TimeMesh([0.0, 0.01]), problem.z0, multipliers)[:, None]
+                lanes.t[:], lanes.h[:] = 0.0, 0.01
+                repeated(plan.arrays, lanes, 1)
+                plans.append((plan.arrays, lanes))
+                counts.append(operations(plan))
+            n, least = max(1, 10**6 // counts[0]), [np.inf, np.inf]
+            for _ in range(repeats):
+                for i, arguments in enumerate(plans):
+                    start = time.process_time()
+                    repeated(*arguments, n)
+                    least[i] = min(least[i], time.process_time() - start)
+            cells.append(f"{counts[1] / counts[0]:.2f} / {least[1] / least[0]:.2f}")
+        print(f"{name:36s} " + "   ".join(cells), flush=True)
+
+
 LONG = (("box", box, 10**6, 0.02, (0, 1, 2)), ("heavy top, quaternion", lambda: top("quaternion"), 10**6, 0.005, (2,)),
         ("Kepler", kepler, 10**6, 0.02, (2,)), ("floating four-bar", four_bar, 10**5, 0.02, (0, 1, 2)))
 
@@ -180,11 +235,16 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="two cases, fewer repeats")
     parser.add_argument("--costs", action="store_true", help="times and errors alone")
+    parser.add_argument("--residuals", action="store_true", help="operations and times of residual and tangent alone")
     parser.add_argument("--long", action="store_true", help="motions of 10^5 and 10^6 elements alone")
     chosen = parser.parse_args()
+    marched, repeats = (list(MARCHES)[:2], 3) if chosen.quick else (list(MARCHES), 9)
     if chosen.long:
         long_runs()
+    elif chosen.residuals:
+        residuals(marched, repeats)
     else:
         if not chosen.costs:
             table(list(CASES)[:2] if chosen.quick else list(CASES))
-        costs(list(MARCHES)[:2] if chosen.quick else list(MARCHES), 3 if chosen.quick else 9)
+            residuals(marched, repeats)
+        costs(marched, repeats)

@@ -98,7 +98,7 @@ class MixedGalerkin(TimeElement):
 
     @property
     def one_kernel(self) -> bool:
-        return self.lifted and self.form == "hamilton" and self.n_points > 1
+        return self.lifted and self.form == "hamilton"
 
     @property
     def energy_drifts(self) -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.elements.augmented.extended import Extended
 from timefem.elements.evaluation.batch import ElementBatch
 from timefem.elements.evaluation.points_in_lanes import begin_step, evaluate_step, step_plan, step_scratch
 
@@ -42,11 +43,9 @@ def test_as_elements_in_lanes(n, element):
         assert step.one.calls["lanes"].max() == (8 if n == 6 else 1)
 
 
-def test_whole_elements_are_sums_over_their_points(monkeypatch):
+def test_whole_elements_are_sums_over_their_points():
     element, rng = tf.MixedGalerkin(3, keep="all"), np.random.default_rng(1)
-    whole = ElementBatch(masses(2), element)
-    monkeypatch.setattr(tf.MixedGalerkin, "one_kernel", False)
-    points = ElementBatch(masses(2), element)
+    whole, points = (ElementBatch(masses(2), e) for e in (element, Extended(element)))
     assert whole.plan.arrays.n_points == 1 and points.plan.arrays.n_points == 3
     x = rng.normal(size=(2, whole.n_columns))
     (found, tangent), (wanted, by_points) = whole(x, 0.1, 0.3), points(x, 0.1, 0.3)

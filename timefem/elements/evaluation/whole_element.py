@@ -44,7 +44,7 @@ def whole_element(element, point, n_inputs, n_rows, entries):
         derivatives = _derivatives(found, trial, n_inputs, n_rows, entries, h, g)
         for (name, slot), values, by_spot in zip(test.slots, ca.vertsplit(found[:sum(n_rows)], _starts(n_rows)),
                                                  derivatives, strict=True):
-            for i, factor in zip(slot.shapes, (weight * slot.table[:, g]).astype(float).tolist(), strict=True):
+            for i, factor in _there(slot, g, weight):
                 factor = factor / h if slot.rate else factor
                 rows[name, i] += factor * values
                 for spot, block in by_spot.items():
@@ -76,9 +76,16 @@ def _derivatives(found, trial, n_inputs, n_rows, entries, h, g):
         (name, slot), (_, _, r, c) = trial.slots[b], map(list, zip(*group, strict=True))
         block = ca.SX.triplet(r, c, found[first:first + len(r)], n_rows[a], n_inputs[b])
         block, first = block / h if slot.rate else block, first + len(r)
-        for j, factor in zip(slot.shapes, slot.table[:, g].astype(float).tolist(), strict=True):
+        for j, factor in _there(slot, g):
             derivatives[a][name, j] = derivatives[a].get((name, j), 0) + factor * block
     return derivatives
+
+
+def _there(slot, g, weight=1.0):
+    """Numbers of the shape functions of a slot that are not zero at point g, and their weighted values there."""
+    values = (weight * slot.table[:, g]).astype(float)
+    smallest = np.finfo(float).eps * np.abs(values).max()
+    return [(i, value) for i, value in zip(slot.shapes, values.tolist(), strict=True) if abs(value) > smallest]
 
 
 def _sum(weights, values):

@@ -22,12 +22,17 @@ class HamiltonForm(Form):
     most_points = 2
 
     def trial(self, element):
-        basis = LagrangeBasis(element.degree - 1, element.nodes)
-        return {"multipliers": Space(basis, False, "multipliers"),
-                "nonholonomic": Space(basis, False, "nonholonomic pairs")}
+        return self._spaces(LagrangeBasis(element.degree - 1, element.nodes))
 
     def test(self, element):
-        return {"state": Space(LagrangeBasis(element.degree - 1, element.nodes), False)} | self.trial(element)
+        """With as many points as tests those that are zero at all points but one: rows are those of a point."""
+        basis = LagrangeBasis(element.degree - 1, "gauss" if element.one_kernel else element.nodes)
+        return {"state": Space(basis, False)} | self._spaces(basis)
+
+    @staticmethod
+    def _spaces(basis):
+        return {"multipliers": Space(basis, False, "multipliers"),
+                "nonholonomic": Space(basis, False, "nonholonomic pairs")}
 
     def slots(self, element):
         return ("state", "value"), ("state", "rate"), ("multipliers", "value"), ("nonholonomic", "value")
