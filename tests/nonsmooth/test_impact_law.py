@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from tests.random_impacts import impact_case
-from timefem.solvers.nonsmooth.impact_law import PRESSED, SLIDES, STICKS, complementary, impact, stepped
-from timefem.solvers.nonsmooth.lemke import lemke
+from timefem.solvers.nonsmooth.impact_law import PRESSED, SLIDES, STICKS, complementary, impact, lemke, stepped
 
 
 def _cases(n, seed):
