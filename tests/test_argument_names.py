@@ -31,9 +31,9 @@ def test_the_nearest_name_is_told(call, error, words):
     assert words in str(caught.value)
 
 
-RESULTS = {"CriticalValue", "Equilibrium", "Estimate", "Floquet", "LinearModel", "Lyapunov", "Mode", "Modes",
-           "OsimModel", "Periodic", "PhasedSolution", "Robot", "RootLocus", "Simulation", "Solution", "StaticPath",
-           "studies"}  # which nobody makes by hand
+RESULTS = {"Conditioning", "CriticalValue", "Equilibrium", "Estimate", "Floquet", "LinearModel", "Lyapunov", "Mode",
+           "Modes", "MultiplierRank", "OsimModel", "Periodic", "PhasedSolution", "Robot", "RootLocus", "Simulation",
+           "Solution", "StaticPath", "studies"}  # which nobody makes by hand
 
 
 def arguments(name):

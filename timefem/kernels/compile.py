@@ -161,7 +161,7 @@ class Kernel:
             raise InputError(f"the kernel takes shape (..., {self.n_in}), not {x.shape}")
         points = x.reshape(int(np.prod(x.shape[:-1])), self.n_in)
         out = self.packed(points, lanes)
-        out = out.swapaxes(1, 2).reshape(-1, self.n_out)
+        out = out.swapaxes(1, 2).reshape(out.shape[0] * out.shape[2], self.n_out)
         return out[:len(points)].reshape(*x.shape[:-1], self.n_out)
 
     def packed(self, points, lanes=True):

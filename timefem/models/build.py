@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..argument_names import named_arguments
 from ..mechanics.bodies.first_order import PortSystem, State
 from ..mechanics.bodies.mass_properties import MassProperties
 from ..mechanics.bodies.point_mass import PointMass, VariableMass
@@ -45,6 +46,7 @@ RATE = {"rate": "formula", "parameters": "parameters", "controls": "controls"}  
 STATE = ("position", "orientation", "velocity", "angular_velocity", "frame", "relative_to")
 
 
+@named_arguments
 def load_model(path: FilePath, rotation: str | None = None, inverse_mass: str | None = None,
                t_end: float | None = None, changes: Mapping[str, Any] | None = None,
                data: FilePath | None = None) -> Model:

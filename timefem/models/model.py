@@ -237,7 +237,7 @@ class Model:
         return {"element": element, **settings, **{name: v for name, v in changes.items() if name not in plain}}
 
     @cached_property
-    def sensitivity(self):
+    def sensitivity(self) -> Any:
         """Functionals, parameters and method of the table `[sensitivity]`, see `timefem.sensitivity.names`."""
         table, system = self.document.data.get("sensitivity", {}), self.problem.system
         with naming(self.document, ("sensitivity", "of"), ()):
@@ -246,7 +246,7 @@ class Model:
             parameters = parameters_of(system, self.problem.z0, table.get("parameters", ()))
         return functionals, parameters, table.get("method", "adjoint")
 
-    def sensitivities(self, solution=None):
+    def sensitivities(self, solution: Any = None) -> Any:
         """Derivatives that the table `[sensitivity]` asks for, as from `timefem.sensitivity.names.derivatives`.
 
         Parameters

@@ -1,5 +1,7 @@
 """The table `[problem]` of a model file: checks of what belongs to which kind, and what the kinds read from it."""
 
+from typing import Any
+
 import numpy as np
 
 from ..mechanics.body_frame import BodyFrame
@@ -65,7 +67,7 @@ def _has_force(actuator):
     return actuator["type"] == "formula_force" or any(field.is_function for field in fields)
 
 
-def unknown_numbers(model):
+def unknown_numbers(model: Any) -> Any:
     """Unknown numbers: name -> (part, its number), "PART.NUMBER" or "gravity[2]", or a guess."""
     document, found = model.document, {}
     parts = {**model.system.replaced, **{part.name: part for part in model.system.parts if part.name}}
@@ -84,7 +86,7 @@ def unknown_numbers(model):
     return found
 
 
-def end_states(model, which, cls=EndState):
+def end_states(model: Any, which: str, cls: type = EndState) -> Any:
     """What the file asks of bodies and joints at an end; "free" components are None."""
     document, found = model.document, {}
     for name, entry in document.data["problem"].get(which, {}).items():
