@@ -88,7 +88,7 @@ def test_factors_that_do_not_fit_are_made_twice(share):
 def test_too_little_memory_says_how_much_would_do():
     matrix, starts = grid(6, 40, 4, np.random.default_rng(7))
     pattern = pattern_of(matrix, starts)
-    with pytest.raises(InputError, match=r"want at least .* GB of memory"):
+    with pytest.raises(InputError, match=r"need at least .* GB of memory"):
         DissectionLU(pattern, dissect(pattern), 100)
 
 

@@ -111,7 +111,7 @@ class Resumed:
 
         loop = Loop(self.method, program)
         loop.limit = loop.limit if iterations is None else iterations
-        found, _, outcome = loop.run(barrier, solve.direction, it, mu, lambda it, mu, taken: (it, "stuck"), keep)
+        found, _, outcome = loop.run(barrier, solve.direction, it, mu, lambda it, mu, taken: (it, mu, "stuck"), keep)
         if outcome in SOLVED:
             best = [found, Errors(barrier, solve.direction, found).at(0.0)]
         self.it, self.error = best
