@@ -226,14 +226,23 @@ class OneStep(TimeElement):
                           if name == "increments" else np.zeros((len(state), 1, known[c].size)))
         return values + [np.zeros((len(state), 2, known[name].size)) for name in self.carried]
 
-    def _need_increments(self, system):
+    @abstractmethod
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
+        """Rows of one part in the symbols `s` (`StepSymbols`)."""
+
+
+@dataclass(frozen=True)
+class NullSpaceStep(OneStep):
+    """A scheme by the discrete null-space method, a base beside that of the scheme: Newton sees one increment per body,
+    which keeps the body's own constraints, and the multipliers of joints."""
+
+    constraints_of = "joints"
+    extra = (("increments", "increments"),)
+
+    def check(self, system: System) -> None:
+        super().check(system)
         for body in system.bodies:
             if body.n_increments is None:
                 raise InputError(f"{self.name} needs bodies whose own constraints are solved by increments: rigid "
                                  f"bodies, point masses; {system.label(body)} has constraints given by a formula; use "
                                  f"{self.name.removeprefix('null-').upper()}()")
-
-    @abstractmethod
-    def density(self, s: Any) -> tuple[ca.SX, ...]:
-        """Rows of one part in the symbols `s` (`StepSymbols`)."""
-

@@ -4,14 +4,7 @@ import dataclasses
 
 from timefem import InputError, March, TimeElement, solve
 
-from ..problems.kinds import check_kind
-
-
-def initial_value_problem(problem):
-    """The problem of a case, or a problem as it is."""
-    problem = problem.make() if hasattr(problem, "make") else problem
-    check_kind(problem, "initial", besides=" or a Case")
-    return problem
+from ..problems.kinds import initial_value_problem as initial_value_problem
 
 
 def solve_on(problem, element, n_elements=None, *, driver=None, **arguments):

@@ -9,7 +9,7 @@ import casadi as ca
 
 from ...errors import InputError
 from ..discrete_gradient import MassMetric, discrete_gradient, gradient_at, transposed_product
-from ..one_step import OneStep
+from ..one_step import NullSpaceStep, OneStep
 
 if TYPE_CHECKING:
     from ...mechanics.system import System
@@ -65,7 +65,7 @@ class DirEM(EMH):
 
 
 @dataclass(frozen=True)
-class NullEMH(EMH):
+class NullEMH(NullSpaceStep, EMH):
     """EMH with the bodies' own constraint forces projected away, Betsch & Siebert (52) to (54); order 2.
 
     Conserves energy and angular momentum. Newton sees one increment per body that keeps the body's own constraints
@@ -74,12 +74,6 @@ class NullEMH(EMH):
     """
 
     name = "null-emh"
-    constraints_of = "joints"
-    extra = (("increments", "increments"),)
-
-    def check(self, system: System) -> None:
-        super().check(system)
-        self._need_increments(system)
 
     def density(self, s: Any) -> tuple[ca.SX, ...]:
         q1 = s.moved(s.q0, s.slots["increments", "value"])

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 
 from ..discrete_gradient import MassMetric, discrete_gradient, gradient_at, transposed_product
-from ..one_step import OneStep
-
-if TYPE_CHECKING:
-    from ...mechanics.system import System
+from ..one_step import NullSpaceStep, OneStep
 
 
 @dataclass(frozen=True)
@@ -79,7 +76,7 @@ class REML(EML):
 
 
 @dataclass(frozen=True)
-class NullEML(EML):
+class NullEML(NullSpaceStep, EML):
     """EML by the discrete null-space method: Newton sees one increment per body, and the multipliers of joints.
 
     The increment keeps the body's own constraints (105); the balance of momentum is projected with the null space at
@@ -87,12 +84,6 @@ class NullEML(EML):
     """
 
     name = "null-eml"
-    constraints_of = "joints"
-    extra = (("increments", "increments"),)
-
-    def check(self, system: System) -> None:
-        super().check(system)
-        self._need_increments(system)
 
     def density(self, s: Any) -> tuple[ca.SX, ...]:
         q1 = s.moved(s.q0, s.slots["increments", "value"])

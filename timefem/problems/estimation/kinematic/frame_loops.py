@@ -22,6 +22,19 @@ def spread(lanes, places, out):
 
 
 @compiled(**OPTIONS)
+def _reflect(rows, first, v, k, scale):
+    """Reflect rows from `first` on, shape (m, n), by `1 - scale v v^T`, v zero before its entry k."""
+    m, n = rows.shape
+    for i in range(first, m):
+        dot = 0.0
+        for j in range(k, n):
+            dot += rows[i, j] * v[j]
+        dot *= scale
+        for j in range(k, n):
+            rows[i, j] -= dot * v[j]
+
+
+@compiled(**OPTIONS)
 def null_spaces(rows, q, inverse, pivots, v):
     """By Householder's reflections of the transposes of rows, shape (m, n_rows, n), n_rows < n + 1.
 
@@ -57,20 +70,8 @@ def null_spaces(rows, q, inverse, pivots, v):
                 v[j] = a[k, j]
             v[k] -= pivot
             scale = 1.0 / (length * (length + abs(a[k, k])))  # 2 / |v|^2
-            for i in range(k + 1, n_rows):
-                dot = 0.0
-                for j in range(k, n):
-                    dot += a[i, j] * v[j]
-                dot *= scale
-                for j in range(k, n):
-                    a[i, j] -= dot * v[j]
-            for i in range(n):
-                dot = 0.0
-                for j in range(k, n):
-                    dot += own[i, j] * v[j]
-                dot *= scale
-                for j in range(k, n):
-                    own[i, j] -= dot * v[j]
+            _reflect(a, k + 1, v, k, scale)
+            _reflect(own, 0, v, k, scale)
             a[k, k] = pivot
         if whole:  # Q_1 R^-T, by columns from the last one
             for k in range(n_rows - 1, -1, -1):
