@@ -36,7 +36,7 @@ def test_guesses_that_raise():
 
 
 def test_memory_is_asked_before_a_mesh_is_made(monkeypatch):
-    monkeypatch.setattr(memory, "free_memory", lambda: 10**6)
+    monkeypatch.setattr(memory, "free_memory", lambda unknown: 10**6)
     with pytest.raises(tf.InputError, match=r"the solution on 10000 elements needs .* GiB of memory"):
         tf.solve(problem(), tf.MixedGalerkin(1), 10_000, progress=False)
 

@@ -219,7 +219,7 @@ def _of_frame(tree, values, method):
     frame, name = _value_of(tree.value, values), tree.attr
     fields, methods = getattr(frame, "_fields", ()), getattr(frame, "_methods", ())
     if name in (fields if method else methods):
-        raise InputError(f"{ast.unparse(tree)!r} is {'no function' if method else 'a function of its object'}; "
+        raise InputError(f"{ast.unparse(tree)!r} is {'no function' if method else 'a function, not a value'}; "
                          f"write {ast.unparse(tree)}{'' if method else '(...)'}")
     if name not in (methods if method else fields):
         raise InputError(f"{ast.unparse(tree.value)!r} has no {name!r}{known_names(name, [*fields, *methods])}")
