@@ -9,7 +9,7 @@ import typer
 from .. import validate
 from ..errors import SolveError
 from ..progress import progress
-from ..reproduction import find_scripts, run_scripts, write_page
+from ..reproduction import PAPERS, find_scripts, run_scripts, write_page
 from ..reproduction.gallery import about, find_machines, run_machines
 from ..verification import find_entries, run_entry
 from ..verification import write_page as write_verification
@@ -47,8 +47,7 @@ def gallery(
 # ---- `timefem reproduce`: figures of the papers
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="may-betsch-2025, kinon-betsch-2024, betsch-siebert-2009, zupan-2017, "
-                                              "gebhardt-romero-2020, or all.")],
+    paper: Annotated[str, typer.Argument(help=f"{', '.join(PAPERS)}, or all.")],
     figure: Annotated[str, typer.Argument(help="Such as fig8, or all.")] = "all",
     quick: Annotated[bool, typer.Option("--quick", help="Fewer or shorter runs, same statements.")] = False,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for figures and numbers.")] = Path("figures"),
