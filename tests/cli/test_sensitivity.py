@@ -87,6 +87,18 @@ def test_failed_solve(timefem):
     assert (status, out) == (1, "") and "not converged" in err
 
 
+def test_what_elements_keep(timefem):
+    """Options of elements are those of `run` for all commands that solve."""
+    command = "sensitivity", "free-body", "--of", "end:body.angular_velocity[0]", "--parameters", "body.inertia[0]"
+    found = [run_json(timefem, *command, "--keep", keep, "--degree", 1, "--n-elements", 20, "--t-end", 0.5)
+             ["functionals"]["end:body.angular_velocity[0]"] for keep in ("points", "all")]
+    sol = tf.solve(find_case("free-body").make(t_end=0.5), tf.MixedGalerkin(1, keep="all"), 20, progress=False)
+    end = tf.EndValue(lambda bodies, t: bodies[0].angular_velocity[0], bodies=["body"])
+    expected = tf.gradient(sol, end, [tf.Parameter("body", "inertia", 0)])
+    assert found[1]["derivatives"] == pytest.approx(expected, rel=1e-10)
+    assert abs(found[0]["value"] - found[1]["value"]) > 1e-4
+
+
 # ---- several solutions, continuation
 
 def test_solve_all(timefem, tmp_path):

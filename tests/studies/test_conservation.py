@@ -160,6 +160,17 @@ def test_command(capsys, tmp_path):
     assert "generalized energy" in capsys.readouterr().out
 
 
+def test_command_compares_what_elements_keep(capsys):
+    command = ["study", "conservation", "free-body", "--t-end", "0.5", "--degree", "2"]
+    assert main([*command, "--keep", "points", "all", "--elements", "50", "--json"]) == 0
+    points, kept = studies = json.loads(capsys.readouterr().out)["studies"]
+    assert [s["method"] for s in studies] == ["mG(2)", "mG(2, keeps all)"]
+    largest = [next(i["largest"] for i in s["invariants"] if i["name"] == "angular momentum y") for s in (points, kept)]
+    assert largest[1] < 1e-12 < 1e-6 < largest[0]
+    assert main(["study", "conservation", "heavy-top", "--element", "eml", "--keep", "all"]) == 2
+    assert "--keep belongs to --element mg" in capsys.readouterr().err
+
+
 def test_command_shows_what_it_has_when_a_solve_fails(capsys):
     command = ["study", "conservation", "heavy-top", "--degree", "2", "--elements", "2", "500", "--json"]
     assert main(command) == 1

@@ -25,6 +25,7 @@ CASE = Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem 
 ELEMENT = Annotated[list[str], typer.Option(help="mg, bg, or schemes that `timefem list` names.")]
 DEGREE = Annotated[list[int] | None, typer.Option(help="Polynomial degrees of mg and bg; default 1 2 3.")]
 POINTS = Annotated[int | None, typer.Option(help="Gauss points of mg and bg.")]
+KEEP = Annotated[list[str] | None, typer.Option(help="What mg keeps: points (default), all, or both in turn.")]
 ROTATION = Annotated[str | None, typer.Option(help="quaternion or directors; default: that of the case.")]
 T_END = Annotated[float | None, typer.Option(help="End of the motion [s]; default: that of the case.")]
 PROCESSES = Annotated[int, typer.Option(help="Solves that run at a time.")]
@@ -43,6 +44,7 @@ class _Methods:
     element: ELEMENT = ("mg",)
     degree: DEGREE = None
     points: POINTS = None
+    keep: KEEP = None
     rotation: ROTATION = None
 
     def prepared(self, as_json, as_csv, output):
@@ -58,9 +60,12 @@ class _Methods:
         galerkin = [name for name in element if name in ("mg", "bg")]
         if not galerkin and degree:
             named_element(element[0], degree=degree[0])  # says to whom the option belongs
-        methods = [named_element(name, degree=k, n_points=points if name in galerkin else None)
+        methods = [named_element(name, degree=k, n_points=points if name in galerkin else None, keep=kept)
                    for name in dict.fromkeys(element)
-                   for k in ((degree or (1, 2, 3)) if name in galerkin else (None,))]
+                   for k in ((degree or (1, 2, 3)) if name in galerkin else (None,))
+                   for kept in (dict.fromkeys(self.keep or ("points",)) if name == "mg" else (None,))]
+        if self.keep and "mg" not in element:
+            named_element(element[0], keep=self.keep[0])
         if not galerkin and points is not None:
             named_element(element[0], n_points=points)
         return found, methods
@@ -108,7 +113,7 @@ def convergence(given):
 
     Orders are fitted to the errors above the round-off plateau. Solves that run at a time disturb each other's wall
     times (of a solve without its set-up): for these take --processes 1 and --repeats 5. Options that take several
-    values: --element mg eml, --degree 1 2 3, --elements 50 100 200.
+    values: --element mg eml, --degree 1 2 3, --keep points all, --elements 50 100 200.
     """
     case, as_json, as_csv = given.case, given.as_json, given.as_csv
     found, methods = given.prepared(as_json, as_csv, given.output)
@@ -138,7 +143,7 @@ def conservation(given):
 
     rounding: the number is kept. bounded: it oscillates. drifting: its slope is surely not zero (95 %) and matters.
     Constraints are given at the nodes and at quadrature points. Options that take several values: --element mg eml,
-    --degree 1 2 3, --elements 50 100 200.
+    --degree 1 2 3, --keep points all, --elements 50 100 200.
     """
     case, as_json, as_csv = given.case, given.as_json, given.as_csv
     found, methods = given.prepared(as_json, as_csv, given.output)

@@ -143,8 +143,9 @@ PARAMETER = Annotated[list[str] | None, typer.Option(
 CSV = Annotated[str | None, typer.Option("--csv", help="File for a table with one row per run.")]
 WORKERS = Annotated[int | None, typer.Option(min=1, help="Threads or processes; default: all processors, one for each "
                                                          "rank under mpirun.")]
-COMMON = (parameter("rotation", ROTATION, None), parameter("element", ELEMENT, "mg"), declared("degree"),
-          declared("n_points"), declared("n_elements"), parameter("t_end", T_END, None))
+METHOD = (parameter("element", ELEMENT, "mg"),
+          *map(declared, ("degree", "n_points", "multipliers", "drop", "nodes", "form", "keep")))
+COMMON = (parameter("rotation", ROTATION, None), *METHOD, declared("n_elements"), parameter("t_end", T_END, None))
 
 SEVERAL = "--of", "--parameters", "--inputs", "--outputs"  # options that take several values
 
@@ -164,9 +165,7 @@ def repeat_values(arguments):
 @with_parameters(
     parameter("case", CASE), parameter("rotation", ROTATION, None), parameter("inverse_mass", INVERSE_MASS, None),
     parameter("elements_space", ELEMENTS_SPACE, None), parameter("degree_space", DEGREE_SPACE, None),
-    parameter("element", ELEMENT, "mg"),
-    *map(declared, ("degree", "n_points", "multipliers", "drop", "nodes", "form", "keep",
-                    "n_elements", "tolerance")),
+    *METHOD, declared("n_elements"), declared("tolerance"),
     parameter("t_end", T_END, None), parameter("joint", JOINT, None), parameter("gravity", GRAVITY, None),
     parameter("friction_width", FRICTION_WIDTH, None), parameter("base", BASE, None),
     parameter("meshes", MESHES, None),
@@ -186,9 +185,8 @@ def run(ctx, **_):
 
 
 @with_parameters(parameter("case", MODEL), parameter("data", DATA, None), parameter("rotation", ROTATION, None),
-                 parameter("element", ELEMENT, "mg"), declared("degree"), declared("n_elements"), declared("backend"),
-                 parameter("output", OUTPUT, None), parameter("as_json", JSON, False),
-                 parameter("verbose", VERBOSE, False))
+                 *METHOD, declared("n_elements"), declared("backend"), parameter("output", OUTPUT, None),
+                 parameter("as_json", JSON, False), parameter("verbose", VERBOSE, False))
 def estimate(ctx, **_):
     """Estimate a motion, and unknown numbers, from measurements, with their uncertainty.
 

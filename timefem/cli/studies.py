@@ -42,7 +42,7 @@ def repeat_options(arguments):
     if arguments[1:2] == ["preconditioners"]:
         words = {"--element": ("bg", "mg"), "--method": METHODS}
     if arguments[1:2] and arguments[1] in SEVERAL_ELEMENTS:
-        words = {"--element": (*ELEMENTS, *ALIASES)}
+        words = {"--element": (*ELEMENTS, *ALIASES), "--keep": ("points", "all")}
     for argument, before in zip(arguments, [None, *arguments], strict=False):
         if argument.startswith("-"):
             option = argument

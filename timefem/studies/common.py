@@ -36,6 +36,7 @@ def element_label(element):
     usual = dataclasses.replace(element, n_points=None).n_points
     facts += [] if element.n_points == usual else [f"{element.n_points} points"]
     facts += [value for name, usual in (("multipliers", "discontinuous"), ("drop", "start"), ("nodes", "equidistant"),
-                                        ("constraints", "gradient"), ("form", "hamilton"), ("strains", "energy"))
+                                        ("form", "hamilton"))
               if (value := vars(element).get(name, usual)) != usual]
+    facts += ["keeps all"] if element.lifted else []
     return f"{short}({', '.join(facts)})"
