@@ -28,6 +28,28 @@ def test_a_tether_becomes_taut():
     np.testing.assert_allclose(sol.velocity(mass, event.t), before - 1.5 * (before @ along) * along, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize(("part", "fall"), [
+    (lambda mass: tf.Tether(mass, None, length=0.4, restitution=0.5, name="rope"), 0.4),
+    (lambda mass: tf.SphereContact(mass, None, radius_a=0.1, radius_b=0.5, inside=True, restitution=0.5), 0.4),
+    (lambda mass: tf.DiscContact(mass, None, radius_a=0.1, radius_b=0.1002, inside=True, axis=(0, 1, 0),
+                                 restitution=0.5), 2e-4)])
+def test_what_falls_from_the_middle(part, fall):
+    """Where the distance is zero it has no direction."""
+    mass = tf.RigidBody(1.0, (0.004, 0.004, 0.004), name="mass")
+    sol = solved([mass, part(mass)], {mass: tf.Pose()}, 1.5 * np.sqrt(2 * fall / G), 10)
+    balanced(sol)
+    assert [event.kind for event in sol.events] == ["impact"]
+    assert sol.events[0].t == pytest.approx(np.sqrt(2 * fall / G), rel=1e-12)
+
+
+def test_a_slack_rope_from_its_hook():
+    mass = tf.PointMass(1.0, name="mass")
+    system = tf.System([mass, tf.SlackRope(mass, None, length=1.0, stiffness=1e3, name="rope")], gravity=(0, 0, -G))
+    problem = tf.InitialValueProblem(system, {mass: tf.Pose()}, (0, 0.4))
+    sol = tf.solve(problem, tf.MixedGalerkin(1), 4, progress=False)
+    assert sol.success and sol.position(mass, 0.4)[2] == pytest.approx(-G * 0.4**2 / 2, rel=1e-14)
+
+
 @pytest.mark.parametrize("side", ["highest", "lowest"])
 def test_stops_of_a_pendulum_in_bodies_and_in_joint_coordinates(side):
     limits = {"lowest": -0.3, "highest": 0.4}

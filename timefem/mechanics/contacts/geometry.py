@@ -64,10 +64,16 @@ def sphere_on_plane(centre: ca.SX, radius: ca.SX, normal: ca.SX, place: ca.SX) -
     return Touch(height - radius, normal, centre - radius * normal, centre - height * normal)
 
 
+def distance(line: ca.SX, size: ca.SX) -> ca.SX:
+    """Length of a line, exact to rounding where it is about the `size` [m] or more, with derivatives where it is zero.
+    """
+    return ca.sqrt(ca.sumsqr(line) + (NEAR.rounding * size) ** 2)
+
+
 def spheres(a: ca.SX, radius_a: ca.SX, b: ca.SX, radius_b: ca.SX, inside: bool = False) -> Touch:
-    """Two spheres with centres a and b, or sphere a inside sphere b; the centres must not coincide."""
+    """Two spheres with centres a and b, or sphere a inside sphere b."""
     line = a - b
-    length = ca.sqrt(ca.sumsqr(line))
+    length = distance(line, radius_b - radius_a if inside else radius_a + radius_b)
     away = line / length
     if inside:
         return Touch(radius_b - radius_a - length, -away, a + radius_a * away, b + radius_b * away)

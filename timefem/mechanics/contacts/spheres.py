@@ -35,10 +35,7 @@ class _RoundContact(Touching, abstract=True):
 
 
 class SphereContact(_RoundContact):
-    """Two spheres, a sphere and a point, or a sphere in a hollow one, that may touch; laws as of `PlaneContact`.
-
-    The centres must not coincide.
-    """
+    """Two spheres, a sphere and a point, or a sphere in a hollow one, that may touch; laws as of `PlaneContact`."""
 
     def touches(self, s: Symbols, c: Any) -> list[Touch]:
         a, b = self._frame(s, 0), self._frame(s, 1)
@@ -48,7 +45,7 @@ class SphereContact(_RoundContact):
 class DiscContact(_RoundContact):
     """Two discs in one plane, or two parallel cylinders, or a disc in a round hole, that may touch; as `PlaneContact`.
 
-    Sliding is along the plane. The centres must not coincide.
+    Sliding is along the plane.
     """
 
     axis = Direction("across the plane of the discs, in the axes of body b; of the ground in space", default=(0, 0, 1))

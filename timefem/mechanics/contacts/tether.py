@@ -8,6 +8,7 @@ import casadi as ca
 
 from ..declared import Real
 from ..forces.between import PointForce
+from .geometry import distance
 from .rigid import RigidContact
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ class Tether(RigidContact, PointForce):
     """A rope without mass and stretch between two points, which are never further apart than its length L.
 
     When it becomes taut the points part again with the restitution e; with e = 0 they stay at the length until the
-    rope goes slack. One that stretches is a `SlackRope`. The points must not coincide.
+    rope goes slack. One that stretches is a `SlackRope`.
     """
 
     length = Real("L", "m", None, above=0)
@@ -26,7 +27,8 @@ class Tether(RigidContact, PointForce):
     line = "rope"
 
     def gap(self, s: Symbols) -> ca.SX:
-        return self.named(s.own).length - ca.sqrt(self._square(s))
+        length = self.named(s.own).length
+        return length - distance(self._gap(s), length)
 
     def lift(self, s: Symbols) -> None:
         return None

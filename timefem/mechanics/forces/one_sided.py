@@ -19,8 +19,7 @@ STILL = 1e-12  # m/s, below which drag is smoothed: it has no direction there
 class SlackRope(PointForce):
     """An elastic rope without mass between two points: it pulls where they are further apart than its length L.
 
-    With the strain delta = l - L >= 0 it pulls with `k delta (1 + a ddelta/dt)`, and never pushes. The points must not
-    coincide.
+    With the strain delta = l - L >= 0 it pulls with `k delta (1 + a ddelta/dt)`, and never pushes.
     """
 
     length = Real("L", "m", None, above=0)
@@ -28,19 +27,20 @@ class SlackRope(PointForce):
     damping = Term("a", "s/m", 0.0, least=0)
     line = "rod"
 
-    def _stretch(self, s):
-        c, length = self.named(s.own), ca.sqrt(self._square(s))
-        return c, length, ca.fmax(length - c.length, 0)
+    def _stretch(self, s, square):
+        """Of a slack rope zero, and smooth where its points coincide."""
+        c = self.named(s.own)
+        return c, ca.sqrt(ca.fmax(square, c.length**2)) - c.length
 
     def energy_of_square(self, s: Symbols, square: ca.SX) -> Expression:
-        c = self.named(s.own)
-        return c.stiffness / 2 * ca.fmax(ca.sqrt(square) - c.length, 0) ** 2
+        c, stretch = self._stretch(s, square)
+        return c.stiffness / 2 * stretch**2
 
     def force(self, s: Symbols) -> ca.SX:
         if not self.damping:
             return super().force(s)
-        c, length, stretch = self._stretch(s)
-        along = ca.gradient(length, ca.vertcat(*s.q))
+        c, stretch = self._stretch(s, self._square(s))
+        along = ca.gradient(stretch, ca.vertcat(*s.q))
         rate = ca.dot(along, ca.vertcat(*s.velocity))
         return -damping_of_penalty(c, stretch, rate) * along
 
