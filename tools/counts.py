@@ -128,8 +128,10 @@ def running_imports(name):
 
 
 def functions(tree, prefix=""):
-    """(name, node) of all functions of a syntax tree, methods by their class."""
+    """(name, node) of all functions of a syntax tree, methods by their class; expressions hold none."""
     for node in ast.iter_child_nodes(tree):
+        if not isinstance(node, ast.stmt | ast.excepthandler | ast.match_case):
+            continue
         name = f"{prefix}{getattr(node, 'name', '')}"
         if isinstance(node, ast.FunctionDef):
             yield name, node
