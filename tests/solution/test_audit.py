@@ -258,3 +258,56 @@ def test_energy_that_is_gained_or_lost_is_told(element):
     assert not kept.energy and kept.drifting == ("tree",)
     assert "to h^4: the mass matrix varies of tree" in str(kept.summary())
     assert tf.MixedGalerkin(2, keep="all").kept(slider(500.0, "bodies").system).energy
+
+
+# ---- what is solved all at once is looked at alike
+
+def vibration_between_ends(n, optimal):
+    """A weight between springs that is to be at places at both ends, 10 rad per element, or half a rad."""
+    weight, springs = (parts := weight_between_springs()[0].system.parts)[0], parts[1:]
+    there, span = {weight: tf.EndState(position=(0.1, 0, 0))}, (0, 1)
+    if not optimal:
+        return tf.solve(tf.BoundaryValueProblem(tf.System([weight, *springs]), span, {weight: tf.Pose([0.3, 0, 0])},
+                                                there), tf.MixedGalerkin(2), n, progress=False)
+    push = tf.ControlForce(weight, name="push")
+    return tf.solve(tf.OptimalControl(tf.System([weight, *springs, push]), {weight: tf.Pose([0.3, 0, 0])}, there, span,
+                                      tf.Effort(push)), tf.MixedGalerkin(2), n, progress=False)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("optimal", [False, True])
+def test_vibrations_between_ends_are_told(optimal):
+    """Of the controls the effort was 9 times too large without a word."""
+    with pytest.warns(UnderResolved, match=r"weight moves too fast for MixedGalerkin\(degree=2"):
+        vibration_between_ends(20, optimal)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert vibration_between_ends(400, optimal).success
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n, told", [(20, True), (1500, False)])
+def test_contacts_of_optimal_control_are_told(n, told):
+    """A ball that falls on an elastic floor while it is pushed sideways; by 20 elements it is off by 14 mm."""
+    ball = tf.PointMass(1.0, name="ball")
+    floor, push = tf.PlaneContact(ball, stiffness=1e4, name="floor"), tf.ControlForce(ball, name="push")
+    free = tf.InitialValueProblem(tf.System([ball, floor], gravity=(0, 0, -9.81)), {ball: tf.Pose((0, 0, 1))}, (0, 1.2))
+    guess = tf.solve(free, tf.MixedGalerkin(2), 2000, progress=False)
+    problem = tf.OptimalControl(tf.System([ball, push, floor], gravity=(0, 0, -9.81)), {ball: tf.Pose((0, 0, 1))},
+                                {ball: tf.EndState(position=(1.0, 0, None), velocity=(0, 0, None))}, (0, 1.2),
+                                tf.Effort(push), bounds={push: ((-10, -1e-3, -1e-3), (10, 1e-3, 1e-3))})
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        assert tf.solve(problem, tf.MixedGalerkin(2), n, guess=lambda t: guess(t), progress=False).success
+    assert any(str(w.message).startswith("floor begins or ends between") for w in found) == told
+
+
+@pytest.mark.parametrize("degree, n", [(1, 2), (2, 1), (2, 3)])
+def test_polynomials_that_elements_follow_are_not_warned_of(degree, n):
+    """A throw, which comes back to where it started."""
+    ball = tf.PointMass(1.0, name="ball")
+    start = {ball: tf.Pose(velocity=(0, 0, 5))}
+    problem = tf.InitialValueProblem(tf.System([ball], gravity=(0, 0, -10)), start, (0, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert abs(tf.solve(problem, tf.MixedGalerkin(degree), n, progress=False).z[-1, 2]) < 1e-9

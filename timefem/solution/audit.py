@@ -4,80 +4,85 @@ Newton's method converges on the discrete equations whatever the mesh. An elemen
 gives numbers without a complaint; what follows looks at the motion itself.
 """
 
-import functools
-
 import numpy as np
 
+from ..elements.augmented.extended import Extended
 from ..errors import UnderResolved, warn
+from ..mechanics.inversion.direct import coordinate_names
 from ..mechanics.part_names import body_of
 from ..mechanics.values.at_start import constraint_sizes
 from ..mechanics.values.evaluate import kept, quantities_at
 from ..mechanics.values.loops import largest_squares
+from ..mechanics.values.measures import LEAST
 from ..mechanics.values.of_parts import coordinate_at
 from ..solvers.march.events import missed_forces
-from ..solvers.march.resolution import elements_that_do, excess
+from ..solvers.march.resolution import elements_that_do, excess, is_polynomial
 from ..status import Reason, Status
 from .options import OPTIONS
 from .turns import sharp_bends, unwrapped
 
 
-def audited(solution):
-    """The solution, or what is left of it before the first constraint that does not hold.
+def audited(solution, cut=False, smooth=True):
+    """What a solve of any kind found, looked at once more.
 
     With constraints that were dropped as redundant at the start the motion is right as long as they stay redundant;
     where they part from the others, the solve has failed.
 
+    Parameters
+    ----------
+    solution : Solution, SlabSolution or PhasedSolution
+    cut : bool
+        What is left of a failed solve is the motion before the first constraint that does not hold; else the status
+        alone tells of the failure.
+    smooth : bool
+        Whether motions are taken as smooth from element to element: not where velocities jump.
+
     Warns
     -----
     UnderResolved
-        When a body turns too far in an element, or elements of a lower degree would miss most of its motion; names
-        it, and the number of elements that would do. When energy is gained or lost.
+        When a body turns too far in an element, forces begin or end where it does not look, or elements of a lower
+        degree would miss most of the motion; names it, and the number of elements that would do. When energy is gained
+        or lost.
     """
-    if not solution.success or len(solution.t) == 1:
+    whole = isinstance(getattr(solution, "phases", None), list)
+    for phase in solution.phases if whole else ():
+        phase = audited(phase, smooth=smooth)
+        if solution.success and not phase.success:
+            solution.status = phase.status
+    if whole or not (solution.success and solution.solves_equations):
+        return solution
+    if hasattr(solution, "comm"):
+        return _audited_slab(solution)
+    if len(solution.t) == 1:
         return solution
     fault = _violated(solution)
-    if fault is not None:
+    if fault is not None and cut:
         return solution._cut(fault[0], _failure(*fault))
+    if fault is not None:
+        solution.status = _failure(*fault)
+        return solution
     lost = _lost_turns(solution)
     if lost is not None:
         solution.status = Status.failure(Reason.TURNS_NOT_COUNTED, *lost)
-    if not (_warn_of_turns(solution) or _warn_of_forces(solution) or solution.system.rigid_contacts):
-        _warn_of_what_is_missed(solution)  # which takes motions as smooth from element to element
+    if not (_warn_of_turns(solution) or _warn_of_forces(solution)) and smooth:
+        if cut or not _warn_of_rates(solution):
+            _warn_of_what_is_missed(solution, cut)
     _warn_of_energy(solution)
     return solution
 
 
 def _warn_of_forces(solution):
     """Warn of forces that begin and end where no element looks; whether there are any."""
-    text = missed_forces(solution.system, solution.element, solution.t, solution.z, solution.nodal_state)
+    text = missed_forces(solution.system, _stated(solution.element), solution.t, solution.z, solution.nodal_state)
     if text is not None:
         warn(text, UnderResolved)
     return text is not None
 
 
-def audits(solve):
-    """Decorator of what solves all elements at once: fails where a constraint does not hold at a node, and warns of
-    bodies that turn too far in an element."""
-    @functools.wraps(solve)
-    def audited_solve(task):
-        solution = solve(task)
-        if not solution.success:
-            return solution
-        fault = _violated(solution)
-        if fault is not None:
-            solution.status = _failure(*fault)
-            return solution
-        if not _warn_of_turns(solution):
-            _warn_of_forces(solution)
-        _warn_of_energy(solution)
-        return solution
-    return audited_solve
-
-
 def _warn_of_energy(solution):
     """Warn of energy that the method gained or lost, where its equations do not keep it: the part of what moves, is
     exchanged, and comes in by work."""
-    system, element = solution.system, solution.element
+    system, element = solution.system, _stated(solution.element)
     if not element.energy_drifts or system.rigid_contacts or system.couples_inertia:
         return
     potential, work = system.potential(solution.t, solution.z), solution.work()
@@ -91,7 +96,7 @@ def _warn_of_energy(solution):
              "elements resolve the motion only; take more elements, or a higher degree", UnderResolved)
 
 
-def audited_slab(solution):
+def _audited_slab(solution):
     """A `SlabSolution`, failed on all ranks where a constraint does not hold on one of them."""
     own = _violated(solution) if solution.success and len(solution.t) > 1 else None
     faults = [fault for fault in solution.comm.allgather(own and (own[1], solution.elements[0] + own[0], *own[2:]))
@@ -168,7 +173,7 @@ def constraint_fault(system, t, z, size):
 
 def _warn_of_turns(solution):
     """Warn of the body that turns furthest in an element, when that is too far; whether it does."""
-    text = unresolved_turns(solution.system, solution.element, solution.t, solution.z)
+    text = unresolved_turns(solution.system, _stated(solution.element), solution.t, solution.z)
     if text is not None:
         warn(text, UnderResolved)
     return text is not None
@@ -231,18 +236,62 @@ def turns_in_doubt(system, z):
     return False
 
 
-def _warn_of_what_is_missed(solution):
-    """Warn of the body of whose motion elements of a lower degree would miss most, when that is too much."""
-    system, element, t = solution.system, solution.element, solution.t
+def _warn_of_rates(solution):
+    """Warn of a joint, or a coordinate, that moves too fast for the elements: whose rates and momenta part within them.
+
+    Both are polynomials that agree in the mean of each element; they agree in between where it resolves the motion,
+    whatever the forces do. What is solved all at once, optima above all, may use what elements do not see.
+    """
+    system, basis, lengths = solution.system, solution.element.state.basis, np.diff(solution.t)
+    size = np.zeros(system.n_q)
+    for body in system.bodies:
+        if body.has_position or body.helper or body.first_order:  # whose turns are looked at, or whose mass is constant
+            size[system.coordinates(body)] = np.inf
+    if basis.n_shapes < 2 or np.isinf(size).all():
+        return False
+    points = np.array([0.0, 0.5, 1.0])
+    z = basis.values(points) @ solution.nodal_state
+    rates = (basis.derivatives(points) @ solution.nodal_state)[..., :system.n_q] / lengths[:, None, None]
+    times = (solution.t[:-1, None] + lengths[:, None] * points).ravel()
+    told = system.velocity(times, z.reshape(-1, system.n_z)).reshape(rates.shape)
+    size = np.maximum(size, np.sqrt(system.mass_scale) * np.abs(told).max(axis=(0, 1)))
+    size = np.maximum(size, LEAST * size[np.isfinite(size)].max(initial=0.0))
+    share = np.sqrt(system.mass_scale) * np.abs(rates - told).max(axis=1) / np.where(size > 0, size, 1.0)
+    k, worst = np.unravel_index(np.argmax(share), share.shape)
+    if not share[k, worst] > OPTIONS.rates_apart:
+        return False
+    more = int(np.ceil(len(lengths) * (10 * share[k, worst] / OPTIONS.rates_apart)**(1 / basis.degree)))
+    warn(f"{coordinate_names(system)[worst]} moves too fast for the elements: at t = {solution.t[k]:.6g} its "
+         f"rate differs by {share[k, worst]:.2g} of the largest from what its momentum says, and the solution may be "
+         f"far off; take {more} elements or more, a tolerance, or limits of its speed", UnderResolved)
+    return True
+
+
+def _warn_of_what_is_missed(solution, marched):
+    """Warn of the body of whose motion elements of a lower degree would miss most, when that is too much. Of what was
+    marched the system alone tells how many elements do, as controls and what is estimated are not in it."""
+    system, element, t = solution.system, _stated(solution.element), solution.t
     own, first = excess(system, element, t, solution.z, solution.nodal_state)
+    own[is_polynomial(element, t, solution.nodal_state, own > 1.0)] = 0.0
     worst = int(np.argmax(own))
     if not own[worst] > 1.0:
         return
     body = body_of(system, worst)
     span = t[first], t[first + 1 + (element.state.basis.degree == 1)]  # what went wrong before is not in the way
     times = (t[-1] - t[0]) / (span[1] - span[0])
-    n = elements_that_do(system, element, span, solution.z[first], times)
-    more = f"take {int(np.ceil(n * times))} elements or more" if n else "take far more elements"
+    if marched:
+        n = elements_that_do(system, element, span, solution.z[first], times)
+        n = n and int(np.ceil(n * times))
+    else:
+        n = int(np.ceil((len(t) - 1) * 2 * own[worst]**(1 / element.state.basis.degree)))
+    more = f"take {n} elements or more" if n else "take far more elements"
     warn(f"{system.label(body)} moves too fast for {element!r} from t = {span[0]:.3g} on: elements of a lower "
          f"degree would miss most of it, and the solution may be far off; {more}, or a higher degree",
          UnderResolved)
+
+
+def _stated(element):
+    """The element that was asked for, without what a kind of problem adds to it."""
+    while isinstance(element, Extended):
+        element = element.element
+    return element

@@ -19,6 +19,9 @@ class SolutionOptions(Options):
     violated: float = option(
         0.05, "residual of any constraint at the nodes, relative to its terms, beyond which there is no success")
     fast_turn: float = option(1.5, "turn per element and degree, of any body, that is too fast [rad]")
+    rates_apart: float = option(
+        0.3, "difference of a rate from what momenta say, over the largest: from there on the motion has little to do "
+        "with that of the elements")
     sharp_bend: float = option(
         1.4, "turn from node to node of a beam that costs some per cent of its shape; half of it in directors [rad]")
     energy_missed: float = option(

@@ -47,9 +47,12 @@ class SolvedElements(_Made):
     ----------
     events : tuple of ContactEvent
         Of rigid contacts; none without such.
+    solves_equations : bool
+        Whether equations of motion hold in the elements; of motions fitted to measurements alone they do not.
     """
 
     events: tuple[ContactEvent, ...] = ()
+    solves_equations = True
 
     @classmethod
     def of(cls, system: System, element: TimeElement, t: np.ndarray, z0: np.ndarray, values: NodalValues,

@@ -314,9 +314,9 @@ class Solver:
         kept, sol, guess = task.kept, None, task.guess
         agree_on(task)
         if kept.last is not None and warm and guess is None and self.kind.warms(task, kept.last):
-            sol = self.kind.solve(task.near(kept.last))
+            sol = self.kind.audited(task.near(kept.last))
         if sol is None or (not sol.success and sol.status.reason != Reason.STOPPED):
-            sol = self.kind.solve(task)
+            sol = self.kind.audited(task)
         if sol.success and not kept.once and self.kind.warms(task, sol):
             kept.last = sol
         return sol

@@ -35,6 +35,7 @@ def test_a_limit_that_is_passed_inside_of_an_element_is_told():
 def test_more_points_or_elements_keep_it(points, n):
     with warnings.catch_warnings():
         warnings.simplefilter("error", tf.UnderResolved)
+        warnings.filterwarnings("ignore", "body moves too fast")  # by three elements it turns from one to the next
         sol = tf.solve(around(points), tf.MixedGalerkin(1), n, progress=False)
     assert sol.success and inside(sol) < 0.05
 

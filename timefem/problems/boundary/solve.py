@@ -2,14 +2,12 @@
 
 
 from ...errors import UnderResolved, warn
-from ...solution.audit import audits
 from ...solution.between_nodes import jump_of
 from ..refinement.loop import solve_refined
 from .errors import BoundaryErrors
 from .solver import BoundarySolver
 
 
-@audits
 def solve_boundary(task):
     """Solve a boundary-value problem: a `Task` of `timefem.solve`."""
     problem = task.problem

@@ -7,6 +7,7 @@ from importlib import import_module
 from ...errors import InputError
 from ...late import Late
 from ...mechanics.contacts.rigid import refuse_rigid_contacts
+from ...solution.audit import audited
 from ...validate.options import spelt
 
 kinds = Late("timefem.problems.kinds")
@@ -67,6 +68,8 @@ class Kind:
         `strategies(names)` checks the names of what is tried where a guess leads to no solution; None: there are none.
     fits : callable
         `fits(problem, element)` raises InputError for elements that cannot do what the problem asks for.
+    smooth : callable
+        `smooth(problem)` -> whether velocities do not jump, and the elements are those of a motion.
     """
 
     name: str
@@ -89,9 +92,14 @@ class Kind:
     fits: Callable = lambda problem, element: None
     updates: str | None = None
     strategies: Callable | None = None
+    smooth: Callable = lambda problem: not problem.system.rigid_contacts
 
     def __reduce__(self):
         return _in_table, (self.name,)  # other processes have it there
+
+    def audited(self, task):
+        """What `solve` finds, audited."""
+        return audited(self.solve(task), self.causal, self.smooth(task.problem))
 
     @property
     def in_files(self):

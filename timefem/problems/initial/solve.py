@@ -9,7 +9,6 @@ from ...errors import InputError
 from ...mechanics.values.of_parts import not_finite
 from ...parallel import own_world
 from ...polynomials import gauss_legendre
-from ...solution.audit import audited, audited_slab
 from ...solution.slab_solution import SlabSolution
 from ...solution.solution import Solution
 from ...solvers.equations.elements import ElementEquations
@@ -56,9 +55,8 @@ def solve_initial(task):
     t = mesh.nodes[first:first + outcome.n_solved + 1]
     if outcome.first is not None:
         state, multipliers, others = outcome.values.arrays
-        return audited_slab(SlabSolution(system, task.element, t, state[0, 0] if len(state) else z0, state, multipliers,
-                                         outcome.status, statistics, fields=others, comm=own_world(),
-                                         origin=(mesh.nodes[0], z0)))
+        return SlabSolution(system, task.element, t, state[0, 0] if len(state) else z0, state, multipliers,
+                            outcome.status, statistics, fields=others, comm=own_world(), origin=(mesh.nodes[0], z0))
     solution = Solution.of(system, task.element, t, z0, outcome.values, outcome.status, statistics)
     path = task.checkpoint and task.checkpoint.path
     if path and solution.status.reason == Reason.STOPPED:
@@ -68,12 +66,12 @@ def solve_initial(task):
 
 
 def _completed(solution, mesh):
-    """The solution with what is to be said of a failure, and audited."""
+    """The solution with what is to be said of a failure."""
     if solution.status.reason == Reason.STOPPED:
         solution.status.message = _stopped(solution)
     elif not solution.success:
         solution.status.message += _not_finite(solution, mesh) + _remedy(solution.element)
-    return audited(solution)
+    return solution
 
 
 def _stopped(solution):
@@ -85,8 +83,8 @@ def _solve_sampled(task):
     problem = task.problem
     outcome, system, mesh = run_sampled(task)
     statistics = solve_statistics(task.driver, _backend(task.driver), mesh, outcome)
-    return audited(Solution.of(system, task.element, mesh.nodes[:outcome.n_solved + 1], problem.z0, outcome.values,
-                               outcome.status, statistics))
+    return Solution.of(system, task.element, mesh.nodes[:outcome.n_solved + 1], problem.z0, outcome.values,
+                       outcome.status, statistics)
 
 
 def mesh_of(task):
@@ -132,7 +130,7 @@ def _march_to_tolerance(task):
         solution.status.message = f"{_stopped(solution)}, to a looser tolerance perhaps"
     elif not solution.success:
         solution.status.message += _not_finite(solution, mesh) + _remedy(solution.element)
-    return audited(solution)
+    return solution
 
 
 def _backend(driver):

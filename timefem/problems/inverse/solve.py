@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from ...errors import InputError, UnderResolved, warn
-from ...solution.audit import audits
 from ...solution.solution import Solution
 from ..common.statistics import solve_statistics
 from ..initial.drivers import run_driver
@@ -15,7 +14,6 @@ from .equations import check_element, solve_inverse
 from .errors import InverseErrors
 
 
-@audits
 def solve_inverse_dynamics(task):
     """Solve a problem of inverse dynamics: a `Task` of `timefem.solve`.
 

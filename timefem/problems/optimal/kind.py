@@ -10,6 +10,7 @@ from .options import OPTIONS
 from .problem import OptimalControl
 from .solve import UNUSED, solve_optimal_control
 from .strategies.strategy import named_strategies
+from .transcription.sizes import has_contacts
 
 errors = Late(f"{__package__}.errors")
 
@@ -38,4 +39,5 @@ OPTIMAL = Kind(
                             "where controls have bounds, with which an interior-point method deals"),
     changes=("start", "end", "t_span", "bounds"), fits=check_fits,
     files=f"{__package__}.files", strategies=named_strategies,
+    smooth=lambda problem: not has_contacts(problem),
 )

@@ -8,7 +8,6 @@ from ...elements.augmented.constants import with_carrier
 from ...errors import InputError
 from ...late import Late
 from ...mechanics.numbers.free import with_values
-from ...solution.audit import audits
 from ...solvers.nonlinear.methods import method_for_inequalities
 from ...solvers.nonlinear.newton import Newton
 from ..common.parameters import of_bodies
@@ -23,7 +22,6 @@ errors = Late(f"{__package__}.errors")
 UNUSED = "tol_residual", "tol_increment"  # fields of Newton that problems with inequalities do not use
 
 
-@audits
 def solve_optimal_control(task):
     """Solve a problem of optimal control: a `Task` of `timefem.solve`.
 

@@ -26,6 +26,7 @@ marching = Late(f"{__package__}.march")
 FAR = 1.0  # rad of a vibration per element and degree
 NOISE = 1e-7  # of the size of states that Newton's method goes by: amplitudes that count as rest
 CLOSE = 0.5  # amplitudes that the end of a motion may be off, by what its shortest part differs on two meshes
+SAME = 1e-3  # by what divided differences of one polynomial may differ
 MORE = 1.5  # factor from one number of elements tried to the next
 MOST = 400_000  # unknowns of a mesh that is tried
 
@@ -55,6 +56,20 @@ def excess(system, element, t, z, nodal):
     else:
         first = _missed_in_pairs(t, z, bound, largest)
     return largest / bound, first
+
+
+def is_polynomial(element, t, nodal, chosen):
+    """Which of the chosen components are, as far as elements tell, one polynomial of their degree, shape (n_z,) of
+    bool: these follow it exactly, however few they are. It is of degree 2 where elements of degree 1 are paired."""
+    difference, found, lengths = differences(element)[0], np.zeros(len(chosen), bool), np.diff(t)
+    places = np.flatnonzero(chosen)
+    if len(difference):
+        own = (difference @ nodal[:, :, places]) / lengths[:, None] ** (len(difference) - 1)
+    else:
+        slopes = (nodal[:, -1, places] - nodal[:, 0, places]) / lengths[:, None]
+        own = np.diff(slopes, axis=0) / (lengths[1:] + lengths[:-1])[:, None]
+    found[places] = np.ptp(own, axis=0) <= SAME * np.abs(own).max(axis=0)
+    return found
 
 
 def differences(element):

@@ -29,6 +29,8 @@ class KinematicEstimate(Estimate):
     of the state, as with MixedGalerkin(3).
     """
 
+    solves_equations = False
+
     # ---- the motion
 
     @property

@@ -4,17 +4,11 @@ import casadi as ca
 import numpy as np
 
 from ....errors import UnderResolved, warn
-from ....mechanics.inversion.direct import coordinate_names
-from ....mechanics.values.measures import LEAST
 from ..options import OPTIONS
 from ..statement.complementarity import Complementary
 from ..statement.limits import Limit
-from ..transcription.sizes import has_contacts
 
 POINTS = np.array([0.25, 0.5, 0.75])  # of each element
-# difference of a rate from what momenta say, over the largest: from there on the motion that the controls make has
-# little to do with that of the elements
-APART = 0.3
 
 
 def look_between_points(phase, solution):
@@ -35,36 +29,6 @@ def look_between_points(phase, solution):
             continue
         if text is not None:
             warn(text, UnderResolved)
-
-
-def look_at_rates(phase, solution):
-    """Warn of a joint, or a coordinate, that moves too fast for the elements: whose rates and momenta part within them.
-
-    Both are polynomials that agree in the mean of each element; they agree in between where it resolves the motion,
-    whatever the forces do.
-    """
-    if has_contacts(phase) or solution.system.rigid_contacts:
-        return  # which change velocities at once
-    system, basis, lengths = solution.system, solution.element.state.basis, np.diff(solution.t)
-    points = np.array([0.0, 0.5, 1.0])
-    z = basis.values(points) @ solution.nodal_state
-    rates = (basis.derivatives(points) @ solution.nodal_state)[..., :system.n_q] / lengths[:, None, None]
-    times = (solution.t[:-1, None] + lengths[:, None] * points).ravel()
-    told = system.velocity(times, z.reshape(-1, system.n_z)).reshape(rates.shape)
-    size = np.sqrt(system.mass_scale) * np.abs(told).max(axis=(0, 1))
-    for body in system.bodies:
-        if body.has_position or body.helper or body.first_order:  # whose turns are looked at, or whose mass is constant
-            size[system.coordinates(body)] = np.inf
-    size = np.maximum(size, LEAST * size[np.isfinite(size)].max(initial=0.0))
-    share = np.sqrt(system.mass_scale) * np.abs(rates - told).max(axis=1) / np.where(size > 0, size, 1.0)
-    k, worst = np.unravel_index(np.argmax(share), share.shape)
-    if not share[k, worst] > APART:
-        return
-    more = int(np.ceil(len(lengths) * (10 * share[k, worst] / APART)**(1 / basis.degree)))
-    warn(f"{coordinate_names(system)[worst]} moves too fast for the elements: at t = {solution.t[k]:.6g} its "
-         f"rate differs by {share[k, worst]:.2g} of the largest from what its momentum says, and the motion "
-         f"that these controls make is another one; take {more} elements or more, a tolerance, or limits of "
-         "its speed", UnderResolved)
 
 
 def _passed(phase, motion, limit):

@@ -12,7 +12,7 @@ import numpy as np
 from ....errors import InputError, warn
 from ....solution.between_nodes import jump_of
 from ....status import RETRY, Reason, Status
-from ..diagnosis.between_points import look_at_rates, look_between_points
+from ..diagnosis.between_points import look_between_points
 from ..diagnosis.turns import look_at_turns
 from ..options import OPTIONS
 from ..statement.end_conditions import with_allowed_ends
@@ -54,7 +54,6 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
             for phase, one in stated(task, solution)[0] if solution.success else ():
                 look_between_points(phase, one)
                 look_at_turns(phase, one)
-                look_at_rates(phase, one)
                 _tell_other_turns(phase, one)
             return solution
         try:
