@@ -311,3 +311,30 @@ def test_polynomials_that_elements_follow_are_not_warned_of(degree, n):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert abs(tf.solve(problem, tf.MixedGalerkin(degree), n, progress=False).z[-1, 2]) < 1e-9
+
+
+# ---- elements whose tests reach over two elements have a second root
+
+def decay(element, n, damping=1.0, stiffness=4.0):
+    """A damped oscillator over 16 s: its solution, and the largest error of its place."""
+    weight = tf.PointMass(1.0, name="weight")
+    spring = tf.Spring(weight, point_b=(-10, 0, 0), stiffness=stiffness, length=10.0)
+    system = tf.System([weight, spring, tf.Damper(weight, point_b=(-10, 0, 0), damping=damping)])
+    sol = tf.solve(tf.InitialValueProblem(system, {weight: tf.Pose((1, 0, 0))}, (0, 16)), element, n, progress=False)
+    rate = np.emath.sqrt(damping**2 / 4 - stiffness)
+    exact = np.exp(-damping * sol.t / 2) * (np.cosh(rate * sol.t) + damping / 2 / rate * np.sinh(rate * sol.t))
+    return sol, np.abs(sol.z[:, 0] - exact.real).max()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("degree, n, off", [(1, 64, 0.3), (2, 32, 0.07)])
+def test_a_second_root_that_grows_is_told(degree, n, off):
+    element = tf.BubnovGalerkin(degree, multipliers="discontinuous", drop="end")
+    with pytest.warns(UnderResolved, match=r"its rate differs by .* second root grows as exp\(a t / .*drop='start'"):
+        assert decay(element, n)[1] > off
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        errors = [decay(element, n)[1] for n in (10 * n, 20 * n, 40 * n)]
+    assert decay(tf.BubnovGalerkin(degree, multipliers="discontinuous"), n)[1] < off / 100
+    np.testing.assert_allclose(np.log2(errors[:-1]) - np.log2(errors[1:]), 2, rtol=0, atol=0.2)
+    assert errors[-1] < 0.01

@@ -65,7 +65,7 @@ def audited(solution, cut=False, smooth=True):
     if lost is not None:
         solution.status = Status.failure(Reason.TURNS_NOT_COUNTED, *lost)
     if not (_warn_of_turns(solution) or _warn_of_forces(solution)) and smooth:
-        if cut or not _warn_of_rates(solution):
+        if (cut and solution.element.can_march) or not _warn_of_rates(solution):
             _warn_of_what_is_missed(solution, cut)
     _warn_of_energy(solution)
     return solution
@@ -240,12 +240,13 @@ def _warn_of_rates(solution):
     """Warn of a joint, or a coordinate, that moves too fast for the elements: whose rates and momenta part within them.
 
     Both are polynomials that agree in the mean of each element; they agree in between where it resolves the motion,
-    whatever the forces do. What is solved all at once, optima above all, may use what elements do not see.
+    whatever the forces do. What is solved all at once, optima above all, may use what elements do not see. Where tests
+    reach over two elements this shows how much there is of a second root, of all bodies.
     """
     system, basis, lengths = solution.system, solution.element.state.basis, np.diff(solution.t)
-    size = np.zeros(system.n_q)
-    for body in system.bodies:
-        if body.has_position or body.helper or body.first_order:  # whose turns are looked at, or whose mass is constant
+    size, element = np.zeros(system.n_q), _stated(solution.element)
+    for body in system.bodies:  # whose turns are looked at, or whose mass is constant
+        if body.has_position and element.can_march or body.helper or body.first_order:
             size[system.coordinates(body)] = np.inf
     if basis.n_shapes < 2 or np.isinf(size).all():
         return False
@@ -263,7 +264,8 @@ def _warn_of_rates(solution):
     more = int(np.ceil(len(lengths) * (10 * share[k, worst] / OPTIONS.rates_apart)**(1 / basis.degree)))
     warn(f"{coordinate_names(system)[worst]} moves too fast for the elements: at t = {solution.t[k]:.6g} its "
          f"rate differs by {share[k, worst]:.2g} of the largest from what its momentum says, and the solution may be "
-         f"far off; take {more} elements or more, a tolerance, or limits of its speed", UnderResolved)
+         f"far off; take {more} elements or more, a tolerance, or limits of its speed"
+         + (element.remedy and f"; {element.remedy}"), UnderResolved)
     return True
 
 
