@@ -246,7 +246,7 @@ def _warn_of_rates(solution):
     system, basis, lengths = solution.system, solution.element.state.basis, np.diff(solution.t)
     size, element = np.zeros(system.n_q), _stated(solution.element)
     for body in system.bodies:  # whose turns are looked at, or whose mass is constant
-        if body.has_position and element.can_march or body.helper or body.first_order:
+        if (body.has_position and element.can_march) or body.helper or body.first_order:
             size[system.coordinates(body)] = np.inf
     if basis.n_shapes < 2 or np.isinf(size).all():
         return False
