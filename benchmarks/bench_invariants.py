@@ -17,7 +17,6 @@ from bench_chain_of_bodies import chain
 from bench_elements import arm
 
 import timefem as tf
-from timefem.cases import find_case
 from timefem.elements.evaluation.elements_in_lanes import evaluate_lanes, lane_scratch
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.kernels.instructions import DONE, Instructions
@@ -38,9 +37,9 @@ def top(rotation="directors"):
     return tf.System([body, tip], gravity=(0, 0, -9.81)), {body: pose}, 1.0
 
 
-def bodies():
-    a = tf.RigidBody(1.0, (0.1, 0.2, 0.25), rotation="directors", name="a")
-    b = tf.RigidBody(2.0, (0.3, 0.2, 0.4), rotation="directors", name="b")
+def bodies(rotation="directors"):
+    a = tf.RigidBody(1.0, (0.1, 0.2, 0.25), rotation=rotation, name="a")
+    b = tf.RigidBody(2.0, (0.3, 0.2, 0.4), rotation=rotation, name="b")
     spring = tf.NonlinearSpring(a, b, point_a=(0.1, 0.2, 0), point_b=(-0.2, 0.1, 0.1),
                                 potential=lambda length: 20 * (length - 0.8)**2 + 7.5 * (length - 0.8)**4)
     return tf.System([a, b, spring]), {a: tf.Pose((0, 0, 0), velocity=(0, 1, 0), angular_velocity=(1, 2, 3)),
@@ -71,10 +70,34 @@ def four_bar(rotation="directors"):
     return tf.System([*bars, *joints, diagonal]), state, 1.0
 
 
+def top_on_its_tip():
+    """Inertia about the tip, which is at rest: no ball joint has a moment."""
+    body = tf.RigidBody(1.0, (0.45, 0.45, 0.1), name="top")
+    weight = tf.FormulaEnergy(body, lambda e, t, c: c[0] * e[0], parameters=[4.905], n_lift=1, name="weight",
+                              lift=lambda f, t, c: f[0].rotation[2, 2])
+    pose = tf.Pose(orientation=(np.cos(0.3), np.sin(0.3), 0, 0), angular_velocity=(0, 0, 25.0))
+    return tf.System([body, tf.FixedPoint(body, (0, 0, 0), (0, 0, 0)), weight]), {body: pose}, 1.0
+
+
 def pendulum():
-    problem = find_case("double-pendulum").make(rotation="directors", t_end=1.0)
-    return problem.system, {body: tf.CanonicalState(*problem.system.local_state(body, problem.z0))
-                            for body in problem.system.bodies}, 1.0
+    """A spherical double pendulum."""
+    upper, lower = tf.PointMass(1.0, name="upper"), tf.PointMass(0.7, name="lower")
+    rods = [tf.RigidDistance(upper, length=1.0), tf.RigidDistance(upper, lower, length=0.8)]
+    state = {upper: tf.Pose((0.6, 0, -0.8), velocity=(0, 1.5, 0)),
+             lower: tf.Pose((0.6, 0.8, -0.8), velocity=(-1.0, 1.5, 1.0))}
+    return tf.System([upper, lower, *rods], gravity=(0, 0, -9.81)), state, 1.0
+
+
+def hinged():
+    """Two bodies in quaternions on a ball joint and a hinge."""
+    a, b = tf.RigidBody(1.0, (0.1, 0.2, 0.25), name="a"), tf.RigidBody(2.0, (0.3, 0.2, 0.4), name="b")
+    joints = [tf.FixedPoint(a, (-0.5, 0, 0), (0, 0, 0)),
+              tf.Revolute(a, b, point_a=(0.5, 0, 0), point_b=(-0.5, 0.2, 0), axis_a=(0, 1, 1), axis_b=(0, 1, 1))]
+    spin, other = np.array([0.5, 1, 2]), np.array([0.5, 2, 3])
+    state = {a: tf.Pose((0.5, 0, 0), velocity=np.cross(spin, (0.5, 0, 0)), angular_velocity=spin),
+             b: tf.Pose((1.5, -0.2, 0), velocity=np.cross(spin, (1, 0, 0)) + np.cross(other, (0.5, -0.2, 0)),
+                        angular_velocity=other)}
+    return tf.System([a, b, *joints], gravity=(0, 0, -9.81)), state, 1.0
 
 
 def kepler():
@@ -84,9 +107,10 @@ def kepler():
 
 
 CASES = {"free box, quaternion": (box, 20, (0, 1, 2)), "heavy top, directors": (top, 40, (2,)),
-         "two bodies, springs": (bodies, 16, (0, 1, 2)), "three masses": (masses, 20, (0, 1, 2)),
-         "floating four-bar": (four_bar, 16, (0, 1, 2)), "double pendulum": (pendulum, 40, ()),
-         "Kepler": (kepler, 64, (2,))}
+         "top on its tip, quaternion": (top_on_its_tip, 40, (2,)), "two bodies, springs": (bodies, 16, (0, 1, 2)),
+         "in quaternions": (lambda: bodies("quaternion"), 16, (0, 1, 2)), "three masses": (masses, 20, (0, 1, 2)),
+         "floating four-bar": (four_bar, 16, (0, 1, 2)), "spherical double pendulum": (pendulum, 40, (2,)),
+         "ball joint and hinge, quaternion": (hinged, 40, (2,)), "Kepler": (kepler, 64, (2,))}
 
 
 def solved(make, element, n, share=1.0):
@@ -109,7 +133,7 @@ def drifts(sol, axes):
 
 
 def table(names):
-    print(f"{'case':22s} {'element':14s} {'errors':28s} order   energy momentum constraints")
+    print(f"{'case':32s} {'element':14s} {'errors':28s} order   energy momentum constraints")
     for name in names:
         make, n, axes = CASES[name]
         exact = solved(make, tf.MixedGalerkin(5), 8 * n).z[-1]
@@ -120,7 +144,7 @@ def table(names):
                     sol = solved(make, tf.MixedGalerkin(k, keep=keep), mesh)
                     errors.append(np.abs(sol.z[-1] - exact).max())
                 order = np.log2(errors[1] / errors[2])
-                print(f"{name:22s} mG({k}) {keep:8s} {' '.join(f'{e:.1e}' for e in errors):28s} {order:5.2f}   "
+                print(f"{name:32s} mG({k}) {keep:8s} {' '.join(f'{e:.1e}' for e in errors):28s} {order:5.2f}   "
                       + " ".join(f"{x:.0e}" for x in drifts(sol, axes)), flush=True)
 
 

@@ -112,5 +112,8 @@ def test_motor(tmp_path):
     assert result["balance"] < 1e-12 * works["battery"][-1] and np.abs(works["motor"]).max() < 1e-12
     assert works["battery"][-1] == pytest.approx(1145.0, rel=2e-3)
     assert sum(work[-1] for work in works.values()) == pytest.approx(change, rel=1e-12)
+    ways = result["ways"].values()
+    np.testing.assert_allclose(sum(ways), works["battery"], rtol=0, atol=1e-12 * works["battery"][-1])
+    assert min(way.min() for way in ways) > -1e-12
     module.plot(result, tmp_path / "motor.png")
     assert (tmp_path / "motor.png").stat().st_size > 10000
