@@ -2,6 +2,7 @@
 
 import json
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -122,6 +123,21 @@ def test_symmetric_top_keeps_its_spin(element):
     assert drift["all"] < (5e-6, 5e-8, 1e-8)[element.degree - 1] and drift["all"] < 0.2 * drift["points"]
 
 
+@pytest.mark.parametrize("element", ALL, ids=lambda e: f"k={e.degree}")
+def test_top_on_its_tip(element):
+    """In quaternions, with the inertia about the tip: the ball joint has no moment there, so that all is kept."""
+    top = tf.RigidBody(1.0, (0.45, 0.45, 0.1), name="top")
+    weight = tf.FormulaEnergy(top, lambda e, t, c: c[0] * e[0], parameters=[4.905], n_lift=1,
+                              lift=lambda f, t, c: f[0].rotation[2, 2])
+    system = tf.System([top, tf.FixedPoint(top, (0, 0, 0), (0, 0, 0)), weight])
+    pose = tf.Pose(orientation=(np.cos(0.3), np.sin(0.3), 0, 0), angular_velocity=(0, 0, 25.0))
+    sol = tf.solve(tf.InitialValueProblem(system, {top: pose}, (0, 1)), element, 80 // element.degree, progress=False)
+    spin = np.array([sol.angular_velocity(top, t)[2] for t in sol.t])
+    for values in (sol.energy(), sol.angular_momentum()[:, 2], spin):
+        np.testing.assert_allclose(values, values[0], rtol=2e-14)
+    assert max(np.abs(level).max() for level in sol.constraints()) < 1e-13
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("element", ALL, ids=lambda e: f"k={e.degree}")
 def test_work_of_dampers_is_what_the_energy_loses(element):
@@ -190,6 +206,11 @@ def test_what_is_kept_of_tops_and_driven_bodies():
     assert not ALL[0].kept(pushed).energy and ALL[0].kept(pushed).working == ("push",)
     with pytest.raises(tf.InputError, match="keep='all'"):
         tf.MixedGalerkin(1).kept(pushed)
+    a, b = tf.PointMass(1.0, name="a"), tf.PointMass(2.0, name="b")
+    for formula in (tf.FormulaEnergy([a, b], lambda f, t, c: 1 / ca.norm_2(f[0].position - f[1].position)),
+                    tf.Constraint([a, b], lambda f, t, c: ca.sumsqr(f[0].position - f[1].position) ** 2 - 1, 1)):
+        found = ALL[0].kept(tf.System([a, b, formula]))
+        assert found.energy and len(found.momenta) == 3 and "it has no lift" in next(iter(found.reasons.values()))
 
 
 def test_reports_name_what_is_kept(timefem, tmp_path):

@@ -85,12 +85,20 @@ def kept(element, system: System) -> Kept:
         lost = _lost(part)
         if lost.any():
             free = free @ null_space(lost @ free, rcond=ROUNDING) if free.size else free
-            alone = len(part.bodies) == 1 and not part.is_body and part.constraint_lift(Symbols(part)) is None
-            reasons[label] = "it acts from space" if alone else (
-                "its lift turns with space: what it leaves to the motion is kept to "
-                f"h^{2 * element.degree}; bodies in directors keep it")
+            reasons[label] = _why(part, element)
     return Kept(not (working or drifting), tuple(working), _reduced(free.T), reasons, 2 * element.degree,
                 tuple(drifting))
+
+
+def _why(part, element):
+    """Why momenta are not all kept by a part."""
+    lift, over = part.lift(Symbols(part)), part.constraint_lift(Symbols(part))
+    if len(part.bodies) == 1 and not part.is_body and over is None:
+        return "it acts from space"
+    kept = f"what it leaves to the motion is kept to h^{2 * element.degree}"
+    if lift is None and over is None:
+        return f"it has no lift, of what turns of space leave as it is: {kept}"
+    return f"its lift turns with space: {kept}; bodies in directors keep it"
 
 
 def _mass_varies(body):
