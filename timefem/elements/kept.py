@@ -71,21 +71,22 @@ class Kept(Summarized):
 
 def kept(element, system: System) -> Kept:
     """See `MixedGalerkin.kept`."""
-    free, reasons, working, drifting = np.eye(6), {}, [], []
+    lost, reasons, working, drifting = [np.zeros((1, 6))], {}, [], []
     for part in system.parts:
         label = system.label(part)
         if _works(part):
             working.append(label)
         if element.form != "hamilton" and part.is_body and _mass_varies(part):
             drifting.append(label)
-            free, reasons[label] = np.zeros((6, 0)), (
+            lost.append(np.eye(6))
+            reasons[label] = (
                 f"its mass matrix varies with its coordinates: they are kept to h^{2 * element.degree}; bodies with "
                 "constraints, in Hamilton's form, keep more")
             continue
-        lost = _lost(part)
-        if lost.any():
-            free = free @ null_space(lost @ free, rcond=ROUNDING) if free.size else free
+        lost.append(_lost(part))
+        if lost[-1].any():
             reasons[label] = _why(part, element)
+    free = null_space(np.concatenate(lost), rcond=ROUNDING)  # of all at once: of what is left, round-off would count
     return Kept(not (working or drifting), tuple(working), _reduced(free.T), reasons, 2 * element.degree,
                 tuple(drifting))
 
@@ -171,6 +172,8 @@ def _of_function(e, function, turn, symbols, numbers):
     slopes = np.array(at(zero, numbers)) if any(curved) else None
     brackets = _coefficients(fields, z, parameters, numbers)  # 1, (n_e, 6); z; z z
     own = _coefficients(e, z, parameters, numbers)
+    turns = ca.Function("turns", [z, parameters], [turn, ca.jacobian(ca.vec(turn), z)])(0, numbers)  # linear in z
+    size = _largest(own[1:]) * max(np.abs(np.array(x)).max() for x in turns)  # of brackets, as if no terms cancelled
     straight = np.array([not second.any() for second in own[2][..., 0].transpose(2, 0, 1)])
     lost, linear = [np.zeros((0, 6))], []
     for i, hessian in enumerate(curved):
@@ -179,7 +182,7 @@ def _of_function(e, function, turn, symbols, numbers):
             gone = [k for k in range(6) if (ca.jacobian(w[i], y) @ fields[:, k]).is_zero()]
             found = np.concatenate([b[..., seen, :].reshape(-1, 6) for b in brackets])
             found[:, gone] = 0.0
-            lost.append(_cleaned(found))
+            lost.append(_cleaned(found, size[seen].max()))
             continue
         h = np.array(hessian(zero, numbers))
         lead = slopes[i] + h[:, straight] @ own[0][straight, 0]
@@ -193,9 +196,11 @@ def _of_function(e, function, turn, symbols, numbers):
         found = np.concatenate([x.reshape(-1, 6) for x in (*terms, third)])
         if not h.any() and straight[np.flatnonzero(slopes[i])].all():
             linear.append((len(lost), i))
-        lost.append(_cleaned(found))
+        largest = np.abs(slopes[i]) + np.abs(h[:, straight]) @ np.abs(own[0][straight, 0])
+        largest = np.maximum(largest, np.abs(rest).max(axis=1))
+        lost.append(_cleaned(found, (largest * size).max()))
         lost.append(_cleaned(np.concatenate([np.einsum("ej,...ek->...jk", h[:, ~straight], b).reshape(-1, 6)
-                                             for b in brackets])))
+                                             for b in brackets]), (np.abs(h).max(axis=1) * size).max()))
     if linear:  # rows that hold inside of the elements, too: brackets that are combinations of them
         rows = np.array([slopes[i] for _, i in linear])
         affine = np.concatenate([rows @ own[0][:, :1], rows @ own[1][..., 0].T], axis=1)
@@ -228,10 +233,15 @@ def _symmetric(x):
     return (x + np.swapaxes(x, 0, 1)) / 2
 
 
-def _cleaned(rows, size=None):
-    """Without round-off, by the largest entry or by `size`; (n, 6)."""
-    size = np.abs(rows).max(initial=0.0) if size is None else size
-    return np.where(np.abs(rows) > ROUNDING * size, rows / size, 0.0) if size else np.zeros_like(rows)
+def _largest(coefficients):
+    """The largest ones, shape `v` without its last axis."""
+    return np.max([np.abs(c).reshape(-1, *c.shape[-2:]).max(axis=(0, -1)) for c in coefficients], axis=0)
+
+
+def _cleaned(rows, size):
+    """Without what is round-off of terms of this size, by the largest entry; (n, 6)."""
+    rows = np.where(np.abs(rows) > ROUNDING * size, rows, 0.0)
+    return rows / (np.abs(rows).max(initial=0.0) or 1.0)
 
 
 def _reduced(basis):
