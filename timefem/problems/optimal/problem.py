@@ -113,6 +113,8 @@ class OptimalControl(NamedArguments):
     actuators : list of Actuator
     held : ndarray or None
         Combinations (n, n_held) of the conditions that are met whatever actuators do, found by the last solve.
+    sized_as : OptimalControl or None
+        The problem as it was stated, whose states tell sizes; None where it is this one.
 
     Raises
     ------
@@ -141,7 +143,7 @@ class OptimalControl(NamedArguments):
     periodic: bool = False
     near: GivenStates | None = None
 
-    held = None
+    held = sized_as = None
 
     def __post_init__(self, start, end, cost, end_conditions, path):
         if not isinstance(self.system, System):
@@ -339,6 +341,14 @@ class OptimalControl(NamedArguments):
         lower, upper = self.number_bounds[:, 0]
         other.number_bounds = self.number_bounds.copy()
         other.number_bounds[:, 0] = max(lower, (1 - room) * duration), min(upper, (1 + room) * duration)
+        return other
+
+    def restated(self, start: EndConditions | None, end: EndConditions) -> OptimalControl:
+        """The problem with its conditions reduced elsewhere, of the same sizes."""
+        other = self.with_conditions(end)
+        other.sized_as = self.sized_as or self
+        if start is not None:
+            other.start_conditions, other.z0 = start, start.state
         return other
 
     def _copied(self):

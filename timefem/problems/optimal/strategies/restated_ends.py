@@ -136,9 +136,7 @@ def _reduced(phase, solution):
     """The problem with its conditions reduced at the ends of a solution."""
     t0, t1 = phase.t_span
     numbers = np.array([solution.statistics["parameters"][name] for name in phase.unknown_names])
-    other = phase.with_conditions(phase.conditions.reduced_near(solution.z[-1], t1, numbers))
-    if phase.free_start:
-        other.start_conditions = phase.start_conditions.reduced_near(solution.z[0], t0, numbers)
-        other.z0 = other.start_conditions.state
+    start = phase.start_conditions.reduced_near(solution.z[0], t0, numbers) if phase.free_start else None
+    other = phase.restated(start, phase.conditions.reduced_near(solution.z[-1], t1, numbers))
     other.couplings = [coupling.again(other, other) for coupling in phase.couplings]
     return other

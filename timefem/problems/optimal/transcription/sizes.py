@@ -16,7 +16,9 @@ from ..statement.complementarity import Soft
 
 
 def scaling_of(name, phase, plan, t):
-    """The `Scaling` called `name` of the optimality system of a problem, with its own sizes where it is "full"."""
+    """The `Scaling` called `name` of the optimality system of a problem, with its own sizes where it is "full", as it
+    was stated at first: rates where another motion ends can be those of rounding."""
+    phase = phase.sized_as or phase
     scale = Scaling.of(name, plan.system, plan.element, t, phase.z0)
     if name != "full" or has_contacts(phase):
         return scale
