@@ -98,7 +98,8 @@ class Fatrop(NamedArguments):
         return self._checked(program, near.answer(found))
 
     def _checked(self, program, found):
-        """The answer, a success only where the conditions of the program itself hold, and always where they do."""
+        """The answer, a success only where the conditions of the program itself hold, relative to the objective where
+        that is small, and always where they do."""
         if self.tolerance > OPTIONS.fatrop_acceptable:
             return found
         error = optimality_error(program, found.v, 1.0, found.multipliers)
@@ -106,7 +107,7 @@ class Fatrop(NamedArguments):
         if found.status.success and not error <= OPTIONS.fatrop_unsolved:
             detail = f"fatrop stopped where the conditions of optimality are missed by {error:.1e}"
             return replace(found, status=failed(program, found.v, Reason.NOT_CONVERGED, [], detail))
-        if not found.status.success and error <= OPTIONS.fatrop_acceptable:
+        if not found.status.success and error <= OPTIONS.fatrop_acceptable * min(1.0, _size(program, found.v)):
             return replace(found, status=Status(True, message=f"converged to {OPTIONS.fatrop_acceptable:g} only"))
         return found
 
