@@ -21,14 +21,24 @@ def objective_and_iterations(problem, element, n, method, guess=None):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("name", "most"), [("container-crane", 60), ("bryson-denham", 30), ("six-axis-arm", 65)])
+@pytest.mark.parametrize(("name", "most"), [("bryson-denham", 30), ("six-axis-arm", 65)])
 def test_active_bounds_cost_few_iterations(name, most):
-    """367, 14 and 168 iterations with a tolerance of 1e-8, and the arm 9e-7 above; the crane has two minima."""
+    """14 and 168 iterations with a tolerance of 1e-8, and the arm 9e-7 above."""
     case = CASES[name]
     element = load_model(case.path).element if case.path else ELEMENT
     own, _, _ = objective_and_iterations(case.make(), element, case.n_elements, "interior-point")
     other, iterations, _ = objective_and_iterations(case.make(), element, case.n_elements, "fatrop")
-    assert other == pytest.approx(own, rel=1e-3 if name == "container-crane" else 1e-7) and iterations <= most
+    assert other == pytest.approx(own, rel=1e-7) and iterations <= most
+
+
+@pytest.mark.slow
+def test_a_small_objective_is_no_success_above_the_least_one():
+    """fatrop takes rows of the crane for dependent, its steps leave 98 % of their violation, and conditions that are
+    missed by 1e-6 were enough, where the objective is 3e-4: 4.5e-4 too much."""
+    case = CASES["container-crane"]
+    own, _, _ = objective_and_iterations(case.make(), ELEMENT, case.n_elements, "interior-point")
+    sol = tf.solve(case.make(), ELEMENT, case.n_elements, method="fatrop", progress=False)
+    assert not sol.success or sol.objective == pytest.approx(own, rel=1e-5)
 
 
 def test_the_hopping_leg():

@@ -43,12 +43,18 @@ class ConditionFormulas:
         z, c = ca.SX.sym("z", system.n_z), ca.SX.sym("numbers", key[-1])
         self.key, self.names, self._at_end, rows, wanted = key, [], at_end, [], []
         (end, unknowns), unit = at_end(z, c), with_unit_lengths(system, z)
-        for one in asked:
-            wanted.append(ca.SX.sym("wanted", np.count_nonzero(np.isfinite(one[-1]))))
-            rows.append(_rows(end, *one, wanted[-1]))
-            if one[2] in ("coordinates", "orientation"):
+        wanted = [ca.SX.sym("wanted", np.count_nonzero(np.isfinite(one[-1]))) for one in asked]
+        momenta = _by_momenta(end, asked, wanted)
+        for (body, frame, what, values), symbols in zip(asked, wanted, strict=True):
+            whole, dofs = _whole(body)
+            if what == "velocities" and whole in momenta:
+                rows.append(momenta[whole][dofs])
+            else:
+                given = np.flatnonzero(np.isfinite(values)).tolist()
+                rows.append(expressions(end, body, what, frame, given) - symbols)
+            if what in ("coordinates", "orientation"):
                 rows[-1] = ca.substitute(rows[-1], z, unit)
-            self.names += [f"{one[2]} of {system.label(one[0])}"] * rows[-1].numel()
+            self.names += [f"{what} of {system.label(body)}"] * rows[-1].numel()
         if formula is not None:
             formula = as_formula("end_conditions", formula, ["end", "parameters"])
             refuse_comparison("end_conditions", formula, "zero, the difference of both sides")
@@ -129,16 +135,21 @@ def filled_in(system, asked, z):
     return z
 
 
-def _by_momenta(body, what):
-    """Whether velocities, all of them, are asked for by the momenta p = dT/dv, for want of an inverse mass matrix."""
-    return body.is_body and what == "velocities" and not body.has_inverse_mass
+def _by_momenta(end, asked, wanted):
+    """Body or tree of which all velocities are asked for, also joint by joint -> momenta less those by these, SX: so no
+    inverse of a mass matrix stands in the conditions."""
+    found = {}
+    for (body, _, what, values), symbols in zip(asked, wanted, strict=True):
+        whole, dofs = _whole(body)
+        if what == "velocities" and whole and np.isfinite(values).all() and not whole.has_inverse_mass:
+            found.setdefault(whole, ca.SX.nan(whole.n_q))[dofs] = symbols
+    return {whole: end.p(whole) - whole.momenta_of_velocity(end.q(whole), v, end.own_parameters(whole))
+            for whole, v in found.items() if not any(x.is_constant() for x in ca.vertsplit(v))}
 
 
-def _rows(end, body, frame, what, wanted, symbols):
-    """Conditions on an `End`, also in symbols of what is wanted."""
-    if _by_momenta(body, what) and np.isfinite(wanted).all():
-        return end.p(body) - body.momenta_of_velocity(end.q(body), symbols, end.own_parameters(body))
-    return expressions(end, body, what, frame, np.flatnonzero(np.isfinite(wanted)).tolist()) - symbols
+def _whole(body):
+    """A body, or the tree of a joint or link, and which of its dofs are meant."""
+    return (body, slice(None)) if body.is_body else (body.body, body.dofs)
 
 
 def constraints_by_numbers(system, at_end, n):
