@@ -70,3 +70,37 @@ def test_a_start_that_breaks_a_constraint_names_the_remedy():
     system, _, rod, rail, _ = crane()
     with pytest.raises(tf.InputError, match=r"'hinge: .*tf.assemble\(system, state\)"):
         tf.OptimalControl(system, {rod: tf.Pose((0, 0, -0.6))}, {}, (0, 1), tf.Effort(tf.JointControl(rail)))
+
+
+def four_bar(coordinates, crank=0.8):
+    """Crank and coupler, which a rod holds at the other end; hinges, and their angles at the start."""
+    bodies = [tf.RigidBody(1.0, (0.01, 0.1, 0.1), name=name) for name in ("crank", "coupler")]
+    planar = {"axis_a": (0, 0, 1), "axis_b": (0, 0, 1)}
+    hinges = [tf.Revolute(bodies[0], point_a=(-0.2, 0, 0), point_b=(0, 0, 0), name="h0", **planar),
+              tf.Revolute(bodies[1], bodies[0], point_a=(-0.5, 0, 0), point_b=(0.2, 0, 0), name="h1", **planar)]
+    rod = tf.RigidDistance(bodies[1], point_a=(0.5, 0, 0), point_b=(1, 0, 0), length=0.8, name="rod")
+    system = tf.System([*bodies, *hinges, rod], gravity=(0, -9.81, 0), coordinates=coordinates)
+    return system, dict(zip(hinges, (crank, coupler_angle(crank)), strict=True))
+
+
+def coupler_angle(crank):
+    """Of the coupler against the crank, by the law of cosines."""
+    way = np.array([1.0, 0]) - 0.4 * np.array([np.cos(crank), np.sin(crank)])
+    far = np.hypot(*way)
+    return np.arctan2(way[1], way[0]) + np.arccos((1 + far**2 - 0.8**2) / (2 * far)) - crank
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("angle", [0.9, 1.5, 2.5])
+@pytest.mark.parametrize("coordinates", ["bodies", "joint"])
+def test_the_end_of_a_closed_loop_by_one_of_its_joints(coordinates, angle):
+    """In joint coordinates it was refused, as if the other joints were to end at zero."""
+    system, start = four_bar(coordinates)
+    crank, coupler = start
+    problem = tf.OptimalControl(system, start, {"h0": angle}, (0, 1), tf.Effort(tf.JointControl(crank)))
+    ends = tf.BoundaryValueProblem(system, (0, 1), start=start, end={crank: angle}).conditions_at_ends
+    for system, end in ((problem.system, problem.conditions.state), (ends.problem.system, ends.z1)):
+        state = {body: tf.CanonicalState(*system.local_state(body, end)) for body in system.bodies}
+        found = tf.solve(tf.InitialValueProblem(system, state, (0, 1e-3)), tf.MixedGalerkin(1), 1)
+        angles = [found.joint(joint).coordinate()[0] for joint in (crank, coupler)]
+        np.testing.assert_allclose(angles, [angle, coupler_angle(angle)], rtol=0, atol=1e-9)

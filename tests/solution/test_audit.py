@@ -302,7 +302,7 @@ def test_contacts_of_optimal_control_are_told(n, told):
     assert any(str(w.message).startswith("floor begins or ends between") for w in found) == told
 
 
-@pytest.mark.parametrize("degree, n", [(1, 2), (2, 1), (2, 3)])
+@pytest.mark.parametrize("degree, n", [(1, 1), (1, 2), (2, 1), (2, 3)])
 def test_polynomials_that_elements_follow_are_not_warned_of(degree, n):
     """A throw, which comes back to where it started."""
     ball = tf.PointMass(1.0, name="ball")

@@ -274,6 +274,8 @@ def _warn_of_what_is_missed(solution, marched):
     marched the system alone tells how many elements do, as controls and what is estimated are not in it."""
     system, element, t = solution.system, _stated(solution.element), solution.t
     own, first = excess(system, element, t, solution.z, solution.nodal_state)
+    if not (own > 1.0).any():
+        return
     own[is_polynomial(element, t, solution.nodal_state, own > 1.0)] = 0.0
     worst = int(np.argmax(own))
     if not own[worst] > 1.0:

@@ -36,7 +36,8 @@ def canonical_states(system, state, t, approximate=False):
         state = {system.bodies[0]: state}
     if not isinstance(state, dict):
         return state
-    if any(system.is_joint(part) for part in state) or (_closes_loops(system) and _in_trees(system, asked)):
+    if any(system.is_joint(part) for part in state) or (
+            isinstance(asked, dict) and any(follows_from_joints(system, key) for key in asked)):
         return system.state(state, t=t, approximate=approximate)
     state = {system.find(body): value for body, value in state.items()}
     state = {body: body.of_coordinates(value) if isinstance(value, Coordinates) and body.has_position else value
@@ -49,12 +50,11 @@ def canonical_states(system, state, t, approximate=False):
     return state
 
 
-def _closes_loops(system):
-    return any(part.constraint_names and not part.is_body for part in system.parts)
-
-
-def _in_trees(system, asked):
-    return isinstance(asked, dict) and any(tree_joint(system, key) is not None for key in asked)
+def follows_from_joints(system, key):
+    """Whether all bodies follow from the coordinates of joints where this is among them: a joint between bodies, or one
+    of a tree, of which others close loops."""
+    return system.is_joint(key) or (tree_joint(system, key) is not None and any(
+        part.constraint_names and not part.is_body for part in system.parts))
 
 
 def given_states(system, state):

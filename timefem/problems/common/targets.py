@@ -5,7 +5,7 @@ import numpy as np
 
 from ...errors import InputError, NotAsked, warn
 from ...mechanics.bodies.states import CanonicalState, Coordinates, Pose
-from ...mechanics.states.given import canonical_states, given_states
+from ...mechanics.states.given import canonical_states, follows_from_joints, given_states
 from ...mechanics.states.in_trees import in_space, with_joints_of_trees
 from .end_state import EndState
 from .frame_targets import split_targets
@@ -17,7 +17,8 @@ ASKED_BY = "leave it out, or ask for it by an EndState or by conditions, as in e
 def _targets_of_bodies(system, which, targets, t, rates):
     """Targets by body, from those by body, joint of a tree or joint between bodies.
 
-    With joints between bodies among the keys, all bodies follow from them, as in `System.state`.
+    With joints between bodies among the keys, or joints of trees where others close loops, all bodies follow from them,
+    as in `System.state`.
 
     Parameters
     ----------
@@ -29,10 +30,9 @@ def _targets_of_bodies(system, which, targets, t, rates):
     InputError
         For an `EndState` beside joints between bodies, and what `System.state` raises.
     """
-    targets = with_joints_of_trees(system, targets)
-    joint = next((key for key in targets if system.is_joint(key)), None)
+    joint = next((key for key in targets if follows_from_joints(system, key)), None)
     if joint is None:
-        return targets
+        return with_joints_of_trees(system, targets)
     if any(isinstance(value, EndState) for value in targets.values()):
         label = joint if isinstance(joint, str) else system.label(joint)
         raise InputError(f"{which}: the state of all bodies follows from the coordinates of joints, such as {label!r}, "
