@@ -48,7 +48,8 @@ class OptimalOptions(Options):
     # ---- controllability
     no_effect: float = option(1e-9, "relative size of an effect that is none")
     nearby: float = option(0.3, "controls beside the guess, where reach is tried once more, scaled")
-    uncontrolled: float = option(1e-8, "miss of conditions, scaled, that the motion meets whatever actuators do")
+    uncontrolled: float = option(
+        1e-8, "miss of conditions that the motion meets whatever actuators do, of the sum of what adds up to it")
     grows_too_far: float = option(
         1e8, "of changes along a guess, scaled, beyond which small effects are lost in rounding")
 

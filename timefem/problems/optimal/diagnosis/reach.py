@@ -146,9 +146,11 @@ def reach(equations, x):
     if not idle.shape[1]:
         return Reach()
     idle = np.linalg.qr(idle / np.linalg.norm(idle, axis=0))[0]
-    missed = idle.T @ (residual[n - n_end:] - adjoint.T @ residual[motion_rows])  # by what the guess leads to
+    there, moves = residual[n - n_end:], residual[motion_rows]
+    missed = idle.T @ (there - adjoint.T @ moves)  # by what the guess leads to
+    added = np.abs(idle.T) @ (np.abs(there) + np.abs(adjoint.T) @ np.abs(moves))  # up to rounding of these
     told = np.abs(adjoint).max() * np.finfo(float).eps <= 1 / OPTIONS.grows_too_far
-    if not np.linalg.norm(missed) > OPTIONS.uncontrolled:
+    if not np.linalg.norm(missed) > OPTIONS.uncontrolled * np.linalg.norm(added):
         return Reach(None, told, idle)
     if np.count_nonzero(values > OPTIONS.no_effect) == len(inputs) < n_moved:
         raise InputError(f"the mesh has {len(inputs)} nodal values of controls for {n_moved} conditions at the end; "
