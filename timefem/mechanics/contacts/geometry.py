@@ -65,9 +65,8 @@ def sphere_on_plane(centre: ca.SX, radius: ca.SX, normal: ca.SX, place: ca.SX) -
 
 
 def distance(line: ca.SX, size: ca.SX) -> ca.SX:
-    """Length of a line, exact to rounding where it is about the `size` [m] or more, with derivatives where it is zero.
-    """
-    return ca.sqrt(ca.sumsqr(line) + (NEAR.rounding * size) ** 2)
+    """Length of a line; what is nothing beside the `size` [m] has the derivatives zero, where they do not exist."""
+    return ca.sqrt(ca.fmax(ca.sumsqr(line), (NEAR.rounding * size) ** 2))
 
 
 def spheres(a: ca.SX, radius_a: ca.SX, b: ca.SX, radius_b: ca.SX, inside: bool = False) -> Touch:
