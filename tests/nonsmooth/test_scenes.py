@@ -1,5 +1,7 @@
 """Scenes of rigid contact against closed forms, invariants and the same motions stated otherwise."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from tests.nonsmooth.contact_scenes import (
     dominoes,
     gripper,
     rolling_stone,
+    solved,
     stone,
     tippe_top,
 )
@@ -183,3 +186,20 @@ def test_a_box_slides_and_spins_until_all_corners_stick():
     np.testing.assert_allclose(sol.velocity(body, 0.6), 0, rtol=0, atol=1e-10)
     slides = (sol.contact_modes[:-1] == 2).all(axis=1) & (np.diff(sol.t)[:-1] > 1e-3)
     assert not slides.any() or np.abs(sol.contact_forces(sol.t).sum(axis=1)[:, 0] - G).max() < 1e-8
+
+
+@pytest.mark.long
+def test_a_ball_that_falls_into_a_saddle_of_balls():
+    """Two of three balls on a floor with the fourth on them slip on both at once, in directions that turn at once where
+    they begin: a short element of the fallback, in which what stands on others does not fall with them."""
+    balls = [tf.RigidBody(1.0, (0.004, 0.004, 0.004), name=f"ball {i}") for i in range(4)]
+    contacts = [tf.SphereContact(a, b, radius_a=0.1, radius_b=0.1, friction=0.4)
+                for a, b in itertools.combinations(balls, 2)]
+    contacts += [tf.PlaneContact(ball, radius=0.1, friction=0.4) for ball in balls]
+    places = (0.12, 0, 0.1), (-0.06, 0.104, 0.1), (-0.06, -0.104, 0.1), (0, 0, 0.5)
+    state = {ball: tf.Pose(place) for ball, place in zip(balls, places, strict=True)}
+    sol = solved([*balls, *contacts], state, 0.6, 60)
+    assert sol.success, sol.status.message
+    assert np.abs(sol.energy_balance()).max() < 1e-12 and sol.contact_gaps().min() > -1e-12
+    assert sum(event.kind == "fallback" for event in sol.events) < 5
+    assert sol.t[-1] == 0.6

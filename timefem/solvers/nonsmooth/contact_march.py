@@ -6,19 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...late import Late
 from ...status import Reason, Status
 from . import events
 from .event_elements import EventElements
-from .events import CLOSES, AtOnce, Stuck
+from .events import CLOSES, AtOnce, Stuck, some
 from .fallback import Fallback
 from .modes import Mode, ModeSystem
 from .node import NodeLaw, event, fallback_event
 from .options import CONTACT
 from .search import Candidate, Search
 from .states import ALONG_GIVEN, BEGINS, CLOSED, HELD, OPEN, SLIDES, STICKS, Contacts, held
-
-optimize = Late("scipy.optimize")
 
 
 class Piece(NamedTuple):
@@ -68,6 +65,7 @@ class ContactMarch(EventElements):
         self.t, self.z, self.n_elements = mesh.nodes[0], np.array(z0), 0
         self._systems, self._zero, self._longest = {}, set(), float(mesh.lengths.max())
         self._fallback, self._fallbacks = None, 1  # elements that it takes at once
+        self._bridged, self._bridged_to = 0.0, None  # share of an element, and its end
         self._entered = 0  # node at which the mode was
         self.modes = np.zeros(self.contacts.n, int)
         self.directions = np.zeros((self.contacts.n, 2))
@@ -86,7 +84,12 @@ class ContactMarch(EventElements):
                 if k < len(nodes) - 1 and nodes[k] - self.t <= o.sliver * (nodes[k + 1] - nodes[k]):
                     k += 1
                 ahead = np.concatenate([[self.t], nodes[k:k + chunk]])
-                self._go_on(ahead)
+                try:
+                    self._go_on(ahead)
+                except Stuck as error:
+                    if error.reason != Reason.NOT_CONVERGED or not self._slips_in_space().any():
+                        raise
+                    self._bridge(ahead[1])
                 most = o.most_closed if (self.modes != OPEN).any() else o.most
                 happened = self._happened(*before)
                 if not happened:
@@ -96,7 +99,7 @@ class ContactMarch(EventElements):
                 here, last = (here + happened if k == last else happened), k
                 waited = waited + 1 if self.t == at else 0
                 if max(here.values(), default=0) > o.events_per_element or waited > o.stalled:
-                    self._fall_back([name for name, _ in here.most_common()])
+                    self._fall_back_on_mesh([name for name, _ in here.most_common()])
                     here, waited = Counter(), 0
                 if advance(self.t):
                     raise Stuck(Reason.STOPPED, "")
@@ -114,7 +117,7 @@ class ContactMarch(EventElements):
         if (self.modes == BEGINS).any():
             self._begin(nodes[1] - self.t)
             return
-        turning = (self.modes == SLIDES) & (self.contacts.n_slip == 2)
+        turning = self._slips_in_space() & (self.modes == SLIDES)
         if turning.any():  # the end of sliding in space is predicted element by element
             nodes = nodes[:2]
             if self._predicted_stop(nodes, np.flatnonzero(turning)):
@@ -130,60 +133,51 @@ class ContactMarch(EventElements):
                     nodes = np.array([self.t, self.t + half])
         self._stretch(nodes)
 
-    def _fall_back(self, names):
-        """Go on by fallback elements to the next node of the mesh, and to some more where that was done before; of
-        contacts with these names."""
-        o, nodes, n = self.options, self.mesh.nodes, self._fallbacks
-        self._fallbacks = min(2 * n, o.most_fallback)
+    def _slips_in_space(self):
+        """Contacts whose slip has a direction, which turns at once where it is slow: there is no smooth motion then."""
+        return ((self.modes == SLIDES) | (self.modes == BEGINS)) & (self.contacts.n_slip == 2)
+
+    def _bridge(self, node):
+        """A short element of the fallback, longer where nothing was solved since the last one, towards a node."""
+        o = self.options
+        self._bridged = min(o.growth * self._bridged, 1.0) if self.t == self._bridged_to else o.bridge
+        end = self.t + self._bridged * (node - self.t)
+        self._fall_back([self.contacts.names[c] for c in np.flatnonzero(self.modes != OPEN)], [end])
+        self._bridged_to = self.t
+
+    def _fall_back_on_mesh(self, names):
+        """Go on by fallback elements to the next node of the mesh, and to some more where that was done before."""
+        n = self._fallbacks
+        self._fallbacks = min(2 * n, self.options.most_fallback)
+        k = int(np.searchsorted(self.mesh.nodes, self.t, side="right"))
+        self._fall_back(names, self.mesh.nodes[k:k + n])
+
+    def _fall_back(self, names, ends):
+        """Go on by fallback elements up to each of these times; of contacts with these names."""
         if self._fallback is None:
-            self._fallback = Fallback(self.contacts, self.element, self.how, o)
-        k = int(np.searchsorted(nodes, self.t, side="right"))
+            self._fallback = Fallback(self.contacts, self.element, self.how, self.options)
         self.events.append(event(self.t, self.n_elements, events.FALLBACK_BEGINS, names))
         self.modes, self.mode = np.zeros(self.contacts.n, int), self._fallback.system.mode
-        for end in nodes[k:k + n]:
+        for end in ends:
             near = self.contacts.persistent | (np.isin(self.contacts.names, names) if names else True)
             while self.t < end:
                 near |= self._gaps_at([self.t], [self.z])[0][0] <= self.options.touching * self.law.length
                 near[self._fallback_element(end, near)] = True
         self._log(events.FALLBACK_ENDS, [])
-        if self.t < nodes[-1]:
+        if self.t < self.mesh.nodes[-1]:
             self._node(())
 
     def _fallback_element(self, end, near):
         """A fallback element up to `end`, or to the first closing of a contact that is not `near`, and its impact;
         returns these contacts."""
-        law, contacts, start, whole = self.law, self.contacts, self.t, end - self.t
-        rest, tolerance = self.options.rest * law.speed, self.options.touching * law.length
-        none, others = law.rounding, ~near
-        (first,), _ = self._gaps_at([start], [self.z])
-        kept, closes = None, np.zeros(0, int)
-
-        def least(h):
-            """Least gap of the others after an element of length h: zero where it is none, to rounding."""
-            nonlocal kept, closes
-            if h == 0:
-                return first[others].min()
-            step = self._fallback.step(start, self.z, h, rest, others)
-            if step is None:
-                raise Stuck(Reason.IMPACT_BUDGET, "no impulses were found by the fallback for many impacts of "
-                            + _some([contacts.names[c] for c in np.flatnonzero(near)]))
-            (gaps,), _ = self._gaps_at([start + h], [step.solved.state[-1, -1]])
-            through, reached = (gaps < -none) & others, np.flatnonzero((gaps <= tolerance) & others)
-            if not through.any() and (kept is None or h > kept[0]):
-                kept, closes = (h, step), reached
-            elif kept is None:
-                closes = reached
-            return 0.0 if len(reached) and not through.any() else gaps[others].min(initial=np.inf)
-
-        if least(whole) < 0:
-            optimize.brentq(least, 0.0, whole, xtol=self._rounding(whole), maxiter=self.options.locations, disp=False)
-            if kept is None:  # at once
-                return closes
-        h, step = kept
+        law, contacts, start = self.law, self.contacts, self.t
+        h, step, closes = self._fallback.up_to(start, self.z, end, law, ~near, self._rounding(end - start))
+        if step is None:
+            return closes
         rows = np.flatnonzero(np.abs(step.impulses).max(axis=1, initial=0.0) > 0)
         if len(rows):
             self.events.append(fallback_event(start, self.n_elements, step, rows, contacts))
-        t = end if h == whole else start + h
+        t = end if h == end - start else start + h
         self.pieces.append(Piece(self.mode, step.solved, self.directions, self.n_elements))
         self.t, self.z, self.n_elements = float(t), step.solved.state[-1, -1].copy(), self.n_elements + 1
         states = contacts.at_state(self.t, self.z)
@@ -268,14 +262,14 @@ class ContactMarch(EventElements):
         deeper &= gaps[1:] < np.minimum(gaps[:-1], 0) - self.options.seen * self.law.usual()
         rows = np.flatnonzero(deeper.any(axis=0))
         if len(rows):
-            raise Stuck(Reason.CONSTRAINTS_VIOLATED, _some([self.contacts.names[c] for c in rows]) + " overlap")
+            raise Stuck(Reason.CONSTRAINTS_VIOLATED, some([self.contacts.names[c] for c in rows]) + " overlap")
 
     def _closed_names(self):
         """What contacts do now, in words."""
         said = {CLOSED: "is closed", SLIDES: "slides", STICKS: "sticks", BEGINS: "begins to slide",
                 HELD: "is held at the limit of its friction"}
         closed = [f"{self.contacts.names[c]} {said[self.modes[c]]}" for c in np.flatnonzero(self.modes != OPEN)]
-        return _some(closed)
+        return some(closed)
 
     # ---- elements that end on events
 
@@ -432,13 +426,13 @@ class ContactMarch(EventElements):
         if found is None:
             hit = law.jam(states, touching) if len(touching) else None
             if hit is None:
-                raise Stuck(Reason.NO_MODE, _some([contacts.names[c] for c in touching]))
+                raise Stuck(Reason.NO_MODE, some([contacts.names[c] for c in touching]))
             velocity, impulse = hit
             states = self._with_velocity(states, velocity)
             self._log(events.JAM, [], found=impulse, touching=touching, contacts=contacts)
             found = law.modes(states, touching, length)
             if found is None:
-                raise Stuck(Reason.NO_MODE, _some([contacts.names[c] for c in touching]) + " after a jam")
+                raise Stuck(Reason.NO_MODE, some([contacts.names[c] for c in touching]) + " after a jam")
         self._enter(states, *found)
         rests = [c for c in struck if self.modes[c] != OPEN and before[c] == OPEN and states.restitution[0, c] > 0]
         if rests:
@@ -489,8 +483,3 @@ class ContactMarch(EventElements):
         line = self.contacts.n_slip == 1
         signs = np.where(line & (modes == SLIDES), np.sign(directions[:, 0]), 1.0)
         self.mode = Mode(tuple(modes.tolist()), tuple(signs.astype(int).tolist()), sharing)
-
-
-def _some(names):
-    """The first of some names, in words."""
-    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")

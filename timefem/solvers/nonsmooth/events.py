@@ -87,3 +87,8 @@ class AtOnce(Exception):
     def __init__(self, kind, contact):
         super().__init__(kind)
         self.kind, self.contact = kind, contact
+
+
+def some(names):
+    """The first of some names, in words."""
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")

@@ -1,7 +1,8 @@
-"""Elements for many impacts: Moreau's midpoint, mG(1) with impulses that are constant in the element.
+"""Elements for many impacts, and for slips in space that begin without a smooth motion: Moreau's midpoint.
 
-Of first order whatever happens inside. Contacts that overlap at the midpoint obey the law of impact with the velocities
-at the ends; what still overlaps at the end is moved apart as far as the dissipation of the element pays for it.
+It is mG(1) with impulses that are constant in the element, of first order whatever happens inside. Contacts that
+overlap at the midpoint or the end obey the law of impact with the velocities at the ends; what still overlaps at the
+end is moved apart as far as the dissipation of the element pays for it.
 """
 
 from dataclasses import replace
@@ -9,11 +10,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...late import Late
 from ...mechanics.contacts.impulses import MeanForce
 from ...mechanics.values.evaluate import quantities_at
+from ...status import Reason
+from .events import Stuck, some
 from .impact_law import complementary, stepped
 from .modes import Mode, ModeSystem
 from .states import NOTHING_SHARED, OPEN
+
+optimize = Late("scipy.optimize")
 
 
 class Step(NamedTuple):
@@ -76,32 +82,47 @@ class Fallback:
             Contacts that get no impulses, whatever their gaps.
         """
         contacts, n = self.contacts, self.contacts.system.n_q
-        solved = self._solve(t, z, h, np.zeros(n))
-        if solved is None:
+        free = self._solve(t, z, h, np.zeros(n))
+        if free is None:
             return None
-        end = solved.state[-1, -1]
-        v0 = contacts.at_state(t, z).v[0]
-        middle = (z[:n] + end[:n]) / 2
-        before = contacts.at(t + h / 2, middle, v0)
+        v0, end, none = contacts.at_state(t, z).v[0], free.state[-1, -1, :n], np.zeros((contacts.n, 3))
+        before = contacts.at(t + h / 2, (z[:n] + end) / 2, v0)
+        active = (before.gap[0] <= 0) & ~apart | contacts.persistent
+        while True:  # what stands on others closes where these do not fall with it
+            active |= ~apart & (contacts.at(t + h, end, v0).gap[0] < 0)
+            if not active.any():
+                return Step(self._filled(free, none), none, np.zeros(contacts.n, int), 0.0, 1.0)
+            step = self._pushed(t, z, h, before, free, np.flatnonzero(active), rest)
+            if step is None:
+                return None
+            end = step.solved.state[-1, -1, :n]
+            if not (~(active | apart) & (contacts.at(t + h, end, v0).gap[0] < 0)).any():
+                break
+        lost = max(-step.energy, 0.0)
+        reached = step.solved.state[-1, -1]
+        step.solved.state[-1, -1], paid = self._apart(t + h, reached, contacts.at_state(t + h, reached).v[0], lost)
+        driven = float((step.impulses * before.drift[0]).sum())  # the work of surfaces that move
+        return step._replace(solved=self._filled(step.solved, step.impulses / h), energy=step.energy + paid - driven)
 
-        def ahead(end):
+    def _pushed(self, t, z, h, before, free, active, rest):
+        """The `Step` with impulses of the active contacts, at the middle of the free element; None without a solution.
+        """
+        contacts, n = self.contacts, self.contacts.system.n_q
+
+        def ahead(solved):
             """Velocities at the end for which impulses times mean velocities are the work of the element."""
-            return 2 * contacts.at(t + h / 2, middle, (end[:n] - z[:n]) / h).gamma[0] - before.gamma[0]
+            mean = (solved.state[-1, -1, :n] - z[:n]) / h
+            return (2 * contacts.at(before.t[0], before.q[0], mean).gamma[0] - before.gamma[0])[active]
 
-        closes = (before.gap[0] <= 0) | (contacts.at(t + h, end[:n], v0).gap[0] < 0)
-        active = np.flatnonzero(closes & ~apart | contacts.persistent)
-        none = np.zeros((contacts.n, 3))
-        if not len(active):
-            return Step(self._filled(solved, none), none, np.zeros(contacts.n, int), 0.0, 1.0)
         rows = (3 * active[:, None] + np.arange(3)).ravel()
         compliance, gamma0 = before.compliance(rows), before.gamma[0][active]
         bounce = np.where(np.abs(gamma0[:, 0]) < rest[active], 0.0, before.restitution[0][active])
         friction = before.friction[0][active] * (contacts.n_slip[active] > 0)
         bound = np.where(contacts.persistent[active], friction * before.load[0][active] * h, 0.0)
         friction = np.where(contacts.persistent[active], 0.0, friction)
-        free = ahead(end)[active]
+        after = ahead(free)
         for _ in range(self.options.corrections):
-            found = stepped(compliance, free, gamma0, bounce, friction, bound)
+            found = stepped(compliance, after, gamma0, bounce, friction, bound)
             if found is None:
                 return None
             impulses, statuses, share = found
@@ -109,19 +130,57 @@ class Fallback:
             solved = self._solve(t, z, h, pushed / h)
             if solved is None:
                 return None
-            end = solved.state[-1, -1]
-            gamma1 = ahead(end)[active]
-            predicted = free + (compliance @ impulses.ravel()).reshape(-1, 3)
-            free = free + gamma1 - predicted
+            gamma1 = ahead(solved)
+            predicted = after + (compliance @ impulses.ravel()).reshape(-1, 3)
+            after = after + gamma1 - predicted
             if np.abs(gamma1 - predicted).max() <= self.options.corrected * max(np.abs(gamma1).max(), rest.max()):
                 break
-        lost = -float((impulses * (gamma0 + gamma1)).sum()) / 2
-        end, paid = self._apart(t + h, end, contacts.at_state(t + h, end).v[0], max(lost, 0.0))
-        solved.state[-1, -1] = end
-        every, said = none.copy(), np.zeros(contacts.n, int)
+        every, said = np.zeros((contacts.n, 3)), np.zeros(contacts.n, int)
         every[active], said[active] = impulses, statuses
-        driven = float((impulses * before.drift[0][active]).sum())  # the work of surfaces that move
-        return Step(self._filled(solved, every / h), every, said, paid - lost - driven, share)
+        return Step(solved, every, said, float((impulses * (gamma0 + gamma1)).sum()) / 2, share)
+
+    def up_to(self, t, z, end, law, others, rounding):
+        """The element from t to `end`, or to the first closing of `others`.
+
+        Returns
+        -------
+        h : float
+        step : Step or None
+            None where they close at once.
+        closes : ndarray of int
+            Those that close at its end.
+
+        Raises
+        ------
+        Stuck
+            When no impulses are found.
+        """
+        contacts, whole, kept, closes = self.contacts, end - t, None, np.zeros(0, int)
+        rest, tolerance = self.options.rest * law.speed, self.options.touching * law.length
+
+        def least(h):
+            """Least gap of the others after an element of length h: zero where it is none, to rounding."""
+            nonlocal kept, closes
+            if h == 0:
+                return self._gaps_at(t, z)[others].min()
+            step = self.step(t, z, h, rest, others)
+            if step is None:
+                near = some(np.array(contacts.names)[~others])
+                raise Stuck(Reason.IMPACT_BUDGET, f"no impulses were found by the fallback for many impacts of {near}")
+            gaps = self._gaps_at(t + h, step.solved.state[-1, -1])
+            through, reached = (gaps < -law.rounding) & others, np.flatnonzero((gaps <= tolerance) & others)
+            if not through.any() and (kept is None or h > kept[0]):
+                kept, closes = (h, step), reached
+            elif kept is None:
+                closes = reached
+            return 0.0 if len(reached) and not through.any() else gaps[others].min(initial=np.inf)
+
+        if least(whole) < 0:
+            optimize.brentq(least, 0.0, whole, xtol=rounding, maxiter=self.options.locations, disp=False)
+        return *(kept or (0.0, None)), closes
+
+    def _gaps_at(self, t, z):
+        return quantities_at(self.contacts.system, np.array([t]), z[None], "gaps", repeatable=False)[0][0]
 
     def _solve(self, t, z, h, force):
         """The element with a force (n_q,); None where Newton's method fails."""

@@ -58,6 +58,7 @@ class ContactOptions:
     beginning: float = 1e-5  # of an element, in which a slip in space begins in a fixed direction
     growth: float = 4.0  # of that length, until the slip is seen: from stick it grows by the square of the time
     seen_slip: float = 1e-4  # of `still`, some hundred times its rounding
+    bridge: float = 1e-3  # of an element, by the fallback where slips in space have no solution, then longer
     stop_ahead: float = 1.2  # of an element, within which a predicted end of sliding in space is gone to at once
     halvings: int = 8  # of an element in which something slides in space and that has no solution
     first_stop: float = 0.9  # of the predicted time
