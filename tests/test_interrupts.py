@@ -111,6 +111,7 @@ def test_a_march_to_a_tolerance_keeps_what_it_has(number, place, tmp_path):
     assert kept.status.reason == "stopped" and len(kept.t) > 1 and os.listdir(tmp_path) == ["a.h5"]
 
 
+@pytest.mark.long
 def test_a_sweep_keeps_the_runs_that_are_done(tmp_path):
     ended = subprocess.run([sys.executable, "-c", LONG, str(int(signal.SIGTERM)), "sweep", "sweep", "spinning-box",
                             "--parameter", "box.mass=1:2:100", "--n-elements", "5000", "--t-end", "50", "--csv",

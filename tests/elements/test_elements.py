@@ -33,7 +33,7 @@ def test_value_objects():
         tf.MixedGalerkin(2).degree = 3
 
 
-@settings(derandomize=True, max_examples=200, deadline=None)
+@settings(derandomize=True, max_examples=60, deadline=None)
 @given(degree=st.one_of(st.integers(-3, 30), st.floats(), st.none(), st.text(max_size=3)),
        n_points=st.one_of(st.none(), st.integers(-3, 70), st.floats(), st.text(max_size=3)),
        multipliers=st.one_of(st.sampled_from(["continuous", "discontinuous"]), st.text(max_size=3)),

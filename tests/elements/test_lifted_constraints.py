@@ -80,7 +80,7 @@ def test_marched_windowed_and_global_are_equal():
         assert np.abs(other.z - marched.z).max() < 1e-9
 
 
-@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("degree", [1, *(pytest.param(k, marks=pytest.mark.long) for k in (2, 3))])
 def test_constraints_that_move(degree):
     """A bead on a wire that turns, and a point that is led: times enter between and beside coordinates."""
     bead, bar = tf.PointMass(1.0, name="bead"), tf.RigidBody(1.0, (0.1, 0.2, 0.25), name="bar")

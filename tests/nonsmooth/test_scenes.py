@@ -102,6 +102,7 @@ def test_a_clutch_locks(kind):
     assert sol.energy()[0] - sol.energy()[-1] == pytest.approx(lost, rel=1e-6)
 
 
+@pytest.mark.long
 def test_a_gripper_holds_without_creep():
     """For a minute, by half of the friction that there could be."""
     body, sol = gripper(60.0, 30)
@@ -148,6 +149,7 @@ def test_boards_that_cross_rest_on_their_edges():
     np.testing.assert_allclose(sol.position(high, 0.4), (0.02, 0.01, 0.15), rtol=0, atol=1e-9)
 
 
+@pytest.mark.long
 def test_a_domino_hits_the_next_one():
     """It turns about its edge, which does not slip: the speed of its impact follows from the energy. The blocks are as
     wide as each other, so that corners are on two faces at once."""
@@ -175,6 +177,7 @@ def test_a_box_that_spins_stops_on_all_corners_at_once(rotation):
     np.testing.assert_allclose(np.sort(sol.contact_forces([0.1])[0, :, 0]), [0] * 4 + [G / 4] * 4, rtol=0, atol=1e-8)
 
 
+@pytest.mark.long
 def test_a_box_slides_and_spins_until_all_corners_stick():
     """Corners are at rest for moments, but not together: redundant contacts have one share of the weight in elements
     and at their ends, and the box stops in a finite time."""

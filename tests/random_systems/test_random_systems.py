@@ -19,10 +19,12 @@ from .machine import check, failures_of, smallest
 MANY = int(os.environ.get("TIMEFEM_RANDOM_SYSTEMS", "200"))
 assert kinds.solved  # its relations are in the same table
 NAMES = sorted(relations.RELATIONS)
-QUICK = "halves", "order_and_names", "pickled", "saved"
+LASTING = "halves", "order_and_names", "pickled", "saved"
+QUICK = "order_and_names"
 
 
-@pytest.mark.parametrize("relation, seed", [(name, seed) for seed, name in enumerate(NAMES) if name in QUICK])
+@pytest.mark.parametrize("relation, seed", [pytest.param(name, seed, marks=[pytest.mark.long] * (name != QUICK))
+                                            for seed, name in enumerate(NAMES) if name in LASTING])
 def test_relation(relation, seed, tmp_path):
     """Without the parts whose loops take long to compile."""
     assert not failures_of(relation, seed, drawn(seed) | {"extras": []}, tmp_path)

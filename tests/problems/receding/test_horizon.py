@@ -152,6 +152,7 @@ def test_moving_on_by_what_passed_is_a_better_start():
     assert counts[1] < counts[0]
 
 
+@pytest.mark.long
 def test_memory_does_not_grow():
     horizon, rng = tf.RecedingHorizon(cart_pole(), ELEMENT, 8), np.random.default_rng(0)
 
