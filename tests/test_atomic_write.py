@@ -32,7 +32,7 @@ def sol():
 def test_what_cannot_be_written(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    for path, message in (("/dev/null", "no regular file"), (tmp_path / "pipe", "no regular file"),
+    for path, message in (("/dev/null", "not a regular file"), (tmp_path / "pipe", "not a regular file"),
                           (tmp_path / ("x" * 256), "its name has 256 bytes, and 255 are allowed"),
                           (tmp_path / ("ä" * 128), "its name has 256 bytes"), (5, "must be a text"),
                           (None, "must be a text"), ("a\0b", "must be a text"), (tmp_path / "loop", "cannot write"),

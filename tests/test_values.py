@@ -64,7 +64,7 @@ def test_the_limit_of_the_process_counts():
 
 def test_models_from_pipes_and_editors(tmp_path):
     os.mkfifo(tmp_path / "pipe.toml")
-    with pytest.raises(tf.InputError, match="no regular file"):
+    with pytest.raises(tf.InputError, match="not a regular file"):
         load_model(tmp_path / "pipe.toml")
     with open("examples/models/heavy_top.toml", encoding="utf-8") as file:
         text = file.read()

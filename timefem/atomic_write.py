@@ -28,7 +28,7 @@ def check_writable(path):
     Raises
     ------
     InputError
-        When the path is no path, a folder, a device, a pipe or a socket, its name is too long, its folder does not
+        When the path is none, or a folder, a device, a pipe or a socket, its name is too long, its folder does not
         exist, or there is no permission.
     """
     target = real_path(path)
@@ -45,8 +45,8 @@ def check_writable(path):
     if mode is not None and stat.S_ISDIR(mode):
         raise InputError(f"cannot write {shown}: it is a folder")
     if mode is not None and not stat.S_ISREG(mode):
-        raise InputError(f"cannot write {shown}: it is no regular file but a device, a pipe or a socket, and would be "
-                         "replaced; give the name of a file")
+        raise InputError(f"cannot write {shown}: it is not a regular file but a device, a pipe or a socket, and would "
+                         "be replaced; give the name of a file")
     if not target.parent.is_dir():
         raise InputError(f"cannot write {shown}: there is no folder {printable(target.parent)}")
     size, most = max(len(os.fsencode(target.name)), ADDED), _longest_name(target.parent)
@@ -63,7 +63,7 @@ def as_path(path):
 
 
 def real_path(path):
-    """`path` with symbolic links followed; InputError when it is no path."""
+    """`path` with symbolic links followed; InputError when it is not a path."""
     return _made(path, os.path.realpath)
 
 

@@ -12,7 +12,7 @@ from .late import Late
 console, bars = Late("rich.console"), Late("rich.progress")
 
 DELAY = 2.0  # seconds until a bar is drawn
-EVERY = 10.0  # seconds from line to line, where standard error is no terminal
+EVERY = 10.0  # seconds from line to line, where standard error is not a terminal
 LOOK = 1.0  # seconds between looks at work that tells nothing for a while
 RANK = "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"  # of a process, by its launcher
 

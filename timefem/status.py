@@ -165,7 +165,7 @@ class Status:
                 rank: int | None = None, slab: Any = None, remedy: str | None = None) -> Status:
         """A failed solve, with a remedy: the one that fits the reason unless it is given.
 
-        A singular tangent, or a residual that is not finite, after residuals that grew is no fault of the model:
+        A singular tangent, or a residual that is not finite, after residuals that grew is not a fault of the model:
         Newton's method did not converge.
         """
         reason, history = Reason(reason), [float(r) for r in history]
@@ -203,7 +203,7 @@ class Answer:
         return object.__getattribute__(self, name)
 
     def refuse_if_failed(self, what: str) -> None:
-        """Raise `InputError` where the solve failed: its last iterate is no start of anything."""
+        """Raise `InputError` where the solve failed: its last iterate cannot start anything."""
         if not self.status.success:
             raise InputError(f"{what} failed ({self.status.message}), so that it has no state to start from")
 

@@ -206,7 +206,7 @@ def test_inputs_and_outputs():
     angle = tf.linearize(system, hover, outputs=tf.AngleOutput(body, "x", (0, 1, 0)))
     assert turns.output_names == [f"body.rotation[{i}]" for i in range(3)]
     np.testing.assert_allclose(turns.C[0], angle.C[0], rtol=0, atol=1e-14)
-    with pytest.raises(tf.InputError, match="no actuator"):
+    with pytest.raises(tf.InputError, match="not an actuator"):
         tf.linearize(system, hover, inputs=["rotor"])
     with pytest.raises(tf.InputError, match="no quantity"):
         tf.linearize(system, hover, outputs=["load.angle[0]"])

@@ -40,7 +40,7 @@ def test_linearize(timefem):
 def test_refusals(timefem):
     for arguments, text in ((("modes", "reorientation"), "without an initial state"),
                             (("linearize", "physical-pendulum", "--outputs", "pendulum.colour"), "no quantity"),
-                            (("linearize", "physical-pendulum", "--inputs", "motor"), "no actuator")):
+                            (("linearize", "physical-pendulum", "--inputs", "motor"), "not an actuator")):
         status, _, err = timefem(*arguments)
         assert status == 2 and text in err, err
 

@@ -317,5 +317,5 @@ def test_bad_input():
         tf.System([beam, beam.at(0.3)])
     with pytest.raises(tf.InputError, match="which is not in the system"):
         tf.System([beam, tf.Force(rope.at(0.3), (0, 0, 1))])
-    with pytest.raises(tf.InputError, match="'mast' is no beam or rope of the system; it has frame"):
+    with pytest.raises(tf.InputError, match="'mast' is not a beam or a rope of the system; it has frame"):
         tf.equilibrium(tf.System([beam, clamp(beam.start)])).along("mast")

@@ -102,7 +102,7 @@ def test_as_by_python(folder, timefem):
 
 @pytest.mark.parametrize(("old", "new", "words"), [
     ("0.2,", "1.2,", "times must increase.*sort the rows"), ("0.2,", "0.15,", "0.15 s after 0.15 s.*come twice"),
-    ("0.2,", ",", "row 4 of the data has no time"), ("0.2,", "a,", "line 5: 'a' is no number"),
+    ("0.2,", ",", "row 4 of the data has no time"), ("0.2,", "a,", "line 5: 'a' is not a number"),
     ("0.2,", "0.2,1,", "line 5: it has 5 values, but there are 4 columns"), ("x,z", "x,x", "two columns are called"),
     ("x,z", "x,y", "no column 'z'"), ("\n1,", "\n1.5,", "camera: t = 1.5 s is outside of the time span"),
 ])

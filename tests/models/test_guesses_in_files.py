@@ -138,7 +138,7 @@ def test_guesses_of_unknown_numbers(tmp_path, timefem):
 
     model = load_model(path("{drag = 1.5}"))
     assert model.with_guess({})["guess"].numbers(model.problem) == [1.5]
-    for line, message in (("{dreg = 1}", "'dreg' is no unknown number of the problem; it has drag; did you mean"),
+    for line, message in (("{dreg = 1}", "'dreg' is not an unknown number of the problem; it has drag; did you mean"),
                           ("{drag = 3}", "drag = 3 is outside of its bounds"),
                           ("{drag = 'x'}", "guess.parameters.drag: ")):
         code, out, err = timefem("check", path(line))

@@ -399,9 +399,9 @@ def test_byte_order_marks(encoding, tmp_path):
 
 
 @pytest.mark.parametrize("name, make, message", [
-    ("m.toml", lambda path: path.write_bytes(b'#\ntitle = "\xe4"'), "no text in UTF-8, in line 2"),
-    ("m.toml", os.mkfifo, "no regular file"), ("m.urdf", os.mkfifo, "no regular file"),
-    ("m.xml", os.mkfifo, "no regular file"), ("m.toml", Path.mkdir, "directory"),
+    ("m.toml", lambda path: path.write_bytes(b'#\ntitle = "\xe4"'), "not UTF-8 text in line 2"),
+    ("m.toml", os.mkfifo, "not a regular file"), ("m.urdf", os.mkfifo, "not a regular file"),
+    ("m.xml", os.mkfifo, "not a regular file"), ("m.toml", Path.mkdir, "directory"),
     ("m.toml", lambda path: os.truncate(path.touch() or path, 10**9), "larger")])
 def test_what_is_no_text(name, make, message, tmp_path):
     read = {".toml": load_model, ".urdf": tf.read_urdf, ".xml": tf.read_mjcf}[Path(name).suffix]

@@ -58,7 +58,7 @@ def test_trc(written):
     ("\t3\t2\tmm", "\t4\t2\tmm", "announces 4 frames, but there are 3"),
     ("TOE", "HEEL", "two markers are called 'HEEL'"),
     ("0.02\t2", "0.01\t2", "row 3 of the data has 0.01 s after 0.01 s"),
-    ("12\t22", "12\tabc", "line 9: 'abc' is no number"),
+    ("12\t22", "12\tabc", "line 9: 'abc' is not a number"),
     ("\t32\n", "\t32\t7\n", "line 9: it has 7 coordinates, but 2 markers have 6")])
 def test_trc_that_is_wrong(written, old, new, message):
     with pytest.raises(tf.InputError, match=message):
@@ -93,7 +93,7 @@ def test_mot_in_degrees(written):
     renamed = read_mot(written("other.mot", MOT.replace("hinge", "q2")))
     both = renamed.sensors(slider(), {"slide": 0.01, "q2": 0.02}, joints={"q2": "hinge"})
     np.testing.assert_allclose(both[1].values[:, 0], [np.pi / 2, np.pi / 4])
-    with pytest.raises(tf.InputError, match="stands for 'elbow', which is no joint"):
+    with pytest.raises(tf.InputError, match="stands for 'elbow', which is not a joint"):
         renamed.sensors(slider(), 0.01, joints={"q2": "elbow"})
 
 
@@ -117,7 +117,7 @@ def test_csv(written):
         found.markers(units="feet")
     with pytest.raises(tf.InputError, match="no columns in threes"):
         read_csv(written("load.csv", "t,load\n0,1\n1,2\n")).markers()
-    with pytest.raises(tf.InputError, match="line 2: 'one' is no number"):
+    with pytest.raises(tf.InputError, match="line 2: 'one' is not a number"):
         read_csv(written("load.csv", "t,load\n0,one\n"))
     with pytest.raises(tf.InputError, match="cannot be read"):
         read_csv("nowhere.csv")
@@ -140,7 +140,7 @@ def test_c3d(tmp_path):
     np.testing.assert_allclose(found.place("HEEL"), points[:3, 0].T / 1000)
     assert np.isnan(found.place("TOE")[3]).all() and not np.isnan(found.place("TOE")[[0, 1, 2, 4]]).any()
     (tmp_path / "other.c3d").write_text("no such file")
-    with pytest.raises(tf.InputError, match="is no C3D file"):
+    with pytest.raises(tf.InputError, match="is not a C3D file"):
         read_c3d(tmp_path / "other.c3d")
 
 

@@ -76,12 +76,12 @@ def test_motion_from_markers():
 
 @pytest.mark.parametrize("old, new, message", [
     ('Version="40000"', 'Version="30000"', "its format is 30000.*open it in OpenSim 4"),
-    ("OpenSimDocument", "Document", "it is no OpenSim model"),
+    ("OpenSimDocument", "Document", "it is not an OpenSim model"),
     ('<LinearFunction name="function"><coefficients> -0.01 0.003</coefficients></LinearFunction>',
      '<SimmSpline name="function"><x>0 1</x><y>0 1</y></SimmSpline>', "moves by a SimmSpline, which is not read"),
     ("<PinJoint name", "<ScapulothoracicJoint name", "is not read; CustomJoint"),
     ("<mass>9</mass>", "<mass>nine</mass>", "needs 1 numbers, not 'nine'"),
-    ("<socket_parent_frame>tibia_end", "<socket_parent_frame>tibia_tip", "which is no body and no frame"),
+    ("<socket_parent_frame>tibia_end", "<socket_parent_frame>tibia_tip", "which is neither a body nor a frame"),
     ("<socket_parent_frame>/bodyset/foot", "<socket_parent_frame>/bodyset/toes", "'/bodyset/toes'")])
 def test_what_is_refused(tmp_path, old, new, message):
     text = FILE.read_text().replace(old, new)

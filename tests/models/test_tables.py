@@ -115,7 +115,7 @@ def test_continuation(timefem, tmp_path):
     assert report["continuation"][0] == -1 and len(report["continuation"]) == 3
     report = json.loads(timefem("run", path, "--follow", "gravity[2]=-5", "--json")[1])
     assert report["continuation"][0] == -5
-    for key, message in (("gravity[3]", "there is no 'gravity\\[3\\]'"), ("title", "is no number"),
+    for key, message in (("gravity[3]", "there is no 'gravity\\[3\\]'"), ("title", "is not a number"),
                          ("bodies.bar.mass", "known here are pendulum")):
         path.write_text(f'{text}\n[continuation]\nvary = "{key}"\nstart = 1\n')
         with pytest.raises(InputError, match=message):

@@ -126,7 +126,7 @@ def test_bodies_on_links_and_loops(tmp_path):
     (('joint = "elbow"', 'joint = "elbo"'), r"forces\.bent\.joint: there is no joint 'elbo'; did you mean"),
     (("elbow = 0.5", "ellbow = 0.5"), r"bodies\.arm\.state\.ellbow: .* not 'ellbow'"),
     (("elbow = 0.5", "elbow = [1, 2, 3]"), r"a revolute joint takes a number for its position, and 1 more"),
-    (('child = "fore"', 'child = "hand"'), r"child of joint 'elbow' is the link 'hand', which there is not"),
+    (('child = "fore"', 'child = "hand"'), r"child of joint 'elbow' is the link 'hand', which does not exist"),
     (("mass = 1.5", "mass = -1"), r"links\[2\]\.mass: must be a finite number, zero or more"),
     (("mass = 1.5", "weight = 1.5"), r"weight: unknown key"),
 ])

@@ -79,7 +79,7 @@ BAD = {
     "link": ('link="base"/><child', 'link="bass"/><child', r"robot.urdf: Tree 'rod': parent of joint 'hinge' is"),
     "moment": ('ixx="0.1"', "", r"line 4: <inertia> has no attribute 'ixx'"),
     "root": ("robot", "model", r"line 1: <model> 'rod' must be <robot>"),
-    "broken": ("</robot>", "", r"robot.urdf is no XML: no element found: line 8"),
+    "broken": ("</robot>", "", r"robot.urdf is not XML: no element found: line 8"),
     "xacro": ("</robot>", "<xacro:arm/></robot>", r"belongs to xacro: expand the file first"),
     "entity": ("<robot", '<!DOCTYPE r [<!ENTITY a "b">]><robot', r"line 1: document types and entities are refused"),
     "external": ("<robot", '<!DOCTYPE r SYSTEM "file:///etc/passwd"><robot', r"types and entities are refused"),

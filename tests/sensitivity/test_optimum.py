@@ -257,8 +257,8 @@ def test_what_there_is_not_is_named():
             (tf.Objective(), tf.Bound("fence", "upper"), "fence.*there are force"),
             (tf.Objective(), tf.Final("block", "rotation"), "rotation of block is not given in end"),
             (tf.Objective(), tf.Family(lambda x: moved(distance=2 * x[0]), [1.0]), "not that of the problem"),
-            (tf.UnknownNumber("duration"), tf.Final("block", "position", 0), "no unknown number"),
-            (tf.EndValue(lambda b, t, u: u, actuators="motor"), tf.Final("block", "position", 0), "no actuator")):
+            (tf.UnknownNumber("duration"), tf.Final("block", "position", 0), "not an unknown number"),
+            (tf.EndValue(lambda b, t, u: u, actuators="motor"), tf.Final("block", "position", 0), "not an actuator")):
         with pytest.raises(tf.InputError, match=message):
             tf.gradient(sol, functional, parameters)
     phases = tf.PhasedSolution([sol], 1.0, sol.status, {})

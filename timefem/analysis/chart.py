@@ -89,7 +89,7 @@ class Chart:
         Where displacements start that are vectors of space, or of its first axes, and how many components they have.
     lengths, length_rates : ndarray, shape (n_lengths, n_q)
         Changes of the lengths of quaternions that no constraint holds, those of joints of trees, and their rates: what
-        is no displacement.
+        is not a displacement.
     """
 
     system: object

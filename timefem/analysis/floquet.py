@@ -124,7 +124,7 @@ def floquet(solution: Solution, *, linear: LinearOptions | str | None = None,
     Raises
     ------
     InputError
-        When the motion does not close, or is no solution of an initial-value problem.
+        When the motion does not close, or is not a solution of an initial-value problem.
     """
     first, last, back = monodromy_ends(solution, modulo)
     gap = state_gap(last, first)

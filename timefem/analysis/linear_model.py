@@ -133,7 +133,7 @@ class LinearModel(Summarized):
         Raises
         ------
         InputError
-            For frequencies that are no numbers, and models without inputs or outputs.
+            For frequencies that are not numbers, and models without inputs or outputs.
         """
         w = validate.array("frequencies", np.atleast_1d(frequencies), (None,))
         for what, names in (("inputs", self.input_names), ("outputs", self.output_names)):

@@ -154,8 +154,8 @@ def _inputs(at, inputs):
             found = [p for p in actuators if p is given or system.label(p) == given]
             if not found:
                 known = ", ".join(map(system.label, actuators)) or "none"
-                raise InputError(f"{given!r} is no actuator of the system, which has {known}; add a ControlForce or "
-                                 "ControlTorque to its parts")
+                raise InputError(f"{given!r} is not an actuator of the system, which has {known}; add a ControlForce "
+                                 "or ControlTorque to its parts")
             chosen += found
     return [(int(i), f"{system.label(p)}[{k}]" if p.n_controls > 1 else system.label(p))
             for p in chosen for k, i in enumerate(at.places[p])]

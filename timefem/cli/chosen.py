@@ -152,7 +152,7 @@ def follower(found, follow, options):
     Raises
     ------
     InputError
-        For what is no number of the problem, and for other problems than boundary-value problems.
+        For what is not a number of the problem, and for other problems than boundary-value problems.
     """
     model, case = found.model, found.case
     table = {} if model is None else model.document.data.get("continuation", {})

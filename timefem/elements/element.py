@@ -77,7 +77,7 @@ class TimeElement(NamedArguments, Summarized, ABC):
     needs_inverse_mass : bool
         Whether velocities follow from momenta, as in Hamilton's equations.
     takes_coupled_inertia : bool
-        Whether kinetic energies T(q, v) of parts that are no bodies enter.
+        Whether kinetic energies T(q, v) of parts that are not bodies enter.
     is_variational : bool
         Whether the residual is the gradient of a discrete action.
     takes_ports : bool

@@ -159,7 +159,7 @@ def _at(s, z):
 def _of_function(e, function, turn, symbols, numbers):
     """Coefficients of `W_e(e~) {e, L}` for functions W(e), as polynomials of z and of e~ where e is not linear in z.
 
-    Where W is no polynomial of second degree, those of the brackets of all that it depends on.
+    Where W is not a polynomial of second degree, those of the brackets of all that it depends on.
     """
     z, parameters = symbols
     y = ca.SX.sym("e", e.numel())

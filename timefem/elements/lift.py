@@ -18,7 +18,7 @@ from ..mechanics.formulas.formula import polynomial_degree
 from ..polynomials import gauss_legendre
 from .along import Along, Inner, Mean, gauss_points, lagrange, value
 
-FURTHER = 6  # points beyond 2k of W that is no polynomial: round-off on meshes that resolve the motion (2: 1e-9)
+FURTHER = 6  # points beyond 2k of W that is not a polynomial: round-off on meshes that resolve the motion (2: 1e-9)
 
 
 class Lift:

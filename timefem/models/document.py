@@ -95,7 +95,7 @@ def read_file(path, most):
     real = real_path(path)
     try:
         if not stat.S_ISREG(os.stat(real).st_mode) and not os.path.isdir(real):
-            raise InputError("it is no regular file")
+            raise InputError("it is not a regular file")
         with open(real, "rb") as file:
             data = file.read(most + 1)
     except OSError as error:
@@ -130,7 +130,7 @@ class Document:
     Raises
     ------
     InputError
-        When the file cannot be read, is not TOML, or does not satisfy the schema; and for changes of what is no number
+        When the file cannot be read, is not TOML, or does not satisfy the schema; and for changes of other than numbers
         in the file.
     """
 
@@ -193,7 +193,7 @@ class Document:
                                           f"changed; known here are {', '.join(map(str, known)) or 'none'}")
             place, value = value, value[word]
         if not isinstance(value, int | float) or isinstance(value, bool):
-            raise self.error(words, f"{key!r} is to be changed, but is no number")
+            raise self.error(words, f"{key!r} is to be changed, but is not a number")
         return place, words[-1]
 
     def _failure(self, line, message):
@@ -266,7 +266,7 @@ def _decoded(data):
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"it is no text in UTF-8, in line {line} ({error.reason}); save it in that encoding") from None
+        raise InputError(f"it is not UTF-8 text in line {line} ({error.reason}); save it in that encoding") from None
 
 
 @cache

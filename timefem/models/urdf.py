@@ -71,7 +71,7 @@ def read_urdf(path: FilePath, friction_width: float | None = None, base: str = "
     Raises
     ------
     InputError
-        Names file, line, element and attribute: for a file that is no XML, that declares a document type or entities,
+        Names file, line, element and attribute: for a file that is not XML, that declares a document type or entities,
         for what is missing, unknown or no number, and for links that make no tree.
 
     Examples

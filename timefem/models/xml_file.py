@@ -50,7 +50,7 @@ class XmlFile:
         except (expat.ExpatError, LookupError, ValueError, AssertionError) as error:
             if isinstance(error, InputError):
                 raise
-            raise InputError(f"{self.path} is no XML: {error}") from None
+            raise InputError(f"{self.path} is not XML: {error}") from None
 
     def adopt(self, other):
         """Know the lines of the elements of another file."""

@@ -25,7 +25,7 @@ def in_files():
 
 
 def kind_of(problem):
-    """The `Kind` of a problem; InputError for what is no problem."""
+    """The `Kind` of a problem; InputError for what is not a problem."""
     found = KINDS.of(problem)
     if found is None:
         *others, last = (kind.problem.__name__ for kind in KINDS.values())

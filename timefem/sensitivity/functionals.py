@@ -265,7 +265,7 @@ def _controls(plan, actuators):
     known = [name for name, own in places.items() if own]
     for name in names:
         if name not in known:
-            raise InputError(f"functional: {name!r} is no actuator{known_names(name, known, 'there are')}")
+            raise InputError(f"functional: {name!r} is not an actuator{known_names(name, known, 'there are')}")
     return [i for name in names for i in places[name]]
 
 

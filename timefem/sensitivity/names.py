@@ -46,7 +46,7 @@ def functionals_of(system, texts):
     for text in texts:
         kind, _, quantity = text.partition(":")
         if kind not in KINDS or not quantity:
-            raise InputError(f"{text!r} is no functional: give end:QUANTITY, integral:QUANTITY or "
+            raise InputError(f"{text!r} is not a functional: give end:QUANTITY, integral:QUANTITY or "
                              "peak:QUANTITY:SHARPNESS, such as end:BODY.position[0]")
         if kind == "peak":
             quantity, _, number = quantity.rpartition(":")

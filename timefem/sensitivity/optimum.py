@@ -100,7 +100,7 @@ class OptimumLinearization(NamedArguments):
     InputError
         For solutions that failed, of phases, with contacts, and copies that know no problem.
     SolveError
-        When derivatives of states and controls are asked for that do not exist, as the optimum is no strict one.
+        When derivatives of states and controls are asked for that do not exist, as the optimum is not a strict one.
     """
 
     def __init__(self, solution: Solution, *, options: OptimumOptions | dict[str, Any] = DEFAULTS) -> None:
@@ -208,8 +208,8 @@ class OptimumLinearization(NamedArguments):
             if self._direction._factor(self._sigma, delta) and self._direction.matrix.excess == 0:
                 return delta * self._direction._damped
             delta *= self.options.growth
-        raise SolveError("the optimum is no minimum to second order, and its states and controls have no derivatives: "
-                         "with the limits that are active the cost falls in a direction that is left")
+        raise SolveError("the optimum is not a minimum to second order, and its states and controls have no derivatives"
+                         ": with the limits that are active the cost falls in a direction that is left")
 
     def _names(self, program, places):
         n, found = self._barrier.n, []
@@ -333,8 +333,8 @@ class OptimumLinearization(NamedArguments):
             left = direction._left(-of_w, -of_rows, *found)
             left[0][:] -= added * found[0]
         if max(np.abs(one).max(initial=0.0) for one in left) > self.options.exact * size:
-            raise SolveError("the optimum is no strict one, and what is prescribed depends on a direction in which the "
-                             "cost does not grow: it has no derivative")
+            raise SolveError("the optimum is not a strict one, and what is prescribed depends on a direction in which "
+                             "the cost does not grow: it has no derivative")
         return found
 
     # ---- functionals
@@ -354,7 +354,7 @@ class OptimumLinearization(NamedArguments):
     def _number(self, functional):
         names = self.problem.unknown_names
         if functional.name not in names:
-            raise InputError(f"UnknownNumber: {functional.name!r} is no unknown number of the problem"
+            raise InputError(f"UnknownNumber: {functional.name!r} is not an unknown number of the problem"
                              f"{known_names(functional.name, names, 'there are')}")
         return names.index(functional.name)
 

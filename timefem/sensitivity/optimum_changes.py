@@ -216,7 +216,7 @@ def _of_bounds(problem, parameter):
         i = names.index(key)
         found = problem.number_bounds[:, i:i + 1]
     else:
-        raise InputError(f"Bound: {of!r} is no actuator, unknown number or limit of the problem"
+        raise InputError(f"Bound: {of!r} is not an actuator, unknown number or limit of the problem"
                          f"{known_names(of, known, 'there are')}")
     label = key if isinstance(key, str) else problem.system.label(key)
     title = f"{side} bound of {'rates of ' if rate else ''}{label}"

@@ -187,7 +187,7 @@ def _part_of_number(system, part, name):
         whole = getattr(own, "part", own)  # of a joint without its redundant constraints
         if part == label if isinstance(part, str) else part in (own, whole):
             return whole, name
-    what = repr(part) if isinstance(part, str | Part) else f"{part!r}, which is no part,"
+    what = repr(part) if isinstance(part, str | Part) else f"{part!r}, which is not a part,"
     raise InputError(f"{what} is not in the system{known_names(part, map(system.label, system.parts))}")
 
 

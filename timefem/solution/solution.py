@@ -164,7 +164,7 @@ class Solution(SolvedElements, Invariants, Shown):
             if part.n_controls and own in (part, self.system.label(part)):
                 return values[..., first:first + part.n_controls]
             first += part.n_controls
-        raise InputError(f"{actuator!r} is no actuator of the system")
+        raise InputError(f"{actuator!r} is not an actuator of the system")
 
     def costates(self, t: Floats) -> np.ndarray:
         """Costates of the equations of motion of an optimal control problem, shape t.shape + (n_z,).

@@ -41,7 +41,7 @@ def restart(path: FilePath, **arguments: Unpack[Arguments]) -> Solution:
     Raises
     ------
     InputError
-        When the file is no checkpoint, or its system has parts that no file can hold: then make the problem
+        When the file is not a checkpoint, or its system has parts that no file can hold: then make the problem
         anew and call `solve(..., checkpoint=Checkpoint(restart=path))`.
     """
     saved = CheckpointFile(path)

@@ -126,7 +126,7 @@ def solve(problem: Any, element: TimeElement, n_elements: int | Sequence[int] | 
     MissingBackend
         When the packages of a linear solver are not installed.
     RankError
-        On all ranks, when one rank of a distributed solve has an error that is no failed solve.
+        On all ranks, when one rank of a distributed solve has an error that is not a failed solve.
     """
     task = task_of(problem, element, n_elements, driver, newton, progress, others | {"checkpoint": checkpoint})
     return Solver(task, once=True).solve(guess=guess)

@@ -27,7 +27,7 @@ class Preconditioning:
         Of the problem.
     element, method : str
     n_elements, n_slabs : int
-        `n_slabs` is 1 for states and multipliers, which are no slabs.
+        `n_slabs` is 1 for states and multipliers, which are not slabs.
     iterations : int or None
         Most of all linear solves of the last mesh; None where the solve failed.
     failure : str

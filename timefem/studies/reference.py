@@ -59,7 +59,7 @@ def distance(system, quantity, t, z, exact):
 
 
 def check_quantity(problem, quantity):
-    """Raise InputError for what is no quantity, or none of this problem."""
+    """Raise InputError for what is not a quantity, or none of this problem."""
     if not callable(quantity):
         validate.choice("quantity", quantity, QUANTITIES)
     measured(problem.system, quantity, problem.t_span[0], problem.z0)

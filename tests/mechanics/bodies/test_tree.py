@@ -154,11 +154,11 @@ BAD = {
     "circle": (LINKS, [AB, tf.TreeJoint("2", "c", "c")], "'2' is in a loop"),
     "no base": (LINKS[:2], [AB, tf.TreeJoint("2", "b", "a")], "no link is the base"),
     "two bases": (LINKS, [AB], "'a', 'c' hang on no joint"),
-    "unknown": (LINKS, [AB, tf.TreeJoint("2", "b", "d")], "the link 'd', which there is not"),
+    "unknown": (LINKS, [AB, tf.TreeJoint("2", "b", "d")], "the link 'd', which does not exist"),
     "twice": (LINKS, [AB, tf.TreeJoint("1", "b", "c")], "two joints have the name '1'"),
     "nothing moves": (LINKS[:2], [tf.TreeJoint("1", "a", "b", "fixed")], "no joint moves"),
     "no mass": ([LINKS[0], tf.Link("b")], [AB], "'1' moves no mass"),
-    "mimic": (LINKS, [AB, tf.TreeJoint("2", "b", "c", mimic=("3", 1, 0))], "mimics '3', which is no joint"),
+    "mimic": (LINKS, [AB, tf.TreeJoint("2", "b", "c", mimic=("3", 1, 0))], "mimics '3', which is not a joint"),
     "mimic circle": (LINKS, [AB, tf.TreeJoint("2", "b", "c", mimic=("2", 1, 0))], "in a circle"),
     "no link": (["a"], [AB], "must be a sequence of Link"),
 }

@@ -77,7 +77,7 @@ def test_bad_actuators_and_costs():
         tf.ControlForce(body, [1, 0, 0])
     with pytest.raises(InputError, match="frame must be one of"):
         tf.ControlTorque(body, frame="inertial")
-    with pytest.raises(InputError, match="is no actuator"):
+    with pytest.raises(InputError, match="is not an actuator"):
         tf.Cost(lambda u, q, v, t: 0, [body])
     with pytest.raises(InputError, match="must be a body"):
         tf.GeneralizedControl("crane", [[1]])

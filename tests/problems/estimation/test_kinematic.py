@@ -432,7 +432,7 @@ def test_limits_of_joints():
         solve(system, sensors[:1], 5.0, limits={"joint1": (-1, 1)})
     with pytest.raises(tf.InputError, match="limits hold with dynamics='none' alone"):
         Estimation(system, sensors, limits={"joint1": (-1, 1)})
-    with pytest.raises(tf.InputError, match="'knee' is no joint of a tree"):
+    with pytest.raises(tf.InputError, match="'knee' is not a joint of a tree"):
         solve(system, sensors, 5.0, limits={"knee": (0, 1)})
     with pytest.raises(tf.InputError, match="the lower one, 1, must be below"):
         solve(system, sensors, 5.0, limits={"joint0": (1, 0)})

@@ -321,9 +321,9 @@ def test_other_input():
     with pytest.raises(tf.InputError, match="leave driver out"):
         tf.solve(problem, tf.MixedGalerkin(2), 10, driver="march")
     system, body, start = chain()
-    with pytest.raises(tf.InputError, match="is no output such as"):
+    with pytest.raises(tf.InputError, match="is not an output such as"):
         tf.InverseDynamics(system, {"x": 0.0}, start)
-    with pytest.raises(tf.InputError, match="is no Actuator"):
+    with pytest.raises(tf.InputError, match="is not an Actuator"):
         tf.InverseDynamics(system, {}, start, actuators=body)
 
 

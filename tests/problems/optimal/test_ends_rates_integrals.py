@@ -152,7 +152,7 @@ def test_one_sided_springs_by_complementarity():
     (lambda: slider(rates=(1, 1)), "rates of push: the lower one must be below"),
     (lambda: slider(limits=tf.Limit(lambda now, u: u, 0, lambda t: t, at="integral")), "bounds of an integral"),
     (lambda: slider(limits=tf.Limit(lambda now, u: u, 0, at="end", points=2)), "points belong to at='path'"),
-    (lambda: slider(couplings=3), "3 is no Coupling"),
+    (lambda: slider(couplings=3), "3 is not a Coupling"),
     (lambda: slider(couplings=tf.Coupling(lambda a, b: ca.SX.sym("x"))), "contains the symbols x"),
     (lambda: tf.Coupling(lambda a, b: a.z, 2, 1), "the lower one not above the upper one"),
     (lambda: tf.Coupling(lambda a, b: a.z, None, None), "give lower, upper or both"),

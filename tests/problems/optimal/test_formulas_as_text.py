@@ -140,8 +140,8 @@ def test_couplings_as_text():
     ("now.joint('rail') + ", "cannot be read"),
     ("now.system", "'now' has no 'system'; it has t, z"),
     ("now.__class__", "'now' has no '__class__'"),
-    ("now['arm']", "'now' is no vector"),
-    ("sin('arm')", "'arm' is no number"),
+    ("now['arm']", "'now' is not a vector"),
+    ("sin('arm')", "'arm' is not a number"),
     ("state.q('arm')", "unknown name 'state'; it has now, u"),
 ])
 def test_bad_texts(text, message):
@@ -154,7 +154,7 @@ def test_bad_texts(text, message):
     ({"cost": "now.p('mass')[0]"}, "'now' has no 'p'; it has t, parameters, q, rates"),
     ({"cost": lambda now, u: now.p("mass")[0]}, "cost: integrands are formulas of coordinates, velocities"),
     ({"cost": "now.z[0]"}, "cost: .*'now' has no 'z'"),
-    ({"cost": 3.0}, "cost: 3.0 is no Cost"),
+    ({"cost": 3.0}, "cost: 3.0 is not a Cost"),
     ({"cost": "u[0]**2 <= 3"}, "cost: .* is a comparison, .*write what is to be least; what is to hold is a limit"),
     ({"end_cost": "end.q('arm')[0] > 1"}, "end_cost: .* is a comparison, .*what is to hold is a limit"),
     ({"end_cost": "now.t"}, "end_cost: .*unknown name 'now'; it has end, parameters"),

@@ -86,7 +86,7 @@ def test_controls_as_a_guess():
     held = unknowns(problem, {turn: 1.0})["controls"]
     np.testing.assert_allclose(held, np.broadcast_to([1.5 * G, 1, 1, 1], held.shape), rtol=0, atol=1e-9)
     assert not unknowns(problem, Guess(controls="zero"))["controls"].any()
-    for guess, text in (({"rotor": 1.0}, "no actuator"), ({"turn": (1, 2)}, "must be a number"),
+    for guess, text in (({"rotor": 1.0}, "not an actuator"), ({"turn": (1, 2)}, "must be a number"),
                         ({"lift": [[1.0], [2.0], [np.nan]]}, "guess of lift")):
         with pytest.raises(tf.InputError, match=text):
             unknowns(problem, guess)
@@ -105,7 +105,7 @@ def test_unknown_numbers_as_guesses():
     given = {"k": 8.0, "duration": 3.0}
     np.testing.assert_array_equal(Guess(parameters=given).numbers(problem), [3, 8, 1])
     np.testing.assert_array_equal(unknowns(problem, Guess(parameters=given))["constants"][0, 0], [1.5, 8, 1])
-    for guess, message in (({"stiff": 3.0}, "'stiff' is no unknown number of the problem; it has duration, k, free"),
+    for guess, message in (({"stiff": 3.0}, "'stiff' is not an unknown number of the problem; it has duration, k, "),
                            ({"kk": 3.0}, "did you mean 'k'"),
                            ({"k": 41.0}, r"k = 41 is outside of its bounds, \(1, 40\)"),
                            ({"k": "much"}, "parameters: k must be a number"), ({"duration": -1.0}, "duration must be")):

@@ -260,7 +260,7 @@ def _dense(places, values, shape):
     (lambda: slider(limits=tf.Limit(lambda now, u: ca.SX.sym("x"), 1)), "contains the symbols x"),
     (lambda: slider(limits=tf.Limit(lambda now, u: now.q("slider")[0], 1, name="place")),
      r"place\[0\] is broken by the state at the start, by 1"),
-    (lambda: slider(limits=3), "3 is no Limit"),
+    (lambda: slider(limits=3), "3 is not a Limit"),
     (lambda: slider(limits=tf.Limit(lambda now, u: u, lambda t: t, lambda t: 0.5 - t)), "at t = 0.26"),
     (lambda: slider(limits=tf.Limit(lambda now, u: u, [0.3], lambda t: t + 0.1, name="push")), "push: .* at t = 0$"),
     (lambda: slider(free_time=True, bounds={"duration": (None, 0)}), "duration: the upper one must be above zero"),

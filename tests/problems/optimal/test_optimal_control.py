@@ -286,8 +286,8 @@ def test_slew_in_least_time():
 
 
 @pytest.mark.parametrize("options, message", [
-    ({"cost": 3}, "cost: 3 is no Cost"),
-    ({"actuators": "push"}, "actuators: 'push' is no Actuator"),
+    ({"cost": 3}, "cost: 3 is not a Cost"),
+    ({"actuators": "push"}, "actuators: 'push' is not an Actuator"),
     ({"bounds": {"mass": (0, 1)}}, "neither an actuator of the problem nor the name"),
     ({"bounds": {"duration": (0, 1)}}, "give free_time=True"),
     ({"parameters": {"duration": 1}}, "the name 'duration' cannot be used"),

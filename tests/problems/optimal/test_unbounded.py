@@ -49,5 +49,5 @@ def test_bounds_and_rates_by_names_of_actuators():
 
 
 def test_a_method_that_there_is_not():
-    with pytest.raises(tf.InputError, match="method='ipotp' is no method for inequalities; take 'interior-point'"):
+    with pytest.raises(tf.InputError, match="method='ipotp' is not a method for inequalities; take 'interior-point'"):
         tf.solve(slider(), ELEMENT, 10, method="ipotp")

@@ -180,7 +180,7 @@ def test_what_cannot_hold_is_named():
     (lambda: tf.Phases([3]), r"phases\[0\] must be an OptimalControl"),
     (lambda: tf.Phases([ball(tf.Pose(), state(0)), ball(tf.Pose(), state(0))]), "given as a whole"),
     (lambda: tf.Phases([ball(tf.Pose(), state(0)), ball(state(), state(0))], []), "links must have 1 entries"),
-    (lambda: tf.Phases([ball(tf.Pose(), state(0)), ball(state(), state(0))], [3]), r"links\[0\]: 3 is no Coupling"),
+    (lambda: tf.Phases([ball(tf.Pose(), state(0)), ball(state(), state(0))], [3]), r"links\[0\]: 3 is not a Coupling"),
     (lambda: tf.Phases([ball(state(), state(0), periodic=True)]), "couplings of both ends of a phase are not taken"),
     (lambda: tf.solve(tf.Phases([ball(tf.Pose(), state(0))]), ELEMENT, mesh=[0, 0.2, 0.5]), "not mesh"),
     (lambda: tf.solve(tf.Phases([ball(tf.Pose(), state(0))]), tf.BubnovGalerkin(2), tolerance=1e-3), "do not converge"),

@@ -74,7 +74,7 @@ SPOILT = {
     "soft link": ("t", lambda f: f.__setitem__("t", h5py.SoftLink("/z0")), "link to another place"),
     "external storage": ("t", {"shape": (11,), "dtype": float, "external": [("/etc/passwd", 0, 88)]}, "this file"),
     "virtual": ("t", virtual, "this file"),
-    "a group": ("t", lambda f: f.create_group("t"), "no dataset"),
+    "a group": ("t", lambda f: f.create_group("t"), "not a dataset"),
     "missing": ("z0", None, "z0 is missing"),
     "integers": ("t", np.arange(11), "type int64"),
     "text": ("t", "later", "type object"),
@@ -100,7 +100,7 @@ def test_only_plain_numbers_are_read(target, name, value, message):
 @pytest.mark.parametrize("name, value, message", [
     ("n_solved", -1, "-1 elements are solved"), ("n_solved", 10**6, "1000000 elements are solved"),
     ("n_solved", 10, "10 elements are solved, holds 9"), ("n_solved", "many", "wrong type"),
-    ("facts", "[1]", "no table"), ("facts", "{", "cannot be read"), ("window", -3, "window")])
+    ("facts", "[1]", "not a table"), ("facts", "{", "cannot be read"), ("window", -3, "window")])
 def test_counts_of_a_checkpoint(kept, tmp_path, name, value, message):
     path = shutil.copy(kept / "checkpoint.h5", tmp_path / "a.h5")
     assert Checkpoint(path).n_solved == Checkpoint(path).n_stored == 9
@@ -150,7 +150,7 @@ def test_texts_of_a_solution(kept, tmp_path, name, text, message):
 @pytest.mark.parametrize("read", [tf.load, tf.restart])
 def test_what_is_no_file(read, tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    for path, message in ((tmp_path / "pipe", "no regular file"), ("/dev/zero", "no regular file"),
+    for path, message in ((tmp_path / "pipe", "not a regular file"), ("/dev/zero", "not a regular file"),
                           (5, "must be a text"), ("a\0b", "must be a text")):
         with pytest.raises(tf.InputError, match=message):
             read(path)

@@ -33,7 +33,7 @@ class RigidContact(Part, abstract=True):
     Attributes
     ----------
     n_contacts : int
-        Rows; by arguments alone, as all of the kind are the same. 0: it is no rigid contact as it was made.
+        Rows; by arguments alone, as all of the kind are the same. 0: it is not a rigid contact as it was made.
     n_slip : int
         Tangential velocities per row: 0 without friction, 1 of what slides along one line only, 2 in space.
     contact_names : tuple of str

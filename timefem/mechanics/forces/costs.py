@@ -42,7 +42,7 @@ class Cost(Part):
         self.name = name
         for actuator in self.controls:
             if not isinstance(actuator, Actuator):
-                raise InputError(f"Cost: {actuator!r} is no actuator")
+                raise InputError(f"Cost: {actuator!r} is not an actuator")
         self.formula = None if formula is None else as_formula("Cost", formula, ["u", "q", "v", "t"])
 
     @property

@@ -105,7 +105,7 @@ def digest_of(function: ca.Function) -> bytes:
 
 
 def _digest_of_value(value):
-    """Of what a function returned, b"" where that is no expression."""
+    """Of what a function returned, b"" where that is not an expression."""
     shape, leaves = _taken_apart(value)
     if shape is None:
         return b""

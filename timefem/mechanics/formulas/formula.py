@@ -166,7 +166,7 @@ def checked_names(title, names, n):
 
 
 def polynomial_degree(formula: ca.SX, variables: ca.SX) -> float:
-    """Degree of `formula` as a polynomial of `variables`, that its operations show; inf where they are no polynomials.
+    """Degree of `formula` as a polynomial of `variables`, that its operations show; inf where they are not polynomials.
 
     Terms that cancel count, so that it is the degree or more.
     """

@@ -127,7 +127,7 @@ def as_formula(title: str, value: Any, names: Sequence[str]) -> Any:
     Raises
     ------
     InputError
-        For anything else, and for texts that are no formulas.
+        For anything else, and for texts that are not formulas.
     """
     if callable(value):
         return captured(value)
@@ -184,13 +184,13 @@ def _symbol(tree, values):
     if isinstance(value, list):
         return ca.vertcat(*value)
     if not isinstance(value, ca.SX | ca.DM | float):
-        raise InputError(f"{ast.unparse(tree)!r} is no number or vector")
+        raise InputError(f"{ast.unparse(tree)!r} is not a number or a vector")
     return value
 
 
 def _constant(tree, values):
     if isinstance(tree.value, bool) or not isinstance(tree.value, int | float):
-        raise InputError(f"{tree.value!r} is no number")
+        raise InputError(f"{tree.value!r} is not a number")
     return ca.SX(float(tree.value))
 
 
@@ -215,7 +215,7 @@ def _attribute(tree, values):
 
 def _of_frame(tree, values, method):
     if not isinstance(tree, ast.Attribute):
-        raise InputError(f"{ast.unparse(tree)!r} is no function")
+        raise InputError(f"{ast.unparse(tree)!r} is not a function")
     frame, name = _value_of(tree.value, values), tree.attr
     fields, methods = getattr(frame, "_fields", ()), getattr(frame, "_methods", ())
     if name in (fields if method else methods):
@@ -239,7 +239,7 @@ def _entry(tree, values):
         return value[name]
     if hasattr(value, "_fields"):
         own = [*value._fields, *value._methods]
-        raise InputError(f"{ast.unparse(tree.value)!r} is no vector; take {ast.unparse(tree.value)}.{own[0]} or the "
+        raise InputError(f"{ast.unparse(tree.value)!r} is not a vector; take {ast.unparse(tree.value)}.{own[0]} or the "
                          "like")
     index = tuple(map(_index, tree.slice.elts)) if isinstance(tree.slice, ast.Tuple) else _index(tree.slice)
     try:
@@ -261,13 +261,13 @@ def _index(tree):
     except ValueError:
         value = None
     if type(value) is not int or abs(value) > 10**6:
-        raise InputError(f"the index {ast.unparse(tree)!r} is no integer")
+        raise InputError(f"the index {ast.unparse(tree)!r} is not an integer")
     return value
 
 
 def _compared(tree, values):
     if len(tree.ops) > 1 or type(tree.ops[0]) not in COMPARISONS:
-        raise InputError(f"{ast.unparse(tree)!r} is no comparison of two numbers")
+        raise InputError(f"{ast.unparse(tree)!r} is not a comparison of two numbers")
     return COMPARISONS[type(tree.ops[0])](_symbol(tree.left, values), _symbol(tree.comparators[0], values))
 
 

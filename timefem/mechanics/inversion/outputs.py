@@ -247,7 +247,7 @@ class FormulaOutput(Output):
         self.bodies = (bodies,) if isinstance(bodies, BodyFrame) else tuple(bodies)
         for body in self.bodies:
             if not isinstance(body, BodyFrame):
-                raise InputError(f"FormulaOutput: {body!r} is no body")
+                raise InputError(f"FormulaOutput: {body!r} is not a body")
         self.name = name or "output"
         self.formula = as_formula(f"FormulaOutput {self.name!r}", formula, ["f"])
         symbols = [ca.SX.sym("q", b.n_q) for b in self.bodies]

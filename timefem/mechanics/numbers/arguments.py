@@ -126,7 +126,7 @@ def number_at(part: Any, name: str, *steps: Any) -> Any:
 
 
 def entries(name: str, value: Any) -> list[tuple[Any, ...]]:
-    """Steps to all numbers inside of an argument of that name; none for what is no number."""
+    """Steps to all numbers inside of an argument of that name; none for what is not a number."""
     if isinstance(value, float | np.floating):
         return [()]
     if isinstance(value, np.ndarray):

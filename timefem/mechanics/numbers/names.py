@@ -152,7 +152,7 @@ def _targets(system, name):
         part = drives[drives.index(name[0])] if name[0] in drives else system.own(name[0])
         return [_spelt_out(*system.number_named(part, str(name[1])))]
     if not isinstance(name, str):
-        raise InputError(f"parameters: {name!r} is no name such as 'rod.mass', nor a pair (part, 'mass')")
+        raise InputError(f"parameters: {name!r} is neither a name such as 'rod.mass' nor a pair (part, 'mass')")
     weights = [part for part in system.parts if isinstance(part, Gravity)]
     if re.fullmatch(r"gravity(\[\d+\])?", name) and weights:
         return [(part, name.replace(GRAVITY, "acceleration")) for part in weights]

@@ -69,7 +69,7 @@ def _parts_in(value):
 
 
 def _refers(value):
-    """Whether it is no part, and refers to some: a coordinate of a joint, or an output."""
+    """Whether it is not a part, and refers to some: a coordinate of a joint, or an output."""
     return getattr(type(value), "refers_to_parts", False)
 
 

@@ -54,7 +54,7 @@ def _stretches(part, tree, places):
     """Whether a part has power where only the length of a quaternion of a tree changes.
 
     Weight and what acts on links see places and directions, which lengths do not change; of the other parts the
-    formula of the power says it, with their numbers in place: what is zero is no part of it.
+    formula of the power says it, with their numbers in place: what is zero is left out.
     """
     if part.is_body or part.constraint_names or isinstance(part, Gravity) or tree not in part.bodies:
         return False

@@ -34,7 +34,7 @@ def evaluate(function, z, t, c):
 
 
 def _buffer(function, size):
-    """The buffer of a function at so many points, and what evaluates it; of this thread, as it is no place for two."""
+    """The buffer of a function at so many points, and what evaluates it; of this thread, as it cannot serve two."""
     buffers = _kept.__dict__.setdefault("buffers", {})
     key = function.__hash__(), size  # that of the address
     if key not in buffers:

@@ -37,7 +37,7 @@ def read_actuators(file, root, reader, tree, tendons):
             pulled = tendons.get(given.get("tendon"), {joint: 1.0})
             if not _pure(element, given) or any(kinds.get(name) not in ("revolute", "prismatic") for name in pulled):
                 if joint is not None and joint not in kinds:
-                    raise file.error(element, f"names the joint {joint!r}, which there is not")
+                    raise file.error(element, f"names the joint {joint!r}, which does not exist")
                 of_tendon = f" of the tendon {given['tendon']}" if "tendon" in given else ""
                 reader.notes.append_named(f"<{element.tag}> {{}} is left out: only motors of hinges, slides and fixed "
                                           "tendons of these act here", given["name"] + of_tendon)

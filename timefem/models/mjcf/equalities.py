@@ -51,7 +51,7 @@ class Equalities:
         table = {joint.name: i for i, joint in enumerate(self.reader.joints)}
         for name in names:
             if name not in table:
-                raise self.file.error(element, f"names the joint {name!r}, which there is not")
+                raise self.file.error(element, f"names the joint {name!r}, which does not exist")
             if self.reader.joints[table[name]].kind not in ("revolute", "prismatic"):
                 raise self.file.error(element, "ties joints that are not hinges or slides")
         return table
@@ -80,7 +80,7 @@ class Equalities:
                 arms.append({})
                 continue
             if name not in self.tendons:
-                raise self.file.error(element, f"names the tendon {name!r}, which is no fixed tendon")
+                raise self.file.error(element, f"names the tendon {name!r}, which is not a fixed tendon")
             arms.append(self.tendons[name])
             self._known(element, arms[-1])
         references = [sum(arm * self._reference(name) for name, arm in one.items()) for one in arms]
@@ -133,7 +133,7 @@ class Equalities:
             raise self.file.error(element, "needs both site1 and site2")
         for name in sites:
             if name not in self.reader.sites:
-                raise self.file.error(element, f"names the site {name!r}, which there is not")
+                raise self.file.error(element, f"names the site {name!r}, which does not exist")
         names, points, turns = zip(*(self.reader.sites[name] for name in sites))
         return list(names), list(points), list(turns)
 
@@ -144,7 +144,7 @@ class Equalities:
         names = [given["body1"], given.get("body2", WORLD)]
         for name in names:
             if name not in self.reader.poses:
-                raise self.file.error(element, f"names the body {name!r}, which there is not")
+                raise self.file.error(element, f"names the body {name!r}, which does not exist")
         (x, r), (y, s) = (self.reader.poses[name] for name in names)
         values = self.reader.values
         if element.tag == "connect":

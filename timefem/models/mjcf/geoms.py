@@ -130,7 +130,7 @@ class Geoms:
 
 
 def shown(kind, size, place, turn):
-    """A shape that is no mesh as shapes of a `Link`, list of dict."""
+    """A shape that is not a mesh as shapes of a `Link`, list of dict."""
     frame = {"position": place, "orientation": turn}
     if kind == "box":
         return [{"shape": "box", "size": 2 * size[:3], **frame}]

@@ -14,7 +14,7 @@ KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "spherical", "free":
 
 @dataclass(frozen=True)
 class PoseSpring:
-    """A spring of a ball or free joint, which is no property of a `TreeJoint`: parts of `Robot.forces`."""
+    """A spring of a ball or free joint, which is not a property of a `TreeJoint`: parts of `Robot.forces`."""
 
     child: str
     parent: str | None

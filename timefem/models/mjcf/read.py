@@ -65,7 +65,7 @@ def read_mjcf(path: FilePath, friction_width: float | None = None, meshes: FileP
     Raises
     ------
     InputError
-        Names file, line, element and attribute: for a file that is no XML, that declares a document type or entities,
+        Names file, line, element and attribute: for a file that is not XML, that declares a document type or entities,
         or includes files of another folder; for what is missing, unknown or no number, and for what cannot be left out.
 
     Examples

@@ -47,8 +47,8 @@ class Touching:
         solid = reader.geoms.solid(element, given, kind) if kind in TOUCH_PLANES else \
             (*reader.frame(given, element), np.zeros(0)) if kind == "plane" else None
         if solid is None:
-            reader.notes.append_named("{} does not touch anything: it is no plane, sphere, capsule, cylinder, box or "
-                                      "ellipsoid", name)
+            reader.notes.append_named("{} does not touch anything: it is not a plane, sphere, capsule, cylinder, box "
+                                      "or ellipsoid", name)
             return
         place, turn, size = solid
         self.shapes.append((Collider(name, body, kind, size, where.place + where.turn @ place, where.turn @ turn,

@@ -29,7 +29,7 @@ def read_c3d(path: str | os.PathLike[str]) -> MarkerData:
     MissingBackend
         Where ezc3d is not installed.
     InputError
-        For what is no C3D file, and for one without points.
+        For what is not a C3D file, and for one without points.
     """
     path = os.fspath(path)
     try:
@@ -42,7 +42,7 @@ def read_c3d(path: str | os.PathLike[str]) -> MarkerData:
     try:
         found = ezc3d.c3d(path)
     except (OSError, RuntimeError, ValueError) as error:
-        raise InputError(f"{path} is no C3D file: {error}") from None
+        raise InputError(f"{path} is not a C3D file: {error}") from None
     points = found["parameters"]["POINT"]
     values = np.asarray(found["data"]["points"], float)[:3]  # (3, n_markers, n_times)
     if not values.size:

@@ -169,7 +169,7 @@ class MotionTable(NamedArguments):
             own = tree_joint(system, joint)
             if own is None:
                 if joints and name in joints:
-                    raise InputError(f"joints: {name!r} stands for {joint!r}, which is no joint of a tree of the "
+                    raise InputError(f"joints: {name!r} stands for {joint!r}, which is not a joint of a tree of the "
                                      "system")
                 continue
             units = {c.name: c.unit for c in own.coordinates}
@@ -212,7 +212,7 @@ def _sigma_of(what, name, sigma):
 
 
 def check_times(path: str, times: Sequence[float] | np.ndarray) -> None:
-    """InputError for times that are no numbers, or do not increase; names the row."""
+    """InputError for times that are not numbers, or do not increase; names the row."""
     values = np.asarray(times, float)
     if not len(values):
         raise InputError(f"{path}: there are no rows of data")

@@ -20,7 +20,7 @@ class OsimFile(XmlFile):
     def __init__(self, path):
         super().__init__(path)
         if self.root.tag != "OpenSimDocument":
-            raise InputError(f"{path}: it is no OpenSim model, whose first element is <OpenSimDocument>")
+            raise InputError(f"{path}: it is not an OpenSim model, whose first element is <OpenSimDocument>")
         version = self.root.get("Version", "0")
         if not version.isdigit() or int(version) < self.oldest:
             raise InputError(f"{path}: its format is {version}, and {self.oldest} and later are read; open it in "
@@ -91,5 +91,6 @@ class OsimFile(XmlFile):
             own = from_euler(self.numbers(found, "orientation", 3, (0, 0, 0)), "xyz")
             return body, turn @ own, place + turn @ self.numbers(found, "translation", 3, (0, 0, 0))
         if last not in self._bodies:
-            raise self.error(element, f"names {path!r} as its <{socket}>, which is no body and no frame of the model")
+            raise self.error(element, f"names {path!r} as its <{socket}>, which is neither a body nor a frame of the "
+                                      "model")
         return last, np.eye(3), np.zeros(3)

@@ -91,7 +91,7 @@ class OsimJoints:
             if len(own) > 1:
                 raise file.error(axis, f"moves by {len(own)} coordinates; one is read")
             if own and own[0] not in coordinates:
-                raise file.error(axis, f"moves by {own[0]!r}, which is no coordinate of its joint")
+                raise file.error(axis, f"moves by {own[0]!r}, which is not a coordinate of its joint")
             coordinate = own[0] if own and factor else None
             if coordinate or offset:
                 found.append(Axis(turns, direction, coordinate, factor, offset))
@@ -156,7 +156,7 @@ class OsimJoints:
                                            joint.orientation, joint.axis, mimic=(names[0], factor, offset))
                 self.start.pop(dependent, None)
                 return
-        raise file.error(element, f"couples {dependent!r}, which is no free coordinate of the model")
+        raise file.error(element, f"couples {dependent!r}, which is not a free coordinate of the model")
 
 
 def _moved(one, value, place, turn):

@@ -63,7 +63,7 @@ def read_csv(path: str | os.PathLike[str], *, time: str | None = None) -> Motion
     Raises
     ------
     InputError
-        For rows that do not fit and fields that are no numbers; names the line.
+        For rows that do not fit and fields that are not numbers; names the line.
     """
     path = os.fspath(path)
     lines = lines_of(path)

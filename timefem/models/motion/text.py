@@ -31,4 +31,4 @@ def number(path, line, text, empty=False):
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"{path}, line {line}: {text!r} is no number") from None
+        raise InputError(f"{path}, line {line}: {text!r} is not a number") from None

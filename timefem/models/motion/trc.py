@@ -28,7 +28,7 @@ def read_trc(path: str | os.PathLike[str]) -> MarkerData:
     Raises
     ------
     InputError
-        For what is no such file, and for rows and columns that its header does not announce; names the line.
+        For what is not such a file, and for rows and columns that its header does not announce; names the line.
     """
     path = os.fspath(path)
     lines = lines_of(path)

@@ -125,7 +125,7 @@ class BoundarySolver:
         return lambda t: sol(np.clip(times[0] + (t - nodes[0]) * (np.diff(times) / np.diff(nodes)), *times))
 
     def from_guess(self, mesh, guess):
-        """All unknowns on a mesh, of a guess that is no solution, as for `solve`."""
+        """All unknowns on a mesh, of a guess that is not a solution, as for `solve`."""
         states = self._states(guess, mesh)
         multipliers = self._multipliers(mesh, states)
         times = mesh.points(self.element.state.basis)

@@ -39,7 +39,7 @@ def with_noise(system: System, noise: Mapping[Any, Any]) -> tuple[System, np.nda
     Raises
     ------
     InputError
-        For what is no part of the system, densities that are not positive, and actuators of the system without one.
+        For what is not a part of the system, densities that are not positive, and actuators of the system without one.
     """
     if not isinstance(noise, Mapping):
         raise InputError(f"noise must be a dict, from bodies, joints or actuators to spectral densities, not {noise!r}")
@@ -96,7 +96,7 @@ def _actuators(system, key, value):
     if getattr(part, "coordinates", ()):
         return [(JointControl(part), value)]
     if not isinstance(part, BodyFrame):
-        raise InputError(f"noise: {system.label(part)} is no body, joint or actuator; name what the force acts on")
+        raise InputError(f"noise: {system.label(part)} is not a body, joint or actuator; name what the force acts on")
     if part.has_orientation:
         if not isinstance(value, tuple) or len(value) != 2:
             shown = " ".join(repr(value).split())

@@ -156,7 +156,7 @@ class Checkpoint:
     Raises
     ------
     InputError
-        When there is no such file, or it is no checkpoint.
+        When there is no such file, or it is not a checkpoint.
     """
 
     def __init__(self, path):
@@ -164,7 +164,7 @@ class Checkpoint:
         with hdf5.reading(path, FORMAT, VERSION) as file:
             self.facts = json.loads(hdf5.attribute(file, "facts", str))
             if not isinstance(self.facts, dict):
-                raise InputError("its facts are no table")
+                raise InputError("its facts are not a table")
             self.arrays = {name: hdf5.numbers(file, name, (None,)) for name in ("t", "z0", "fingerprint")}
             self.n_solved, self.window = (int(hdf5.attribute(file, n, np.integer)) for n in ("n_solved", "window"))
             self.n_stored, self.n_local = hdf5.dataset(file, "dofs", (None, None)).shape

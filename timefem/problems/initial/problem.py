@@ -155,7 +155,7 @@ def checked_span(system, t_span):
     Raises
     ------
     InputError
-        When it is no pair of numbers, does not go forward, or leaves the time for which a part is known.
+        When it is not a pair of numbers, does not go forward, or leaves the time for which a part is known.
     """
     try:
         t0, t1 = t_span

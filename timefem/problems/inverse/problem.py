@@ -301,6 +301,6 @@ def _joined(system, actuators):
     actuators = list(actuators) if isinstance(actuators, list | tuple) else [actuators]
     for actuator in actuators:
         if not isinstance(actuator, Actuator):
-            raise InputError(f"actuators: {actuator!r} is no Actuator such as ControlForce(body)")
+            raise InputError(f"actuators: {actuator!r} is not an Actuator such as ControlForce(body)")
     further = [a for a in actuators if a not in system.parts]
     return system.extended(further) if further else system

@@ -21,7 +21,7 @@ def checked_outputs(system, outputs, t_span):
     pairs = []
     for output, trajectory in outputs.items():
         if not isinstance(output, Output):
-            raise InputError(f"outputs: {output!r} is no output such as PositionOutput(body, 'x')")
+            raise InputError(f"outputs: {output!r} is not an output such as PositionOutput(body, 'x')")
         for body in output.bodies:
             if not system.has(body):
                 raise InputError(f"outputs: {output!r} is of {body!r}, which is not in the system")

@@ -169,7 +169,7 @@ def _couplings(what, given):
     given = list(given) if isinstance(given, list | tuple) else [given]
     for one in given:
         if not isinstance(one, Coupling):
-            raise InputError(f"{what}: {one!r} is no Coupling such as Coupling(lambda before, after: after.z - "
+            raise InputError(f"{what}: {one!r} is not a Coupling such as Coupling(lambda before, after: after.z - "
                              "before.z)")
     return given
 

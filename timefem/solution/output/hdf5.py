@@ -238,7 +238,7 @@ def reading(path, what, version):
 def _check_seal(path, shown, what):
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):  # a pipe would be waited for
-        raise InputError("it is a folder" if stat.S_ISDIR(mode) else "it is no regular file")
+        raise InputError("it is a folder" if stat.S_ISDIR(mode) else "it is not a regular file")
     with open(path, "rb") as file:
         block = file.read(BLOCK)
         if not block.startswith(MAGIC):
@@ -275,7 +275,7 @@ def dataset(file, name, shape, what=float):
             raise InputError(f"{name} is a link to another place, which is not followed")
         place = place[part]
     if not isinstance(place, h5py.Dataset) or place.is_virtual or place.external:
-        raise InputError(f"{name} is no dataset with its numbers in this file")
+        raise InputError(f"{name} is not a dataset with its numbers in this file")
     if place.dtype != np.dtype(what):
         raise InputError(f"{name} is of type {place.dtype}, not {np.dtype(what)}")
     if place.shape is None or len(place.shape) != len(shape) or any(

@@ -102,7 +102,7 @@ def _further_fields(system, element):
 def _statistics(data):
     """Statistics with the types that tables of them need."""
     if not isinstance(data, dict):
-        raise InputError("its statistics are no table")
+        raise InputError("its statistics are not a table")
     missing = [name for name in NEEDED if data and name not in data]
     if missing:
         raise InputError(f"its statistics have no {missing[0]}")
@@ -119,7 +119,7 @@ def _statistics(data):
 
 
 def _check_bounds(bounds, n):
-    """Refuse bounds that are no lower and upper ones, numbers or None, of n controls."""
+    """Refuse bounds that are not lower and upper ones, numbers or None, of n controls."""
     kinds = int, float, type(None)
     if bounds is not None and not (isinstance(bounds, list) and len(bounds) == 2 and all(
             isinstance(row, list) and len(row) == n and all(type(x) in kinds for x in row) for row in bounds)):

@@ -272,7 +272,7 @@ class ElementEquations(NonlinearEquations):
         Raises
         ------
         SolveError
-            When the answer is no solution.
+            When the answer is not a solution.
         InputError
             For a linear solver without transposed solves; names it.
         """

@@ -7,7 +7,7 @@ def transferred(values, element, mesh, other_element, sizes, other_mesh):
     """Nodal values by field on another mesh of the same span, for an element that may have another degree.
 
     `sizes` are the numbers of components of its fields. Fields that the first element does not have are zero. Costates
-    of tests that are no polynomials through nodes are taken from the element that was there, as they are: near enough
+    of tests that are not polynomials through nodes are taken from the element that was there, as they are: near enough
     for a guess.
     """
     out = {}

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..nonlinear.program import NonlinearProgram
 
 DEFAULTS = InteriorPointOptions()
-NO_MINIMUM = "converged to a stationary point that is no minimum"
+NO_MINIMUM = "converged to a stationary point that is not a minimum"
 
 
 @dataclass(frozen=True)

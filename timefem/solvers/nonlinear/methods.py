@@ -27,7 +27,7 @@ def method_for_inequalities(method=None):
     if is_for_inequalities(method):
         return METHODS[method]() if isinstance(method, str) else method
     names = ", ".join(f"{name!r} or {cls.__name__}(...)" for name, cls in METHODS.items())
-    raise InputError(f"method={method!r} is no method for inequalities; take {names}")
+    raise InputError(f"method={method!r} is not a method for inequalities; take {names}")
 
 
 def after(method, iterations):

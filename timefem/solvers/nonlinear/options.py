@@ -48,7 +48,7 @@ class NonlinearOptions(Options):
     saddle_close: float = option(
         0.3, "relative size of a full Gauss-Newton step after which Newton's method takes over")
     saddle_share: float = option(0.2, "share of the costates below which there are none")
-    saddle_escape: float = option(0.2, "relative size of a step away from a point that is no minimum")
+    saddle_escape: float = option(0.2, "relative size of a step away from a point that is not a minimum")
     saddle_escapes: int = option(3, "such steps")
     dense_eigenvalues: int = option(
         100, "unknowns up to which all eigenvalues are found, by no iteration that may fail")

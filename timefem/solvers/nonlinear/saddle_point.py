@@ -153,7 +153,7 @@ def _reversed(equations, point, primal, curvature, weights, share):
 
 
 def solve_minimum(equations, x, settings, on_iteration=lambda iteration, norm, x: None, small=SMALL):
-    """As `solve_saddle`, but leaves stationary points that are no minima; for meshes that are not fine.
+    """As `solve_saddle`, but leaves stationary points that are not minima; for meshes that are not fine.
 
     The block of the inverse tangent that belongs to the unknowns is `Z (Z^T W Z)^-1 Z^T` with a basis Z of what the
     equations allow: its negative eigenvalues are those of the reduced Hessian, and their vectors lead downhill.

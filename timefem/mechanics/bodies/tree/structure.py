@@ -102,7 +102,7 @@ def ordered(title, links, joints):
     for joint in joints:
         for which, name in (("parent", joint.parent), ("child", joint.child)):
             if name not in known:
-                raise InputError(f"{title}: {which} of joint {joint.name!r} is the link {name!r}, which there is not")
+                raise InputError(f"{title}: {which} of joint {joint.name!r} is the link {name!r}, which does not exist")
         if joint.child in above:
             raise InputError(f"{title}: the link {joint.child!r} is the child of two joints, {above[joint.child]!r} "
                              f"and {joint.name!r}; a tree has no loops")
@@ -137,7 +137,7 @@ def coordinates(title, joints):
             seen.append(at)
             at, a, b = moving[at].mimic
             if at not in moving:
-                raise InputError(f"{title}: joint {seen[-1]!r} mimics {at!r}, which is no joint that moves")
+                raise InputError(f"{title}: joint {seen[-1]!r} mimics {at!r}, which is not a joint that moves")
             if at in seen:
                 raise InputError(f"{title}: the joints {', '.join(map(repr, seen))} mimic each other in a circle")
             factor, offset = factor * a, factor * b + offset

@@ -128,7 +128,7 @@ def along(system, beam, s, state):
     Raises
     ------
     InputError
-        For what is no beam or rope of the system, and places beyond its ends.
+        For what is not a beam or a rope of the system, and places beyond its ends.
     """
     beam = _beam(system, beam)
     if s is None:
@@ -166,7 +166,7 @@ def _beam(system, beam):
     known = {system.label(c): c for c in system.composites if isinstance(c, CurveMesh)}
     found = known.get(beam, beam) if isinstance(beam, str) else beam
     if found not in known.values():
-        raise InputError(f"{beam!r} is no beam or rope of the system{known_names(beam, known)}")
+        raise InputError(f"{beam!r} is not a beam or a rope of the system{known_names(beam, known)}")
     return found
 
 

@@ -163,7 +163,7 @@ class LineForce(LineLoad):
     Raises
     ------
     InputError
-        For what is no beam or rope, spans beyond its ends, and functions that fail on CasADi symbols.
+        For what is not a beam or a rope, spans beyond its ends, and functions that fail on CasADi symbols.
     """
 
 

@@ -95,7 +95,7 @@ class StrainPoint(Part):
         return ca.dot(self.stiffness(s), e**2) / 2
 
     def lift(self, s):
-        """The strains, or where these are no polynomials what they are made of, which is linear in the coordinates."""
+        """The strains, or where these are not polynomials what they are made of, which is linear in the coordinates."""
         if self.strains_are_quadratic:
             return self.strains(s)
         return section_of_quaternions(s.q, *self._numbers(s.own))

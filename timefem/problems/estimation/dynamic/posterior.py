@@ -115,7 +115,7 @@ class Posterior:
         e = int(self.blocks[unknowns].max(initial=0))
         before = self.blocks[unknowns] == e - 1
         if np.any(self.blocks[unknowns] < e - 1):
-            raise ValueError("unknowns of elements that are no neighbours")
+            raise ValueError("unknowns of elements that are not neighbours")
         out = np.zeros((len(unknowns),) * 2)
         place, number = self._numbers
         own = place[unknowns[~before]]

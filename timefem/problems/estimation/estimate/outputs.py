@@ -69,7 +69,7 @@ def sensor_of(solution, what, times):
     elif isinstance(what, BodyFrame):
         formula = lambda now: ca.vertcat(now.q(what), *([now.rates(what)] if what.has_rate else []))
     elif not (callable(what) or isinstance(what, str | list | tuple)):
-        raise InputError(f"{what!r} is no body, joint, actuator, output or formula of the estimate")
+        raise InputError(f"{what!r} is not a body, joint, actuator, output or formula of the estimate")
     n = _size(solution, formula)
     values = np.zeros((len(times), n))
     return FormulaSensor(formula, n, times=times, values=values, sigma=1.0, name="requested quantity")

@@ -179,7 +179,7 @@ class Estimate(Solution):
         Raises
         ------
         InputError
-            Where an unknown number is at a bound: the posterior is no normal distribution there.
+            Where an unknown number is at a bound: the posterior is not a normal distribution there.
         """
         if self.at_bounds:
             raise InputError(f"{next(iter(self.at_bounds))} is at its bound, where there is no evidence by Laplace's "

@@ -162,7 +162,7 @@ def limits_of(problem):
     Raises
     ------
     InputError
-        For what is no joint of a tree with one coordinate, and bounds that leave nothing between.
+        For what is not a joint of a tree with one coordinate, and bounds that leave nothing between.
     """
     system, given = problem.system, problem.limits
     if given is None:
@@ -179,7 +179,7 @@ def limits_of(problem):
     for key, pair in given.items():
         joint = tree_joint(system, key)
         if joint is None or joint.n_q != 1:
-            raise InputError(f"limits: {key!r} is no joint of a tree with one coordinate")
+            raise InputError(f"limits: {key!r} is not a joint of a tree with one coordinate")
         low, high = (np.inf * sign if end is None else validate.real(f"limits of {key!r}", end)
                      for end, sign in zip(pair, (-1, 1), strict=True))
         if not low < high:

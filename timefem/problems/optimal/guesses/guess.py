@@ -179,7 +179,7 @@ class Guess(NamedArguments):
             numbers[0] = self.duration
         for name, value in (self.parameters or {}).items():
             if name not in names:
-                raise InputError(f"Guess: parameters: {name!r} is no unknown number of the problem"
+                raise InputError(f"Guess: parameters: {name!r} is not an unknown number of the problem"
                                  f"{known_names(name, names)}")
             value = validate.real(f"Guess: parameters: {name}", value, positive=name == "duration")
             bounds = problem.number_bounds[:, names.index(name)]
@@ -249,7 +249,7 @@ def _actuator(problem, key):
         if key is actuator or key == problem.system.label(actuator):
             return actuator
     known = ", ".join(map(problem.system.label, problem.actuators))
-    raise InputError(f"guess: {key!r} is no actuator of the problem, which has {known}")
+    raise InputError(f"guess: {key!r} is not an actuator of the problem, which has {known}")
 
 
 def first_guess(problem, plan, mesh, guess):

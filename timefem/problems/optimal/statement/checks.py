@@ -108,5 +108,5 @@ def all_of(what, given, cls):
         if not isinstance(one, cls):
             example = "Coupling(lambda start, end: end.z - start.z)" if cls is Coupling else \
                 "Limit(lambda now, u: now.q('body')[0], -1, 1)"
-            raise InputError(f"{what}: {one!r} is no {example.partition('(')[0]} such as {example}")
+            raise InputError(f"{what}: {one!r} is not a {example.partition('(')[0]} such as {example}")
     return given

@@ -50,7 +50,7 @@ class Soft(NamedArguments):
         rows.complementary(self)
 
     def check(self, now: Any, symbols: Sequence[ca.SX], z0: np.ndarray | None, t0: float, numbers: np.ndarray) -> ca.SX:
-        """Refuse what is no formula of the arguments, and return the expressions."""
+        """Refuse what is not a formula of the arguments, and return the expressions."""
         values = ca.vertcat(*self.rows(now, symbols[1], ca.SX(self.eps)))
         check_symbols(self.name, values, *symbols)
         return values

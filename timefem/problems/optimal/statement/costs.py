@@ -52,8 +52,9 @@ def with_costs(system, cost, actuators, limited):
     cost = [c for c in cost if not any(c is formula for formula in formulas)]
     for part, cls, what in (*((c, Cost, "cost") for c in cost), *((a, Actuator, "actuators") for a in actuators)):
         if not isinstance(part, cls):
-            example = "Effort(ControlTorque(body))" if cls is Cost else "ControlForce(body)"
-            raise InputError(f"{what}: {part!r} is no {cls.__name__} such as {example}")
+            right = "a Cost such as Effort(ControlTorque(body))" if what == "cost" else \
+                "an Actuator such as ControlForce(body)"
+            raise InputError(f"{what}: {part!r} is not {right}")
     costs = [*cost, *(part for part in system.parts if isinstance(part, Cost))]
     named = [actuator for part in costs for actuator in part.controls]
     named += [key for key in limited if isinstance(key, Actuator)]

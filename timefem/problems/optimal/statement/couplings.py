@@ -71,7 +71,7 @@ class Coupling(NamedArguments):
         return rows
 
     def check(self, first: Any, second: Any, names: Sequence[str] = BOTH_ENDS) -> None:
-        """Refuse what is no formula of two ends, given as (End, its symbols), by their names in texts."""
+        """Refuse what is not a formula of two ends, given as (End, its symbols), by their names in texts."""
         others = getattr(self.formula, "used", set()) - {*names}
         if others:
             raise InputError(f"{self.name}: the formula is written in {' and '.join(names)}, not {min(others)!r}")

@@ -169,7 +169,7 @@ class Limit(NamedArguments):
             rows.at_end(self, self.at == "end")
 
     def check(self, now: Any, symbols: Sequence[ca.SX], z0: np.ndarray | None, t0: float, numbers: np.ndarray) -> ca.SX:
-        """Refuse what is no formula of the arguments, and what the state at the start breaks, if it is prescribed.
+        """Refuse what is not a formula of the arguments, and what the state at the start breaks, if it is prescribed.
 
         Returns the expressions.
         """
@@ -214,7 +214,7 @@ def bounds_of(problem, bounds):
     Raises
     ------
     InputError
-        For what is no control or unknown number, pairs of another length, and lower bounds above upper ones.
+        For what is not a control or unknown number, pairs of another length, and lower bounds above upper ones.
     """
     bounds, controls, limits = _pairs("bounds", bounds, problem, problem.unknown_names), [], []
     for actuator in problem.actuators:
