@@ -115,7 +115,8 @@ def _works(part):
     if part.reactions_of:
         return True
     timed = ca.vertcat(ca.SX(part.potential_energy(s)), part.constraints(s))
-    return bool(part.controls or (force.nnz() and not force.is_zero()) or ca.depends_on(timed, s.t))
+    working = force.nnz() and not force.is_zero() and not part.lossless
+    return bool(part.controls or working or ca.depends_on(timed, s.t))
 
 
 def _lost(part):

@@ -86,6 +86,7 @@ class Part(Declared, ABC):
     helper = False  # whether a force brings it along, such as a counter of turns; not one of a composite part
     period = None  # [s], of feedback in discrete time
     is_counter = False  # whether it only counts turns, and has no energy
+    lossless = False  # whether its forces only pass energy on
     has_velocity = False  # whether its energy, not being that of a body, contains momenta
     n_controls = n_contacts = 0
     controls = drives = reactions_of = ()

@@ -94,7 +94,8 @@ class LivensSymbols(ElementSymbols):
         part, at = self.part, lambda q, t: self.bodies_at(ca.vertcat(q, ca.SX.zeros(q.numel())), t=t)
         lift = None if part.is_body else part.lift(self.at_point)
         if lift is None:
-            return Lift(self, None, lambda e, t: part.potential_energy(at(e, t)), range(self.n)).force(ca.SX.ones(1))
+            force = Lift(self, None, lambda e, t: part.potential_energy(at(e, t)), range(self.n)).force(ca.SX.ones(1))
+            return force * (1 - first_order(part))
         return Lift(self, lambda q: part.lift(at(q, self.t)), lambda e, t: part.lifted_energy(self.at_point, e),
                     range(self.n)).force(ca.SX.ones(1))
 

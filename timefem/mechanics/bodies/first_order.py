@@ -166,7 +166,8 @@ class PortSystem(FirstOrder):
     pressures for volumes. `flow(x, w, t, c)` is what x' is without inputs: `(J(x) - R(x)) w`, J skew, R positive
     semidefinite, and sources. It sees the efforts of the element, so that `dH = integral of w.x'` there, to round-off
     with `MixedGalerkin(k, keep="all")`. Ports join it to others: forces see `w` as the velocity of this body, and what
-    they push it with is added to x' (`PortConnection`, `FormulaForce`). Elements in Hamilton's form take it.
+    they push it with is added to x' (`PortConnection`, `FormulaForce`). Hamilton's, the energy and Lagrange's form
+    take it.
 
     Raises
     ------

@@ -10,6 +10,7 @@ import casadi as ca
 
 from ...argument_names import NamedArguments, named_arguments
 from ...errors import InputError
+from ..body_frame import is_on_tree
 from ..declared import CoordinateName, Formula, OnJoint, Real
 from ..formulas.formula import call, check_symbols
 from ..joints.formula_part import FormulaPart
@@ -45,7 +46,7 @@ class PortConnection(FormulaPart):
     >>> motor = tf.PortConnection([rotor, coil], "f[0].angular_velocity[2]", "f[1].rate[0]", gain=0.3)
     """
 
-    table = "forces"
+    table, lossless = "forces", True
     output_a = Formula("y_a, see above", "f", default=None, optional=True)
     output_b = Formula("y_b, see above", "f", default=None, optional=True)
     gain = Real("g", "SI", 1.0)
@@ -77,6 +78,8 @@ class PortConnection(FormulaPart):
         if joint is None:
             return None
         bound = joint.bound(getattr(self, f"coordinate_{letter}"))
+        if is_on_tree(joint):  # its coordinates are no longer those of the links
+            self.bodies = tuple(dict.fromkeys((*self.bodies, *bound.bodies)))
         if not set(bound.bodies) <= set(self.bodies):
             raise InputError(f"{self._title}: joint_{letter} joins {' and '.join(map(repr, bound.bodies))}, which have "
                              "to be among the bodies")

@@ -16,6 +16,7 @@ from ..symbols import Symbols
 
 class PortConnection(FormulaPart):
     table: str
+    lossless: bool
     output_a: Any | None
     output_b: Any | None
     gain: float

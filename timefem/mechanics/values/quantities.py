@@ -123,7 +123,8 @@ class StateFormulas(Formulas):
     def symbols(self):
         s = Symbols(self.part)
         if self.solved:
-            s.velocity = self.velocities
+            s.velocity = [body.effort(q, c) if body.is_port else v for body, q, c, v in zip(
+                self.part.bodies, s.q, s.bodies, self.velocities, strict=True)]
         return s
 
     @cached_property
