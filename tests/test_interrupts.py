@@ -76,7 +76,7 @@ with stoppable(Guard.make):
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_compiled_code_that_never_returns(number):
     ended = subprocess.run([sys.executable, "-c", LOOP, str(int(number))], cwd=ROOT, capture_output=True, timeout=30)
     assert ended.returncode == 128 + number and not ended.stderr
@@ -101,7 +101,8 @@ sys.exit(main(sys.argv[3:]))
 """
 
 
-@pytest.mark.parametrize("number, place", [(signal.SIGINT, "pilot"), (signal.SIGTERM, "march")])
+@pytest.mark.parametrize("number, place", [(signal.SIGINT, "pilot"),
+                                           pytest.param(signal.SIGTERM, "march", marks=pytest.mark.long)])
 def test_a_march_to_a_tolerance_keeps_what_it_has(number, place, tmp_path):
     ended = subprocess.run([sys.executable, "-c", LONG, str(int(number)), place, "run", "spinning-box", "--t-end",
                             "200", "--tolerance", "1e-9", "-o", tmp_path / "a.h5"], capture_output=True, text=True,

@@ -105,6 +105,7 @@ def test_declared_arguments_are_in_stubs(name):
     assert all(a.annotation is not None for a in (*given.args[1:], *given.kwonlyargs))
 
 
+@pytest.mark.long
 def test_stubs_are_current():
     run = subprocess.run([sys.executable, ROOT / "tools" / "stubs.py", "--check"], capture_output=True, text=True)
     assert run.returncode == 0, f"run tools/stubs.py: {run.stdout}{run.stderr}"

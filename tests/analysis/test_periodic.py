@@ -11,7 +11,7 @@ import timefem as tf
 G = 9.81
 
 
-@pytest.mark.parametrize("rotation", ["quaternion", "directors"])
+@pytest.mark.parametrize("rotation", ["quaternion", pytest.param("directors", marks=pytest.mark.long)])
 def test_free_pendulum(rotation):
     rod = tf.RigidBody(2.0, (0.3, 0.3, 0.01), rotation, name="rod")
     hinge = tf.Revolute(rod, None, point_a=(0, 0, 0.5), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0))

@@ -22,6 +22,7 @@ def solved(name, **options):
     return sol
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.long] * (n in LONG)) for n in FILES])
 def test_values_by_both_methods(name):
     own, ipopt = solved(name), solved(name, method="ipopt")

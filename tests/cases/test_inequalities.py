@@ -116,6 +116,7 @@ def test_methods_agree_from_one_start(name, n):
         assert solved(name, n, method, guess=own).objective == pytest.approx(own.objective, rel=1e-6)
 
 
+@pytest.mark.long
 def test_few_steps_where_mu_is_predicted():
     """Convex problems, or nearly; where mu falls only once its barrier problem is solved 16 and 101 iterations, final
     steps not counted."""
@@ -136,6 +137,7 @@ def test_few_steps_along_a_valley(degree, n, bend, value):
     assert iterations(sol) <= 50
 
 
+@pytest.mark.long
 def test_methods_agree_on_a_small_objective():
     """Tolerances of an objective of order one are too loose for one of 5e-3, or leave three different answers."""
     found = [solved("container-crane", 30, method).objective for method in METHODS]
@@ -158,6 +160,7 @@ def test_the_unit_of_the_objective_does_not_matter(method):
     assert objective(1e-3) == pytest.approx(objective(1.0), rel=1e-6)
 
 
+@pytest.mark.long
 def test_the_reorientation_about_one_axis_is_left():
     """34.31 s is stationary and no minimum: it is left before IPOPT has converged to it, for the best minimum."""
     sol, other = (solved("reorientation-time", 24, method) for method in ("interior-point", "ipopt"))

@@ -259,6 +259,7 @@ def test_optimal_control_and_boundary_values_keep_all_too(k):
         assert sol.success and max(np.abs(level).max() for level in sol.constraints()) < 1e-12
 
 
+@pytest.mark.long
 def test_gradients_by_what_lifted_elements_do_not_see():
     """Dampers see the rate of the shape functions, not the momentum by the mass."""
     def solved(mass):
@@ -287,6 +288,7 @@ def test_joint_coordinates_take_it(form):
     np.testing.assert_allclose(*ends, rtol=0, atol=1e-7)
 
 
+@pytest.mark.long
 def test_signs_of_quaternions_of_a_beam_are_those_at_the_start():
     section = tf.Section(EA=400.0, GA=300.0, GJ=2.0, EI=(1.5, 2.0), mass=1.2, inertia=(0.35, 0.2, 0.3))
     rod = tf.Beam(1.0, section, 1, 1, "quaternion", name="rod")

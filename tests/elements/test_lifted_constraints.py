@@ -23,7 +23,7 @@ def largest(sol):
     return max(np.abs(level).max() for level in sol.constraints())
 
 
-@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("degree", [1, 2, pytest.param(3, marks=pytest.mark.long)])
 def test_constraints_hold_at_the_nodes(degree):
     assert largest(run(degree, "all", 20)) < 5e-12  # of momenta of 500 kg m/s
     assert largest(run(degree, "points", 20)) > 1e-9

@@ -12,6 +12,7 @@ from timefem.elements.increments import between
 GENERAL = [tf.EML(), tf.REML(), tf.NullEML(), tf.EMH(), tf.NullEMH(), tf.MPL(), tf.MPH(), tf.QuatVI(),
            tf.SymplecticEuler()]
 FREE = [*GENERAL, tf.AlgoC1()]
+LASTING = "null-eml", "null-emh", "reml", "algo-c1"  # beside quick ones of their kinds
 
 
 def by_name(element):
@@ -54,7 +55,8 @@ def test_tangent_against_differences(element, rotation):
     assert_tangent_is_derivative(batch, 0.5, 0.3, step=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("element", FREE, ids=by_name)
+@pytest.mark.parametrize("element", [pytest.param(e, marks=[pytest.mark.long] * (e.name in LASTING)) for e in FREE],
+                         ids=by_name)
 def test_drivers_agree(element):
     problem = machine(element, "quaternion")
     marched = tf.solve(problem, element, 25)

@@ -94,6 +94,7 @@ def test_no_notes(tmp_path, fault):
     fault("nothing to note", (), robot.notes)
 
 
+@pytest.mark.long
 def test_range_stops_with_an_end_stop(tmp_path, fault):
     """What the note recommends holds the bar of 5 rad/s at its range."""
     robot = read(tmp_path, '<mujoco><worldbody><body name="a"><joint name="j" axis="0 1 0" range="-30 30"/><geom '

@@ -83,6 +83,7 @@ def flip(guess=None, limits=()):
     return tf.solve(problem, tf.MixedGalerkin(2), 30, guess=guess, progress=False)
 
 
+@pytest.mark.long
 def test_flip_of_a_quadrotor(fault):
     sol = flip()
     fault("flip in least time", 0.62955, sol.objective, rtol=1e-5)

@@ -99,6 +99,7 @@ def test_joint_coordinates_beside_composite_parts(fault, name):
     assert found[0][2] and found[1][2]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("held", [True, False])
 def test_a_panel_welded_to_a_hub_in_joint_coordinates(fault, held):
     found = []
@@ -116,6 +117,7 @@ def test_a_panel_welded_to_a_hub_in_joint_coordinates(fault, held):
     fault(f"panel on a hub, held {held}", found[0], found[1], rtol=0, atol=1e-9)
 
 
+@pytest.mark.long
 def test_tolerances_without_controls(fault):
     ball = tf.PointMass(1.0, dimension=1, name="ball")
     fan = tf.ControlForce(ball, [X], name="fan")

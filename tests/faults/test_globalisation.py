@@ -8,6 +8,7 @@ import scipy
 import timefem as tf
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [50, 100])
 @pytest.mark.parametrize("inertia, bound", [(1.0, 2.0), (0.5, 2.0), (1.0, 3.0)])
 def test_swing_up_by_a_weak_motor(fault, n, inertia, bound):

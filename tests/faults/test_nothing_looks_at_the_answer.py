@@ -56,6 +56,7 @@ def integrated(slope, start, time):
     return solve_ivp(slope, (0, time), start, rtol=1e-12, atol=1e-13, max_step=1e-3, method="DOP853").y[:, -1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tolerance", [1e-5, 1e-6, 1e-7])
 def test_a_slack_rope_at_each_tolerance(fault, tolerance):
     """It was refused at 1e-6 and not at 1e-5 and 1e-7."""
@@ -73,6 +74,7 @@ def test_a_slack_rope_at_each_tolerance(fault, tolerance):
     fault(f"slack rope at {tolerance:g}", right, found, rtol=0, atol=10 * tolerance)
 
 
+@pytest.mark.long
 def test_stops_that_count_turns(fault):
     leaf = tf.RigidBody(1.0, (0.5, 0.5, 1.0), name="leaf")
     hinge = tf.Revolute(leaf, **HINGE, name="hinge")

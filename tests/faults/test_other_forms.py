@@ -47,6 +47,7 @@ def test_data_frames(fault, n, coordinates):
     assert len(table[["energy"]].to_dataframe(dim_order=["time"])) == 6
 
 
+@pytest.mark.long
 def test_data_frames_of_runs(fault):
     pytest.importorskip("xarray")
     system, _, hinges = chain(1)

@@ -95,6 +95,7 @@ def pendulum():
     return b, h
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("driver", ["march", "windows", "global"])
 def test_a_prepared_solver_in_threads(fault, driver):
     b, h = pendulum()

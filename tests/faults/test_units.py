@@ -125,6 +125,7 @@ def test_pushes(fault, name):
     fault(f"force of a {name} over its bound", "at most 1", largest, met=largest <= 1)
 
 
+@pytest.mark.long
 def test_small_satellite(fault):
     inertia, torque, angle = 2e-3, 2e-6, np.pi / 2
     cube = tf.RigidBody(1.0, (inertia,) * 3, name="cube")
@@ -150,6 +151,7 @@ def test_fast_starts(fault, mass, speed):
     fault(f"{mass:g} kg brakes from {speed:g} m/s", (mass * speed)**2 / 10, sol.objective)
 
 
+@pytest.mark.long
 def test_fast_spin(fault):
     """A rotor of a turbine, spun up about its axis in space."""
     rotor = tf.RigidBody(5e4, (2e5, 2e5, 3e5), name="rotor")

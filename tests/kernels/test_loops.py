@@ -80,6 +80,7 @@ def test_compiled_once(run):
     assert outcome(run()) == ("10", "")
 
 
+@pytest.mark.long
 def test_loaded_without_numba(run, tmp_path):
     (tmp_path / "script.py").write_text(CODE + "import sys; print('numba' in sys.modules)")
     assert outcome(run())[0] == "10\nTrue"
@@ -102,6 +103,7 @@ print(tf.prepare(problem, tf.MixedGalerkin(2), 6).solve_many(ends=ends, n_worker
     assert outcome(run())[0] == "True"
 
 
+@pytest.mark.long
 def test_loaded_loops_are_linked(run, tmp_path):
     """A loop from disk called by one that is compiled: by its machine code, or by the code for the linker."""
     outcome(run())
@@ -228,6 +230,7 @@ def test_nothing_has_to_be_writable(run, cache):
     assert out == "10" and "Traceback" not in err
 
 
+@pytest.mark.long
 def test_one_of_several_processes_compiles(run):
     outcomes = [outcome(process) for process in [run() for _ in range(3)]]
     assert [out for out, _ in outcomes] == ["10"] * 3

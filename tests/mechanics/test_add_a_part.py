@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import timefem
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "add-a-joint.md"
@@ -63,6 +65,7 @@ axis_b = [0, 2, 0]
 """
 
 
+@pytest.mark.long
 def test_a_joint_is_one_file_and_one_line(tmp_path):
     """The file of the guide and its line give a public class, model files, schema, saving, checks, documentation."""
     page = PAGE.read_text()

@@ -108,6 +108,7 @@ def test_elements_from_names_equal_those_from_symbols(tmp_path, monkeypatch):
         np.testing.assert_array_equal(first, second)
 
 
+@pytest.mark.long
 def test_no_two_formulas_share_a_name():
     """Of many that differ in a number, a sign, the body, the component, or the order of bodies alone."""
     rng, names = np.random.default_rng(0), {}

@@ -116,6 +116,7 @@ def driven(axis):
     return tf.System([rotor, shaft, coil, tf.connect(tf.Port(shaft), tf.Port(coil), gain=0.3, name="motor")])
 
 
+@pytest.mark.long
 def test_a_port_on_a_joint_follows_its_axes(tmp_path):
     """Other axes, given as numbers or from the start, from a file too; with constants of the joint it turned back."""
     def end(system):
@@ -169,6 +170,7 @@ def test_forms_and_joint_coordinates_agree(coordinates, form, keep):
         assert done == pytest.approx(change, rel=0, abs=1e-7 * works["coil"][-1])
 
 
+@pytest.mark.long
 def test_voltage_as_a_control():
     """Half a turn from rest to rest with least effort: the currents are at rest at both ends, too."""
     rotor = tf.RigidBody(1.0, (0.02, 0.02, 0.03), name="rotor")

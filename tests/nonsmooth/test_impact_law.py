@@ -97,6 +97,7 @@ def test_a_spinning_box_has_symmetric_friction():
     np.testing.assert_allclose(found.impulses[:, 1:].sum(axis=0), 0, rtol=0, atol=1e-8)
 
 
+@pytest.mark.long
 def test_units_do_not_matter():
     rng = np.random.default_rng(5)
     for _ in range(20):

@@ -44,7 +44,7 @@ def test_a_cradle_with_gaps():
     np.testing.assert_allclose([event.t for event in sol.events], (0.51, 0.52, 0.53), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("rotation", ["quaternion", "directors"])
+@pytest.mark.parametrize("rotation", ["quaternion", pytest.param("directors", marks=pytest.mark.long)])
 def test_a_box_comes_to_rest_on_four_corners(rotation):
     """Dropped flat while it drifts: it slides and stops, and all corners carry the same."""
     body, sol = box(tf.Pose((0, 0, 0.15), velocity=(0.2, 0, 0)), 1.0, 20, rotation, friction=0.5, restitution=0.3)
@@ -80,7 +80,7 @@ def test_a_box_whose_corner_begins_to_slip_while_it_tumbles(seed, rotation):
     assert sum(sol.contact_forces([2.5])[0, :, 0]) == pytest.approx(G, rel=1e-9)
 
 
-@pytest.mark.parametrize("rotation", ["quaternion", "directors"])
+@pytest.mark.parametrize("rotation", ["quaternion", pytest.param("directors", marks=pytest.mark.long)])
 def test_a_billiard_ball_with_side_spin(rotation):
     """A parabola as long as it slides, in the direction that its slip keeps; then it rolls on straight."""
     ball, sol, stop, velocity, place = billiard(rotation=rotation)
@@ -91,7 +91,7 @@ def test_a_billiard_ball_with_side_spin(rotation):
     np.testing.assert_allclose(sol.position(ball, 0.5), place, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["quaternion", "directors", "tree"])
+@pytest.mark.parametrize("kind", ["quaternion", pytest.param("directors", marks=pytest.mark.long), "tree"])
 def test_a_clutch_locks(kind):
     """After w J_a J_b / (M (J_a + J_b)), with the momentum of the start; the heat is that of the relative motion."""
     sol = clutch(kind)
@@ -164,7 +164,7 @@ def test_a_domino_hits_the_next_one():
     assert inertia * spin**2 / 2 == pytest.approx(m * G * (heights[0] - heights[1]), rel=1e-5)
 
 
-@pytest.mark.parametrize("rotation", ["quaternion", "directors"])
+@pytest.mark.parametrize("rotation", ["quaternion", pytest.param("directors", marks=pytest.mark.long)])
 def test_a_box_that_spins_stops_on_all_corners_at_once(rotation):
     """Four corners carry the same, at the same distance: mu m g r slows the spin, to an end at I w / (mu m g r)."""
     spin, friction, arm, inertia = 4.0, 0.3, 0.2 * np.sqrt(2), 0.1

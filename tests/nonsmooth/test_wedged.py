@@ -8,6 +8,7 @@ import timefem as tf
 from tests.nonsmooth.contact_scenes import AXIS, DOWN, G, solved
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("coordinates", ["bodies", "joint"])
 def test_a_rotor_with_dry_friction_rests_at_its_stop(coordinates):
     """Turned by a constant moment: it bounces against the stop until both hold it."""
@@ -47,7 +48,7 @@ def test_a_block_pushed_against_a_wall():
     assert any(event.kind == "slips" and event.t == pytest.approx(leaves, rel=1e-6) for event in sol.events)
 
 
-@pytest.mark.parametrize("moment", [0.3, 0.5])
+@pytest.mark.parametrize("moment", [0.3, pytest.param(0.5, marks=pytest.mark.long)])
 def test_a_ball_in_a_groove(moment):
     """A moment along it turns the ball from mu r m g sqrt(2) / (1 + mu^2) on, where both sides are at their limits."""
     r, mu, c = 0.1, 0.3, np.sqrt(0.5)

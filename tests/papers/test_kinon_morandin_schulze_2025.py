@@ -24,6 +24,7 @@ def errors(k):
     return np.array([found["position"], found["velocity"]])
 
 
+@pytest.mark.long
 def test_errors_beside_the_published_ones():
     """k = 1 is more accurate in position, 2.03 to 2.31 times less in velocity; k = 2, 3 are better by orders."""
     position, velocity = errors(1)

@@ -33,6 +33,7 @@ def test_boundary_values_by_joints_are_those_by_bodies():
     assert abs(solved[1].joint(hinge).coordinate()[-1] - 0.4) < 1e-12
 
 
+@pytest.mark.long
 def test_optimal_control_ends_at_coordinates_and_rates_of_joints():
     system, _, _, rail, hinge = crane()
     push = tf.JointControl(rail, name="push")

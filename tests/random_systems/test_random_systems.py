@@ -46,6 +46,7 @@ def test_beams_in_directors_and_in_quaternions_meet_by_order_four():
     assert (np.abs(slopes - 4) < 0.3).all() and max(off[-1]) < 1e-4
 
 
+@pytest.mark.long
 def test_springs_on_links_of_trees_are_not_lifted(tmp_path):
     """Places of links are no polynomials of angles: lifted like those of bodies, the tangent was singular."""
     assert not failures_of("coordinates", 253, drawn(253) | {"extras": []}, tmp_path)

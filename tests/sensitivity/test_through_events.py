@@ -184,6 +184,7 @@ def test_all_functionals_through_impacts(functional):
     check(stop, 40, functional, names=("place",))
 
 
+@pytest.mark.long
 def test_parameters_by_name():
     sol = tf.solve(stop(), tf.MixedGalerkin(2), 20, newton=TIGHT)
     parameters = [tf.Parameter("stop", "restitution"), tf.Parameter("stop", "place"),

@@ -78,6 +78,7 @@ def test_link_poses(robot):
             np.testing.assert_allclose(found[1], rotation, rtol=0, atol=1e-14)
 
 
+@pytest.mark.long
 def test_motion(robot):
     """Over 1 s; the joints turn by more than 2 rad."""
     sol = tf.solve(problem_of(robot.tree, 1.0), ELEMENT, 400, progress=False)

@@ -106,6 +106,7 @@ def four_bar():
     return tree, tf.InitialValueProblem(system, state, (0, 0.5))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["energy", "impulse"])
 def test_closed_loop(four_bar, form):
     """Against one coordinate: the crank angle, with the others from the geometry of the triangle."""

@@ -100,6 +100,7 @@ def test_springs_on_displacements():
             np.testing.assert_allclose(sol.joint(slide).angle(), sol.t, rtol=0, atol=1e-10)
 
 
+@pytest.mark.long
 def test_computed_torque_of_a_double_pendulum():
     """M(x) (r'' + k_d e' + k_p e) + h: errors decay as e'' + k_d e' + k_p e = 0, whatever the motion."""
     bars = [tf.RigidBody(1.0, (0.1, 0.02, 0.1), name=n) for n in "ab"]

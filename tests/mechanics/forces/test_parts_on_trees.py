@@ -181,6 +181,7 @@ def test_derivatives_through_samplers(where, delay):
         assert abs(change) > 1e-3
 
 
+@pytest.mark.long
 def test_counters_of_turns_rest_from_piece_to_piece():
     """Round-off in their momenta does not grow where a march begins anew."""
     problem, _ = on_bodies(PARTS["sampled"])

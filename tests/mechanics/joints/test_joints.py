@@ -312,7 +312,7 @@ def test_invariant_joints_conserve_angular_momentum(kinds, degree):
 
 
 @pytest.mark.parametrize("invariant", [False, True])
-@pytest.mark.parametrize("kinds", ["qq", "dd", "qd"])
+@pytest.mark.parametrize("kinds", ["qd", *(pytest.param(kinds, marks=pytest.mark.long) for kinds in ("qq", "dd"))])
 def test_closed_loop_against_the_reference(kinds, invariant):
     """From t = 1 s, after the load has ended, to t = 2 s."""
     _, start, end = reference("closed_loop")["states"][:3]

@@ -55,7 +55,8 @@ def with_outliers():
     return values
 
 
-@pytest.mark.parametrize("loss", ["huber", "student", Huber(1.0)])
+@pytest.mark.parametrize("loss", ["huber", pytest.param("student", marks=pytest.mark.long),
+                                  pytest.param(Huber(1.0), marks=pytest.mark.long)])
 def test_outliers_count_little(loss):
     """A tenth of outliers of 10 to 18 sigma: robust losses stay at the smoother of the clean data, and name them."""
     clean, _ = estimated(noisy())
@@ -93,6 +94,7 @@ def test_units_in_degrees_are_told():
     assert "angle look like degrees" in (sol.fit.verdict if sol.success else sol.status.message)
 
 
+@pytest.mark.long
 def test_a_clock_that_is_off():
     """Late by 37 ms: named as a misfit, and found where its offset is unknown."""
     times = np.linspace(0.2, 3.8, 40)
@@ -193,6 +195,7 @@ def test_a_search_that_degrees_lead_astray_names_them():
     assert "values of gyro look like degrees" in (sol.fit.verdict if sol.success else sol.status.message)
 
 
+@pytest.mark.long
 def test_noise_that_is_too_small_is_told():
     """Not the sensor is named, whose residuals are small, but the unknown force."""
     rod = tf.RigidBody(1.0, (0.1, 0.1, 0.1), name="rod")

@@ -24,6 +24,7 @@ def damped(damping, prior=None):
         "hinge": tf.StatePrior((0.4, 0.0), q=0.3, v=1.0)}, numbers=prior and {"damping": ("friction.damping", prior)})
 
 
+@pytest.mark.long
 def test_at_a_bound_as_if_given():
     free = tf.solve(damped(0.1, tf.Prior(0.1, 0.2)), tf.MixedGalerkin(2), 12, progress=False)
     value = free.parameters["damping"]

@@ -253,6 +253,7 @@ def test_redundant_constraints_and_velocities():
     assert with_gyro.number_covariance[2, 2] ** 0.5 < 0.05
 
 
+@pytest.mark.long
 def test_coverage_of_intervals():
     """95 % intervals of angles and rates of an arm hold 95 % of the time; the motion is a draw of the prior."""
     tree, frames, noise = arm(2), 25, 20.0
@@ -278,6 +279,7 @@ def test_coverage_of_intervals():
     assert abs(np.mean(squares) - right) < 3 * np.sqrt(2 * right / 60)
 
 
+@pytest.mark.long
 def test_robust_losses_and_swapped_markers():
     tree, t, q, places = measured_arm(4, 40)
     swapped = places.copy()
@@ -315,6 +317,7 @@ def test_degrees():
     assert "encoder look like degrees" in sol.fit.verdict
 
 
+@pytest.mark.long
 def test_draws_and_times():
     """Draws have the covariance that is reported, and hold the constraints; a motion is known at its frames."""
     tree, system, t, q = closed_chain(12)

@@ -170,6 +170,7 @@ sigma = 0.01
 """
 
 
+@pytest.mark.long
 def test_model_files(tmp_path, timefem):
     """As by Python, from paths of markers; elements are refused, since frames are what was measured."""
     tree, t, _, places = measured_arm(2, 21)

@@ -70,6 +70,7 @@ def test_digits_of_the_pendulum():
     assert abs(2 * sol.log_evidence - 22.2990609057) < 1e-7
 
 
+@pytest.mark.long
 def test_four_bar_with_two_gyroscopes():
     """Biases and the angle are found: two rates of a loop have a ratio that depends on it."""
     sol = solved(four_bar(), 3, 120)

@@ -45,6 +45,7 @@ def test_a_loop_with_biases(tmp_path):
     assert found.log_evidence == sol.log_evidence
 
 
+@pytest.mark.long
 def test_an_unknown_inertia(tmp_path):
     sol = tf.solve(three_stars(unknown=True), tf.MixedGalerkin(2), 24, progress=False)
     found = loaded(sol, tmp_path)
@@ -52,6 +53,7 @@ def test_an_unknown_inertia(tmp_path):
     assert_same(found, sol, "J3")
 
 
+@pytest.mark.long
 def test_a_bound_and_a_gap_in_time(tmp_path):
     sol = tf.solve(damped(0.1, tf.Prior(0.1, 0.2, lower=0.09, upper=0.11)), tf.MixedGalerkin(2), 12, progress=False)
     found = loaded(sol, tmp_path)
@@ -59,6 +61,7 @@ def test_a_bound_and_a_gap_in_time(tmp_path):
     assert_same(found, sol, "hinge", t=[0.5])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("k", [2, 3])
 def test_without_dynamics(tmp_path, k):
     tree, system, t, q = closed_chain(12)

@@ -38,6 +38,7 @@ def estimated(kind, n, degree=4):
     return sol
 
 
+@pytest.mark.long
 def test_the_same_in_all_coordinates():
     """Redundant coordinates, directors and the joint coordinate have the same posterior."""
     found = {kind: estimated(kind, n) for kind, n in (("bodies", 20), ("directors", 20), ("joint", 20))}
@@ -77,6 +78,7 @@ def test_what_can_be_asked():
         sol.std("hin", 0.5)
 
 
+@pytest.mark.long
 def test_draws_have_the_covariance():
     sol = tf.solve(oscillator(), tf.MixedGalerkin(2), 8, progress=False)
     draws = sol.draws(4000, seed=1)
@@ -201,6 +203,7 @@ def test_wide_priors_cost_no_digits():
     assert np.all(sol.std("pin") > 1e-3)
 
 
+@pytest.mark.long
 def test_inertial_sensors_with_biases():
     """A body with a gyroscope and an accelerometer off its centre, both biased, seen by satellites and a magnetometer:
     the biases are found within their standard deviations."""

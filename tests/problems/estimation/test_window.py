@@ -43,6 +43,7 @@ def test_a_window_ends_as_the_whole(make, exact):
     np.testing.assert_allclose(found, right, rtol=0, atol=exact * right.max())
 
 
+@pytest.mark.long
 def test_numbers_and_constraints_ride_along():
     """A rod on a hinge with a biased gyroscope: the bias found before a window stays known, constraints hold."""
     rng = np.random.default_rng(5)

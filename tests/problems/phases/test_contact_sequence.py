@@ -17,6 +17,7 @@ def falling(height=0.5, restitution=0.8, end=1.0):
     return ball, tf.InitialValueProblem(system, {ball: tf.Pose((height, 0, 0))}, (0, end))
 
 
+@pytest.mark.long
 def test_a_march_is_found_again():
     _, problem = falling()
     march = tf.solve(problem, tf.MixedGalerkin(1), 8)
@@ -87,6 +88,7 @@ def test_a_sequence_that_does_not_hold_is_named():
         tf.solve(phases, tf.MixedGalerkin(1), 2)
 
 
+@pytest.mark.long
 def test_controls_between_impacts():
     """The least effort by which a ball comes back to its height, and rests there, after one impact."""
     ball, problem = falling()

@@ -41,7 +41,8 @@ def turning():
                              limits=[tf.Limit("now.angular_velocity('body')[0]", -0.25, 0.25)])
 
 
-@pytest.mark.parametrize("make, form", [(cart_pole, "lagrange"), (ball, "hamilton"), (ball, "energy"),
+@pytest.mark.parametrize("make, form", [(cart_pole, "lagrange"), (ball, "hamilton"),
+                                        pytest.param(ball, "energy", marks=pytest.mark.long),
                                         (turning, "hamilton")])
 def test_steps_are_solves_from_scratch(make, form):
     problem, element, rng = make(), tf.MixedGalerkin(2, form=form), np.random.default_rng(0)
@@ -70,6 +71,7 @@ def test_steps_are_solves_from_scratch(make, form):
         np.testing.assert_allclose(found, at_start, rtol=0, atol=5e-3 * np.abs(horizon.controls).max())
 
 
+@pytest.mark.long
 def test_controls_after_a_step_that_starts_anew():
     """From states so far from the last ones that iterations do not go on from there; -10 N is full force."""
     horizon, problem = tf.RecedingHorizon(cart_pole(), ELEMENT, 12), cart_pole()
@@ -139,6 +141,7 @@ def test_a_closed_loop(budget):
     assert max(taken) <= (budget or 40) and np.mean(taken) <= 5
 
 
+@pytest.mark.long
 def test_moving_on_by_what_passed_is_a_better_start():
     problem = cart_pole()
     counts = []

@@ -1,6 +1,7 @@
 """Centrality corrections: which products are moved, and fewer iterations by longer steps."""
 
 import numpy as np
+import pytest
 
 import timefem as tf
 from timefem.cases import CASES
@@ -26,6 +27,7 @@ def test_products_far_from_mu_are_moved_towards_it():
     assert np.all((moved - products)[large] > 0) and np.all((moved - products)[large] <= 10 * MU * (1 + 1e-9))
 
 
+@pytest.mark.long
 def test_iterations_of_a_crane():
     problem, found = CASES["container-crane"].make(), []
     for options in {}, {"corrected_above": 1e6}:  # none by the last

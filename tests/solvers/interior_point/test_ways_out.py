@@ -78,6 +78,7 @@ def test_a_filter_that_refuses_all_but_short_steps():
     assert own.success and iterations <= 90
 
 
+@pytest.mark.long
 def test_a_flat_saddle_is_kept():
     """112 iterations by way of a point far off, to the same end."""
     ends = 0.38268901, 1.13236254, 1.04243587, -1.16081106, 1.18219239, -0.03003331

@@ -82,6 +82,7 @@ solver.solve(np.ones(n))
 """
 
 
+@pytest.mark.long
 def test_a_solver_alive_at_the_end_of_the_process():
     """PETSc's end would call Python objects that are gone."""
     run = subprocess.run([sys.executable, "-c", KEPT], capture_output=True, text=True)

@@ -51,6 +51,7 @@ def test_info_and_run(newer_numpy, capsys):
     assert error.count("\n") == 1 and "numpy<2" in error
 
 
+@pytest.mark.long
 def test_a_library_that_does_not_load(tmp_path):
     package = tmp_path / "petsc4py"
     package.mkdir()

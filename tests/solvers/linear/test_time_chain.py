@@ -426,7 +426,7 @@ def shapes(draw):
     return sizes, ahead, draw(st.sampled_from([0.1, 0.3, 0.7, 1.0])), draw(st.integers(0, 99))
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(shapes())
 def test_any_shape(shape):
     """Blocks of any size, also empty ones, and up to one block more rows than columns, or fewer, at any time."""

@@ -41,6 +41,7 @@ def test_a_small_objective_is_no_success_above_the_least_one():
     assert not sol.success or sol.objective == pytest.approx(own, rel=1e-5)
 
 
+@pytest.mark.long
 def test_the_hopping_leg():
     """Contacts that are nearly sharp, multipliers of 3e4: to a minimum of its own, and to that of the own method."""
     case = CASES["hopping-leg"]
@@ -80,6 +81,7 @@ def test_a_rocket_that_lands_with_a_thrust_cone(free_time):
     assert own == pytest.approx(32.398056 if free_time else 49.9554443, rel=1e-6)
 
 
+@pytest.mark.long
 def test_success_is_what_satisfies_the_conditions_of_the_program(monkeypatch):
     """Not what fatrop calls solved."""
     solve = Fatrop._solve
@@ -93,6 +95,7 @@ def test_success_is_what_satisfies_the_conditions_of_the_program(monkeypatch):
     assert not sol.success and "the conditions of optimality are missed by" in sol.status.message
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("distance", "most", "message"), [
     (0.6, 500, "fatrop: the line search found no step"), (0.1, 1, "fatrop: all iterations were taken")])
 def test_why_it_failed(distance, most, message):
