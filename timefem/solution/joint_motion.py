@@ -17,7 +17,7 @@ from ..mechanics.values.forces import generalized_forces, wrench
 from ..mechanics.values.of_parts import coordinate_at
 from ..types import Floats
 from .reactions import AXES, all_multipliers, own_values
-from .tree_joint_motion import TreeJointMotion, relative_spin
+from .tree_joint_motion import FixedJointMotion, TreeJointMotion, relative_spin
 from .turns import turn_table, unwrapped
 
 if TYPE_CHECKING:
@@ -44,8 +44,30 @@ def joint_motion(solution, joint):
         for name, found in joints_of_trees(system).items():
             if found is tree:
                 return TreeJointMotion(solution, tree, name)
-    known = [system.label(part) for part in joints] + list(joints_of_trees(system))
+    fixed = _fixed_joints(system)
+    for name, (tree, own) in fixed.items():
+        if joint in (name, own, own.name, f"{system.label(tree)}.{own.name}") or _welds(system, joint, tree, own):
+            return FixedJointMotion(solution, tree, own, name)
+    known = [system.label(part) for part in joints] + list(joints_of_trees(system)) + list(fixed)
     raise InputError(f"no joint {joint!r} in the system{known_names(joint, known)}")
+
+
+def _fixed_joints(system):
+    """Name -> tree and joint of those that do not move."""
+    return {f"{system.label(tree)}.{joint.name}" if sum(
+        joint.name == other.name for others in system.bodies for other in getattr(others, "joints", ())) > 1 else
+        joint.name: (tree, joint) for tree in system.bodies if hasattr(tree, "moving_joints")
+        for joint in tree.joints if joint.kind == "fixed"}
+
+
+def _welds(system, part, tree, joint):
+    """Whether a joint of a tree is the `Weld` between two bodies, or a body and the ground, that links stand for."""
+    if not isinstance(part, Part) or part.is_body or not 1 <= len(part.bodies) <= 2:
+        return False
+    links = [system.stands_for.get(body, body) for body in part.bodies]
+    if not all(is_on_tree(link) and link.body is tree for link in links):
+        return False
+    return {joint.parent, joint.child} == {*(link.address[1] for link in links), *["ground"] * (len(links) == 1)}
 
 
 class JointMotion:

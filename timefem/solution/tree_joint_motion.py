@@ -17,20 +17,22 @@ from .reactions import AXES, all_multipliers, own_values
 
 if TYPE_CHECKING:
     from ..mechanics.bodies.tree.frames import TreeJointCoordinate
+    from ..mechanics.bodies.tree.links import TreeJoint
+    from ..mechanics.bodies.tree.tree import Tree
     from .solved_elements import SolvedElements
 
 _LAST = WeakKeyDictionary()  # solution -> tree, times, and what `along` found: all joints are asked for one by one
 
 
-def along(solution, tree, t):
-    """`Transmitted` by all joints of a tree along a solution, of leading shape t.shape."""
+def along(solution, tree, t, fixed=None):
+    """`Transmitted` by all joints of a tree along a solution, or by a fixed joint, of leading shape t.shape."""
     last = _LAST.get(solution)
-    if last is None or last[0] is not tree or not np.array_equal(last[1], t):
+    if last is None or last[0] is not tree or last[3] != fixed or not np.array_equal(last[1], t):
         system, values = solution.system, all_multipliers(solution, t)
         parts = [(part, *(x.reshape(t.size, x.shape[-1]) for x in own_values(system, part, values)))
                  for part in (getattr(part, "part", part) for part in (system.complete or system).parts)]
-        found = transmitted(system, tree, t.ravel(), solution(t).reshape(t.size, -1), parts)
-        last = _LAST[solution] = tree, t, type(found)(*(x.reshape(*t.shape, *x.shape[1:]) for x in found))
+        found = transmitted(system, tree, t.ravel(), solution(t).reshape(t.size, -1), parts, fixed)
+        last = _LAST[solution] = tree, t, type(found)(*(x.reshape(*t.shape, *x.shape[1:]) for x in found)), fixed
     return last[2]
 
 
@@ -47,7 +49,8 @@ def relative_spin(solution, bodies, t=None):
 
 
 class TreeJointMotion:
-    """What a joint inside of a `Tree` does along a solution, as `JointMotion`; body a is the child, b the parent.
+    """What a joint inside of a `Tree` does along a solution, as `JointMotion`; body a is the child, b the parent, or
+    as the joint between bodies has them that it stands for.
 
     Times are `t`, any shape, the ends of the elements unless given. `angle(t)`, `displacement(t)`, `x(t)`, ... are its
     coordinates by their names, not wrapped.
@@ -67,6 +70,7 @@ class TreeJointMotion:
         self._own = joint.address[1]
         self.number = self.tree.moving_joints.index(self._own)
         self._moving = self.tree.moving[self.number]
+        self._stated = self._moving.joint
 
     def __repr__(self):
         return f"TreeJointMotion({self.name!r}, {', '.join(self.coordinates) or 'no coordinates'})"
@@ -131,7 +135,7 @@ class TreeJointMotion:
             return sum(self.drive(t, name) * self.rate(t, name) for name in self.coordinates)
         force, torque = self._transmitted(t)[:2]
         speed = self._told(t)[1]
-        turned = np.einsum("...ab,...b->...a", self._rotation(0, t), speed[..., -3:])
+        turned = np.einsum("...ab,...b->...a", self._rotation(int(self._stated.swapped), t), speed[..., -3:])
         total = (torque * turned).sum(axis=-1)
         if speed.shape[-1] == 6:  # a free base, which nothing holds
             total = total + (force * speed[..., :3]).sum(axis=-1)
@@ -139,16 +143,26 @@ class TreeJointMotion:
 
     def _reaction(self, t, axes):
         validate.choice("axes", axes, AXES)
-        both = self._transmitted(t)[:2]
-        if not self.coordinates:
-            both = (both[0] if self._moving.motion.first == 0 else 0 * both[0]), 0 * both[1]
-        else:
-            both = [x - sum((e[i] * x).sum(axis=-1, keepdims=True) * e[i] for e in self._free(t))
-                    for i, x in enumerate(both)]
+        both = self._held(t)
+        if self._stated.swapped:  # about the point of the joint in the parent
+            arm = self._transmitted(t).place - self._place_in_parent(t)
+            both = -both[0], -both[1] - np.cross(arm, both[0])
         if axes != "space":
             turn = self._rotation("ab".index(axes), t)
             both = [np.einsum("...ji,...j->...i", turn, x) for x in both]
         return both
+
+    def _held(self, t):
+        """Force and torque on the child, without what acts along the coordinates."""
+        both = self._transmitted(t)[:2]
+        if not self.coordinates:
+            return (both[0] if self._moving.motion.first == 0 else 0 * both[0]), 0 * both[1]
+        return [x - sum((e[i] * x).sum(axis=-1, keepdims=True) * e[i] for e in self._free(t))
+                for i, x in enumerate(both)]
+
+    def _place_in_parent(self, t):
+        parent, z = self.tree.link(self._stated.parent, self._stated.position), self._states(t)
+        return parent.position(self.solution.system.local_state(parent, z)[0])
 
     def _free(self, t):
         """Per coordinate the unit vectors along which a force, and about which a torque does work; one is zero."""
@@ -185,14 +199,44 @@ class TreeJointMotion:
         return self.solution.z if t is None else self.solution(t)
 
     def _link(self, i):
-        """Of the child (0) or the parent (1); None stands for what does not move."""
-        joint = self._moving.joint
-        return self.tree.link((joint.child, joint.parent)[i]) if i == 0 or joint.parent in self.tree.frame_names \
-            else None
+        """Of body a (0) or b (1); None stands for what does not move."""
+        joint = self._stated
+        name = (joint.child, joint.parent)[i ^ joint.swapped]
+        return self.tree.link(name) if name in self.tree.frame_names else None
 
     def _rotation(self, i, t):
-        """Rotation matrices of the child (0) or the parent (1)."""
+        """Rotation matrices of body a (0) or b (1)."""
         link, z = self._link(i), self._states(t)
         if link is None:
             return np.broadcast_to(np.eye(3), (*z.shape[:-1], 3, 3))
         return link.rotation_matrix(self.solution.system.local_state(link, z)[0])
+
+
+class FixedJointMotion(TreeJointMotion):
+    """What a fixed joint inside of a `Tree` does along a solution, a `Weld` in joint coordinates among others."""
+
+    def __init__(self, solution: SolvedElements, tree: Tree, stated: TreeJoint, name: str) -> None:
+        self.solution, self.tree, self.joint, self.name, self.coordinates = solution, tree, stated, name, ()
+        self._stated = stated
+
+    def __repr__(self):
+        return f"FixedJointMotion({self.name!r})"
+
+    def coordinate(self, t: Floats | None = None, name: str | None = None) -> np.ndarray:
+        """There is none: InputError."""
+        raise InputError(f"{self.name} has no coordinates: it is {self.joint!r}")
+
+    def rate(self, t: Floats | None = None, name: str | None = None) -> np.ndarray:
+        """Angular velocity of a relative to b, which is zero, shape t.shape + (3,)."""
+        return np.zeros((*self._states(t).shape[:-1], 3))
+
+    def power(self, t: Floats | None = None) -> np.ndarray:
+        """Power [W] that goes into the links through the joint, which is none, shape t.shape."""
+        return np.zeros(self._states(t).shape[:-1])
+
+    def _held(self, t):
+        return self._transmitted(t)[:2]
+
+    def _transmitted(self, t):
+        times = self.solution.t if t is None else np.asarray(t, float)
+        return along(self.solution, self.tree, times, self._stated.name)

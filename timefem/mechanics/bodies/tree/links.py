@@ -208,6 +208,8 @@ class TreeJoint(NamedArguments):
         Name of another joint, factor a and offset b: this joint is at a q + b.
     limits : dict
         Data, not enforced: "lower", "upper", "velocity", "effort" where they are known.
+    swapped : bool
+        Whether `Solution.joint` tells forces on the parent, as body a, and of the child as b; coordinates stay the same.
 
     Raises
     ------
@@ -229,6 +231,7 @@ class TreeJoint(NamedArguments):
     rest: float = 0.0
     armature: float = 0.0
     across: Converted[Vector | None, np.ndarray | None] = None
+    swapped: bool = False
     varied = ("damping", "friction", "stiffness", "rest", "armature", "position", "axis")
 
     def changed(self, name: str, value: Any) -> TreeJoint:

@@ -1,5 +1,6 @@
 """What the joints inside of a tree transmit, by the momentum balances of the links beyond them."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +8,10 @@ import numpy as np
 from ...forces.gravity import Gravity
 from ...values.forces import generalized_forces
 from .frames import TreeLink, loose_links
+from .functions import TreeFunctions
+from .motions import MOTIONS
+from .numbers import pattern_of, values
+from .structure import moving_bodies
 
 
 class Transmitted(NamedTuple):
@@ -26,8 +31,33 @@ class Transmitted(NamedTuple):
     turn: np.ndarray
 
 
-def transmitted(system, tree, t, z, parts):
-    """Force and torque of each joint of a tree on the body beyond it, `Transmitted`.
+class _Opened:
+    """A tree in which one of its fixed joints could turn, for what it transmits: moving bodies, where links sit, and
+    functions, of which the states are those of the tree."""
+
+    def __init__(self, tree, name):
+        joints = [replace(j, kind="revolute") if j.name == name else j for j in tree.joints]
+        stated, firsts = (tree._title, tree.links, joints, tree.base), tree.firsts
+        self.moving, own, self.sits = moving_bodies(*stated, firsts)
+        pattern = pattern_of(*stated, firsts=firsts)
+        n = sum(MOTIONS[joint.kind].n for joint in own)
+        self.functions = TreeFunctions(self.moving, pattern, values(pattern, tree.links, self.moving, self.sits), n)
+        self.number = next(i for i, body in enumerate(self.moving) if body.joint.name == name)
+        places, self.n_q = {body.joint.name: body.places for body in tree.moving}, n
+        self.columns = [(list(body.places), list(places[body.joint.name])) for body in self.moving
+                        if body.joint.name != name]
+
+    def spread(self, values):
+        """Coordinates, velocities or accelerations of the tree, with zero at the fixed joint."""
+        out = np.zeros((*values.shape[:-1], self.n_q))
+        for own, of_tree in self.columns:
+            out[..., own] = values[..., of_tree]
+        return out
+
+
+def transmitted(system, tree, t, z, parts, fixed=None):
+    """Force and torque of each joint of a tree on the body beyond it, `Transmitted`; or, without the axis of moving
+    bodies, those of the fixed joint of this name.
 
     The balance of the branch beyond a joint: the rate of its momenta less all forces on its links from outside. The
     accelerations follow from the state, `M a = Q + T_q - (T_v)_q v`, so that all is as accurate as this is.
@@ -43,22 +73,27 @@ def transmitted(system, tree, t, z, parts):
     """
     z = np.asarray(z, float)
     q, p = system.local_state(tree, z)
-    v, bodies = tree.velocity(q, p), tree.moving
+    opened = None if fixed is None else _Opened(tree, fixed)
+    v, bodies = tree.velocity(q, p), (opened or tree).moving
     outer, applied = np.zeros((len(z), len(bodies), 6)), np.zeros((len(z), tree.n_q))
     velocity = system.velocity(t, z)
-    for part, *values in parts:
+    for part, *own in parts:
         if not any(frame.body == tree for frame in part.bodies):
             continue
-        for frame, force, wrench in forces_on_bodies(system, part, t, z, velocity, values):
+        for frame, force, wrench in forces_on_bodies(system, part, t, z, velocity, own):
             if frame.body is not tree:
                 continue
             applied[:, frame.dofs] += force
-            if wrench is not None and frame.number >= 0:
+            number = frame.number if opened is None or wrench is None else opened.sits[frame.address[1]][0]
+            if wrench is not None and number >= 0:
                 place = frame.position(q[:, frame.dofs])
-                outer[:, frame.number] += np.hstack([wrench[:, :3], wrench[:, 3:] + np.cross(place, wrench[:, :3])])
+                outer[:, number] += np.hstack([wrench[:, :3], wrench[:, 3:] + np.cross(place, wrench[:, :3])])
     rest = np.zeros_like(v)
     a = np.linalg.solve(tree.mass_matrix(q), (applied - tree.inverse_dynamics(q, v, rest))[..., None])[..., 0]
-    rates, place, turn, moment = tree.rates_in_space(q, v, a)
+    if opened is None:
+        rates, place, turn, moment = tree.rates_in_space(q, v, a)
+    else:
+        rates, place, turn, moment = opened.functions.rates_in_space(*map(opened.spread, (q, v, a)))
     for part, *_ in parts:
         if isinstance(part, Gravity) and part.bodies[0] is tree:
             masses = np.array([body.mass for body in bodies])
@@ -68,7 +103,8 @@ def transmitted(system, tree, t, z, parts):
     for i in reversed(range(len(bodies))):
         if bodies[i].parent >= 0:
             total[:, bodies[i].parent] += total[:, i]
-    return Transmitted(total[..., :3], total[..., 3:] - np.cross(place, total[..., :3]), place, turn)
+    found = Transmitted(total[..., :3], total[..., 3:] - np.cross(place, total[..., :3]), place, turn)
+    return found if opened is None else Transmitted(*(x[:, opened.number] for x in found))
 
 
 def forces_on_bodies(system, part, t, z, velocity, values):
