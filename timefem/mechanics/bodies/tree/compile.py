@@ -118,7 +118,8 @@ class _Chain:
             position, orientation, centre, axis = joint.point_a, turn.T, -(joint.point_b + place), -axis
         self.origin[child] = centre
         self.joints.append(TreeJoint(self.names[joint], self._name(parent), self._name(child), kind,
-                                     self.origin[parent] + position, orientation, axis, across=across, swapped=not forward))
+                                     self.origin[parent] + position, orientation, axis, across=across,
+                                     swapped=not forward))
         self.by_joint[joint] = self.names[joint]
         return True
 
