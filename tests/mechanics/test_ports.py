@@ -116,6 +116,62 @@ def driven(axis):
     return tf.System([rotor, shaft, coil, tf.connect(tf.Port(shaft), tf.Port(coil), gain=0.3, name="motor")])
 
 
+HYDRAULIC = """
+gravity = [0, 0, -9.81]
+[time]
+span = [0, 1]
+n_elements = 50
+[solver]
+degree = 2
+keep = "all"
+[bodies.arm]
+type = "rigid"
+mass = 3.0
+inertia = [0.02, 0.25, 0.25]
+position = [0.5, 0, 0]
+[bodies.oil]                # volume of the gas, and oil pressed into the cylinder; a throttle between them
+type = "port_system"
+n = 2
+stored = "c[0] * x[0]**(-0.4) / 0.4 + c[1] * x[1]**2 / 2"
+flow = ["-c[2] * (w[0] + w[1])", "-c[2] * (w[0] + w[1])"]
+parameters = [31.0, 2e10, 1e-9]
+x = [1e-3, 2.4e-5]
+[joints.hinge]
+type = "revolute"
+bodies = ["arm"]
+point_a = [-0.5, 0, 0]
+point_b = [0, 0, 0]
+axis_a = [0, 1, 0]
+axis_b = [0, 1, 0]
+[forces.piston]             # torque per pressure: 3e-5 m^3
+type = "port_connection"
+bodies = ["arm", "oil"]
+joint_a = "hinge"
+output_b = "f[1].rate[1]"
+gain = -3e-5
+"""
+
+
+@pytest.mark.long
+def test_a_hydraulic_cylinder_with_accumulator_in_a_model_file(tmp_path):
+    """An arm on a cylinder whose oil goes through a throttle into a gas: SciPy's motion, and the balance of power."""
+    (tmp_path / "arm.toml").write_text(HYDRAULIC)
+    model = load_model(tmp_path / "arm.toml")
+    sol = tf.solve(model.problem, model.element, 100, progress=False)
+
+    def rates(t, y):
+        angle, rate, gas, oil = y
+        flow = 1e-9 * (2e10 * oil - 31 * gas ** -1.4)  # out of the cylinder
+        return [rate, 3 * 9.81 * 0.5 * np.cos(angle) - 3e-5 * 2e10 * oil, -flow, -flow + 3e-5 * rate]
+
+    y = solve_ivp(rates, (0, 1), [0, 0, 1e-3, 2.4e-5], rtol=1e-12, atol=1e-15, method="DOP853").y[:, -1]
+    assert sol.position("arm", 1.0) == pytest.approx((0.5 * np.cos(y[0]), 0, -0.5 * np.sin(y[0])), rel=0, abs=1e-7)
+    assert sol.coordinates("oil", 1.0) == pytest.approx(y[2:], rel=1e-6)
+    works, size = sol.work(by_part=True), np.abs(sol.energy()).max()
+    np.testing.assert_allclose(np.diff(sol.energy()), np.diff(sum(works.values())), rtol=0, atol=1e-13 * size)
+    assert works["oil"][-1] < -1e-3 and np.abs(works["piston"]).max() < 1e-12 * size
+
+
 @pytest.mark.long
 def test_a_port_on_a_joint_follows_its_axes(tmp_path):
     """Other axes, given as numbers or from the start, from a file too; with constants of the joint it turned back."""
