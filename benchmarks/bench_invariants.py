@@ -17,6 +17,7 @@ from bench_chain_of_bodies import chain
 from bench_elements import arm
 
 import timefem as tf
+from timefem.cases import find_case
 from timefem.elements.evaluation.elements_in_lanes import evaluate_lanes, lane_scratch
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.kernels.instructions import DONE, Instructions
@@ -157,6 +158,10 @@ def beam(rotation):
     return tf.InitialValueProblem(tf.System([rod]), state, (0, 1))
 
 
+def driven(name, rotation, t_end):
+    return find_case(name).make(rotation=rotation, t_end=t_end)
+
+
 def problem_of(make, *arguments, share=1.0):
     system, state, t_end = make(*arguments)
     return tf.InitialValueProblem(system, state, (0, share * t_end))
@@ -169,7 +174,13 @@ MARCHES = {  # problem, elements for k = 1
         lambda: problem_of(four_bar), 64),
     "Kepler": (lambda: problem_of(kepler, share=0.8), 256), "chain of 20, quaternion": (lambda: chain(20), 128),
     "directors   ": (lambda: chain(20, "directors"), 128), "arm of six hinges (UR5), quaternion": (lambda: arm(), 100),
-    "beam, quaternion": (lambda: beam("quaternion"), 64), "directors    ": (lambda: beam("directors"), 64)}
+    "beam, quaternion": (lambda: beam("quaternion"), 64), "directors    ": (lambda: beam("directors"), 64),
+    "pushed box, quaternion": (lambda: driven("spinning-box", "quaternion", 1.0), 100),
+    "directors     ": (lambda: driven("spinning-box", "directors", 1.0), 100),
+    "physical pendulum, quaternion": (lambda: driven("physical-pendulum", "quaternion", 1.0), 100),
+    "directors      ": (lambda: driven("physical-pendulum", "directors", 1.0), 100),
+    "driven slider-crank, quaternion": (lambda: driven("slider-crank", "quaternion", 0.5), 100),
+    "directors       ": (lambda: driven("slider-crank", "directors", 0.5), 100)}
 
 
 def costs(names, repeats):
