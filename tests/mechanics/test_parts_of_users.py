@@ -1,5 +1,6 @@
 """Parts of classes that the package does not know: with other numbers, in joint coordinates, by coordinates."""
 
+import casadi as ca
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -8,6 +9,8 @@ import timefem as tf
 from timefem.mechanics.composites.composite import Composite
 from timefem.mechanics.declared import Integer, Real
 from timefem.mechanics.forces.between import PointForce
+from timefem.mechanics.symbols import Symbols
+from timefem.mechanics.values.conserved import conserved
 
 REST = {"atol": 0.0, "rtol": 1e-9}
 
@@ -19,6 +22,25 @@ class HardeningSpring(PointForce):
     def energy(self, s):
         c, square = self.named(s.own), self._square(s)
         return c.stiffness / 2 * square + c.hardening / 4 * square**2
+
+
+class BySquare(HardeningSpring):
+    """The same, stated as the base asks for."""
+
+    energy = PointForce.energy
+
+    def energy_of_square(self, s, square):
+        c = self.named(s.own)
+        return c.stiffness / 2 * square + c.hardening / 4 * square**2
+
+
+class Crosswise(PointForce):
+    """A force across the line."""
+
+    size = Real("f", "N", 1.0)
+
+    def force(self, s):
+        return ca.jtimes(self._place(s, 0, s.own[:3]), s.q[0], ca.vertcat(0, 0, self.named(s.own).size), True)
 
 
 class Masses(Composite):
@@ -36,6 +58,54 @@ class Masses(Composite):
 
     def reference(self, i):
         return tf.Pose((i + 1, 0, 0))
+
+
+@pytest.mark.parametrize("element", [tf.EMH(), tf.EML(), tf.MixedGalerkin(1, keep="all")], ids=lambda e: e.name)
+def test_an_energy_that_is_stated_anew_acts_in_every_element(element):
+    """What a base makes of its own formula, such as the lift of a spring, is not that of another one."""
+    ends = []
+    for kind in (HardeningSpring, BySquare):
+        mass = tf.PointMass(2.0, name="mass")
+        system = tf.System([mass, kind(mass, point_b=(0.1, 0, 0), stiffness=4.0, hardening=10.0)])
+        problem = tf.InitialValueProblem(system, {mass: tf.Pose((1, 0, 0), velocity=(0, 1, 0))}, (0, 0.5))
+        solution = tf.solve(problem, element, 20, progress=False)
+        np.testing.assert_allclose(solution.energy(solution.t), solution.energy(0.0), rtol=1e-10)
+        ends.append(solution.position(mass, 0.5))
+    np.testing.assert_allclose(*ends, atol=1e-3, rtol=0)
+    assert ends[0][0] < 0.5
+
+
+def test_what_a_base_says_of_its_formulas_ends_where_they_are_stated_anew():
+    class Tilted(tf.Spring):
+        def energy(self, s):
+            return super().energy(s) + s.q[0][2]
+
+    class Windy(tf.Damper):
+        def force(self, s):
+            return super().force(s) + ca.vertcat(1, *[0] * (s.q[0].numel() + s.q[1].numel() - 1))
+
+    class Rod(tf.RigidDistance):
+        def formula(self, a, b, t, c):
+            return [(b.point(c.point_b) - a.point(c.point_a))[0] - c.length]
+
+    a, b = tf.PointMass(1.0), tf.PointMass(2.0)
+    for kind, numbers, said in ((tf.Spring, {"stiffness": 1.0}, (1, 6, 6)), (Tilted, {"stiffness": 1.0}, (0, 0, 0)),
+                                (HardeningSpring, {"stiffness": 1.0}, (0, 0, 0)), (Crosswise, {}, (1, 6, 0)),
+                                (BySquare, {"stiffness": 1.0}, (1, 6, 6)), (tf.Damper, {"damping": 1.0}, (1, 6, 6)),
+                                (Windy, {"damping": 1.0}, (1, 6, 0)), (tf.RigidDistance, {"length": 1.0}, (0, 6, 6)),
+                                (Rod, {"length": 1.0}, (0, 0, 0))):
+        part = kind(a, b, **numbers)
+        s, motions = Symbols(part), part.workless_motions()
+        found = part.lift(s) is not None, part.symmetry(s).shape[1], 0 if motions is None else motions.shape[1]
+        assert found == said, kind
+
+
+def test_nothing_is_taken_for_constant_that_a_force_across_the_line_changes():
+    for spring, constant in ((BySquare, True), (HardeningSpring, False)):
+        mass = tf.PointMass(1.0)
+        system = tf.System([mass, spring(mass, stiffness=1.0)])
+        assert (conserved(system, 0.0)[0] is not None) is constant
+    assert conserved(tf.System([mass, Crosswise(mass)]), 0.0)[0] is None
 
 
 def test_a_composite_with_other_numbers():

@@ -21,6 +21,18 @@ if TYPE_CHECKING:
     from .symbols import Symbols
 
 
+def restated(cls: type, base: type, *names: str) -> bool:
+    """Whether a class has another formula of one of these names than its `base`."""
+    return any(getattr(cls, name, None) is not getattr(base, name, None) for name in names)
+
+
+ENERGIES = "energy", "potential_energy"
+CONSTRAINTS = "constraints", "velocity_constraints", "formula"
+FORCES = "force", "control_force", "multiplier_force", "constraint_force", "velocity_form"
+_SAID_OF = {"lift": ENERGIES, "constraint_lift": CONSTRAINTS, "symmetry": ENERGIES + CONSTRAINTS,
+            "workless_motions": ENERGIES + CONSTRAINTS + FORCES}  # what a class says of its formulas: of which
+
+
 class Part(Declared, ABC):
     """A body, joint or force, stated by its energy and its constraints.
 
@@ -102,6 +114,16 @@ class Part(Declared, ABC):
     nonholonomic_names = ()
     momentum_level = False  # whether `velocity_constraints` are in momenta, not the rates of `constraints`
     t_span = (-np.inf, np.inf)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """What a class says of its formulas does not hold of those that a subclass of it states in their place; what
+        an abstract base says is for all its subclasses."""
+        super().__init_subclass__(**options)
+        for said, formulas in _SAID_OF.items():
+            base = next(c for c in cls.__mro__ if said in vars(c))
+            speaks_for_all = vars(base).get("abstract") or (base is Part and said != "lift")
+            if not speaks_for_all and restated(cls, base, *formulas):
+                setattr(cls, said, vars(_Nothing)[said])
 
     @property
     def members(self) -> tuple[Part, ...]:
@@ -253,6 +275,15 @@ class Part(Declared, ABC):
         velocities = [ca.SX.sym("v", b.n_q) for b in self.bodies]
         form, v = self.velocity_form(s.at(s.q, s.p, velocities)), ca.vertcat(*velocities)
         return ca.jacobian(form, v), ca.substitute(form, v, ca.SX.zeros(v.numel()))
+
+
+class _Nothing:
+    """What a part says of its formulas that nobody has said anything of."""
+
+    workless_motions, symmetry, constraint_lift = Part.workless_motions, Part.symmetry, Part.constraint_lift
+
+    def lift(self, s: Symbols) -> ca.SX | None:
+        return None
 
 
 class Body(Part, BodyFrame, abstract=True):

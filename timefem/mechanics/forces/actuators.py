@@ -108,6 +108,9 @@ class LengthControl(PointForce, Actuator):
 
     unit, line, n_controls = "N", "rod", 1
 
+    def workless_motions(self) -> np.ndarray:
+        return self.line_motions()
+
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX:
         return u * ca.gradient(ca.sqrt(self._square(s)), ca.vertcat(*s.q))
 

@@ -12,7 +12,7 @@ from ...types import Expression
 from ..body_frame import BodyFrame
 from ..declared import On, Point
 from ..formulas.formula import polynomial_degree
-from ..part import Part
+from ..part import CONSTRAINTS, ENERGIES, FORCES, Part, restated
 from ..shapes import Stroke
 from ..symmetry import ALL, turns
 
@@ -52,7 +52,11 @@ class ForcePart(Part, abstract=True):
 
 
 class PointForce(ForcePart, abstract=True):
-    """Along the line between a point of body a and a point of body b or of the ground: the first six parameters."""
+    """Along the line between a point of body a and a point of body b or of the ground: the first six parameters.
+
+    A subclass states its energy by `energy_of_square`. One that overrides `energy` or a force has no motions without
+    work unless it says so: `line_motions` where its force is along the line.
+    """
 
     body_a = On()
     body_b = On(ground=True)
@@ -61,7 +65,11 @@ class PointForce(ForcePart, abstract=True):
 
     line = "spring"
 
-    def workless_motions(self) -> np.ndarray:
+    def workless_motions(self) -> np.ndarray | None:
+        return None if restated(type(self), PointForce, *ENERGIES, *CONSTRAINTS, *FORCES) else self.line_motions()
+
+    def line_motions(self) -> np.ndarray:
+        """The `workless_motions` of forces along the line."""
         return ALL if len(self.bodies) == 2 else turns(self.point_b)
 
     def drawn_lines(self) -> list[Stroke]:
@@ -77,7 +85,9 @@ class PointForce(ForcePart, abstract=True):
 
     def lift(self, s: Symbols) -> ca.SX | None:
         """The squared distance, which rigid motions leave as it is; where points are quadratic in the coordinates, as
-        of bodies in quaternions, their difference; None of links of trees."""
+        of bodies in quaternions, their difference; None of links of trees, and of an energy of another form."""
+        if restated(type(self), PointForce, *ENERGIES):
+            return None
         gap = self._gap(s)
         degree = polynomial_degree(gap, ca.vertcat(*s.q))
         return None if degree > 2 else ca.sumsqr(gap) if degree <= 1 else gap
@@ -93,6 +103,8 @@ class PointForce(ForcePart, abstract=True):
         return 0
 
     def symmetry(self, s: Symbols) -> ca.SX:
+        if restated(type(self), PointForce, *ENERGIES, *CONSTRAINTS):
+            return super().symmetry(s)
         return self.rigid_motions(s.own[3:6])
 
 

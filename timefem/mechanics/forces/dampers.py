@@ -26,6 +26,9 @@ class Damper(PointForce):
 
     line = "damper"
 
+    def workless_motions(self) -> np.ndarray:
+        return self.line_motions()
+
     def force(self, s: Symbols) -> ca.SX:
         along = ca.gradient(ca.sqrt(self._square(s)), ca.vertcat(*s.q))
         return dissipative_force(s, [along], [self.named(s.own).damping])

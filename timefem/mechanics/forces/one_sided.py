@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import casadi as ca
+import numpy as np
 
 from ...types import Expression
 from ..declared import On, Point, Real, Term, Vector
@@ -35,6 +36,9 @@ class SlackRope(PointForce):
     def energy_of_square(self, s: Symbols, square: ca.SX) -> Expression:
         c, stretch = self._stretch(s, square)
         return c.stiffness / 2 * stretch**2
+
+    def workless_motions(self) -> np.ndarray:
+        return self.line_motions()
 
     def force(self, s: Symbols) -> ca.SX:
         if not self.damping:

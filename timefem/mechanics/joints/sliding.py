@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .frame import Frame
 
 
-class _SlidingJoint(Joint):
+class _SlidingJoint(Joint, abstract=True):
     """Points and the axis of b; the gap is measured along vectors that are fixed in b."""
 
     point_a = Point("on the axis or plane, in the axes of a from its centre of mass", of=0)

@@ -26,7 +26,7 @@ GAP_NAMES = {False: ("gap, x", "gap, y", "gap, z"),
 NOWHERE = np.zeros(3)
 
 
-class _PointJoint(Joint):
+class _PointJoint(Joint, abstract=True):
     """Holds a point of a at a point of b, and possibly more, by `further` constraints.
 
     `invariant=True` takes the gap in the axes of body a, d_i.(x_b - x_a), instead of space axes: then the joint
