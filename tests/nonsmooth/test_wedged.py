@@ -29,6 +29,25 @@ def test_a_rotor_with_dry_friction_rests_at_its_stop(coordinates):
     assert np.abs(forces[:, 0, 1]).max() <= dry * (1 + 1e-9)
 
 
+@pytest.mark.long
+def test_a_knee_with_dry_friction_leaves_its_stop():
+    """Friction holds it until it slips; beside that the stop has no force but rounding, and is not to close by it."""
+    runs = []
+    for coordinates in ("bodies", "joint"):
+        thigh, shank = (tf.RigidBody(1.0, (0.1, 0.1, 0.1), name=name) for name in ("thigh", "shank"))
+        axes = {"axis_a": (0, 1, 0), "axis_b": (0, 1, 0), "point_a": (0, 0, 0.5)}
+        hip = tf.Revolute(thigh, None, point_b=(0, 0, 0), name="hip", **axes)
+        knee = tf.Revolute(shank, thigh, point_b=(0, 0, -0.5), name="knee", **axes)
+        parts = [thigh, shank, hip, knee, tf.EndStop(knee, lowest=-0.5, highest=0.1, restitution=0.2, name="stop"),
+                 tf.JointFriction(hip, friction=0.3), tf.JointFriction(knee, friction=0.2)]
+        problem = tf.InitialValueProblem(tf.System(parts, gravity=DOWN, coordinates=coordinates), {hip: 1.2}, (0, 0.6))
+        sol = tf.solve(problem, tf.MixedGalerkin(2, form="lagrange" if coordinates == "joint" else "hamilton"), 60,
+                       progress=False)
+        assert sol.success and [event.kind for event in sol.events[-3:]] == ["sticks", "opens", "slips"]
+        runs.append([sol.joint(joint).angle(0.6) for joint in (hip, knee)] + [sol.events[-1].t])
+    np.testing.assert_allclose(runs[0], runs[1], rtol=0, atol=1e-7)
+
+
 def test_a_block_pushed_against_a_wall():
     """The push is above the limit of friction, so that the block goes to the wall, if by nothing, and back."""
     block = tf.PointMass(1.0, name="block")

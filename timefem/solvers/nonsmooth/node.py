@@ -154,7 +154,7 @@ class NodeLaw:
         if found is None:
             return None
         forces, statuses = found
-        none = self.options.none * np.abs(forces).max(initial=0.0)
+        none = self.options.none * max(np.abs(forces).max(initial=0.0), np.abs(given).max())  # beside dry friction, too
         for c, force, status in zip(inside, forces, statuses, strict=True):
             if not contacts.persistent[c] and (status == SEPARATES or force[0] <= none):
                 continue
