@@ -235,3 +235,22 @@ def test_inertial_sensors_with_biases():
     for name, right in biases.items():
         assert np.all(np.abs(sol.parameters[f"bias of {name}"] - right) < 3.5 * sol.std(f"bias of {name}"))
     assert sol.std("bias of gyro").max() < 0.03 and sol.std("bias of acc").max() < 0.3
+
+
+@pytest.mark.long
+def test_a_beam_seen_by_markers_comes_in():
+    """Markers see no torsion: full Gauss-Newton steps go round in circles, damped ones end."""
+    section = tf.Section.rectangle(E=2e8, nu=0.3, density=1200, width=0.02, height=0.02)
+    beam = tf.Beam(1.0, section, 1, name="arm")
+    clamp = tf.Weld(beam.start, point_a=(0, 0, 0), point_b=(0, 0, 0), name="clamp")
+    system, times = tf.System([beam, clamp], gravity=(0, 0, -9.81)), np.arange(1, 21) / 40
+    truth = tf.solve(tf.InitialValueProblem(system, {}, (0, 0.5)), tf.MixedGalerkin(2), 80, progress=False)
+    rng, nodes = np.random.default_rng(0), [body.name for body in system.bodies]
+    seen = [tf.Marker(name, (0, 0, 0), times=times, sigma=0.001, name=f"marker on {name}",
+                      values=truth.position(name, times) + 0.001 * rng.standard_normal((20, 3))) for name in nodes[1:]]
+    prior = {name: tf.StatePrior(position=0.1, orientation=0.1, velocity=0.5, angular_velocity=5.0) for name in nodes}
+    sol = tf.solve(tf.Estimation(system, seen, t_span=(0, 0.5), prior=prior), tf.MixedGalerkin(2), 20, progress=False)
+    assert sol.success and sol.fit.good, sol.fit.verdict if sol.success else sol.status.message
+    off = (sol.position(nodes[-1], times) - truth.position(nodes[-1], times)) / sol.std(nodes[-1], times)[:, :3]
+    assert 0.5 < np.sqrt(np.mean(off**2)) < 1.3
+    assert np.abs(sol.system.constraints(sol.t, sol.z)).max() < 1e-12

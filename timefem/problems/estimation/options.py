@@ -18,12 +18,10 @@ class EstimationOptions:
     steady : float
     most_steps, forgiven : int
         Full Gauss-Newton steps, and how often one may be longer than the one before.
+    most_damped, corrections : int
+        Damped steps, and corrections of each that bring the motion back to its equations.
     held, holds : float
         Violations of rows, scaled, that are rounding, and those that will do where they rest.
-    tolerance, rough_tolerance : float
-        Of the interior-point method where full steps lead nowhere: of the whole, and of windows.
-    few : int
-        Its iterations in windows.
     rounds : int
         Of weights of outliers and of time offsets, each of which ends at a solution.
     rested : float
@@ -34,8 +32,6 @@ class EstimationOptions:
         Measured times of a window over those of the one before.
     astray : float
         Standard deviations of the sum of squares above what errors explain, from which on windows are tried.
-    left_out : float
-        Weight of a sensor that is as good as left out.
     wide : float
         Standard deviations of what has no prior, over its size in the problem.
     same_time : float
@@ -85,17 +81,15 @@ class EstimationOptions:
     steady: float = 0.9
     most_steps: int = 60
     forgiven: int = 3
+    most_damped: int = 100
+    corrections: int = 10
     held: float = 1e-13
     holds: float = 1e-9
-    tolerance: float = 1e-9
-    rough_tolerance: float = 1e-4
-    few: int = 100
     rounds: int = 50
     rested: float = 1e-4
     narrower: float = 100.0
     growth: float = 1.5
     astray: float = 10.0
-    left_out: float = 1e-8
     wide: float = 1e3
     same_time: float = 1e-9
     tame: float = 1e-2

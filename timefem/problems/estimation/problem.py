@@ -321,11 +321,19 @@ class Estimation(NamedArguments):
     def until(self, t: float) -> Estimation:
         """The same problem up to a time, with the measurements until then."""
         room = DEFAULTS.same_time * (self.t_span[1] - self.t_span[0])
-        other, found = self.copied(), []
-        for sensor in self.measurements:
-            kept = sensor.times_of_motion <= t + room
-            found.append(sensor if kept.all() else sensor.of_times(kept))
+        kept = [sensor.times_of_motion <= t + room for sensor in self.measurements]
+        other = self._with_measurements([sensor if own.all() else sensor.of_times(own)
+                                         for sensor, own in zip(self.measurements, kept, strict=True)])
         other.t_span = (self.t_span[0], t)
+        return other
+
+    def without(self, left_out: Sequence[int]) -> Estimation:
+        """The same problem without some measurements, by their numbers."""
+        return self._with_measurements([None if i in left_out else s for i, s in enumerate(self.measurements)])
+
+    def _with_measurements(self, found):
+        """The same problem with other values of each measurement, None where there are none."""
+        other = self.copied()
         places = [i for i, sensor in enumerate(found) if sensor is not None]
         other.measurements = [found[i] for i in places]
         other.nodes = [found[i] for i in places if self.measurements[i] in self.nodes]

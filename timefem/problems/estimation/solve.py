@@ -11,7 +11,6 @@ from ...mechanics.numbers.free import with_values
 from ...parallel import own_world
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
-from ...solvers.interior_point.algorithm import InteriorPoint
 from ..common.statistics import solve_statistics
 from .dynamic.search import Search
 from .estimate.solution import Estimate
@@ -40,10 +39,8 @@ def solve_estimation(task):
     if problem.dynamics == "none":
         return solve_kinematic(task)
     mesh = task.mesh_through(problem.kinks, problem.kept)
-    method = InteriorPoint(tolerance=DEFAULTS.tolerance)
-    with progress(f"estimation, {mesh.n_elements} elements", method.max_iterations, task.progress,
-                  method.tolerance) as bar:
-        search = Search(task, method, bar, own_world() if task.driver.distributed else None)
+    with progress(f"estimation, {mesh.n_elements} elements", DEFAULTS.most_steps, task.progress, DEFAULTS.near) as bar:
+        search = Search(task, bar, own_world() if task.driver.distributed else None)
         seconds = {"setup": time.perf_counter() - start}
         found = search(mesh)
         n_ranks = found.n_ranks
@@ -70,7 +67,7 @@ def estimate_of(task, problem, search, found, seconds, n_ranks=1):
     values = NodalValues(*plan.unpack(found.x))
     outcome = Outcome(values, found.status, np.array([search.iterations]), program.n + program.n_rows, seconds,
                       n_ranks=n_ranks)
-    statistics = solve_statistics(task.driver, search.method.name, mesh, outcome, objective=found.cost)
+    statistics = solve_statistics(task.driver, search.name, mesh, outcome, objective=found.cost)
     solution = Estimate.of(_system(problem, plan, found), plan.element, mesh.nodes, outcome.state[0, 0], values,
                            found.status, statistics)
     solution.take(problem, found)

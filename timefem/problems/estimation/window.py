@@ -10,7 +10,6 @@ import numpy as np
 from ...assembly import TimeMesh
 from ...late import Late
 from ...progress import progress
-from ...solvers.interior_point.algorithm import InteriorPoint
 from .dynamic.chain import EstimationChain
 from .dynamic.guess import prolonged
 from .dynamic.search import Search
@@ -55,7 +54,7 @@ class Window(LiveData):
 
     def _first(self):
         with progress("estimation", show=False) as bar:
-            self._search = Search(self.task, InteriorPoint(tolerance=DEFAULTS.tolerance), bar)
+            self._search = Search(self.task, bar)
             self._found = self._search(self.task.mesh_through(self.problem.kinks))
 
     def _extended(self, sensors):

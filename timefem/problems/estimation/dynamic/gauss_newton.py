@@ -31,8 +31,8 @@ class Kkt:
         """Entries at a point, at `rows` and `columns` of the lower triangle."""
         return np.concatenate([self.program.sum.hessian(v), self.program.jacobian(v)])
 
-    def factor(self, v):
-        """Factor at a point.
+    def factor(self, v, damping=None):
+        """Factor at a point, with what damps added to the Hessian's entries.
 
         Raises
         ------
@@ -42,6 +42,8 @@ class Kkt:
         if self._ldl is None:
             self._ldl = BlockLDL(self.blocks, self.rows, self.columns)
         self._values = self.values(v)
+        if damping is not None:
+            self._values[:len(damping)] += damping
         if not self._ldl.factor(self._values):
             raise SolveError(SINGULAR)
 
@@ -71,10 +73,11 @@ class Kkt:
         products.add_product(self.columns, self.rows, self._values * self._off, x, 1.0, out)
         return out
 
-    def length(self, step):
+    def length(self, step, values=None):
         """Length of a step of the variables in posterior standard deviations, `sqrt(s.H s)`."""
         n = len(self.program.hessian_places[0])
-        rows, columns, off, values = self.rows[:n], self.columns[:n], self._off[:n], self._values[:n]
+        rows, columns, off = self.rows[:n], self.columns[:n], self._off[:n]
+        values = self._values[:n] if values is None else values
         return float(np.sqrt(max(np.dot(values * step[rows], step[columns] * np.where(off, 2.0, 1.0)), 0.0)))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from ..options import DEFAULTS
 from .chain import EstimationChain, element_of
 from .gauss_newton import Kkt, gauss_newton
 from .guess import first_guess, prolonged
+from .levenberg_marquardt import Damped
 from .posterior import Posterior
 from .program import EstimationProgram
 from .slab_kkt import SlabKkt, can_share
@@ -34,9 +35,15 @@ class Found:
     iterations : int
     """
 
-    def __init__(self, program, kkt, v, status, iterations):
-        self.program, self.chain, self.v, self.status, self.iterations = program, program.chain, v, status, iterations
-        self.kkt = kkt
+    def __init__(self, search, program, kkt, v, status):
+        self.program, self.chain, self.v, self.status = program, program.chain, v, status
+        self.iterations = search.iterations
+        self._search, self.kkt, self.first = search, kkt, program.base
+
+    @property
+    def guess(self):
+        """Variables of the motion where the search began."""
+        return (self.first - self.program.base) / self.chain.sizes
 
     @property
     def n_ranks(self):
@@ -62,15 +69,11 @@ class Found:
     def x(self):
         return self.program.place(self.v)
 
-    def without(self, i, v):
-        """Variables where sensor i has next to no weight, by steps from v; None where these lead nowhere."""
-        term = self.program.sensors[i]
-        weights, term.weights = term.weights, np.full(term.n_points, DEFAULTS.left_out)
-        try:
-            v, status, _ = gauss_newton(self.program, self.kkt, v, near=DEFAULTS.rough)
-        finally:
-            term.weights = weights
-        return v if status.success else None
+    def without(self, left_out):
+        """Variables of the motion that is found without some sensors, by their numbers, and its sum of squares; None
+        where there is none."""
+        other = self._search.without(left_out)(self.chain.mesh)
+        return ((other.x - self.program.base) / self.chain.sizes, other.squares) if other.status.success else None
 
     @property
     def squares(self):
@@ -91,15 +94,16 @@ class Search:
     Parameters
     ----------
     task : Task
-    method : InteriorPoint
     bar
         Of the progress.
     comm : mpi4py communicator, optional
         Of ranks that share the elements of meshes that are long enough.
     """
 
-    def __init__(self, task: Any, method: Any, bar: Any, comm: Any = None) -> None:
-        self.task, self.problem, self.method, self.bar, self._comm = task, task.problem, method, bar, comm
+    name = "Gauss-Newton"
+
+    def __init__(self, task: Any, bar: Any, comm: Any = None) -> None:
+        self.task, self.problem, self.bar, self._comm = task, task.problem, bar, comm
         self.element, self.system = element_of(task.problem, task.element)
         self.plan = ElementPlan(self.system, self.element)
         self.iterations = 0
@@ -110,8 +114,14 @@ class Search:
         if x is not None:
             return self.settled(chain, x)
         guess = first_guess(self.task, chain)
-        found = self.settled(chain, guess, by_steps=True)
-        if found.status.reason == Reason.STOPPED or (found.status.success and not self._astray(found)):
+        found = self._from(chain, guess)
+        found.first = guess
+        return found
+
+    def _from(self, chain, guess):
+        """The solution from a guess, by windows that grow where the steps from it end elsewhere."""
+        mesh, found = chain.mesh, self.settled(chain, guess, by_steps=True)
+        if found.status.reason == Reason.STOPPED or (found.status.success and not self._astray(found.squares)):
             return found
         self.bar.note("windows that grow")
         grown = self._grown(mesh)
@@ -121,10 +131,16 @@ class Search:
             return found if found.status.success and found.cost <= grown.cost else grown
         return found if found.status.success else self.settled(chain, guess)
 
-    def _astray(self, found):
+    def without(self, left_out):
+        """The same search for the motion by the other sensors."""
+        other = copy(self)
+        other.problem, other._comm, other.iterations = self.problem.without(left_out), None, 0
+        return other
+
+    def _astray(self, squares):
         n = sum(sensor.n_measured for sensor in self.problem.measurements)
         robust = any(loss is not None for loss in self.problem.losses())
-        return not robust and found.squares > n + DEFAULTS.astray * np.sqrt(2 * n)
+        return not robust and squares > n + DEFAULTS.astray * np.sqrt(2 * n)
 
     # ---- windows
 
@@ -167,7 +183,7 @@ class Search:
         ends = DEFAULTS.weighing if robust else near
         for _ in range(DEFAULTS.rounds):
             v, status = self._minimum(program, kkt, v, max(ends, near), by_steps)
-            found = Found(program, kkt, v, status, self.iterations)
+            found = Found(self, program, kkt, v, status)
             if not status.success:
                 break
             change, moved = self._weigh(program, kkt, v), self._offsets(chain, found.x)
@@ -184,26 +200,21 @@ class Search:
         return found
 
     def _minimum(self, program, kkt, v, near, by_steps):
-        """By full Gauss-Newton steps, and where these lead nowhere by the interior-point method with its filter."""
+        """By full Gauss-Newton steps, and where these lead nowhere by damped ones; `by_steps` near measured values only.
+        """
         found, status, n = gauss_newton(program, kkt, v, near=near)
         self.iterations += n
-        if status.success or by_steps or status.reason == Reason.SINGULAR_TANGENT:
+        if status.success or status.reason == Reason.SINGULAR_TANGENT:
             return found, status
-        program.start = v
-        method = self.method
-        if near != DEFAULTS.near:
-            method = dataclasses.replace(method, tolerance=DEFAULTS.rough_tolerance, max_iterations=DEFAULTS.few)
-        with np.errstate(all="ignore"):  # trial points may be far off; the method sees what is not finite
-            answer = method.solve(program)
-        self.iterations += answer.iterations
-        if answer.status.reason == Reason.INFEASIBLE:  # of no motion: any start goes on by the dynamics
-            return answer.v, Status.failure(Reason.NOT_CONVERGED, 0, 0.0, answer.status.residual_history, ASTRAY,
-                                            remedy=self._remedy())
-        if not answer.status.success or near != DEFAULTS.near:
-            return answer.v, answer.status
-        found, status, n = gauss_newton(program, kkt, answer.v, near=near)
+        damped = Damped(program, Kkt(program), (found, v))
+        if by_steps and self._astray(2 * damped.cost):
+            return found, status
+        status, n = damped.search(near)
         self.iterations += n
-        return (found, status) if status.success else (answer.v, answer.status)
+        if not status.success and status.reason != Reason.STOPPED:
+            status = Status.failure(Reason.NOT_CONVERGED, 0, 0.0, status.residual_history, ASTRAY,
+                                    remedy=self._remedy())
+        return damped.v, status
 
     def _remedy(self):
         """What may help where the search gets lost: of what nothing but a wide prior is known."""

@@ -12,7 +12,6 @@ from ....argument_names import known_names, named_arguments
 from ....errors import InputError
 from ....late import Late
 from ....progress import progress
-from ....solvers.interior_point.algorithm import InteriorPoint
 from ...common.task import Task
 from ...initial.global_driver import Global
 from ..dynamic.search import Search
@@ -104,7 +103,7 @@ class _Evidence:
     def __call__(self, x):
         problem = self._problem.with_levels(dict(zip(self._names, np.exp(x), strict=True)))
         with progress("estimation", show=False) as bar:
-            search = Search(self._task.of(problem), InteriorPoint(tolerance=DEFAULTS.tolerance), bar)
+            search = Search(self._task.of(problem), bar)
             found = search(self._mesh, self._last)
         if not found.status.success:
             raise InputError(f"the noise levels are not found, as no motion is: {found.status.message}")

@@ -186,33 +186,35 @@ def looked_at(ratios: Sequence[float]) -> list[int]:
 
 
 def _suspicions(found, ratios):
-    """By the motion that was found, by that of the other sensors alone for each that does not fit, and by the guess."""
-    program, v, worst = found.program, found.v, looked_at(ratios)
-    guess = np.zeros_like(v)
-    if not worst:
-        return []
-
-    def without(i):
-        if i not in worst:
-            return v
-        other = found.without(i, v)
-        return found.without(i, guess) if other is None else other
-
-    others = [without] if len(ratios) > 1 else []
-    return suspicions(program, v, *others, guess)
+    """By the motion of the other sensors alone for each that does not fit, where that explains most of the misfit, by
+    that of those alone which do not fit for each that does, and by the guess: small residuals are also those of the one
+    that rules the others."""
+    return _of_others(found, ratios, found.v, (1 - DEFAULTS.explains) * found.squares)
 
 
 def suspicions_of_failure(found: Any) -> list[str]:
-    """The same where the search got lost: by motions of the other sensors from the guess, or by the guess alone."""
-    program, guess = found.program, np.zeros_like(found.v)
+    """The same where the search got lost: by motions from the guess, or by the guess alone."""
+    program, guess = found.program, found.guess
     ratios = [float(np.sqrt((term.lengths(guess)**2).sum() / sensor.n_measured))
               for sensor, term in zip(program.problem.measurements, program.sensors, strict=True)]
-    worst = looked_at(ratios)
+    return _of_others(found, ratios, None, np.inf)
 
-    def without(i):
-        return found.without(i, guess) if i in worst else None
 
-    return suspicions(program, without if len(ratios) > 1 else guess, guess) if worst else []
+def _of_others(found, ratios, v, most):
+    program, worst, fitting = found.program, looked_at(ratios), [i for i, x in enumerate(ratios) if x <= DEFAULTS.bad]
+    if not worst:
+        return []
+
+    def without(left_out, most):
+        other = found.without(left_out)
+        return v if other is None or other[1] > most else other[0]
+
+    points = []
+    if len(ratios) > 1:
+        n = sum(sensor.n_measured for i, sensor in enumerate(program.problem.measurements) if i not in fitting)
+        of_worst = without(fitting, DEFAULTS.bad**2 * n) if fitting else v
+        points.append(lambda i: without([i], most) if i in worst else of_worst)
+    return suspicions(program, *points, *([] if v is None else [v]), found.guess)
 
 
 def _freedom(solution):
