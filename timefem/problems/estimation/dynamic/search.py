@@ -200,7 +200,7 @@ class Search:
         return found
 
     def _minimum(self, program, kkt, v, near, by_steps):
-        """By full Gauss-Newton steps, and where these lead nowhere by damped ones; `by_steps` near measured values only.
+        """By full Gauss-Newton steps, and where these lead nowhere by damped ones; `by_steps` near measured values.
         """
         found, status, n = gauss_newton(program, kkt, v, near=near)
         self.iterations += n
