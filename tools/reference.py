@@ -44,7 +44,9 @@ def entry(name, options):
     if inspect.ismodule(thing):
         return "".join(described(getattr(thing, m), m) for m in members)
     if "inherited_members: true" in options and not members:
-        members = sorted(m for m in dir(thing) if not m.startswith("_") and getattr(thing, m).__doc__)
+        # plain values have the docstring of their type
+        members = sorted(m for m in dir(thing) if not m.startswith("_") and getattr(thing, m).__doc__ and
+                         not isinstance(getattr(thing, m), bool | int | float | str))
     own = described(thing, name.rpartition(".")[2])
     return own + "".join(described(inspect.getattr_static(thing, m), m, thing) for m in members)
 

@@ -277,7 +277,7 @@ def vibration_between_ends(n, optimal):
 @pytest.mark.long
 @pytest.mark.parametrize("optimal", [False, True])
 def test_vibrations_between_ends_are_told(optimal):
-    """Of the controls the effort was 9 times too large without a word."""
+    """Of the controls the effort was 9 times too large without a warning."""
     with pytest.warns(UnderResolved, match=r"weight moves too fast for MixedGalerkin\(degree=2"):
         vibration_between_ends(20, optimal)
     with warnings.catch_warnings():
