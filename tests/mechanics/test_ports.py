@@ -116,6 +116,43 @@ def driven(axis):
     return tf.System([rotor, shaft, coil, tf.connect(tf.Port(shaft), tf.Port(coil), gain=0.3, name="motor")])
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("element", ALL, ids=repr)
+def test_balance_of_a_bead_on_a_hoop_that_a_motor_turns(element):
+    """Port, friction and constraints by formula; energy and works by formulas of the test, in each element."""
+    radius, spin, mass, current, loss = 0.5, 0.08, 0.3, 0.05, 0.02  # m, kg m^2, kg, H, N m s
+    hoop, bead = tf.RigidBody(1.0, (0.05, 0.05, spin), name="hoop"), tf.PointMass(mass, name="bead")
+    shaft = tf.Revolute(hoop, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1))
+
+    def wire(f, t, c):
+        arm = f[1].position - f[0].position
+        return [(f[0].rotation.T @ arm)[1], ca.sumsqr(arm) - c[0] ** 2]
+
+    coil = tf.PortSystem(1, "x[0]**2 / (2 * c[0])", "c[1] - c[2] * w[0]", parameters=[current, 9.0, 1.2], name="coil")
+    system = tf.System([hoop, bead, shaft, tf.Constraint([hoop, bead], wire, 2, parameters=[radius]), coil,
+                        tf.connect(tf.Port(shaft), tf.Port(coil), gain=0.4), tf.JointDamper(shaft, damping=loss)],
+                       gravity=(0, 0, -9.81))
+    start = {hoop: tf.Pose(), bead: tf.Pose((0.3, 0, -0.4)), coil: [0.0]}
+    sol = tf.solve(tf.InitialValueProblem(system, start, (0, 1)), element, 60, progress=False)
+    n, basis = system.n_q, element.state.basis
+    turning, height, flux = system.coordinates(hoop).start + 3, system.coordinates(bead).start + 2, n - 1
+    p = sol.z[:, n:]
+    rates = np.array([sol.angular_velocity(hoop, t) for t in sol.t])
+    energy = ((rates ** 2 @ [0.05, 0.05, spin]) / 2 + (p[:, height - 2:height + 1] ** 2).sum(axis=1) / (2 * mass)
+              + mass * 9.81 * sol.z[:, height] + sol.z[:, flux] ** 2 / (2 * current))
+    np.testing.assert_allclose(energy - energy[0], sol.energy() - sol.energy()[0], rtol=0, atol=1e-13 * np.ptp(energy))
+    xi, weights = np.polynomial.legendre.leggauss(element.degree)
+    for i, h in enumerate(np.diff(sol.t)):
+        nodes = sol(sol.t[i] + h * basis.points)[:, :n]
+        q, v = basis.values((xi + 1) / 2) @ nodes, basis.derivatives((xi + 1) / 2) @ nodes / h
+        (s, x, y, z), (ds, dx, dy, dz) = (a[:, turning:turning + 4].T for a in (q, v))
+        rate = 2 * (s * dz - z * ds - y * dx + x * dy) / (s**2 + x**2 + y**2 + z**2)
+        i_coil = q[:, flux] / current
+        power = 9.0 * i_coil - 1.2 * i_coil ** 2 - loss * rate ** 2
+        assert energy[i + 1] - energy[i] == pytest.approx(weights @ power * h / 2, rel=0, abs=1e-13 * np.ptp(energy))
+    assert max(np.abs(level).max() for level in sol.constraints()) < 1e-13 and rates[-1, 2] > 5
+
+
 HYDRAULIC = """
 gravity = [0, 0, -9.81]
 [time]
