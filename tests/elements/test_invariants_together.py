@@ -1,6 +1,7 @@
 """Energy, momenta, constraints and order of mG(k) that keeps all, with k Gauss points."""
 
 import json
+from pathlib import Path
 
 import casadi as ca
 import numpy as np
@@ -233,6 +234,10 @@ def test_reports_name_what_is_kept(timefem, tmp_path):
     assert kept["not_by"]["Gravity 1"] == "it acts from space"
     assert kept["not_by"]["FixedPoint 1"].endswith("bodies in directors keep it")
     assert "energy, constraints" in timefem(*run)[1]
+    motor = Path(__file__).parents[2] / "examples" / "motor.toml"
+    status, out, _ = timefem("check", motor, "--json")
+    assert status == 0 and json.loads(out)["kept"]["working"] == ["circuit"]  # before it is solved
+    assert "energy changes by the work of" in timefem("check", motor)[1]
 
 
 def driven_hinge():

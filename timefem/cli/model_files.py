@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..late import Late
 from ..models import check_tables, inspect, read_model
 from ..models.schema import text
-from .report import make_console, make_table, print_json
+from .report import add_kept, kept_facts, make_console, make_table, print_json
 
 models = Late("timefem.models")
 
@@ -123,6 +123,7 @@ def check(
     facts = inspect(model)
     if not facts["faults"]:
         check_tables(model)
+        facts |= {} if model.phases else kept_facts(model.system, model.element)
     facts["faults"] = [str(model.document.error(**fault)) for fault in facts["faults"]]
     status = 2 if facts["faults"] else 0
     if as_json:
@@ -137,6 +138,9 @@ def check(
         _add_rows(table, phase)
     for k, links in enumerate(facts.get("links", ()), 1):
         table.add_row(f"{model.phase_names[k]} follows by", ", ".join(links) or "nothing")
+    if "kept" in facts:
+        table.add_section()
+        add_kept(table, facts["kept"])
     if facts.get("couplings"):
         table.add_row("both ends tied by", ", ".join(facts["couplings"]))
     console = make_console()

@@ -155,6 +155,17 @@ def kept_facts(system, element):
                      "momenta": found.names, "not_by": found.reasons}}
 
 
+def add_kept(table, kept):
+    """Rows of what `kept_facts` tells."""
+    energy = ["energy"] if kept["energy"] else []
+    constraints = [] if kept["drifting"] else ["constraints"]
+    table.add_row("kept to round-off", ", ".join([*energy, *constraints, *kept["momenta"]]) or "nothing")
+    if kept["working"]:
+        table.add_row("  energy changes by the work of", ", ".join(kept["working"]))
+    for part, why in kept["not_by"].items():
+        table.add_row("  momenta not kept by", f"{part}: {why}")
+
+
 def print_report(r, case, output):
     def row(values):
         return "  ".join(f"{v: .6f}" for v in values)
@@ -183,11 +194,7 @@ def print_report(r, case, output):
         table.add_row("elements of the meshes", ", ".join(map(str, r["meshes"])))
     table.add_row("error of the energy", f"{r['energy_error_max']:.2e} J")
     if "kept" in r:
-        energy = ["energy"] if r["kept"]["energy"] else []
-        constraints = [] if r["kept"]["drifting"] else ["constraints"]
-        table.add_row("kept to round-off", ", ".join([*energy, *constraints, *r["kept"]["momenta"]]) or "nothing")
-        for part, why in r["kept"]["not_by"].items():
-            table.add_row("  momenta not kept by", f"{part}: {why}")
+        add_kept(table, r["kept"])
     if "contacts" in r:
         contacts = r["contacts"]
         table.add_row("events of contact", ", ".join(f"{n} {kind}" for kind, n in contacts["events"].items()) or "none")
