@@ -18,7 +18,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def did_you_mean(name: Any, names: Iterable[str]) -> str:
     """End of a message: the nearest of some names, if any is near."""
-    close = difflib.get_close_matches(name, list(names), 1) if isinstance(name, str) else ()
+    names = [known for known in names if not known.startswith("_")]
+    close = difflib.get_close_matches(name, names, 1) if isinstance(name, str) else ()
     return "".join(f"; did you mean {c!r}?" for c in close)
 
 

@@ -17,6 +17,12 @@ def printable(text):
         c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
+def counted(n, noun, several=None):
+    """A number and what it counts: 1 body, 2 bodies; `several` where the plural is no regular one."""
+    several = several or (noun[:-1] + "ies" if noun.endswith("y") else noun + "s")
+    return f"{n} {noun if n == 1 else several}"
+
+
 @dataclass
 class Card:
     """A title, facts, and tables.

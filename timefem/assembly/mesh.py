@@ -38,8 +38,8 @@ class TimeMesh(NamedArguments):
             raise InputError("a time mesh needs at least two nodes")
         if not np.all(self.lengths > 0):
             worst = int(np.argmin(self.lengths))
-            raise InputError(f"the nodes of a time mesh must increase: node {worst + 1} at {self.nodes[worst + 1]:g} "
-                             f"does not come after {self.nodes[worst]:g}")
+            raise InputError(f"the nodes of a time mesh must increase: node {worst + 1} at {self.nodes[worst + 1]} "
+                             f"does not come after {self.nodes[worst]}")
 
     @classmethod
     def uniform(cls, t_span: tuple[float, float] | Vector, n_elements: int, through: Vector = ()) -> TimeMesh:
@@ -105,8 +105,8 @@ class TimeMesh(NamedArguments):
         slack = 1e-12 * max(abs(self.nodes[0]), abs(self.nodes[-1]))
         if not np.all((t >= self.nodes[0] - slack) & (t <= self.nodes[-1] + slack)):
             bad = t[~((t >= self.nodes[0] - slack) & (t <= self.nodes[-1] + slack))].flat[0]
-            raise InputError(f"time {bad:g} lies outside of the solution, which covers "
-                             f"[{self.nodes[0]:g}, {self.nodes[-1]:g}]")
+            raise InputError(f"time {bad} lies outside of the solution, which covers "
+                             f"[{self.nodes[0]}, {self.nodes[-1]}]")
         e = np.clip(np.searchsorted(self.nodes, t, side="right") - 1, 0, self.n_elements - 1)
         return e, (t - self.nodes[e]) / self.lengths[e]
 

@@ -7,6 +7,7 @@ import typer
 
 from ..atomic_write import write_text
 from ..cases import Case
+from ..display import counted
 from ..errors import InputError
 from ..late import Late
 from ..models import check_tables, inspect, read_model
@@ -153,7 +154,7 @@ def check(
 def _add_rows(table, facts):
     """Rows of a file, or of one of its phases."""
     for name, body in facts["bodies"].items():
-        table.add_row(f"body {name}", f"{body['class']}, {body['n_q']} coordinates")
+        table.add_row(f"body {name}", f"{body['class']}, {counted(body['n_q'], 'coordinate')}")
     table.add_row("coordinates, constraints", f"{facts['n_q']}, {facts['n_constraints']} of rank {facts['rank']}")
     table.add_row("degrees of freedom", str(facts["degrees_of_freedom"]))
     table.add_row("redundant constraints", "\n".join(facts["redundant"]) or "none")

@@ -6,13 +6,12 @@ import os
 import sys
 from contextlib import contextmanager, suppress
 
-from ..atomic_write import as_path, check_writable, real_path
+from ..atomic_write import WRITERS, as_path, check_writable, real_path
 from ..display import printable
 from ..errors import InputError
 from .process import rank, world
 
-WRITERS = {".html": "save_html", ".gif": "animate", ".mp4": "animate", ".pvd": "to_vtk", ".csv": "to_csv",
-           ".json": "to_json"}
+EXPORTS = {ending: writer for ending, writer in WRITERS.items() if writer != "save"}
 
 
 def export(solution, path, times=None):
@@ -27,13 +26,13 @@ def export(solution, path, times=None):
     """
     if not has_writer(path):
         return False
-    getattr(solution, WRITERS[_ending(path)])(path, times=times)
+    getattr(solution, EXPORTS[_ending(path)])(path, times=times)
     return True
 
 
 def has_writer(path):
     """Whether the ending of a name is one of these."""
-    return _ending(path) in WRITERS
+    return _ending(path) in EXPORTS
 
 
 def _ending(path):

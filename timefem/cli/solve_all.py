@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 
 from .. import interrupts
+from ..display import counted
 from ..errors import InputError, SolveError
 from ..solving.many_solutions import action
 from ..solving.many_solutions import solve_all as solve_for_all
@@ -146,7 +147,7 @@ def sweep(options):
     if as_json:
         print_json(facts)
     else:
-        title = f"{found.title} ({found.name}): {len(ensemble)} runs"
+        title = f"{found.title} ({found.name}): {counted(len(ensemble), 'run')}"
         make_console().print(_table(title, axes, runs, ensemble.reasons))
     return status
 

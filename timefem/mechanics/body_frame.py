@@ -127,9 +127,6 @@ class BodyFrame(Declared, abstract=True):
         """What pictures show of it at coordinates and momenta, shape (n, n_q): list of `Piece`."""
         return []
 
-    def _argument(self, name: str) -> Any:
-        return name  # messages of bodies start with the argument
-
 
 def is_on_tree(thing: Any) -> bool:
     """Whether that is a frame with some coordinates of one body: a link or joint of a tree."""

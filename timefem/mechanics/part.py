@@ -312,9 +312,6 @@ class Body(Part, BodyFrame, abstract=True):
     def body(self) -> Body:
         return self
 
-    def _argument(self, name):
-        return name  # messages of bodies start with the argument
-
     @property
     def parameters(self) -> np.ndarray:
         return self.own_parameters

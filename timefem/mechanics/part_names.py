@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,12 @@ def body_of(system, component):
     """The body of a component of the coordinates, or of the state."""
     i = component % system.n_q
     return next(body for body in system.bodies if i < system.coordinates(body).stop)
+
+
+def asked_by_name(part: Any, labels: Iterable[str]) -> str:
+    """End of a message: that another part has the name of one that is not there, as in solutions from files."""
+    name = getattr(part, "name", None)
+    return f"; it has another {name!r}: ask by its name" if name in list(labels) else ""
 
 
 class NamedParts:
@@ -171,7 +177,8 @@ class NamedParts:
         frames = [*self.replaced, *(f"{self.label(own)}.{name}" for own in self.bodies for name in own.frame_names)]
         joints = [label for label in map(self.label, self._joints) if label != body]  # keys of states, as bodies are
         bodies = [self.label(b) for b in self.bodies if not b.helper]
-        known = known_names(body, bodies, further=[*frames, *joints])
+        further = [*frames, *joints]
+        known = asked_by_name(body, [*bodies, *further]) or known_names(body, bodies, further=further)
         raise InputError(f"no body {body!r} in the system{known}")
 
 

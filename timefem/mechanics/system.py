@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import validate
 from ..argument_names import NamedArguments
-from ..display import Summarized
+from ..display import Summarized, counted
 from ..errors import InputError
 from ..late import Late
 from ..types import Floats, States, Vector
@@ -139,8 +139,8 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
             part.freeze()
 
     def __repr__(self):
-        return (f"System({len(self.bodies)} bodies, {len(self.parts) - len(self.bodies)} joints and forces, "
-                f"{self.n_q} coordinates, {self.n_constraints} constraints)")
+        return (f"System({counted(len(self.bodies), 'body')}, {len(self.parts) - len(self.bodies)} joints and forces, "
+                f"{counted(self.n_q, 'coordinate')}, {counted(self.n_constraints, 'constraint')})")
 
     def summary(self) -> Card:
         """Bodies, joints and forces as a table: text where it is printed, HTML in a notebook."""

@@ -181,7 +181,7 @@ def _model(document, kind, rotation, inverse_mass, changed):
     state = settled(document, state, own | {body.name: body for body in system.bodies})
     stated = stated if "state" in data else state
     if not end > start:
-        raise document.error(("time", "span"), f"must go forward: the end {end:g} is not after the start {start:g}")
+        raise document.error(("time", "span"), f"must go forward: the end {end} is not after the start {start}")
     solver = with_form(data.get("solver", {}), system.bodies, bool(system.n_constraints))
     with naming(document, ("solver",), solver), spelt_as("file"):
         element = element_of(solver)

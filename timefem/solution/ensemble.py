@@ -11,7 +11,7 @@ import numpy as np
 
 from ..argument_names import known_names
 from ..atomic_write import replacing
-from ..display import Card, Summarized
+from ..display import Card, Summarized, counted
 from ..errors import InputError, needed
 from ..mechanics.system import System
 from ..mechanics.values.of_parts import uncoupled
@@ -67,7 +67,8 @@ class Ensemble(Summarized):
         return len(self.z)
 
     def __repr__(self):
-        return f"Ensemble({len(self)} runs, {self.success.sum()} converged, {self.times.shape[1]} times each)"
+        return (f"Ensemble({counted(len(self), 'run')}, {self.success.sum()} converged, "
+                f"{counted(self.times.shape[1], 'time')} each)")
 
     @property
     def success(self) -> np.ndarray:
@@ -85,7 +86,7 @@ class Ensemble(Summarized):
         counts = Counter(reason.partition(":")[0] for reason in self.reasons)
         facts = {"runs": len(self), **dict(counts.most_common()),
                  "time taken": f"{self.statistics['seconds']:.3g} s on {self.statistics['n_workers']} threads or "
-                               f"processes of {self.statistics['n_ranks']} rank(s)"}
+                               f"processes of {counted(self.statistics['n_ranks'], 'rank')}"}
         return Card("Ensemble", facts, {})
 
     # ---- quantities of bodies

@@ -12,12 +12,13 @@ from ..errors import InputError
 from ..mechanics.bodies.tree.reactions import forces_on_bodies
 from ..mechanics.body_frame import is_on_tree
 from ..mechanics.part import Part
+from ..mechanics.part_names import asked_by_name
 from ..mechanics.states.in_trees import joints_of_trees, tree_joint
 from ..mechanics.values.forces import generalized_forces, wrench
 from ..mechanics.values.of_parts import coordinate_at
 from ..types import Floats
 from .reactions import AXES, all_multipliers, own_values
-from .tree_joint_motion import FixedJointMotion, TreeJointMotion, relative_spin
+from .tree_joint_motion import FixedJointMotion, TreeJointMotion, public_names, relative_spin
 from .turns import turn_table, unwrapped
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def joint_motion(solution, joint):
         if joint in (name, own, own.name, f"{system.label(tree)}.{own.name}") or _welds(system, joint, tree, own):
             return FixedJointMotion(solution, tree, own, name)
     known = [system.label(part) for part in joints] + list(joints_of_trees(system)) + list(fixed)
-    raise InputError(f"no joint {joint!r} in the system{known_names(joint, known)}")
+    raise InputError(f"no joint {joint!r} in the system{asked_by_name(joint, known) or known_names(joint, known)}")
 
 
 def _fixed_joints(system):
@@ -97,11 +98,10 @@ class JointMotion:
     def __getattr__(self, name: str) -> Any:
         if name in self.__dict__.get("coordinates", ()):
             return lambda t=None: self.coordinate(t, name)
-        known = known_names(name, self.__dict__.get("coordinates", ()), "its coordinates are", dir(type(self)))
-        raise AttributeError(f"the joint {self.__dict__.get('name')!r} has no {name!r}{known}")
+        raise AttributeError(f"the joint {self.__dict__.get('name')!r} has no {name!r}{known_names(name, dir(self))}")
 
     def __dir__(self):
-        return [*super().__dir__(), *self.coordinates]
+        return public_names(self)
 
     # ---- motion
 

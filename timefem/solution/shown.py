@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..atomic_write import check_ending
 from ..display import Summarized
 from ..types import FilePath, Floats
 from . import drawing, output
@@ -21,14 +22,18 @@ class Shown(Summarized):
 
     def save(self, path: FilePath) -> None:
         """Write to an HDF5 file, to be read with `timefem.load(path)`; see `timefem.solution.output.save.save`."""
+        check_ending(path, "save")
         output.save.save(self, path)
 
     def to_csv(self, path: FilePath, times: Floats | None = None) -> None:
         """Write a table with one row per time; see `timefem.solution.output.tables.to_csv`."""
+        check_ending(path, "to_csv")
         output.tables.to_csv(self, path, times)
 
     def to_json(self, path: FilePath | None = None, times: Floats | None = None) -> dict[str, Any] | None:
         """Write the same data as JSON, or return it as a dict; see `timefem.solution.output.tables.to_json`."""
+        if path is not None:
+            check_ending(path, "to_json")
         return output.tables.to_json(self, path, times)
 
     def to_vtk(self, path: FilePath, times: Floats | None = None) -> None:
@@ -47,12 +52,19 @@ class Shown(Summarized):
                   view: Any = None, up: Any = None, traces: Any = True) -> Any:
         """Write a page that plays the motion in a browser, or return it, for notebooks; see
         `timefem.solution.drawing.viewer.save_html`."""
+        if path is not None:
+            check_ending(path, "save_html")
         return drawing.viewer.save_html(self, path, times, title, view, up, traces)
 
     def animate(self, path: FilePath | None = None, times: Floats | None = None, fps: float = 25, traces: Any = True,
                 view: Any = None, up: Any = None) -> Any:
         """A film of the motion, .gif or .mp4; see `timefem.solution.drawing.animation.animate`."""
         return drawing.animation.animate(self, path, times, fps, traces, view, up)
+
+    def plot(self, times: int | Floats = 6) -> Figure:
+        """A page with snapshots, energy, momenta, constraints, controls and a phase portrait, as `timefem plot` draws;
+        see `timefem.solution.drawing.page.plot_page`."""
+        return drawing.page.plot_page(self, times)
 
     def plot_energy(self, ax: Axes | None = None, by_part: bool = False) -> Axes:
         """Energy over time; see `timefem.solution.drawing.plots.plot_energy`."""
@@ -74,9 +86,9 @@ class Shown(Summarized):
         """Rates over coordinates; see `timefem.solution.drawing.phase.plot_phase`."""
         return drawing.phase.plot_phase(self, *what, times=times, ax=ax)
 
-    def plot_joint(self, joint: Any, times: Floats | None = None) -> Figure:
+    def plot_joint(self, joint: Any, times: Floats | None = None, ax: Any = None) -> Figure:
         """Coordinates, rates and reactions of a joint; see `timefem.solution.drawing.joints.plot_joint`."""
-        return drawing.joints.plot_joint(self, joint, times)
+        return drawing.joints.plot_joint(self, joint, times, ax)
 
     def plot_snapshots(self, times: Floats, body: BodyFrame | str | None = None, ax: Any = None, **options: Any) -> Any:
         """Everything in space at chosen times; see `timefem.solution.drawing.snapshots.plot_snapshots`."""

@@ -67,16 +67,13 @@ class SlabSolution(Solution):
 
     def errors(self):
         here = {"energy": float(np.abs(self.energy_balance()).max()), **self._constraint_errors()}
-        errors = {name: self._largest(value) for name, value in here.items()}
-        if all(hasattr(body, "angular_momentum") for body in self.system.bodies):
-            errors["angular_momentum"] = self.momentum_drift()
-        return errors
+        return {name: self._largest(value) for name, value in here.items()} | self._momentum_errors()
 
-    def momentum_drift(self, axes=(0, 1, 2)):
+    def _change(self, values):
         t, z = self.origin
         start = Solution(self.system, self.element, np.array([t]), z, self.nodal_state[:0], self.nodal_multipliers[:0],
                          self.status, self.statistics)
-        return self._largest(float(np.abs((self.angular_momentum() - start.angular_momentum())[:, list(axes)]).max()))
+        return self._largest(float(np.abs(values(self) - values(start)).max()))
 
     def _largest(self, value):
         from mpi4py import MPI

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import validate
 from ..assembly import TimeMesh
+from ..display import counted
 from ..errors import InputError, NotSolved, warn
 from ..late import Late
 from ..mechanics.values.of_parts import consistent_velocity, rates_follow, with_own_momenta
@@ -82,8 +83,8 @@ class Solution(SolvedElements, Invariants, Shown):
         return rank() == 0
 
     def __repr__(self):
-        return (f"Solution({self.element!r}, {len(self.t) - 1} elements, t = {self.t[0]:g} to {self.t[-1]:g}, "
-                f"{self.status.reason})")
+        return (f"Solution({self.element!r}, {counted(len(self.t) - 1, 'element')}, "
+                f"t = {self.t[0]:g} to {self.t[-1]:g}, {self.status.reason})")
 
     # ---- dense output
 

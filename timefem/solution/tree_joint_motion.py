@@ -48,6 +48,12 @@ def relative_spin(solution, bodies, t=None):
     return spins[0] - sum(spins[1:])
 
 
+def public_names(motion):
+    """Names of the coordinates of the motion of a joint, and of what else it has."""
+    own = [name for name in dir(type(motion)) if not name.startswith("_")]
+    return [*motion.__dict__.get("coordinates", ()), *own]
+
+
 class TreeJointMotion:
     """What a joint inside of a `Tree` does along a solution, as `JointMotion`; body a is the child, b the parent, or
     as the joint between bodies has them that it stands for.
@@ -79,11 +85,12 @@ class TreeJointMotion:
         known = self.__dict__.get("coordinates", ())
         if name in known:
             return lambda t=None: self.coordinate(t, name)
-        known = known_names(name, known, "its coordinates are", dir(type(self)))
-        raise AttributeError(f"the joint {self.__dict__.get('name')!r} has no {name!r}{known}")
+        more = known_names(name, dir(self)) if known else (
+            "; coordinate(t) is its position and quaternion, rate(t) the rate of these")
+        raise AttributeError(f"the joint {self.__dict__.get('name')!r} has no {name!r}{more}")
 
     def __dir__(self):
-        return [*super().__dir__(), *self.coordinates]
+        return public_names(self)
 
     def coordinate(self, t: Floats | None = None, name: str | None = None) -> np.ndarray:
         """Its coordinate of that name, the first unless given, shape t.shape [rad or m]; without names position and

@@ -51,7 +51,7 @@ def real(name, value, *, positive=False, largest=LARGEST):
     if positive and value <= 0:
         raise InputError(f"{name} must be positive, not {value:g}")
     if abs(value) > largest:
-        raise InputError(f"{name} must be of at most {largest:g}, not {value:g}, in SI units")
+        raise InputError(f"{name} must be of at most {largest:g}, not {value}, in SI units")
     return value
 
 

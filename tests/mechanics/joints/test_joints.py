@@ -598,7 +598,7 @@ def fails(*_):
 
 @pytest.mark.parametrize("make, message", [
     (lambda: tf.Spherical(A, A, **AT, name="knee"), "Spherical 'knee': a body cannot be joined to itself; .*ground"),
-    (lambda: tf.Spherical(A, 3, **AT), "Spherical: b must be a RigidBody or PointMass, not 3; the ground"),
+    (lambda: tf.Spherical(A, 3, **AT), "Spherical: body_b must be a RigidBody or PointMass, not 3; the ground"),
     (lambda: tf.Spherical(None, A, **AT), "a must be a RigidBody or PointMass, not None; the ground is body_b=None"),
     (lambda: tf.Spherical(A, B, point_a=[0, 0], point_b=O), r"Spherical: point_a must have shape \(3,\)"),
     (lambda: tf.Spherical(A, B, point_a=O, point_b=[0, 0, np.nan]), "point_b must be finite"),

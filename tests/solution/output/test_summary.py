@@ -67,7 +67,7 @@ def test_element(element):
 def test_solution(swing):
     errors, text = swing.errors(), repr(swing.summary())
     assert "status             converged" in text and "MixedGalerkin(degree=2" in text
-    assert "0 to 0.5 s in 5 elements" in text and "driver march, 1 rank(s)" in text
+    assert "0 to 0.5 s in 5 elements" in text and "driver march, 1 rank" in text
     assert f"{errors['energy']:.1e}" in text and f"{errors['velocity']:.1e}" in text
     assert Balanced(swing._repr_html_()).texts[0] == "Solution"
     start = tf.Solution(swing.system, swing.element, swing.t[:1], swing.z[0], swing.nodal_state[:0],

@@ -81,6 +81,6 @@ def as_quaternion(orientation):
     q = validate.array("orientation", orientation, (4,))
     norm = sqrt(q.dot(q))
     if abs(norm - 1) > 1e-8:
-        raise InputError(f"orientation: the quaternion has length {norm:.6g}, but must have length 1; "
+        raise InputError(f"orientation: the quaternion has length {norm}, but must have length 1; "
                          f"divide it by its length")
     return q / norm

@@ -71,7 +71,9 @@ class Declared(NamedArguments):
             values = self.__signature__.bind(*arguments, **named)
         except TypeError as error:
             refuse_unknown(f"{type(self).__name__}:", named, list(self.__signature__.parameters))
-            raise TypeError(f"{type(self).__name__}: {error}") from None
+            by_name = [f"{name}=" for name, p in self.__signature__.parameters.items() if p.kind is p.KEYWORD_ONLY]
+            more = f"; give {', '.join(by_name)} by name" if by_name and "positional" in str(error) else ""
+            raise TypeError(f"{type(self).__name__}: {error}{more}") from None
         values.apply_defaults()
         values = values.arguments
         self.name = values["name"]
@@ -111,7 +113,7 @@ class Declared(NamedArguments):
     def _refuse_change(self, name):
         if self._in_system or (self._made and name in self.fields and name != "name"):
             why = "it belongs to a system" if self._in_system else "its numbers are settled"
-            raise InputError(f"{self._title}: {name} cannot be changed once {why}; make a new {type(self).__name__} "
+            raise InputError(f"{self._title}: {name} cannot be changed once {why}; make a new {self.made_by} "
                              "with the value wanted, and a new System of the parts")
 
     def __setattr__(self, name, value):
@@ -253,9 +255,14 @@ class Declared(NamedArguments):
                      if (form := field.form_in(self, getattr(self, name) if not field.is_body else None)) is not None)
 
     @property
+    def made_by(self) -> str:
+        """What users write to make one: its class."""
+        return type(self).__name__
+
+    @property
     def _title(self):
         """Class and name, with which messages start."""
-        return type(self).__name__ + (f" {self.name!r}" if self.name else "")
+        return self.made_by + (f" {self.name!r}" if self.name else "")
 
     def _argument(self, name):
         """An argument, as messages call it."""

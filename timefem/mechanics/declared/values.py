@@ -27,13 +27,13 @@ class Real(Field):
         value = validate.real(title, value)
         if self.above is not None and value <= self.above:
             bound = "positive" if self.above == 0 else f"above {self.above:g}"
-            raise InputError(f"{title} must be {bound}, not {value:g}" + f"; {self.remedy}" * bool(self.remedy))
+            raise InputError(f"{title} must be {bound}, not {value}" + f"; {self.remedy}" * bool(self.remedy))
         low, high = self.least, self.most
         if low is not None and high is not None and not low <= value <= high:
-            raise InputError(f"{title} must be between {low:g} and {high:g}, not {value:g}")
+            raise InputError(f"{title} must be between {low:g} and {high:g}, not {value}")
         if low is not None and value < low:
-            raise InputError(f"{title} must not be negative, but is {value:g}" if low == 0 else
-                             f"{title} must be at least {low:g}, not {value:g}")
+            raise InputError(f"{title} must not be negative, but is {value}" if low == 0 else
+                             f"{title} must be at least {low:g}, not {value}")
         return value
 
     def numbers(self, value):

@@ -137,6 +137,10 @@ class JointControl(JointPart, Actuator):
 
     n_controls = 1
 
+    @property
+    def unit(self) -> str:
+        return "N m" if self.bound.coordinate.turns else "N"
+
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX:
         return self.along(s, u)
 
@@ -230,6 +234,12 @@ class GeneralizedControl(Actuator):
     @property
     def n_controls(self) -> int:
         return self.columns if callable(self.matrix) else self.matrix.shape[1]
+
+    @property
+    def unit(self) -> str:
+        units = {c.unit for c in getattr(self.bodies[0], "coordinates", ())}  # of joints of trees
+        plain = not callable(self.matrix) and np.array_equal(self.matrix, np.eye(self.bodies[0].n_q))
+        return {"rad": "N m", "m": "N"}.get(units.pop(), "") if plain and len(units) == 1 else ""
 
     @property
     def takes_rates(self) -> bool:

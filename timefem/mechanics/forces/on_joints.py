@@ -64,8 +64,8 @@ def check_breakaway(part: Any) -> None:
     if bool(part.breakaway) != bool(part.stribeck):
         raise InputError(f"{part._title}: breakaway and stribeck belong together; give both, or none")
     if part.breakaway and part.breakaway < part.friction:
-        raise InputError(f"{part._title}: breakaway must be at least friction, {part.friction:g}, not "
-                         f"{part.breakaway:g}")
+        raise InputError(f"{part._title}: breakaway must be at least friction, {part.friction}, not "
+                         f"{part.breakaway}")
 
 
 def dry_friction(part: Any, c: Any, v: ca.SX) -> ca.SX:
@@ -169,7 +169,7 @@ class EndStop(RigidContact, JointPart):
         if self.lowest is None and self.highest is None:
             raise InputError(f"{self._title}: give lowest, highest or both")
         if self.lowest is not None and self.highest is not None and self.lowest >= self.highest:
-            raise InputError(f"{self._title}: lowest must be below highest, {self.highest:g}, not {self.lowest:g}")
+            raise InputError(f"{self._title}: lowest must be below highest, {self.highest}, not {self.lowest}")
         if self.is_rigid and self.damping:
             raise InputError(f"{self._title}: damping is that of elastic stops; without a stiffness they are rigid, "
                              "with a restitution")

@@ -53,20 +53,24 @@ class Joint(Part, abstract=True):
         if b is a:
             raise InputError(f"{self._title}: a body cannot be joined to itself; give two bodies, or body_b=None "
                              f"for the ground")
-        for letter, body in zip("ab", (a,) if b is None else (a, b)):
-            self._check_body(letter, body)
+        for name, body in zip(self._body_names, (a,) if b is None else (a, b), strict=False):
+            self._check_body(name, body)
         return (a,) if b is None else (a, b)
 
-    def _check_body(self, letter, body):
+    @property
+    def _body_names(self):
+        return [name for name, field in self.fields.items() if field.is_body] or ["body_a", "body_b"]
+
+    def _check_body(self, name, body):
         if getattr(body, "has_orientation", False):
             return
         if not getattr(body, "has_position", False):
-            raise InputError(f"{self._title}: {letter} must be a RigidBody or PointMass, not {body!r}; the ground is "
+            raise InputError(f"{self._title}: {name} must be a RigidBody or PointMass, not {body!r}; the ground is "
                              f"body_b=None")
         if self.point_mass_dimension is None:
-            raise InputError(f"{self._title}: {letter} must be a RigidBody, because a point mass has no axes")
+            raise InputError(f"{self._title}: {name} must be a RigidBody, because a point mass has no axes")
         if body.dimension < self.point_mass_dimension:
-            raise InputError(f"{self._title}: {letter} must be a RigidBody or a PointMass with dimension="
+            raise InputError(f"{self._title}: {name} must be a RigidBody or a PointMass with dimension="
                              f"{self.point_mass_dimension}, not {body!r}")
 
     def drawn_lines(self) -> list[Stroke]:

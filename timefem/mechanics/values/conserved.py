@@ -107,6 +107,20 @@ def conserved(system, t0):
     return ca.Function("conserved", [z, t], [ca.densify(ca.vertcat(*rows))]), names
 
 
+@lru_cache(maxsize=8)
+def constant_momenta(system):
+    """Directions (v, w) in which `v.P + w.L` is constant along all motions, of the linear momentum P and the angular
+    momentum L about the origin: columns of shape (6, k), none where nothing is known to be constant."""
+    if system.couples_inertia or system.n_nonholonomic or any(body.mass is None for body in system.bodies):
+        return common([None])
+    motions = common([part.workless_motions() for part in system.parts if not isinstance(part, Gravity)
+                      and (part.is_body or _acts(part))])
+    for pull in (part.acceleration for part in system.parts if isinstance(part, Gravity)):
+        pushed = np.vstack([pull @ motions[:3], np.cross(pull, motions[3:].T).T])
+        motions = motions @ null_space(pushed)
+    return plain_basis(motions)
+
+
 def _islands(system):
     """Bodies that no part but weight joins to others, and the parts on them: list of (list, list)."""
     groups = {body: ([body], []) for body in system.bodies}

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
+from ...display import counted
 from ...errors import InputError
 from ...kernels.buffered import Buffered
 from ...mechanics.formulas.formula import call_vector, check_symbols
@@ -261,7 +262,7 @@ class BoundaryConditions:
         if sum(ranks) == rank == needed:
             return
         count = f"{needed} independent conditions are needed, {freedom} for the "
-        count += (f"{freedom // 2} degrees of freedom" if not system.n_nonholonomic
+        count += (counted(freedom // 2, "degree of freedom", "degrees of freedom") if not system.n_nonholonomic
                   else f"{freedom} free components of the state")
         if len(self.c):
             count += f" and {len(self.c)} for {', '.join(problem.unknown_names)}"

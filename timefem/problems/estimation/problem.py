@@ -166,8 +166,8 @@ class Estimation(NamedArguments):
             at = sensor.times_of_motion
             outside = (at < t_span[0] - room) | (at > t_span[1] + room)
             if outside.any():
-                raise InputError(f"{sensor.title}: t = {at[outside][0]:g} s is outside of the time span, {t_span[0]:g} "
-                                 f"to {t_span[1]:g} s; drop it, or give another t_span")
+                raise InputError(f"{sensor.title}: t = {at[outside][0]} s is outside of the time span, {t_span[0]} "
+                                 f"to {t_span[1]} s; drop it, or give another t_span")
         return t_span
 
     def _entries(self):

@@ -163,7 +163,7 @@ def checked_span(system, t_span):
         raise InputError(f"t_span must be a pair (start, end), not {t_span!r}") from None
     t0, t1 = validate.real("t_span[0]", t0), validate.real("t_span[1]", t1)
     if t1 <= t0:
-        raise InputError(f"t_span must go forward: the end {t1:g} is not after the start {t0:g}")
+        raise InputError(f"t_span must go forward: the end {t1} is not after the start {t0}")
     check_known(system, (t0, t1))
     return t0, t1
 
@@ -226,6 +226,9 @@ def _of_constraints(system, t, z, tolerance):
                 "points coincide; set them apart, or use a Spherical joint")
     level = "configuration" if worst < len(names) else "velocity"
     what = "position and orientation" if level == "configuration" else "velocities (momenta)"
+    owner = next(part for part in system.parts if system.label(part) == names[worst % m].rpartition(": ")[0])
+    if getattr(getattr(owner, "part", owner), "coordinates", ()):
+        what = f"coordinates of joints, as {{{system.label(owner)!r}: 0.0}}, or {what} of bodies"
     return (f"the initial state violates the constraint '{names[worst % len(names)]}' on {level} level "
             f"by {abs(theta[worst]):.3g}; give {what} that satisfy it{ASSEMBLED}")
 

@@ -33,7 +33,8 @@ def plot_controls(solution, ax=None):
     axes = [ax] + [ax.twinx() for _ in range(len(by_unit) - 1)]
     for n, (one, (unit, columns)) in enumerate(zip(axes, by_unit.items(), strict=True)):
         lines = {name: values[column] for name, column in columns.items()}
-        lines_over_time(one, times, lines, f"controls [{unit}]" if unit else "controls", looks)
+        what = next(iter(lines)) if len(lines) == 1 else "controls"
+        lines_over_time(one, times, lines, what + f" [{unit}]" * bool(unit), looks)
         _draw_bounds(one, one.get_lines(), bounds[list(columns.values())])
         if n:  # scales of their own, beside each other
             one.spines["right"].set_position(("outward", OPTIONS.scales_apart * (n - 1)))

@@ -50,7 +50,10 @@ def plot_snapshots(solution, times, body=None, ax=None, spacing=None, view=None,
         With one `Poly3DCollection` per body and time.
     """
     picture = Snapshots(solution, times, body, spacing, view, up, traces)
-    whole = not hasattr(ax, "get_proj")  # nothing, or a figure
+    whole = ax is None or hasattr(ax, "add_axes")  # nothing, or a figure
+    if not whole and not hasattr(ax, "get_proj"):
+        raise InputError("plot_snapshots draws in space: ax must be a figure, or axes with projection='3d', as from "
+                         "figure.add_subplot(projection='3d'); plane motions, too, which it shows from their normal")
     ax = axes3d(picture.height, ax) if whole else ax
     picture.draw(ax)
     if whole:

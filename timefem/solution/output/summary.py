@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...display import Card
+from ...display import Card, counted
 from ...errors import needed
 from ...late import Late
 from ..joint_motion import joint_fields
@@ -12,7 +12,7 @@ dataset = Late("timefem.solution.output.dataset")
 
 ERRORS = {"energy": ("energy, work taken off", "J"),
           "generalized_energy": ("generalized energy, work taken off", "J"),
-          "angular_momentum": ("angular momentum, constant where no moment acts", "kg m^2/s"),
+          "angular_momentum": ("angular momentum, about axes without a moment", "kg m^2/s"),
           "configuration": ("constraints", "SI"),
           "velocity": ("constraints on velocity level", "SI"),
           "quaternion_momentum": ("q.p of quaternions", "kg m^2/s")}
@@ -24,13 +24,14 @@ def summarize(solution):
     n = len(solution.t) - 1
     facts = {"status": solution.status.message,
              "element": repr(solution.element),
-             "time": f"{solution.t[0]:g} to {solution.t[-1]:g} s in {n} elements",
-             "system": f"{len(system.bodies)} bodies, {system.n_q} coordinates, {system.n_constraints} constraints"}
+             "time": f"{solution.t[0]:g} to {solution.t[-1]:g} s in {counted(n, 'element')}",
+             "system": ", ".join([counted(len(system.bodies), "body"), counted(system.n_q, "coordinate"),
+                                  counted(system.n_constraints, "constraint")])}
     if statistics:
         backend = f", backend {statistics['backend']}" if statistics["backend"] else ""
         backend += f" in order of {statistics['ordering']}" if statistics.get("ordering") else ""
         newton, seconds = statistics["newton_iterations"], statistics["seconds"]
-        facts |= {"solved by": f"driver {statistics['driver']}{backend}, {statistics['n_ranks']} rank(s)",
+        facts |= {"solved by": f"driver {statistics['driver']}{backend}, {counted(statistics['n_ranks'], 'rank')}",
                   "time taken": ", ".join(f"{name} {value:.2g} s" for name, value in seconds.items()),
                   "unknowns": statistics["n_unknowns"],
                   "Newton iterations": f"{newton['mean']:.1f} on average, at most {newton['max']}"}

@@ -35,7 +35,7 @@ class StepControl(NamedArguments):
     def __post_init__(self):
         validate.real("tolerance", self.tolerance, positive=True)
         if not 1e-12 <= self.tolerance <= 0.1:
-            raise InputError(f"tolerance must lie between 1e-12 and 0.1, not {self.tolerance:g}")
+            raise InputError(f"tolerance must lie between 1e-12 and 0.1, not {self.tolerance}")
         for name in ("min_step", "max_step"):
             if getattr(self, name) is not None:
                 validate.real(name, getattr(self, name), positive=True)

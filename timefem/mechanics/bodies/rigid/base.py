@@ -31,7 +31,7 @@ class Inertia(Field):
     given_as, kept_as, varies = "Vector | Matrix", "np.ndarray", True
 
     def check(self, title, value):
-        return _inertia_matrix(value)
+        return _inertia_matrix(value, title)
 
     def of_symbols(self, value):
         value = super().of_symbols(value)
@@ -83,9 +83,7 @@ class RigidBodyBase(Body, abstract=True):
         if self.size is not None:
             self._warn_of_units()
 
-    @property
-    def _title(self):
-        return "RigidBody" + (f" {self.name!r}" if self.name else "")  # whatever turns it: what users write
+    made_by = "RigidBody"  # whatever turns it
 
     def _warn_of_units(self):
         """Warn when the inertia is 1000^k times that of a box of this mass and size: of lengths in mm, masses in g."""
@@ -224,24 +222,24 @@ class RigidBodyBase(Body, abstract=True):
         return body if frame == "body" else np.einsum("...ab,...b->...a", r, body)
 
 
-def _inertia_matrix(inertia):
+def _inertia_matrix(inertia, title="inertia"):
     shape = np.shape(inertia)
     if shape == (3,):
-        inertia = np.diag(validate.array("inertia", inertia, (3,)))
+        inertia = np.diag(validate.array(title, inertia, (3,)))
     elif shape == (3, 3):
-        inertia = validate.array("inertia", inertia, (3, 3))
+        inertia = validate.array(title, inertia, (3, 3))
     else:
-        raise InputError(f"inertia must have shape (3,) (principal values) or (3, 3), not {shape}")
+        raise InputError(f"{title} must have shape (3,) (principal values) or (3, 3), not {shape}")
     size = np.abs(inertia).max()
     if np.abs(inertia - inertia.T).max() > 1e-12 * size:
-        raise InputError("inertia must be symmetric")
+        raise InputError(f"{title} must be symmetric")
     inertia = (inertia + inertia.T) / 2
     principal = np.linalg.eigvalsh(inertia)
     if principal[0] <= 0:
-        raise InputError(f"inertia must be positive definite, but has the principal value {principal[0]:.6g}")
+        raise InputError(f"{title} must be positive definite, but has the principal value {principal[0]:.12g}")
     if principal[2] > principal[0] + principal[1] + 1e-12 * size:
-        raise InputError("inertia violates the triangle inequality: principal values "
-                         f"{principal[0]:.6g} + {principal[1]:.6g} < {principal[2]:.6g}")
+        raise InputError(f"{title} violates the triangle inequality: principal values "
+                         f"{principal[0]:.12g} + {principal[1]:.12g} < {principal[2]:.12g}")
     return inertia
 
 

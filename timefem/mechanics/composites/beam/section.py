@@ -150,7 +150,7 @@ class Section(NamedArguments):
                       for name, value in (("E", E), ("density", density)))
         nu = validate.real("section: nu", nu)
         if not -1 < nu <= 0.5:
-            raise InputError(f"section: nu must be above -1 and at most 0.5, but is {nu:g}")
+            raise InputError(f"section: nu must be above -1 and at most 0.5, but is {nu}")
         G = E / (2 * (1 + nu))
         factor = validate.real("section: shear_factor", shear_factor, positive=True)
         return cls(E * area, factor * G * area, G * torsion, tuple(E * i for i in second), density * area,

@@ -73,7 +73,7 @@ class Estimate(Solution):
         """Lower and upper ends of the interval that holds each number with this probability."""
         level = validate.real("level", level, positive=True)
         if level >= 1:
-            raise InputError(f"level must be below one, not {level:g}")
+            raise InputError(f"level must be below one, not {level}")
         factor = float(scipy.stats.norm.ppf((1 + level) / 2))
         mean, covariance = self._distribution(what, t)
         deviation = factor * deviations_of(covariance)

@@ -259,7 +259,7 @@ class Sensor(NamedArguments, ABC):
         if type(other) is not type(self) or other.n != self.n:
             raise InputError(f"{self.title}: further values must be of a {type(self).__name__} of {self.n} numbers")
         if not other.times[0] + self.offset > t:
-            raise InputError(f"{self.title}: further values must come after t = {t:g} s, not at {other.times[0]:g} s")
+            raise InputError(f"{self.title}: further values must come after t = {t} s, not at {other.times[0]} s")
         return self._with(**{name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in ROWS})
 
     def _with(self, **arrays):

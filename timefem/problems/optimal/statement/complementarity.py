@@ -224,7 +224,7 @@ class SpringContact(Soft):
         self.stiffness = validate.real(f"{self.name}: stiffness", stiffness, positive=True)
         e = self.restitution = validate.real(f"{self.name}: restitution", restitution)
         if not 0 < e <= 1:
-            raise InputError(f"{self.name}: restitution must be above 0 and at most 1, not {e:g}; contacts without "
+            raise InputError(f"{self.name}: restitution must be above 0 and at most 1, not {e}; contacts without "
                              'rebound are Complementary(gap, force, at="element-end")')
         self.mass = None if mass is None else validate.real(f"{self.name}: mass", mass, positive=True)
         self.damping = 0.0
