@@ -22,7 +22,10 @@ def gallery(
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the pictures.")] = Path("figures"),
     as_json: JSON = False,
 ):
-    """List the machines of the gallery, or run them; exit status 1 when a number is not as expected."""
+    """List the machines of the gallery, or run them; exit status 1 when a number is not as expected.
+
+    Needs a source tree: the machines are scripts in its folder examples, which pip does not install.
+    """
     if machine is None:
         listed = {name: about(path) for name, path in find_machines().items()}
         if as_json:

@@ -102,7 +102,7 @@ def _refusal(element, system, kind):
     if kind.elements and element not in kind.elements:
         return f"{kind.title} takes {' or '.join(kind.elements)}"
     try:
-        named_element(element).check(system)
+        named_element(element).fitting(system).check(system)  # in the form that `solve` takes of it
     except InputError as error:
         return str(error)
     return None

@@ -1,5 +1,6 @@
 """`timefem check model.toml` and `timefem schema`; robots on the command line."""
 
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +9,7 @@ import typer
 from ..atomic_write import write_text
 from ..cases import Case
 from ..display import counted
-from ..errors import InputError
+from ..errors import InputError, NotAsked
 from ..late import Late
 from ..models import check_tables, inspect, read_model
 from ..models.schema import text
@@ -66,8 +67,14 @@ def case_of_robot(path, of_problem, joint=(), gravity=None, friction_width=None,
         state[name] = _numbers(f"--joint {name}", values, None, "POSITION or POSITION,RATE")
     robot = read_robot(path, friction_width, base, meshes)
     end = of_problem.get("t_end", T_END)
+
+    def make(t_end=end):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotAsked)  # the report has the notes
+            return robot.problem(state, (0.0, t_end), gravity)
+
     case = Case(path, robot.name, robot.name, end, N_ELEMENTS, conserved_axes=(), has_rotation=False,
-                make=lambda t_end=end: robot.problem(state, (0.0, t_end), gravity))
+                make=make)
     return case, robot
 
 

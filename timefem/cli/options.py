@@ -140,6 +140,9 @@ OF_STATE = (parameter("case", CASE), parameter("rotation", ROTATION, None),
 PARAMETER = Annotated[list[str] | None, typer.Option(
     metavar="NAME=FIRST:LAST:NUMBER", help="A number and its values, also as NAME=A,B,C: rod.mass, spring.stiffness, "
                                            "load.time.amplitude, gravity[2]; of several all combinations.")]
+CHANGED = Annotated[list[str] | None, typer.Option(
+    metavar="NAME=VALUE", help="Another value of a number, with the names of `timefem sweep --parameter`: rod.mass=2, "
+                               "spring.stiffness=50, gravity[2]=-1.6; may be given several times.")]
 CSV = Annotated[str | None, typer.Option("--csv", help="File for a table with one row per run.")]
 WORKERS = Annotated[int | None, typer.Option(min=1, help="Threads or processes; default: all processors, one for each "
                                                          "rank under mpirun.")]
@@ -171,11 +174,13 @@ def repeat_values(arguments):
     parameter("meshes", MESHES, None),
     *map(declared, ("driver", "window", "backend", "method", "guess", "scaling", "keep_mesh", "tol_residual",
                     "tol_increment", "max_iterations", "line_search")),
-    parameter("output", OUTPUT, None), *map(declared, ("checkpoint", "checkpoint_every", "restart")),
+    parameter("number", CHANGED, None), parameter("output", OUTPUT, None),
+    *map(declared, ("checkpoint", "checkpoint_every", "restart")),
     parameter("follow", FOLLOW, None), parameter("watch", WATCH, False),
     parameter("as_json", JSON, False), parameter("verbose", VERBOSE, False))
 def run(ctx, **_):
-    """Solve a case, a model file, or a robot (.urdf, .xml); options given here override the settings in the file.
+    """Solve a case, a model file, or a robot (.urdf, .xml); options given here override settings of the solver
+    in the file, and --number numbers of its parts.
 
     Options that begin with -timefem_ go to PETSc (-timefem_ksp_type gmres). Under mpirun, --driver global
     or windows with --backend petsc shares the work among the ranks; for problems of other kinds --backend petsc does.

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from .. import interrupts
 from .. import parallel as communicator
+from ..errors import InputError, SolveError
 from ..interrupts import SIGNALS
 from ..uncollected import uncollected
 
@@ -166,7 +167,8 @@ class LazyCommands(TyperGroup):
         except KeyboardInterrupt as error:  # of which typer tells less
             raise Stopped(getattr(error, "status", 130)) from error
         except Exception as error:
-            if interrupts.raised():
+            # also what was looked for in a motion that a signal cut short
+            if interrupts.raised() or (interrupts.asked() and isinstance(error, InputError | SolveError)):
                 raise Stopped(128 + interrupts.asked()) from error
             raise
 

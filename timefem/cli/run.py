@@ -2,13 +2,14 @@
 
 import sys
 from contextlib import nullcontext
+from dataclasses import replace
 from signal import SIGTERM
 
 from .. import interrupts
 from ..errors import InputError
 from ..late import Late
 from ..solution.slab_solution import SlabSolution
-from ..solving.solve import solve
+from ..solving.solve import prepare, solve
 from ..status import Reason
 from . import PETSC_PREFIX
 from .chosen import chosen, follower
@@ -28,7 +29,7 @@ def run(options, petsc_options=None):
     Parameters
     ----------
     options : dict
-        Those given, see `chosen`; besides "output", "follow", "watch", "as_json" and "verbose".
+        Those given, see `chosen`; besides "number", "output", "follow", "watch", "as_json" and "verbose".
     petsc_options : dict, optional
 
     Returns
@@ -37,12 +38,13 @@ def run(options, petsc_options=None):
         Exit status.
     """
     own = {name: options.pop(name, None) for name in ("output", "follow", "as_json", "verbose")}
+    numbers = options.pop("number", None) or ()
     watch = options.pop("watch", False) and rank() == 0
     if petsc_options:
         if options.get("backend") != "petsc" and not options["case"].endswith(".toml"):
             raise InputError(f"{PETSC_PREFIX}{next(iter(petsc_options))} needs --backend petsc")
         options["petsc_options"] = petsc_options
-    found = chosen(options)
+    found = with_numbers(chosen(options), numbers)
     solver = follower(found, own["follow"], options) or solve
     if options.get("checkpoint") is not None:
         check_output(options["checkpoint"], options["case"])
@@ -62,6 +64,24 @@ def run(options, petsc_options=None):
         if watcher is not None:
             watcher.take(sol)
     return _tell(found, sol, **own)
+
+
+def with_numbers(found, texts):
+    """What was chosen with other numbers of its parts, each given as NAME=VALUE."""
+    numbers = {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        try:
+            numbers[name] = float(value)
+        except ValueError:
+            name = ""
+        if not name:
+            raise InputError(f"--number {text!r} must be NAME=VALUE, as box.mass=2")
+    if not numbers:
+        return found
+    arguments = {name: x for name, x in found.arguments.items() if not name.startswith(("checkpoint", "restart"))}
+    solver = prepare(found.problem, found.element, found.n_elements, **arguments)
+    return replace(found, problem=solver.changed(parameters=numbers))
 
 
 def exit_status(sol):

@@ -1,6 +1,7 @@
 """`timefem solve-all` and `timefem sweep`: several solutions of a problem, or one for each of many numbers."""
 
 import os
+import re
 from collections import Counter
 from contextlib import nullcontext
 from itertools import product
@@ -116,6 +117,8 @@ def _velocities(sol):
 
 MOST_ROWS = 100  # of the table on standard output
 MOST_RUNS = 10**7
+MOST_COLUMNS = 6  # of numbers at the end of each run in it
+PLACE = re.compile(r"\.([xyz] \[m\]|q\d+ \[SI\])$")  # those of them: centres of mass, coordinates
 FORM = "NAME=FIRST:LAST:NUMBER, or NAME=A,B,C"
 
 
@@ -141,23 +144,29 @@ def sweep(options):
         return status
     if path is not None:
         ensemble.to_csv(path)
+    ends = ensemble.end_columns()
     facts = {"case": found.name, "runs": len(ensemble), "converged": int(ensemble.success.sum()),
+             "parameters": ensemble.parameter_columns(), "end": ends,
              "failed": {str(i): ensemble.messages.get(i, reason) for i, reason in enumerate(ensemble.reasons)
                         if reason != Reason.CONVERGED}, "seconds": ensemble.statistics["seconds"], "csv": path}
     if as_json:
         print_json(facts)
     else:
         title = f"{found.title} ({found.name}): {counted(len(ensemble), 'run')}"
-        make_console().print(_table(title, axes, runs, ensemble.reasons))
+        shown = {name: values for name, values in ends.items() if PLACE.search(name)}
+        shown = dict(list(shown.items())[:MOST_COLUMNS])
+        make_console().print(_table(title, axes, runs, ensemble.reasons, shown))
+        if path is None:
+            print("All numbers at the end of each run: --csv FILE, or --json.")
     return status
 
 
-def _table(title, axes, runs, reasons):
-    """A row for each run; of very many the number of each end, with the first of them."""
+def _table(title, axes, runs, reasons, ends):
+    """A row for each run, with numbers at its end; of very many the number of each end, with the first of them."""
     if len(runs) <= MOST_ROWS:
-        table = make_table(title, *axes, "how it ended")
-        for values, reason in zip(runs, reasons, strict=True):
-            table.add_row(*(f"{v:g}" for v in values), reason)
+        table = make_table(title, *axes, "how it ended", *ends)
+        for values, reason, *numbers in zip(runs, reasons, *ends.values(), strict=True):
+            table.add_row(*(f"{v:g}" for v in values), reason, *(f"{v:.6g}" for v in numbers))
         return table
     firsts = [f"first at {name}" for name in axes]
     table = make_table(f"{title}, each with --csv FILE", "how they ended", "runs", *firsts)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import validate
+from ..display import Card, Summarized
+from ..errors import NotAsked, warn
 from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.contacts.planes import EllipsoidContact, PlaneContact
 from ..mechanics.contacts.spheres import SphereContact
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from ..mechanics.declared.declared import Declared
 
 MOST_NAMES = 8  # in one note
+FEW_NOTES = 3  # in a warning
 
 
 @dataclass(frozen=True)
@@ -197,9 +200,9 @@ def checked(contacts: str | None) -> str | None:
 GRAVITY = (0.0, 0.0, -9.81)
 
 
-@dataclass(frozen=True, eq=False)
-class Robot:
-    """A robot as a file states it.
+@dataclass(frozen=True, eq=False, repr=False)
+class Robot(Summarized):
+    """A robot as a file states it; printed, its joints and notes.
 
     Attributes
     ----------
@@ -235,6 +238,7 @@ class Robot:
     forces: tuple[Any, ...] = ()
     control_ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
     contacts: tuple[Any, ...] = ()
+    _warned: list[bool] = field(default_factory=list)  # whether of its notes
 
     def system(self, gravity: Vector | None = None, parts: Sequence[Declared] = ()) -> System:
         """The `System` of the tree, its joints, forces and contacts, of further parts, and of the weight."""
@@ -256,6 +260,9 @@ class Robot:
                 gravity: Vector | None = None) -> InitialValueProblem:
         """The `InitialValueProblem` of the robot.
 
+        What the file states and the motion leaves out is warned of once, `notes` have it; so is a start beyond the
+        limits of a joint.
+
         Parameters
         ----------
         state : dict, optional
@@ -267,5 +274,34 @@ class Robot:
         gravity : array_like, shape (3,)
             [m/s^2]; that of the file, or (0, 0, -9.81), by default.
         """
-        return InitialValueProblem(self.system(gravity), {self.tree: {**self.start, **(state or {})}}, t_span,
-                                   assemble=bool(self.joints))
+        problem = InitialValueProblem(self.system(gravity), {self.tree: {**self.start, **(state or {})}}, t_span,
+                                      assemble=bool(self.joints))
+        self._warn(problem)
+        return problem
+
+    def _warn(self, problem):
+        """Of what is left out, and of joints that start beyond their limits."""
+        if self.notes and not self._warned:
+            self._warned.append(True)
+            first = sorted(self.notes, key=lambda note: "limits of" not in note and "friction" not in note)
+            more = f"; and {len(first) - FEW_NOTES} more" * (len(first) > FEW_NOTES)
+            warn(f"{self.name}: {'; '.join(first[:FEW_NOTES])}{more} (robot.notes)", NotAsked)
+        tree = problem.system.here(self.tree)
+        states = tree.joint_states(*problem.system.local_state(tree, problem.z0))
+        for joint in self.tree.joints:
+            low, high = joint.limits.get("lower", -np.inf), joint.limits.get("upper", np.inf)
+            place = np.ravel(states.get(joint.name, ((), ()))[0])
+            room = 1e-9 * max(abs(x) for x in (low, high, 1.0) if np.isfinite(x))
+            if len(place) == 1 and not low - room <= place[0] <= high + room:
+                warn(f"{self.name}: joint {joint.name} starts at {place[0]}, beyond its limits {low} to {high}; angles "
+                     "are in radians, lengths in metres")
+
+    def summary(self) -> Card:
+        """Links, joints and their limits, actuators and notes as a table."""
+        rows = [("joint", "kind", "parent", "child", "limits")]
+        rows += [(j.name, j.kind, j.parent, j.child, ", ".join(f"{k} {v:g}" for k, v in j.limits.items()))
+                 for j in self.tree.joints]
+        facts = {"file": self.path, "links, moving mass": f"{len(self.tree.links)}, {self.tree.mass:.6g} kg",
+                 "degrees of freedom": self.tree.n_v, "actuators": ", ".join(self.actuators) or "none"}
+        notes = {"notes": [("left out, or otherwise than in the file",), *((note,) for note in self.notes)]}
+        return Card(f"Robot {self.name}", facts, {"joints": rows, **(notes if self.notes else {})})

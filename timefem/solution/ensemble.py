@@ -92,7 +92,7 @@ class Ensemble(Summarized):
     # ---- quantities of bodies
 
     def position(self, body: BodyFrame | str) -> np.ndarray:
-        """Centre of mass [m], shape (n_runs, n_times, 3)."""
+        """Place [m], shape (n_runs, n_times, 3): centre of mass; of a link of a tree the origin of its frame."""
         return self.quantity(body, "position")
 
     def quantity(self, body: BodyFrame | str, name: str) -> np.ndarray:
@@ -145,12 +145,25 @@ class Ensemble(Summarized):
 
     def to_csv(self, path: FilePath) -> None:
         """Write a table with one row per run: parameters, how it ended, and states of the bodies at the end."""
-        columns = {"run": range(len(self))}
+        columns = {"run": range(len(self)), **self.parameter_columns(), "success": self.success.astype(int).tolist(),
+                   "reason": self.reasons, **self.end_columns()}
+        with replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(map(_cell, columns))
+            for row in zip(*columns.values(), strict=True):
+                writer.writerow(["" if isinstance(v, float) and np.isnan(v) else v for v in row])
+
+    def parameter_columns(self) -> dict[str, list[float]]:
+        """Name -> number of each run, of all parameters."""
+        columns: dict[str, list[float]] = {}
         for name, values in self.parameters.items():
             flat = values.reshape(len(self), -1)
             columns |= {name if values.ndim == 1 else f"{name}[{k}]": flat[:, k].tolist() for k in range(flat.shape[1])}
-        columns |= {"success": self.success.astype(int).tolist(), "reason": self.reasons,
-                    "t [s]": self.times[:, -1].tolist()}
+        return columns
+
+    def end_columns(self) -> dict[str, list[float]]:
+        """Name and unit -> number at the end of each run: time, what was found, and states of the bodies."""
+        columns = {"t [s]": self.times[:, -1].tolist()}
         columns |= {name: np.asarray(values).tolist() for name, values in self.values.items()}
         for body in (body for body in self.system.bodies if not body.helper):
             label = self.system.label(body)
@@ -162,11 +175,7 @@ class Ensemble(Summarized):
                 if name in self._names(body):
                     for k, v in enumerate(self.quantity(body, name)[:, -1].T):
                         columns[f"{label}.{symbol}{k + 1} [{unit}]"] = v.tolist()
-        with replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(map(_cell, columns))
-            for row in zip(*columns.values(), strict=True):
-                writer.writerow(["" if isinstance(v, float) and np.isnan(v) else v for v in row])
+        return columns
 
 
 def _values(system, body, formula, name, t, z):

@@ -228,7 +228,11 @@ class Solution(SolvedElements, Invariants, Shown):
         return body, *self.system.local_state(body, z)
 
     def position(self, body: BodyFrame | str, t: Floats) -> np.ndarray:
-        """Centre of mass [m], shape t.shape + (3,)."""
+        """Place of a body [m], shape t.shape + (3,): its centre of mass; of a link of a tree the origin of its frame.
+
+        `tree.link(name, point)` is another point of a link. Of bodies that a system solves in joint coordinates it is
+        the centre of mass, as of others.
+        """
         body, q, _ = self._body(body, t)
         return body.position(q)
 
@@ -237,7 +241,7 @@ class Solution(SolvedElements, Invariants, Shown):
         return self._body(body, t, "n_q")[1]
 
     def velocity(self, body: BodyFrame | str, t: Floats) -> np.ndarray:
-        """Velocity of the centre of mass [m/s], shape t.shape + (3,); of a `GeneralizedBody` qdot, t.shape + (n_q,)."""
+        """Velocity of that place [m/s], shape t.shape + (3,); of a `GeneralizedBody` qdot, t.shape + (n_q,)."""
         body, q, p = self._body(body, t, "velocity")
         return body.velocity(q, p)
 

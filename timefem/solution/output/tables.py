@@ -33,9 +33,9 @@ SYSTEM_UNITS = {"energy": "J", "linear_momentum": "kg m/s", "angular_momentum": 
 def to_csv(solution, path, times=None):
     """Write a table: one header line with names and units such as `body1.x [m]`, then one row per time.
 
-    Columns: time; per body position, quaternion (if it has one), rotation matrix, velocity of the centre of mass
-    and angular velocity in body axes; per link of a tree that moves the same of its frame, or of the centre of mass of
-    the body that it stands for; energy; linear and angular momentum; largest constraint residuals on
+    Columns: time; per body position and velocity of the centre of mass, quaternion (if it has one), rotation matrix,
+    and angular velocity in body axes; per link of a tree that moves the same with position and velocity of the origin
+    of its frame, unless it stands for a body; energy; linear and angular momentum; largest constraint residuals on
     configuration and velocity level; per joint its coordinates and rates, force and torque on body a in space axes; per
     actuator its controls, where there are some.
     Numbers are written so that they read back as they were. Names that a spreadsheet would take for formulas, such as
