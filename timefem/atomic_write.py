@@ -70,7 +70,7 @@ FIGURES = ".png", ".pdf", ".svg", ".jpg"
 def check_ending(path, writer):
     """InputError where a name has the ending of what another method of solutions writes."""
     ending = as_path(path).suffix.lower()
-    other = "plot().savefig" if ending in FIGURES else WRITERS.get(ending, writer)
+    other = "plot_energy().figure.savefig" if ending in FIGURES else WRITERS.get(ending, writer)
     if other != writer:
         raise InputError(f"cannot write {printable(path)}: {writer} does not make {ending} files; {other} does")
 

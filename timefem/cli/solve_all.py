@@ -117,8 +117,7 @@ def _velocities(sol):
 
 MOST_ROWS = 100  # of the table on standard output
 MOST_RUNS = 10**7
-MOST_COLUMNS = 6  # of numbers at the end of each run in it
-PLACE = re.compile(r"\.([xyz] \[m\]|q\d+ \[SI\])$")  # those of them: centres of mass, coordinates
+PLACE = re.compile(r"\.([xyz] \[m\]|q\d+ \[SI\])$")  # numbers at the end of a run: centres of mass, coordinates
 FORM = "NAME=FIRST:LAST:NUMBER, or NAME=A,B,C"
 
 
@@ -154,7 +153,7 @@ def sweep(options):
     else:
         title = f"{found.title} ({found.name}): {counted(len(ensemble), 'run')}"
         shown = {name: values for name, values in ends.items() if PLACE.search(name)}
-        shown = dict(list(shown.items())[:MOST_COLUMNS])
+        shown = dict(list(shown.items())[:6])
         make_console().print(_table(title, axes, runs, ensemble.reasons, shown))
         if path is None:
             print("All numbers at the end of each run: --csv FILE, or --json.")

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ..mechanics.declared.declared import Declared
 
 MOST_NAMES = 8  # in one note
-FEW_NOTES = 3  # in a warning
 
 
 @dataclass(frozen=True)
@@ -284,8 +283,8 @@ class Robot(Summarized):
         if self.notes and not self._warned:
             self._warned.append(True)
             first = sorted(self.notes, key=lambda note: "limits of" not in note and "friction" not in note)
-            more = f"; and {len(first) - FEW_NOTES} more" * (len(first) > FEW_NOTES)
-            warn(f"{self.name}: {'; '.join(first[:FEW_NOTES])}{more} (robot.notes)", NotAsked)
+            more = f"; and {len(first) - 3} more" * (len(first) > 3)
+            warn(f"{self.name}: {'; '.join(first[:3])}{more} (robot.notes)", NotAsked)
         tree = problem.system.here(self.tree)
         states = tree.joint_states(*problem.system.local_state(tree, problem.z0))
         for joint in self.tree.joints:

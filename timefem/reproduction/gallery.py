@@ -23,7 +23,7 @@ def find_machines(name="all"):
     home = next((h / "gallery" for h in HOMES if (h / "gallery").is_dir()), None)
     if home is None:
         raise InputError("the machines of the gallery are scripts in the folder examples of the source, which pip does "
-                         "not install: run this in a source tree; pictures and numbers of all are in docs/gallery.md there")
+                         "not install: run this in a source tree; docs/gallery.md has the pictures and numbers of all")
     found = {path.stem.replace("_", "-"): path for path in sorted(home.glob("*.py"))}
     return found if name == "all" else {choice("machine", name, tuple(found)): found[name]}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..argument_names import did_you_mean
 from ..atomic_write import check_ending
 from ..display import Summarized
 from ..types import FilePath, Floats
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 
 class Shown(Summarized):
     """Base of `Solution`: files, tables, plots, films and pages."""
+
+    if not TYPE_CHECKING:  # to which every name would seem to be there
+        def __getattr__(self, name):
+            known = [known for known in dir(type(self)) if not known.startswith("_")]
+            plots = [known for known in known if known.startswith("plot_")]
+            more = f"; it has {', '.join(plots)}" if name.startswith("plot") else did_you_mean(name, known)
+            raise AttributeError(f"a {type(self).__name__} has no {name!r}{more}")
 
     def save(self, path: FilePath) -> None:
         """Write to an HDF5 file, to be read with `timefem.load(path)`; see `timefem.solution.output.save.save`."""
@@ -60,11 +68,6 @@ class Shown(Summarized):
                 view: Any = None, up: Any = None) -> Any:
         """A film of the motion, .gif or .mp4; see `timefem.solution.drawing.animation.animate`."""
         return drawing.animation.animate(self, path, times, fps, traces, view, up)
-
-    def plot(self, times: int | Floats = 6) -> Figure:
-        """A page with snapshots, energy, momenta, constraints, controls and a phase portrait, as `timefem plot` draws;
-        see `timefem.solution.drawing.page.plot_page`."""
-        return drawing.page.plot_page(self, times)
 
     def plot_energy(self, ax: Axes | None = None, by_part: bool = False) -> Axes:
         """Energy over time; see `timefem.solution.drawing.plots.plot_energy`."""

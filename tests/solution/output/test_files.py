@@ -283,6 +283,15 @@ def test_check_writable(sol, tmp_path, monkeypatch):
             check_writable(missing)
     # root may write everywhere, so the answer of the system is replaced
     monkeypatch.setattr(os, "access", lambda *args: False)
-    for write in (check_writable, sol.save, sol.to_csv, sol.to_json):
-        with pytest.raises(tf.InputError, match=r"cannot write .*a\.h5: no permission"):
+    for write, ending in ((check_writable, "h5"), (sol.save, "h5"), (sol.to_csv, "csv"), (sol.to_json, "json")):
+        with pytest.raises(tf.InputError, match=rf"cannot write .*a\.{ending}: no permission"):
+            write(path.with_suffix(f".{ending}"))
+
+
+def test_endings_of_other_formats(sol, tmp_path):
+    for write, ending, other in ((sol.save, "png", "plot"), (sol.save, "csv", "to_csv"), (sol.to_csv, "h5", "save"),
+                                 (sol.to_json, "html", "save_html"), (sol.save_html, "gif", "animate")):
+        path = tmp_path / f"b.{ending}"
+        with pytest.raises(tf.InputError, match=rf"does not make .{ending} files; {other}"):
             write(path)
+        assert not path.exists()

@@ -26,8 +26,8 @@ class Real(Field):
     def check(self, title, value):
         value = validate.real(title, value)
         if self.above is not None and value <= self.above:
-            bound = "positive" if self.above == 0 else f"above {self.above:g}"
-            raise InputError(f"{title} must be {bound}, not {value}" + f"; {self.remedy}" * bool(self.remedy))
+            bound = f"positive, not {value:g}" if self.above == 0 else f"above {self.above:g}, not {value}"
+            raise InputError(f"{title} must be {bound}" + f"; {self.remedy}" * bool(self.remedy))
         low, high = self.least, self.most
         if low is not None and high is not None and not low <= value <= high:
             raise InputError(f"{title} must be between {low:g} and {high:g}, not {value}")

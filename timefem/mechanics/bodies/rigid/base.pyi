@@ -41,7 +41,7 @@ class RigidBodyBase(Body):
     has_orientation: bool
     n_increments: int
     spin_per_momentum: float
-    made_by: Any
+    made_by: str
     def null_space(self, q: ca.SX) -> ca.SX: ...
     @abstractmethod
     def rotation_rate(self, rotation: ca.SX) -> ca.SX: ...
