@@ -85,8 +85,8 @@ class TreeJointMotion:
         known = self.__dict__.get("coordinates", ())
         if name in known:
             return lambda t=None: self.coordinate(t, name)
-        more = known_names(name, dir(self)) if known else (
-            "; coordinate(t) is its position and quaternion, rate(t) the rate of these")
+        more = known_names(name, dir(self)) if known or type(self) is not TreeJointMotion else (
+            ", but a position or quaternion: coordinate(t) has these, rate(t) the velocity or angular velocity")
         raise AttributeError(f"the joint {self.__dict__.get('name')!r} has no {name!r}{more}")
 
     def __dir__(self):
