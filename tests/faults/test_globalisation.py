@@ -95,3 +95,20 @@ def test_thrust_of_given_size(fault, make, n):
     sol = tf.solve(problem, tf.MixedGalerkin(2), n, progress=False)
     fault(f"{make.__name__.replace('make', 'rest to rest')}, {n} elements", right, sol.objective, rtol=2e-4)
     fault("its iterations", "at most 60", n_it := int(sol.statistics["newton_iterations"]["max"]), met=n_it <= 60)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("form", ["hamilton", "lagrange"])
+@pytest.mark.parametrize("aside, speed", [(None, 12.5), (50.0, 12.5), (None, 5.0)])
+def test_a_guess_moves_where_some_of_the_start_is_free(fault, form, aside, speed):
+    """A point that drifts costs nothing; a guess that rests has no slip, v_y / v_x."""
+    car = tf.GeneralizedBody(2, lambda q, v, c: (v[0]**2 + v[1]**2) / 2, name="car")
+    push = tf.GeneralizedControl(car, np.eye(2), name="push")
+    slip = tf.Limit(lambda now, x: now.rates(car)[1] / now.rates(car)[0], -0.5, 0.5, name="slip")
+    there = tf.EndState(q=[200.0, aside], v=[None, None])
+    problem = tf.OptimalControl(tf.System([car, push]), {car: tf.EndState(q=[0.0, None], v=[None, None])}, {car: there},
+                                (0, 15), tf.Effort(push), limits=[slip],
+                                near={car: tf.Coordinates([0.0, 0.0], [speed, 0.0])})
+    sol = tf.solve(problem, tf.MixedGalerkin(2, form=form), 20, progress=False)
+    fault(f"drift, {form}, {aside} m aside, {speed:g} m/s", 0.0, sol.objective if sol.success else sol.status.message,
+          rtol=0, atol=1e-12)
