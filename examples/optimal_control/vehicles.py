@@ -135,6 +135,7 @@ def cannonball() -> tf.OptimalControl:
 
     energy = tf.Limit("7.87 * 4 / 3 * pi * now.q('x')[4]**3 * now.q('x')[3]**2", 80, 80, at="start", name="energy")
     radius = tf.Limit("now.q('x')[4]", 0.1, 2.0, at="start", name="radius")
+    speed = tf.Limit("now.q('x')[3]", 0.1, None, name="speed")  # drag would drive it where it is below zero
     problem = of_states(
         rate,
         [0, 0, None, None, None],
@@ -143,7 +144,7 @@ def cannonball() -> tf.OptimalControl:
         [(-1e-9, 1e-9)],
         end_cost="-end.q('x')[0]",
         free_time=True,
-        limits=[energy, radius],
+        limits=[energy, radius, speed],
         bounds={"duration": (5, 80)},
     )
     return problem.guessed_near({"x": tf.EndState(q=[0, 0, 0.6, 4.0, 0.5])})

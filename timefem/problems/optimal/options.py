@@ -45,6 +45,9 @@ class OptimalOptions(Options):
     stage_most_tolerance: float = option(1e-2, "the same at most")
     stage_iterations: int = option(200, "iterations of a stage that may be tried with a shorter fall")
 
+    # ---- sizes
+    rounding_of_states: float = option(1e-9, "size of states of first order at the ends that is rounding, over others")
+
     # ---- controllability
     no_effect: float = option(1e-9, "relative size of an effect that is none")
     nearby: float = option(0.3, "controls beside the guess, where reach is tried once more, scaled")

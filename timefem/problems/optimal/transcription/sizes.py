@@ -9,6 +9,7 @@ import numpy as np
 
 from ....assembly import Scaling
 from ....errors import InputError
+from ....mechanics.symbols import first_order_places
 from ....mechanics.values.equations_of_motion import EquationsOfMotion
 from ..guesses.rates import asked_of
 from ..options import OPTIONS
@@ -24,8 +25,19 @@ def scaling_of(name, phase, plan, t):
         return scale
     energy, span = energy_of(phase), phase.t_span[1] - phase.t_span[0]
     root = np.sqrt(energy)
-    return replace(scale, lifts=(root * span, root), controls=sizes_of_controls(phase, root),
-                   constants=sizes_of_constants(phase))
+    return replace(scale, state=_with_first_order(scale.state, phase, root * span), lifts=(root * span, root),
+                   controls=sizes_of_controls(phase, root), constants=sizes_of_constants(phase))
+
+
+def _with_first_order(state, phase, lift):
+    """Sizes of a state, of which those of first order, which have no masses, are what they have at the ends."""
+    places = np.array(first_order_places(phase.system), int)
+    own = np.abs([phase.z0[places], phase.conditions.state[places]]).max(axis=0)
+    told = own > OPTIONS.rounding_of_states * lift
+    places, own = places[told], own[told]
+    state, n = state.copy(), phase.system.n_q
+    state[places], state[n + places] = own / lift, lift / own
+    return state
 
 
 def has_contacts(phase):
