@@ -1,5 +1,7 @@
 """Parts of classes that the package does not know: with other numbers, in joint coordinates, by coordinates."""
 
+from functools import cached_property
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import timefem as tf
 from timefem.mechanics.composites.composite import Composite
 from timefem.mechanics.declared import Integer, Real
 from timefem.mechanics.forces.between import PointForce
+from timefem.mechanics.part import Body, Part
 from timefem.mechanics.symbols import Symbols
 from timefem.mechanics.values.conserved import conserved
 
@@ -175,3 +178,86 @@ def test_ends_are_met_by_coordinates():
                                              tf.Effort(push)), tf.MixedGalerkin(2), 4, progress=False).objective
              for how, (end,) in ends.items()}
     assert costs["coordinates"] == pytest.approx(costs["pose"], rel=1e-12)
+
+
+class Bead(Body):
+    """A mass on a line, in a coordinate of which it is a multiple."""
+
+    mass = Real("mass", "kg", above=0)
+    stretch = Integer("x = stretch q", 1, least=1, most=9)
+    n_q, kind = 1, ("bead",)
+
+    def numbers(self, c):
+        return {"mass": c.mass}
+
+    @property
+    def mass_scale(self):
+        return np.ones(1)
+
+    def kinetic_energy(self, q, p, c):
+        return p[0] ** 2 / (2 * self.inertia(c))
+
+    def kinetic_of_velocity(self, q, v, c):
+        return self.inertia(c) * v[0] ** 2 / 2
+
+    def inertia(self, c):
+        return c[0]
+
+    def velocity(self, q, p):
+        return np.asarray(p, float) / float(self.inertia(self.own_parameters))
+
+
+class HeavyBead(Bead):
+    """It inherits a `kind`, a plain value."""
+
+    def inertia(self, c):
+        return 2 * c[0]
+
+
+class LongBead(Bead):
+    """One whose formulas depend on an integer, and which leaves its `kind` to the class and that."""
+
+    kind = Part.kind
+
+    def inertia(self, c):
+        return self.stretch**2 * c[0]
+
+
+class Pull(Part):
+    def __init__(self, body):
+        self.bodies = (body,)
+
+    @cached_property
+    def kind(self):
+        return "pull", self.bodies[0].kind
+
+    def energy(self, s):
+        return -self.force_along * s.q[0][0]
+
+    force_along = 1.0
+
+
+class Push(Pull):
+    force_along = -3.0
+
+
+def test_classes_that_share_a_kind_have_formulas_of_their_own():
+    """T = m v^2/2 with a force of 1 N for 1 s: q = 1/(2 m), whatever was made before, and side by side."""
+    for order in (1, -1):
+        beads = [Bead(2.0), HeavyBead(2.0), LongBead(2.0, 2), LongBead(2.0, 3)][::order]
+        parts = [make(bead) for bead in beads for make in (Pull, Push)]
+        problem = tf.InitialValueProblem(tf.System([*beads, *parts]), {b: tf.Coordinates([0.0], [0.0]) for b in beads},
+                                         (0, 1))
+        end = tf.solve(problem, tf.MixedGalerkin(1), 2, progress=False).z[-1, :4]
+        np.testing.assert_allclose(end[::order], [-1 / 2, -1 / 4, -1 / 8, -1 / 18], rtol=1e-10)
+    alike = [HeavyBead(1.0), HeavyBead(3.0)]
+    assert alike[0].kind == alike[1].kind and len(tf.System(alike).groups) == 1
+
+
+def test_a_body_that_reads_no_pose_says_so():
+    bead = Bead(2.0, name="bead")
+    for has_position in (False, True):
+        bead.has_position = has_position
+        with pytest.raises(tf.InputError, match=r"Coordinates\(q, v\) of 1 values, .*Bead has no method state\(pose\)"):
+            tf.InitialValueProblem(tf.System([bead]), {bead: tf.Pose((1, 0, 0))}, (0, 1))
+        bead = Bead(2.0, name="bead")

@@ -37,7 +37,8 @@ class Part(Declared, ABC):
     """A body, joint or force, stated by its energy and its constraints.
 
     A class declares the arguments of its constructor as attributes (see `declared`), and states formulas in their
-    numbers. Kernels are made per `kind`: parts of one kind differ only in `own_parameters`.
+    numbers. Kernels are made per `kind`: parts of one kind differ only in `own_parameters`. It follows from the class and
+    the arguments that shape formulas; a class whose formulas depend on more states it, and its class is added.
 
     Attributes
     ----------
@@ -289,7 +290,7 @@ class _Nothing:
 class Body(Part, BodyFrame, abstract=True):
     """A part with coordinates of its own.
 
-    Subclasses give `n_q`, `kinetic_energy`, `kind`, and the NumPy functions that turn coordinates and momenta into
+    Subclasses give `n_q`, `kinetic_energy`, and the NumPy functions that turn coordinates and momenta into
     positions and velocities (arrays with leading batch axes).
     """
 
@@ -361,6 +362,25 @@ class Body(Part, BodyFrame, abstract=True):
             raise InputError(f"{self._title}: Coordinates(q, v) must have length {self.n_q}, not {len(value.q)}")
         p = ca.evalf(self.momenta_of_velocity(ca.SX(value.q), ca.SX(value.v), self.own_parameters))
         return CanonicalState(value.q, np.array(p).ravel())
+
+    def state(self, value: Any, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates and momenta, two arrays (n_q,), of `Coordinates` or a `CanonicalState` at the time `t`; of a class
+        that can be placed in space of a `Pose`, too.
+
+        Raises
+        ------
+        InputError
+            For another type or length.
+        """
+        if isinstance(value, Coordinates):
+            value = self.of_coordinates(value)
+        if not isinstance(value, CanonicalState):
+            raise InputError(f"{self._title}: its state must be given as Coordinates(q, v) of {self.n_q} values, not "
+                             f"{value!r}; a {type(self).__name__} has no method state(pose), which makes coordinates and "
+                             "momenta of a Pose")
+        if len(value.q) != self.n_q:
+            raise InputError(f"{self._title}: q and p must have length {self.n_q}, not {len(value.q)}")
+        return value.q, value.p
 
     def workless_motions(self) -> np.ndarray | None:
         return None if self.rigid_motion(ca.SX.sym("q", self.n_q)) is None else ALL

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -44,10 +43,6 @@ class PointMass(Body):
     @property
     def n_q(self) -> int:
         return self.dimension
-
-    @property
-    def kind(self) -> Hashable:
-        return ("point mass", self.dimension)
 
     @property
     def mass_scale(self) -> np.ndarray:
@@ -171,10 +166,6 @@ class VariableMass(PointMass):
     @property
     def first_order(self) -> tuple[int, ...]:
         return (self.dimension,)
-
-    @property
-    def kind(self) -> Hashable:
-        return ("variable mass", self.dimension)
 
     def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
         return ca.sumsqr(p[:self.dimension]) / (2 * q[self.dimension]) + ca.sumsqr(p[self.dimension:]) / 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
-from functools import cache, cached_property
+from functools import cache, cached_property, wraps
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,8 @@ class Declared(NamedArguments):
         super().__init_subclass__(**options)
         cls.abstract = abstract
         cls.fields = declared(cls)
+        if "kind" in vars(cls):
+            cls.kind = _with_class(vars(cls)["kind"])
         if "__init__" in vars(cls):
             cls.__signature__ = OfInit()
         elif cls.fields:
@@ -246,7 +248,7 @@ class Declared(NamedArguments):
         """Hashable; equal for parts that share their formulas."""
         if not self.fields:
             raise InputError(f"{self._title}: a part that declares no arguments states its kind")
-        return (type(self), *self._form, *(body.kind for body in self.bodies))
+        return (type(self), *self._form, *(body.kind for body in self.bodies if body is not self))
 
     @property
     def _form(self):
@@ -267,6 +269,18 @@ class Declared(NamedArguments):
     def _argument(self, name):
         """An argument, as messages call it."""
         return f"{self._title}: {name}"
+
+
+def _with_class(stated):
+    """The `kind` that a class states, a value or a property, with the class of the part: a subclass that inherits it
+    has other formulas."""
+    state = getattr(stated, "fget", None) or getattr(stated, "func", None) or (lambda part: stated)
+
+    @wraps(state)
+    def kind(self):
+        return (type(self), state(self))
+
+    return property(kind)
 
 
 @cache

@@ -142,12 +142,16 @@ class Tree(TreeDynamics, Body):
         return f"Tree({len(self.joint_names)} joints, {len(self.links)} links" + \
             (f", name={self.name!r})" if self.name else ")")
 
-    @cached_property
+    @property
     def kind(self) -> Hashable:
+        return self._formulas
+
+    @cached_property
+    def _formulas(self):
         shape = tuple((b.joint.kind, b.parent, b.first, b.factor, b.offset,
                        *(() if (i, "turn", 0) in self.pattern else b.turn.ravel().tolist()),
                        *(() if self.places_are_free else b.place.tolist())) for i, b in enumerate(self.moving))
-        return "tree", self.n_q, self.friction_width is not None, shape, self.pattern
+        return self.n_q, self.friction_width is not None, shape, self.pattern
 
     def __copy__(self):
         other = super().__copy__()
