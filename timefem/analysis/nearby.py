@@ -56,6 +56,8 @@ def displaced(body, q, move, velocity, angular_velocity=(0.0, 0.0, 0.0)):
         q = q + move
         if not body.has_position or body.has_inverse_mass is False:
             return CanonicalState(*body.state(Coordinates(q, velocity)))
+        if not body.begins_with_position:
+            return body.of_coordinates(Coordinates(q, velocity))
         return CanonicalState(q, body.mass_scale * velocity)
     angle = np.linalg.norm(move[3:])
     turn = np.append(np.cos(angle / 2), np.sinc(angle / 2 / np.pi) / 2 * move[3:])

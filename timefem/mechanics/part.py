@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -37,8 +38,8 @@ class Part(Declared, ABC):
     """A body, joint or force, stated by its energy and its constraints.
 
     A class declares the arguments of its constructor as attributes (see `declared`), and states formulas in their
-    numbers. Kernels are made per `kind`: parts of one kind differ only in `own_parameters`. It follows from the class and
-    the arguments that shape formulas; a class whose formulas depend on more states it, and its class is added.
+    numbers. Kernels are made per `kind`: parts of one kind differ only in `own_parameters`. It follows from the class
+    and the arguments that shape formulas; a class whose formulas depend on more states it, and its class is added.
 
     Attributes
     ----------
@@ -363,9 +364,18 @@ class Body(Part, BodyFrame, abstract=True):
         p = ca.evalf(self.momenta_of_velocity(ca.SX(value.q), ca.SX(value.v), self.own_parameters))
         return CanonicalState(value.q, np.array(p).ravel())
 
+    @cached_property
+    def begins_with_position(self) -> bool:
+        """Whether its first coordinates are its place in space, along as many of the axes as it moves in."""
+        if not self.has_position:
+            return False
+        q, n = ca.SX.sym("q", self.n_q), min(self.dimension, self.n_q)
+        place, first = ca.SX(self.frame(q)[0]), ca.vertcat(q[:n], ca.SX.zeros(3 - n))
+        return ca.is_equal(ca.densify(place), ca.densify(first), 2)
+
     def state(self, value: Any, t: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates and momenta, two arrays (n_q,), of `Coordinates` or a `CanonicalState` at the time `t`; of a class
-        that can be placed in space of a `Pose`, too.
+        """Coordinates and momenta, two arrays (n_q,), of `Coordinates` or a `CanonicalState` at the time `t`; of a
+        class that can be placed in space of a `Pose`, too.
 
         Raises
         ------
@@ -376,8 +386,8 @@ class Body(Part, BodyFrame, abstract=True):
             value = self.of_coordinates(value)
         if not isinstance(value, CanonicalState):
             raise InputError(f"{self._title}: its state must be given as Coordinates(q, v) of {self.n_q} values, not "
-                             f"{value!r}; a {type(self).__name__} has no method state(pose), which makes coordinates and "
-                             "momenta of a Pose")
+                             f"{value!r}; a {type(self).__name__} has no method state(pose), which makes coordinates "
+                             "and momenta of a Pose")
         if len(value.q) != self.n_q:
             raise InputError(f"{self._title}: q and p must have length {self.n_q}, not {len(value.q)}")
         return value.q, value.p

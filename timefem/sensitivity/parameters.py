@@ -64,7 +64,8 @@ class Initial(NamedTuple):
     body : Body or str
     name : {"position", "rotation", "velocity", "angular_velocity"} or {"q", "v"}
         Position [m], rotation vector in space axes [rad], velocity [m/s], angular velocity in body axes [rad/s] of a
-        rigid body; "position" and "velocity" of a point mass; coordinates and their rates of any other body.
+        rigid body; "position" and "velocity" of a point mass; coordinates and their rates of any other body,
+        also of one that has a place in space by other coordinates.
     index : int, optional
         Component; without it all of them.
     """
@@ -281,7 +282,7 @@ def start_changes(body, q):
     n = body.n_q
     every = np.eye(n)
     if not body.has_orientation:
-        names = ("position", "velocity") if body.has_position else ("q", "v")
+        names = ("position", "velocity") if body.begins_with_position else ("q", "v")
         return {names[0]: (Q, every), names[1]: (V, every)}
     turned, spun = body.turning(q)
     return {"position": (Q, every[:, :3]), "rotation": (Q, turned), "velocity": (V, every[:, :3]),

@@ -109,4 +109,5 @@ def with_constants(part, seen, following):
 def _with_unknowns(cls):
     """The class with another kind, for its kernels differ."""
     return type(cls.__name__, (cls,), {
-        "__module__": cls.__module__, "__qualname__": cls.__qualname__, "kind": property(lambda self: ("unknown numbers", self.unknown_numbers, cls.kind.__get__(self)))})
+        "__module__": cls.__module__, "__qualname__": cls.__qualname__,
+        "kind": property(lambda self: ("unknown numbers", self.unknown_numbers, cls.kind.__get__(self)))})

@@ -267,7 +267,7 @@ def _is_configuration(body, target, at_least=False):
     """Whether a target gives the configuration of a body, and nothing else unless `at_least`."""
     if isinstance(target, CanonicalState):
         return at_least
-    if not body.has_position:
+    if not body.begins_with_position:
         given, more = [target.q], target.v is not None
     else:
         turns = body.has_orientation
@@ -277,7 +277,7 @@ def _is_configuration(body, target, at_least=False):
 
 
 def _reference(body):
-    if not body.has_position and isinstance(body.reference, Pose):
+    if not body.begins_with_position and isinstance(body.reference, Pose):
         return np.zeros(body.n_q)
     return np.array(body.state(body.reference)[0], float)
 

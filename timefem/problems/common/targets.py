@@ -1,6 +1,7 @@
 """What is prescribed for bodies at an end of a motion, checked."""
 
 
+import casadi as ca
 import numpy as np
 
 from ...errors import InputError, NotAsked, warn
@@ -44,7 +45,7 @@ def _targets_of_bodies(system, which, targets, t, rates):
 
 
 def _configuration(body, state):
-    if not body.has_position:
+    if not body.begins_with_position:
         return EndState(q=state.q)
     turn = body.orientation(state.q) if body.has_orientation else None
     return EndState(position=body.position(state.q), orientation=turn)
@@ -126,8 +127,44 @@ def _as_pose(body, state):
     return Pose(body.position(state.q), velocity=body.velocity(state.q, state.p), **turn)
 
 
+def in_coordinates(title, body, target, rates=True):
+    """What is asked of a body whose coordinates do not begin with its position, such as polar ones: of a `Pose`,
+    `Coordinates` and places in space an `EndState` of coordinates; others as they are.
+
+    Raises
+    ------
+    InputError
+        For a place that is not given as a whole, with other coordinates beside it, or where the body cannot be.
+    """
+    if body.begins_with_position or not body.has_position or not isinstance(target, Pose | Coordinates | EndState):
+        return target
+    if not isinstance(target, EndState):
+        target = EndState.of(target, rates)
+    elif not body.has_orientation and not (target.orientation is target.angular_velocity is None):
+        return target  # refused by whoever checks it
+    turns = 1 + body.has_orientation
+    places, speeds = ("position", "orientation")[:turns], ("velocity", "angular_velocity")[:turns]
+    given = {name: value for name in places + speeds if (value := getattr(target, name)) is not None}
+    if not given:
+        return target
+    asked = places + speeds * any(name in given for name in speeds)
+    if target.q is not None or target.v is not None or not all(
+            name in given and np.isfinite(given[name]).all() for name in asked):
+        raise InputError(f"{title}: the coordinates of {body!r} are not its {' and '.join(places)}, of which these "
+                         f"follow only where {' and '.join(asked)} are given as a whole; give these alone, or q and v, "
+                         "or conditions by formulas, as end.position(body)[0] - 0.5")
+    q, p = body.state(Pose(**given, frame=target.frame))
+    place = body.position(q)
+    if not np.allclose(place, given["position"], rtol=0, atol=1e-9 * np.abs([place, given["position"]]).max()):
+        raise InputError(f"{title}: {body!r} cannot be at {given['position'].tolist()}; the next is {place.tolist()}")
+    q, p = np.array(q, float), np.array(p, float)
+    v = np.array(ca.evalf(body.velocity_of_momenta(ca.SX(q), ca.SX(p), body.own_parameters))).ravel()
+    return EndState(q=q, v=v if asked != places else None)
+
+
 def _checked(title, body, target, rates):
     """What is prescribed for a body, an `EndState` or a `CanonicalState`."""
+    target = in_coordinates(title, body, target, rates)
     if isinstance(target, dict) and hasattr(body, "by_joint"):
         target = body.by_joint(target)
     if len(body.first_order) == body.n_q and not isinstance(target, EndState):
@@ -142,7 +179,7 @@ def _checked(title, body, target, rates):
         target = EndState(target.position, velocity=target.velocity if rates else None)
     elif isinstance(target, Pose | Coordinates):
         target = EndState.of(target, rates)
-    wrong = ("q", "v") if body.has_position else ("position", "velocity")
+    wrong = ("position", "velocity") if not body.has_position else ("q", "v") if body.begins_with_position else ()
     wrong += () if body.has_orientation else ("orientation", "angular_velocity")
     for name in wrong if isinstance(target, EndState) else ():
         if getattr(target, name) is not None:

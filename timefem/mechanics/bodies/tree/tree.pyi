@@ -2,7 +2,6 @@
 
 import casadi as ca
 from collections.abc import Hashable, Mapping, Sequence
-from functools import cached_property
 from timefem.types import Expression, Number, Vector
 from typing import Any, Literal
 import numpy as np
@@ -29,7 +28,7 @@ class Tree(TreeDynamics, Body):
     base: str
     def numbers(self, c: Any) -> dict[str, Any]: ...
     def mass_of(self, c: Any) -> Any: ...
-    @cached_property
+    @property
     def kind(self) -> Hashable: ...
     @property
     def places_are_free(self) -> bool: ...

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+import casadi as ca
 import numpy as np
 
 from ....errors import InputError
@@ -133,6 +134,10 @@ def between(way, times):
         out[:, part] = q
         if not body.has_position:
             v = np.einsum("...ab,...b->...a", body.mass_matrix(q), v)
+        elif not body.begins_with_position:
+            symbols = [ca.SX.sym(name, body.n_q) for name in "qv"]
+            found = ca.Function("p", symbols, [body.momenta_of_velocity(*symbols, body.own_parameters)])
+            v = np.array(found.map(len(q))(q.T, v.T)).T
         else:
             v = v * body.mass_scale
         out[:, momenta] = v

@@ -61,7 +61,7 @@ def _turning(system):
         part = system.coordinates(body)
         if body.has_orientation:
             found[part.start + 3:part.stop] = True
-        elif not body.has_position or body.n_increments is None:
+        elif not body.begins_with_position or body.n_increments is None:
             found[part] = True
     found[first_order_places(system)] = True
     return found

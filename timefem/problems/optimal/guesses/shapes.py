@@ -102,7 +102,7 @@ def _groups(system):
     """Bodies that go together: the nodes of a part, and all others alone."""
     groups = {}
     for body in system.bodies:
-        if body.has_position and not body.helper:
+        if body.begins_with_position and not body.helper:
             groups.setdefault(body.owner or body, []).append(body)
     return list(groups.values())
 

@@ -13,6 +13,7 @@ from ....mechanics.values.conserved import names_at_rest, values_at_rest
 from ...common.end import End
 from ...common.end_state import EndState, body_velocity
 from ...common.frame_targets import split_targets
+from ...common.targets import in_coordinates
 from ...initial.problem import InitialValueProblem, checked_span
 from ..options import OPTIONS
 from .end_conditions import EndConditions
@@ -74,7 +75,9 @@ def start_of(system, start, t_span, near, numbered):
             raise InputError(f"start of {system.label(body)} is missing: give it as Coordinates or EndState")
         if body not in free:
             start.setdefault(body, Pose())
-    near = {system.find(body): state for body, state in (near or {}).items()}
+            start[body] = in_coordinates(f"start of {system.label(body)}", body, start[body])
+    near = {body: in_coordinates(f"near of {system.label(body)}", body, state)
+            for body, state in ((system.find(body), state) for body, state in (near or {}).items())}
     near = {body: near.get(body, state) if isinstance(state, EndState) or body in free else state
             for body, state in (start | free).items()}
     found = [_near(body, near[body], t_span[0]) for body in system.bodies]
@@ -149,8 +152,12 @@ def _near(body, state, t):
     def plain(value, n):
         return np.zeros(n) if value is None else np.where(np.isfinite(value), value, 0.0)
 
-    if not body.has_position:
-        return body.state(Coordinates(plain(state.q, body.n_q), plain(state.v, body.n_q)), t)
+    if not body.begins_with_position:
+        found = Coordinates(plain(state.q, body.n_q), plain(state.v, body.n_q))
+        if not body.has_position:
+            return body.state(found, t)
+        found = body.of_coordinates(found)
+        return found.q, found.p
     turn = (1, 0, 0, 0) if state.orientation is None else state.orientation
     omega = plain(state.angular_velocity, 3) if body.has_orientation else np.zeros(3)
     return body.state(Pose(plain(state.position, 3), turn, plain(state.velocity, 3), omega, state.frame))
