@@ -98,7 +98,7 @@ def sensitivity(options):
     if forward and adjoint:
         raise InputError("give either --forward or --adjoint")
     found = chosen(options)
-    if found.kind.name != "initial":
+    if not found.kind.has_derivatives:
         raise InputError(f"sensitivities are those of initial-value problems, and {found.name} is none")
     stated = {} if found.model is None else found.model.document.data.get("sensitivity", {})
     functionals = functionals_of(found.problem.system, of or stated.get("of", ()))

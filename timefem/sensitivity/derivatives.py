@@ -11,6 +11,7 @@ import numpy as np
 from ..argument_names import NamedArguments
 from ..elements.augmented.extended import Extended
 from ..errors import InputError
+from ..problems.kinds import KINDS
 from ..solution.contact_solution import ContactSolution
 from ..solution.solution import Solution
 from .parameters import directions, with_parameters_of_trees
@@ -88,6 +89,9 @@ def check_solution(solution):
                          f"not {solution!r}")
     if not solution.success:
         raise InputError(f"the solution failed, and has no sensitivities: {solution.status.message}")
-    if isinstance(solution.element, Extended) or "parameters" in solution.statistics:
-        raise InputError("sensitivities are those of initial-value problems; this solution is one of another problem, "
-                         "whose conditions and unknowns they would leave out")
+    kind = KINDS.get(solution.statistics.get("problem", "initial"))
+    if not (kind and kind.has_derivatives) or isinstance(solution.element, Extended) or \
+            "parameters" in solution.statistics:
+        raise InputError("sensitivities are those of initial-value problems; this solution is one of "
+                         f"{kind.title if kind and not kind.has_derivatives else 'another problem'}, whose conditions "
+                         "and unknowns they would leave out; take differences of solves")

@@ -11,7 +11,7 @@ import pytest
 import timefem as tf
 from tests.solvers.linear.test_time_chain import galerkin
 from timefem.solvers.equations.elements import ElementEquations
-from timefem.solvers.linear import LINEAR_SOLVERS, PETSc, linear_options
+from timefem.solvers.linear import LINEAR_SOLVERS, LinearSolver, PETSc, linear_options
 
 PETSC = importlib.util.find_spec("petsc4py") is not None
 GMRES = {"ksp_type": "gmres", "pc_type": "ilu", "pc_factor_levels": 2, "pc_factor_shift_type": "nonzero",
@@ -152,3 +152,52 @@ def test_newton_steps_are_refined_only_where_they_leave_much(monkeypatch):
         assert len(asked) == in_newton and equations.backward_error < 1e-12
         asked.clear()
         assert solver.solve_checked(b)[1] < 1e-14 and len(asked) == final
+
+
+class InPlace(LinearSolver):
+    """One that works in `b` and in what it answered before; `answer` is what it makes of that."""
+
+    name, factor_of_error, answer = "in place", 0.0, staticmethod(lambda x: x)
+
+    def _factor(self, matrix):
+        self._inverse, self._x = np.linalg.inv(matrix.toarray()), np.zeros(matrix.shape[0])
+
+    def solve(self, b):
+        b[:] = self._inverse @ b
+        self._x[:] = (1 + self.factor_of_error) * b
+        return self.answer(self._x)
+
+    def solve_transposed(self, b):
+        b[:] = self._inverse.T @ b
+        return b
+
+
+def in_place():
+    matrix, pattern = chain()
+    solver = InPlace(pattern)
+    solver.factor(matrix.data)
+    return solver, matrix.toarray(), np.random.default_rng(0).uniform(-1, 1, (2, matrix.shape[0]))
+
+
+def test_answers_are_checked_against_what_was_asked():
+    """Also of a solver that overwrites the right-hand side: b and what it answered before stay as they are."""
+    solver, a, (b, c) = in_place()
+    asked = b.copy()
+    x, _ = solver.solve_checked(b)
+    solver.solve_checked(c)
+    np.testing.assert_array_equal(b, asked)
+    np.testing.assert_allclose(a @ x, b, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(a.T @ solver.solve_checked(b, transposed=True)[0], b, rtol=0, atol=1e-10)
+    solver.factor_of_error = 1e-4  # one step of refinement, from the same buffer
+    np.testing.assert_allclose(a @ solver.solve_checked(b)[0], b, rtol=0, atol=1e-5)
+    solver.factor_of_error = 2.0
+    with pytest.raises(tf.SolveError, match="gave no solution"):
+        solver.solve_checked(b)
+
+
+@pytest.mark.parametrize("answer", [lambda x: None, list, lambda x: x[:-1], lambda x: x[:, None]])
+def test_answers_of_another_kind(answer):
+    solver, _, (b, _) = in_place()
+    solver.answer = answer
+    with pytest.raises(tf.SolveError, match=r"'in place' must answer by an array of shape \(\d+,\), not "):
+        solver.solve_checked(b)

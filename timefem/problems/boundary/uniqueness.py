@@ -55,10 +55,10 @@ def _response(equations, x):
     n, linear = equations.n_unknowns, equations.linear
 
     def plain(b):
-        return linear.solve(b.ravel())
+        return linear.solve(b.flatten())
 
     def transposed(b):
-        return linear.solve_transposed(b.ravel())
+        return linear.solve_transposed(b.flatten())
 
     inverse = scipy.sparse.linalg.LinearOperator((n, n), plain, rmatvec=transposed, dtype=float)
     return float(estimated_norm(inverse, t=1, itmax=2)) / n

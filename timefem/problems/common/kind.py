@@ -68,6 +68,8 @@ class Kind:
         `strategies(names)` checks the names of what is tried where a guess leads to no solution; None: there are none.
     fits : callable
         `fits(problem, element)` raises InputError for elements that cannot do what the problem asks for.
+    has_derivatives : bool
+        Whether motions follow from numbers of the parts and the state at the start alone, by which derivatives go.
     smooth : callable
         `smooth(problem)` -> whether velocities do not jump, and the elements are those of a motion.
     """
@@ -85,6 +87,7 @@ class Kind:
     elements: tuple = ()
     checkpoints: bool = False
     causal: bool = False
+    has_derivatives: bool = False
     files: str | None = None
     changes: tuple = ()
     warms: Callable = lambda task, solution: True
@@ -98,8 +101,13 @@ class Kind:
         return _in_table, (self.name,)  # other processes have it there
 
     def audited(self, task):
-        """What `solve` finds, audited."""
-        return audited(self.solve(task), self.causal, self.smooth(task.problem))
+        """What `solve` finds, audited; its `statistics["problem"]` says of what kind."""
+        found = self.solve(task)
+        if not hasattr(found, "statistics"):
+            raise InputError(f"solve of the kind of problem {self.name!r} must return a Solution, not {found!r}")
+        found = audited(found, self.causal, self.smooth(task.problem))
+        found.statistics["problem"] = self.name
+        return found
 
     @property
     def in_files(self):

@@ -19,7 +19,8 @@ def warms(task, solution):
 INITIAL = Kind(
     "initial", InitialValueProblem, "an initial-value problem",
     drivers=(DRIVERS["march"], DRIVERS["global"], DRIVERS["windows"]), solve=solve_initial, estimate=InitialErrors,
-    guesses=("march", "constant"), checkpoints=True, causal=True, changes=("start", "t_span"), mesh=mesh_of,
+    guesses=("march", "constant"), checkpoints=True, causal=True,
+    has_derivatives=True, changes=("start", "t_span"), mesh=mesh_of,
     warms=warms, fits=check_contacts,
     files=__name__,
 )

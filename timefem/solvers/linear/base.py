@@ -203,6 +203,14 @@ class LinearSolver(ABC):
         scale = self.norm(transposed) * of_x + of_b
         return 0.0 if scale == 0 else of_residual / scale, residual
 
+    def _answer(self, b, transposed):
+        """What it says to `b`, whether or not it works in `b` and keeps what it returns."""
+        x = (self.solve_transposed if transposed else self.solve)(b.copy())
+        if not isinstance(x, np.ndarray) or (self.comm is None and x.shape != b.shape):
+            told = f"one of shape {x.shape}" if isinstance(x, np.ndarray) else repr(x)
+            raise SolveError(f"backend {self.name!r} must answer by an array of shape {b.shape}, not {told}")
+        return x.copy()
+
     def solve_checked(self, b: np.ndarray, transposed: bool = False,
                       refine_above: float = REFINE_ABOVE) -> tuple[np.ndarray, float]:
         """Solution and its backward error, after one step of refinement where that helps.
@@ -223,11 +231,10 @@ class LinearSolver(ABC):
         """
         if transposed:
             self.check_transpose()
-        solve = self.solve_transposed if transposed else self.solve
-        x = solve(b)
+        x = self._answer(b, transposed)
         error, residual = self.backward_error(x, b, transposed)
         if error > refine_above:
-            refined = x + solve(residual)
+            refined = x + self._answer(residual, transposed)
             refined_error, _ = self.backward_error(refined, b, transposed)
             if refined_error < error:
                 x, error = refined, refined_error

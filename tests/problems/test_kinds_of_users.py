@@ -1,0 +1,73 @@
+"""Kinds of problems that the package does not know."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+import timefem as tf
+from timefem.problems.common.kind import Kind
+from timefem.problems.initial.solve import InitialErrors, solve_initial
+from timefem.problems.kinds import KINDS
+
+END = tf.EndValue(lambda bodies, t: bodies[0].position[0])
+
+
+@dataclass(frozen=True)
+class Faster:
+    """A motion at a multiple of the given velocities, which depends on more than the numbers of an initial value."""
+
+    system: tf.System
+    state: dict
+    factor: float
+    t_span: tuple = (0, 1)
+
+
+def solve_faster(task):
+    given = task.problem
+    body, pose = next(iter(given.state.items()))
+    state = {body: replace(pose, velocity=given.factor * body.mass * pose.velocity)}
+    return solve_initial(replace(task, problem=tf.InitialValueProblem(given.system, state, given.t_span)))
+
+
+@pytest.fixture
+def kind():
+    KINDS["faster"] = Kind("faster", Faster, "a faster motion", drivers=(tf.March, tf.Global), solve=solve_faster,
+                           estimate=InitialErrors)
+    yield KINDS["faster"]
+    del KINDS["faster"]
+
+
+def problem():
+    body = tf.PointMass(2.0, name="point")
+    return Faster(tf.System([body]), {body: tf.Pose(velocity=(1, 0, 0))}, 3.0)
+
+
+@pytest.mark.parametrize("driver", ["march", "global"])
+def test_derivatives_are_refused(kind, driver, tmp_path):
+    """x(1) = 3 m v has the derivative 3 by the mass; that of the initial-value problem would be 0 or -3."""
+    solution = tf.solve(problem(), tf.MixedGalerkin(1), 2, driver=driver, progress=False)
+    assert solution.position("point", 1.0)[0] == pytest.approx(6.0)
+    solution.save(tmp_path / "a.h5")
+    for found in (solution, tf.load(tmp_path / "a.h5")):
+        for ask in (tf.gradient, tf.sensitivities):
+            with pytest.raises(tf.InputError, match=r"this solution is one of a faster motion.*differences of solves"):
+                ask(found, END, tf.Parameter("point", "mass"))
+    del KINDS["faster"]  # the file is read where the kind is not known
+    with pytest.raises(tf.InputError, match="one of another problem"):
+        tf.gradient(tf.load(tmp_path / "a.h5"), END, tf.Parameter("point", "mass"))
+    KINDS["faster"] = kind
+
+
+def test_initial_values_keep_their_derivatives(tmp_path):
+    body = tf.PointMass(2.0, name="point")
+    motion = tf.solve(tf.InitialValueProblem(tf.System([body]), {body: tf.Pose(velocity=(1, 0, 0))}, (0, 1)),
+                      tf.MixedGalerkin(1), 2, progress=False)
+    motion.save(tmp_path / "a.h5")
+    assert tf.gradient(tf.load(tmp_path / "a.h5"), END, tf.Initial("point", "velocity", 0))[0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("answer", [None, []])
+def test_a_solve_that_returns_no_solution(kind, answer):
+    KINDS["faster"] = replace(kind, solve=lambda task: answer)
+    with pytest.raises(tf.InputError, match="solve of the kind of problem 'faster' must return a Solution, not"):
+        tf.solve(problem(), tf.MixedGalerkin(1), 2, progress=False)
