@@ -54,6 +54,7 @@ def test_checkpoint_and_status(way, number, tmp_path):
     assert (saved.n_solved > 0) == (way == "march")  # at the first visit no window is solved
 
 
+@pytest.mark.long
 def test_partial_solution_without_checkpoint(tmp_path):
     ended = run(signal.SIGTERM, 1, "run", "spinning-box", *WAYS["march"], "-o", tmp_path / "a.h5")
     assert ended.returncode == 143 and "what was solved is kept" in ended.stderr.replace("\n", " ")

@@ -108,6 +108,7 @@ def four_bar():
     return lengths, span, k, rest, masses, coordinates, potential, mass
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rotation", ROTATIONS)
 def test_four_bar_with_a_diagonal_spring(rotation):
     lengths, span, k, rest, masses, coordinates, potential, mass = four_bar()
@@ -257,6 +258,7 @@ def test_refusals():
     assert tf.modes(free).n_neutral == 6
 
 
+@pytest.mark.long
 def test_counters_of_turns_do_not_count():
     """A torsional spring counts turns of its angle, which is no motion."""
     arm = tf.RigidBody(2.0, (0.3, 0.3, 0.01), name="arm")

@@ -22,6 +22,7 @@ def relative(values):
     return np.array([b1, b2 - b1, b3, b4 - b5, b5, b6 - b7, b7])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rotation, degree, tolerance", [("quaternion", 3, 1e-8), ("directors", 2, 1e-5)])
 def test_andrews_reaches_the_published_values(rotation, degree, tolerance):
     problem = find_case("andrews-squeezer").make(rotation)

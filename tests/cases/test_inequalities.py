@@ -201,6 +201,7 @@ def test_bounded_controls_and_limits_hold():
     assert sol.velocity("mass", sol.t)[:, 0].max() <= 0.8 + 1e-6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("switches, torques, least", [
     ([(0, 1.49119), (1, 0.94442), (1, 2.63444)], (1, 1), 2.98227994),
     ([(0, 1.60420), (1, 0.38100), (1, 2.26593)], (1, -1), 3.20834535),

@@ -109,6 +109,7 @@ def test_runge_lenz_vector_by_two_points(k):
     assert drift < 1e-12 if k == 2 else drift > 1e-4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("element", ALL, ids=lambda e: f"k={e.degree}")
 def test_symmetric_top_keeps_its_spin(element):
     """Turning freely with a spring to space: neither energy nor any momentum about space axes, but the spin."""

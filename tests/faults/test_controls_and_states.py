@@ -117,6 +117,7 @@ def tied_power(way):
                              velocity=(1, None, None))}, (0, 1), cost, actuators=actuators, limits=limits)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("k, slope", [(1, 2), (2, 4), (3, 6)])
 def test_equations_of_controls_and_states_keep_the_order(fault, k, slope):
     found = [tf.solve(tied_power("equation"), tf.MixedGalerkin(k, n_points=k), n, progress=False).objective

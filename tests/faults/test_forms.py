@@ -85,6 +85,7 @@ def composite(name):
             "chain beside": [b, h, tf.MassSpringChain(3, 1.0, 10.0, (0, 0, 1))]}[name]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["rope beside", "rope joined", "beam beside", "beam joined", "spring to a rope",
                                   "chain beside"])
 def test_joint_coordinates_beside_composite_parts(fault, name):
@@ -174,6 +175,7 @@ def test_boundary_values_of_trees(fault, what):
     fault(f"between two angles with {what}", found[0], found[1], rtol=0, atol=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("closed", [False, True])
 def test_trees_are_solved_in_the_form_that_fits(fault, closed):
     body = tf.RigidBody(1.0, (.2, .25, .3), name="body")

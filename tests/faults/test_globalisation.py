@@ -26,6 +26,7 @@ def test_swing_up_by_a_weak_motor(fault, n, inertia, bound):
     fault(name, "a solution", sol.status.reason, met=sol.success)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("start, exact", [(3.0, 4.837620), (5.0, 7.937323)])
 @pytest.mark.parametrize("n, guess", [(40, 5.0), (40, 8.0), (80, 10.0)])
 def test_oscillator_in_least_time(fault, start, exact, n, guess):

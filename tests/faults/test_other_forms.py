@@ -27,6 +27,7 @@ def solved(system, hinge, n=10, t_end=0.2):
                     progress=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("coordinates", ["bodies", "joint"])
 @pytest.mark.parametrize("n", [1, 2, 6])
 def test_data_frames(fault, n, coordinates):

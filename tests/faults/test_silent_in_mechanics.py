@@ -60,6 +60,7 @@ def test_turns_counted_on_trees(fault, name):
         fault(f"{name}: w, reaction, energy", found[0], other, rtol=0, atol=2e-7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("coordinates", ["bodies", "joint"])
 @pytest.mark.parametrize("kind", ["FixedPoint", "Spherical", "RigidDistance", "Spherical of two"])
 def test_rates_of_joints_without_coordinates(fault, kind, coordinates):

@@ -26,6 +26,7 @@ def compiled(request, monkeypatch):
     return lambda function: compile_module.compile_kernel(function, "llvm")
 
 
+@pytest.mark.long
 def test_long_kernels(compiled):
     """Values that pieces share, or that have no register, go through memory: the same numbers, up to the fused
     operations."""

@@ -45,6 +45,7 @@ def test_a_failure_is_not_kept():
     assert compile_count() == 0
 
 
+@pytest.mark.long
 def test_kernels_that_nobody_has_are_forgotten():
     """But for those used last, and those in use: a process that solves many systems does not grow by them."""
     held = cached_kernel(0, build)

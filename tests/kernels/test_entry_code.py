@@ -147,6 +147,7 @@ def test_what_cannot_be_taken():
         inverse(0)
 
 
+@pytest.mark.long
 def test_others_run_meanwhile():
     long_sum(1)
     thread = threading.Thread(target=long_sum, args=(100_000_000,))

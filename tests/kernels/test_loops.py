@@ -224,6 +224,7 @@ print(further(3))
     assert compiles("loops.common_processor = lambda: None") and compiles("sys.implementation.cache_tag = 'cpython-3'")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cache", ["off", "/dev/null/cache"])
 def test_nothing_has_to_be_writable(run, cache):
     out, err = outcome(run(cache))
@@ -243,6 +244,7 @@ def test_interpreted_where_little_is_to_be_done(run, tmp_path):
     assert out == "0.0" and err.count("compiling") == 1
 
 
+@pytest.mark.long
 def test_code_on_disk_is_not_interpreted(run, tmp_path):
     (tmp_path / "script.py").write_text(LARGE)
     out, err = outcome(run())

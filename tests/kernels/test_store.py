@@ -158,6 +158,7 @@ def test_processes_wait_for_the_one_that_makes_an_entry(tmp_path):
     assert all(run.returncode == 0 for run in runs) and "".join(printed).split() == ["made"]
 
 
+@pytest.mark.long
 def test_processes_that_write_and_clear_at_once(tmp_path):
     """Entries are whole or missing while others are written, removed for want of room, damaged, and cleared."""
     runs = [subprocess.Popen([sys.executable, "-c", AT_ONCE, str(tmp_path), str(seed)], stdout=subprocess.PIPE,

@@ -20,6 +20,7 @@ def names(system, element):
     return [lasting_name("density", group.part, element) for group in system.groups]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", ["four-bar", "andrews-squeezer", "mass-spring", "heavy-top", "container-crane"])
 def test_parts_of_the_package_have_the_same_name_in_every_process(case):
     own = names(find_case(case).make().system, tf.MixedGalerkin(2))

@@ -27,7 +27,8 @@ SYSTEMS = {"first": lambda: every_class(1), "second": lambda: every_class(2),
            "free tree of zeros": lambda: free(every_class(3, zeros=True))}
 
 
-@pytest.mark.parametrize("name", ["first", pytest.param("second", marks=pytest.mark.slow),
+@pytest.mark.parametrize("name", [pytest.param("first", marks=pytest.mark.long),
+                                  pytest.param("second", marks=pytest.mark.slow),
                                   pytest.param("zeros", marks=pytest.mark.long), *list(SYSTEMS)[3:]])
 def test_every_number_of_every_class(name):
     system = SYSTEMS[name]()

@@ -82,6 +82,7 @@ def cylinder(joined):
     return tf.InitialValueProblem(tf.System([mass, *other, load, damper]), state, (0, 0.5))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("element", ALL, ids=repr)
 def test_two_systems_joined_by_a_port_are_the_one_of_both(element):
     joined, whole = (tf.solve(cylinder(one), element, 40, progress=False) for one in (True, False))

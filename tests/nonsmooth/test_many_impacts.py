@@ -22,6 +22,7 @@ def fallback_only(monkeypatch):
     monkeypatch.setattr(ContactMarch.__init__, "__defaults__", (options,))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rotation", ["directors", "quaternion"])
 def test_the_fallback_is_of_first_order_and_gains_no_energy(fallback_only, rotation):
     """The bar after two impacts, with nodes where they are not."""

@@ -61,6 +61,7 @@ def test_a_woodpecker_toy_falls_on_its_limit_cycle():
     assert end[0] == pytest.approx(-0.0413482, rel=2e-3)
 
 
+@pytest.mark.long
 def test_a_geneva_drive_follows_its_pin():
     """The wheel is pulled by one wall of the slot until the pin is inside most, and stopped by the other; angles and
     forces are those of the pin in a slot without play."""

@@ -48,6 +48,7 @@ def test_a_knee_with_dry_friction_leaves_its_stop():
     np.testing.assert_allclose(runs[0], runs[1], rtol=0, atol=1e-7)
 
 
+@pytest.mark.long
 def test_a_block_pushed_against_a_wall():
     """The push is above the limit of friction, so that the block goes to the wall, if by nothing, and back."""
     block = tf.PointMass(1.0, name="block")

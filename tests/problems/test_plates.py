@@ -30,6 +30,7 @@ def test_momenta_hold_as_many_constraints_as_rates(inertia):
     np.testing.assert_allclose(change, jacobian @ step, rtol=0, atol=1e-15)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("element, omega, tolerance", [
     (tf.MixedGalerkin(2, form="energy"), OMEGA, 1e-6), (tf.EML(), OMEGA, 1e-3),
     (tf.MixedGalerkin(2, form="energy"), (0.3, None, 0.8), 1e-6)])

@@ -210,6 +210,7 @@ def test_derivatives_by_gear_and_rotor(where):
         assert abs(found[i]) > 1e-3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["lagrange", "impulse"])
 def test_rotors_are_armatures(form):
     """A rotor behind a gear is the armature J gear^2 of its joint; nothing holds it by a constraint."""

@@ -26,6 +26,7 @@ def rotor(rotation="quaternion", coordinates="bodies", span=2.0, tilt=0.0, **fri
 FRICTION_CIRCLE = MU / np.sqrt(1 + MU**2) * RADIUS * MASS * G
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("element, rotation", [
     (tf.MixedGalerkin(1, keep="all"), "quaternion"), (tf.MixedGalerkin(2, keep="all"), "directors"),
     (tf.MixedGalerkin(3), "quaternion"), (tf.MixedGalerkin(3, form="energy"), "directors")])

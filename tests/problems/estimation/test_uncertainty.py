@@ -86,6 +86,7 @@ def test_draws_have_the_covariance():
     np.testing.assert_allclose(found, sol.state_covariance(4), rtol=0, atol=5 * sol.state_covariance(4).max() / 60)
 
 
+@pytest.mark.long
 def test_what_nothing_determines_is_named():
     """A body that sees stars: attitude and spin are found without a prior, its place is not."""
     problem = three_stars()
@@ -180,6 +181,7 @@ def test_wide_priors_of_fast_tumbling_bodies_come_in(seed):
     assert np.all(np.abs(sol.value("body", 3.0)[9:] - right) < 4 * sol.std("body", 3.0)[9:])
 
 
+@pytest.mark.long
 def test_wide_priors_cost_no_digits():
     """A pendulum on a slide of which the slide alone is measured, without any prior: the same as by the dense inverse.
     """

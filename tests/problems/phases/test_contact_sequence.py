@@ -43,6 +43,7 @@ def test_boundary_values_with_an_impact():
     assert v * t[1] - G / 2 * t[1]**2 == pytest.approx(0.2, abs=1e-12)
 
 
+@pytest.mark.long
 def test_a_periodic_motion():
     """A ball that bounces without loss, of a given period: it starts upwards with g T / 2."""
     ball, problem = falling(0.5, 1.0, 0.65)

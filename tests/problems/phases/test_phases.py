@@ -137,6 +137,7 @@ def test_a_hopping_leg():
     assert sol[0].controls(sol[0].t).min() >= -G - 1e-6
 
 
+@pytest.mark.long
 def test_heights_that_cost_nothing_are_those_in_the_middle_of_limits():
     """A cycle of hops costs the same at any height that the leg can have; the barrier has one of them, which the last
     steps find from anywhere: states were up to 6e-3 apart before."""

@@ -124,6 +124,7 @@ def plant(x, force, h):
     return x + h / 6 * (k + 2 * k2 + 2 * k3 + rate(x + h * k3))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("budget", [None, 2])
 def test_a_closed_loop(budget):
     """Balanced in spite of noise and a blow, and few iterations in each step."""

@@ -36,6 +36,7 @@ def test_a_linear_motion_is_exact(k):
     np.testing.assert_allclose(found.z, sol.z, rtol=0, atol=1e-11)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("k, order", [(1, 2), (2, 4)])
 def test_the_distance_falls_with_the_order_of_the_element(k, order):
     problem, found = swing(), []

@@ -163,6 +163,7 @@ def test_work_and_fill_of_a_square_grid():
     assert 2.5 < np.log2(work[2] / work[1]) < 3.5 and 1.9 < np.log2(fill[2] / fill[1]) < 2.6
 
 
+@pytest.mark.long
 def test_a_piece_tells_the_work_of_a_long_pattern(monkeypatch):
     """Nothing long is ordered in vain: a piece in the middle tells when the chain takes less work."""
     rng = np.random.default_rng(5)
@@ -192,6 +193,7 @@ def test_the_order_is_chosen_and_told():
         tf.TimeChain("space")
 
 
+@pytest.mark.long
 def test_wide_patterns_are_dissected():
     matrix, starts = grid(60, 60, 6, np.random.default_rng(4))
     solver = tf.TimeChain().make(pattern_of(matrix, starts))

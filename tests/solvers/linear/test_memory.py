@@ -30,6 +30,7 @@ def test_taken_again_after_its_owner():
     assert memory.borrow(other, 600).ctypes.data != place
 
 
+@pytest.mark.long
 def test_not_more_is_kept_than_the_limit(monkeypatch):
     monkeypatch.setattr(memory, "MOST_KEPT", 20_000)
     owners = [Owner() for _ in range(5)]

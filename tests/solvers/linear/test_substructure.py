@@ -75,6 +75,7 @@ def test_slab(by_panels, ends, n_elements, n_interior, singular):
         np.testing.assert_allclose(lu.recover(work, x[kept], transposed), x, rtol=0, atol=10 * tolerance["atol"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case, h, degree, sizes", [("heavy-top", 0.002, 2, (16, 64, 256)),
                                                     ("heavy-top", 0.002, 3, (16, 64)),
                                                     ("double-pendulum", 0.01, 2, (16, 64))])
