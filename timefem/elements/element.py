@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +69,7 @@ class TimeElement(NamedArguments, Summarized, ABC):
     explicit : tuple of (str, int, str, int)
         Momenta that one row gives as they are, with the coefficient one: number of the test and of the node.
     density_key : hashable
-        Elements with equal keys share their density.
+        Elements with equal keys share their density: the class and all fields, unless an element states another one.
     has_tangent : bool
         Whether the rows are differentiated.
     one_kernel : bool
@@ -129,7 +129,13 @@ class TimeElement(NamedArguments, Summarized, ABC):
 
     @property
     def density_key(self) -> Hashable:
-        return type(self)
+        key = type(self), *(getattr(self, field.name) for field in (fields(self) if is_dataclass(self) else ()))
+        try:
+            hash(key)
+        except TypeError as error:
+            raise InputError(f"{type(self).__name__}: fields must be hashable ({error}), as tuples are; or state a "
+                             "density_key") from None
+        return key
 
     @cached_property
     def state(self) -> Space:

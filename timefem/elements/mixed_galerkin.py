@@ -112,7 +112,7 @@ class MixedGalerkin(TimeElement):
     @property
     def density_key(self) -> Hashable:
         by_degree = self.form != "hamilton" or self.lifted  # the density sees the nodes
-        return type(self), self.form, self.keep, (self.degree, self.nodes) if by_degree else ()
+        return type(self), type(self._form), self.keep, (self.degree, self.nodes) if by_degree else ()
 
     @property
     def symbols(self) -> type:
