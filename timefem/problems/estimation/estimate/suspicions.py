@@ -26,8 +26,8 @@ def suspicions(program, *points):
         return found
     every = []
     for point in points:
-        seen = [_seen(sensor, term, point(i) if callable(point) else point)
-                for i, (sensor, term) in enumerate(zip(sensors, program.sensors, strict=True))]
+        seen = [_seen(*own, point(i) if callable(point) else point) for i, own in
+                enumerate(zip(sensors, program.sensors, program.problem.losses(), strict=True))]
         bad = [own is not None and own[2] > DEFAULTS.bad for own in seen]
         every.append((seen, bad, [(sensor, *own[:2]) for sensor, own, is_bad in zip(sensors, seen, bad, strict=True)
                                   if is_bad and len(sensor.times) >= DEFAULTS.least_times]))
@@ -44,7 +44,7 @@ def suspicions(program, *points):
     return list(dict.fromkeys(found))
 
 
-def _seen(sensor, term, v):
+def _seen(sensor, term, loss, v):
     """What was measured, what is expected, and the root of the mean square; None where these do not compare."""
     if v is None:
         return None
@@ -52,8 +52,15 @@ def _seen(sensor, term, v):
     if isinstance(sensor, OrientationSensor) or not np.isfinite(residual).all():
         return None
     y = np.where(sensor.measured, np.nan_to_num(sensor.values), 0.0)
-    return y, y - np.where(sensor.measured, residual, 0.0), float(
-        np.sqrt((term.lengths(v)**2).sum() / sensor.n_measured))
+    return y, y - np.where(sensor.measured, residual, 0.0), misfit(sensor, term.lengths(v), loss)
+
+
+def misfit(sensor, lengths, loss):
+    """Root of the mean square of residuals, in standard deviations; of the median where outliers count little."""
+    if loss is None:
+        return float(np.sqrt((lengths**2).sum() / sensor.n_measured))
+    counts = sensor.measured.sum(axis=1)
+    return float(np.sqrt(np.median(lengths[counts > 0]**2 / counts[counts > 0])))
 
 
 def _in_degrees(sensor, y, expected):

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....late import Late
 from ..options import DEFAULTS
-from .suspicions import suspicions
+from .suspicions import misfit, suspicions
 
 if TYPE_CHECKING:
     from ..measurements.base import Sensor
@@ -146,7 +146,7 @@ def fit_of(solution: Any) -> Fit:
     sensors = [SensorFit.of(sensor, term.whitened(v), n)
                for sensor, term in zip(problem.measurements, program.sensors, strict=True)]
     freedom, open_ones = _freedom(solution)
-    return Fit(found.squares, n - freedom, sensors, open_ones, _suspicions(found, [own.ratio for own in sensors]),
+    return Fit(found.squares, n - freedom, sensors, open_ones, _suspicions(found),
                told_bounds(solution), _of_model(solution))
 
 
@@ -185,23 +185,23 @@ def looked_at(ratios: Sequence[float]) -> list[int]:
     return [i for i in worst if ratios[i] > DEFAULTS.bad]
 
 
-def _suspicions(found, ratios):
+def _suspicions(found):
     """By the motion of the other sensors alone for each that does not fit, where that explains most of the misfit, by
     that of those alone which do not fit for each that does, and by the guess: small residuals are also those of the one
     that rules the others."""
-    return _of_others(found, ratios, found.v, (1 - DEFAULTS.explains) * found.squares)
+    return _of_others(found, found.v, found.v, (1 - DEFAULTS.explains) * found.squares)
 
 
 def suspicions_of_failure(found: Any) -> list[str]:
     """The same where the search got lost: by motions from the guess, or by the guess alone."""
-    program, guess = found.program, found.guess
-    ratios = [float(np.sqrt((term.lengths(guess)**2).sum() / sensor.n_measured))
-              for sensor, term in zip(program.problem.measurements, program.sensors, strict=True)]
-    return _of_others(found, ratios, None, np.inf)
+    return _of_others(found, found.guess, None, np.inf)
 
 
-def _of_others(found, ratios, v, most):
-    program, worst, fitting = found.program, looked_at(ratios), [i for i, x in enumerate(ratios) if x <= DEFAULTS.bad]
+def _of_others(found, at, v, most):
+    program, problem = found.program, found.program.problem
+    ratios = [misfit(sensor, term.lengths(at), loss) for sensor, term, loss in
+              zip(problem.measurements, program.sensors, problem.losses(), strict=True)]
+    worst, fitting = looked_at(ratios), [i for i, x in enumerate(ratios) if x <= DEFAULTS.bad]
     if not worst:
         return []
 
@@ -211,7 +211,7 @@ def _of_others(found, ratios, v, most):
 
     points = []
     if len(ratios) > 1:
-        n = sum(sensor.n_measured for i, sensor in enumerate(program.problem.measurements) if i not in fitting)
+        n = sum(sensor.n_measured for i, sensor in enumerate(problem.measurements) if i not in fitting)
         of_worst = without(fitting, DEFAULTS.bad**2 * n) if fitting else v
         points.append(lambda i: without([i], most) if i in worst else of_worst)
     return suspicions(program, *points, *([] if v is None else [v]), found.guess)
