@@ -46,6 +46,19 @@ def test_fields_that_are_not_hashable_are_refused_by_name():
         Theta(theta=[0.5]).density_key  # noqa: B018
 
 
+def test_a_form_that_does_not_know_of_lifts_refuses_them():
+    class Plain(LagrangeForm):
+        name, takes_lifts = "plain", False
+
+    FORMS["plain"] = Plain
+    try:
+        with pytest.raises(tf.InputError, match="form='plain' does not take keep='all'; use form='hamilton' or"):
+            tf.MixedGalerkin(2, form="plain", keep="all")
+    finally:
+        del FORMS["plain"]
+    assert [tf.MixedGalerkin(1, form=form).takes_reactions for form in FORMS] == [True, False, False, True]
+
+
 def test_a_form_that_is_registered_again_is_another_one():
     exact = np.cos(2.0)
     for damping in (0.0, 30.0, 0.0):

@@ -83,6 +83,9 @@ class MixedGalerkin(TimeElement):
             per_degree = 1 if self.lifted else self._form.most_points
             object.__setattr__(self, "n_points", per_degree * self.degree)
         self._validate(minimum_points=self.degree if isinstance(self.degree, int) else 1)
+        if self.lifted and not self._form.takes_lifts:
+            able = " or ".join(f"form={name!r}" for name, form in FORMS.items() if form.takes_lifts)
+            raise InputError(f"form={self.form!r} does not take keep='all'; use {able}")
         if self.lifted and self.n_points != self.degree:
             raise InputError(f"keep='all' needs n_points = degree = {self.degree}, which integrate the work of what is "
                              f"kept; {self.n_points} are given")
@@ -124,7 +127,7 @@ class MixedGalerkin(TimeElement):
 
     @property
     def takes_reactions(self) -> bool:
-        return self.form in ("hamilton", "energy")
+        return self._form.takes_reactions
 
     @property
     def needs_inverse_mass(self) -> bool:

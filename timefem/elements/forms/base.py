@@ -31,12 +31,17 @@ class Form(ABC):
         Makes the argument of `density`.
     needs_inverse_mass, takes_coupled_inertia, takes_ports : bool
         As for `TimeElement`.
+    takes_reactions : bool
+        As for `TimeElement`: the density has `s.rubbed` or the like.
+    takes_lifts : bool
+        Whether the density takes lifted gradients with `keep="all"`, which is refused otherwise.
     most_points : int
         Gauss points per degree, by default.
     """
 
     symbols = LivensSymbols
     needs_inverse_mass, takes_coupled_inertia, takes_ports = False, True, False
+    takes_reactions = takes_lifts = False
     most_points = 1
 
     @abstractmethod

@@ -20,7 +20,7 @@ class EnergyForm(Form):
     """
 
     name = "energy"
-    takes_ports = True
+    takes_ports = takes_reactions = takes_lifts = True
     most_points = 2
 
     def trial(self, element):

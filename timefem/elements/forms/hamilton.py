@@ -16,7 +16,7 @@ class HamiltonForm(Form):
     """
 
     name = "hamilton"
-    takes_ports = True
+    takes_ports = takes_reactions = takes_lifts = True
     symbols = PointSymbols
     needs_inverse_mass, takes_coupled_inertia = True, False
     most_points = 2

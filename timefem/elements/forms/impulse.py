@@ -21,6 +21,7 @@ class ImpulseForm(Form):
     """
 
     name = "impulse"
+    takes_lifts = True
 
     def trial(self, element):
         k = element.degree

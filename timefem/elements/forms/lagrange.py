@@ -21,6 +21,7 @@ class LagrangeForm(Form):
     """
 
     name = "lagrange"
+    takes_lifts = True
     takes_ports = True
 
     def trial(self, element):
