@@ -120,6 +120,70 @@ def test_a_composite_with_other_numbers():
     np.testing.assert_array_equal(end(system.with_numbers({"row.mass": 1.5, "row.stiffness": 5.0})), end(anew))
 
 
+@pytest.mark.parametrize("row", [Masses(n=3, mass=1.0, stiffness=3.0, name="row"),
+                                 tf.MassSpringChain(3, 3.0, 10.0, (1, 0, 0), name="row")])
+def test_numbers_of_members_hold_in_any_order_and_later(row):
+    def numbers(system):
+        return [*(body.mass for body in system.bodies), *{part.stiffness for part in system.parts if not part.is_body}]
+
+    system = tf.System([row])
+    masses, more = numbers(system)[:3], numbers(system.with_numbers({"row.stiffness": 20.0}))[3:]
+    asked = {"row.node[0].mass": 5.0, "row.stiffness": 20.0}
+    both, turned = system.with_numbers(asked), system.with_numbers(dict(reversed(asked.items())))
+    first = system.with_numbers({"row.node[0].mass": 5.0})
+    later, again = first.with_numbers({"row.stiffness": 20.0}), both.with_numbers({"row.stiffness": 20.0})
+    for found in (both, turned, later, again):
+        assert numbers(found) == [5.0, *masses[1:], *more]
+        for part in found.parts:  # what stands on a member sees its number
+            for body in part.bodies:
+                assert body.mass == found.bodies[found.bodies.index(body)].mass
+    assert numbers(later.with_numbers({"row.node[0].mass": 6.0}).with_numbers({"row.mass": 2.0}))[0] == 6.0
+    assert numbers(system)[:3] == masses
+
+
+def test_entries_of_numbers_of_members_hold():
+    class Rods(Composite):
+        length = Real("of a rod", "m", above=0)
+
+        def make_nodes(self):
+            return [tf.RigidBody(1.0, [self.length, self.length, 1.0])]
+
+        def make_elements(self):
+            return []
+
+        def reference(self, i):
+            return tf.Pose()
+
+    system = tf.System([Rods(1.0, name="rods")])
+    found = system.with_numbers({"rods.node[0].inertia[2]": 1.5, "rods.length": 2.0})
+    np.testing.assert_array_equal(np.diag(found.bodies[0].inertia), [2.0, 2.0, 1.5])
+    found = found.with_numbers({"rods.length": 1.2}).with_numbers({"rods.node[0].inertia[0]": 1.3})
+    np.testing.assert_array_equal(np.diag(found.with_numbers({"rods.length": 1.4}).bodies[0].inertia), [1.3, 1.4, 1.5])
+
+
+def test_derivatives_by_a_composite_part_leave_given_numbers_of_members():
+    row = tf.MassSpringChain(3, 3.0, 10.0, (1, 0, 0), name="row")
+    system = tf.System([row]).with_numbers({"row.node[0].mass": 5.0})
+
+    def motion(system):
+        problem = tf.InitialValueProblem(system, {"row.node[2]": tf.Pose((3, 0, 0), velocity=(1, 0, 0))}, (0, 1))
+        return tf.solve(problem, tf.MixedGalerkin(2), 3, progress=False)
+
+    found = tf.gradient(motion(system), tf.EndValue(lambda bodies, t: bodies[0].position[0]),
+                        [tf.Parameter("row", "mass"), tf.Parameter("row", "stiffness")])
+    for name, value, derivative in (("mass", 3.0, found[0]), ("stiffness", 10.0, found[1])):
+        ends = [motion(system.with_numbers({f"row.{name}": value + d})).z[-1, 0] for d in (1e-4, -1e-4)]
+        assert derivative == pytest.approx((ends[0] - ends[1]) / 2e-4, rel=1e-6)
+
+
+def test_a_composite_part_without_bodies_is_refused():
+    class Perhaps(Masses):
+        n = Integer("number of masses", least=0, most=9)
+
+    with pytest.raises(tf.InputError, match="Perhaps 'row': make_nodes gave no bodies"):
+        Perhaps(n=0, mass=1.0, stiffness=1.0, name="row")
+
+
 def test_a_force_acts_in_joint_coordinates():
     rod = tf.RigidBody(1.0, [0.1, 0.1, 0.01], name="rod")
     hinge = tf.Revolute(rod, point_a=(0, 0, 0.5), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0), name="hinge")

@@ -25,9 +25,9 @@ SHARED = ("redundant", "n_q", "n_z", "n_constraints", "n_multipliers", "n_nonhol
 def with_numbers(system, changes):
     """See `System.with_numbers`."""
     whole = system.complete or system
-    values, given = _values(whole, changes)
+    entries, given = _entries(whole, changes)
     known = whole.structure.__dict__.setdefault("_known_references", {})
-    other = _rebuilt(whole, with_records(whole.parts, _changed_parts(whole, values, given), known=known))
+    other = _rebuilt(whole, with_records(whole.parts, _changed_parts(whole, entries, given), known=known))
     if system.complete is None:
         return other
     kept = {part: part.kept_reactions for part in system.parts}
@@ -39,22 +39,30 @@ def with_numbers(system, changes):
 
 def check_names(system, changes):
     """Refuse changes by the names of numbers, whatever the values."""
-    _values(system.complete or system, changes, names_only=True)
+    system = system.complete or system
+    for part, entries in _entries(system, changes)[0].items():
+        _values(system, part, [(*path, _present(part, *path, value), name) for *path, value, name in entries])
 
 
-def _values(system, changes, names_only=False):
-    """Part -> attribute -> value, and place of a number -> its name and value."""
+def _entries(system, changes):
+    """Part -> its new numbers as (attribute, steps, value, name), and place of a number -> its name and value."""
     if not isinstance(changes, dict):
         raise InputError(f"parameters must be a dict from names such as 'rod.mass' to values, not {changes!r}")
-    values, given = {}, {}
+    entries, given = {}, {}
     for name, value in changes.items():
         for part, attribute, *inner in resolve(system, name):
             _check_once(system, given, (part, attribute, *inner), (name, value))
-            value = _present(part, attribute, inner, value) if names_only else value
-            own = values.setdefault(part, {})
-            with _about(system, part):
-                own[attribute] = _replaced(part, attribute, inner, own.get(attribute), value, name)
-    return values, given
+            entries.setdefault(part, []).append((attribute, inner, value, name))
+    return entries, given
+
+
+def _values(system, part, entries):
+    """Attribute -> value with the new numbers."""
+    own = {}
+    with _about(system, part):
+        for attribute, inner, value, name in entries:
+            own[attribute] = _replaced(part, attribute, inner, own.get(attribute), value, name)
+    return own
 
 
 def _check_once(system, given, place, named):
@@ -124,19 +132,24 @@ def _inside(function, steps, value):
 
 # ---- parts
 
-def _changed_parts(system, values, given):
-    """Part -> the one with other numbers of its own, and those that it brings along."""
-    found = {}
-    for part, own in values.items():
-        with _about(system, part):
-            other = _made_with(system, part, own)
+def _changed_parts(system, entries, given):
+    """Part -> the one with other numbers of its own, and those that it brings along.
+
+    Composite parts come first: what is given for a member holds whatever they make of it, also later on.
+    """
+    found, present = {}, {part: part for part in system.parts}
+    for part in sorted(entries, key=lambda part: part not in system.composites):
+        made_anew = part in system.composites
+        now = found.get(part, part)
+        other = _with_entries(system, now, entries[part])
         found[part] = other
-        before, after = part.members, other.members
-        alike = len(before) == len(after) and before[-1].kind == after[-1].kind
+        before, after = now.members, other.members
+        alike = len(before) == len(after) and (not before or before[-1].kind == after[-1].kind)
         for old, new in zip(before, after, strict=False):
-            if new != part and alike and (new != old or part in system.composites):
+            if new != part and alike and (new != old or made_anew):
                 vars(new)["key"] = old.key
-                found[old] = new
+                kept = vars(present.get(old, old)).get("given_numbers") if made_anew else None
+                found[old] = new = _with_entries(system, new, kept) if kept else new
                 alike = old.kind == new.kind
         if not alike:
             cannot = [f"{_spoken(system, name)} cannot become {_on_a_line(value)}"
@@ -145,10 +158,23 @@ def _changed_parts(system, values, given):
                              "that system")
     for tree in system.parts:
         motors = [motor for _, motor in getattr(tree, "rotors", ())]
-        if any(motor in values for motor in motors):
+        if any(motor in entries for motor in motors):
             own = found.get(tree, tree)
             found[tree] = geared(own, [(name, found.get(motor, motor)) for name, motor in tree.rotors])
     return found
+
+
+def _with_entries(system, part, entries):
+    """The part with other numbers; a member of a composite part remembers them in `given_numbers`."""
+    own = _values(system, part, entries)
+    with _about(system, part):
+        other = _made_with(system, part, own)
+    if part.owner is not None:
+        paths = [(attribute, *steps) for attribute, steps, *_ in entries]
+        earlier = [entry for entry in vars(part).get("given_numbers", ())
+                   if not any((entry[0], *entry[1])[:len(path)] == path for path in paths)]
+        vars(other)["given_numbers"] = (*earlier, *entries)
+    return other
 
 
 def _made_with(system, part, own):

@@ -143,7 +143,20 @@ class NumberMap:
                 found[member] = {name: value for name, value in vars(other).items() if name != "own_parameters" and (
                     is_symbolic(value) or isinstance(value, float | np.ndarray) or getattr(
                         member.fields.get(name), "varies", False))}
+                self._keep_given(self.system.here(member), found[member])
         return found
+
+    def _keep_given(self, member, values):
+        """Numbers that were given for a member of a composite part stay, whatever that makes of it."""
+        for name, steps, *_ in vars(member).get("given_numbers", ()):
+            if not steps:
+                values[name] = getattr(member, name)
+            elif len(steps) == 1 and isinstance(steps[0], int | tuple) and name in values:
+                number = number_at(member, name, *steps)
+                values[name] = put(values[name], symmetric(name, steps), number)
+            elif name in values:
+                raise InputError(f"{self.system.label(member)}: {spoken(member, (name, *steps))} was given by itself, "
+                                 "so that numbers of the composite part cannot be unknown; make the part anew")
 
 
 def spoken(part, path):
