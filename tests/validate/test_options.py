@@ -32,10 +32,17 @@ def test_the_command_line_takes_what_is_declared():
 
 def test_declared_names_are_those_of_the_tables():
     assert OPTIONS["driver"].choices == tuple(DRIVERS)
-    assert OPTIONS["backend"].choices == tuple(LINEAR_SOLVERS)
+    assert OPTIONS["backend"].choices is LINEAR_SOLVERS
     assert OPTIONS["form"].choices is FORMS
     assert set(OPTIONS["method"].choices) == {*METHODS, *PETSC_METHODS, "chain"}
     assert set(OPTIONS["guess"].choices) == {guess for kind in KINDS.values() for guess in kind.guesses}
+
+
+def test_files_take_linear_solvers_of_users(monkeypatch):
+    with pytest.raises(tf.InputError, match=r"backend must be .*not 'banded'"):
+        OPTIONS["backend"].check("banded")
+    monkeypatch.setitem(LINEAR_SOLVERS, "banded", tf.SuperLU)
+    assert OPTIONS["backend"].check("banded") == "banded" and "banded" in OPTIONS["backend"].schema["enum"]
 
 
 @pytest.mark.parametrize("cls", [tf.MixedGalerkin, tf.BubnovGalerkin, tf.Newton, tf.March, tf.Windows, tf.Global])

@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import validate
 from ..errors import InputError
-from .tables import FORMS, METHODS, PETSC_METHODS, SHORTHANDS
+from .tables import FORMS, LINEAR_SOLVERS, METHODS, PETSC_METHODS, SHORTHANDS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,8 +156,8 @@ OPTIONS = {option.name: option for option in (
            choices=("full", "weights", "reference", "none")),
     Option("keep_mesh", bool, "march: fail where Newton's method fails, instead of halving the element.", ("march",),
            False),
-    Option("backend", str, "chain (default), superlu, petsc or sksparse.", ("windows", "global"),
-           choices=("chain", "superlu", "petsc", "sksparse")),
+    Option("backend", str, f"{', '.join(LINEAR_SOLVERS)}; default: chain.", ("windows", "global"),
+           choices=LINEAR_SOLVERS),
     Option("method", str, "With --backend petsc: mumps (default), chain, which is time-chain substructuring, or "
            "block-jacobi, gauss-seidel, schwarz, schur with GMRES. Optimal control with inequalities: interior-point "
            "(default), ipopt or fatrop.", ("windows", "global"),

@@ -10,6 +10,10 @@ METHODS = LateTable("timefem.solvers", {  # of optimal control with inequalities
     "interior-point": ".interior_point.algorithm.InteriorPoint", "ipopt": ".nonlinear.engines.ipopt.Ipopt",
     "fatrop": ".nonlinear.engines.fatrop.Fatrop"})
 
+LINEAR_SOLVERS = LateTable("timefem.solvers.linear", {  # options; each says what packages it needs, how to install them
+    "chain": ".time_chain.solver.TimeChain", "superlu": ".superlu.SuperLU", "petsc": ".petsc.solver.PETSc",
+    "sksparse": ".cholmod.Cholmod"})
+
 KRYLOV = {"ksp_type": "gmres", "ksp_rtol": 1e-10, "ksp_gmres_restart": 200, "ksp_max_it": 1000, "ksp_pc_side": "right"}
 PETSC_METHODS = {  # names for options of PETSc
     "mumps": {"pc_type": "lu", "pc_factor_mat_solver_type": "mumps"},

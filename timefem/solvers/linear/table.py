@@ -1,17 +1,10 @@
-"""The table of linear solvers, and their shorthands."""
+"""Linear solvers by their shorthands."""
 
 from ... import validate
 from ...errors import InputError
-from ...late import LateTable
 from ...validate.options import said
+from ...validate.tables import LINEAR_SOLVERS
 from .base import LinearOptions
-
-LINEAR_SOLVERS = LateTable(__package__, {  # shorthand -> options; each says what packages it needs, and how to install
-    "chain": ".time_chain.solver.TimeChain",
-    "superlu": ".superlu.SuperLU",
-    "petsc": ".petsc.solver.PETSc",
-    "sksparse": ".cholmod.Cholmod",
-})
 
 
 def linear_options(choice=None, *, method=None, options=None):
