@@ -8,6 +8,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import timefem as tf
+from timefem.elements.evaluation.batch import ElementBatch
 from timefem.mechanics.composites.composite import Composite
 from timefem.mechanics.declared import Integer, Real
 from timefem.mechanics.forces.between import PointForce
@@ -76,6 +77,27 @@ def test_an_energy_that_is_stated_anew_acts_in_every_element(element):
         ends.append(solution.position(mass, 0.5))
     np.testing.assert_allclose(*ends, atol=1e-3, rtol=0)
     assert ends[0][0] < 0.5
+
+
+def test_numbers_of_one_part_are_not_those_of_its_class():
+    """The second spring would have the stiffness of the first."""
+    class OfSelf(HardeningSpring):
+        def energy(self, s):
+            return self.stiffness / 2 * self._square(s)
+
+    class Far(tf.RigidDistance):
+        extra = Real("further by", "m", 0.0)
+
+        def formula(self, a, b, t, c):
+            return [super().formula(a, b, t, c)[0] - self.extra]
+
+    mass = tf.PointMass(1.0, name="mass")
+    for part in (OfSelf(mass, stiffness=2.0), Far(mass, length=1.0, extra=0.5)):
+        system = tf.System([mass, part])
+        with pytest.raises(tf.InputError, match=rf"{type(part).__name__}: its formulas read self\..*c = self.named"):
+            tf.InitialValueProblem(system, {mass: tf.Pose((1, 0, 0))}, (0, 0.1))
+        with pytest.raises(tf.InputError, match=r"its formulas read self\."):
+            ElementBatch(system, tf.EMH())
 
 
 def test_what_a_base_says_of_its_formulas_ends_where_they_are_stated_anew():

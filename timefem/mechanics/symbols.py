@@ -3,6 +3,9 @@
 from copy import copy
 
 import casadi as ca
+import numpy as np
+
+from ..errors import InputError
 
 
 def first_order(part):
@@ -80,3 +83,49 @@ class Symbols:
         other.q, other.p, other.t = q, p, self.t if t is None else t
         other._velocity, other.velocity_given = velocity, velocity is not None
         return other
+
+
+# ---- formulas are shared by the parts of a kind: numbers of one of them must not be written into these
+
+def for_formulas(part):
+    """The part whose formulas are written, without values for what is a number of its own.
+
+    Of classes of users, which may read `self.stiffness` for `self.named(s.own).stiffness`: not a number in the place
+    of each number, so that it stays in the formulas, see `refuse_numbers`. Arguments that shape the formulas, and of
+    classes that state their `kind` all, are as they were.
+    """
+    names = _numbers(part)
+    if not names:
+        return part
+    other = part.same_part()
+    vars(other)["numbers"] = lambda c: part.numbers(part if c is other else c)  # whose sizes are asked for
+    for name in names:
+        value = getattr(part, name)
+        vars(other)[name] = float("nan") if isinstance(value, float) else np.full(value.shape, np.nan)
+    return other
+
+
+def refuse_numbers(part, function):
+    """InputError where numbers of the part itself have been written into formulas of its kind."""
+    names = _numbers(part)
+    if not names:
+        return
+    constants = (function.instruction_constant(k) for k in range(function.n_instructions())
+                 if function.instruction_id(k) == ca.OP_CONST)
+    if any(np.isnan(value) for value in constants):
+        read = " or ".join(f"self.{name}" for name in names)
+        raise InputError(f"{type(part).__name__}: its formulas read {read}, but are shared by all parts of the class; "
+                         f"take numbers from c = self.named(s.own), in a joint from the argument c: c.{names[-1]}")
+
+
+def _numbers(part):
+    """Names of the arguments whose values formulas must take from symbols, of classes that are not of timefem."""
+    own = [c for c in type(part).__mro__ if c.__module__.partition(".")[0] != "timefem"]
+    if type(part) not in own or any("kind" in vars(c) or "_form" in vars(c) for c in own):
+        return []
+    given = {name for c in type(part).__mro__ if c in own or vars(c).get("abstract") for name in vars(c)}
+    values = {name: getattr(part, name, None) for name, field in part.fields.items()
+              if name in given and not field.is_body and not field.is_function and name != "name"}
+    return [name for name, value in values.items()
+            if (isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype == float))
+            and part.fields[name].form_in(part, value) is None]

@@ -8,6 +8,7 @@ import casadi as ca
 from ...kernels import cached_kernel, compile_kernel
 from ...kernels.store import digest, store
 from ...mechanics.lasting_name import lasting_name
+from ...mechanics.symbols import for_formulas, refuse_numbers
 from ...uncollected import Recent
 from .whole_element import whole_element
 
@@ -82,7 +83,9 @@ def _described(data):
 
 def _density(part, element, sizes):
     """The density and its derivatives as a casadi.Function, and the fields of `PointKernel` from `n_inputs` on."""
+    part = for_formulas(part)
     found = _at_point(part, element, sizes)
+    refuse_numbers(part, found[0])
     function, *description = whole_element(element, *found) if element.one_kernel else found
     values = function(ca.SX.sym("x", function.nnz_in(0)))
     constants = [float(v) if v.is_constant() else float("nan") for v in ca.vertsplit(values)]

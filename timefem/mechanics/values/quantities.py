@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from ...uncollected import Recent
-from ..symbols import Symbols, n_reactions
+from ..symbols import Symbols, for_formulas, n_reactions, refuse_numbers
 from .options import OPTIONS
 
 
@@ -106,7 +106,9 @@ class Formulas:
 
     def _function(self, names, taken, value):
         x = ca.vertcat(*(getattr(self, name) for name in self.inputs if name in taken))
-        return ca.Function("_".join(names).replace(" ", "_"), [x, self.symbols.t, self.symbols.parameters], [value])
+        found = ca.Function("_".join(names).replace(" ", "_"), [x, self.symbols.t, self.symbols.parameters], [value])
+        refuse_numbers(self.part, found)
+        return found
 
 
 class StateFormulas(Formulas):
@@ -291,7 +293,7 @@ _FORMULAS = Recent(OPTIONS.most_kinds)  # by class and kind of part; evaluators 
 
 def formulas_of(part, formulas=StateFormulas):
     """The formulas of its kind, of that class."""
-    return _FORMULAS.of((formulas, part.kind), lambda: formulas(part))
+    return _FORMULAS.of((formulas, part.kind), lambda: formulas(for_formulas(part)))
 
 
 def sees_velocities(part):
