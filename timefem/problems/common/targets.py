@@ -128,7 +128,7 @@ def _as_pose(body, state):
 
 
 def in_coordinates(title, body, target, rates=True):
-    """What is asked of a body whose coordinates do not begin with its position, such as polar ones: of a `Pose`,
+    """What is prescribed for a body whose coordinates do not begin with its position, such as polar ones: of a `Pose`,
     `Coordinates` and places in space an `EndState` of coordinates; others as they are.
 
     Raises
