@@ -1,5 +1,9 @@
 """Kinds of problems that the package does not know."""
 
+import os
+import subprocess
+import sys
+import textwrap
 from dataclasses import dataclass, replace
 
 import pytest
@@ -25,7 +29,7 @@ class Faster:
 def solve_faster(task):
     given = task.problem
     body, pose = next(iter(given.state.items()))
-    state = {body: replace(pose, velocity=given.factor * body.mass * pose.velocity)}
+    state = {body: replace(pose, velocity=given.factor * given.system.find(body).mass * pose.velocity)}
     return solve_initial(replace(task, problem=tf.InitialValueProblem(given.system, state, given.t_span)))
 
 
@@ -71,3 +75,38 @@ def test_a_solve_that_returns_no_solution(kind, answer):
     KINDS["faster"] = replace(kind, solve=lambda task: answer)
     with pytest.raises(tf.InputError, match="solve of the kind of problem 'faster' must return a Solution, not"):
         tf.solve(problem(), tf.MixedGalerkin(1), 2, progress=False)
+
+
+@pytest.mark.long
+def test_a_model_file(tmp_path):
+    """Keys come with the kind, in a process in which no file was read before."""
+    (tmp_path / "own.py").write_text(textwrap.dedent("""
+        from timefem.problems.common.file_format import FileFormat
+        from timefem.problems.kinds import KINDS
+        from tests.problems.test_kinds_of_users import Faster, Kind, InitialErrors, solve_faster, tf
+
+        def make(model):
+            table = model.document.data["problem"]
+            if "factor" not in table:
+                raise model.document.error(("problem", "kind"), '"faster" needs the key factor')
+            return Faster(model.system, model.stated_start, table["factor"], model.t_span)
+
+        FILES = FileFormat(make, schemas={"factor": {"$ref": "#/$defs/number"}})
+        KINDS["faster"] = Kind("faster", Faster, "a faster motion", (tf.March,), solve_faster, InitialErrors,
+                               files="own")
+        body = '[bodies.point]\\ntype = "point"\\nmass = 2.0\\nvelocity = [1, 0, 0]\\n'
+        body += '[time]\\nspan = [0, 1]\\nn_elements = 2\\n'
+        for text in ('factor = 3.0', '', 'factor = "a"') if __name__ == "__main__" else ():
+            open("a.toml", "w").write(f'[problem]\\nkind = "faster"\\n{text}\\n' + body)
+            try:
+                problem = tf.load_model("a.toml").problem
+                print(tf.solve(problem, tf.MixedGalerkin(1), 2, progress=False).position("point", 1.0)[0])
+            except tf.InputError as error:
+                print(" ".join(str(error).split()))
+        """))
+    found = subprocess.run([sys.executable, "own.py"], cwd=tmp_path, capture_output=True, text=True, check=False,
+                           env={**os.environ, "PYTHONPATH": ":".join(filter(None, sys.path))})
+    first, missing, wrong = found.stdout.splitlines() or [found.stderr] * 3
+    assert float(first) == pytest.approx(6.0), found.stderr
+    assert "a.toml" in missing and '"faster" needs the key factor' in missing
+    assert "problem.factor" in wrong and "number" in wrong

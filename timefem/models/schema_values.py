@@ -248,9 +248,7 @@ TABLES = {
         "cost": ref("formula"),
         "end_cost": ref("text"),
         "n_starts": ref("count"),
-        "data": ref("text"),
-        "loss": {"enum": ["huber", "student"]},
-        "dynamics": {"enum": ["full", "none"]},
+        **{key: schema for kind in in_files().values() for key, schema in kind.in_files.schemas.items()},
         "limits": {"description": 'a table of lower and upper limits by joint, or "model" for those that joints state',
                    "anyOf": [{"const": "model"}, named("a table by joint", record(
                        "a table with lower, upper or both", {"lower": ref("number"), "upper": ref("number")}, []))]},

@@ -1,7 +1,7 @@
 """How a kind of problem stands in a model file."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...solution.output.load import load
 
@@ -16,6 +16,8 @@ class FileFormat:
         `make(model)` -> the problem; `model` offers what the file states, see `timefem.models.Model`.
     keys : tuple of str
         Of the table `[problem]`.
+    schemas : dict
+        Those of its keys that no other kind has -> their JSON schema.
     tables, needed : tuple of str
         Tables that not every kind takes, and those that it cannot do without.
     own_mesh : callable
@@ -39,6 +41,10 @@ class FileFormat:
     facts: Callable = lambda problem: {}
     state: Callable | None = None
     guess: Callable = lambda model: None
+    schemas: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        object.__setattr__(self, "keys", (*self.keys, *self.schemas))
 
 
 def solution_guess(model):

@@ -115,6 +115,8 @@ def file_facts(problem):
             "unknown": problem.unknown_names}
 
 
-FILES = FileFormat(make_from_file, keys=("data", "loss", "parameters", "follows", "dynamics", "limits"),
+FILES = FileFormat(make_from_file, keys=("parameters", "follows", "limits"), schemas={
+                       "data": {"$ref": "#/$defs/text"}, "loss": {"enum": ["huber", "student"]},
+                       "dynamics": {"enum": ["full", "none"]}},
                    tables=("actuators", "measurements", "noise", "prior"), needed=("measurements",), check=check_file,
                    facts=file_facts, own_mesh=own_mesh)
