@@ -20,6 +20,8 @@ REST = {"atol": 0.0, "rtol": 1e-9}
 
 
 class HardeningSpring(PointForce):
+    """A cubic spring."""
+
     stiffness = Real("k", "N/m", above=0, default=None)
     hardening = Real("k3", "N/m^3", 0.0, least=0)
 
@@ -98,6 +100,27 @@ def test_numbers_of_one_part_are_not_those_of_its_class():
             tf.InitialValueProblem(system, {mass: tf.Pose((1, 0, 0))}, (0, 0.1))
         with pytest.raises(tf.InputError, match=r"its formulas read self\."):
             ElementBatch(system, tf.EMH())
+
+
+def test_a_formula_of_a_joint_may_be_a_vector():
+    class AsVector(tf.RigidDistance):
+        def formula(self, a, b, t, c):
+            return ca.vertcat(*super().formula(a, b, t, c))
+
+    mass = tf.PointMass(1.0)
+    found = [tf.System([mass, kind(mass, length=0.6)]).constraints(0.0, np.ones(6)) for kind in
+             (tf.RigidDistance, AsVector)]
+    np.testing.assert_array_equal(*found)
+    assert found[0].any()
+
+
+def test_arguments_that_are_needed_are_named():
+    with pytest.raises(tf.InputError, match=r"HardeningSpring: stiffness is missing"):
+        HardeningSpring(tf.PointMass(1.0))
+    assert "stiffness : " in HardeningSpring.__doc__ and "stiffness : float, optional" not in HardeningSpring.__doc__
+    with pytest.raises(TypeError, match="late is needed, but is declared after an argument with a default"):
+        class Wrong(PointForce):
+            late = Real("late", "N")
 
 
 def test_what_a_base_says_of_its_formulas_ends_where_they_are_stated_anew():

@@ -1,6 +1,7 @@
 """Constructor and documentation of a part, from the arguments that it declares."""
 
 from inspect import Parameter, Signature, cleandoc
+from itertools import pairwise
 
 from .field import REQUIRED, Field, Name
 
@@ -35,6 +36,12 @@ def signature(fields, keyword_only):
         way = Parameter.KEYWORD_ONLY if by_name else Parameter.POSITIONAL_OR_KEYWORD
         parameters.append(Parameter(field.argument or name, way,
                                     default=Parameter.empty if field.default is REQUIRED else field.default))
+    positional = [p for p in parameters if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
+    late = [q.name for p, q in pairwise(positional)
+            if q.default is Parameter.empty is not p.default]
+    if late:
+        raise TypeError(f"{late[0]} is needed, but is declared after an argument with a default; declare it before "
+                        "that one, or with default=None, which is asked for all the same")
     return Signature(parameters)
 
 
@@ -44,7 +51,7 @@ def documented(text, fields):
     lines = ["Parameters", "----------"]
     for name, field in fields.items():
         ground = field.is_body and field.ground
-        optional = ", optional" * (field.default is not REQUIRED)
+        optional = ", optional" * (not field.required or field.is_body)
         lines.append(f"{field.argument or name} : {field.kind_of_value}{optional}")
         said = field.help + f" [{field.unit}]" * bool(field.unit)
         if field.default is not REQUIRED and field.default is not None:

@@ -90,7 +90,10 @@ class Declared(NamedArguments):
                 vars(self)[name] = field.of_symbols(value) if is_symbolic(value) else field.checked(self, value)
             return
         for name, value in given.items():
-            setattr(self, name, self.fields[name].checked(self, value))
+            field = self.fields[name]
+            if value is None and field.required:
+                raise InputError(f"{self._argument(field.argument or name)} is missing: {field.kind_of_value}")
+            setattr(self, name, field.checked(self, value))
         self._complete()
         self.own_parameters = self.declared_numbers()
         self._fix_arrays(self.fields)

@@ -88,7 +88,7 @@ class Joint(Part, abstract=True):
         a, b = frames_of(self.bodies, q)
         shift, turn = ca.SX.sym("shift", 3), ca.SX.sym("turn", 3)
         moved = Frame(a.position + shift, a.rotation + ca.skew(turn) @ a.rotation, a.q)
-        phi, moves = ca.vertcat(*self.formula(moved, b, t, c)), ca.vertcat(shift, turn)
+        phi, moves = _column(self.formula(moved, b, t, c)), ca.vertcat(shift, turn)
         pulled = ca.substitute(ca.jtimes(phi, moves, w, True), moves, ca.SX.zeros(6))
         force, torque = -pulled[:3], -pulled[3:]
         if hasattr(c, "point_a"):
@@ -138,16 +138,21 @@ class Joint(Part, abstract=True):
     first_turn = 0.0  # an angle starts within half a turn of it
 
     def constraints(self, s: Symbols) -> ca.SX:
-        return ca.vertcat(*self.formula(*frames_of(self.bodies, s.q), s.t, self.named(s.own)))
+        return _column(self.formula(*frames_of(self.bodies, s.q), s.t, self.named(s.own)))
 
     def constraint_lift(self, s: Symbols) -> ca.SX | None:
         return constraint_lift(self, s)
 
     def lifted_constraints(self, s: Symbols, e: ca.SX, t: ca.SX) -> ca.SX:
         def rows(frames, t):
-            return ca.vertcat(*self.formula(*frames, *[Frame.ground()] * (2 - len(frames)), t, self.named(s.own)))
+            return _column(self.formula(*frames, *[Frame.ground()] * (2 - len(frames)), t, self.named(s.own)))
 
         return lifted_constraints(self, s, e, t, rows)
+
+
+def _column(rows):
+    """Rows of a formula, a list or one SX, as one SX."""
+    return ca.vec(rows) if isinstance(rows, ca.SX) else ca.vertcat(*rows)
 
 
 def across(axis):

@@ -15,6 +15,7 @@ from ...errors import InputError
 from ..declared import Direction, Function, On, Point, VectorFunction
 from ..numbers.arithmetic import cross
 from ..shapes import Stroke
+from ..symmetry import ALL, translations
 from .frame import frames_of
 from .joint import Joint, gap
 from .on_joint import JointPart
@@ -83,6 +84,9 @@ class PrescribedAngle(_Prescribed):
     direction_a = Direction("at right angles to the axis, in a")
     direction_b = Direction("at right angles to the axis, in b: coincides with direction_a at angle zero")
     constraint_names = ("angle",)
+
+    def workless_motions(self) -> np.ndarray:
+        return ALL if len(self.bodies) == 2 else translations()
 
     def _complete(self):
         numbers = super().numbers(self)

@@ -246,8 +246,9 @@ def _estimate(plan, core):
                         element.embedded_order)
     levels = element.multiplier.components
     if levels != "multipliers" and plan.components[levels].size:
-        raise InputError(f"{element!r} keeps constraints on configuration level only, for which its local error is not "
-                         "known; use MixedGalerkin with form='hamilton' or form='energy', or give n_elements")
+        raise InputError(f"{element!r} has no multipliers for positions and velocities together, without which its "
+                         "local error is not known for constraints; use MixedGalerkin with form='hamilton' or "
+                         "form='energy', or give n_elements")
     targets, sources, factors = [], [], []
     for dofs, space in zip(c.fields, c.spaces, strict=True):
         points = space.basis.points
