@@ -46,6 +46,22 @@ def test_fields_that_are_not_hashable_are_refused_by_name():
         Theta(theta=[0.5]).density_key  # noqa: B018
 
 
+def test_a_density_with_other_rows_than_its_tests_is_refused():
+    class Short(Theta):
+        def density(self, s):
+            rows, constraints = super().density(s)
+            return rows[1:], constraints
+
+    class One(Theta):
+        def density(self, s):
+            return super().density(s)[:1]
+
+    with pytest.raises(tf.InputError, match=r"gives 5 rows for state of .*, 6 expected"):
+        solved(Short(), tf.PointMass(1.0))
+    with pytest.raises(tf.InputError, match="gives 1 blocks of rows, 2 expected: one for each of state, multipliers"):
+        solved(One(), tf.PointMass(1.0))
+
+
 def test_a_form_that_does_not_know_of_lifts_refuses_them():
     class Plain(LagrangeForm):
         name, takes_lifts = "plain", False

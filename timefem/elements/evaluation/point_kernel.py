@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import casadi as ca
 
+from ...errors import InputError
 from ...kernels import cached_kernel, compile_kernel
 from ...kernels.store import digest, store
 from ...mechanics.lasting_name import lasting_name
@@ -96,6 +97,7 @@ def _at_point(part, element, sizes):
     """As `_density`, without the constants."""
     s = element.symbols(part, element, sizes)
     rows = [ca.densify(ca.SX(r)) for r in element.density(s)]
+    _check_rows(part, element, sizes, rows)
     variables, closed = list(s.slots.values()), ca.vertcat(*s.closed(rows))
     slots = [v if ca.depends_on(closed, v) else ca.SX(0, 1) for v in variables]
     outputs, entries = list(rows), []
@@ -109,6 +111,18 @@ def _at_point(part, element, sizes):
     values = ca.densify(s.closed([ca.vertcat(*outputs)])[0])
     return (ca.Function("point", [inputs], [values]), tuple(v.numel() for v in slots),
             tuple(r.numel() for r in rows), entries)
+
+
+def _check_rows(part, element, sizes, rows):
+    """InputError where a density has not the rows of its tests; those of a body are known beforehand."""
+    title, tests = f"density of {element!r}", element.test_slots
+    if len(rows) != len(tests):
+        raise InputError(f"{title} gives {len(rows)} blocks of rows, {len(tests)} expected: one for each of "
+                         f"{', '.join(name for name, _ in tests)}")
+    for (name, _), row in zip(tests, rows, strict=True):
+        expected = sizes[element.test[name].components] if part.is_body else row.numel()
+        if row.numel() not in (0, expected) and element.test[name].components in ("state", "coordinates"):
+            raise InputError(f"{title} gives {row.numel()} rows for {name} of {part!r}, {expected} expected")
 
 
 def _jacobians(s, element, row, slots):
