@@ -221,12 +221,17 @@ def test_derivatives_by_a_composite_part_leave_given_numbers_of_members():
         assert derivative == pytest.approx((ends[0] - ends[1]) / 2e-4, rel=1e-6)
 
 
-def test_a_composite_part_without_bodies_is_refused():
+def test_a_composite_part_without_members_is_refused():
     class Perhaps(Masses):
         n = Integer("number of masses", least=0, most=9)
 
-    with pytest.raises(tf.InputError, match="Perhaps 'row': make_nodes gave no bodies"):
-        Perhaps(n=0, mass=1.0, stiffness=1.0, name="row")
+    class Hung(Perhaps):
+        def make_elements(self):
+            return [tf.Spring(self.nodes[0], stiffness=self.stiffness)]
+
+    for cls in (Perhaps, Hung):
+        with pytest.raises(tf.InputError, match=f"{cls.__name__} 'row': make_nodes gave no bodies"):
+            cls(n=0, mass=1.0, stiffness=1.0, name="row")
 
 
 def test_a_force_acts_in_joint_coordinates():

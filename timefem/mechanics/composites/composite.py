@@ -39,10 +39,14 @@ class Composite(Declared, ABC, abstract=True):
 
     def _complete(self):
         self.nodes, self.elements = self._owned("node", self.make_nodes()), ()
-        if not self.nodes:
-            raise InputError(f"{self._title}: make_nodes gave no bodies, and a composite part has at least one; let "
-                             "numbers of nodes begin at 1")
-        self.elements = self._owned("element", self.make_elements())
+        try:
+            self.elements = self._owned("element", self.make_elements())
+        except IndexError:
+            if self.nodes:
+                raise
+        if not self.members:
+            raise InputError(f"{self._title}: make_nodes gave no bodies and make_elements nothing that acts on others; "
+                             "let numbers of nodes begin at 1")
         self.places = np.linspace(0, 1, len(self.nodes))
         for i, node in enumerate(self.nodes):
             node.reference = self.reference(i)
