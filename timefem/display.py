@@ -23,6 +23,11 @@ def counted(n, noun, several=None):
     return f"{n} {noun if n == 1 else several}"
 
 
+def digits(value):
+    """A number with all its digits, for messages that hold it against another one: 1, 0.9999995449998965."""
+    return repr(float(value)).removesuffix(".0")
+
+
 @dataclass
 class Card:
     """A title, facts, and tables.

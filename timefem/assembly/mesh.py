@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import validate
 from ..argument_names import NamedArguments
+from ..display import digits
 from ..errors import InputError
 from ..types import Vector
 from ..validate.memory import check_memory
@@ -38,8 +39,8 @@ class TimeMesh(NamedArguments):
             raise InputError("a time mesh needs at least two nodes")
         if not np.all(self.lengths > 0):
             worst = int(np.argmin(self.lengths))
-            raise InputError(f"the nodes of a time mesh must increase: node {worst + 1} at {self.nodes[worst + 1]} "
-                             f"does not come after {self.nodes[worst]}")
+            raise InputError(f"the nodes of a time mesh must increase: node {worst + 1} at "
+                             f"{digits(self.nodes[worst + 1])} does not come after {digits(self.nodes[worst])}")
 
     @classmethod
     def uniform(cls, t_span: tuple[float, float] | Vector, n_elements: int, through: Vector = ()) -> TimeMesh:

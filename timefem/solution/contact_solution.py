@@ -124,7 +124,7 @@ class ContactSolution(Solution):
     def _contact_frames(self, t, z):
         shape, z = z.shape[:-1], z.reshape(-1, self.system.n_z)
         found, = evaluate.quantities_at(self.system, np.broadcast_to(t, shape).ravel(), z, "contact frames")
-        return found.reshape(*shape, -1, 4, 3)
+        return np.where(np.isinf(found), np.nan, found).reshape(*shape, -1, 4, 3)
 
     # ---- energy
 

@@ -146,7 +146,7 @@ def test_among_other_bodies():
     b = run(mass, [tf.Gravity(mass, [0, -9.81, 0])], tf.Pose(velocity=[0, -1, 0]))
     np.testing.assert_allclose(a.z, b.z, rtol=0, atol=1e-12)
     np.testing.assert_allclose(a.system.potential(0, a.z), b.system.potential(0, b.z), rtol=0, atol=1e-11)
-    assert "angular_momentum" not in a.errors() and "angular_momentum" in b.errors()
+    assert "angular_momentum" not in a.errors()
 
 
 @pytest.mark.parametrize("kinetic", [

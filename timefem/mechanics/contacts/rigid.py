@@ -61,8 +61,8 @@ class RigidContact(Part, abstract=True):
 
     def contact_frames(self, s: Symbols) -> ca.SX:
         """Where forces act in space, SX (n_contacts, 12): the point, the normal, and both directions of sliding, zero
-        where there is none. NaN of contacts that are not at points of space."""
-        return ca.SX.nan(self.n_contacts, 12)
+        where there is none. Infinite where contacts are not at points of space (NaN marks numbers of a part)."""
+        return ca.SX.inf(self.n_contacts, 12)
 
     def load(self, s: Symbols) -> ca.SX:
         """Normal forces of persistent rows, SX (n_contacts,): friction is at most mu times as large."""

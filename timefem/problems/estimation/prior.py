@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import validate
 from ...argument_names import NamedArguments
+from ...display import digits
 from ...errors import InputError
 from ...types import Floats, Matrix, Vector
 from .options import DEFAULTS
@@ -47,7 +48,7 @@ class Prior(NamedArguments):
         lower, upper = (np.full(n, none) if given is None else numbers_of(f"{title}: {name}", given, n)
                         for name, given, none in (("lower", self.lower, -np.inf), ("upper", self.upper, np.inf)))
         if not np.all(lower < upper):
-            raise InputError(f"{title}: lower, {lower.max()}, must be below upper, {upper.min()}")
+            raise InputError(f"{title}: lower, {digits(lower.max())}, must be below upper, {digits(upper.min())}")
         if not np.all((lower <= mean) & (mean <= upper)):
             shown = f"{mean[0]:g}" if n == 1 else mean
             raise InputError(f"{title}: the mean, {shown}, must be within lower and upper")

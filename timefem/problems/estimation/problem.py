@@ -14,6 +14,7 @@ import numpy as np
 from ... import validate
 from ...argument_names import NamedArguments
 from ...assembly.mesh import TimeMesh
+from ...display import digits
 from ...errors import InputError
 from ...mechanics.states.given import states_of
 from ...mechanics.system import System
@@ -166,8 +167,8 @@ class Estimation(NamedArguments):
             at = sensor.times_of_motion
             outside = (at < t_span[0] - room) | (at > t_span[1] + room)
             if outside.any():
-                raise InputError(f"{sensor.title}: t = {at[outside][0]} s is outside of the time span, {t_span[0]} "
-                                 f"to {t_span[1]} s; drop it, or give another t_span")
+                raise InputError(f"{sensor.title}: t = {digits(at[outside][0])} s is outside of the time span, "
+                                 f"{digits(t_span[0])} to {digits(t_span[1])} s; drop it, or give another t_span")
         return t_span
 
     def _entries(self):

@@ -7,6 +7,7 @@ import numpy as np
 
 from .... import validate
 from ....assembly.mesh import TimeMesh
+from ....display import digits
 from ....errors import InputError
 from ....late import Late
 from ....mechanics.states.in_trees import tree_joint
@@ -183,7 +184,8 @@ def limits_of(problem):
         low, high = (np.inf * sign if end is None else validate.real(f"limits of {key!r}", end)
                      for end, sign in zip(pair, (-1, 1), strict=True))
         if not low < high:
-            raise InputError(f"limits of {key!r}: the lower one, {low}, must be below the upper one, {high}")
+            raise InputError(f"limits of {key!r}: the lower one, {digits(low)}, must be below the upper one, "
+                             f"{digits(high)}")
         places += np.arange(system.n_q)[system.coordinates(joint)].tolist()
         bounds.append((low, high))
     return Limits(np.array(places, int), np.array(bounds).T) if places else None

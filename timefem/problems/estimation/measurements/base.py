@@ -13,6 +13,7 @@ import numpy as np
 
 from .... import validate
 from ....argument_names import NamedArguments
+from ....display import digits
 from ....errors import InputError
 from ....types import Floats, Matrix, Vector
 from ..loss import Loss, as_loss
@@ -259,7 +260,8 @@ class Sensor(NamedArguments, ABC):
         if type(other) is not type(self) or other.n != self.n:
             raise InputError(f"{self.title}: further values must be of a {type(self).__name__} of {self.n} numbers")
         if not other.times[0] + self.offset > t:
-            raise InputError(f"{self.title}: further values must come after t = {t} s, not at {other.times[0]} s")
+            raise InputError(f"{self.title}: further values must come after t = {digits(t)} s, not at "
+                             f"{digits(other.times[0])} s")
         return self._with(**{name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in ROWS})
 
     def _with(self, **arrays):
