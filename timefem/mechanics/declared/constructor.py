@@ -51,7 +51,7 @@ def documented(text, fields):
     lines = ["Parameters", "----------"]
     for name, field in fields.items():
         ground = field.is_body and field.ground
-        optional = ", optional" * (not field.required or field.is_body)
+        optional = ", optional" * (not field.required)
         lines.append(f"{field.argument or name} : {field.kind_of_value}{optional}")
         said = field.help + f" [{field.unit}]" * bool(field.unit)
         if field.default is not REQUIRED and field.default is not None:
