@@ -286,6 +286,7 @@ class WithoutField(tf.MixedGalerkin):
         return {"state": Space(basis, False), "multipliers": Space(basis, False, "multipliers")}
 
     slots = tf.TimeElement.slots
+    test_slots = tf.TimeElement.test_slots
     nodal_values = tf.TimeElement.nodal_values
     form = "without"
 
