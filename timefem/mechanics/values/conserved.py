@@ -111,9 +111,10 @@ def conserved(system, t0):
 def constant_momenta(system):
     """Directions (v, w) in which `v.P + w.L` is constant along all motions, of the linear momentum P and the angular
     momentum L about the origin: columns of shape (6, k), none where nothing is known to be constant."""
-    if system.couples_inertia or system.n_nonholonomic or any(body.mass is None for body in system.bodies):
+    parts = [part for part in system.parts if not part.helper]  # helpers count turns, and pull at nothing
+    if system.couples_inertia or system.n_nonholonomic or any(part.is_body and part.mass is None for part in parts):
         return common([None])
-    motions = common([part.workless_motions() for part in system.parts if not isinstance(part, Gravity)
+    motions = common([part.workless_motions() for part in parts if not isinstance(part, Gravity)
                       and (part.is_body or _acts(part))])
     for pull in (part.acceleration for part in system.parts if isinstance(part, Gravity)):
         pushed = np.vstack([pull @ motions[:3], np.cross(pull, motions[3:].T).T])
