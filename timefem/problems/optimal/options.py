@@ -52,7 +52,7 @@ class OptimalOptions(Options):
     no_effect: float = option(1e-9, "relative size of an effect that is none")
     nearby: float = option(0.3, "controls beside the guess, where reach is tried once more, scaled")
     uncontrolled: float = option(
-        1e-8, "miss of conditions that the motion meets whatever actuators do, of the sum of what adds up to it")
+        1e-8, "miss of conditions that the motion meets whatever actuators do, scaled, or of the sum it is left of")
     grows_too_far: float = option(
         1e8, "of changes along a guess, scaled, beyond which small effects are lost in rounding")
 

@@ -150,7 +150,7 @@ def reach(equations, x):
     missed = idle.T @ (there - adjoint.T @ moves)  # by what the guess leads to
     added = np.abs(idle.T) @ (np.abs(there) + np.abs(adjoint.T) @ np.abs(moves))  # up to rounding of these
     told = np.abs(adjoint).max() * np.finfo(float).eps <= 1 / OPTIONS.grows_too_far
-    if not np.linalg.norm(missed) > OPTIONS.uncontrolled * np.linalg.norm(added):
+    if not np.linalg.norm(missed) > OPTIONS.uncontrolled * max(1.0, np.linalg.norm(added)):  # rows have sizes of one
         return Reach(None, told, idle)
     if np.count_nonzero(values > OPTIONS.no_effect) == len(inputs) < n_moved:
         raise InputError(f"the mesh has {len(inputs)} nodal values of controls for {n_moved} conditions at the end; "
