@@ -18,7 +18,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def did_you_mean(name: Any, names: Iterable[str]) -> str:
     """End of a message: the nearest of some names, if any is near."""
-    names = [known for known in names if not known.startswith("_")]
+    names = [known for known in names if not str(known).startswith("_")]
     close = difflib.get_close_matches(name, names, 1) if isinstance(name, str) else ()
     return "".join(f"; did you mean {c!r}?" for c in close)
 

@@ -87,7 +87,7 @@ def test_failed_runs_warn():
     body = tf.RigidBody(1.0, (1, 2, 3), name="body")
     problem = tf.InitialValueProblem(tf.System([body]), {body: tf.Pose()}, (0, 1))
     solver = tf.prepare(problem, tf.MixedGalerkin(1), 2, progress=False)
-    with pytest.warns(tf.NotSolved, match=r"1 of 3 runs failed.*run 1: input: body: mass must be finite"):
+    with pytest.warns(tf.NotSolved, match=r"1 of 3 runs failed.*run 1: input: RigidBody 'body': mass must be finite"):
         found = solver.solve_many(parameters={"body.mass": [1.0, np.nan, 2.0]}, n_workers=1, progress=False)
     assert found.success.tolist() == [True, False, True]
 

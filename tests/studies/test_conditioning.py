@@ -188,7 +188,7 @@ def test_warning_names_the_block_and_what_scaling_would_do():
     with pytest.warns(tf.IllConditioned, match=r"(position|velocity)-level multipliers of '.*' in element \d+; "
                                                "with scaling='full' it would be") as caught:
         tf.solve(problem, tf.BubnovGalerkin(3), 500, scaling="none")
-    assert len(caught) == 1
+    assert sum(issubclass(one.category, tf.IllConditioned) for one in caught) == 1
 
 
 def test_no_warning_for_sound_solves():

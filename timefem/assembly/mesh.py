@@ -106,8 +106,8 @@ class TimeMesh(NamedArguments):
         slack = 1e-12 * max(abs(self.nodes[0]), abs(self.nodes[-1]))
         if not np.all((t >= self.nodes[0] - slack) & (t <= self.nodes[-1] + slack)):
             bad = t[~((t >= self.nodes[0] - slack) & (t <= self.nodes[-1] + slack))].flat[0]
-            raise InputError(f"time {bad} lies outside of the solution, which covers "
-                             f"[{self.nodes[0]}, {self.nodes[-1]}]")
+            raise InputError(f"time {digits(bad)} lies outside of the solution, which covers "
+                             f"[{digits(self.nodes[0])}, {digits(self.nodes[-1])}]")
         e = np.clip(np.searchsorted(self.nodes, t, side="right") - 1, 0, self.n_elements - 1)
         return e, (t - self.nodes[e]) / self.lengths[e]
 

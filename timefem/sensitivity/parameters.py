@@ -282,7 +282,7 @@ def start_changes(body, q):
     n = body.n_q
     every = np.eye(n)
     if not body.has_orientation:
-        names = ("position", "velocity") if body.begins_with_position else ("q", "v")
+        names = ("position", "velocity") if getattr(body, "begins_with_position", False) else ("q", "v")
         return {names[0]: (Q, every), names[1]: (V, every)}
     turned, spun = body.turning(q)
     return {"position": (Q, every[:, :3]), "rotation": (Q, turned), "velocity": (V, every[:, :3]),
