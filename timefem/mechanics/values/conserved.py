@@ -114,8 +114,7 @@ def constant_momenta(system):
     parts = [part for part in system.parts if not part.helper]  # helpers count turns, and pull at nothing
     if system.couples_inertia or system.n_nonholonomic or any(part.is_body and part.mass is None for part in parts):
         return common([None])
-    motions = common([part.workless_motions() for part in parts if not isinstance(part, Gravity)
-                      and (part.is_body or _acts(part))])
+    motions = _without_work(parts)
     for pull in (part.acceleration for part in system.parts if isinstance(part, Gravity)):
         pushed = np.vstack([pull @ motions[:3], np.cross(pull, motions[3:].T).T])
         motions = motions @ null_space(pushed)
@@ -141,10 +140,16 @@ def _acts(part):
                                        "multiplier force")[0].size1_out(0) > 0
 
 
+def _without_work(parts):
+    """Rigid motions on which none of these parts has power, weight left aside: columns of shape (6, k)."""
+    return common([part.workless_motions() for part in parts if not isinstance(part, Gravity)
+                   and (part.is_body or _acts(part))])
+
+
 def _of_island(system, bodies, parts, z, since):
     """What is constant of some bodies, list of SX, each over its size, and what it is, mainly."""
     n, weights = system.n_q, {part.bodies[0]: part.acceleration for part in system.parts if isinstance(part, Gravity)}
-    motions = common([part.workless_motions() for part in (*bodies, *parts) if part.is_body or _acts(part)])
+    motions = _without_work([*bodies, *parts])
     if not motions.shape[1] or any(body.mass is None for body in bodies) or not any(body.mass for body in bodies):
         return [], []
     total, mass, moment = ca.SX(6, 1), sum(body.mass for body in bodies), ca.SX(3, 1)

@@ -85,19 +85,20 @@ class Fallback:
         free = self._solve(t, z, h, np.zeros(n))
         if free is None:
             return None
-        v0, end, none = contacts.at_state(t, z).v[0], free.state[-1, -1, :n], np.zeros((contacts.n, 3))
+        v0, end, step, none = contacts.at_state(t, z).v[0], free.state[-1, -1, :n], None, np.zeros((contacts.n, 3))
         before = contacts.at(t + h / 2, (z[:n] + end) / 2, v0)
         active = (before.gap[0] <= 0) & ~apart | contacts.persistent
         while True:  # what stands on others closes where these do not fall with it
-            active |= ~apart & (contacts.at(t + h, end, v0).gap[0] < 0)
+            closes = ~(active | apart) & (contacts.at(t + h, end, v0).gap[0] < 0)
+            if step is not None and not closes.any():
+                break
+            active |= closes
             if not active.any():
                 return Step(self._filled(free, none), none, np.zeros(contacts.n, int), 0.0, 1.0)
             step = self._pushed(t, z, h, before, free, np.flatnonzero(active), rest)
             if step is None:
                 return None
             end = step.solved.state[-1, -1, :n]
-            if not (~(active | apart) & (contacts.at(t + h, end, v0).gap[0] < 0)).any():
-                break
         lost = max(-step.energy, 0.0)
         reached = step.solved.state[-1, -1]
         step.solved.state[-1, -1], paid = self._apart(t + h, reached, contacts.at_state(t + h, reached).v[0], lost)

@@ -103,7 +103,7 @@ def gauss_newton(program, kkt, v, *, near):
         growing = growing + (len(lengths) > 1 and lengths[-1] > lengths[-2])
         rests = len(lengths) > 1 and lengths[-1] <= DEFAULTS.rests and lengths[-1] > DEFAULTS.steady * lengths[-2]
         if (lengths[-1] <= near or rests) and not changed:
-            size = max(1.0, float(np.abs(program.place(v) / program.chain.sizes).max()))
+            size = program.size(v)
             still = len(violations) > 1 and violations[-1] > violations[-2] / 2
             if (still or violations[-1] <= DEFAULTS.held * size) and violations[-1] <= DEFAULTS.holds * size:
                 return v, Status(True, residual_history=lengths), n

@@ -62,7 +62,7 @@ class Damped:
         program, before = self.program, np.inf
         for _ in range(DEFAULTS.corrections):
             violation = self.kkt.violation(v)
-            size = max(1.0, float(np.abs(program.place(v) / program.chain.sizes).max()))
+            size = program.size(v)
             if violation <= DEFAULTS.held * size:
                 return v
             if not violation < before:

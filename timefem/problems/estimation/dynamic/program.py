@@ -172,6 +172,10 @@ class EstimationProgram(NonlinearProgram):
 
     # ---- values
 
+    def size(self, v):
+        """Of the variables at a point, scaled, in which violations that are rounding count; one at least."""
+        return max(1.0, float(np.abs(self.place(v) / self.chain.sizes).max()))
+
     def place(self, v):
         """All unknowns after changes."""
         return self.base + self.chain.sizes * v
