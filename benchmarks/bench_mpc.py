@@ -19,6 +19,7 @@ import timefem as tf
 SIX = (0.333, 0.425, 0.392, 0.2, 0.1, 0.1), (3.7, 8.4, 2.3, 1.2, 1.2, 0.3)  # lengths [m] and masses [kg] of an arm
 AXES = (0, 0, 1), (0, 1, 0), (0, 1, 0), (0, 1, 0), (0, 0, 1), (0, 1, 0)
 ROTORS, TORQUES = (3.0, 3.0, 3.0, 0.3, 0.3, 0.3), np.array([150.0, 150, 150, 28, 28, 28])  # [kg m^2], [Nm], about UR5's
+OF_TORQUES = 20 / TORQUES**2  # the largest cost as much as a radian: motions of 0.1 s, which 20 elements resolve
 FEW = 3  # coordinates up to which CasADi is faster with one expression for a step
 
 
@@ -57,13 +58,14 @@ def arm():
     tree = tf.Tree(links, joints, name="tree")
     motors = [tf.JointControl(tree.joint(joint.name), name=f"motor {i}") for i, joint in enumerate(joints)]
     start = dict(zip((joint.name for joint in joints), (0.4, 0.5, -0.4, 0.3, 0.2, 0.1), strict=True))
-    return problem_of(tree, motors, start, [20] * 6, 2.0, 1e-4, (-TORQUES, TORQUES), 0.6,
+    return problem_of(tree, motors, start, [20] * 6, 2.0, OF_TORQUES, (-TORQUES, TORQUES), 0.6,
                       tf.Limit("now.rates('tree')[1]", -2, 2))
 
 
 def problem_of(tree, actuators, start, weights, of_rates, of_controls, bound, span, limit, hover=0.0):
     """Squares of coordinates, rates and controls, ten times those at the end."""
     n_controls = sum(actuator.n_controls for actuator in actuators)
+    of_controls = np.broadcast_to(of_controls, n_controls)
 
     def squares(now):
         q, v = now.q(tree), now.rates(tree)
@@ -71,10 +73,20 @@ def problem_of(tree, actuators, start, weights, of_rates, of_controls, bound, sp
 
     return tf.OptimalControl(
         tf.System([tree, *actuators], gravity=(0, 0, -9.81)), {tree: start}, {}, (0, span),
-        lambda now, u: squares(now) + of_controls * sum((u[i] - hover)**2 for i in range(n_controls)),
+        lambda now, u: squares(now) + sum(w * (u[i] - hover)**2 for i, w in enumerate(of_controls)),
         end_cost=lambda end, parameters: 10 * squares(end), actuators=actuators, limits=[limit],
         bounds={actuator: tuple(np.broadcast_to(b, n_controls)[i:i + actuator.n_controls] for b in bound)
                 for i, actuator in enumerate(actuators)})
+
+
+def by(energies):
+    """Accelerations by Lagrange's equations."""
+    def accelerations(q, v, u):
+        kinetic, potential, force = energies(q, v)
+        momentum = ca.gradient(kinetic, v)
+        right = force(u) - ca.jtimes(momentum, q, v) + ca.gradient(kinetic - potential, q)
+        return ca.ldl_solve(right, *ca.ldl(ca.jacobian(momentum, v)))
+    return accelerations
 
 
 def energies_of_cart_pole(q, v):
@@ -87,35 +99,50 @@ def energies_of_quadrotor(q, v):
         (u[0] + u[1]) * ca.sin(q[2]), (u[0] + u[1]) * ca.cos(q[2]), 0.2 * (u[0] - u[1]))
 
 
-def energies_of_arm(q, v):
-    lengths, masses = SIX
-    turned, place, kinetic, potential = ca.SX.eye(3), ca.SX.zeros(3), 0, 0
-    for i, (axis, length, mass) in enumerate(zip(AXES, lengths, masses, strict=True)):
+def accelerations_of_arm(q, v, u):
+    """By the equations of Newton and Euler, body by body: the energy's derivatives have 20000 operations, these 1000."""
+    a = ca.SX.sym("a", len(AXES))
+    still = torques_of_arm(q, ca.SX.zeros(len(AXES)), a)
+    return ca.ldl_solve(u - torques_of_arm(q, v, ca.SX.zeros(len(AXES))), *ca.ldl(ca.jacobian(still, a)))
+
+
+def torques_of_arm(q, v, a):
+    """Of the motors, from coordinates, rates and accelerations."""
+    spin, turning, place = ca.SX.zeros(3), ca.SX.zeros(3), ca.SX([0, 0, 9.81])  # of the link before; acceleration
+    turns, forces, moments, reach = [], [], [], ca.SX.zeros(3)
+    for i, (axis, length, mass) in enumerate(zip(AXES, *SIX, strict=True)):
         c, s = ca.cos(q[i]), ca.sin(q[i])
         turn = [[c, -s, 0], [s, c, 0], [0, 0, 1]] if axis[2] else [[c, 0, s], [0, 1, 0], [-s, 0, c]]
-        turned = turned @ ca.vertcat(*(ca.horzcat(*row) for row in turn))
-        centre = place + turned @ ca.vertcat(0, 0, length / 2)
-        place = place + turned @ ca.vertcat(0, 0, length)
-        spin = ca.vertcat(*(ca.dot(ca.jtimes(turned[:, j], q, v), turned[:, k]) for j, k in ((1, 2), (2, 0), (0, 1))))
-        kinetic += (mass * ca.sumsqr(ca.jtimes(centre, q, v)) + (mass * length**2 / 12 + 0.002) * ca.sumsqr(spin)) / 2
-        potential += mass * 9.81 * centre[2]
-    kinetic += ca.dot(np.array(ROTORS), v**2) / 2
-    return kinetic, potential, lambda u: u
+        turns.append(ca.vertcat(*(ca.horzcat(*row) for row in turn)))
+        place = turns[i].T @ (place + ca.cross(turning, reach) + ca.cross(spin, ca.cross(spin, reach)))
+        before, turned, axis = turns[i].T @ spin, turns[i].T @ turning, ca.SX(axis)
+        spin, turning = before + axis * v[i], turned + axis * a[i] + ca.cross(before, axis * v[i])
+        reach, inertia = ca.SX([0, 0, length]), mass * length**2 / 12 + 0.002
+        forces.append(mass * (place + ca.cross(turning, reach / 2) + ca.cross(spin, ca.cross(spin, reach / 2))))
+        moments.append(inertia * turning + ca.cross(reach / 2, forces[i]))
+    force, moment, torques = ca.SX.zeros(3), ca.SX.zeros(3), []
+    for i in reversed(range(len(AXES))):  # those of the link after, in axes of this one
+        reach = ca.SX([0, 0, SIX[0][i]])
+        moment = moments[i] + moment + ca.cross(reach, force)
+        force = forces[i] + force
+        torques.insert(0, ca.dot(ca.SX(AXES[i]), moment) + ROTORS[i] * a[i])
+        force, moment = turns[i] @ force, turns[i] @ moment
+    return ca.vertcat(*torques)
 
 
 class Casadi:
     """Multiple shooting by one step of Runge and Kutta in each element, warm started, as people write it."""
 
-    def __init__(self, energies, numbers, n, method):
+    def __init__(self, accelerations, numbers, n, method):
         weights, of_rates, of_controls, bound, span, limited, hover, n_u = numbers
         n_q, h = len(weights), span / n
         q, v, u = (ca.SX.sym(name, k) for name, k in (("q", n_q), ("v", n_q), ("u", n_u)))
-        x, rate = ca.vertcat(q, v), rate_of(energies, numbers)
+        x, rate = ca.vertcat(q, v), rate_of(accelerations, numbers)
         x1, u1 = ca.MX.sym("x", 2 * n_q), ca.MX.sym("u", n_u)
         step = ca.Function("step", [x1, u1], [step_of(rate, x1, u1, h)])
         step = step.expand() if n_q <= FEW else step
         squares = ca.dot(np.array(weights), q**2) + of_rates * ca.sumsqr(v)
-        cost = ca.Function("cost", [x, u], [squares, squares + of_controls * ca.sumsqr(u - hover)])
+        cost = ca.Function("cost", [x, u], [squares, squares + ca.dot(np.broadcast_to(of_controls, n_u), (u - hover)**2)])
         place, least, most = limited
         xs, us = [ca.MX.sym(f"x{k}", 2 * n_q) for k in range(n + 1)], [ca.MX.sym(f"u{k}", n_u) for k in range(n)]
         start, total, rows, lower, upper, equal, variables = ca.MX.sym("start", 2 * n_q), 0, [], [], [], [], []
@@ -169,23 +196,24 @@ class Casadi:
         return x[self._n_x:wide], stats["iter_count"], bool(stats["success"])
 
 
-CASES = {  # problem, energies, what the transcription takes, elements
-    "cart-pole": (cart_pole, energies_of_cart_pole, ([10, 20], 0.1, 0.01, (-10, 10), 1.0, (0, -1.5, 1.5), 0.0, 1), 40),
-    "planar quadrotor": (quadrotor, energies_of_quadrotor,
+CASES = {  # problem, accelerations, what the transcription takes, elements
+    "cart-pole": (cart_pole, by(energies_of_cart_pole),
+                  ([10, 20], 0.1, 0.01, (-10, 10), 1.0, (0, -1.5, 1.5), 0.0, 1), 40),
+    "planar quadrotor": (quadrotor, by(energies_of_quadrotor),
                          ([10, 10, 1], 0.5, 0.05, (0, 8), 1.5, (2, -0.6, 0.6), 4.905, 2), 40),
-    "six-axis arm": (arm, energies_of_arm, ([20] * 6, 2.0, 1e-4, (-TORQUES, TORQUES), 0.6, (7, -2, 2), 0.0, 6), 20)}
+    "six-axis arm": (arm, accelerations_of_arm, ([20] * 6, 2.0, OF_TORQUES, (-TORQUES, TORQUES), 0.6, (7, -2, 2), 0.0, 6), 20)}
 
 
 def run(name, steps):
     """Processor times [ms], iterations and failures of each solver in one closed loop."""
-    make, energies, numbers, n = CASES[name]
+    make, accelerations, numbers, n = CASES[name]
     problem, rng = make(), np.random.default_rng(0)
     element, n_q, h = tf.MixedGalerkin(2, form="lagrange"), problem.system.n_q, problem.t_span[1] / n
     horizons = {"timefem": tf.RecedingHorizon(problem, element, n),
                 "timefem, 2 iterations": tf.RecedingHorizon(problem, element, n, iterations=2)}
-    others = {f"CasADi, {method}": Casadi(energies, numbers, n, method) for method in ("ipopt", "fatrop")}
+    others = {f"CasADi, {method}": Casadi(accelerations, numbers, n, method) for method in ("ipopt", "fatrop")}
     found = {which: ([], [], []) for which in (*horizons, *others)}
-    plant = rate_of(energies, numbers)
+    plant = rate_of(accelerations, numbers)
     q = problem.z0[:n_q].copy()
     x, differ = np.concatenate([q, np.zeros(n_q)]), []
     for k in range(steps):
@@ -214,15 +242,11 @@ def note(found, begun, iterations, success, k):
             one.append(value)
 
 
-def rate_of(energies, numbers):
+def rate_of(accelerations, numbers):
     """Rates of coordinates and rates x with controls u, a CasADi function."""
     n_q, n_u = len(numbers[0]), numbers[-1]
     q, v, u = (ca.SX.sym(name, k) for name, k in (("q", n_q), ("v", n_q), ("u", n_u)))
-    kinetic, potential, force = energies(q, v)
-    momentum = ca.gradient(kinetic, v)
-    right = force(u) - ca.jtimes(momentum, q, v) + ca.gradient(kinetic - potential, q)
-    return ca.Function("rate", [ca.vertcat(q, v), u], [ca.vertcat(v, ca.ldl_solve(
-        right, *ca.ldl(ca.jacobian(momentum, v))))])
+    return ca.Function("rate", [ca.vertcat(q, v), u], [ca.vertcat(v, accelerations(q, v, u))])
 
 
 def step_of(rate, x, u, h):
