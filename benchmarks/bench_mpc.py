@@ -100,7 +100,7 @@ def energies_of_quadrotor(q, v):
 
 
 def accelerations_of_arm(q, v, u):
-    """By the equations of Newton and Euler, body by body: the energy's derivatives have 20000 operations, these 1000."""
+    """By the equations of Newton and Euler, body by body: 1000 operations, derivatives of the energy take 20000."""
     a = ca.SX.sym("a", len(AXES))
     still = torques_of_arm(q, ca.SX.zeros(len(AXES)), a)
     return ca.ldl_solve(u - torques_of_arm(q, v, ca.SX.zeros(len(AXES))), *ca.ldl(ca.jacobian(still, a)))
@@ -141,8 +141,8 @@ class Casadi:
         x1, u1 = ca.MX.sym("x", 2 * n_q), ca.MX.sym("u", n_u)
         step = ca.Function("step", [x1, u1], [step_of(rate, x1, u1, h)])
         step = step.expand() if n_q <= FEW else step
-        squares = ca.dot(np.array(weights), q**2) + of_rates * ca.sumsqr(v)
-        cost = ca.Function("cost", [x, u], [squares, squares + ca.dot(np.broadcast_to(of_controls, n_u), (u - hover)**2)])
+        squares, own = ca.dot(np.array(weights), q**2) + of_rates * ca.sumsqr(v), np.broadcast_to(of_controls, n_u)
+        cost = ca.Function("cost", [x, u], [squares, squares + ca.dot(own, (u - hover)**2)])
         place, least, most = limited
         xs, us = [ca.MX.sym(f"x{k}", 2 * n_q) for k in range(n + 1)], [ca.MX.sym(f"u{k}", n_u) for k in range(n)]
         start, total, rows, lower, upper, equal, variables = ca.MX.sym("start", 2 * n_q), 0, [], [], [], [], []
@@ -201,7 +201,8 @@ CASES = {  # problem, accelerations, what the transcription takes, elements
                   ([10, 20], 0.1, 0.01, (-10, 10), 1.0, (0, -1.5, 1.5), 0.0, 1), 40),
     "planar quadrotor": (quadrotor, by(energies_of_quadrotor),
                          ([10, 10, 1], 0.5, 0.05, (0, 8), 1.5, (2, -0.6, 0.6), 4.905, 2), 40),
-    "six-axis arm": (arm, accelerations_of_arm, ([20] * 6, 2.0, OF_TORQUES, (-TORQUES, TORQUES), 0.6, (7, -2, 2), 0.0, 6), 20)}
+    "six-axis arm": (arm, accelerations_of_arm,
+                     ([20] * 6, 2.0, OF_TORQUES, (-TORQUES, TORQUES), 0.6, (7, -2, 2), 0.0, 6), 20)}
 
 
 def run(name, steps):
