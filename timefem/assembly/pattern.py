@@ -26,6 +26,7 @@ class ChainPattern:
     Attributes
     ----------
     indptr, indices : ndarray of int32, of int64 where the matrix is too large
+        The indices are made when they are asked for; see `fill_indices`.
     n_columns, n_rows : int
         Number of free columns and kept rows.
     columns, rows : ndarray of int64
@@ -61,8 +62,10 @@ class ChainPattern:
         self.base = np.clip(np.arange(n_elements) - REPEATED, 0, copies) * period
         largest = max(indptr[-1] + copies * period, n_columns + copies * plan.columns.step)
         size = np.int32 if largest < 2**31 else np.int64
-        self.indptr = _repeated(indptr[1:], first, last, copies, period, size, [0])
-        self.indices = _repeated(indices, indptr[first], indptr[last], copies, plan.columns.step, size)
+        self.indptr = np.zeros(1 + row_starts[-1] + copies * (last - first), size)
+        _repeat(indptr[1:], first, last, copies, period, self.indptr[1:])
+        self._repeated_indices = indices, indptr[first], indptr[last], copies, plan.columns.step
+        self.nnz = int(self.indptr[-1])
         self.n_columns_full, self.column_starts, self.column_index = taking_part(
             plan.columns, n_elements, free_columns)
         self.n_rows_full, self.row_starts, self.row_index = taking_part(plan.rows, n_elements, kept_rows)
@@ -75,9 +78,21 @@ class ChainPattern:
                 for n in self._numberings for own in [~n.states]]
         return full[0][self.column_index], full[1][self.row_index]
 
-    @property
-    def nnz(self):
-        return len(self.indices)
+    @cached_property
+    def indices(self):
+        return self.fill_indices(np.empty(self.nnz, self.indptr.dtype))
+
+    def fill_indices(self, out, shift=0):
+        """The indices, each larger by `shift`, in the memory `out` of shape (nnz,)."""
+        indices, *repeated = self._repeated_indices
+        return _repeat(indices + shift, *repeated, out)
+
+    def indices_of_row(self, row):
+        """The indices of one row, without those of the others."""
+        indices, first, last, copies, shift = self._repeated_indices
+        start, stop = self.indptr[row:row + 2].tolist()
+        copy = min(max((start - first) // max(last - first, 1), 0), copies)
+        return indices[start - copy * (last - first):stop - copy * (last - first)] + copy * shift
 
     @cached_property
     def columns(self):
@@ -88,19 +103,17 @@ class ChainPattern:
         return np.arange(self.n_rows_full)[self.row_index]
 
 
-def _repeated(values, first, last, copies, shift, dtype, before=()):
-    """`values` with values[first:last] repeated, each copy and what follows it larger by `shift` than the one before.
+def _repeat(values, first, last, copies, shift, out):
+    """Fill in `values` with values[first:last] repeated, each copy and what follows it larger by `shift` than the one
+    before.
 
-    Filled in place: temporary arrays of this length would be the largest of the program.
+    In place: temporary arrays of this length would be the largest of the program.
     """
     n = last - first
-    out = np.empty(len(before) + len(values) + copies * n, dtype)
-    out[:len(before)] = before
-    main = out[len(before):]
-    main[:last] = values[:last]
-    np.add(values[first:last].astype(dtype), (np.arange(1, copies + 1) * shift).astype(dtype)[:, None],
-           out=main[last:last + copies * n].reshape(copies, n))
-    main[last + copies * n:] = values[last:] + copies * shift
+    out[:last] = values[:last]
+    np.add(values[first:last].astype(out.dtype), (np.arange(1, copies + 1) * shift).astype(out.dtype)[:, None],
+           out=out[last:last + copies * n].reshape(copies, n))
+    out[last + copies * n:] = values[last:] + copies * shift
     return out
 
 

@@ -184,11 +184,18 @@ def _reciprocal(sizes):
 
 
 def _along(numbering, lengths, size, exponent):
-    values = np.tile(size, (len(lengths), 1))
-    for power in set(exponent.tolist()) - {0}:
-        own = exponent == power
-        values[:, own] = size[own] * lengths[:, None] ** float(power)
-    n = numbering.n_node
-    left, right = values[:, :n], values[:, values.shape[1] - n:]
-    right[:-1] = (right[:-1] + left[1:]) / 2  # the mean where two elements meet
-    return np.concatenate([left[0], values[:, n:].ravel()])
+    n, values = numbering.n_node, np.empty(numbering.n_node + len(lengths) * (len(size) - numbering.n_node))
+
+    def fill(out, part, lengths):
+        out[:] = size[part]
+        for power in set(exponent[part].tolist()) - {0}:
+            own = exponent[part] == power
+            out[:, own] = size[part][own] * lengths[:, None] ** float(power)
+        return out
+
+    fill(values[None, :n], slice(n), lengths[:1])
+    elements = fill(values[n:].reshape(len(lengths), -1), slice(n, None), lengths)
+    right = elements[:-1, elements.shape[1] - n:]
+    right += fill(np.empty_like(right), slice(n), lengths[1:])
+    right /= 2  # the mean where two elements meet
+    return values

@@ -47,7 +47,8 @@ def warn_if_undetermined(solver, sol, x, equations):
 def _response(equations, x):
     """By how much the motion moves at most where one of its equations is not met, both by their sizes: the norm of the
     inverse of the tangent by the number of unknowns, in some five solves; infinite where it is singular."""
-    equations.evaluate(x)
+    if equations.x is not x:
+        equations.evaluate(x)
     try:
         equations.factor()
     except SolveError:

@@ -53,7 +53,7 @@ class ElementEquations(NonlinearEquations):
         Whether the first step of Newton's method looks at the condition of the tangent no more.
     """
 
-    first_element = 0
+    x, first_element = None, 0
     _own_columns = slice(None)  # of those of the pattern
 
     def __init__(self, plan, mesh, scaling, ends=None, linear=None):

@@ -30,34 +30,32 @@ class JoinedPattern:
         n = shift + p.n_columns + end.n_unknowns
         last = np.arange(n - end.n_unknowns - int(ends.free[1].sum()), n)
         stop = p.n_rows - tail
-        lists, self._head, self._tail = [np.tile(first, start.n_rows)], [], []
-        lengths = [len(first)] * start.n_rows
+        self._head, self._tail = [], []
         for rows, columns, places in ((range(head), first, self._head), (range(stop, p.n_rows), last, self._tail)):
             for row in rows:
-                own = p.indices[p.indptr[row]:p.indptr[row + 1]] + shift
+                own = p.indices_of_row(row) + shift
                 merged = np.union1d(own, columns)
                 places.append((row, merged, np.searchsorted(merged, own), np.searchsorted(merged, columns)))
-        lists += [merged for _, merged, _, _ in self._head]
-        lengths += [len(merged) for _, merged, _, _ in self._head]
-        middle = slice(p.indptr[head], p.indptr[stop])
-        lists.append(p.indices[middle] + shift if shift else p.indices[middle])
-        lengths = np.concatenate([lengths, np.diff(p.indptr[head:stop + 1]), [len(m) for _, m, _, _ in self._tail],
-                                  [len(last)] * end.n_rows]).astype(np.int64)
-        lists += [merged for _, merged, _, _ in self._tail] + [np.tile(last, end.n_rows)]
+        before = np.cumsum([0] + [len(first)] * start.n_rows + [len(merged) for _, merged, _, _ in self._head])
+        behind = np.cumsum([0] + [len(merged) for _, merged, _, _ in self._tail] + [len(last)] * end.n_rows)
+        self.n_columns, self.n_rows = n, start.n_rows + p.n_rows + end.n_rows
+        self._before = int(before[-1] - p.indptr[head])
+        at_end = self._before + int(p.indptr[stop])
+        self.indptr = np.empty(self.n_rows + 1, p.indptr.dtype)
+        self.indptr[:len(before)], self.indptr[self.n_rows + 1 - len(behind):] = before, at_end + behind
+        np.add(p.indptr[head:stop], self._before, out=self.indptr[len(before) - 1:self.n_rows + 1 - len(behind)])
+        self.indices, self.entries = (np.empty(at_end + behind[-1], kind) for kind in (p.indptr.dtype, float))
+        p.fill_indices(self._part_of_elements(self.indices), shift)
+        self.indices[:before[-1]] = np.concatenate([np.tile(first, start.n_rows), *(m for _, m, _, _ in self._head)])
+        self.indices[at_end:] = np.concatenate([*(m for _, m, _, _ in self._tail), np.tile(last, end.n_rows)])
         self.column_starts, self.row_starts = (s.copy() for s in (p.column_starts, p.row_starts))
         for s, a, b in ((self.column_starts, start.n_unknowns, end.n_unknowns),
                         (self.row_starts, start.n_rows, end.n_rows)):
             s[1:] += a
             s[-1] += b
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
-        self.indptr = indptr.astype(p.indptr.dtype)
-        self.indices = np.concatenate(lists, dtype=p.indices.dtype, casting="same_kind")
-        self.n_columns, self.n_rows = n, len(lengths)
-        self.entries = np.empty(indptr[-1])
         self._added = (start.n_unknowns, end.n_unknowns), (start.n_rows, end.n_rows)
-        self._before = int(indptr[start.n_rows + head] - p.indptr[head])
         at_start, at_end = np.cumsum([0, start.n_rows, head]), self.n_rows - np.cumsum([0, end.n_rows, tail])
-        self._places = [self._merge(places, *indptr[rows].tolist())
+        self._places = [self._merge(places, *self.indptr[rows].tolist())
                         for places, rows in ((self._head, at_start), (self._tail, at_end))]
 
     def _merge(self, places, outer, between, inner):
@@ -80,7 +78,10 @@ class JoinedPattern:
     def of_elements(self):
         """Where the entries of the elements are assembled, a view: there the rows that get none of the blocks have
         them. Those of the other rows lie where these rows go, and are read before."""
-        return self.entries[self._before:self._before + self._elements.nnz]
+        return self._part_of_elements(self.entries)
+
+    def _part_of_elements(self, values):
+        return values[self._before:self._before + self._elements.nnz]
 
     def join(self, residual, data, first, last):
         """Residual and entries of all rows, of those of the elements and of rows and entries of both blocks."""

@@ -49,6 +49,20 @@ def check_pattern(indptr, indices, flipped, column_starts, row_starts, open_colu
 
 
 @compiled(interpreted=True)
+def order_open_last(starts, is_open, order, n_open):
+    """Fill in an order in which the open ones come last in their block, and how many are open in each."""
+    at = 0
+    for e in range(len(starts) - 1):
+        for wanted in (False, True):
+            first = at
+            for i in range(starts[e], starts[e + 1]):
+                if is_open[i] == wanted:
+                    order[at] = i
+                    at += 1
+            n_open[e] = at - first
+
+
+@compiled(interpreted=True)
 def estimate_work(column_starts, row_starts, n_open_columns, n_open_rows, held_columns, held_rows):
     """Multiplications of a factorisation in which columns and rows wait for each other only."""
     done, work = 0, 0.0

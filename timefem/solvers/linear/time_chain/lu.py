@@ -279,5 +279,6 @@ def _shifted(starts, is_open):
 
 def _order(starts, is_open):
     """Order in which the open ones come last in their block, and how many are open in each."""
-    block = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    return np.argsort(2 * block + is_open, kind="stable"), np.bincount(block[is_open], minlength=len(starts) - 1)
+    order, n_open = np.empty(starts[-1], np.int64), np.empty(len(starts) - 1, np.int64)
+    loops.order_open_last(starts, is_open, order, n_open)
+    return order, n_open
