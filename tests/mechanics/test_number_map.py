@@ -18,7 +18,8 @@ def free(system):
     """A system with the tree of another one, in which places and axes of joints are parameters."""
     tree = system["tree"]
     paths = [entry[1:] for entry in numbers_of(system) if entry[0] is tree and entry[1] != "friction_width"]
-    freed = tree.freed([path for path in paths if path[2] != "axis" or tree.joints[path[1]].kind != "fixed"])
+    freed = tree.changed({}, free=[path for path in paths
+                                   if path[2] != "axis" or tree.joints[path[1]].kind != "fixed"])
     return tf.System([freed, tf.Gravity(freed, (1, 2, 3))])
 
 

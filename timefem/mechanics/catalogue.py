@@ -22,7 +22,7 @@ def catalogue():
             module = importlib.import_module(place.name)
             found |= {name: cls for name, cls in vars(module).items() if isinstance(cls, type)
                       and issubclass(cls, Declared) and cls.__module__ == place.name and cls.fields
-                      and not (cls.abstract or name.startswith("_"))}
+                      and cls.__init__ is Declared.__init__ and not (cls.abstract or name.startswith("_"))}
     return found
 
 

@@ -234,7 +234,7 @@ def _make(entry, bodies=()):
     own = {name: _restore(value) for name, value in entry.items() if name not in ("class", "bodies", "own_parameters")}
     part = made(cls, bodies, own)
     if "own_parameters" in entry:
-        part.take_numbers(np.array(entry["own_parameters"], float))
+        return part.with_own_parameters(np.array(entry["own_parameters"], float))
     return part
 
 

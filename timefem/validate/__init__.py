@@ -113,9 +113,11 @@ def flag(name, value):
 
 
 def direction(name, value):
-    """Return a vector of shape (3,) as it is, and of unit length."""
+    """Return a vector of shape (3,) as it is, and of unit length; one that has it keeps every digit."""
     vector = array(name, value, (3,), largest=np.inf)  # of any length
     largest = np.abs(vector).max()
+    if largest <= 1 and abs(vector @ vector - 1) <= 2 * np.finfo(float).eps:
+        return vector, vector.copy()
     if largest == 0:
         raise InputError(f"{name} has length zero; give a direction such as (0, 0, 1)")
     unit = vector / largest  # whose square neither overflows nor vanishes

@@ -1,5 +1,7 @@
 """Every drive and part on a tree: the motion of the redundant system, sensitivities, model files, saved solutions."""
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -217,7 +219,7 @@ def test_rotors_are_armatures(form):
     problem, motor = on_tree(PARTS["rotor"])
     arm = next(b for b in motor.bodies).body
     sol = tf.solve(problem, tf.MixedGalerkin(2, form=form), N, progress=False)
-    joints = [j.changed("armature", 0.4) if j.name == "s" else j for j in arm.joints]
+    joints = [replace(j, armature=0.4) if j.name == "s" else j for j in arm.joints]
     heavy = tf.Tree(arm.links, joints, name="arm")
     parts = [heavy, PARTS["motor"](heavy.joint, heavy.link)]
     same = tf.solve(tf.InitialValueProblem(tf.System(parts, gravity=GRAVITY), {heavy: STATE}, SPAN), sol.element, N,
@@ -229,7 +231,7 @@ def test_rotors_are_armatures(form):
         sol.system.bodies[0].link("b", (0, 0, 0.1)), 0.1))
     solver = tf.prepare(problem, sol.element, N, progress=False)
     again = solver.solve(parameters={"x.rotor_inertia": 2 * motor.rotor_inertia, "x.gear": motor.gear})
-    joints = [j.changed("armature", 0.8) if j.name == "s" else j for j in arm.joints]
+    joints = [replace(j, armature=0.8) if j.name == "s" else j for j in arm.joints]
     heavier = tf.Tree(arm.links, joints, name="arm")
     parts = [heavier, PARTS["motor"](heavier.joint, heavier.link)]
     same = tf.solve(tf.InitialValueProblem(tf.System(parts, gravity=GRAVITY), {heavier: STATE}, SPAN), sol.element, N,

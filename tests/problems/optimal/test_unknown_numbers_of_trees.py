@@ -80,7 +80,7 @@ def test_parameters_follow_exactly():
     system, numbers = checked_parameters(system, {path: (robot, path) for path in FOUND})
     values = np.array(list(FOUND.values())) + np.linspace(0.05, 0.2, len(FOUND))
     other = tree(dict(zip(FOUND, values, strict=True)))
-    free = other.freed(system.own(robot).free)
+    free = other.changed({}, free=system.own(robot).free)
     parameters = numbers.at(values.tolist())
     found = free.own_parameters.copy()
     for place, value in parameters[system.own(robot)].items():

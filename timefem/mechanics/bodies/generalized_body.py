@@ -12,6 +12,7 @@ import numpy as np
 from ... import validate
 from ...errors import InputError
 from ...types import Expression, Floats, UserFunction, Vector
+from ..declared import Numbers
 from ..formulas.formula import Same, call, call_vector, check_symbols, checked_names, idle_rows, with_time
 from ..formulas.stored import StoredFormula
 from ..numbers.arithmetic import is_symbolic, joined
@@ -46,13 +47,19 @@ class GeneralizedBody(Body):
         Size of the mass matrix per coordinate, for scaling.
     """
 
+    formula_parameters = Numbers("c of the formulas", argument="parameters")
+
     def __init__(self, n: int, kinetic: UserFunction, constraints: UserFunction | None = None, parameters: Vector = (),
                  names: Sequence[str] | None = None, mass_scale: Vector | None = None, regularize: bool | float = False,
                  name: str | None = None) -> None:
         self.name = name
-        self._arguments = n, kinetic, constraints, names, mass_scale, regularize
+        self._arguments = kinetic, constraints, names, mass_scale, regularize
         self.n_q = validate.integer(f"{self._title}: n", n, minimum=1)
         self.formula_parameters = validate.array(f"{self._title}: parameters", parameters, (None,))
+        self._complete()
+
+    def _complete(self):
+        kinetic, constraints, names, mass_scale, regularize = self._arguments
         q, v, t, c, w = self._symbols()
         phi = self._constraints(constraints, q, c, t)
         self._phi = ca.Function("constraints", [q, t, c], [phi, ca.jacobian(phi, q)])
@@ -234,23 +241,16 @@ class GeneralizedBody(Body):
         return found | {"inverse": joined(*((inverse[i, j] + inverse[j, i]) / 2
                                             for i, j in zip(*(p.tolist() for p in self._pattern), strict=True)))}
 
-    changeable = {"parameters": "formula_parameters"}  # noqa: RUF012
-
-    def changed(self, values: Mapping[str, Any]) -> GeneralizedBody:
-        n, kinetic, constraints, *others = self._arguments
-        other = type(self)(n, kinetic, constraints, values["formula_parameters"], *others, self.name)
-        vars(other)["key"] = self.key
-        return other
-
     # ---- in files
 
     def description(self) -> dict[str, Any]:
         """Plain data from which `from_description` makes the same body."""
-        n, _, constraints, names, mass_scale, regularize = self._arguments
+        _, constraints, names, mass_scale, regularize = self._arguments
         scale = None if mass_scale is None else np.asarray(mass_scale, float).tolist()
         formulas = {"kinetic": (self._kinetic, True), "constraints": (self._ordered_constraints(), constraints)}
-        return {"n": n, "parameters": self.formula_parameters.tolist(), "names": None if names is None else list(names),
-                "mass_scale": scale, "regularize": regularize, "name": self.name,
+        return {"n": self.n_q, "parameters": self.formula_parameters.tolist(),
+                "names": None if names is None else list(names), "mass_scale": scale, "regularize": regularize,
+                "name": self.name,
                 **{name: StoredFormula.of(f"{self._title}: {name}", f).data() if given else None
                    for name, (f, given) in formulas.items()}}
 

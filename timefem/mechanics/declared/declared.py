@@ -31,6 +31,8 @@ class Declared(NamedArguments):
         Whether arguments other than bodies go by name only, or which of them do not.
     refuses_arms : bool
         Whether a point in the axes of a point mass has to be its place.
+    free : tuple, optional
+        Paths of numbers that are parameters whatever they are, be they zero; None where no number shapes formulas.
     key : object
         By which it is equal to itself with other numbers, hashable: made with it, and kept by `same_part`. A `copy` is
         another part.
@@ -38,7 +40,7 @@ class Declared(NamedArguments):
 
     fields = {}  # noqa: RUF012  each class has its own
     keyword_only = refuses_arms = False
-    name = None
+    name = free = None
     numbers_found = False  # whether `own_parameters` are no longer those of its arguments
     _made = _in_system = False  # whether arguments, and all else, stay as they are
 
@@ -184,17 +186,22 @@ class Declared(NamedArguments):
         """All of `numbers` in one array: what `own_parameters` are unless a solver found others."""
         return joined(*self.numbers(self).values())
 
-    def take_numbers(self, numbers: np.ndarray) -> None:
-        """Take other `own_parameters`, which a solver found.
+    def with_own_parameters(self, numbers: np.ndarray) -> Any:
+        """The same part with other `own_parameters`, which a solver found.
 
         Raises
         ------
         InputError
             When they are not as many.
         """
-        if numbers.shape != self.own_parameters.shape:
+        if not self._fit(numbers):
             raise InputError(f"{self._title}: {len(numbers)} numbers do not fit")
-        self.own_parameters, self.numbers_found = numbers, True
+        other = self.same_part()
+        other.own_parameters, other.numbers_found = numbers, True
+        return other
+
+    def _fit(self, numbers):
+        return numbers.shape == self.own_parameters.shape
 
     def named(self, own: ca.SX) -> SimpleNamespace:
         """Symbols of the `numbers` by name, from those of `own_parameters`."""
@@ -208,9 +215,11 @@ class Declared(NamedArguments):
         return {field.argument or name: name for name, field in self.fields.items()
                 if name != "name" and not field.is_body and field.in_files}
 
-    def changed(self, values: Mapping[str, Any]) -> Any:
-        """The same part with other values of attributes, checked as by its constructor."""
+    def changed(self, values: Mapping[str, Any], free: Sequence[tuple[Any, ...]] | None = None) -> Any:
+        """The same part with other values of attributes, checked as by its constructor, and other `free` numbers."""
         other = self.same_part()
+        if free is not None:
+            other._set_free(tuple(free))
         for name in worked_out(type(self)) & vars(other).keys():
             del vars(other)[name]
         vars(other)["_made"] = False
@@ -221,6 +230,9 @@ class Declared(NamedArguments):
         other._fix_arrays(other.fields)
         vars(other)["_made"] = True
         return other
+
+    def _set_free(self, free):
+        vars(self)["free"] = free
 
     def is_shaped_by(self, path: Sequence[Any]) -> bool:
         """Whether an argument, or a number inside of it by further steps, shapes the formulas: they lack it as long as

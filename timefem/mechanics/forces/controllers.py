@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
-from ... import validate
 from ...errors import InputError
-from ...types import Matrix, Vector
 from ..declared import Field, Flag, Formula, Function, Numbers, Real
 from ..formulas.formula import Same, call, check_symbols
 from ..inversion.outputs import Output
 from ..joints.on_joint import JointPart
 from ..numbers.arguments import own_parameters
-from ..numbers.arithmetic import joined
+from ..numbers.arithmetic import joined, size
 from ..part import Part
 from ..symbols import Symbols
 from .actuators import Actuator, JointControl
@@ -175,14 +173,6 @@ class Controller(Part):
     def given_bodies(self) -> tuple[Body, ...]:
         return ()  # those of drives and inputs
 
-    def changed(self, values: Mapping[str, Any]) -> Controller:
-        """The same with other parameters."""
-        other = self.same_part()
-        vars(other)["law_parameters"] = validate.array(f"{self._title}: parameters", values["law_parameters"],
-                                                       (len(self.law_parameters),))
-        other.own_parameters = np.concatenate([other.law_parameters, self.own_parameters[len(self.law_parameters):]])
-        return other
-
     changeable = {"parameters": "law_parameters"}  # noqa: RUF012
 
     def _counts(self, x):
@@ -298,33 +288,31 @@ class SampledController(Controller):
     inputs = Inputs("as for `Controller`")
     law_parameters = Numbers("as for `Controller`", (), argument="parameters")
     turns = Flag("as for `Controller`", default=True)
-    n_held = 1
-
-    def numbers(self, c: Any) -> dict[str, Any]:
-        return {**super().numbers(c), "held": np.zeros(1 + self.n_forces)}
 
     @property
-    def _law_numbers(self):
-        return self.own_parameters[:len(self.own_parameters) - self.n_held * (1 + self.n_forces)]
+    def n_held(self) -> int:
+        """How many forces are held, one after the other; that before the first is zero."""
+        return (len(self.own_parameters) - self.n_given) // (1 + self.n_forces)
 
-    def take_numbers(self, numbers: Vector) -> None:
-        n = len(numbers) - len(self._law_numbers)
-        if n <= 0 or n % (1 + self.n_forces):
-            raise InputError(f"{self._title}: {len(numbers)} numbers do not fit")
-        self.n_held, self.own_parameters, self.numbers_found = n // (1 + self.n_forces), numbers, True
+    @property
+    def n_given(self) -> int:
+        """How many of `own_parameters` come before times and forces that are held."""
+        return sum(map(size, super().numbers(self).values()))
+
+    def numbers(self, c: Any) -> dict[str, Any]:
+        held = self.own_parameters[self.n_given:]
+        return {**super().numbers(c), "held": held if len(held) else np.zeros(1 + self.n_forces)}
+
+    def _fit(self, numbers):
+        held = len(numbers) - self.n_given
+        return held > 0 and held % (1 + self.n_forces) == 0
 
     @property
     def kind(self) -> Hashable:
         return (SampledController, self.n_held, super().kind)
 
-    def holding(self, times: Vector, values: Matrix) -> SampledController:
-        """The same with forces held from some times on, shapes (n,), (n, n_forces)."""
-        other, law = self.same_part(), self._law_numbers
-        other.take_numbers(np.concatenate([law, times, np.ravel(values)]))
-        return other
-
     def force(self, s: Symbols, only: int | None = None) -> ca.SX:
-        first, n = len(self._law_numbers), self.n_forces
+        first, n = self.n_given, self.n_forces
         times = ca.vertsplit(s.own[first:first + self.n_held])
         values = ca.vertsplit(s.own[first + self.n_held:], n)
         u = values[0]
@@ -334,7 +322,7 @@ class SampledController(Controller):
 
     def places_of_held(self) -> np.ndarray:
         """Places of the held forces among `own_parameters`, without those before the first one."""
-        return np.arange(len(self._law_numbers) + self.n_held + self.n_forces, len(self.own_parameters))
+        return np.arange(self.n_given + self.n_held + self.n_forces, len(self.own_parameters))
 
     def told(self, system: System, t: float, z: np.ndarray) -> np.ndarray:
         """What the law says at a state, shape (n_forces,)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -11,6 +11,7 @@ import numpy as np
 from ... import validate
 from ...errors import InputError
 from ...types import Expression, Floats, UserFunction
+from ..declared import Numbers
 from ..declared.declared import Declared
 from ..formulas.formula import Same, call
 from ..formulas.text import as_formula
@@ -100,13 +101,6 @@ class FormulaCost(Cost):
     def durations(self) -> tuple[int, ...]:
         return tuple(i for i, source in enumerate(self.sources) if source == "duration")
 
-    def lasting(self, length: float) -> FormulaCost:
-        """The same with another duration [s]."""
-        other = self.same_part()
-        other.own_parameters = self.own_parameters.copy()
-        other.own_parameters[list(self.durations)] = length
-        return other
-
     def numbers(self, c: Any) -> dict[str, Any]:
         """Of the parts that its numbers are of; unknown ones, and the duration, as they are."""
         given, found = c.own_parameters, []
@@ -127,33 +121,21 @@ class Effort(Cost):
     weights : float or array_like, shape (n_controls,)
     """
 
+    weights = Numbers("w_i")
+
     def __init__(self, actuator: Part, weights: Floats = 1.0, name: str | None = None) -> None:
         if isinstance(actuator, list | tuple) or isinstance(weights, Actuator):
             raise InputError("Effort is that of one actuator: give the costs of several as a list, "
                              "[Effort(first), Effort(second)]")
         super().__init__(None, (actuator,), (), name)
-        self._weigh(weights)
+        self.weights = np.full(self.controls[0].n_controls, weights) if np.ndim(weights) == 0 else weights
+        self._complete()
+        self.own_parameters = self.declared_numbers()
 
-    def _weigh(self, weights):
-        n = self.controls[0].n_controls
-        weights = np.full(n, weights) if np.ndim(weights) == 0 else weights
-        self.own_parameters = validate.array("Effort: weights", weights, (n,))
-        if np.any(self.own_parameters <= 0):
-            raise InputError(f"Effort: weights must be positive, not {self.own_parameters.tolist()}")
-
-    @property
-    def weights(self) -> np.ndarray:
-        return self.own_parameters
-
-    def numbers(self, c: Any) -> dict[str, Any]:
-        return {"weights": c.weights}
-
-    changeable = {"weights": "weights"}  # noqa: RUF012
-
-    def changed(self, values: Mapping[str, Any]) -> Effort:
-        other = self.same_part()
-        other._weigh(values["weights"])
-        return other
+    def _complete(self):
+        self.weights = validate.array("Effort: weights", self.weights, (self.controls[0].n_controls,))
+        if np.any(self.weights <= 0):
+            raise InputError(f"Effort: weights must be positive, not {self.weights.tolist()}")
 
     @property
     def kind(self) -> Hashable:

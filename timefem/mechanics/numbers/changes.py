@@ -8,7 +8,6 @@ import numpy as np
 
 from ...argument_names import did_you_mean
 from ...errors import InputError
-from ..bodies.tree.links import TreeJoint
 from ..bodies.tree.numbers import TURNING
 from ..bodies.tree.rotors import StandIns, geared
 from ..catalogue import arguments, made
@@ -126,8 +125,7 @@ def _inside(function, steps, value):
         value = tuple(entries.tolist()) if isinstance(getattr(function, leaf), tuple) else entries
     if isinstance(function, Section | RopeSection) or (index and leaf in TURNING):  # checked with all changes
         return unchecked(function, **{leaf: value})
-    return function.changed(leaf, value) if isinstance(function, TreeJoint) else \
-        dataclasses.replace(function, **{leaf: value})
+    return dataclasses.replace(function, **{leaf: value})
 
 
 # ---- parts
@@ -181,7 +179,7 @@ def _made_with(system, part, own):
     """The part with other values of attributes."""
     if part not in system.composites:
         if hasattr(part, "links") and "joints" in own:
-            own["joints"] = [joint.turned_anew() for joint in own["joints"]]
+            own["joints"] = [dataclasses.replace(joint) for joint in own["joints"]]
         return part.changed(own)
     own = {name: dataclasses.replace(value) if dataclasses.is_dataclass(value) else value
            for name, value in own.items()}

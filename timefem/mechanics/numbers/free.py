@@ -29,14 +29,14 @@ def with_free_numbers(system, entries):
     for entry in entries:
         for part, attribute, *steps in [] if isinstance(entry, tuple) and isinstance(entry[-1], int) else \
                 resolve(system, entry):
-            if hasattr(part, "freed") and part.is_shaped_by((attribute, *steps)):
+            if part.free is not None and part.is_shaped_by((attribute, *steps)):
                 free.setdefault(part, []).append((attribute, *steps))
     return with_freed(system, free)
 
 
 def with_freed(system, free):
-    """The same by dicts from bodies to paths, see `freed` of these."""
-    return _replaced(system, {body: body.freed([*body.free, *paths]) for body, paths in free.items()})
+    """The same by dicts from bodies to paths."""
+    return _replaced(system, {body: body.changed({}, free=[*body.free, *paths]) for body, paths in free.items()})
 
 
 def _replaced(system, others):
@@ -74,17 +74,24 @@ def with_values(system, numbers, values):
     source, others, found = other.complete or other, {}, numbers.at(values)
     for part, own in zip(system.parts, source.parts, strict=True):
         if not own.is_body and (part.sources or (part in found and (not fits or part in numbers.by_place))):
-            others[own] = (own.lasting(length) if own.durations else own).same_part()
-            others[own].sources, others[own].own_parameters = (), others[own].own_parameters.copy()  # places may differ
-            others[own].numbers_found = True
+            numbers = with_duration(own, length).own_parameters.copy()
             for place, value in found.get(part, {}).items():
-                if place < len(own.own_parameters):
-                    others[own].own_parameters[place] = float(value)
-    others |= {part: part.freed() for part in source.parts if getattr(part, "free", ())}
+                if place < len(numbers):  # places may differ
+                    numbers[place] = float(value)
+            others[own] = own.with_own_parameters(numbers)
+            others[own].sources = ()
+    others |= {part: part.changed({}, free=()) for part in source.parts if part.free}
     if not others:
         return other
     changed = _replaced(source, others)
     return redundancy.keep_constraints(changed, system.kept) if system.complete is not None else changed
+
+
+def with_duration(part, length):
+    """The part with another length of the time span [s], where its formulas see that."""
+    numbers = part.own_parameters.copy()
+    numbers[list(part.durations)] = length
+    return part.with_own_parameters(numbers) if part.durations else part
 
 
 def with_constants(part, seen, following):

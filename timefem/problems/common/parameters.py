@@ -11,7 +11,7 @@ from ...mechanics.body_frame import BodyFrame
 from ...mechanics.composites.composite import Composite
 from ...mechanics.formulas.formula import call
 from ...mechanics.formulas.text import as_formula
-from ...mechanics.numbers.free import with_constants, with_free_numbers
+from ...mechanics.numbers.free import with_constants, with_duration, with_free_numbers
 from ...mechanics.numbers.records import with_records
 from ...mechanics.numbers.unknown import UnknownNumbers, present_value
 from ...mechanics.part import Part
@@ -112,5 +112,5 @@ def parts_with_unknowns(system, numbers, n, length=None):
                                           for part, (seen, following) in numbers.following.items()})
     found = [changed.get(part, part) for part in system.parts]
     if length is not None:
-        found = [part.lasting(length) if part.durations else part for part in found]
+        found = [with_duration(part, length) for part in found]
     return [*found, Carrier(n)]

@@ -58,7 +58,7 @@ def run_sampled(task):
                 waiting[c].append((t + c.delay, c.told(system, t, z)))
             while waiting[c] and waiting[c][0][0] <= t + close:
                 held[c].append((t, waiting[c].pop(0)[1]))
-        now = {c: c.holding(np.array([t]), held[c][-1][1][None]) for c in controllers}
+        now = {c: _holding(c, [(t, held[c][-1][1])]) for c in controllers}
         piece = copy(problem)
         piece.system, piece.z0, piece.t_span = _with(system, now), z, (float(t), float(mesh.nodes[last]))
         part = mesh.part(first, last)
@@ -72,12 +72,19 @@ def run_sampled(task):
         notes[outcome.status.message.removesuffix(told(part, meshes[-1])).removeprefix("converged")] = True
         z = np.array(outcome.state[-1, -1])
         z[momenta_of_counters] = 0.0  # round-off there would grow from piece to piece
-    whole = {c: c.holding(*map(np.array, zip(*held[c], strict=True))) for c in controllers}
+    whole = {c: _holding(c, held[c]) for c in controllers}
     found = TimeMesh(np.concatenate([mesh.nodes[:1], *(one.nodes[1:] for one in meshes)]))
     outcome = _joined(outcomes)
     if outcome.status.success:
         outcome.status = Status(True, message=f"converged{''.join(notes)}{told(mesh, found)}")
     return outcome, _with(system, whole), found
+
+
+def _holding(controller, held):
+    """A controller with forces that are held from some times on: list of (t, forces)."""
+    times, forces = zip(*held, strict=True)
+    return controller.with_own_parameters(np.concatenate([controller.own_parameters[:controller.n_given], times,
+                                                          *forces]))
 
 
 def _with(system, parts):

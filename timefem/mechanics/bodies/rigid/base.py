@@ -125,7 +125,7 @@ class RigidBodyBase(Body, abstract=True):
         size = np.sqrt(12 * np.maximum(euler, 0) / self.mass)
         return np.maximum(size, 0.01 * size.max())
 
-    free = ()  # numbers that are parameters whatever they are, see `freed`
+    free = ()  # if any, all entries of the inertia are parameters
 
     def is_shaped_by(self, path: Sequence[Any]) -> bool:
         """Whether its formulas lack a number as long as that is zero: products of inertia of a diagonal one."""
@@ -133,12 +133,6 @@ class RigidBodyBase(Body, abstract=True):
         if path[0] == "inertia" and isinstance(steps, tuple) and len(set(steps)) == 2:
             return self._diagonal
         return super().is_shaped_by(path)
-
-    def freed(self, free: Sequence[tuple[Any, ...]] = ()) -> RigidBodyBase:
-        """The same body whose formulas take all entries of the inertia if any numbers are `free`, be they zero."""
-        other = self.same_part()
-        vars(other)["free"] = tuple(free)
-        return other.changed({})
 
     @cached_property
     def _diagonal(self):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,11 +49,13 @@ class Rows(Field):
 # ---- What a `Tree` is made of: links, and joints between them
 
 def _orientation(name, value):
-    """Rotation matrix of a unit quaternion or a rotation matrix."""
+    """Rotation matrix of a unit quaternion or a rotation matrix; one that is exact keeps every digit."""
     try:
-        return rotations.matrix_from_quaternion(rotations.as_quaternion(value))
+        turn = rotations.matrix_from_quaternion(rotations.as_quaternion(value))
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
+    exact = np.shape(value) == (3, 3) and np.abs(np.transpose(value) @ value - np.eye(3)).max() <= 1e-15
+    return np.array(value, float) if exact else turn
 
 
 def _shape(title, given):
@@ -233,21 +235,6 @@ class TreeJoint(NamedArguments):
     across: Converted[Vector | None, np.ndarray | None] = None
     swapped: bool = False
     varied = ("damping", "friction", "stiffness", "rest", "armature", "position", "axis")
-
-    def changed(self, name: str, value: Any) -> TreeJoint:
-        """The same with another number; axes keep every digit."""
-        other = replace(self, **{name: value})
-        if name not in ("axis", "orientation"):
-            object.__setattr__(other, "axis", self.axis)
-            object.__setattr__(other, "orientation", self.orientation)
-        return other
-
-    def turned_anew(self) -> TreeJoint:
-        """The same with its axis and orientation checked, where entries of these have changed; else itself."""
-        unit, turn = np.dot(self.axis, self.axis), self.orientation
-        if abs(unit - 1) < 1e-15 and np.abs(turn.T @ turn - np.eye(3)).max() < 1e-15:
-            return self
-        return replace(self)
 
     def __post_init__(self):
         title = f"TreeJoint {self.name!r}"

@@ -85,7 +85,7 @@ class Tree(TreeDynamics, Body):
     velocity_by_solve = True
 
     rotors = ()  # pairs of a joint's name and a motor that drives it, whose rotor is part of its armature
-    free = ()  # numbers that are parameters whatever they are
+    free = ()  # paths such as ("joints", 1, "position", 0)
     firsts = None  # of joints, see `moving_bodies`
 
     links = Rows(Link, "one of them, the base, is the child of no joint")
@@ -176,16 +176,10 @@ class Tree(TreeDynamics, Body):
         return pattern_of(self._title, self.links, self._geared(self), self.base, [*self.free, tuple(path)],
                           self.firsts) != self.pattern
 
-    def freed(self, free: Sequence[tuple[Any, ...]] = ()) -> Tree:
-        """The same tree whose formulas take some numbers as parameters, be they zero or places of joints.
-
-        Each is "links" or "joints" and the steps into it, such as `("joints", 1, "position", 0)`.
-        """
-        other = self.same_part()
+    def _set_free(self, free):
+        super()._set_free(free)
         turning = any(path[0] == "joints" and path[2] in TURNING for path in free)
-        vars(other)["free"] = tuple(free)
-        vars(other)["firsts"] = {joint.name: least_along(joint.axis) for joint in self.joints} if turning else None
-        return other.changed({})
+        vars(self)["firsts"] = {joint.name: least_along(joint.axis) for joint in self.joints} if turning else None
 
     def parameters_of_link(self, link: str, chain: Sequence[int]) -> tuple[list[int], list[int | None]]:
         """Which of `own_parameters` are the places of the bodies that carry a link, and its own, none unless free; then
