@@ -19,7 +19,7 @@ from ...joints.bound import BoundCoordinate
 from ...joints.coordinates import OwnCoordinate
 from ...shapes import Piece
 from ...values.point_functions import evaluate
-from .numbers import square
+from .numbers import moves_places, parameters_of_link, square
 from .recursion import path, placements, twists
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class TreeLink(TreeFrame):
         self._numbers = path(bodies, number)
         self.number = number
         self._bodies, self._turn, self._place, self._shift = bodies, turn, place, turn @ point
-        self.numbers_of_body, self._free_turns = tree.parameters_of_link(link, self._numbers)
+        self.numbers_of_body, self._free_turns = parameters_of_link(tree, link, self._numbers)
         self._symbols = ca.SX.sym("place", len(self.numbers_of_body))
         self._point = point
         places = [i for n in self._numbers for i in bodies[n].places]
@@ -150,7 +150,7 @@ class TreeLink(TreeFrame):
 
     @property
     def kind(self) -> Hashable:
-        place = self._shift if self.body.places_are_free else self._place + self._shift
+        place = self._shift if moves_places(self.body.free) else self._place + self._shift
         own = self._point.tolist() if None in self._free_turns else [*self._turn.ravel().tolist(), *place.tolist()]
         return "link of a tree", self.body.kind, self.number, *own, _LOOSE.get()
 

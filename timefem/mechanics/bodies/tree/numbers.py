@@ -38,6 +38,22 @@ OF_LINKS = {"link": 2, "link turn": 1}  # where among what `moving_bodies` tells
 TURNING = "axis", "orientation"
 
 
+def parameters_of_link(tree, link, chain):
+    """Which of a tree's `own_parameters` are the places of the bodies that carry a link, and its own, none unless free;
+    then their turns, of those that depend on what is. And of which bodies of the chain these turns are; None stands
+    for the link itself.
+    """
+    number = [one.name for one in tree.links].index(link)
+    every = [*((i, "turn") for i in chain), (number, "link turn")]
+    turns = [which for which in every if (*which, 0) in tree.pattern]
+    bodies = [i if name == "turn" else None for i, name in turns]
+    if not moves_places(tree.free):
+        return [], bodies
+    wanted = [(*which, k) for which in [*((i, "place") for i in chain), (number, "link")] for k in range(3)]
+    wanted += [(*which, k) for which in turns for k in range(9)]
+    return [tree.pattern.index(one) for one in wanted], bodies
+
+
 def moves_places(free):
     """Whether places of joints and links depend on numbers that are free: tuples of "links" or "joints" and the steps
     into it, such as `("joints", 1, "position", 0)`."""

@@ -150,7 +150,7 @@ class Tree(TreeDynamics, Body):
     def _formulas(self):
         shape = tuple((b.joint.kind, b.parent, b.first, b.factor, b.offset,
                        *(() if (i, "turn", 0) in self.pattern else b.turn.ravel().tolist()),
-                       *(() if self.places_are_free else b.place.tolist())) for i, b in enumerate(self.moving))
+                       *(() if moves_places(self.free) else b.place.tolist())) for i, b in enumerate(self.moving))
         return self.n_q, self.friction_width is not None, shape, self.pattern
 
     def __copy__(self):
@@ -159,11 +159,6 @@ class Tree(TreeDynamics, Body):
         return other
 
     # ---- numbers as parameters
-
-    @property
-    def places_are_free(self) -> bool:
-        """Whether places of joints are parameters, and those of links depend on them."""
-        return moves_places(self.free)
 
     def is_shaped_by(self, path: Sequence[Any]) -> bool:
         """Whether its formulas lack a number, as long as that is zero, or the place or axis of a joint."""
@@ -180,23 +175,6 @@ class Tree(TreeDynamics, Body):
         super()._set_free(free)
         turning = any(path[0] == "joints" and path[2] in TURNING for path in free)
         vars(self)["firsts"] = {joint.name: least_along(joint.axis) for joint in self.joints} if turning else None
-
-    def parameters_of_link(self, link: str, chain: Sequence[int]) -> tuple[list[int], list[int | None]]:
-        """Which of `own_parameters` are the places of the bodies that carry a link, and its own, none unless free; then
-        their turns, of those that depend on what is. And of which bodies of the chain these turns are; None stands for
-        the link itself."""
-        number = [one.name for one in self.links].index(link)
-        turns = self._turns(number, chain)
-        bodies = [i if name == "turn" else None for i, name in turns]
-        if not self.places_are_free:
-            return [], bodies
-        wanted = [(*which, k) for which in [*((i, "place") for i in chain), (number, "link")] for k in range(3)]
-        wanted += [(*which, k) for which in turns for k in range(9)]
-        return [self.pattern.index(one) for one in wanted], bodies
-
-    def _turns(self, number, chain):
-        every = [*((i, "turn") for i in chain), (number, "link turn")]
-        return [which for which in every if (*which, 0) in self.pattern]
 
     @property
     def n_increments(self) -> int:
