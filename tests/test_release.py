@@ -49,7 +49,7 @@ def test_every_direct_requirement_has_a_least_version():
 
 
 def test_deprecated_names_warn_of_the_line_of_the_user():
-    says = r"^old\(\) is deprecated since timefem 0\.2 and goes with 0\.3; use new\(\)$"
+    says = r"^old\(\) is deprecated since timefem 0\.2 and will be removed in 0\.3; use new\(\)$"
     with pytest.warns(DeprecationWarning, match=says) as w:
         deprecated("old()", since="0.2", instead="new()")
     assert w[0].filename == __file__

@@ -23,9 +23,13 @@ def counted(n, noun, several=None):
     return f"{n} {noun if n == 1 else several}"
 
 
-def digits(value):
-    """A number with all its digits, for messages that hold it against another one: 1, 0.9999995449998965."""
-    return repr(float(value)).removesuffix(".0")
+def digits(value, *compared):
+    """A number or an array for messages, as 1, 0.3 or [0.1, -2]: twelve digits, all beside a near one of `compared`."""
+    if getattr(value, "ndim", 0) or isinstance(value, list | tuple):
+        return f"[{', '.join(digits(x, *compared) for x in value)}]"
+    value, short = float(value), f"{value:.12g}"
+    alike = any(float(other) != value and f"{other:.12g}" == short for other in compared)
+    return repr(value).removesuffix(".0") if alike else short
 
 
 @dataclass

@@ -34,7 +34,7 @@ class IllConditioned(UserWarning):
 
 
 class NotSolved(UserWarning):
-    """Numbers are read of a solve that failed."""
+    """Numbers of a solve that failed are read."""
 
 
 class UnderResolved(UserWarning):
@@ -46,11 +46,11 @@ class UnderResolved(UserWarning):
 
 
 class ActiveSetChange(UserWarning):
-    """A limit is reached without a multiplier, where derivatives of an optimum jump; the message names it."""
+    """A limit is just reached, without a multiplier, where derivatives of an optimum jump; the message names it."""
 
 
 class SuspectUnits(UserWarning):
-    """Numbers that fit each other but for a factor of 1000; the message says which."""
+    """Numbers that would fit each other with a factor of 1000; the message says which."""
 
 
 class OpenJoint(UserWarning):
@@ -58,7 +58,7 @@ class OpenJoint(UserWarning):
 
 
 class NotAsked(UserWarning):
-    """What is given although a problem does not ask for it; the message says what, and how to ask for it."""
+    """What is given although the problem does not use it; the message says what, and how to have it used."""
 
 
 class NotDifferentiable(UserWarning):
@@ -110,5 +110,6 @@ def deprecated(what: str, since: str, instead: str) -> None:
         What to write, such as ``"n_points="``.
     """
     major, minor = map(int, since.split(".")[:2])
-    warn(f"{what} is deprecated since timefem {major}.{minor} and goes with {major}.{minor + 1}; use {instead}",
+    warn(f"{what} is deprecated since timefem {major}.{minor} and will be removed in {major}.{minor + 1}; use "
+         f"{instead}",
          DeprecationWarning)

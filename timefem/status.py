@@ -50,11 +50,11 @@ class Reason(str, Enum):
     NO_MODE = "no consistent mode", ("give the contacts less friction or a stiffness, or leave out those that repeat "
                                      "others: what is wedged has no forces within the cones of friction, or many")
     IMPACT_BUDGET = "budget of impacts", "give these contacts a stiffness or less friction, or leave some of them out"
-    TURNS_NOT_COUNTED = "turns not counted", "count on fewer turns, or another element"
+    TURNS_NOT_COUNTED = "turns not counted", "use MixedGalerkin, which counts them, or shorter elements"
     CONSTRAINTS_NOT_REDUNDANT = ("constraints not redundant",
                                  "it repeats others at the start, but not later: leave out the constraint that is not "
-                                 "meant, or start where they do not repeat each other")
-    STOPPED = "stopped", "go on from the checkpoint with {restart}, or from what there is as a guess"
+                                 "intended, or start where they do not repeat each other")
+    STOPPED = "stopped", "continue from the checkpoint with {restart}, or use what was solved as a guess"
     INPUT_REFUSED = "input", "give other numbers"  # of one run of many; what is wrong with them follows its text
 
     __str__, __repr__, __format__ = str.__str__, str.__repr__, str.__format__

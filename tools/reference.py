@@ -46,7 +46,7 @@ def entry(name, options):
     if "inherited_members: true" in options and not members:
         # plain values have the docstring of their type
         members = sorted(m for m in dir(thing) if not m.startswith("_") and getattr(thing, m).__doc__ and
-                         not isinstance(getattr(thing, m), bool | int | float | str))
+                         not isinstance(getattr(thing, m), bool | int | float | str | tuple))
     own = described(thing, name.rpartition(".")[2])
     return own + "".join(described(inspect.getattr_static(thing, m), m, thing) for m in members)
 
@@ -119,7 +119,7 @@ def items(body):
     for line in body.strip("\n").split("\n"):
         if line and not line.startswith(" "):
             name, _, kind = line.partition(" : ")
-            names = ", ".join(f"`{n.strip()}`" for n in name.split(","))
+            names = ", ".join(f"`{n.strip()}`" for n in name.split(",")) if kind or "shape (" not in name else name
             out.append(f"- {names}" + (f" : {kind}" if kind else ""))
         elif line.strip() and out:
             out[-1] += (" — " if " — " not in out[-1] and not out[-1].endswith("—") else " ") + line.strip()

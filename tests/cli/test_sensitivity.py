@@ -78,7 +78,7 @@ def test_other_kinds_are_refused(timefem):
     status, _, err = timefem("sensitivity", "reorientation", "--of", "end:kinetic", "--parameters", "start")
     assert status == 2 and "sensitivities are those of initial-value problems" in err
     status, _, err = timefem("solve-all", "free-body")
-    assert status == 2 and "several solutions are looked for of boundary-value problems" in err
+    assert status == 2 and "solve-all looks for several solutions of boundary-value" in err
 
 
 def test_failed_solve(timefem):

@@ -177,7 +177,7 @@ def test_a_formula_that_changed_is_refused_in_other_coordinates():
     hold = tf.FormulaForce(b, lambda f, t, c: f[0].q[0] * 0 + ca.vertcat(k[0], 0, 0))
     tf.System([b, h, hold])
     k[0] = 10.0
-    with pytest.raises(tf.InputError, match="outer variable has changed"):
+    with pytest.raises(tf.InputError, match="outer variable of the function has changed"):
         tf.solve(tf.InitialValueProblem(tf.System([b, h, hold], coordinates="joint"), {h: 0.4}, (0, 1)),
                  tf.MixedGalerkin(2, form="lagrange"), 10, progress=False)
 
@@ -190,7 +190,7 @@ def test_formulas_of_optimal_control_that_changed_are_refused():
                                 end_cost=lambda end, p: k[0] * (end.q("ball")[0] - 1) ** 2)
     assert tf.solve(problem, tf.MixedGalerkin(2), 4, progress=False).objective == pytest.approx(0.6)
     k[0] = 10.0
-    with pytest.raises(tf.InputError, match="outer variable has changed"):
+    with pytest.raises(tf.InputError, match="outer variable of the function has changed"):
         tf.solve(problem, tf.MixedGalerkin(2), 5, progress=False)
 
 

@@ -307,7 +307,7 @@ def test_bad_input():
         tf.LineForce(rope, (0, 0, 1), frame="section")
     with pytest.raises(tf.InputError, match="a rope has no section axes"):
         tf.LineTorque(rope, (0, 0, 1))
-    with pytest.raises(tf.InputError, match=r"span must be two places that increase, from 0 to 2, not \[1.0, 3.0\]"):
+    with pytest.raises(tf.InputError, match=r"span must be two places that increase, from 0 to 2, not \[1, 3\]"):
         tf.LineForce(beam, (0, 0, 1), span=(1, 3))
     with pytest.raises(tf.InputError, match="at least two factors"):
         tf.LineForce(beam, (0, 0, 1), profile=(1,))

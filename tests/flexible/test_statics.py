@@ -221,7 +221,7 @@ def test_springs_count_turns():
     lost = equilibrium(tf.System([bar, hinge, load]), t=1.0)
     with pytest.raises(tf.InputError, match="was not found"):
         tf.modes(lost.system, lost)
-    with pytest.raises(tf.InputError, match="one of another system"):
+    with pytest.raises(tf.InputError, match="belongs to another system"):
         tf.modes(system, lost)
 
 

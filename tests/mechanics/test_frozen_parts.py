@@ -19,7 +19,7 @@ def test_attributes_of_parts_in_a_system():
     body, spring = parts()
     tf.System([body, spring])
     with pytest.raises(tf.InputError, match=r"Spring 'coil': stiffness cannot be changed once it belongs to a system; "
-                                            r"make a new Spring with the value wanted, and a new System"):
+                                            r"make a new Spring with the new value, and a new System"):
         spring.stiffness = 100.0
     assert spring.stiffness == 3.0
     for name, value in {"own_parameters": np.zeros(2), "stifness": 1.0, "name": "other", "bodies": ()}.items():
@@ -33,7 +33,7 @@ def test_attributes_of_parts_in_a_system():
 
 def test_arguments_are_settled_before_the_system_too():
     _, spring = parts()  # its formulas have their numbers from the constructor
-    with pytest.raises(tf.InputError, match="stiffness cannot be changed once its numbers are settled"):
+    with pytest.raises(tf.InputError, match="stiffness cannot be changed once its numbers are fixed"):
         spring.stiffness = 100.0
     spring.name = "other"
     assert spring.name == "other"

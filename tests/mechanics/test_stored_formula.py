@@ -37,7 +37,7 @@ def test_damaged_formulas(change):
 
 def test_what_files_do_not_have():
     x = ca.SX.sym("x", 1)
-    with pytest.raises(InputError, match="it has the operation remainder, which files do not have"):
+    with pytest.raises(InputError, match="it has the operation remainder, which files cannot hold"):
         StoredFormula.of("it", ca.Function("f", [x], [ca.remainder(x, 2)]))
     with pytest.raises(InputError, match="it has the constant inf"):
         StoredFormula.of("it", ca.Function("f", [x], [x * ca.inf]))

@@ -201,7 +201,7 @@ def test_poses_relative_to_other_bodies(tmp_path):
     same(found, tf.solve(problem, tf.MixedGalerkin(2), 8, progress=False))
     for old, new, message in (
             ('relative_to = "rod"', 'relative_to = "rood"', r"bodies.dot.relative_to: there is no body 'rood'; did"),
-            ('relative_to = "cart"', 'relative_to = "dot"', r"the pose of 'rod' is relative to itself, by way")):
+            ('relative_to = "cart"', 'relative_to = "dot"', r"the pose of 'rod' is relative to itself, through")):
         with pytest.raises(tf.InputError, match=message):
             of_file(tmp_path, RELATIVE, (old, new))
 

@@ -106,7 +106,7 @@ def test_reports_name_conditions(timefem, tmp_path):
     (OPTIMAL, "end.joint('rail')", "end.joint('rial')", r"problem.end_conditions: .*no joint 'rial'.*did you mean"),
     (OPTIMAL, "now.joint_rate('rail')", "now.jointrate('rail')", r"problem.path: .*'now' has no 'jointrate'"),
     (OPTIMAL, "path = [\"now.joint_rate('rail') - 0.8\",", "path = [\"now.joint_rate('rail') + 0.8\",",
-     r"problem.path: path\[0\] is broken by the state at the start"),
+     r"problem.path: path\[0\] is violated by the state at the start"),
 ])
 def test_what_is_wrong_is_named(tmp_path, text, old, new, message):
     assert old in text

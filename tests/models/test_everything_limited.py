@@ -134,7 +134,7 @@ def test_all_limits_hold(tmp_path):
     ("now.control('m1')**2", "now.control('m3')**2", r":81: limits.work.formula: .*no actuator 'm3' in the system"),
     ("[0.2, 0, 0])[0]", "[0.2, 0])[0]", r":69: limits.tip.formula: .*has three numbers, not 2"),
     ('number = "stiffness"', 'number = "stifness"', r":15: problem.parameters.k.number: .*did you mean 'stiffness'"),
-    ("upper = 2.2", "upper = 0.1", r":60: limits.angle: .*broken by the state at the start"),
+    ("upper = 2.2", "upper = 0.1", r":60: limits.angle: .*violated by the state at the start"),
     ('"now.joint(\'elbow\')"', '"now.joint(\'elbow\') < 2"', r":61: limits.angle.formula: .*is a comparison"),
 ])
 def test_what_is_wrong_is_named(tmp_path, old, new, message):

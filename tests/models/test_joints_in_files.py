@@ -63,7 +63,7 @@ def test_what_is_wrong_is_named(tmp_path, old, new, message):
 
 
 def test_rates_that_are_not_asked_for_are_told(tmp_path):
-    with pytest.warns(tf.NotAsked, match=r"end of hinge: a boundary-value problem does not ask for the velocity"):
+    with pytest.warns(tf.NotAsked, match=r"end of hinge: a boundary-value problem does not prescribe the velocity"):
         loaded(tmp_path, BOUNDARY.replace("hinge = 0.4", "hinge = [0.4, 1]"))
 
 

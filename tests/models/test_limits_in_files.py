@@ -117,7 +117,7 @@ upper = 9
     ("upper = 0.1111111111111111", 'upper = "s"', r"limits.farthest.upper: .*unknown name 's'"),
     ("[solver]", '[solver]\nmethod = "simplex"', "method"),
     ("upper = 0.1111111111111111", "upper = 0.1\nlower = 0.2", "the lower bound must not be above"),
-    ("upper = 0.1111111111111111", "upper = -0.1", "is broken by the state at the start"),
+    ("upper = 0.1111111111111111", "upper = -0.1", "is violated by the state at the start"),
     ("upper = 0.1111111111111111", 'upper = "free"', "farthest: give lower, upper or both"),
     ("upper = 0.1111111111111111", "upper = inf", 'upper: must be .*; "free" where there is no bound, not inf'),
     ("upper = 0.1111111111111111", "upper = [-inf]", r'upper\[0\]: must be .*; "free" where there is no bound'),

@@ -53,7 +53,7 @@ def test_trc(written):
 
 
 @pytest.mark.parametrize("old, new, message", [
-    ("PathFileType", "Path", "is no .trc file"), ("mm\t100", "inch\t100", "units must be one of m, cm, mm"),
+    ("PathFileType", "Path", "is not a .trc file"), ("mm\t100", "inch\t100", "units must be one of m, cm, mm"),
     ("\t3\t2\tmm", "\t3\t3\tmm", "announces 3 markers, but line 4 names 2"),
     ("\t3\t2\tmm", "\t4\t2\tmm", "announces 4 frames, but there are 3"),
     ("TOE", "HEEL", "two markers are called 'HEEL'"),

@@ -91,9 +91,9 @@ def test_what_does_not_take_rigid_contact_says_so():
     for work in (tf.equilibrium, tf.linearize):
         with pytest.raises(tf.InputError, match="floor is a rigid contact"):
             work(system)
-    with pytest.raises(tf.InputError, match="restitution is that of a rigid contact"):
+    with pytest.raises(tf.InputError, match="restitution belongs to a rigid contact"):
         tf.PlaneContact(body, normal=(1, 0, 0), stiffness=1.0, restitution=0.5)
-    with pytest.raises(tf.InputError, match="those of a penalty"):
+    with pytest.raises(tf.InputError, match="belong to a penalty"):
         tf.PlaneContact(body, normal=(1, 0, 0), damping=1.0)
 
 

@@ -27,8 +27,8 @@ def optimal(end, start=REST):
     ({BALL: tf.EndState(q=[0.0] * 3)}, "end of ball: .* has no q"),
     ({BOX: 3}, "end of box must be given as Pose or EndState or CanonicalState, not 3"),
     (tf.Pose(), "end must be a dict from body to Pose, EndState or Coordinates"),
-    ({BALL: tf.Pose(relative_to=BOX)}, "end of ball: its pose is relative to box, whose own is not given"),
-    ({BALL: tf.Pose(relative_to="box"), BOX: tf.EndState((0, 0, 0))}, "relative to box, whose own is not given"),
+    ({BALL: tf.Pose(relative_to=BOX)}, "end of ball: its pose is relative to box, whose pose is not given"),
+    ({BALL: tf.Pose(relative_to="box"), BOX: tf.EndState((0, 0, 0))}, "relative to box, whose pose is not given"),
 ])
 def test_refused(problem, end, message):
     with pytest.raises(tf.InputError, match=message):

@@ -87,7 +87,7 @@ LOOP = {"a.mass": 2.0, "b.inertia[1,1]": 0.02, "shoulder.damping": 0.3, "rod.len
 
 
 def closed(values, start):
-    """The arm with a rod from its last link to space; the start holds the constraint by the smallest change."""
+    """The arm with a rod from its last link to space; the start satisfies the constraint by the smallest change."""
     v = LOOP | values
     links = [tf.Link("base"), tf.Link("a", mass=v["a.mass"], centre=(0, 0, 0.3), inertia=(0.05, 0.05, 0.01)),
              tf.Link("b", mass=1.0, centre=(0, 0.02, 0.2), inertia=(0.02, v["b.inertia[1,1]"], 0.015))]
@@ -197,7 +197,7 @@ def test_links_and_joints_in_texts(solution):
 
 @pytest.mark.parametrize(("text", "fault"), [
     ("start:arm.b.position", "arm.b hangs on joints; give changes of these"),
-    ("start:arm.bb.q", "names no body .* did you mean 'arm.b'?"), ("start:arm.elbow.x", "arm.elbow has no 'x'")])
+    ("start:arm.bb.q", "must name a body .* did you mean 'arm.b'?"), ("start:arm.elbow.x", "arm.elbow has no 'x'")])
 def test_starts_in_texts_that_are_none(solution, text, fault):
     with pytest.raises(tf.InputError, match=fault):
         parameters_of(solution.system, solution.z[0], [text])

@@ -140,7 +140,7 @@ def test_phases_have_no_numbers_to_change():
     phase = tf.OptimalControl(tf.System([ball]), {ball: tf.Pose()}, there, (0, 1), tf.Effort(fan))
     solver = tf.prepare(tf.Phases([phase, phase], [[]]), tf.MixedGalerkin(1), 2)
     for change in (lambda: solver.solve_many(parameters={"ball.mass": [1.0, 2.0]}), lambda: solver.solve(start={})):
-        with pytest.raises(tf.InputError, match="make the problem anew"):
+        with pytest.raises(tf.InputError, match="rebuild the problem"):
             change()
 
 

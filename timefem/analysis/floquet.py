@@ -68,6 +68,7 @@ class Floquet(Summarized):
 
     @property
     def stable(self) -> bool:
+        """Whether no multiplier lies outside of the unit circle."""
         return not self.n_unstable
 
     # ---- what root loci ask of a family

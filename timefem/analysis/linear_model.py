@@ -149,7 +149,25 @@ class LinearModel(Summarized):
 
     def plot_frequency_response(self, frequencies: Vector, output: int = 0, input: int = 0,
                                 ax: Sequence[Axes] | None = None) -> tuple[Axes, Axes]:
-        """Magnitude and phase [deg] over frequency [Hz]; returns the two axes."""
+        """Draw magnitude and phase [deg] over frequency [Hz].
+
+        Parameters
+        ----------
+        frequencies : array_like, shape (n,)
+            [rad/s]
+        output, input : int
+            Their numbers in `output_names` and `input_names`.
+        ax : pair of Axes, optional
+
+        Returns
+        -------
+        magnitude, phase : matplotlib.axes.Axes
+
+        Raises
+        ------
+        InputError
+            As `frequency_response`.
+        """
         values = self.frequency_response(frequencies)[:, output, input]
         if ax is None:
             from matplotlib import pyplot as plt
@@ -289,7 +307,13 @@ class Modes(Summarized, Sequence):
         return np.array([m.frequency for m in self._modes if m.frequency])
 
     def find(self, name: str) -> Mode:
-        """The mode in which a displacement has its largest share of the kinetic energy."""
+        """The mode in which a displacement has its largest share of the kinetic energy.
+
+        Raises
+        ------
+        InputError
+            When there is no such displacement.
+        """
         if name not in self.model.displacement_names:
             raise InputError(f"no displacement {name!r}{known_names(name, self.model.displacement_names, 'there are')}")
         return max(self._modes, key=lambda m: m.shares[name])

@@ -53,8 +53,8 @@ def linearize(system: System, state: GivenStates | Equilibrium | Solution | None
     ----------
     system : System
     state : dict, Equilibrium or Solution
-        Of bodies, as for an `InitialValueProblem`, and assembled if need be; default: all bodies as they are when no
-        state is given. Of a `Solution` the state at `t`.
+        Of bodies, as for an `InitialValueProblem`, and assembled if need be; default: the reference state of all
+        bodies. Of a `Solution` the state at `t`.
     t : float, optional
         Time [s]; default 0, of an `Equilibrium` its own. Of a `Solution` any time inside.
     inputs : sequence of actuators or str, optional
@@ -115,14 +115,14 @@ def _at(system, state, t, controls):
     u = np.zeros(n_controls) if controls is None else controls
     if isinstance(state, Solution):
         if state.system is not system and state.system.complete is not system:
-            raise InputError("the solution is one of another system")
+            raise InputError("the solution belongs to another system")
         t = state.t[0] if t is None else validate.real("t", t)
         if controls is None and "controls" in state.fields:
             u = state.controls(t)
         return state.system, float(t), state(t), u
     if isinstance(state, Equilibrium):
         if state.system is not system and state.system.complete is not system:
-            raise InputError("the equilibrium is one of another system; make the system once, and give it to both")
+            raise InputError("the equilibrium belongs to another system; make the system once, and use it for both")
         if not state.success:
             raise InputError(f"the equilibrium was not found: {state.status.message}")
         t, state = state.t if t is None else t, state.state
@@ -238,6 +238,11 @@ def _derivatives(at, bodies, formula, rate):
 def modes(system: System, state: GivenStates | Equilibrium | Solution | None = None, t: float | None = None, *,
           controls: Floats | Mapping[Any, Any] | None = None) -> Modes:
     """Natural modes around a state: those of `linearize(system, state, t, controls=controls)`.
+
+    Parameters
+    ----------
+    system, state, t, controls
+        As for `linearize`.
 
     Returns
     -------

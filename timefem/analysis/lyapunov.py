@@ -57,7 +57,7 @@ class Lyapunov:
 @named_arguments
 def lyapunov(solution: Solution, n: int | None = None, *, every: int = OPTIONS.piece,
              linear: LinearOptions | str | None = None) -> Lyapunov:
-    """Lyapunov exponents of a motion, by marching tangents along it and making them orthogonal again and again.
+    """Lyapunov exponents of a motion, by marching tangents along it with repeated orthogonalisation.
 
     Benettin's method, with the exact derivatives of the elements of the solution, on the motions that the constraints
     allow. Exponents of a finite time tend to those of the system as 1 / time.

@@ -38,11 +38,11 @@ class AnalysisOptions(Options):
     periodic_iterations: int = option(30, "iterations to a periodic motion")
     periodic_gap: float = option(1e-11, "of the gap between the ends, relative to the size of the motion")
     periodic_free: float = option(
-        1e-7, "singular values of the equations for the start that are none: phase, energy, places of no account")
+        1e-7, "singular values of the equations for the start that count as zero: phase, energy, cyclic coordinates")
     periodic_step: float = option(0.5, "change in one iteration, relative to the size of the motion")
 
     # ---- reduction
-    turns_first: float = option(8.0, "how much rather a rotation is taken as independent than a position")
+    turns_first: float = option(8.0, "weight by which rotations are preferred to positions as independent coordinates")
     moved: float = option(1e-3, "of a turn, or of the time of the fastest motion, after which matrices are compared")
     rounding: float = option(1e-13, "value that is rounding, relative to the sum of the absolute values of its terms")
     steady: float = option(1e-7, "acceleration of a steady motion, relative to those that single forces give")

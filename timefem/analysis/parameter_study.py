@@ -168,6 +168,11 @@ def critical_values(family: Callable[[float], Any], span: tuple[float, float],
     -------
     list of CriticalValue
 
+    Raises
+    ------
+    InputError
+        When the span does not go forward, or the family returns something else or changes its number of states.
+
     Examples
     --------
     >>> import timefem as tf

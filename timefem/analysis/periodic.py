@@ -68,6 +68,7 @@ class Periodic(Answer, Summarized):
 
     @property
     def success(self) -> bool:
+        """Whether the solve succeeded; `status` says why not."""
         return self.status.success
 
     @property
@@ -100,6 +101,7 @@ class Periodic(Answer, Summarized):
 
     @property
     def neutral(self) -> float:
+        """Distance from the unit circle within which a multiplier counts as neutral, as of `floquet`."""
         return self.floquet.neutral
 
     def roots(self, kernels: Sequence[int] = ()) -> np.ndarray:
@@ -120,11 +122,11 @@ class Periodic(Answer, Summarized):
 def periodic(system: System, state: GivenStates, period: float, element: TimeElement | None = None,
              n_elements: int = 100, *, free_period: bool | None = None, t: float = 0.0,
              modulo: Symmetry | None = None) -> Periodic:
-    """A periodic motion near one that is given by its start and its length.
+    """A periodic motion near one given by its start and its length.
 
-    Newton's method on the start x0, in minimal coordinates, and on the period T where no drive settles it:
-    `x(T; x0) = x0`, with the exact derivative of the discrete motion. The equations may leave a phase, an energy or a
-    place open; then the nearest motion is taken (least squares, smallest change).
+    Newton's method on the start x0, in minimal coordinates, and on the period T where no drive determines it: `x(T; x0)
+    = x0`, with the exact derivative of the discrete motion. The equations may leave a phase, an energy or a place open;
+    then the nearest motion is taken (least squares, smallest change).
 
     Parameters
     ----------
@@ -187,9 +189,8 @@ def periodic(system: System, state: GivenStates, period: float, element: TimeEle
     success = best.gap <= 1e3 * OPTIONS.periodic_gap
     status = Status(True, residual_history=history) if success else Status(
         False, Reason.NOT_CONVERGED,
-        f"not converged: after {iteration} iterations both ends differ by {best.gap:.1e} of "
-        "the size of the motion; give a start or a period that are nearer, more elements, or follow the motion from "
-        "an easier one", None, t, history)
+        f"not converged: after {iteration} iterations both ends differ by {best.gap:.1e} of the size of the motion; "
+        "give a closer start or period, more elements, or follow the motion from an easier one", None, t, history)
     moved_by = {} if modulo is None else {"modulo": modulo, "angle": best.back.angle, "shift": best.back.shift}
     found = Periodic(best.solution, best.period, status, best.gap, iteration, element, **moved_by)
     found._state = moved(best.first, np.zeros(len(best.monodromy)))

@@ -94,7 +94,7 @@ class Symmetry(NamedArguments):
         return scipy.linalg.block_diag(matrix, matrix), offset
 
     def check(self, system: System, t: float, z: np.ndarray) -> None:
-        """Refuse systems that notice: whose accelerations at a state do not turn with it.
+        """Refuse systems that lack the symmetry: whose accelerations at a state do not turn with it.
 
         Raises
         ------
@@ -163,7 +163,7 @@ def _block(system, body, turn, shift):
         raise InputError(f"{system.label(body)} has coordinates of its own, for which turns and shifts are not known")
     n = body.n_q
     if np.abs(turn[:n, n:]).max(initial=0.0) + np.abs(shift[n:]).max(initial=0.0) > 1e-12:
-        raise InputError(f"{system.label(body)} moves in {n} directions only, which turns and shifts must keep")
+        raise InputError(f"{system.label(body)} moves in {n} directions only, which turns and shifts must preserve")
     return turn[:n, :n]
 
 

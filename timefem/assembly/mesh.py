@@ -40,7 +40,8 @@ class TimeMesh(NamedArguments):
         if not np.all(self.lengths > 0):
             worst = int(np.argmin(self.lengths))
             raise InputError(f"the nodes of a time mesh must increase: node {worst + 1} at "
-                             f"{digits(self.nodes[worst + 1])} does not come after {digits(self.nodes[worst])}")
+                             f"{digits(*self.nodes[[worst + 1, worst]])} does not come after "
+                             f"{digits(*self.nodes[[worst, worst + 1]])}")
 
     @classmethod
     def uniform(cls, t_span: tuple[float, float] | Vector, n_elements: int, through: Vector = ()) -> TimeMesh:
@@ -106,7 +107,7 @@ class TimeMesh(NamedArguments):
         slack = 1e-12 * max(abs(self.nodes[0]), abs(self.nodes[-1]))
         if not np.all((t >= self.nodes[0] - slack) & (t <= self.nodes[-1] + slack)):
             bad = t[~((t >= self.nodes[0] - slack) & (t <= self.nodes[-1] + slack))].flat[0]
-            raise InputError(f"time {digits(bad)} lies outside of the solution, which covers "
+            raise InputError(f"time {digits(bad, *self.nodes[[0, -1]])} lies outside of the solution, which covers "
                              f"[{digits(self.nodes[0])}, {digits(self.nodes[-1])}]")
         e = np.clip(np.searchsorted(self.nodes, t, side="right") - 1, 0, self.n_elements - 1)
         return e, (t - self.nodes[e]) / self.lengths[e]

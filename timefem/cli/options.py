@@ -139,7 +139,7 @@ OF_STATE = (parameter("case", CASE), parameter("rotation", ROTATION, None),
             parameter("equilibrium", AT_REST, False))
 PARAMETER = Annotated[list[str] | None, typer.Option(
     metavar="NAME=FIRST:LAST:NUMBER", help="A number and its values, also as NAME=A,B,C: rod.mass, spring.stiffness, "
-                                           "load.time.amplitude, gravity[2]; of several all combinations.")]
+                                           "load.time.amplitude, gravity[2]; several give all combinations.")]
 CHANGED = Annotated[list[str] | None, typer.Option(
     metavar="NAME=VALUE", help="Another value of a number, with the names of `timefem sweep --parameter`: rod.mass=2, "
                                "spring.stiffness=50, gravity[2]=-1.6; may be given several times.")]

@@ -108,10 +108,10 @@ class Guard:
 # ---- Commands whose modules are imported when they are called: help, versions and bad input need no heavy package
 
 COMMANDS = {  # name -> (module, function or group in it, what it does)
-    "list": ("listing", "list_command", "What there is: cases, elements, drivers, linear solvers."),
+    "list": ("listing", "list_command", "List cases, elements, drivers and linear solvers."),
     "run": ("options", "run", "Solve a case, or a model file."),
     "estimate": ("options", "estimate", "Estimate a motion from measurements."),
-    "check": ("model_files", "check", "Tell what a model file states."),
+    "check": ("model_files", "check", "Describe what a model file states."),
     "schema": ("model_files", "schema", "Print the JSON schema of model files."),
     "sweep": ("options", "sweep", "Solve for many values of numbers."),
     "solve-all": ("options", "solve_all", "Several solutions of a boundary-value problem."),

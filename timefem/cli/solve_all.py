@@ -28,7 +28,7 @@ def solve_all(options):
     starts = options.pop("starts", None)
     found = chosen(options)
     if found.kind.name not in ("boundary", "optimal"):
-        raise InputError("several solutions are looked for of boundary-value problems and of optimal control, and "
+        raise InputError("solve-all looks for several solutions of boundary-value and optimal control problems, and "
                          f"{found.name} is neither")
     for kind, name, value in (("boundary", "turns", turns), ("optimal", "starts", starts)):
         if value is not None and found.kind.name != kind:

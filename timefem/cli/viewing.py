@@ -121,8 +121,8 @@ def plot(
                                                ".csv or .json the motion.")] = None,
     times: Annotated[str | None, typer.Option(help="Times of the snapshots, or of the motion [s], as in 0,0.5,1; "
                                               "default: six snapshots.")] = None,
-    joint: Annotated[str | None, typer.Option(help="Name of a joint: its coordinates, rates and forces in the place "
-                                              "of the figure of the whole motion.")] = None,
+    joint: Annotated[str | None, typer.Option(help="Name of a joint: its coordinates, rates and forces instead of the "
+                                                   "figure of the whole motion.")] = None,
 ):
     """Draw energy, momentum, constraints, controls and snapshots of a saved solution, or write its motion."""
     import matplotlib

@@ -53,7 +53,7 @@ class BubnovGalerkin(TimeElement):
     Raises
     ------
     InputError
-        For numbers out of range, and options that do not go together.
+        For numbers out of range, and options that contradict each other.
     """
 
     degree: int = field("degree")

@@ -159,12 +159,12 @@ class TimeElement(NamedArguments, Summarized, ABC):
         return self
 
     def check(self, system: System) -> None:
-        """Whether the element can take a system; called before work starts.
+        """Refuse systems that the element does not take; called before work starts.
 
         Raises
         ------
         InputError
-            Says why not, and what would.
+            Says why not, and which element does.
         """
         singular = [body for body in system.bodies if not body.has_inverse_mass] if self.needs_inverse_mass else []
         if singular:

@@ -98,7 +98,7 @@ def _why(part, element):
         return "it acts from space"
     kept = f"what it leaves to the motion is kept to h^{2 * element.degree}"
     if lift is None and over is None:
-        return f"it has no lift, of what turns of space leave as it is: {kept}"
+        return f"it has no lift that turns of space leave unchanged: {kept}"
     return f"its lift turns with space: {kept}; bodies in directors keep it"
 
 

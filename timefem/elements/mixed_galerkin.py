@@ -62,7 +62,7 @@ class MixedGalerkin(TimeElement):
     Raises
     ------
     InputError
-        For numbers out of range, and options that do not go together.
+        For numbers out of range, and options that contradict each other.
     """
 
     degree: int = field("degree")
@@ -191,7 +191,7 @@ class MixedGalerkin(TimeElement):
         """
         element = self.fitting(system)
         if not element.lifted or element.form not in ("hamilton", "energy"):
-            raise InputError("kept(system) tells of MixedGalerkin(k, keep='all') in Hamilton's and the energy form; "
+            raise InputError("kept(system) describes MixedGalerkin(k, keep='all') in Hamilton's and the energy form; "
                              "see docs/theory/elements.md for what the others keep")
         return kept_by.kept(element, system)
 

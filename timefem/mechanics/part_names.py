@@ -58,7 +58,7 @@ def body_of(system, component):
 def asked_by_name(part: Any, labels: Iterable[str]) -> str:
     """End of a message: that another part has the name of one that is not there, as in solutions from files."""
     name = getattr(part, "name", None)
-    return f"; it has another {name!r}: ask by its name" if name in list(labels) else ""
+    return f"; it has another {name!r}: use its name" if name in list(labels) else ""
 
 
 class NamedParts:

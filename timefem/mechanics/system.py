@@ -246,7 +246,13 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
 
     def coordinates(self, body: Body) -> Any:
         """Where the body's coordinates are in `q` (and its momenta in `p`): a slice; numbers of links of trees and of
-        points of beams."""
+        points of beams.
+
+        Raises
+        ------
+        InputError
+            For a body that is not in the system.
+        """
         body = self.here(body) if isinstance(body, BodyFrame) else body
         if not self.has(body):
             raise InputError(f"{body!r} is not in the system")
@@ -264,7 +270,23 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
         return [(frame.body, frame) for frame in frames]
 
     def local_state(self, body: Body, z: Floats) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates and momenta of a body, of states (..., n_z); of links and joints of a tree coordinates and rates.
+        """Coordinates and momenta of a body; of links and joints of a tree coordinates and rates.
+
+        Parameters
+        ----------
+        body : Body, link or joint of a tree
+        z : array_like, shape (..., n_z)
+            States.
+
+        Returns
+        -------
+        q, p : ndarray, shape (..., n_q)
+            Of the body.
+
+        Raises
+        ------
+        InputError
+            For a body that is not in the system.
         """
         body, place, z = self.here(body), self.coordinates(body), np.asarray(z)
         q = z[..., place]
@@ -274,14 +296,17 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
 
     @property
     def constraint_names(self) -> list[str]:
+        """Names of the constraints on configuration level, "PART: NAME", in the order of gamma."""
         return [f"{self.label(p)}: {name}" for p in self.parts for name in p.constraint_names]
 
     @property
     def nonholonomic_names(self) -> list[str]:
+        """Names of the nonholonomic constraints, "PART: NAME"."""
         return [f"{self.label(p)}: {name}" for p in self.parts for name in p.nonholonomic_names]
 
     @cached_property
     def kinks(self) -> np.ndarray:
+        """Times at which a load or prescribed motion is not smooth [s], increasing, shape (n,)."""
         times = [t for part in self.parts for t in part.kinks]
         return np.unique(np.array(times, dtype=float)) if times else NO_TIMES
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..argument_names import named_arguments
+from ..display import digits
 from ..mechanics.bodies.first_order import PortSystem, State
 from ..mechanics.bodies.mass_properties import MassProperties
 from ..mechanics.bodies.point_mass import PointMass, VariableMass
@@ -181,7 +182,8 @@ def _model(document, kind, rotation, inverse_mass, changed):
     state = settled(document, state, own | {body.name: body for body in system.bodies})
     stated = stated if "state" in data else state
     if not end > start:
-        raise document.error(("time", "span"), f"must go forward: the end {end} is not after the start {start}")
+        raise document.error(("time", "span"), f"must go forward: the end {digits(end)} is not after the start "
+                                               f"{digits(start)}")
     solver = with_form(data.get("solver", {}), system.bodies, bool(system.n_constraints))
     with naming(document, ("solver",), solver), spelt_as("file"):
         element = element_of(solver)
@@ -208,7 +210,7 @@ def _check_relative(document, names, name):
         other = entries[way[-1]]["relative_to"]
         names.body(keys, other, whole=False)
         if other in way:
-            raise document.error(keys, f"the pose of {other!r} is relative to itself, by way of {', '.join(way)}; give "
+            raise document.error(keys, f"the pose of {other!r} is relative to itself, through {', '.join(way)}; give "
                                        "one of them in space")
         way.append(other)
 

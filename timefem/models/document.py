@@ -101,7 +101,7 @@ def read_file(path, most):
     except OSError as error:
         raise InputError(error.strerror or str(error)) from None
     if len(data) > most:
-        raise InputError(f"it is larger than {most} bytes, which no such file is")
+        raise InputError(f"it is larger than {most} bytes, more than any such file")
     return data
 
 
@@ -189,11 +189,11 @@ class Document:
         for n, word in enumerate(words):
             known = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()
             if word not in known:
-                raise self._failure(None, f"there is no {spell(words[:n + 1])!r} in it, of which {key!r} is to be "
+                raise self._failure(None, f"there is no {spell(words[:n + 1])!r} in it, so that {key!r} cannot be "
                                           f"changed; known here are {', '.join(map(str, known)) or 'none'}")
             place, value = value, value[word]
         if not isinstance(value, int | float) or isinstance(value, bool):
-            raise self.error(words, f"{key!r} is to be changed, but is not a number")
+            raise self.error(words, f"{key!r} cannot be changed: it is not a number")
         return place, words[-1]
 
     def _failure(self, line, message):

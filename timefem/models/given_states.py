@@ -46,7 +46,7 @@ def _of_table(document, keys, joint, value, partial):
     if joint.free_rotation:
         _check(document, keys, value, OF_ROTATION, f"the {type(joint).__name__} {keys[-1]!r}")
         if "orientation" not in value:
-            raise document.error(keys, "the key 'orientation' is missing, of a seen from b")
+            raise document.error(keys, "the key 'orientation' is missing, that of a seen from b")
         turn, spin = value["orientation"], value.get("angular_velocity")
         return turn if spin is None else (turn, spin)
     _check(document, keys, value, [c.name for c in joint.coordinates], f"the {type(joint).__name__} {keys[-1]!r}")
@@ -72,7 +72,7 @@ def state_of_body(document, keys, body, value, cls=EndState):
     """What is prescribed for a body, a tree or a link: a `cls`, `Coordinates`, or the dict of the joints of a tree."""
     if "joints" in value:
         if len(value) > 1:
-            raise document.error(keys, "joints state all that is asked of a tree; leave the rest out")
+            raise document.error(keys, "joints prescribe all of a tree; leave the rest out")
         if not hasattr(body, "by_joint"):
             raise document.error((*keys, "joints"), f"belongs to a tree, and {keys[-1]!r} is {body!r}")
         found = {}

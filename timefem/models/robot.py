@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import validate
-from ..display import Card, Summarized
+from ..display import Card, Summarized, digits
 from ..errors import NotAsked, warn
 from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.contacts.planes import EllipsoidContact, PlaneContact
@@ -240,7 +240,15 @@ class Robot(Summarized):
     _warned: list[bool] = field(default_factory=list)  # whether of its notes
 
     def system(self, gravity: Vector | None = None, parts: Sequence[Declared] = ()) -> System:
-        """The `System` of the tree, its joints, forces and contacts, of further parts, and of the weight."""
+        """The `System` of the tree, its joints, forces and contacts, of further parts, and of the weight.
+
+        Parameters
+        ----------
+        gravity : array_like, shape (3,), optional
+            [m/s^2]; default: that of the robot.
+        parts : sequence
+            Further bodies, joints and forces.
+        """
         return System([self.tree, *self.joints, *self.forces, *self.contacts, *parts], redundant="drop",
                       gravity=self.gravity if gravity is None else gravity)
 
@@ -248,6 +256,11 @@ class Robot(Summarized):
         """Actuators of joints, by name; of all that move on their own with one coordinate unless some are named.
 
         Each is called as its joint, with the force or torque of the joint [N or N m] as its control.
+
+        Raises
+        ------
+        InputError
+            For names that are not joints which move on their own.
         """
         names = joints or [name for name in self.tree.joint_names if self.tree.joint(name).n_q == 1]
         for name in names:
@@ -292,8 +305,8 @@ class Robot(Summarized):
             place = np.ravel(states.get(joint.name, ((), ()))[0])
             room = 1e-9 * max(abs(x) for x in (low, high, 1.0) if np.isfinite(x))
             if len(place) == 1 and not low - room <= place[0] <= high + room:
-                warn(f"{self.name}: joint {joint.name} starts at {place[0]}, beyond its limits {low} to {high}; angles "
-                     "are in radians, lengths in metres")
+                warn(f"{self.name}: joint {joint.name} starts at {digits(place[0], low, high)}, beyond its limits "
+                     f"{digits(low)} to {digits(high)}; angles are in radians, lengths in metres")
 
     def summary(self) -> Card:
         """Links, joints and their limits, actuators and notes as a table."""
@@ -302,5 +315,5 @@ class Robot(Summarized):
                  for j in self.tree.joints]
         facts = {"file": self.path, "links, moving mass": f"{len(self.tree.links)}, {self.tree.mass:.6g} kg",
                  "degrees of freedom": self.tree.n_v, "actuators": ", ".join(self.actuators) or "none"}
-        notes = {"notes": [("left out, or otherwise than in the file",), *((note,) for note in self.notes)]}
+        notes = {"notes": [("left out, or different from the file",), *((note,) for note in self.notes)]}
         return Card(f"Robot {self.name}", facts, {"joints": rows, **(notes if self.notes else {})})

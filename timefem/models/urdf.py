@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import validate
 from ..argument_names import named_arguments
+from ..display import digits
 from ..errors import InputError
 from ..mechanics.bodies import rotations
 from ..mechanics.bodies.tree.links import Link, TreeJoint
@@ -219,7 +220,7 @@ class _Reader(XmlFile):
             else:
                 continue
             if not np.all(size > 0):
-                raise self.error(solid, f"needs positive lengths, not {size.tolist()}")
+                raise self.error(solid, f"needs positive lengths, not {digits(size)}")
             return {"shape": kind, "size": size, "position": place, "orientation": turn}
         return None
 
@@ -243,7 +244,7 @@ class _Reader(XmlFile):
                     self.notes.append_named(f"the {solid.tag} of {{}} does not touch the floor", name)
                     continue
                 if not np.all(size > 0):
-                    raise self.error(solid, f"needs positive lengths, not {size.tolist()}")
+                    raise self.error(solid, f"needs positive lengths, not {digits(size)}")
                 yield Collider(name, link, solid.tag, size, *self.frame(collision), friction, restitution)
 
     def _mesh(self, solid, place, turn):

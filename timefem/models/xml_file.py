@@ -30,8 +30,8 @@ class XmlFile:
         def start(tag, attributes):
             depth[0] += 1
             if depth[0] > DEEPEST:
-                raise InputError(f"{self.path}, line {parser.CurrentLineNumber}: more than {DEEPEST} elements are in "
-                                 "each other")
+                raise InputError(f"{self.path}, line {parser.CurrentLineNumber}: more than {DEEPEST} elements are "
+                                 "nested")
             self._lines[builder.start(tag, attributes)] = parser.CurrentLineNumber
 
         def refuse(*_):

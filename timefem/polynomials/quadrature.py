@@ -18,6 +18,18 @@ def gauss_legendre(n_points: int, dtype: Any = float) -> tuple[np.ndarray, np.nd
 
     `dtype=numpy.longdouble` keeps the digits beyond double precision. The tables of the elements are made with them:
     their rounding errors repeat in every element and show as a drift of the energy.
+
+    Parameters
+    ----------
+    n_points : int
+        At least 1.
+    dtype : type
+        Of the numbers.
+
+    Returns
+    -------
+    x, w : ndarray, shape (n_points,)
+        Points in [0, 1], and weights, whose sum is 1.
     """
     x, _ = np.polynomial.legendre.leggauss(validate.integer("n_points", n_points, minimum=1))
     x = x.astype(np.longdouble)

@@ -122,7 +122,13 @@ class Functional(NamedArguments, ABC):
 
 
 class EndValue(Functional):
-    """The formula at the end of the solution."""
+    """The formula at the end of the solution.
+
+    Parameters
+    ----------
+    formula, bodies, actuators
+        As for any `Functional`.
+    """
 
     def points(self, mesh: TimeMesh, element: TimeElement) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return np.array([mesh.n_elements - 1]), np.ones(1), np.ones(1)
@@ -187,7 +193,13 @@ class UnknownNumber(NamedArguments):
 
 
 class Integral(Functional):
-    """The integral of the formula over time, by Gauss quadrature with at least k + 2 points in an element."""
+    """The integral of the formula over time, by Gauss quadrature with at least k + 2 points in an element.
+
+    Parameters
+    ----------
+    formula, bodies, actuators
+        As for any `Functional`.
+    """
 
     def points(self, mesh: TimeMesh, element: TimeElement) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         x, w = gauss_legendre(max(element.n_points, element.degree + 2))

@@ -108,14 +108,14 @@ def identify(build: Callable[[Any], InitialValueProblem], guess: Vector, element
     """Find parameters with which a model moves as measured: least squares, weighted with the noise.
 
     Gauss-Newton steps in a trust region (`scipy.optimize.least_squares`) with exact Jacobians of the discrete
-    equations, by forward sensitivities. A step to values that the model refuses, or with which it cannot be solved, is
-    taken back.
+    equations, by forward sensitivities. Steps to values that the model refuses, or with which it cannot be solved, are
+    undone.
 
     Parameters
     ----------
     build : callable
-        `build(values)` -> `InitialValueProblem`, as for a `Family`. Functions that it hands over (formulas, laws)
-        should be defined outside of it: each new one is compiled.
+        `build(values)` -> `InitialValueProblem`, as for a `Family`. Functions that it passes on (formulas, laws) should
+        be defined outside of it: each new one is compiled.
     guess : array_like, shape (n,)
     names : sequence of str, optional
         Of the parameters.
@@ -135,7 +135,7 @@ def identify(build: Callable[[Any], InitialValueProblem], guess: Vector, element
     Raises
     ------
     InputError
-        For bad arguments, and parameters that the measurements do not tell; names them.
+        For bad arguments, and parameters that the measurements do not determine; names them.
     SolveError
         When the model cannot be solved with the guess.
     """

@@ -71,7 +71,23 @@ class Linearization(Stretch, Derivatives):
         return self.tangents(given)[(self.mesh.n_elements - 1) * columns.step + columns.first[-1]]
 
     def gradient(self, functional: Functional, parameters: Any) -> np.ndarray:
-        """Gradient of a scalar functional by one transposed solve; see `timefem.gradient`."""
+        """Gradient of a scalar functional by one transposed solve; see `timefem.gradient`.
+
+        Parameters
+        ----------
+        functional, parameters
+            As for `timefem.gradient`.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            One entry per parameter.
+
+        Raises
+        ------
+        InputError
+            For functionals with several values, and unknown parameters.
+        """
         given, at = self._directions(parameters), self._of_one_value(functional)
         by_x, by_numbers = at.backward(np.ones(1), len(self.x), self.places.size)
         if self._feedback is not None:
@@ -83,7 +99,23 @@ class Linearization(Stretch, Derivatives):
         return given.numbers.T @ by_numbers + self._start_changes(first[None], given)[0]
 
     def sensitivities(self, functional: Functional | Sequence[Functional], parameters: Any) -> np.ndarray:
-        """Derivatives of all values of a functional by one solve per parameter; see `timefem.sensitivities`."""
+        """Derivatives of all values of a functional by one solve per parameter; see `timefem.sensitivities`.
+
+        Parameters
+        ----------
+        functional, parameters
+            As for `timefem.sensitivities`.
+
+        Returns
+        -------
+        ndarray, shape (m, n)
+            Row i: derivatives of value i by all parameters.
+
+        Raises
+        ------
+        InputError
+            For unknown parameters.
+        """
         given = self._directions(parameters)
         functionals = functional if isinstance(functional, list | tuple) else [functional]
         every, numbers = [self._evaluated(f) for f in functionals], given.numbers.toarray()

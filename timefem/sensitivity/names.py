@@ -136,7 +136,7 @@ def _body_and_what(system, text, whole, otherwise=""):
     try:
         return system.find(body), *_index(rest)
     except InputError as error:
-        raise InputError(f"{whole!r} names no body and what of it is meant, as in BODY.position{otherwise}"
+        raise InputError(f"{whole!r} must name a body and a quantity of it, as in BODY.position{otherwise}"
                          + f": {error}" * bool(body)) from None
 
 
@@ -145,7 +145,7 @@ def _split(system, parts, text, whole):
     named = {**system.replaced, **{system.label(part): part for part in parts}}
     best = max((label for label in named if text.startswith(label + ".")), key=len, default=None)
     if best is None or len(text) == len(best) + 1:
-        raise InputError(f"{whole!r} names no part and what of it is meant, as in PART.NAME"
+        raise InputError(f"{whole!r} must name a part and a number of it, as in PART.NAME"
                          + known_names(text.partition(".")[0], named, "there are"))
     return named[best], text[len(best) + 1:]
 

@@ -120,7 +120,7 @@ class OptimumLinearization(NamedArguments):
         self._barrier, self._direction, self._scaled = at._solve.barrier, at._solve.direction, at._solve.scaled
         outcome = at.step()
         if outcome not in SOLVED:
-            raise SolveError("the solution does not satisfy its conditions of optimality: they stay off by "
+            raise SolveError("the solution does not satisfy its conditions of optimality: they are missed by "
                              f"{at.error:.1e}")
         cost = self._scaled.program.objective(at.v) * equations.objective_size
         if abs(cost - solution.objective) > self.options.same * (1 + abs(solution.objective)):
@@ -145,7 +145,23 @@ class OptimumLinearization(NamedArguments):
         return self._of(functional).values
 
     def gradient(self, functional: Functional | Objective | UnknownNumber, parameters: Any) -> np.ndarray:
-        """Gradient of a scalar functional; see `timefem.gradient`."""
+        """Gradient of a scalar functional; see `timefem.gradient`.
+
+        Parameters
+        ----------
+        functional, parameters
+            As for `timefem.gradient`.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            One entry per parameter.
+
+        Raises
+        ------
+        InputError
+            For functionals with several values, and unknown parameters.
+        """
         changes = [self._change(change) for change in changes_of(self.problem, parameters)]
         if isinstance(functional, Objective):
             return np.array([self._of_cost(change) for change in changes])
@@ -158,7 +174,23 @@ class OptimumLinearization(NamedArguments):
             step @ of for step, of in zip(steps, self._of_conditions(change), strict=True)) for change in changes])
 
     def sensitivities(self, functional: Any, parameters: Any) -> np.ndarray:
-        """Derivatives of all values, by one solve for each parameter; see `timefem.sensitivities`."""
+        """Derivatives of all values, by one solve for each parameter; see `timefem.sensitivities`.
+
+        Parameters
+        ----------
+        functional, parameters
+            As for `timefem.sensitivities`.
+
+        Returns
+        -------
+        ndarray, shape (m, n)
+            Row i: derivatives of value i by all parameters.
+
+        Raises
+        ------
+        InputError
+            For unknown parameters.
+        """
         changes = [self._change(change) for change in changes_of(self.problem, parameters)]
         functionals = functional if isinstance(functional, list | tuple) else [functional]
         moved = [self._moved(change) for change in changes]
@@ -208,8 +240,8 @@ class OptimumLinearization(NamedArguments):
             if self._direction._factor(self._sigma, delta) and self._direction.matrix.excess == 0:
                 return delta * self._direction._damped
             delta *= self.options.growth
-        raise SolveError("the optimum is not a minimum to second order, and its states and controls have no derivatives"
-                         ": with the limits that are active the cost falls in a direction that is left")
+        raise SolveError("the optimum is not a minimum to second order, and its states and controls have no "
+                         "derivatives: with the limits that are active the cost still falls in some direction")
 
     def _names(self, program, places):
         n, found = self._barrier.n, []

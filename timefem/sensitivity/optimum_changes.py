@@ -31,7 +31,7 @@ OF_ORIENTATION = "rotation", "angular_velocity"
 
 
 class Final(NamedTuple):
-    """What an optimal control problem asks of a body at the end.
+    """What an optimal control problem prescribes for a body at the end.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def _of_states(which):
         if isinstance(state, dict) or (state is None and body not in system.bodies):
             if which == "start" and not problem.free_start and name in ("q", "v"):
                 return _of_joints(problem, body, name, parameter.index, title)
-            raise InputError(f"{title}: a state given by joints is changed by a Family alone, but for q and v of a "
+            raise InputError(f"{title}: a state given by joints can be changed by a Family only, except q and v of a "
                              "start that is given as a whole")
         attributes = {one: "orientation" if one == "rotation" else one for one in ATTRIBUTES
                       if body.has_orientation or one not in OF_ORIENTATION}

@@ -214,7 +214,7 @@ def _of_numbers(system, places, z, parameter):
         return [(kind, places.start[own[part]] + name, np.ones((1, 1))) for kind in (NUMBERS, KEPT)], [
             f"{label}.own_parameters[{name}]"]
     if isinstance(part, Tree) and spelt_out(part, name) == name and name != "friction_width":
-        raise InputError(f"{label} has no parameter {name!r}; name a link or joint and what of it is meant, such as "
+        raise InputError(f"{label} has no parameter {name!r}; name a link or joint and a number of it, such as "
                          f"{', '.join(named_numbers(part)[:3])}{did_you_mean(name, named_numbers(part))}")
     entries, names = entries_named(part, name, index, label)
     return _blocks(whole, own, places, entries, z), [f"{label}.{one}" for one in names]

@@ -91,9 +91,9 @@ def _warn_of_energy(solution):
     size = kinetic.max() + np.ptp(potential) + np.abs(work).max()
     worst = int(np.argmax(wrong))
     if wrong[worst] > max(OPTIONS.energy_missed * size, OPTIONS.energy_rounding * np.abs(potential).max()):
-        warn(f"{wrong[worst]:.3g} J of the energy, of {size:.3g} J that move, are gained or lost by {element!r} up to "
-             f"t = {solution.t[worst]:.3g}, and the solution may be far off: it keeps the energy as well as its "
-             "elements resolve the motion only; take more elements, or a higher degree", UnderResolved)
+        warn(f"{wrong[worst]:.3g} J of the energy, of {size:.3g} J in motion, are gained or lost by {element!r} up to "
+             f"t = {solution.t[worst]:.3g}, and the solution may be far off: it keeps the energy only as well as its "
+             "elements resolve the motion; take more elements, or a higher degree", UnderResolved)
 
 
 def _audited_slab(solution):

@@ -42,11 +42,11 @@ class Ensemble(Summarized):
     reasons : list of str
         "converged"; "input: ..." where numbers could not be used; else the `reason` of the status of that run.
     messages : dict
-        Run -> more words, of runs that failed or whose elements were halved.
+        Run -> details, of runs that failed or whose elements were halved.
     parameters : dict
         Name -> values, shape (n_runs, ...), that were asked for.
     values : dict
-        Name -> (n_runs,): "iterations" of Newton's method, and what the kind of problem tells of a solution: the
+        Name -> (n_runs,): "iterations" of Newton's method, and what the kind of problem reports of a solution: the
         objective, numbers that were found.
     statistics : dict
         "seconds", "n_workers", "n_ranks".
@@ -72,7 +72,7 @@ class Ensemble(Summarized):
 
     @property
     def success(self) -> np.ndarray:
-        """Whether each run did what was asked, ndarray of bool, shape (n_runs,)."""
+        """Whether each run succeeded, ndarray of bool, shape (n_runs,)."""
         return np.array([reason == Reason.CONVERGED for reason in self.reasons], bool)
 
     def solution(self, run: int) -> Solution:

@@ -75,6 +75,7 @@ class Solution(SolvedElements, Invariants, Shown):
 
     @property
     def success(self) -> bool:
+        """Whether the solve succeeded; `status` says why not."""
         return self.status.success
 
     @property
@@ -140,6 +141,11 @@ class Solution(SolvedElements, Invariants, Shown):
         Returns
         -------
         ndarray, shape t.shape + (n_components,)
+
+        Raises
+        ------
+        InputError
+            When the element has no such field, or a time lies outside of the solution.
         """
         if name not in self.fields:
             has = ", ".join(map(repr, self.fields)) or "none"
@@ -152,9 +158,24 @@ class Solution(SolvedElements, Invariants, Shown):
         return np.concatenate([values[:1, 0], values[:, -1]])
 
     def controls(self, t: Floats, actuator: Part | str | None = None) -> np.ndarray:
-        """Controls of all actuators in the order of the system, or of one, shape t.shape + (n_controls,).
+        """Controls of all actuators in the order of the system, or of one.
 
-        An actuator is one that the user has, or that of the system, or its name.
+        Parameters
+        ----------
+        t : array_like
+            Times inside the solution [s].
+        actuator : Actuator or str, optional
+            One that the user has, or that of the system, or its name; default: all.
+
+        Returns
+        -------
+        ndarray, shape t.shape + (n_controls,)
+            In the units of the actuators, [N] or [N m].
+
+        Raises
+        ------
+        InputError
+            When the problem determines no controls, or the actuator is not in the system.
         """
         values = self.field("controls", t)
         if actuator is None:
@@ -232,31 +253,104 @@ class Solution(SolvedElements, Invariants, Shown):
 
         `tree.link(name, point)` is another point of a link. Of bodies that a system solves in joint coordinates it is
         the centre of mass, as of others.
+
+        Parameters
+        ----------
+        body : Body, link, point of a beam, or str
+        t : array_like
+            Times inside the solution [s].
+
+        Raises
+        ------
+        InputError
+            For a body that has none, and times outside of the solution.
         """
         body, q, _ = self._body(body, t)
         return body.position(q)
 
     def coordinates(self, body: BodyFrame | str, t: Floats) -> np.ndarray:
-        """Generalized coordinates q of a body, shape t.shape + (n_q,)."""
+        """Generalized coordinates q of a body, shape t.shape + (n_q,).
+
+        Parameters
+        ----------
+        body : Body, link, point of a beam, or str
+        t : array_like
+            Times inside the solution [s].
+
+        Raises
+        ------
+        InputError
+            For a body that has none, and times outside of the solution.
+        """
         return self._body(body, t, "n_q")[1]
 
     def velocity(self, body: BodyFrame | str, t: Floats) -> np.ndarray:
-        """Velocity of that place [m/s], shape t.shape + (3,); of a `GeneralizedBody` qdot, t.shape + (n_q,)."""
+        """Velocity of that place [m/s], shape t.shape + (3,); of a `GeneralizedBody` qdot, t.shape + (n_q,).
+
+        Parameters
+        ----------
+        body : Body, link, point of a beam, or str
+        t : array_like
+            Times inside the solution [s].
+
+        Raises
+        ------
+        InputError
+            For a body that has none, and times outside of the solution.
+        """
         body, q, p = self._body(body, t, "velocity")
         return body.velocity(q, p)
 
     def rotation_matrix(self, body: BodyFrame | str, t: Floats) -> np.ndarray:
-        """Rotation matrix, body to space, shape t.shape + (3, 3)."""
+        """Rotation matrix, body to space, shape t.shape + (3, 3).
+
+        Parameters
+        ----------
+        body : Body, link, point of a beam, or str
+        t : array_like
+            Times inside the solution [s].
+
+        Raises
+        ------
+        InputError
+            For a body that has none, and times outside of the solution.
+        """
         body, q, _ = self._body(body, t, "rotation_matrix")
         return body.rotation_matrix(q)
 
     def quaternion(self, body: BodyFrame | str, t: Floats) -> np.ndarray:
-        """Quaternion, scalar first, of a body in quaternions, shape t.shape + (4,)."""
+        """Quaternion, scalar first, of a body in quaternions, shape t.shape + (4,).
+
+        Parameters
+        ----------
+        body : Body, link, point of a beam, or str
+        t : array_like
+            Times inside the solution [s].
+
+        Raises
+        ------
+        InputError
+            For a body that has none, and times outside of the solution.
+        """
         body, q, _ = self._body(body, t, "quaternion")
         return body.quaternion(q)
 
     def angular_velocity(self, body: BodyFrame | str, t: Floats, frame: str = "body") -> np.ndarray:
-        """Angular velocity [rad/s] in body or space axes, shape t.shape + (3,)."""
+        """Angular velocity [rad/s], shape t.shape + (3,).
+
+        Parameters
+        ----------
+        body : Body, link, point of a beam, or str
+        t : array_like
+            Times inside the solution [s].
+        frame : {"body", "space"}
+            Axes of its components.
+
+        Raises
+        ------
+        InputError
+            For a body that has none, and times outside of the solution.
+        """
         body, q, p = self._body(body, t, "angular_velocity")
         return body.angular_velocity(q, p, frame)
 

@@ -155,7 +155,7 @@ class _Found:
         for category in dict.fromkeys(category for heard in self.heard.values() for category, _ in heard):
             own = {i: text for i, heard in self.heard.items() for kind, text in heard if kind is category}
             first = min(own)
-            warn(f"{len(own)} of {len(self.reasons)} runs, told in `messages`; run {first}: {own[first]}",
+            warn(f"{len(own)} of {len(self.reasons)} runs, reported in `messages`; run {first}: {own[first]}",
                  category)
 
     def columns(self):
@@ -200,7 +200,7 @@ def _march(solver, cases, share, mesh, kept, found, n_workers, advance):
             kinks = changed.system.kinks
             if kinks is not own_kinks and not np.array_equal(kinks, own_kinks):
                 elsewhere.add(i)
-                return "its loads have kinks elsewhere, where nodes belong"
+                return "its loads have kinks elsewhere, where nodes must be"
         return changed
 
     model = Model(solver.system, task.element, task.newton or Newton(), task.driver.scaling, mesh)

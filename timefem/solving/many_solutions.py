@@ -41,8 +41,8 @@ def solve_all(problem: BoundaryValueProblem | OptimalControl, element: TimeEleme
         beside its motion, with waving controls, and with unknown numbers anywhere between their bounds where they have
         two; 8 unless given. Under mpirun the ranks share them, else processes do.
     turns : int
-        Of boundary-value problems: guesses turn besides, both ways: up to twice that many full turns about the axis of
-        the way from one orientation to the other, and up to that many about each body axis.
+        Of boundary-value problems: guesses with further turns, both ways: up to twice that many full turns about the
+        axis from one orientation to the other, and up to that many about each body axis.
     guesses : sequence
         Further ones, as for `solve`.
     same : float
@@ -56,6 +56,11 @@ def solve_all(problem: BoundaryValueProblem | OptimalControl, element: TimeEleme
         That differ, by increasing action of the kinetic energy (the integral of twice the kinetic energy); of optimal
         control by increasing cost, with the numbers of the starts that led there in `statistics["starts"]`, and those
         that led nowhere in `statistics["failed_starts"]`.
+
+    Raises
+    ------
+    InputError
+        For input that cannot be used, and arguments of the other kind of problem.
     """
     arguments["n_elements"], processes = n_elements, arguments.pop("processes", None)
     if kind_of(problem).name == "optimal":
@@ -108,13 +113,18 @@ def continuation(make: Callable[[float], BoundaryValueProblem], element: TimeEle
     start, end : float
         Values to go from and to.
     first_step, least_step : float
-        Parts of the way. Steps grow after quick solves, and shrink after failures.
+        Shares of the distance from start to end. Steps grow after quick solves, and shrink after failures.
 
     Returns
     -------
     Solution
-        At the end; or the last one reached, with `status` "not reached", which says how far, without success.
+        At the end; or the last one reached, with `status` "not reached", which says how far it came.
         `statistics["continuation"]` lists the values that were solved.
+
+    Raises
+    ------
+    InputError
+        For input that cannot be used; refusals of single values end the way there.
     """
     start, end = validate.real("start", start), validate.real("end", end)
     validate.real("first_step", first_step, positive=True)
@@ -145,5 +155,6 @@ def continuation(make: Callable[[float], BoundaryValueProblem], element: TimeEle
     if s < 1:
         reached = start + s * (end - start)
         sol.status = Status.failure(Reason.NOT_REACHED, len(sol.t) - 2, sol.t[-2], [],
-                                    f"on the way from {start:g} to {end:g} the furthest was {reached:g}{refused}")
+                                    f"on the way from {start:g} to {end:g} the continuation got as far as "
+                                    f"{reached:g}{refused}")
     return sol

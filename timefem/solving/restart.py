@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def restart(path: FilePath, **arguments: Unpack[Arguments]) -> Solution:
-    """Go on with a solve from its checkpoint, on any number of ranks.
+    """Continue a solve from its checkpoint, on any number of ranks.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ def restart(path: FilePath, **arguments: Unpack[Arguments]) -> Solution:
     Raises
     ------
     InputError
-        When the file is not a checkpoint, or its system has parts that no file can hold: then make the problem
-        anew and call `solve(..., checkpoint=Checkpoint(restart=path))`.
+        When the file is not a checkpoint, or its system has parts that no file can hold: then rebuild the problem and
+        call `solve(..., checkpoint=Checkpoint(restart=path))`.
     """
     saved = CheckpointFile(path)
     known = {"problem", "element", "n_elements", "mesh", "driver", "window", "scaling", "restart"} & set(arguments)
@@ -60,7 +60,7 @@ def restored(saved):
     """Problem, element, mesh and further arguments of `solve`, from a `Checkpoint`."""
     facts, t = saved.facts, saved.arrays["t"]
     if facts.get("system") is None:
-        raise InputError(f"{saved.path}: the system has parts that no file can hold; make the problem anew and call "
+        raise InputError(f"{saved.path}: the system has parts that no file can hold; rebuild the problem and call "
                          f"solve(..., restart={str(saved.path)!r})")
     with saved.understood():
         system, element = build(facts["system"]), build_element(facts["element"])

@@ -89,7 +89,7 @@ def solve(problem: Any, element: TimeElement, n_elements: int | Sequence[int] | 
     newton : Newton, optional
         Tolerances, iterations, line search.
     checkpoint : Checkpoint or path, optional
-        Of initial-value problems: a file that is written now and then, to go on from.
+        Of initial-value problems: a file that is written from time to time, from which a solve can be continued.
     progress : bool, optional
         Show a progress bar, or do not; default: a bar on a terminal, and in a file a line every ten seconds.
     **others
@@ -148,6 +148,11 @@ def prepare(problem: Problem, element: TimeElement, n_elements: int | None = Non
     Returns
     -------
     Solver
+
+    Raises
+    ------
+    InputError
+        For input that cannot be used, and for a checkpoint.
 
     Examples
     --------
@@ -322,7 +327,7 @@ class Solver:
         return sol
 
     def changed(self, *, parameters: Mapping[Any, Any] | None = None, **changes: Unpack[Changes]) -> Any:
-        """The problem that `solve` solves with these arguments, for what it tells, as `InverseDynamics.controls`."""
+        """The problem that `solve` solves with these arguments, for methods such as `InverseDynamics.controls`."""
         return self._changed(parameters, changes)
 
     def _changed(self, parameters, changes):
@@ -338,7 +343,7 @@ class Solver:
 
     def _check_changes(self):
         if not hasattr(self.problem, "changed"):
-            raise InputError(f"a prepared solver of {self.kind.title} has no numbers to change; make the problem anew")
+            raise InputError(f"a prepared solver of {self.kind.title} has no numbers to change; rebuild the problem")
 
     def _with_numbers(self, parameters):
         """The system with other numbers, which the formulas then have from here on."""

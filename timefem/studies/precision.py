@@ -74,7 +74,7 @@ def quotient_of_precision(problem: Any, element: TimeElement, n_elements: int, *
 
     From three solutions with elements of length h, h/2 and h/4, the finer meshes made by halving. It tends to 2^p for a
     method of order p, and so shows the order where no solution is known; far from 2^p the elements are too long, or
-    round-off has come in.
+    round-off dominates.
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ import operator
 import numpy as np
 
 from ..argument_names import FEW, did_you_mean
+from ..display import digits
 from ..errors import InputError
 
 PLAIN, FLOATS, DOUBLE = {float, int}, {float, np.float64}, np.dtype(float)
@@ -49,9 +50,9 @@ def real(name, value, *, positive=False, largest=LARGEST):
     if not np.isfinite(value):
         raise InputError(f"{name} must be finite, not {value}")
     if positive and value <= 0:
-        raise InputError(f"{name} must be positive, not {value:g}")
+        raise InputError(f"{name} must be positive, not {digits(value)}")
     if abs(value) > largest:
-        raise InputError(f"{name} must be of at most {largest:g}, not {value}, in SI units")
+        raise InputError(f"{name} must be of at most {largest:g}, not {digits(value)}, in SI units")
     return value
 
 

@@ -39,8 +39,8 @@ def documented(cls: Record) -> Record:
     """A decorator: the numbers with their meaning in the docstring."""
     rows = []
     for own in fields(cls):
-        about = ". ".join(text for text in (own.metadata["meaning"], own.metadata["measured"]) if text)
-        text = textwrap.wrap(f"{about[:1].upper()}{about[1:]}.", 112)
+        about = (own.metadata["meaning"], own.metadata["measured"])
+        text = textwrap.wrap(" ".join(f"{said[:1].upper()}{said[1:]}." for said in about if said), 112)
         rows += [f"{own.name} : {own.type}, default {own.default:g}", *(f"    {line}" for line in text)]
     cls.__doc__ = "\n".join([(cls.__doc__ or "").rstrip(), "", *(f"    {row}" for row in (
         "Parameters", "----------", *rows))]) + "\n"

@@ -235,7 +235,7 @@ STRANGER = ca.SX.sym("stranger")
     (lambda: system(lambda q, v, c: v[0] ** 2, constraints=lambda q, c: q[0], regularize=True),
      "singular even with the rates of the constraints"),
     (lambda: system(constraints=lambda q, c: q[0], regularize=-1), "regularize must be positive"),
-    (lambda: start(kinetic=lambda q, v, c: v[0] ** 2 + (q[1] * v[1]) ** 2), r"mass matrix is singular at q = \[1.0, 0"),
+    (lambda: start(kinetic=lambda q, v, c: v[0] ** 2 + (q[1] * v[1]) ** 2), r"mass matrix is singular at q = \[1, 0"),
     (lambda: start(kinetic=lambda q, v, c: v[0] ** 2 + v[1] ** 2 / q[1]), "mass matrix is not finite at q"),
     (lambda: start(constraints=lambda q, c: [q[1], q[1] * q[0]]), "constraints are dependent at the initial state"),
     (lambda: start(constraints=lambda q, c: [q[1] - 1]), "violates the constraint 'body1: constraint 1' on config"),

@@ -268,7 +268,7 @@ def test_redundant_constraints():
 def test_refusals():
     link = tf.Tree([tf.Link("ground"), tf.Link("arm", 1.0, (0, 0.5, 0), (0.1, 0.1, 0.1))],
                    [tf.TreeJoint("hinge", "ground", "arm", "revolute", axis=Z)], name="tree")
-    with pytest.raises(tf.InputError, match="coordinates of a tree hold it"):
+    with pytest.raises(tf.InputError, match="coordinates of a tree enforce it"):
         tf.BearingFriction(link.joint("hinge"), friction=0.1, friction_width=0.1, radius=0.1)
     problem = rotor()
     for element in (tf.MixedGalerkin(2, form="impulse"), tf.EML(), tf.BubnovGalerkin(2, form="impulse")):

@@ -631,7 +631,7 @@ def fails(*_):
     (lambda: tf.PrescribedAngle(A, angle=tf.Table([0, 1], [0, 1]), axis_b=Z, direction_a=X, direction_b=X), "cubic"),
     (lambda: tf.PrescribedAngle(A, angle=fails, axis_b=Z, direction_a=X, direction_b=X), "angle: .* failed .*no way"),
     (lambda: tf.PrescribedAngle(A, angle=lambda t: t, axis_b=Z, direction_a=X, direction_b=[1, 0, 1]),
-     "direction_b must be at right angles to axis_b, but stands at 45 degrees"),
+     "direction_b must be at right angles to axis_b, but is at 45 degrees"),
     (lambda: tf.Constraint([A, 3], fails, 1), "bodies must be a body or a list of bodies"),
     (lambda: tf.Constraint([], fails, 1), "bodies must be"), (lambda: tf.Constraint([A, A], fails, 1), "given twice"),
     (lambda: tf.Constraint(A, 3, 1), "formula must be a function"),

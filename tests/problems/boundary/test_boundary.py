@@ -260,7 +260,7 @@ def test_unreachable_ends_say_how_far_it_came():
     assert not sol.success and sol.status.reason == "not reached"
     assert "of the way" in sol.status.message and "\n" not in sol.status.message and len(sol.t) == 1
     sol = tf.continuation(make, tf.MixedGalerkin(3), 20, 0.2, -0.6)  # it swings to -0.5 and no further
-    assert not sol.success and sol.status.reason == "not reached" and "the furthest was" in sol.status.message
+    assert not sol.success and sol.status.reason == "not reached" and "got as far as" in sol.status.message
     assert -0.5 <= sol.statistics["continuation"][-1] < -0.45
 
 

@@ -308,7 +308,7 @@ def test_trajectories_that_are_not_smooth(trajectory, derivative):
 
 def test_a_motion_out_of_reach():
     problem, _ = four_bar_lift(rise=0.6)
-    with pytest.raises(tf.InputError, match=r"no motion near fits the trajectory of load height.*out of reach"):
+    with pytest.raises(tf.InputError, match=r"no motion nearby fits the trajectory of load height.*out of reach"):
         tf.solve(problem, tf.MixedGalerkin(2), 20)
 
 

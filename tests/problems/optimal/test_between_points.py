@@ -26,7 +26,7 @@ def inside(sol):
 
 
 def test_a_limit_that_is_passed_inside_of_an_element_is_told():
-    with pytest.warns(tf.UnderResolved, match=r"disc is passed by 0\.3 at t = 0\.5, inside of an element.*points=3"):
+    with pytest.warns(tf.UnderResolved, match=r"disc is exceeded by 0\.3 at t = 0\.5, inside of an element.*points=3"):
         sol = tf.solve(around(), tf.MixedGalerkin(1), 3, progress=False)
     assert sol.success and inside(sol) == pytest.approx(0.3)
 
@@ -75,5 +75,5 @@ def test_numbers_and_phases():
     disc = tf.Limit("norm(now.position('body')) / now.parameters['duration']", 0.5, None, name="disc")
     one = tf.OptimalControl(tf.System([body]), {body: tf.Pose((-1, 0.1, 0))}, {body: still}, (0, 1), tf.Effort(push),
                             limits=disc, free_time=True, bounds={"duration": (0.8, 1.0)})
-    with pytest.warns(tf.UnderResolved, match="disc is passed"):
+    with pytest.warns(tf.UnderResolved, match="disc is exceeded"):
         assert tf.solve(tf.Phases([one]), tf.MixedGalerkin(1), 3, progress=False).success

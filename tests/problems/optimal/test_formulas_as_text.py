@@ -155,10 +155,10 @@ def test_bad_texts(text, message):
     ({"cost": lambda now, u: now.p("mass")[0]}, "cost: integrands are formulas of coordinates, velocities"),
     ({"cost": "now.z[0]"}, "cost: .*'now' has no 'z'"),
     ({"cost": 3.0}, "cost: 3.0 is not a Cost"),
-    ({"cost": "u[0]**2 <= 3"}, "cost: .* is a comparison, .*write what is to be least; what is to hold is a limit"),
-    ({"end_cost": "end.q('arm')[0] > 1"}, "end_cost: .* is a comparison, .*what is to hold is a limit"),
+    ({"cost": "u[0]**2 <= 3"}, "cost: .* is a comparison, .*write what is to be minimised; a condition is a Limit"),
+    ({"end_cost": "end.q('arm')[0] > 1"}, "end_cost: .* is a comparison, .*a condition is a Limit"),
     ({"end_cost": "now.t"}, "end_cost: .*unknown name 'now'; it has end, parameters"),
-    ({"end_cost": "end.control('of rail')"}, "asked for at an end"),
+    ({"end_cost": "end.control('of rail')"}, "used at an end"),
     ({"end_conditions": "end.joint('rail') - parameters['m']"}, "end_conditions: .*has no 'm'"),
     ({"couplings": tf.Coupling("after.t - before.t")}, "coupling: the formula is written in start and end, not"),
 ])

@@ -141,7 +141,7 @@ def test_motions_of_other_problems_as_guesses():
     assert np.abs(values["controls"][..., 0]).max() > 1 and np.abs(values["controls"][..., 1]).max() < 1e-9
     stranger = tf.solve(tf.InitialValueProblem(tf.System([tf.PointMass(1.0, name="x")]), {}, (0, 1)),
                         tf.MixedGalerkin(1), 2, progress=False)
-    with pytest.raises(tf.InputError, match="without any body"):
+    with pytest.raises(tf.InputError, match="that has no body"):
         unknowns(problem, stranger)
 
 

@@ -291,7 +291,7 @@ def test_slew_in_least_time():
     ({"bounds": {"mass": (0, 1)}}, "neither an actuator of the problem nor the name"),
     ({"bounds": {"duration": (0, 1)}}, "give free_time=True"),
     ({"parameters": {"duration": 1}}, "the name 'duration' cannot be used"),
-    ({"parameters": {"k": "one"}}, "names no part"),
+    ({"parameters": {"k": "one"}}, "must name a part"),
     ({"end_cost": 5}, "end_cost must be a function"),
     ({"path": lambda now, u: ca.SX.sym("stranger")}, "contains the symbols stranger"),
     ({"end_conditions": lambda end, _: [end.q("body")[0] - 1, end.q("body")[0] - 2]}, "stays violated"),

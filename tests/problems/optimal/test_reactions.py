@@ -70,8 +70,8 @@ def test_cost_of_a_reaction():
 
 def test_bad_input():
     for limit, message in ((tf.Limit("now.reaction('rope')[0]", 0, 1), "no joint 'rope'"),
-                           (tf.Limit("now.reaction('rod')[0]", 0, 1, at="end"), "along the path alone")):
+                           (tf.Limit("now.reaction('rod')[0]", 0, 1, at="end"), "along the path only")):
         with pytest.raises(tf.InputError, match=message):
             pendulum([limit])
-    with pytest.raises(tf.InputError, match="stands in limits along the path alone; for a cost take a Control"):
+    with pytest.raises(tf.InputError, match="can be used in limits along the path only; for a cost take a Control"):
         pendulum(cost="now.reaction('rod')[0]**2")

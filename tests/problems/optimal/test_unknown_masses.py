@@ -192,7 +192,7 @@ def test_masses_without_bounds_may_turn_out_negative():
     problem = tf.OptimalControl(tf.System([body]), {body: tf.Pose()}, {body: tf.Pose((1, 0, 0))}, (0, 1),
                                 cost=tf.Effort(tf.ControlForce(body, [(1, 0, 0)])), parameters={"m": (body, "mass")},
                                 end_cost="10 * (parameters['m'] + 1)**2")
-    with pytest.raises(tf.InputError, match=r"no body has what was found, body.mass = -0\.625 .*give bounds"):
+    with pytest.raises(tf.InputError, match=r"no body can have the numbers found, body.mass = -0\.625 .*give bounds"):
         tf.solve(problem, ELEMENT, 8)
 
 
@@ -204,7 +204,7 @@ def test_what_is_refused():
             ([], {"J": (body, "inertia")}, r"has no number 'inertia' that can be unknown.*name one"),
             ([], {"m": (body, "masss")}, "has no number 'masss'.*did you mean 'mass'"),
             ([], {"m": (body, 0)}, "has no number 0"),
-            ([pin], {"l": (pin, "point[2]")}, "start holds the constraint 'pin: .*' only where l has its present")):
+            ([pin], {"l": (pin, "point[2]")}, "start satisfies the constraint 'pin: .*' only where l has its present")):
         with pytest.raises(tf.InputError, match=words):
             tf.OptimalControl(tf.System([body, *parts]), {body: tf.Pose((0, 0, -0.5))}, {}, (0, 1), tf.Effort(torque),
                               parameters=parameters)

@@ -87,7 +87,7 @@ def test_controls_after_a_step_that_starts_anew():
 def test_a_state_outside_of_limits():
     """A cart that a blow takes past its limit is driven back, and the loop goes on."""
     horizon = tf.RecedingHorizon(cart_pole(), ELEMENT, 12)
-    with pytest.warns(tf.NotSolved, match="limit.*is broken by the state at the start, by 0.05") as found:
+    with pytest.warns(tf.NotSolved, match="limit.*is violated by the state at the start, by 0.05") as found:
         force, = horizon.step(q=[1.55, 0.0], v=[0.0, 0.0])
     assert all(w.filename == __file__ for w in found)
     assert abs(force) <= 10 and not horizon.converged and not horizon.solution().success

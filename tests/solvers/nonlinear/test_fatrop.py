@@ -97,7 +97,7 @@ def test_success_is_what_satisfies_the_conditions_of_the_program(monkeypatch):
 
 @pytest.mark.long
 @pytest.mark.parametrize(("distance", "most", "message"), [
-    (0.6, 500, "fatrop: the line search found no step"), (0.1, 1, "fatrop: all iterations were taken")])
+    (0.6, 500, "fatrop: the line search found no step"), (0.1, 1, "fatrop: all iterations were used")])
 def test_why_it_failed(distance, most, message):
     """0.25 m are within reach of 1 N in 1 s."""
     body = tf.PointMass(1.0, dimension=1, name="mass")

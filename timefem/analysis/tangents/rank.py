@@ -77,6 +77,13 @@ def multiplier_rank(problem: Any, element: TimeElement, n_elements: Sequence[int
     Returns
     -------
     MultiplierRank
+
+    Raises
+    ------
+    InputError
+        For systems without constraints, and `all_multipliers` of an element whose multipliers are discontinuous.
+    SolveError
+        When there is no trajectory.
     """
     if all_multipliers and not element.multiplier.continuous:
         raise InputError("all_multipliers=True needs continuous multipliers: all others are unknowns already")

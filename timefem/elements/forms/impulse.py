@@ -9,7 +9,7 @@ from .bases import EndingTests, ImpulseBasis, inner_velocities
 
 
 class ImpulseForm(Form):
-    """Variation of `int p.(qdot - v) + L(q, v) - mu.(G v + Phi_t) dt`, with the momenta started anew in each element.
+    """Variation of `int p.(qdot - v) + L(q, v) - mu.(G v + Phi_t) dt`, with the momenta restarted in each element.
 
     Of `<qdot - v>`, `<T_v - G^T mu - p>`, `<pdot - L_q + (G v + Phi_t)_q^T mu>`, `<dPhi/dt>`, tested by polynomials of
     degree k - 1, v = qdot and p are eliminated as in `LagrangeForm`. At the end of an element, where p = p_1,

@@ -24,7 +24,7 @@ class EML(OneStep):
     quaternion) then alternates from step to step, and no energy bounds it. In long runs of fast bodies in quaternions
     it grows (by a factor e in 3 to 6 s at |Omega| = 30/s with h = 0.005 s and 0.0025 s) until it spoils the motion. The
     generalized energy stays exact, but `Solution.energy` departs from it: this is the sign to look for. In the end
-    Newton does not converge; REML and Null-EML go on longer. Bodies in directors, MPL and EMH have no such part.
+    Newton does not converge; REML and Null-EML last longer. Bodies in directors, MPL and EMH have no such part.
     """
 
     name = "eml"

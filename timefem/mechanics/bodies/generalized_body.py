@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from ... import validate
+from ...display import digits
 from ...errors import InputError
 from ...types import Expression, Floats, UserFunction, Vector
 from ..declared import Numbers
@@ -212,7 +213,7 @@ class GeneralizedBody(Body):
 
     def _checked_mass(self, q):
         """M(q) at one place, refused when it cannot be inverted."""
-        where = "" if self.constant_mass else f" at q = {q.tolist()}"
+        where = "" if self.constant_mass else f" at q = {digits(q)}"
         mass = self.mass_matrix(q)
         if not np.all(np.isfinite(mass)):
             raise InputError(f"{self._title}: the mass matrix is not finite{where}")

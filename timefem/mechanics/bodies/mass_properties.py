@@ -50,14 +50,40 @@ class MassProperties(NamedArguments):
 
     @classmethod
     def cuboid(cls, length: float, width: float, height: float, density: float) -> MassProperties:
-        """Cuboid with edges [m] along e1, e2, e3 and density [kg/m^3]; the origin is its centre."""
+        """Cuboid; the origin is its centre.
+
+        Parameters
+        ----------
+        length, width, height : float
+            Edges along e1, e2, e3 [m].
+        density : float
+            [kg/m^3]
+
+        Raises
+        ------
+        InputError
+            For numbers that are not positive.
+        """
         l, b, h, rho = _positive(length=length, width=width, height=height, density=density)
         m = rho * l * b * h
         return cls(m, m / 12 * np.array([b**2 + h**2, l**2 + h**2, l**2 + b**2]))
 
     @classmethod
     def cylinder(cls, radius: float, height: float, density: float) -> MassProperties:
-        """Solid cylinder with axis e3 [m] and density [kg/m^3]; the origin is its centre."""
+        """Solid cylinder with axis e3; the origin is its centre.
+
+        Parameters
+        ----------
+        radius, height : float
+            [m]
+        density : float
+            [kg/m^3]
+
+        Raises
+        ------
+        InputError
+            For numbers that are not positive.
+        """
         r, h, rho = _positive(radius=radius, height=height, density=density)
         m = rho * np.pi * r**2 * h
         across = m * (3 * r**2 + h**2) / 12
@@ -65,9 +91,21 @@ class MassProperties(NamedArguments):
 
     @classmethod
     def cone(cls, radius: float, height: float, density: float) -> MassProperties:
-        """Solid circular cone [m] with density [kg/m^3]; the origin is its tip, the base lies at +height e3.
+        """Solid circular cone; the origin is its tip, the base lies at +height e3.
 
         The centre of mass is at 3/4 height e3; about it J1 = J2 = 3/80 m (4 r^2 + h^2), J3 = 3/10 m r^2.
+
+        Parameters
+        ----------
+        radius, height : float
+            [m]
+        density : float
+            [kg/m^3]
+
+        Raises
+        ------
+        InputError
+            For numbers that are not positive.
         """
         r, h, rho = _positive(radius=radius, height=height, density=density)
         m = rho * np.pi * r**2 * h / 3
@@ -76,30 +114,68 @@ class MassProperties(NamedArguments):
 
     @classmethod
     def sphere(cls, radius: float, density: float) -> MassProperties:
-        """Solid sphere [m] with density [kg/m^3]; the origin is its centre."""
+        """Solid sphere; the origin is its centre.
+
+        Parameters
+        ----------
+        radius : float
+            [m]
+        density : float
+            [kg/m^3]
+
+        Raises
+        ------
+        InputError
+            For numbers that are not positive.
+        """
         r, rho = _positive(radius=radius, density=density)
         m = 4 * rho * np.pi * r**3 / 3
         return cls(m, np.full(3, 2 * m * r**2 / 5))
 
     @classmethod
     def rod(cls, length: float, area: float, density: float) -> MassProperties:
-        """Thin rod along e3, with length [m], cross section [m^2] and density [kg/m^3]; the origin is its centre.
+        """Thin rod along e3; the origin is its centre.
 
         The inertia about its own axis is zero, which a RigidBody on its own does not take: use a cylinder or a
         cuboid there; as a piece of a composed body it is fine.
+
+        Parameters
+        ----------
+        length : float
+            [m]
+        area : float
+            Cross section [m^2].
+        density : float
+            [kg/m^3]
+
+        Raises
+        ------
+        InputError
+            For numbers that are not positive.
         """
         l, a, rho = _positive(length=length, area=area, density=density)
         m = rho * a * l
         return cls(m, [m * l**2 / 12, m * l**2 / 12, 0.0])
 
     def about(self, point: Vector) -> np.ndarray:
-        """Inertia about a point of the reference frame [m], by the parallel-axis theorem, shape (3, 3) [kg m^2]."""
+        """Inertia about a point of the reference frame [m], by the parallel-axis theorem, shape (3, 3) [kg m^2].
+
+        Raises
+        ------
+        InputError
+            For a point that is not three numbers.
+        """
         return self.inertia + self.mass * _square(self.centre - validate.array("point", point, (3,)))
 
     def shifted(self, by: Vector) -> MassProperties:
         """The same solid moved by a vector, shape (3,) [m], in the reference frame.
 
         The inertia about the centre moves along; `about` gives it about any other point.
+
+        Raises
+        ------
+        InputError
+            For a vector that is not three numbers.
         """
         return MassProperties(self.mass, self.inertia, self.centre + validate.array("by", by, (3,)))
 

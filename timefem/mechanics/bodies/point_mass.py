@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from ...display import digits
 from ...errors import InputError
 from ...types import Expression, Floats
 from ..declared import Integer, Real
@@ -88,7 +89,7 @@ class PointMass(Body):
             raise InputError(f"{label}: a point mass does not rotate; give a Pose with position and velocity only")
         for what, value in (("position", pose.position), ("velocity", pose.velocity)):
             if np.any(value[self.dimension:]):
-                raise InputError(f"{label}: {what} {value.tolist()} leaves the first {self.dimension} axes; set the "
+                raise InputError(f"{label}: {what} {digits(value)} leaves the first {self.dimension} axes; set the "
                                  f"other components to zero, or use a larger dimension")
         return pose.position[:self.dimension], self.mass * pose.velocity[:self.dimension]
 
@@ -213,7 +214,7 @@ class VariableMass(PointMass):
         """
         state = super().of_coordinates(value)
         if not value.q[-1] > 0:
-            raise InputError(f"{self._title}: the mass must be positive, not {value.q[-1]:g}")
+            raise InputError(f"{self._title}: the mass must be positive, not {digits(value.q[-1])}")
         return CanonicalState(state.q, state.p * (np.arange(self.n_q) < self.dimension))  # mass has no momentum
 
     def rigid_motion(self, q: ca.SX) -> ca.SX:

@@ -8,6 +8,7 @@ from math import sqrt
 import numpy as np
 
 from ... import validate
+from ...display import digits
 from ...errors import InputError
 
 # of a quaternion (a, v): G = (-v, a I - hat(v)), E = (-v, a I + hat(v))
@@ -81,6 +82,6 @@ def as_quaternion(orientation):
     q = validate.array("orientation", orientation, (4,))
     norm = sqrt(q.dot(q))
     if abs(norm - 1) > 1e-8:
-        raise InputError(f"orientation: the quaternion has length {norm}, but must have length 1; "
+        raise InputError(f"orientation: the quaternion has length {digits(norm, 1)}, but must have length 1; "
                          f"divide it by its length")
     return q / norm

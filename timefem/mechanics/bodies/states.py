@@ -56,7 +56,18 @@ class Pose(NamedArguments):
 
 @dataclass(frozen=True, eq=False)
 class CanonicalState(NamedArguments):
-    """Coordinates `q` and conjugate momenta `p` of a body, as they are, shape (n_q,) each."""
+    """Coordinates `q` and conjugate momenta `p` of a body, as they are.
+
+    Parameters
+    ----------
+    q, p : array_like, shape (n_q,)
+        As the kind of body has them.
+
+    Raises
+    ------
+    InputError
+        When they are not finite numbers, or differ in length.
+    """
 
     q: Converted[Vector, np.ndarray]
     p: Converted[Vector, np.ndarray]
@@ -68,7 +79,20 @@ class CanonicalState(NamedArguments):
 
 @dataclass(frozen=True, eq=False)
 class Coordinates(NamedArguments):
-    """Generalized coordinates `q` and their velocities `v = qdot`, shape (n,) each; at rest when v is left out."""
+    """Generalized coordinates and their velocities.
+
+    Parameters
+    ----------
+    q : array_like, shape (n,)
+        In the units of the coordinates.
+    v : array_like, shape (n,), optional
+        Their rates qdot, per second; at rest when left out.
+
+    Raises
+    ------
+    InputError
+        When they are not finite numbers, or differ in length.
+    """
 
     q: Converted[Vector, np.ndarray]
     v: Converted[Vector | None, np.ndarray] = None

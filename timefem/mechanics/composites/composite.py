@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...display import digits
 from ...errors import InputError
 from ..declared.declared import Declared
 
@@ -98,7 +99,8 @@ class Composite(Declared, ABC, abstract=True):
         """
         i = int(np.argmin(np.abs(self.places - s)))
         if not abs(self.places[i] - s) <= 1e-9:
-            raise InputError(f"{self._title} has no node at {s!r}; the nearest is at {self.places[i]:.6g}, node({i})")
+            raise InputError(f"{self._title} has no node at {digits(s)}; the nearest is at {digits(self.places[i])}, "
+                             f"node({i})")
         return self.nodes[i]
 
     def states(self, given: Sequence[Any] | Callable[[float], Any]) -> dict[Body, Any]:

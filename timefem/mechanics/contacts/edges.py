@@ -38,7 +38,7 @@ class EdgeContact(Touching):
                 raise InputError(f"{self._title}: start_{letter} and end_{letter} are the same point; give two")
         along = self.end_b - self.start_b
         if not any(body.has_orientation for body in self.bodies) and _parallel(along, self.end_a - self.start_a):
-            raise InputError(f"{self._title}: the edges are parallel for good, and so do not touch between their ends; "
+            raise InputError(f"{self._title}: the edges are always parallel, and so do not touch between their ends; "
                              "use a PlaneContact of their ends")
         if _parallel(along, self.outwards):
             raise InputError(f"{self._title}: outwards is along the edge of b; it must point out of body b, across the "

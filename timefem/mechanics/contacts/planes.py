@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from ...display import digits
 from ...errors import InputError
 from ..bodies.rigid.base import Lengths
 from ..declared import Direction, On, Orientation, Point, Real, Rows, Vector, VectorFunction
@@ -25,7 +26,7 @@ class HalfAxes(Vector):
     def check(self, title, value):
         value = super().check(title, value)
         if not np.all(value > 0):
-            raise InputError(f"{title}: the half axes must be positive, not {value.tolist()}")
+            raise InputError(f"{title}: the half axes must be positive, not {digits(value)}")
         return value
 
 
@@ -36,7 +37,8 @@ class _OnPlane(Touching, abstract=True):
     on = On("in which the plane is fixed", ground=True, key="on")
     normal = Direction("of the plane, in the axes of what it is fixed in; the body is on its side", default=(0, 0, 1))
     plane_point = Vector("of the plane, in those axes, of a body from its centre of mass", "m", (0.0, 0.0, 0.0))
-    motion = VectorFunction("way of the plane from there, three numbers or functions of time", "m", (0.0, 0.0, 0.0),
+    motion = VectorFunction("displacement of the plane from there, three numbers or functions of "
+                            "time", "m", (0.0, 0.0, 0.0),
                             prescribes=True)
     surface_velocity = VectorFunction("of its surface, such as of a belt, as `motion`; what is along the plane counts",
                                       "m/s", (0.0, 0.0, 0.0))

@@ -24,8 +24,8 @@ def check_reactions(title: str, parts: Sequence[Any]) -> None:
     """InputError where one of the parts has no constraint forces among the unknowns."""
     for part in parts:
         if is_on_tree(part):
-            raise InputError(f"{title}: {part!r} has no constraint force, because the coordinates of a tree hold it; "
-                             "state bodies and joints: System(..., coordinates='joint') keeps such a joint as one")
+            raise InputError(f"{title}: {part!r} has no constraint force, because the coordinates of a tree enforce "
+                             "it; state bodies and joints: System(..., coordinates='joint') keeps such a joint as one")
         if not getattr(part, "constraint_names", ()):
             raise InputError(f"{title}: {part!r} has no constraints, whose forces could be seen")
 
@@ -126,7 +126,7 @@ class BearingFriction(ReactionForce, JointPart):
         For joints of trees, bearings without a radius, and wrong numbers.
     """
 
-    friction = Real("mu_c, sliding friction by load", "", least=0)
+    friction = Real("mu_c, sliding friction per load", "", least=0)
     friction_width = Real("w, rate below which friction is regularised", "rad/s or m/s", None, above=0)
     radius = Term("of the pin; of a guide where it carries the moment about its axis", "m", 0.0, least=0)
     length = Term("of the bearing or guide, along its axis; zero: it carries no moment across", "m", 0.0, least=0)
@@ -141,7 +141,7 @@ class BearingFriction(ReactionForce, JointPart):
             raise InputError(f"{self._title}: give the radius of the pin, or that of the collar; without one there is "
                              "no moment")
         if self.collar and not self.turns:
-            raise InputError(f"{self._title}: a collar is that of a bearing which turns; {self.coordinate!r} is a "
+            raise InputError(f"{self._title}: a collar belongs to a bearing that turns; {self.coordinate!r} is a "
                              "displacement")
         check_breakaway(self)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
+from ...display import digits
 from ...errors import InputError
 from ..declared import Direction, Flag, On, Point, Real
 from .geometry import Touch, circles, spheres
@@ -28,8 +29,8 @@ class _RoundContact(Touching, abstract=True):
     def _complete(self):
         super()._complete()
         if self.inside and not self.radius_a < self.radius_b:
-            raise InputError(f"{self._title}: inside of b with radius {self.radius_b:g} m, radius_a must be less, not "
-                             f"{self.radius_a:g}")
+            raise InputError(f"{self._title}: inside of b with radius {digits(self.radius_b)} m, radius_a must be "
+                             f"less, not {digits(self.radius_a, self.radius_b)}")
         if not (self.radius_a or self.radius_b):
             raise InputError(f"{self._title}: two points do not touch; give radius_a, radius_b or both")
 

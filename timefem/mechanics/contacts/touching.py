@@ -57,10 +57,10 @@ class Touching(RigidContact, ForcePart, abstract=True):
     def _complete(self):
         if self.is_rigid:
             if self.damping or self.friction_width:
-                raise InputError(f"{self._title}: damping and friction_width are those of a penalty; without a "
-                                 "stiffness the contact is rigid, with restitution and friction")
+                raise InputError(f"{self._title}: damping and friction_width belong to a penalty; without a stiffness "
+                                 "the contact is rigid, with restitution and friction")
         elif self.restitution:
-            raise InputError(f"{self._title}: restitution is that of a rigid contact, without a stiffness; a penalty "
+            raise InputError(f"{self._title}: restitution belongs to a rigid contact, without a stiffness; a penalty "
                              "loses energy by its damping")
         elif self.friction and not self.friction_width:
             raise InputError(f"{self._title}: friction needs a friction_width [m/s], the speed below which it is "

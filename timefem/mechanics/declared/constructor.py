@@ -41,7 +41,7 @@ def signature(fields, keyword_only):
             if q.default is Parameter.empty is not p.default]
     if late:
         raise TypeError(f"{late[0]} is needed, but is declared after an argument with a default; declare it before "
-                        "that one, or with default=None, which is asked for all the same")
+                        "that one, or with default=None, with which it is still required")
     return Signature(parameters)
 
 

@@ -119,9 +119,9 @@ class Declared(NamedArguments):
 
     def _refuse_change(self, name):
         if self._in_system or (self._made and name in self.fields and name != "name"):
-            why = "it belongs to a system" if self._in_system else "its numbers are settled"
-            raise InputError(f"{self._title}: {name} cannot be changed once {why}; make a new {self.made_by} "
-                             "with the value wanted, and a new System of the parts")
+            why = "it belongs to a system" if self._in_system else "its numbers are fixed"
+            raise InputError(f"{self._title}: {name} cannot be changed once {why}; make a new {self.made_by} with the "
+                             "new value, and a new System of the parts")
 
     def __setattr__(self, name, value):
         self._refuse_change(name)
@@ -262,7 +262,7 @@ class Declared(NamedArguments):
     def kind(self) -> Hashable:
         """Hashable; equal for parts that share their formulas."""
         if not self.fields:
-            raise InputError(f"{self._title}: a part that declares no arguments states its kind")
+            raise InputError(f"{self._title}: a part that declares no arguments must state its kind")
         return (type(self), *self._form, *(body.kind for body in self.bodies if body is not self))
 
     @property

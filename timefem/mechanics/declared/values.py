@@ -3,6 +3,7 @@
 import numpy as np
 
 from ... import validate
+from ...display import digits
 from ...errors import InputError
 from ...late import Late
 from ..bodies.rotations import as_quaternion, matrix_from_quaternion
@@ -26,14 +27,16 @@ class Real(Field):
     def check(self, title, value):
         value = validate.real(title, value)
         if self.above is not None and value <= self.above:
-            bound = f"positive, not {value:g}" if self.above == 0 else f"above {self.above:g}, not {value}"
+            bound = f"positive, not {digits(value)}" if self.above == 0 else \
+                f"above {digits(self.above)}, not {digits(value, self.above)}"
             raise InputError(f"{title} must be {bound}" + f"; {self.remedy}" * bool(self.remedy))
         low, high = self.least, self.most
         if low is not None and high is not None and not low <= value <= high:
-            raise InputError(f"{title} must be between {low:g} and {high:g}, not {value}")
+            raise InputError(f"{title} must be between {digits(low)} and {digits(high)}, not "
+                             f"{digits(value, low, high)}")
         if low is not None and value < low:
-            raise InputError(f"{title} must not be negative, but is {value}" if low == 0 else
-                             f"{title} must be at least {low:g}, not {value}")
+            raise InputError(f"{title} must not be negative, but is {digits(value)}" if low == 0 else
+                             f"{title} must be at least {digits(low)}, not {digits(value, low)}")
         return value
 
     def numbers(self, value):
@@ -47,7 +50,7 @@ class Real(Field):
         limits = self.above, self.least, self.most
         if limits in known:
             return {"$ref": f"#/$defs/{known[limits]}"}
-        return {"description": f"a number from {self.least:g} to {self.most:g}", "type": "number",
+        return {"description": f"a number from {digits(self.least)} to {digits(self.most)}", "type": "number",
                 "minimum": self.least, "maximum": self.most}
 
 

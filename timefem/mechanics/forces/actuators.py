@@ -122,7 +122,7 @@ class Thruster(Actuator):
     body = On(rotating=True)
     direction = Direction("of the thrust, in body axes", default=(0, 0, 1))
     point = Point("where it is, in body axes from the centre of mass", (0.0, 0.0, 0.0))
-    drag = Real("torque on the body by thrust, of the sign opposite to that of the spin of the rotor", "m", 0.0)
+    drag = Real("torque on the body per thrust, of the sign opposite to that of the spin of the rotor", "m", 0.0)
     needs_rotation = True
 
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX:

@@ -154,7 +154,8 @@ class Controller(Part):
     inputs = Inputs("what is measured, in order: joints (or pairs of joint and name of a coordinate) and outputs, such "
                     "as `PositionOutput`; the joints among the drives unless given")
     law_parameters = Numbers("gains and other numbers", (), argument="parameters")
-    turns = Flag("measured angles go on over whole turns (by one more coordinate each); else they are in (-pi, pi]",
+    turns = Flag("measured angles continue over full turns (by one more coordinate each); otherwise they are in (-pi, "
+                 "pi]",
                  default=True)
 
     def _complete(self):
@@ -284,7 +285,7 @@ class SampledController(Controller):
     """
 
     period = Timing("between two times at which the law is evaluated", "s", above=0)
-    delay = Timing("from then until its forces act", "s", 0.0, least=0)
+    delay = Timing("delay until its forces act", "s", 0.0, least=0)
     inputs = Inputs("as for `Controller`")
     law_parameters = Numbers("as for `Controller`", (), argument="parameters")
     turns = Flag("as for `Controller`", default=True)

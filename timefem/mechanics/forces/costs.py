@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from ... import validate
+from ...display import digits
 from ...errors import InputError
 from ...types import Expression, Floats, UserFunction
 from ..declared import Numbers
@@ -125,8 +126,8 @@ class Effort(Cost):
 
     def __init__(self, actuator: Part, weights: Floats = 1.0, name: str | None = None) -> None:
         if isinstance(actuator, list | tuple) or isinstance(weights, Actuator):
-            raise InputError("Effort is that of one actuator: give the costs of several as a list, "
-                             "[Effort(first), Effort(second)]")
+            raise InputError("Effort takes one actuator: give the costs of several as a list, [Effort(first), "
+                             "Effort(second)]")
         super().__init__(None, (actuator,), (), name)
         self.weights = np.full(self.controls[0].n_controls, weights) if np.ndim(weights) == 0 else weights
         self._complete()
@@ -135,7 +136,7 @@ class Effort(Cost):
     def _complete(self):
         self.weights = validate.array("Effort: weights", self.weights, (self.controls[0].n_controls,))
         if np.any(self.weights <= 0):
-            raise InputError(f"Effort: weights must be positive, not {self.weights.tolist()}")
+            raise InputError(f"Effort: weights must be positive, not {digits(self.weights)}")
 
     @property
     def kind(self) -> Hashable:

@@ -101,10 +101,10 @@ class Motor(JointPart, Actuator):
     """
 
     unit, n_controls = "N m", 1
-    gear = Real("turns of the rotor by those of the joint, or radians by metres", "", 1.0)
+    gear = Real("turns of the rotor per turn of the joint, or radians per metre", "", 1.0)
     rotor_inertia = Term("J, about the axis of the rotor", "kg m^2", 0.0, least=0)
     damping = Real("c, of the bearings of the rotor", "N m s/rad", 0.0, least=0)
-    torque = Function("tau, a torque that is given", "N m", 0.0)
+    torque = Function("tau, a given torque", "N m", 0.0)
 
     def _complete(self):
         super()._complete()

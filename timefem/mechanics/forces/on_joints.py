@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
+from ...display import digits
 from ...errors import InputError
 from ...types import Expression
 from ..contacts.rigid import RigidContact
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EndStop", "JointDamper", "JointForce", "JointFriction", "JointSpring"]
 
-TURNS = "an angle goes on over whole turns (by one more coordinate of the system); else it is in (-pi, pi]"
+TURNS = "an angle continues over full turns (by one more coordinate of the system); otherwise it is in (-pi, pi]"
 
 
 class JointSpring(JointPart):
@@ -62,10 +63,10 @@ class JointForce(JointPart):
 def check_breakaway(part: Any) -> None:
     """InputError where `breakaway` and `stribeck` of a part do not fit its `friction`."""
     if bool(part.breakaway) != bool(part.stribeck):
-        raise InputError(f"{part._title}: breakaway and stribeck belong together; give both, or none")
+        raise InputError(f"{part._title}: breakaway and stribeck belong together; give both, or neither")
     if part.breakaway and part.breakaway < part.friction:
-        raise InputError(f"{part._title}: breakaway must be at least friction, {part.friction}, not "
-                         f"{part.breakaway}")
+        raise InputError(f"{part._title}: breakaway must be at least friction, {digits(part.friction)}, not "
+                         f"{digits(part.breakaway, part.friction)}")
 
 
 def dry_friction(part: Any, c: Any, v: ca.SX) -> ca.SX:
@@ -111,7 +112,7 @@ class JointFriction(RigidContact, JointPart):
         super()._complete()
         check_breakaway(self)
         if self.breakaway and self.is_rigid:
-            raise InputError(f"{self._title}: breakaway and stribeck are those of regularised friction; give a "
+            raise InputError(f"{self._title}: breakaway and stribeck belong to regularised friction; give a "
                              "friction_width")
 
     def gap(self, s: Symbols) -> ca.SX:
@@ -169,12 +170,13 @@ class EndStop(RigidContact, JointPart):
         if self.lowest is None and self.highest is None:
             raise InputError(f"{self._title}: give lowest, highest or both")
         if self.lowest is not None and self.highest is not None and self.lowest >= self.highest:
-            raise InputError(f"{self._title}: lowest must be below highest, {self.highest}, not {self.lowest}")
+            raise InputError(f"{self._title}: lowest must be below highest, {digits(self.highest)}, not "
+                             f"{digits(self.lowest)}")
         if self.is_rigid and self.damping:
-            raise InputError(f"{self._title}: damping is that of elastic stops; without a stiffness they are rigid, "
+            raise InputError(f"{self._title}: damping belongs to elastic stops; without a stiffness they are rigid, "
                              "with a restitution")
         if self.restitution and not self.is_rigid:
-            raise InputError(f"{self._title}: restitution is that of rigid stops, without a stiffness; elastic ones "
+            raise InputError(f"{self._title}: restitution belongs to rigid stops, without a stiffness; elastic ones "
                              "lose energy by their damping")
 
     @property

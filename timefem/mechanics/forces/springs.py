@@ -94,8 +94,8 @@ class TorsionalSpring(ForcePart):
     rest = Real("angle where the torque vanishes", "rad", 0.0)
     orientation = Orientation("of a seen from b (the ground) at angle zero, as quaternion or matrix",
                               default=(1, 0, 0, 0))
-    turns = Flag("the angle goes on over whole turns (by one more coordinate of the system); else it is in (-pi, pi] "
-                 "from the rest angle, where the torque jumps", default=True)
+    turns = Flag("the angle continues over full turns (by one more coordinate of the system); otherwise it is in (-pi, "
+                 "pi] from the rest angle, where the torque jumps", default=True)
     needs_rotation = True
 
     def _complete(self):

@@ -32,8 +32,8 @@ class Tyre(ForcePart):
     damping = Term("a: at a speed v of impact a share of about 2/3 a v of it is lost", "s/m", 0.0, least=0)
     radius = Real("of the wheel, whose centre is the centre of mass", "m", None, above=0)
     axis = Direction("of the wheel, in body axes", default=(0, 1, 0))
-    longitudinal = Real("c_x, force by load and slip", "", 10.0, least=0)
-    lateral = Real("c_y, force by load and tangent of the slip angle", "1/rad", 10.0, least=0)
+    longitudinal = Real("c_x, force per load and slip", "", 10.0, least=0)
+    lateral = Real("c_y, force per load and tangent of the slip angle", "1/rad", 10.0, least=0)
     slow = Real("v_0, speed below which the slip is regularised", "m/s", 0.1, above=0)
     keyword_only = needs_rotation = True
 

@@ -15,8 +15,8 @@ import numpy as np
 from ...errors import InputError
 from .stored import StoredFormula
 
-CHANGED = ("the function states something else than when it was given: an outer variable has changed since; make what "
-           "has it anew, or give the number among its parameters")
+CHANGED = ("an outer variable of the function has changed since it was given; rebuild what has it, or give that "
+           "number as a parameter")
 NUMBERS = ca.SX, ca.DM, float, int, np.floating, np.integer
 
 
@@ -70,7 +70,7 @@ class CapturedFormula:
         if _can_be_imported(self.function):
             return state
         if not self._known or None in self._known.values():
-            raise InputError(f"{self.function!r} cannot be sent to another process, or copied deeply: define it in a "
+            raise InputError(f"{self.function!r} cannot be sent to another process, or deep-copied: define it in a "
                              "module, or give a text")
         return state | {"function": _Stated(getattr(self.function, "__name__", "function"))}
 
@@ -88,8 +88,8 @@ class _Stated:
         self.name = name
 
     def __call__(self, *_: Any) -> Any:
-        raise InputError(f"the function {self.name!r} came from another process as what it stated there, and is called "
-                         "with arguments of other shapes: define it in a module, or give a text")
+        raise InputError(f"the function {self.name!r} came from another process as the formula that it was there, and "
+                         "is called with arguments of other shapes: define it in a module, or give a text")
 
 
 def _can_be_imported(function):

@@ -79,12 +79,12 @@ class StoredFormula:
             elif name == "CONST":
                 value = float(function.instruction_constant(k))
                 if not math.isfinite(value):
-                    raise InputError(f"{title} has the constant {value}, which files do not have")
+                    raise InputError(f"{title} has the constant {value}, which files cannot hold")
                 steps.append([name, value, out[0]])
             elif name == "INPUT" or name in BINARY or name in UNARY:
                 steps.append([name, *given[:1 if name in UNARY else 2], out[0]])
             else:
-                raise InputError(f"{title} has the operation {name.lower()}, which files do not have")
+                raise InputError(f"{title} has the operation {name.lower()}, which files cannot hold")
         return cls([function.numel_in(i) for i in range(function.n_in())], *_numbered(steps, results))
 
     def data(self) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class TextFormula:
     def __init__(self, text: str, names: Sequence[str]) -> None:
         self.text, self.names = text, tuple(names)
         if len(text) > LONGEST:
-            raise InputError(f"a formula has {len(text)} characters; {LONGEST} are the most")
+            raise InputError(f"a formula has {len(text)} characters; at most {LONGEST} are allowed")
         try:
             body = ast.parse(text.strip() if "\n" not in text.strip() else _dedented(text)).body
         except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
@@ -168,8 +168,8 @@ def _short(text):
 # ---- the value of a tree of syntax
 
 def _unknown(tree):
-    return InputError(f"{ast.unparse(tree)!r} is not of a kind that formulas have; they are made of numbers, their "
-                      "symbols, operators such as + - * / **, comparisons, and functions such as sin(x)")
+    return InputError(f"{ast.unparse(tree)!r} is not allowed in formulas, which are made of numbers, their symbols, "
+                      "operators such as + - * / **, comparisons, and functions such as sin(x)")
 
 
 def _value_of(tree, values):
@@ -196,7 +196,7 @@ def _constant(tree, values):
 
 def _call(tree, values):
     if tree.keywords:
-        raise InputError(f"{ast.unparse(tree)!r}: functions take no names of arguments")
+        raise InputError(f"{ast.unparse(tree)!r}: functions take no keyword arguments")
     if isinstance(tree.func, ast.Name):
         return FUNCTIONS[tree.func.id](*(_symbol(a, values) for a in tree.args))
     return _of_frame(tree.func, values, True)(*(_name(a) or _symbol(a, values) for a in tree.args))

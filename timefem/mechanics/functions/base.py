@@ -12,6 +12,7 @@ import numpy as np
 
 from ... import validate
 from ...argument_names import NamedArguments
+from ...display import digits
 from ...errors import InputError
 from ..numbers.arithmetic import joined
 
@@ -67,7 +68,7 @@ class TimeFunction(NamedArguments, ABC):
 
     def _increasing(self, *times):
         if not np.all(np.diff(times) > 0):
-            raise InputError(f"{type(self).__name__}: times must increase, not {', '.join(f'{t:g}' for t in times)}")
+            raise InputError(f"{type(self).__name__}: times must increase, not {digits(times)}")
 
 
 def clip(t, low, high):

@@ -16,7 +16,12 @@ from .base import TimeFunction, clip
 
 @dataclass(frozen=True)
 class Constant(TimeFunction):
-    """The same value at all times; a plain number is taken as this."""
+    """The same value at all times; a plain number is taken as this.
+
+    Parameters
+    ----------
+    value : float
+    """
 
     value: float
 
@@ -30,6 +35,19 @@ class Ramp(TimeFunction):
 
     With `kind="linear"` the rate is constant in between; with "smooth" it starts and ends at zero, and so does its
     rate, `v0 + (v1 - v0) (10 x^3 - 15 x^4 + 6 x^5)`, x from 0 to 1.
+
+    Parameters
+    ----------
+    t0, t1 : float
+        Start and end [s], in this order.
+    v0, v1 : float
+        Values before and after.
+    kind : {"linear", "smooth"}
+
+    Raises
+    ------
+    InputError
+        When `t1` is not after `t0`, or a number is not finite.
     """
 
     t0: float
@@ -69,7 +87,19 @@ class Ramp(TimeFunction):
 
 @dataclass(frozen=True)
 class TrianglePulse(TimeFunction):
-    """Zero, from `t0` up to `peak` at `t_peak`, and down to zero at `t1`, each linear."""
+    """Zero, from `t0` up to `peak` at `t_peak`, and down to zero at `t1`, each linear.
+
+    Parameters
+    ----------
+    t0, t_peak, t1 : float
+        Start, peak and end [s], increasing.
+    peak : float
+
+    Raises
+    ------
+    InputError
+        When the times do not increase.
+    """
 
     t0: float
     t_peak: float
@@ -91,7 +121,14 @@ class TrianglePulse(TimeFunction):
 
 @dataclass(frozen=True)
 class Step(TimeFunction):
-    """Zero before `t0`, `value` from `t0` on (at `t0` itself it is `value`)."""
+    """Zero before `t0`, `value` from `t0` on (at `t0` itself it is `value`).
+
+    Parameters
+    ----------
+    t0 : float
+        [s]
+    value : float
+    """
 
     t0: float
     value: float
@@ -107,7 +144,17 @@ class Step(TimeFunction):
 
 @dataclass(frozen=True)
 class Sine(TimeFunction):
-    """`offset + amplitude sin(2 pi frequency t + phase)`, frequency in Hz, phase in rad."""
+    """`offset + amplitude sin(2 pi frequency t + phase)`.
+
+    Parameters
+    ----------
+    amplitude : float
+    frequency : float
+        [Hz]
+    phase : float
+        [rad]
+    offset : float
+    """
 
     amplitude: float
     frequency: float

@@ -54,7 +54,22 @@ class Table(TimeFunction):
 
     @classmethod
     def sample(cls, function: Callable[[float], float], times: Vector, kind: str = "cubic") -> Table:
-        """Table of a Python function that takes numbers only, at given times."""
+        """Table of a Python function that takes numbers only, at given times.
+
+        Parameters
+        ----------
+        function : callable
+            float -> float, of the time [s].
+        times : array_like, shape (n,)
+            Increasing [s].
+        kind : {"cubic", "linear"}
+            As of `Table`.
+
+        Raises
+        ------
+        InputError
+            As `Table`.
+        """
         times = validate.array("Table: times", times, (None,))
         return cls(times, [function(t) for t in times], kind)
 

@@ -28,6 +28,20 @@ class Transfer(TimeFunction):
 
     The polynomial of degree `2 smoothness + 1` whose derivatives vanish at both ends. An output of relative degree r
     needs a smoothness of r - 1; with r the controls are continuous as well.
+
+    Parameters
+    ----------
+    t0, t1 : float
+        Start and end [s], in this order.
+    v0, v1 : float
+        Values before and after.
+    smoothness : int
+        Number of continuous derivatives.
+
+    Raises
+    ------
+    InputError
+        When `t1` is not after `t0`, or a number is out of range.
     """
 
     t0: float
@@ -101,7 +115,7 @@ class Polynomial(TimeFunction):
 class Spline(TimeFunction):
     """Spline through values at given times, of any odd degree, with `degree - 1` continuous derivatives.
 
-    As `Table`, for hundreds of values at most; going on beyond the ends.
+    As `Table`, for hundreds of values at most; it continues beyond the ends.
 
     Parameters
     ----------

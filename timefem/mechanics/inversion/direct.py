@@ -182,8 +182,8 @@ class DirectInversion:
             x = x - step * min(1.0, 1.0 / max(np.abs(step[:self.n]).max(), 1e-300))
         else:
             worst = int(np.argmax(np.abs(rows[:, 0] / size)[-len(self.outputs):]))
-            raise InputError(f"no position near fits the trajectory of {self.outputs[worst][0]!r} at t = {t:g}: it is "
-                             "out of reach; change it, or give a start that is closer")
+            raise InputError(f"no position nearby fits the trajectory of {self.outputs[worst][0]!r} at t = {t:g}: it "
+                             "is out of reach; change it, or give a closer start")
         xd = -solve(rate[:, 0] / size)
         return np.array([x, xd, -solve(np.array(self._second(x, xd, t)).ravel() / size)])
 

@@ -23,10 +23,24 @@ CLOCK = Polynomial((0.0, 1.0))
 
 
 class OrientationOutput(Output):
-    """One of three numbers that vanish where a body stands as R_d(t) requires; its trajectory is the time.
+    """One of three numbers that vanish where a body has the orientation R_d(t); its trajectory is the time.
 
     The skew part of `R_d^T R`, sin(angle) times the axis of the rotation that is left: neither the sign of a
     quaternion nor full turns enter. `pose_outputs` makes all three.
+
+    Parameters
+    ----------
+    body : RigidBody or link of a tree
+    orientation : array_like, shape (4,) or (3, 3), or callable
+        R_d: unit quaternion or rotation matrix, body to space, or a function of the CasADi symbol of the time.
+    component : {0, 1, 2}
+        Axis of the body about which the turn is counted.
+    name : str, optional
+
+    Raises
+    ------
+    InputError
+        For bodies without an orientation, and for what is not a rotation.
     """
 
     def __init__(self, body: Body, orientation: Any, component: int, name: str | None = None) -> None:
@@ -70,7 +84,7 @@ def _matrix_of(title, orientation):
 @named_arguments
 def pose_outputs(body: BodyFrame, position: Any = None, orientation: Any = None,
                  point: Vector = (0.0, 0.0, 0.0)) -> dict[Output, Any]:
-    """Outputs that take a body along a path: up to six, with their trajectories, for `InverseDynamics`.
+    """Outputs that guide a body along a path: up to six, with their trajectories, for `InverseDynamics`.
 
     Parameters
     ----------
@@ -87,6 +101,11 @@ def pose_outputs(body: BodyFrame, position: Any = None, orientation: Any = None,
     -------
     dict
         Output -> trajectory.
+
+    Raises
+    ------
+    InputError
+        When neither position nor orientation is given, and for what is not a rotation.
     """
     found = {}
     if position is not None:

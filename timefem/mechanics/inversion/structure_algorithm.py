@@ -165,9 +165,8 @@ class Structure:
             raise InputError(f"the controls do not determine the output '{name}': no derivative of it depends on them; "
                              "choose actuators that move it, and outputs that do not repeat each other")
         if ca.Function("h", [self.z, self.t, self.y], [h]).n_instructions() > OPTIONS.largest:
-            raise InputError(f"the derivatives of the output '{name}' are too large formulas, after "
-                             f"{len(self.hidden[i])} of them; choose an output nearer to the actuators, or coordinates "
-                             "with fewer constraints")
+            raise InputError(f"the derivatives of the output '{name}' become too large, after {len(self.hidden[i])} of "
+                             "them; choose an output nearer to the actuators, or coordinates with fewer constraints")
 
     def _accept(self, rates, inputs, matrices, current):
         """Move those of the current outputs to the rows whose controls are independent."""

@@ -28,7 +28,7 @@ class FixedPoint(Part):
 
     body = On(rotating=True)
     point = Vector("the point in body axes, from the centre of mass", "m")
-    at = Vector("where it is held, in space", "m", (0.0, 0.0, 0.0))
+    at = Vector("where it is fixed, in space", "m", (0.0, 0.0, 0.0))
     free_rotation = True
     constraint_names = ("fixed point, x", "fixed point, y", "fixed point, z")
     table = "joints"

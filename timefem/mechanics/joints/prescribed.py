@@ -93,8 +93,8 @@ class PrescribedAngle(_Prescribed):
         axis, u = numbers["axis_b"], numbers["direction_b"]
         if abs(axis @ u) > 1e-8:
             degrees = np.degrees(np.arccos(np.clip(axis @ u, -1, 1)))
-            raise InputError(f"{self._title}: direction_b must be at right angles to axis_b, but stands at "
-                             f"{degrees:.6g} degrees; take away its part along the axis")
+            raise InputError(f"{self._title}: direction_b must be at right angles to axis_b, but is at {degrees:.6g} "
+                             "degrees to it; remove its component along the axis")
 
     def numbers(self, c: Any) -> dict[str, Any]:
         given = super().numbers(c)

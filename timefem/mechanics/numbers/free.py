@@ -68,7 +68,7 @@ def with_values(system, numbers, values):
         if any(part.is_body for part in numbers.following):
             found = ", ".join(f"{entry if isinstance(entry, str) else f'{system.label(entry[0])}.{entry[1]}'} = "
                               f"{value:.6g}" for entry, value in changes.items())
-            raise InputError(f"no body has what was found, {found} ({error}); give bounds, or another guess") \
+            raise InputError(f"no body can have the numbers found, {found} ({error}); give bounds, or another guess") \
                 from error
         other, fits = system, False  # with a number that a part would not be made with, such as a negative damping
     source, others, found = other.complete or other, {}, numbers.at(values)

@@ -156,7 +156,7 @@ class NumberMap:
                 values[name] = put(values[name], symmetric(name, steps), number)
             elif name in values:
                 raise InputError(f"{self.system.label(member)}: {spoken(member, (name, *steps))} was given by itself, "
-                                 "so that numbers of the composite part cannot be unknown; make the part anew")
+                                 "so that numbers of the composite part cannot be unknown; rebuild the part")
 
 
 def spoken(part, path):

@@ -163,7 +163,7 @@ def _targets(system, name):
         parts = [label for label, part in parts.items() if part.owner is None]
         head = name.partition(".")[0].partition("[")[0]
         near = did_you_mean(name, names_of_numbers(system)) or did_you_mean(head, parts)
-        raise InputError(f"parameters: {name!r} names no part and what of it is meant, as in PART.NAME"
+        raise InputError(f"parameters: {name!r} must name a part and a number of it, as in PART.NAME"
                          + (near or f"; there are {', '.join(parts[:12])}"))
     return [_spelt_out(*system.number_named(parts[label], name[len(label) + 1:]))]
 

@@ -47,7 +47,7 @@ def redundant_constraints(system: System, t: float, z: np.ndarray) -> list[str]:
     t : float
         Time [s].
     z : array_like, shape (n_z,)
-        A state that holds the constraints (see `assemble`): away from it constraints may repeat others unseen.
+        A state that satisfies the constraints (see `assemble`): elsewhere redundant constraints may not be seen.
 
     Returns
     -------

@@ -32,7 +32,7 @@ FLOOR = 1e-12  # added to matrices of unit diagonal, so that redundant constrain
 @named_arguments
 def assemble(system: StateValues, state: GivenStates, t: float = 0.0, *,
              fix: Sequence[Any] = ()) -> dict[Body, CanonicalState]:
-    """A state that holds the constraints, near a given one.
+    """A state that satisfies the constraints, near a given one.
 
     Positions: Gauss-Newton on `Phi(q, t) = 0`; each step is the smallest one in the metric of the mass,
     `dq = -M^-1 G^T (G M^-1 G^T)^+ Phi` with `G = dPhi/dq`. Far from the solution, and where constraints are redundant,
@@ -65,8 +65,8 @@ def assemble(system: StateValues, state: GivenStates, t: float = 0.0, *,
 
     Notes
     -----
-    Of the solutions (a four-bar linkage has two) the one is found whose neighbourhood the given poses are in. CHOLMOD
-    solves the systems when scikit-sparse is installed (`pip install timefem[sparse]`).
+    Of several solutions (a four-bar linkage has two) the one near the given poses is found. CHOLMOD solves the systems
+    when scikit-sparse is installed (`pip install timefem[sparse]`).
     """
     if not isinstance(system, StateValues):
         raise InputError(f"system must be a System, not {system!r}")

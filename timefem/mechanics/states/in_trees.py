@@ -39,7 +39,7 @@ def in_space(system, body, values, asked=()):
     if value.relative_to is None:
         return value
     if body in asked:
-        raise InputError(f"state of {system.label(body)}: its pose is relative to itself, by way of "
+        raise InputError(f"state of {system.label(body)}: its pose is relative to itself, through "
                          f"{', '.join(map(system.label, asked))}; give one of them in space")
     other = in_space(system, system.find(value.relative_to), values, (*asked, body))
     turn, spin = matrix_from_quaternion(other.quaternion), other.angular_velocity_in("space")
@@ -206,8 +206,8 @@ def with_joints_of_trees(system, states):
         if isinstance(found.get(key, own), dict):
             found[key] = found.get(key, {}) | own
         else:
-            raise InputError(f"state of {system.label(tree)} is given, and that of its joint {next(iter(own))!r} "
-                             "besides; give a dict of joints")
+            raise InputError(f"state of {system.label(tree)} is given, and that of its joint {next(iter(own))!r} as "
+                             "well; give a dict of joints")
     return found
 
 

@@ -42,10 +42,10 @@ def power_of(part, title):
         For parts that move bodies by constraints, forces by formulas of the momenta, and by forces of constraints.
     """
     if part.constraint_names and not part.is_body:
-        raise InputError(f"the power of {title} is that of constraints, whose forces no formula tells; drive it by an "
-                         "actuator, and take the power of that")
+        raise InputError(f"the power of {title} is that of constraints, whose forces formulas do not have; drive it by "
+                         "an actuator, and take the power of that")
     if part.reactions_of:
-        raise InputError(f"the power of {title} depends on forces of constraints, which no formula tells; it is in "
+        raise InputError(f"the power of {title} depends on forces of constraints, which formulas do not have; it is in "
                          "sol.work(by_part=True)")
     if part.kind not in _POWERS:
         s = Symbols(part)

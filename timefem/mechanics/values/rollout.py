@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...display import digits
 from ...errors import InputError
 from ..symbols import first_order_places
 from .equations_of_motion import EquationsOfMotion
@@ -55,7 +56,7 @@ def rollout(system: System, z0: np.ndarray, times: np.ndarray, law: Law, steps: 
         u = np.asarray(law(float(t), x[:n], x[n:]), float)
         if u.shape != (n_controls,) or not np.isfinite(u).all():
             raise InputError(f"rollout: the law must return {n_controls} finite controls at t = {t:g}, not "
-                             f"{u.tolist()}")
+                             f"{digits(u)}")
         controls.append(u)
         states.append(_state(system, float(t), x))
         for h, start in _steps(times, i, steps):

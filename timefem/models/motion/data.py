@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...argument_names import NamedArguments, known_names
+from ...display import digits
 from ...errors import InputError
 from ...mechanics.bodies.rotations import as_quaternion, matrix_from_quaternion
 from ...mechanics.states.in_trees import tree_joint
@@ -67,7 +68,13 @@ class MarkerData(NamedArguments):
         return float(np.isnan(self.positions).any(axis=2).mean())
 
     def place(self, name: str) -> np.ndarray:
-        """Path of a marker [m], shape (n_times, 3)."""
+        """Path of a marker [m], shape (n_times, 3).
+
+        Raises
+        ------
+        InputError
+            When there is no such marker.
+        """
         if name not in self.names:
             raise InputError(f"{self.path}: no marker {name!r}{known_names(name, self.names)}")
         return self.positions[:, self.names.index(name)]
@@ -78,7 +85,18 @@ class MarkerData(NamedArguments):
         return replace(self, positions=self.positions @ turn.T)
 
     def between(self, start: float, end: float) -> MarkerData:
-        """The same of some time only [s]."""
+        """The same of some time only.
+
+        Parameters
+        ----------
+        start, end : float
+            [s]
+
+        Raises
+        ------
+        InputError
+            When there is no time in between.
+        """
         inside = (self.times >= start) & (self.times <= end)
         if not inside.any():
             raise InputError(f"{self.path}: there is no time between {start:g} and {end:g} s; it has "
@@ -145,7 +163,13 @@ class MotionTable(NamedArguments):
         return f"MotionTable({len(self.names)} columns, {len(self.times)} times)"
 
     def column(self, name: str) -> np.ndarray:
-        """A column as it stands in the file, shape (n_times,)."""
+        """A column as it stands in the file, shape (n_times,).
+
+        Raises
+        ------
+        InputError
+            When there is no such column.
+        """
         if name not in self.names:
             raise InputError(f"{self.path}: no column {name!r}{known_names(name, self.names)}")
         return self.values[:, self.names.index(name)]
@@ -161,6 +185,11 @@ class MotionTable(NamedArguments):
             Standard deviation [rad or m], of all or by column.
         joints : dict, optional
             Column -> joint, or (joint, coordinate), where names differ.
+
+        Raises
+        ------
+        InputError
+            When no column is a joint of a tree of the system, or `joints` names something else.
         """
         found = []
         for name in self.names:
@@ -190,6 +219,11 @@ class MotionTable(NamedArguments):
         ----------
         units : {"m", "cm", "mm"}
             Of the file.
+
+        Raises
+        ------
+        InputError
+            When no columns have such names.
         """
         bases: dict[str, dict[str, int]] = {}
         for i, name in enumerate(self.names):
@@ -222,5 +256,5 @@ def check_times(path: str, times: Sequence[float] | np.ndarray) -> None:
     steps = np.diff(values)
     if np.any(steps <= 0):
         i = int(np.argmax(steps <= 0))
-        raise InputError(f"{path}: times must increase, but row {i + 2} of the data has {values[i + 1]:g} s after "
-                         f"{values[i]:g} s; sort the rows, and drop those that come twice")
+        raise InputError(f"{path}: times must increase, but row {i + 2} of the data has {digits(values[i + 1])} s "
+                         f"after {digits(values[i])} s; sort the rows, and drop those that come twice")

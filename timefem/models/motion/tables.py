@@ -37,7 +37,7 @@ def read_mot(path: str | os.PathLike[str]) -> MotionTable:
     lines = lines_of(path)
     end = next((i for i, line in enumerate(lines) if line.strip().lower() == "endheader"), None)
     if end is None:
-        raise InputError(f"{path}: there is no line 'endheader', so it is no .mot or .sto file")
+        raise InputError(f"{path}: there is no line 'endheader', so it is not a .mot or .sto file")
     header = {key.strip().lower(): value.strip() for key, _, value in (line.partition("=") for line in lines[:end])}
     start = next((i for i, line in enumerate(lines[end + 1:], end + 1) if line.strip()), len(lines))
     if start == len(lines):

@@ -33,7 +33,7 @@ def read_trc(path: str | os.PathLike[str]) -> MarkerData:
     path = os.fspath(path)
     lines = lines_of(path)
     if len(lines) < 6 or not lines[0].startswith("PathFileType"):
-        raise InputError(f"{path}: it is no .trc file, whose first line starts with PathFileType")
+        raise InputError(f"{path}: it is not a .trc file, whose first line starts with PathFileType")
     header = dict(zip(lines[1].split("\t"), lines[2].split("\t"), strict=False))
     header = {key.strip(): value.strip() for key, value in header.items()}
     for key in ("NumMarkers", "Units"):

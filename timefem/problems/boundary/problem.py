@@ -46,9 +46,9 @@ class BoundaryValueProblem(NamedArguments):
     start, end : dict, optional
         Body (or its name) -> what is prescribed for it there: a `Pose` for position and orientation, `Coordinates` for
         their q, both without velocities; an `EndState` for all that it gives, velocities too; or a `CanonicalState`.
-        Such a state alone will do when there is no other body. Bodies left out are free. The sign of a quaternion
-        gives the direction of the turn. With joints among the keys all bodies follow from their coordinates, as in
-        `InitialValueProblem`; rates of joints belong in `conditions`.
+        Such a state may stand for the dict when there is no other body. Bodies left out are free. The sign of a
+        quaternion gives the direction of the turn. With joints among the keys all bodies follow from their coordinates,
+        as in `InitialValueProblem`; rates of joints belong in `conditions`.
     conditions : callable, str or sequence of str, optional
         `conditions(start, end, parameters)` -> expressions that are zero, in CasADi symbols, or such formulas as text,
         with names in quotes: `"end.joint('hinge') - start.joint('hinge') - 1"`. `start` and `end` give
@@ -56,9 +56,9 @@ class BoundaryValueProblem(NamedArguments):
         `angular_velocity(body, frame)`, `joint(joint)`, `joint_rate(joint)` and `energy()`; `parameters` is a dict of
         the unknown ones, with "duration" when the time is free.
     periodic : bool
-        Ask for the same coordinates and momenta at both ends. Motions that conserve energy come in families: one
-        condition, such as an amplitude, and one parameter are needed besides, for instance the number of a damper,
-        which turns out to be zero.
+        Whether coordinates and momenta are the same at both ends. Motions that conserve energy come in families: one
+        more condition, such as an amplitude, and one parameter are needed, for instance the number of a damper, which
+        turns out to be zero.
     parameters : dict, optional
         Name -> (body, joint or force, its number), such as `{"k": (spring, "stiffness"), "f": (load, "value[1]"),
         "m": (body, "mass"), "J": (body, "inertia[0]")}`: unknown numbers, by the names of the constructor's arguments,
@@ -70,8 +70,7 @@ class BoundaryValueProblem(NamedArguments):
     free_time : bool
         Whether the length of the time span is unknown.
     near : dict, optional
-        Body -> `Pose` or `Coordinates`: where bodies are about, when they are free at both ends or only in part asked
-        for.
+        Body -> `Pose` or `Coordinates`: roughly where bodies are that are free at both ends, or only partly prescribed.
     assemble : bool
         Take the poses as approximate, and assemble the mechanism from them.
 
@@ -89,7 +88,7 @@ class BoundaryValueProblem(NamedArguments):
     Warns
     -----
     NotAsked
-        For velocities that are given but not asked for.
+        For velocities that are given but not prescribed.
     """
 
     system: System
@@ -153,6 +152,7 @@ class BoundaryValueProblem(NamedArguments):
 
     @property
     def unknown_names(self) -> list[str]:
+        """Names of the unknown numbers, "duration" first where the time is free."""
         return ["duration"] * self.free_time + list(self.parameters)
 
     @property

@@ -39,9 +39,9 @@ def warn_if_undetermined(solver, sol, x, equations):
         before = _response(solver.form.equations(coarse, guess, solver.driver.scaling, solver.driver.linear), guess)
         grows = found > before * max(2.5, 2 ** (getattr(sol.element, "order", 2) / 2))  # rows may be weighted by h
     if grows:
-        warn(f"the conditions at the ends do not determine the motion: a shift of one by {1 / found:.0e} of "
-             "its size changes all of it, and a smaller one on a finer mesh; what is given is one of many "
-             "motions. Give another condition, or another time", IllConditioned)
+        warn(f"the conditions at the ends do not determine the motion: a shift of one by {1 / found:.0e} of its size "
+             "changes the whole motion, and a smaller one does on a finer mesh; this is one of many motions. Give "
+             "another condition, or another time", IllConditioned)
 
 
 def _response(equations, x):

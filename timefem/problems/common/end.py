@@ -122,7 +122,7 @@ class End:
     def control(self, actuator):
         """The controls of an actuator, SX (n_controls,)."""
         if self._u is None:
-            raise InputError(f"the control of {actuator!r} is asked for at an end, where there are states alone")
+            raise InputError(f"the control of {actuator!r} is used at an end, where only states are known")
         found, first, known = self.system.here(actuator), 0, []
         for part in self.system.parts:
             if part.n_controls:
@@ -172,9 +172,9 @@ class End:
         along the path.
         """
         if self._u is None or (self._v is not None and not self._given):
-            raise InputError(f"the reaction of {joint!r} stands in limits along the path alone; for a cost take a "
-                             "Control that an equation sets to it, such as "
-                             "Limit(\"u[0] - now.reaction('hinge')[2]\", 0, 0)")
+            raise InputError(f"the reaction of {joint!r} can be used in limits along the path only; for a cost take a "
+                             "Control that an equation sets to it, such as Limit(\"u[0] - now.reaction('hinge')[2]\", "
+                             "0, 0)")
         part = self._constrained(joint)
         body, n = part.bodies[0], len(part.constraint_names)
         if is_on_tree(body):

@@ -11,6 +11,7 @@ import numpy as np
 
 from ... import validate
 from ...argument_names import NamedArguments
+from ...display import digits
 from ...errors import InputError
 from ...mechanics.bodies import rotations
 from ...mechanics.bodies.states import Coordinates, Pose
@@ -82,7 +83,7 @@ def _partial(name, value, n):
     free = np.array([x is None or (of_arrays and np.isnan(y)) for x, y in zip(value, given, strict=True)]) \
         if given.ndim == 1 else False
     if given.shape != (n,) or not np.all(np.isfinite(given) | free):
-        raise InputError(f"{name} must be an array of {n} numbers, or None where it is free, not {given.tolist()}")
+        raise InputError(f"{name} must be an array of {n} numbers, or None where it is free, not {digits(given)}")
     return given
 
 

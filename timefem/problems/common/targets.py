@@ -4,6 +4,7 @@
 import casadi as ca
 import numpy as np
 
+from ...display import digits
 from ...errors import InputError, NotAsked, warn
 from ...mechanics.bodies.states import CanonicalState, Coordinates, Pose
 from ...mechanics.states.given import canonical_states, follows_from_joints, given_states
@@ -37,8 +38,8 @@ def _targets_of_bodies(system, which, targets, t, rates):
     if any(isinstance(value, EndState) for value in targets.values()):
         label = joint if isinstance(joint, str) else system.label(joint)
         raise InputError(f"{which}: the state of all bodies follows from the coordinates of joints, such as {label!r}, "
-                         "and no EndState goes beside them; give EndStates of bodies, and in optimal control of single "
-                         "joints a Limit(joint, value, value, at='end')")
+                         "and cannot be combined with EndStates; give EndStates of bodies, and in optimal control of "
+                         "single joints a Limit(joint, value, value, at='end')")
     states = given_states(system, canonical_states(system, targets, t))
     return {body: state if rates else _configuration(body, state) for body, (_, state) in states.items()
             if not body.helper}
@@ -95,8 +96,8 @@ def checked_targets(system, which, targets, t, rates):
     for key, value in targets.items() if not rates and which != "near" else ():
         if _moves(value):
             label = key if isinstance(key, str) else system.label(key)
-            warn(f"{which} of {label}: a boundary-value problem does not ask for the velocity that is given "
-                 f"with a Pose, Coordinates or joint; {ASKED_BY}", NotAsked)
+            warn(f"{which} of {label}: a boundary-value problem does not prescribe the velocity that is given with a "
+                 f"Pose, Coordinates or joint; {ASKED_BY}", NotAsked)
     targets, of_frames = split_targets(system, which, targets, rates)
     targets = {system.find(body): target
                for body, target in _targets_of_bodies(system, which, targets, t, rates).items()}
@@ -113,8 +114,8 @@ def _in_space(title, system, body, targets):
     """A `Pose` that is relative to another body, in space."""
     other = system.find(targets[body].relative_to)
     if not isinstance(targets.get(other.body), Pose | CanonicalState | Coordinates):
-        raise InputError(f"{title}: its pose is relative to {system.label(other)}, whose own is not given there as a "
-                         "whole; give that, or this one in space")
+        raise InputError(f"{title}: its pose is relative to {system.label(other)}, whose pose is not given completely "
+                         "there; give that, or this one in space")
     return in_space(system, body, targets)
 
 
@@ -156,7 +157,8 @@ def in_coordinates(title, body, target, rates=True):
     q, p = body.state(Pose(**given, frame=target.frame))
     place = body.position(q)
     if not np.allclose(place, given["position"], rtol=0, atol=1e-9 * np.abs([place, given["position"]]).max()):
-        raise InputError(f"{title}: {body!r} cannot be at {given['position'].tolist()}; the next is {place.tolist()}")
+        raise InputError(f"{title}: {body!r} cannot be at {digits(given['position'])}; the nearest place is "
+                         f"{digits(place)}")
     q, p = np.array(q, float), np.array(p, float)
     v = np.array(ca.evalf(body.velocity_of_momenta(ca.SX(q), ca.SX(p), body.own_parameters))).ravel()
     return EndState(q=q, v=v if asked != places else None)
@@ -187,7 +189,7 @@ def _checked(title, body, target, rates):
     for name in ("position", "velocity") if isinstance(target, EndState) and body.dimension < SPACE else ():
         beyond = getattr(target, name)
         if beyond is not None and np.any(np.nan_to_num(beyond[body.dimension:])):
-            raise InputError(f"{title}: {name} {beyond.tolist()} leaves the first {body.dimension} axes, in which it "
+            raise InputError(f"{title}: {name} {digits(beyond)} leaves the first {body.dimension} axes, in which it "
                              "moves; set the other components to None, or use a larger dimension")
     for name in ("q", "p", "v"):
         value = getattr(target, name, None)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...argument_names import known_names
+from ...display import digits
 from ...errors import InputError
 from ...mechanics.body_frame import BodyFrame
 from ...mechanics.forces.actuators import Actuator, ControlForce, ControlTorque, GeneralizedControl, JointControl
@@ -119,6 +120,6 @@ def _density(title, value, n):
         return checked_covariance(f"{title}: spectral density", value, n)
     values = numbers_of(title, value, n)
     if not np.all(values > 0):
-        raise InputError(f"{title}: spectral densities must be positive, not {values.min():g}; leave out what has no "
-                         "noise")
+        raise InputError(f"{title}: spectral densities must be positive, not {digits(values.min())}; leave out what "
+                         "has no noise")
     return np.diag(values)

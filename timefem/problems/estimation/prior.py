@@ -24,7 +24,7 @@ class Prior(NamedArguments):
     sigma : float or array_like, shape (n,), optional
         Standard deviations, in the units of the numbers.
     covariance : array_like, shape (n, n), optional
-        In the place of `sigma`, where errors of the numbers depend on each other.
+        Instead of `sigma`, where errors of the numbers depend on each other.
     lower, upper : float or array_like, shape (n,), optional
         Bounds of unknown numbers. One that ends at its bound has no standard deviation, and those of the others hold it
         there.
@@ -48,10 +48,11 @@ class Prior(NamedArguments):
         lower, upper = (np.full(n, none) if given is None else numbers_of(f"{title}: {name}", given, n)
                         for name, given, none in (("lower", self.lower, -np.inf), ("upper", self.upper, np.inf)))
         if not np.all(lower < upper):
-            raise InputError(f"{title}: lower, {digits(lower.max())}, must be below upper, {digits(upper.min())}")
+            raise InputError(f"{title}: lower, {digits(lower.max(), upper.min())}, must be below "
+                             f"upper, {digits(upper.min(), lower.max())}")
         if not np.all((lower <= mean) & (mean <= upper)):
-            shown = f"{mean[0]:g}" if n == 1 else mean
-            raise InputError(f"{title}: the mean, {shown}, must be within lower and upper")
+            raise InputError(f"{title}: the mean, {digits(mean[0] if n == 1 else mean)}, must be within lower and "
+                             "upper")
         return lower, upper
 
     def of_size(self, title: str, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -73,8 +74,8 @@ def covariance_of(title: str, n: int, sigma: float | Vector | None, covariance: 
     if sigma is not None:
         values = numbers_of(f"{title}: sigma", sigma, n)
         if not np.all(values > 0):
-            raise InputError(f"{title}: sigma must be positive, not {values.min():g}; a number that is known for sure "
-                             "is given as a number")
+            raise InputError(f"{title}: sigma must be positive, not {digits(values.min())}; a number that is known for "
+                             "sure is given as a number")
         return np.diag(values**2)
     return checked_covariance(f"{title}: covariance", covariance, n)
 

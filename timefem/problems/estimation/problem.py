@@ -48,7 +48,7 @@ class Unknown(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class Estimation(NamedArguments):
-    """Find the motion, and unknown numbers, that are most likely by measurements.
+    """Find the motion, and unknown numbers, that are most likely given measurements.
 
     Minimise `1/2 |z_0 - prior|^2 + 1/2 sum_j |y_j - h(z(t_j), c)|^2 + 1/2 int w.Q^-1 w dt`, each over its covariance,
     over the start, unknown forces w and unknown numbers c, subject to the equations of motion and to constraints: the
@@ -167,8 +167,8 @@ class Estimation(NamedArguments):
             at = sensor.times_of_motion
             outside = (at < t_span[0] - room) | (at > t_span[1] + room)
             if outside.any():
-                raise InputError(f"{sensor.title}: t = {digits(at[outside][0])} s is outside of the time span, "
-                                 f"{digits(t_span[0])} to {digits(t_span[1])} s; drop it, or give another t_span")
+                raise InputError(f"{sensor.title}: t = {digits(at[outside][0], *t_span)} s is outside of the time "
+                                 f"span, {digits(t_span[0])} to {digits(t_span[1])} s; drop it, or give another t_span")
         return t_span
 
     def _entries(self):

@@ -21,8 +21,8 @@ from .options import DEFAULTS
 
 def no_estimate(problem, element):
     """InputError: there is no `ErrorEstimate` of estimated motions."""
-    raise InputError("errors of estimated motions are not found by tolerance=; give n_elements, and compare with twice "
-                     "as many")
+    raise InputError("tolerance= does not find the errors of estimated motions; give n_elements, and compare with "
+                     "twice as many")
 
 
 def solve_estimation(task):

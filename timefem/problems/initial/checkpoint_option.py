@@ -24,12 +24,12 @@ class Checkpoint(NamedArguments):
     Parameters
     ----------
     path : str or Path, optional
-        File that is written now and then, complete at any moment, and on SIGTERM, which then ends the solve
+        File that is written from time to time, complete at any moment, and on SIGTERM, which then ends the solve
         ("stopped"). It holds the solved elements and the Newton iterate of all that are being solved.
     every : str or int
         "60s", or "5it", or a number of iterations: Newton's, or elements of a march.
     restart : str or Path, optional
-        Checkpoint to go on from, of the same problem, element, mesh, driver, window and scaling, on any number of
+        Checkpoint to continue from, of the same problem, element, mesh, driver, window and scaling, on any number of
         ranks. See also `timefem.restart`, which takes all of these from the file.
     """
 
@@ -39,7 +39,7 @@ class Checkpoint(NamedArguments):
 
     def __post_init__(self):
         if self.path is None and self.restart is None:
-            raise InputError("a Checkpoint needs a path to write to, or restart, one to go on from")
+            raise InputError("a Checkpoint needs a path to write to, or restart, one to continue from")
         checkpoint.parse_every(self.every)
 
     def check(self) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import validate
 from ...argument_names import NamedArguments
+from ...display import digits
 from ...errors import InputError
 from ...late import Late
 from ...mechanics.bodies.states import Pose
@@ -163,7 +164,7 @@ def checked_span(system, t_span):
         raise InputError(f"t_span must be a pair (start, end), not {t_span!r}") from None
     t0, t1 = validate.real("t_span[0]", t0), validate.real("t_span[1]", t1)
     if t1 <= t0:
-        raise InputError(f"t_span must go forward: the end {t1} is not after the start {t0}")
+        raise InputError(f"t_span must go forward: the end {digits(t1)} is not after the start {digits(t0)}")
     check_known(system, (t0, t1))
     return t0, t1
 
@@ -181,8 +182,8 @@ def uncovered(part, t_span):
     slack = 1e-12 * max(map(abs, t_span))
     if start <= t_span[0] + slack and end >= t_span[1] - slack:
         return None
-    return (f"its motion is given from {start:g} to {end:g} s, but the time span is {t_span[0]:g} to {t_span[1]:g} s; "
-            "extend its table, or shorten the span")
+    return (f"its motion is given from {digits(start, *t_span)} to {digits(end, *t_span)} s, but the time span is "
+            f"{digits(t_span[0], start)} to {digits(t_span[1], end)} s; extend its table, or shorten the span")
 
 
 def fault(system, t, z, tolerance=OPTIONS.held):

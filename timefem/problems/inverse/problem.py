@@ -138,8 +138,8 @@ class InverseDynamics(NamedArguments):
     def _follow(self, z, end):
         """Where outputs settle the coordinates nothing is left open: no conditions at the ends, and no mesh."""
         if end is not None:
-            raise InputError("end is given, but all joints are driven, so that the outputs settle the motion; leave it "
-                             "out")
+            raise InputError("end is given, but all joints are driven, so that the outputs determine the motion; leave "
+                             "it out")
         n = self.system.n_q
         self.inversion = DirectInversion(self.system, self.outputs, z[:n])
         check_smoothness(self.outputs, self.inversion.relative_degrees, self.t_span)
@@ -239,7 +239,7 @@ class InverseDynamics(NamedArguments):
             names += [f"the trajectory of {output!r}" + f" in its {ordinal(j)}" * bool(j) for j in range(n)]
         worst = names[int(np.argmax(np.where(np.isfinite(bad), bad, np.inf)[self.system.n_multipliers:]))]
         if where is None:
-            raise InputError(f"no motion near fits {worst} at t = {t:g}: it is out of reach or passes a singular "
+            raise InputError(f"no motion nearby fits {worst} at t = {t:g}: it is out of reach or passes a singular "
                              "position; change it, or give a guess")
         raise InputError(f"the state at the {where} cannot be fitted to {worst}; give a state closer to it")
 
@@ -265,8 +265,8 @@ class InverseDynamics(NamedArguments):
                 break
             coordinates, matrix = self.inversion.internal_rates(t, z, self.scale)
             if len(matrix) != self.internal:
-                raise InputError(f"the outputs do not settle what they should at the {where}, a singular position: "
-                                 f"{len(matrix)} directions are open instead of {self.internal}")
+                raise InputError(f"the outputs do not determine what they should at the {where}, a singular position: "
+                                 f"{len(matrix)} directions are left free instead of {self.internal}")
             decompositions.append((coordinates, matrix))
         values = [np.linalg.eigvals(a) for _, a in decompositions]
         size = max((np.abs(v).max(initial=0.0) for v in values), default=0.0)

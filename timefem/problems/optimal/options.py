@@ -133,10 +133,10 @@ class OptimalOptions(Options):
         2e6, "numbers in the dense blocks of all elements, up to which equations stay as long as their problem "
         "lives")
     rough_residual: float = option(
-        1e-9, "residual that will do on all meshes but the last: far below what a finer mesh changes")
+        1e-9, "residual that is enough on all meshes but the last: far below what a finer mesh changes")
     iterations: int = option(200, "iterations of a solve unless more are asked for")
     runaway: float = option(100.0, "durations over the first one that are reported where a solve fails")
-    few_steps: int = option(60, "steps for equations alone, after which the interior-point method has a try")
+    few_steps: int = option(60, "steps for equations alone, after which the interior-point method is tried")
 
     # ---- nonlinear program
     shortest: float = option(1e-6, "duration over its guess")

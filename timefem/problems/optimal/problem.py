@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import validate
 from ...argument_names import NamedArguments
+from ...display import digits
 from ...errors import InputError
 from ...mechanics.forces.actuators import Actuator, control_name
 from ...mechanics.forces.costs import Cost
@@ -98,7 +99,7 @@ class OptimalControl(NamedArguments):
     couplings : Coupling or sequence of Coupling, optional
         Conditions `formula(start, end)` on both ends together.
     periodic : bool
-        Whether the state at the end is that at the start, of which some is to be free.
+        Whether the state at the end equals that at the start, part of which must be free.
     near : dict, optional
         States as in `InitialValueProblem`, of bodies whose start is free, near which it is looked for: a guess.
 
@@ -182,7 +183,8 @@ class OptimalControl(NamedArguments):
         self.conditions = self._end_conditions()
         check_formulas(self)
         if self.free_time and not self.number_bounds[1, 0] > 0:
-            raise InputError(f"bounds of duration: the upper one must be above zero, not {self.number_bounds[1, 0]:g}")
+            raise InputError("bounds of duration: the upper one must be positive, not "
+                             f"{digits(self.number_bounds[1, 0])}")
         self.rate_limits = rate_limits(self, self.rates)
         self.couplings = all_of("couplings", self.couplings, Coupling)
         if validate.flag("periodic", self.periodic):
@@ -271,6 +273,7 @@ class OptimalControl(NamedArguments):
 
     @property
     def unknown_names(self) -> list[str]:
+        """Names of the unknown numbers, "duration" first where the time is free."""
         return ["duration"] * self.free_time + list(self.numbers)
 
     @property
@@ -285,6 +288,7 @@ class OptimalControl(NamedArguments):
 
     @property
     def n_controls(self) -> int:
+        """Number of controls of all actuators."""
         return sum(a.n_controls for a in self.actuators)
 
     @property

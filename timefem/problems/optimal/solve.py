@@ -41,7 +41,7 @@ def solve_optimal_control(task):
         check_linear(linear, task.method)
     if task.tolerance is not None:
         if not element.costates_converge:
-            raise InputError(f"tolerance is given, but the multipliers of {element!r}, which tell its error, do not "
+            raise InputError(f"tolerance is given, but the multipliers of {element!r}, which give its error, do not "
                              "converge; take MixedGalerkin, or give n_elements")
     return solved_as_stated(task, [task.problem], _solved,
                             lambda task, found: ([(task.problem, found)], task.problem.tied_ends),
@@ -69,7 +69,7 @@ def method_of(task):
         return method
     for name in UNUSED if task.problem.bounded else ():
         if getattr(newton, name) != getattr(Newton(), name):
-            raise InputError(f"newton: {name} is of Newton's method, and problems with inequalities are solved by "
+            raise InputError(f"newton: {name} belongs to Newton's method, and problems with inequalities are solved by "
                              f"{method.name}; give method=timefem.{type(method).__name__}(tolerance=...)")
     return dataclasses.replace(method, max_iterations=newton.max_iterations)
 

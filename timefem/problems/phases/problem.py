@@ -35,7 +35,7 @@ class Phases(NamedArguments):
     ----------
     phases : sequence of OptimalControl
         In the order of time. The start of a later phase is free where it is given as `EndState()`; it is guessed from
-        where the phase before ends, unless it has `near`. Each counts the time from its own `t_span`.
+        where the phase before ends, unless it has `near`. Each counts time from the start of its own `t_span`.
     links : sequence, optional
         For each pair of neighbours a `Coupling` of `(before, after)`, a list of these, or None for a state that goes on
         as it is; the last one for all unless given.
@@ -44,7 +44,7 @@ class Phases(NamedArguments):
     names : sequence of str, optional
         Of the phases, for reports.
     guess : Any, optional
-        To start from where `solve` is given none: what it takes as one.
+        The guess where `solve` is given none: what `solve` takes as one.
     check : callable, optional
         `check(solution)` of a `PhasedSolution` that was found, to warn of what it violates.
 
@@ -56,7 +56,7 @@ class Phases(NamedArguments):
     Raises
     ------
     InputError
-        For phases that are none, and links that do not fit their number or their systems.
+        For phases that are not problems of optimal control, and links that do not fit their number or their systems.
     """
 
     phases: Sequence[OptimalControl]

@@ -53,7 +53,7 @@ def solve_refined(task, meshes, solve_on):
     phases, element = task.problem.phases, task.element
     tolerance = validate.real("tolerance", task.tolerance, positive=True)
     if not element.costates_converge:
-        raise InputError(f"tolerance is given, but the multipliers of {element!r}, which tell its error, do not "
+        raise InputError(f"tolerance is given, but the multipliers of {element!r}, which give its error, do not "
                          "converge; take MixedGalerkin, or give n_elements")
     estimates = [PhaseErrors(phase, element) for phase in phases]
     counts, guess, error, n_failures = [], task.guess, np.inf, 0

@@ -37,6 +37,7 @@ class PhasedSolution(Answer):
 
     @property
     def success(self) -> bool:
+        """Whether the solve succeeded; `status` says why not."""
         return self.status.success
 
     @property

@@ -34,8 +34,8 @@ class Simulation:
     z : ndarray, shape (n_elements + 1, n_z)
         States there of the motion that the controls make; NaN from where the march fails.
     distance : ndarray, shape (n_elements + 1,)
-        Of these states from those of the solution: the largest component over its size in such a problem, which is that
-        of the way or of the momentum of its mass.
+        Of these states from those of the solution: the largest component relative to its size in the problem, that of
+        the displacement or of the momentum of its mass.
     defects : ndarray, shape (n_elements,)
         The same at the end of each element where the march of that element alone begins with the state of the solution.
     objective : float
@@ -82,7 +82,7 @@ class Simulation:
 
 @named_arguments
 def simulate(problem: OptimalControl, solution: Solution, *, finer: int = 4, far: float = 1e-2) -> Simulation:
-    """March the controls of a solution on a finer mesh, and tell how far that motion is from the solution.
+    """March the controls of a solution on a finer mesh, and measure how far that motion is from the solution.
 
     Warns (`UnderResolved`) where it is far, and why: elements that do not resolve the motion, or one that is unstable,
     in which what they miss grows.
@@ -95,7 +95,7 @@ def simulate(problem: OptimalControl, solution: Solution, *, finer: int = 4, far
     finer : int
         Elements of the march in each of the solution, of the same kind.
     far : float
-        Distance, over the size of the motion, that is warned of.
+        Distance relative to the size of the motion, beyond which a warning is given.
 
     Returns
     -------

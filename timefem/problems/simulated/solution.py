@@ -40,7 +40,7 @@ class OptimalSolution(Solution):
         finer : int
             Elements of the march in each of the solution, of the same kind.
         far : float
-            Distance, over the size of the motion, that is warned of.
+            Distance relative to the size of the motion, beyond which a warning is given.
 
         Raises
         ------

@@ -67,6 +67,7 @@ class Equilibrium(Answer):
 
     @property
     def success(self) -> bool:
+        """Whether the solve succeeded; `status` says why not."""
         return self.status.success
 
     @property
@@ -95,10 +96,21 @@ class Equilibrium(Answer):
     def along(self, beam: CurveMesh | str, s: Floats | None = None) -> Along:
         """Positions, rotations, strains, section forces and moments along a beam or rope, at the places `s`.
 
+        Parameters
+        ----------
+        beam : Beam, Rope or str
+        s : array_like, shape (n,), optional
+            Places, as `beam.at` takes them; default: four intervals per element.
+
         Returns
         -------
         Along
             Arrays of shape (n, ...), see `timefem.mechanics.composites.beam.along.Along`.
+
+        Raises
+        ------
+        InputError
+            When the beam is not in the system.
         """
         return along(self.system, beam, s, (self.t, vars(self)["q"], None))
 
@@ -108,8 +120,8 @@ def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, 
                 start: float | None = None) -> Equilibrium:
     """Solve `dV/dq - Q(q, t) + G^T gamma = 0`, `Phi(q, t) = 0` by Newton's method with load steps.
 
-    Loads are taken at the time t. With `n_steps` the way from `start` to t is gone in steps, halved where Newton's
-    method fails and doubled again after quick ones.
+    Loads are taken at the time t. With `n_steps` the load is raised from that of `start` in steps, halved where
+    Newton's method fails and doubled again after quick ones.
 
     Parameters
     ----------

@@ -14,6 +14,7 @@ import scipy
 
 from ... import validate
 from ...argument_names import named_arguments
+from ...display import digits
 from ...errors import InputError
 from ...mechanics.composites.beam.along import along
 from ...mechanics.system import System
@@ -61,6 +62,7 @@ class StaticPath(Answer):
 
     @property
     def success(self) -> bool:
+        """Whether the solve succeeded; `status` says why not."""
         return self.status.success
 
     def position(self, body: BodyFrame | str) -> np.ndarray:
@@ -95,13 +97,18 @@ def equilibrium_path(system: System, t_end: float, guess: States | None = None, 
     Returns
     -------
     StaticPath
-        With `status` "not reached" where the path ended before.
+        With `status` "not reached" where the path ended earlier.
+
+    Raises
+    ------
+    InputError
+        For input that cannot be used, such as a `t_end` that is `start`, and loads that do not change with the time.
     """
     if not isinstance(system, System):
         raise InputError(f"system must be a System, not {system!r}")
     t_end, start = validate.real("t_end", t_end), validate.real("start", start)
     if t_end == start:
-        raise InputError(f"t_end must differ from start, {start:g}")
+        raise InputError(f"t_end must differ from start, {digits(start)}")
     n_steps = validate.integer("n_steps", n_steps, minimum=1)
     follower = _Follower(StaticEquations(system), t_end - start)
     x = np.concatenate([rest_coordinates(system, guess, start), np.zeros(system.n_constraints)])

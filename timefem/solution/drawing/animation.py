@@ -30,7 +30,7 @@ def animate(solution, path=None, times=None, fps=OPTIONS.frames_per_second, trac
     path : str or Path, optional
         File to write: `.gif`, or `.mp4`, which needs the program ffmpeg. Left out: nothing is written.
     times : array_like, shape (n_frames,), optional
-        Increasing [s]. Default: of equal distance, so that the film runs as fast as the motion, but for 2 to 10 s.
+        Increasing [s]. Default: at equal distances, so that the film runs as fast as the motion, but lasts 2 to 10 s.
     fps : float
         Frames per second of the film.
     traces : bool, or a point, or a sequence of points
@@ -48,7 +48,7 @@ def animate(solution, path=None, times=None, fps=OPTIONS.frames_per_second, trac
     InputError
         For an ending that is not known, or a path that cannot be written; see also `make_scene`.
     MissingBackend
-        When ffmpeg is not there.
+        When ffmpeg is not installed.
     """
     from matplotlib import animation
     from matplotlib import pyplot as plt

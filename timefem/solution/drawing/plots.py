@@ -14,7 +14,7 @@ COLOURS = ("#1f4e79", "#c55a11", "#2e7d32", "#6a1b9a", "#00838f", "#ad1457", "#5
 def plot_energy(solution, ax=None, by_part=False):
     """Total energy at the element ends; with forces also the kinetic and the potential energy.
 
-    The title tells what the method gained or lost: the work of loads, dampers and controls is taken off.
+    The title says how much energy the method gained or lost: the work of loads, dampers and controls is taken off.
 
     Parameters
     ----------

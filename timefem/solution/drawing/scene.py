@@ -104,7 +104,7 @@ def make_scene(solution, times=None, view=None, up=None, traces=True):
     ----------
     solution : Solution
     times : array_like, shape (n_times,), optional
-        Increasing, inside the solution [s]; default: 200 of equal distance.
+        Increasing, inside the solution [s]; default: 200 at equal distances.
     view, up : optional
         See `View.of`.
     traces : optional

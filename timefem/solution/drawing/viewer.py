@@ -36,7 +36,7 @@ def save_html(solution, path=None, times=None, title=None, view=None, up=None, t
     solution : Solution
     path : str or Path, optional
     times : array_like, shape (n_times,), optional
-        Increasing, inside the solution [s]; default: 200 of equal distance.
+        Increasing, inside the solution [s]; default: 200 at equal distances.
     title : str, optional
         Default: the names of the bodies.
     view, up : optional
@@ -47,7 +47,7 @@ def save_html(solution, path=None, times=None, title=None, view=None, up=None, t
     Returns
     -------
     Page or None
-        Without a path the page, which a notebook shows where it stands last in a cell.
+        Without a path the page, which a notebook shows when it comes last in a cell.
 
     Raises
     ------

@@ -31,7 +31,7 @@ def to_vtk(solution, path, times=None):
     path : str or Path
         Must end in .pvd.
     times : array_like, shape (n_times,), optional
-        Increasing, inside the solution [s]; default: 200 of equal distance.
+        Increasing, inside the solution [s]; default: 200 at equal distances.
 
     Raises
     ------

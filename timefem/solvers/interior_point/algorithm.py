@@ -48,7 +48,7 @@ class InteriorPoint(NamedArguments):
     max_iterations : int
         Of a whole solve, all starts and strategies together; of one start those of the options at most.
     pushes : int
-        How often to go on from a random point near a saddle point, of the objective or of the violation.
+        How often to continue from a random point near a saddle point, of the objective or of the violation.
     options : InteriorPointOptions
         All its thresholds, or a dict of some.
     """

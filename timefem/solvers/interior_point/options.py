@@ -10,7 +10,7 @@ from ...validate.records import Options, documented, option
 @documented
 @dataclass(frozen=True)
 class InteriorPointOptions(Options):
-    """Thresholds of `InteriorPoint`; the defaults do for most problems.
+    """Thresholds of `InteriorPoint`; the defaults suit most problems.
 
     Names and values are those of A. Waechter, L. T. Biegler (Math. Program. 106 (2006) 25-57) where it has them.
     """
@@ -49,8 +49,8 @@ class InteriorPointOptions(Options):
 
     # ---- the end of the iterations
     start_iterations: int = option(1000, "iterations from one start at most, of those of the whole solve")
-    acceptable: float = option(1e-6, "error that will do when it does not fall further")
-    accepted_after: int = option(15, "iterations with such an error after which it will do")
+    acceptable: float = option(1e-6, "error that is accepted when it does not fall further")
+    accepted_after: int = option(15, "iterations with such an error after which it is accepted")
     nearly: float = option(1e-3, "violation of rows below which the objective tells its size")
     fallen: float = option(-1e12, "scaled objective that tells that there is no least value",
                            "gradients are at most 100 at the start")
@@ -80,7 +80,7 @@ class InteriorPointOptions(Options):
     s_phi: float = option(2.3, "power of the slope there")
     shortest_step: float = option(0.05, "shortest step, of those that can be accepted")
     shortest_predicted: float = option(0.05, "shortest step that counts on products of changes, of whole steps")
-    crawling_steps: int = option(5, "short steps in a row after which there is another way")
+    crawling_steps: int = option(5, "short steps in a row after which the restoration begins")
     crawling_length: float = option(0.1, "share of the Newton step below which steps are short")
     crawling_violation: float = option(
         0.98, "violation that they leave at least for the rows to be restored",

@@ -12,7 +12,7 @@ from ...validate.records import Options, documented, option
 class MarchOptions(Options):
     """Thresholds of a march to a tolerance, see `StepControl`.
 
-    A pilot march finds where elements are to be short, and marches on meshes after it how many there are to be.
+    A pilot march finds where elements have to be short; marches on its meshes find how many are needed.
     """
 
     # ---- the pilot

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ... import validate
 from ...argument_names import NamedArguments
+from ...display import digits
 from ...errors import InputError
 from .options import MarchOptions
 
@@ -12,7 +13,7 @@ DEFAULTS = MarchOptions()
 
 @dataclass(frozen=True)
 class StepControl(NamedArguments):
-    """How accurate a solution is to be.
+    """How accurate a solution has to be.
 
     Parameters
     ----------
@@ -35,12 +36,13 @@ class StepControl(NamedArguments):
     def __post_init__(self):
         validate.real("tolerance", self.tolerance, positive=True)
         if not 1e-12 <= self.tolerance <= 0.1:
-            raise InputError(f"tolerance must lie between 1e-12 and 0.1, not {self.tolerance}")
+            raise InputError(f"tolerance must lie between 1e-12 and 0.1, not {digits(self.tolerance, 0.1)}")
         for name in ("min_step", "max_step"):
             if getattr(self, name) is not None:
                 validate.real(name, getattr(self, name), positive=True)
         if None not in (self.min_step, self.max_step) and self.min_step > self.max_step:
-            raise InputError(f"min_step = {self.min_step:g} is larger than max_step = {self.max_step:g}")
+            raise InputError(f"min_step = {digits(self.min_step, self.max_step)} is larger than "
+                             f"max_step = {digits(self.max_step, self.min_step)}")
         object.__setattr__(self, "options", MarchOptions.of(self.options))
         if not isinstance(self.options, MarchOptions):
             raise InputError(f"options must be MarchOptions or a dict, not {self.options!r}")

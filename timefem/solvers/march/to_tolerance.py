@@ -120,8 +120,8 @@ def _failed_at_jump(found, ends, counts, difference):
     start, stop = ends[pair:pair + 2]
     e = found.n_solved = int(counts[:pair].sum())
     found.status = Status.failure(Reason.STEP_TOO_SMALL, e, start, [],
-                                  f"finer and finer elements do not agree from t = {start:.6g} to {stop:.6g} on: "
-                                  f"elements of {(stop - start) / counts[pair]:.2g} s there change the motion by "
+                                  f"finer and finer elements do not agree from t = {start:.6g} to {stop:.6g}: elements "
+                                  f"of {(stop - start) / counts[pair]:.2g} s there change the motion by "
                                   f"{difference.max():.2g} of its size")
     found.iterations, found.nodes = found.iterations[:e], np.append(found.nodes[:e + 1], found.nodes[-1])
     return found

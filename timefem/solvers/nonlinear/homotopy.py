@@ -142,6 +142,6 @@ def newton_with_homotopy(equations, x, settings, reference, on_iteration=lambda 
     if s == 1:
         return y, newton(equations, y, careful, reference, on_iteration, natural)[1], total
     residual = Fading(equations, loads, 1 - s).evaluate(y)
-    detail = f"of the way from the guess to a motion {100 * s:.3g} % were gone"
+    detail = f"{100 * s:.3g} % of the way from the guess to a motion was covered"
     return y, Status.failure(Reason.NOT_REACHED, history=status.residual_history, detail=detail,
                              **equations.worst(residual)), total

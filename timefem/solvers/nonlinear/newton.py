@@ -17,15 +17,15 @@ ROUNDING = 1e-12  # relative to the unknowns: smaller increments may be rounding
 class Newton(NamedArguments):
     """Settings of Newton's method; norms are maxima of scaled values, relative to the size of the initial state.
 
-    Where the unknowns have grown far beyond the initial state, increments of 1e-12 of their size will do. Increments of
-    bodies that are light beside others count by their own size, as far as round-off lets them fall.
+    Where the unknowns have grown far beyond the initial state, increments of 1e-12 of their size are small enough.
+    Increments of bodies that are light beside others count by their own size, as far as round-off lets them fall.
 
     Parameters
     ----------
     tol_residual, tol_increment : float
         Both must be met. Where round-off stops the residual from falling, the increment alone decides. Near singular
-        positions multipliers are not determined and go on moving: there it is enough that coordinates and momenta have
-        settled, and the status says so.
+        positions multipliers are not determined and keep changing: there it is enough that coordinates and momenta have
+        converged, and the status says so.
     max_iterations : int
     line_search : bool
         Halve the step until the residual falls.

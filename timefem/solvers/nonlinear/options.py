@@ -27,7 +27,7 @@ class NonlinearOptions(Options):
     # ---- fatrop
     fatrop_rough: float = option(1e-4, "tolerance of the first solve")
     fatrop_near: int = option(100, "iterations of a solve that starts near a solution; most take 4 to 20")
-    fatrop_acceptable: float = option(1e-6, "error that will do where fatrop gives up")
+    fatrop_acceptable: float = option(1e-6, "error that is accepted where fatrop gives up")
     fatrop_unsolved: float = option(1e-5, "error of its answer from which on it is none")
 
     # ---- homotopy

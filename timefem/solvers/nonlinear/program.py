@@ -228,7 +228,7 @@ def failed(program, v, reason, history, detail, multipliers=None):
         of_bounds = largest(_at_bounds(program, v, multipliers), program.describe_variable)
         size, limit = max(of_rows, of_bounds, key=lambda pair: pair[0])
         if size > OPTIONS.opposed * over.largest(np.abs(multipliers).max(initial=0.0)):
-            detail += f"; most against it stands {limit.name}, at t = {limit.time:.6g}"
+            detail += f"; the limit most in its way is {limit.name}, at t = {limit.time:.6g}"
     return Status.failure(reason, place.element, place.time, history, detail, remedy=remedy)
 
 

@@ -81,8 +81,8 @@ class RecedingHorizon(NamedArguments):
             if refused:
                 raise InputError(f"a receding horizon cannot have {what}; solve such problems by tf.prepare(...)")
         if not problem.bounded:
-            raise InputError("a receding horizon takes a problem with bounds or limits; without, tf.prepare(...) takes "
-                             "few steps of Newton's method")
+            raise InputError("a receding horizon takes a problem with bounds or limits; without these, tf.prepare(...) "
+                             "takes few steps of Newton's method")
         self.budget = None if iterations is None else validate.integer("iterations", iterations, minimum=1)
         validate.real("tolerance", tolerance, positive=True)
         system = problem.system
@@ -112,6 +112,11 @@ class RecedingHorizon(NamedArguments):
         ndarray, shape (n_controls,)
             Without a solution, as from a state outside of limits, the best ones that were found, with a warning
             (`NotSolved`); `converged` tells that as well.
+
+        Raises
+        ------
+        InputError
+            For a state that is not finite or has another length.
         """
         z, v = self._state(state, q, v)
         program, resumed = self._program, self._resumed
@@ -130,7 +135,7 @@ class RecedingHorizon(NamedArguments):
         """The last step as a `Solution`."""
         x = self._program.place(self._resumed.v, self._resumed.multipliers[:self._program.n_equations])
         status = Status(True, message="converged") if self.converged else Status.failure(
-            Reason.NOT_CONVERGED, None, None, [self.error], "the budget of iterations was taken")
+            Reason.NOT_CONVERGED, None, None, [self.error], "the budget of iterations was used up")
         equations = self._equations
         outcome = Outcome(NodalValues(*self._plan.unpack(equations.dofs(x))), status, np.array([self.iterations]),
                           equations.n_unknowns_of_all, dict.fromkeys(("setup", "assemble", "solve", "total"), 0.0))

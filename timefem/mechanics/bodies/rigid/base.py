@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 
 from .... import validate
+from ....display import digits
 from ....errors import InputError, SuspectUnits, warn
 from ....types import Floats
 from ...declared import Choice, Field, Real, Vector
@@ -48,7 +49,7 @@ class Lengths(Vector):
     def check(self, title, value):
         value = super().check(title, value)
         if not np.all(value > 0):
-            raise InputError(f"{title}: the edge lengths must be positive, not {value.tolist()}")
+            raise InputError(f"{title}: the edge lengths must be positive, not {digits(value)}")
         return value
 
     def numbers(self, value):
@@ -230,10 +231,10 @@ def _inertia_matrix(inertia, title="inertia"):
     inertia = (inertia + inertia.T) / 2
     principal = np.linalg.eigvalsh(inertia)
     if principal[0] <= 0:
-        raise InputError(f"{title} must be positive definite, but has the principal value {principal[0]:.12g}")
+        raise InputError(f"{title} must be positive definite, but has the principal value {digits(principal[0])}")
     if principal[2] > principal[0] + principal[1] + 1e-12 * size:
         raise InputError(f"{title} violates the triangle inequality: principal values "
-                         f"{principal[0]:.12g} + {principal[1]:.12g} < {principal[2]:.12g}")
+                         f"{digits(principal[0])} + {digits(principal[1])} < {digits(principal[2])}")
     return inertia
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from .... import validate
 from ....argument_names import NamedArguments
+from ....display import digits
 from ....errors import InputError
 from ....types import Converted, Matrix, Vector
 from ...declared import Field
@@ -67,7 +68,7 @@ def _shape(title, given):
         raise InputError(f"{title} are dicts with shape, size, position and orientation, not {given!r}")
     size = validate.array(f"{title}: size", given["size"], (3,))
     if not np.all(size > 0):
-        raise InputError(f"{title}: edge lengths must be positive, not {size.tolist()}")
+        raise InputError(f"{title}: edge lengths must be positive, not {digits(size)}")
     return {"shape": validate.choice(f"{title}: shape", given["shape"], tuple(SHAPES)), "size": size,
             "position": validate.array(f"{title}: position", given.get("position", (0, 0, 0)), (3,)),
             "orientation": _orientation(f"{title}: orientation", given.get("orientation", (1, 0, 0, 0)))}
@@ -136,7 +137,7 @@ class Link(NamedArguments):
         title = f"Link {self.name!r}"
         mass = validate.real(f"{title}: mass", self.mass)
         if mass < 0:
-            raise InputError(f"{title}: mass must not be negative, but is {mass:g}")
+            raise InputError(f"{title}: mass must not be negative, but is {digits(mass)}")
         inertia = validate.array(f"{title}: inertia", self.inertia, (3,) if np.ndim(self.inertia) == 1 else (3, 3))
         inertia = np.diag(inertia) if inertia.ndim == 1 else inertia
         size = np.abs(inertia).max()
@@ -145,7 +146,8 @@ class Link(NamedArguments):
         least = np.linalg.eigvalsh(inertia)[0]
         faulty = least < -1e-12 * (size + mass)  # of a point mass 1 um from its centre: files have digits of round-off
         if validate.flag(f"{title}: physical", self.physical) and faulty:
-            raise InputError(f"{title}: inertia must be positive semidefinite, but has the principal moment {least:g}")
+            raise InputError(f"{title}: inertia must be positive semidefinite, but has the principal moment "
+                             f"{digits(least)}")
         if self.shapes is not None:
             object.__setattr__(self, "shapes", tuple(_shape(f"{title}: shapes", given)
                                                      for given in self.shapes))
@@ -252,7 +254,7 @@ class TreeJoint(NamedArguments):
         for name in ("damping", "friction", "stiffness", "armature", "rest"):
             value = validate.real(f"{title}: {name}", getattr(self, name))
             if value < 0 and name != "rest":
-                raise InputError(f"{title}: {name} must not be negative, but is {value:g}")
+                raise InputError(f"{title}: {name} must not be negative, but is {digits(value)}")
             if value and not single and name not in ("damping", "armature") and self.kind != "fixed":
                 raise InputError(f"{title}: {name} belongs to revolute and prismatic joints")
             object.__setattr__(self, name, value)

@@ -191,6 +191,17 @@ class Tree(TreeDynamics, Body):
         """A link, which joints, forces, outputs and controls act on, with its origin at a point of the link [m].
 
         Points in its axes count from there.
+
+        Parameters
+        ----------
+        name : str
+        point : array_like, shape (3,)
+            In the axes of the link, from the origin of its frame [m].
+
+        Raises
+        ------
+        InputError
+            For a link that the tree does not have.
         """
         name = validate.choice(f"{self._title}: link", name, tuple(self._sits))
         point = validate.array(f"{self._title}: point of link {name!r}", point, (3,))
@@ -198,7 +209,13 @@ class Tree(TreeDynamics, Body):
                           lambda: TreeLink(self, self.moving, name, self._sits[name], point))
 
     def joint(self, name: str) -> TreeJointCoordinate:
-        """A joint, for all that acts on coordinates of joints."""
+        """A joint, for all that acts on coordinates of joints.
+
+        Raises
+        ------
+        InputError
+            For a name that is not a joint which moves on its own.
+        """
         moving = {body.joint.name: body for body in self.moving}
         name = validate.choice(f"{self._title}: joint", name, tuple(moving))
         return self._view(("joint", name), lambda: TreeJointCoordinate(self, moving[name]))
@@ -253,7 +270,26 @@ class Tree(TreeDynamics, Body):
         return strokes(self)
 
     def link_pose(self, link: str, q: Vector) -> tuple[np.ndarray, np.ndarray]:
-        """Place (3,) [m] and rotation matrix (3, 3) in space of the frame of a link, by name, at coordinates (n,)."""
+        """Place and rotation of the frame of a link.
+
+        Parameters
+        ----------
+        link : str
+        q : array_like, shape (n_q,)
+            Coordinates of the tree.
+
+        Returns
+        -------
+        position : ndarray, shape (3,)
+            In space [m].
+        rotation : ndarray, shape (3, 3)
+            Rotation matrix, link to space.
+
+        Raises
+        ------
+        InputError
+            For a link that the tree does not have, and coordinates of another number.
+        """
         frame, q = self.link(link), validate.array("q", q, (self.n_q,))
         return frame.position(q[frame.dofs]), frame.rotation_matrix(q[frame.dofs])
 

@@ -60,7 +60,7 @@ class Curve(NamedArguments):
         spline = scipy.interpolate.CubicSpline(u, x)
         speed = np.linalg.norm(spline(u, 1), axis=1)
         if speed.min() <= 1e-9 * speed.max():
-            raise InputError(f"curve: it stands still at u = {u[speed.argmin()]:g}")
+            raise InputError(f"curve: its speed is zero at u = {u[speed.argmin()]:g}")
         chords = np.diff(x, axis=0)
         chords /= np.linalg.norm(chords, axis=1)[:, None]
         bend = np.arccos(np.clip((chords[1:] * chords[:-1]).sum(axis=1), -1, 1))

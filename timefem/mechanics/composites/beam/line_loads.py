@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from ....display import digits
 from ....errors import InputError
 from ....polynomials import gauss_legendre
 from ...declared import Choice, Function, Numbers, On, VectorFunction
@@ -117,9 +118,9 @@ class LineLoad(Composite, abstract=True):
         n = len(beam.legs)
         span = (0.0, float(n)) if not len(self.span) else tuple(self.span.tolist())
         if len(span) != 2 or not 0 <= span[0] < span[1] <= n:
-            raise InputError(f"{title}: span must be two places that increase, from 0 to {n}, not {list(span)}")
+            raise InputError(f"{title}: span must be two places that increase, from 0 to {n}, not {digits(span)}")
         if len(self.profile) < 2:
-            raise InputError(f"{title}: profile must have at least two factors, not {self.profile.tolist()}")
+            raise InputError(f"{title}: profile must have at least two factors, not {digits(self.profile)}")
         self._span = span
         super()._complete()
 

@@ -112,7 +112,7 @@ class Rope(CurveMesh):
     n_elements = Integer("along each curve", least=1, most=10**5)
     degree = Integer("of the shape functions, p", 1, least=1, most=20)
     strain = Choice("|x'| - 1, or (|x'|^2 - 1) / 2", ("linear", "green"), "linear")
-    slack = Flag("whether it carries no pressure: what is shorter than at rest is without force", default=False)
+    slack = Flag("whether it carries tension only: no force where it is shorter than at rest", default=False)
     marks = Marks()
     mass = Choice(MEANING, KINDS, "lumped")
     dimension = Integer("moves along x, in the plane (x, y), or in space", 3, least=1, most=3)

@@ -9,6 +9,7 @@ import numpy as np
 
 from .... import validate
 from ....argument_names import NamedArguments
+from ....display import digits
 from ....errors import InputError
 from ....types import Converted, Vector
 from ...numbers.arithmetic import joined
@@ -70,10 +71,10 @@ class Section(NamedArguments):
             object.__setattr__(self, name, _pair(name, getattr(self, name)))
         inertia = validate.array("section: inertia", self.inertia, (3,))
         if inertia.min() <= 0:
-            raise InputError(f"section: inertia must be positive, but is {inertia.tolist()}")
+            raise InputError(f"section: inertia must be positive, but is {digits(inertia)}")
         largest = inertia.max()
         if 2 * largest > inertia.sum() * (1 + 1e-12):
-            raise InputError(f"section: inertia {inertia.tolist()} violates the triangle inequality; of a plane "
+            raise InputError(f"section: inertia {digits(inertia)} violates the triangle inequality; of a plane "
                              "section the first, about the axis of the beam, is the sum of the two others")
         object.__setattr__(self, "inertia", tuple(inertia.tolist()))
         object.__setattr__(self, "damping", _not_negative("damping", self.damping))
@@ -111,17 +112,60 @@ class Section(NamedArguments):
     @classmethod
     def circle(cls, E: float, nu: float, density: float, radius: float, shear_factor: float | None = None,
                **others: Unpack[MoreOfSection]) -> Section:
-        """A full circle: a `tube` without a hole."""
+        """A full circle: a `tube` without a hole.
+
+        Parameters
+        ----------
+        E : float
+            Young's modulus [N/m^2].
+        nu : float
+            Poisson's ratio, above -1 and at most 0.5.
+        density : float
+            [kg/m^3]
+        radius : float
+            [m]
+        shear_factor : float, optional
+            Default: by Cowper (1966).
+        others
+            Further arguments of `Section`, such as `damping`.
+
+        Raises
+        ------
+        InputError
+            For numbers out of range.
+        """
         return cls.tube(E, nu, density, radius, 0.0, shear_factor, **others)
 
     @classmethod
     def tube(cls, E: float, nu: float, density: float, outer: float, inner: float, shear_factor: float | None = None,
              **others: Unpack[MoreOfSection]) -> Section:
-        """A ring with the radii `outer` and `inner` [m]; E [N/m^2], density [kg/m^3]; shear factor by Cowper (1966)."""
+        """A ring.
+
+        Parameters
+        ----------
+        E : float
+            Young's modulus [N/m^2].
+        nu : float
+            Poisson's ratio, above -1 and at most 0.5.
+        density : float
+            [kg/m^3]
+        outer, inner : float
+            Radii [m].
+        shear_factor : float, optional
+            Default: by Cowper (1966).
+        others
+            Further arguments of `Section`, such as `damping`.
+
+        Raises
+        ------
+        InputError
+            For numbers out of range.
+        """
         outer = validate.real("section: outer radius", outer, positive=True)
         inner = validate.real("section: inner radius", inner)
         if not 0 <= inner < outer:
-            raise InputError(f"section: the inner radius {inner:g} must be between zero and the outer one, {outer:g}")
+            raise InputError(f"section: the inner radius {digits(inner, outer)} must be between zero and the outer "
+                             f"one, {digits(outer, inner)}")
         area, second = np.pi * (outer**2 - inner**2), np.pi / 4 * (outer**4 - inner**4)
         if shear_factor is None:
             m = (inner / outer) ** 2
@@ -133,7 +177,28 @@ class Section(NamedArguments):
     @classmethod
     def rectangle(cls, E: float, nu: float, density: float, width: float, height: float, shear_factor: float = 5 / 6,
                   **others: Unpack[MoreOfSection]) -> Section:
-        """A rectangle, `width` along axis 2 and `height` along axis 3 [m]; torsion by Saint-Venant's series."""
+        """A rectangle; torsion by Saint-Venant's series.
+
+        Parameters
+        ----------
+        E : float
+            Young's modulus [N/m^2].
+        nu : float
+            Poisson's ratio, above -1 and at most 0.5.
+        density : float
+            [kg/m^3]
+        width, height : float
+            Along axis 2 and axis 3 [m].
+        shear_factor : float
+            Of shear stiffness; default 5/6.
+        others
+            Further arguments of `Section`, such as `damping`.
+
+        Raises
+        ------
+        InputError
+            For numbers out of range.
+        """
         width = validate.real("section: width", width, positive=True)
         height = validate.real("section: height", height, positive=True)
         second = width * height**3 / 12, height * width**3 / 12
@@ -150,7 +215,7 @@ class Section(NamedArguments):
                       for name, value in (("E", E), ("density", density)))
         nu = validate.real("section: nu", nu)
         if not -1 < nu <= 0.5:
-            raise InputError(f"section: nu must be above -1 and at most 0.5, but is {nu}")
+            raise InputError(f"section: nu must be above -1 and at most 0.5, but is {digits(nu, -1, 0.5)}")
         G = E / (2 * (1 + nu))
         factor = validate.real("section: shear_factor", shear_factor, positive=True)
         return cls(E * area, factor * G * area, G * torsion, tuple(E * i for i in second), density * area,
@@ -200,7 +265,7 @@ def _table(properties, required):
 def _not_negative(name, value):
     value = validate.real(f"section: {name}", value)
     if value < 0:
-        raise InputError(f"section: {name} must not be negative, but is {value:g}")
+        raise InputError(f"section: {name} must not be negative, but is {digits(value)}")
     return value
 
 
@@ -209,5 +274,5 @@ def _pair(name, value):
         value = (value, value)
     values = validate.array(f"section: {name}", value, (2,))
     if values.min() <= 0:
-        raise InputError(f"section: {name} must be positive, but is {values.tolist()}")
+        raise InputError(f"section: {name} must be positive, but is {digits(values)}")
     return tuple(values.tolist())

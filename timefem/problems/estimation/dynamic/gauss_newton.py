@@ -109,5 +109,5 @@ def gauss_newton(program, kkt, v, *, near):
                 return v, Status(True, residual_history=lengths), n
         elif growing > DEFAULTS.forgiven:
             break
-    text = f"{n} Gauss-Newton steps lead nowhere"
+    text = f"{n} Gauss-Newton steps made no progress"
     return v, Status.failure(Reason.NOT_CONVERGED, 0, 0.0, lengths, text), n

@@ -78,7 +78,7 @@ class Damped:
         """
         program, kkt, lengths, mu, faster = self.program, self.kkt, [], 1.0, 2.0
         if not np.isfinite(self.cost):
-            return Status.failure(Reason.NOT_CONVERGED, 0, 0.0, lengths, "no motion is next to the guess"), 0
+            return Status.failure(Reason.NOT_CONVERGED, 0, 0.0, lengths, "no motion is near the guess"), 0
         for n in range(1, DEFAULTS.most_damped + 1):
             if interrupts.asked():
                 interrupts.answer()
@@ -108,4 +108,5 @@ class Damped:
                 mu, faster = mu * faster, 2 * faster
                 if not np.isfinite(1 / mu) or mu > 1 / np.finfo(float).eps**2:
                     break
-        return Status.failure(Reason.NOT_CONVERGED, 0, 0.0, lengths, f"{n} damped Gauss-Newton steps do not end"), n
+        return Status.failure(Reason.NOT_CONVERGED, 0, 0.0, lengths, f"{n} damped Gauss-Newton steps did not "
+                                                                     "converge"), n

@@ -20,7 +20,7 @@ from .posterior import Posterior
 from .program import EstimationProgram
 from .slab_kkt import SlabKkt, can_share
 
-ASTRAY = "the search left the motion that the measurements tell of"
+ASTRAY = "the search moved away from the motion that was measured"
 
 
 class Found:

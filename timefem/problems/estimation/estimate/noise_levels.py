@@ -106,7 +106,7 @@ class _Evidence:
             search = Search(self._task.of(problem), bar)
             found = search(self._mesh, self._last)
         if not found.status.success:
-            raise InputError(f"the noise levels are not found, as no motion is: {found.status.message}")
+            raise InputError(f"the noise levels were not found, because no motion was: {found.status.message}")
         self._last = found.x
         return -found.posterior.log_evidence()
 

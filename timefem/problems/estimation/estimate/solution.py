@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .... import validate
+from ....display import digits
 from ....errors import InputError, SolveError
 from ....late import Late
 from ....mechanics.forces.actuators import Actuator
@@ -29,7 +30,7 @@ scipy, pyplot = Late("scipy"), Late("matplotlib.pyplot")
 
 
 class Estimate(Solution):
-    """The most likely motion by measurements, with the posterior distribution about it.
+    """The most likely motion given measurements, with the posterior distribution about it.
 
     What can be asked of it, `what` below: a body (its place, a small turn about its axes, velocity and angular
     velocity in its axes, 12 numbers; of others coordinates and, but for a `State`, velocities), a joint (its
@@ -50,7 +51,22 @@ class Estimate(Solution):
     # ---- uncertainty
 
     def value(self, what: Any, t: Floats | None = None) -> np.ndarray:
-        """The most likely value, shape t.shape + (n,), or (n,) of an unknown number; of a turn of a body zero."""
+        """The most likely value, shape t.shape + (n,), or (n,) of an unknown number; of a turn of a body zero.
+
+        Parameters
+        ----------
+        what : Body, Joint, Actuator, Output, callable or str
+            See above.
+        t : array_like, optional
+            Times [s]; default: the ends of the elements.
+
+        Raises
+        ------
+        InputError
+            For what is not part of the estimate, and times outside of the solution.
+        SolveError
+            When the solve failed.
+        """
         return self._distribution(what, t)[0]
 
     def covariance(self, what: Any, t: Floats | None = None) -> np.ndarray:
@@ -66,14 +82,50 @@ class Estimate(Solution):
         return self._distribution(what, t)[1]
 
     def std(self, what: Any, t: Floats | None = None) -> np.ndarray:
-        """Posterior standard deviations, shape t.shape + (n,), or (n,) of an unknown number."""
+        """Posterior standard deviations, shape t.shape + (n,), or (n,) of an unknown number.
+
+        Parameters
+        ----------
+        what : Body, Joint, Actuator, Output, callable or str
+            See above.
+        t : array_like, optional
+            Times [s]; default: the ends of the elements.
+
+        Raises
+        ------
+        InputError
+            For what is not part of the estimate, and times outside of the solution.
+        SolveError
+            When the solve failed.
+        """
         return deviations_of(self.covariance(what, t))
 
     def interval(self, what: Any, t: Floats | None = None, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper ends of the interval that holds each number with this probability."""
+        """Lower and upper ends of the interval that holds each number with this probability.
+
+        Parameters
+        ----------
+        what : Body, Joint, Actuator, Output, callable or str
+            See above.
+        t : array_like, optional
+            Times [s]; default: the ends of the elements.
+        level : float
+            Probability, above 0 and below 1.
+
+        Returns
+        -------
+        lower, upper : ndarray, shape t.shape + (n,)
+
+        Raises
+        ------
+        InputError
+            For what is not part of the estimate, and times outside of the solution.
+        SolveError
+            When the solve failed.
+        """
         level = validate.real("level", level, positive=True)
         if level >= 1:
-            raise InputError(f"level must be below one, not {level}")
+            raise InputError(f"level must be below 1, not {digits(level)}")
         factor = float(scipy.stats.norm.ppf((1 + level) / 2))
         mean, covariance = self._distribution(what, t)
         deviation = factor * deviations_of(covariance)
@@ -89,8 +141,8 @@ class Estimate(Solution):
         t = self.t if t is None else np.asarray(t, float)
         times, inverse = np.unique(t.ravel(), return_inverse=True)
         if len(times) and (times[0] < self.t[0] or times[-1] > self.t[-1]):
-            raise InputError(f"times must be inside of the solution, {self.t[0]:g} to {self.t[-1]:g} s, not "
-                             f"{times[0]:g} to {times[-1]:g}")
+            raise InputError(f"times must be inside of the solution, {digits(self.t[0])} to {digits(self.t[-1])} s, "
+                             f"not {digits(times[0], self.t[0])} to {digits(times[-1], self.t[-1])}")
         term = term_of(self, what, times)
         residual, jacobian = term.evaluate(self._found.v)
         covariances = np.array([posterior.of_local(columns, own) for columns, own in
@@ -98,7 +150,7 @@ class Estimate(Solution):
                                     strict=True)])
         variances = np.diagonal(covariances, axis1=1, axis2=2)
         if variances.size and variances.min() < -DEFAULTS.rounding * np.abs(covariances).max():
-            raise SolveError("the covariance has lost its digits: priors are much wider than what the data determine; "
+            raise SolveError("the covariance is lost in rounding: priors are much wider than what the data determine; "
                              "give a StatePrior with standard deviations of the size of what is not known")
         mean = 0.0 - residual  # no negative zeros
         return mean[inverse].reshape(*t.shape, -1), covariances[inverse].reshape(*t.shape, *covariances.shape[1:])
@@ -116,7 +168,27 @@ class Estimate(Solution):
         return self._posterior.covariance(columns[0, 0] if i == 0 else columns[i - 1, -1])
 
     def draws(self, n: int, seed: int = 0) -> np.ndarray:
-        """States at the nodes of n draws from the posterior, shape (n, n_nodes, n_z), linearised about the motion."""
+        """Draws from the posterior, linearised about the motion.
+
+        Parameters
+        ----------
+        n : int
+            Number of draws.
+        seed : int
+            Of the random numbers.
+
+        Returns
+        -------
+        ndarray, shape (n, n_nodes, n_z)
+            States at the nodes.
+
+        Raises
+        ------
+        InputError
+            For numbers that cannot be used.
+        SolveError
+            When the solve failed.
+        """
         rng, found = np.random.default_rng(validate.integer("seed", seed, minimum=0)), []
         for _ in range(validate.integer("n", n, minimum=1)):
             drawn = self._posterior.draw(rng)
@@ -174,7 +246,7 @@ class Estimate(Solution):
 
     @cached_property
     def log_evidence(self) -> float:
-        """`log p(y)`: how likely what was measured is by the model and its noise; to compare models by.
+        """`log p(y)`: how likely the measurements are under the model and its noise; for comparing models.
 
         Raises
         ------
@@ -211,9 +283,30 @@ class Estimate(Solution):
 
     def band(self, what: Body | Any, t: Floats | None = None, level: float = 0.95,
              ax: Any = None) -> Any:
-        """Draw the most likely value over the time, with its interval as a band; returns the axes of Matplotlib.
+        """Draw the most likely value over the time, with its interval as a band.
 
         Turns of the angle of a joint are counted.
+
+        Parameters
+        ----------
+        what : Body, Joint, Actuator, Output, callable or str
+            See above.
+        t : array_like, optional
+            Times [s]; default: 201 of equal distance.
+        level : float
+            Probability of the interval.
+        ax : Axes, optional
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        InputError
+            For what is not part of the estimate, and times outside of the solution.
+        SolveError
+            When the solve failed.
         """
         t = np.linspace(self.t[0], self.t[-1], 201) if t is None else np.asarray(t, float)
         mean, (lower, upper) = self.value(what, t), self.interval(what, t, level)

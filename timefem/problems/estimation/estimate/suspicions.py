@@ -32,7 +32,7 @@ def suspicions(program, *points):
         every.append((seen, bad, [(sensor, *own[:2]) for sensor, own, is_bad in zip(sensors, seen, bad, strict=True)
                                   if is_bad and len(sensor.times) >= DEFAULTS.least_times]))
         if wrong := [one[0].title for one in every[-1][2] if _in_degrees(*one)]:  # the others follow these
-            return [f"values of {title} look like degrees: radians are wanted" for title in wrong]
+            return [f"values of {title} look like degrees: radians are expected" for title in wrong]
     for seen, bad, worse in every:
         for one in worse:
             found += _of_one(*one)

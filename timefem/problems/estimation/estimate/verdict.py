@@ -65,7 +65,8 @@ class Fit:
     Attributes
     ----------
     chi2 : float
-        Twice the least cost: of normal errors of the size given the sum of squares of so many normal numbers.
+        Twice the least cost: for normal errors of the sizes given, a sum of squares of that many standard normal
+        numbers.
     degrees_of_freedom : float
         Numbers measured, less what a wide prior leaves to them.
     sensors : list of SensorFit
@@ -76,7 +77,7 @@ class Fit:
     at_bounds : list of str
         Unknown numbers at a bound, which have no standard deviation.
     of_model : dict
-        What the rest of chi2 is in, unknown forces and priors in words -> sum of squares.
+        Where the rest of chi2 comes from: unknown forces and priors, in words -> sum of squares.
     """
 
     chi2: float

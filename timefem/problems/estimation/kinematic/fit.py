@@ -297,8 +297,9 @@ def _iterate(smoother, x, c):
         if whole and left <= options.tolerance and change <= options.weights:
             return Fit(smoother.closed(x, c), c, cost - decrement / 2, iteration + 1, True, "", weights, smoother)
     ratio, worst = max((own.ratio_of(x, c) for own in smoother.measured), key=lambda pair: pair[0])
-    message = f"steps of {rest:.2g} standard deviations are left after {options.iterations} iterations; residuals are "\
-        f"largest of {worst}, {ratio:.3g} times its sigma: see that it measures what the model says, or give a guess"
+    message = (f"steps of {rest:.2g} standard deviations are left after {options.iterations} iterations; residuals are "
+               f"largest for {worst}, {ratio:.3g} times its sigma: check that it measures what the model says, or give "
+               "a guess")
     return Fit(smoother.closed(x, c), c, cost, options.iterations, False, message, weights, smoother)
 
 

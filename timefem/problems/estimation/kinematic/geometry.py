@@ -56,9 +56,10 @@ class Geometry:
 
     def __init__(self, system, order, parts=None):
         if system.n_nonholonomic:
-            raise InputError(f"dynamics='none' does not take nonholonomic constraints, '{system.nonholonomic_names[0]}'"
-                             ": its noise leaves rates as free as coordinates; state it as a FormulaSensor of a rate "
-                             "that is measured to be zero at all frames, or let the dynamics count")
+            raise InputError("dynamics='none' does not take nonholonomic constraints, "
+                             f"'{system.nonholonomic_names[0]}': its noise leaves rates as free as coordinates; state "
+                             "it as a FormulaSensor of a rate that is measured to be zero at all frames, or estimate "
+                             "with dynamics")
         self.system, self.n, self.levels = system, system.n_q, order
         symbols = [ca.SX.sym(name, self.n) for name in "qva"[:order]]
         t = ca.SX.sym("t")

@@ -183,8 +183,8 @@ class Stated:
             hint = "; take noise of order 3" if len(self.levels) < 3 and "accelerations" in str(error) else ""
             raise InputError(f"{sensor.title}: {error}{hint}") from None
         if ca.depends_on(value, self._momenta):
-            raise InputError(f"{sensor.title}: it depends on masses, which dynamics='none' leaves out; let the dynamics"
-                             " count")
+            raise InputError(f"{sensor.title}: it depends on masses, which dynamics='none' leaves out; estimate with "
+                             "dynamics")
         return value
 
     def prior(self):

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ....display import digits
 from ....errors import InputError
 from ....mechanics.inversion.direct import coordinate_names
 from ....mechanics.states.in_trees import tree_joint
@@ -86,7 +87,7 @@ def _positive(title, value, n):
     """One number, or one of each of n."""
     values = numbers_of(title, value, n)
     if not np.all(values > 0):
-        raise InputError(f"{title}: spectral densities must be positive, not {values.min():g}")
+        raise InputError(f"{title}: spectral densities must be positive, not {digits(values.min())}")
     return values
 
 

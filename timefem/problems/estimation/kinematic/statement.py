@@ -184,8 +184,8 @@ def limits_of(problem):
         low, high = (np.inf * sign if end is None else validate.real(f"limits of {key!r}", end)
                      for end, sign in zip(pair, (-1, 1), strict=True))
         if not low < high:
-            raise InputError(f"limits of {key!r}: the lower one, {digits(low)}, must be below the upper one, "
-                             f"{digits(high)}")
+            raise InputError(f"limits of {key!r}: the lower one, {digits(low, high)}, must be below the upper one, "
+                             f"{digits(high, low)}")
         places += np.arange(system.n_q)[system.coordinates(joint)].tolist()
         bounds.append((low, high))
     return Limits(np.array(places, int), np.array(bounds).T) if places else None

@@ -37,7 +37,7 @@ class Sensor(NamedArguments, ABC):
     sigma : float or array_like, shape (n,)
         Standard deviations of the errors of each number.
     covariance : array_like, shape (n, n) or (n_times, n, n)
-        In the place of `sigma`, where errors depend on each other or vary.
+        Instead of `sigma`, where errors depend on each other or vary.
     missing : {"error", "skip"}
         Whether NaN is a mistake, or stands for what was not measured.
     bias, scale : Prior or array_like, optional
@@ -82,10 +82,10 @@ class Sensor(NamedArguments, ABC):
         if np.any(steps <= 0):
             i = int(np.argmax(steps <= 0))
             if steps[i] == 0:
-                raise InputError(f"{title}: time {self.times[i]:g} s comes twice (numbers {i} and {i + 1}); drop one, "
-                                 "or give a second measurement")
-            raise InputError(f"{title}: times must increase, but {self.times[i + 1]:g} s (number {i + 1}) follows "
-                             f"{self.times[i]:g} s; sort times and values")
+                raise InputError(f"{title}: time {digits(self.times[i])} s comes twice (numbers {i} and {i + 1}); drop "
+                                 "one, or give a second measurement")
+            raise InputError(f"{title}: times must increase, but {digits(self.times[i + 1], self.times[i])} s (number "
+                             f"{i + 1}) follows {digits(self.times[i], self.times[i + 1])} s; sort times and values")
         self._check_values(title, n)
         self.loss = as_loss(f"{title}: loss", self.loss)
         self._check_errors(title, n)
@@ -261,7 +261,7 @@ class Sensor(NamedArguments, ABC):
             raise InputError(f"{self.title}: further values must be of a {type(self).__name__} of {self.n} numbers")
         if not other.times[0] + self.offset > t:
             raise InputError(f"{self.title}: further values must come after t = {digits(t)} s, not at "
-                             f"{digits(other.times[0])} s")
+                             f"{digits(other.times[0], t)} s")
         return self._with(**{name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in ROWS})
 
     def _with(self, **arrays):

@@ -50,8 +50,8 @@ def _passed(phase, motion, limit):
     k, i = np.unravel_index(np.argmax(excess / (far * ranges)), excess.shape)
     if not excess[k, i] > far[i] * ranges[i]:
         return None
-    return (f"{limit.name} is passed by {excess[k, i]:.3g} at t = {times[k]:.6g}, inside of an element, at whose nodes "
-            f"it holds: take more elements, or Limit(..., points={max(3, 2 * limit.points + 1)})")
+    return (f"{limit.name} is exceeded by {excess[k, i]:.3g} at t = {times[k]:.6g}, inside of an element, at whose "
+            f"nodes it holds: take more elements, or Limit(..., points={max(3, 2 * limit.points + 1)})")
 
 
 def _rows(phase, limit, n):
@@ -100,10 +100,9 @@ def _driving(phase, solution, pair):
     if not driving[:, i].sum() > OPTIONS.driven * size[i] > 0:
         return None
     worst = times[np.argmax(driving[:, i])]
-    return (f"{pair.name} drives the motion, as no contact does, most at t = {worst:.6g}: the "
-            "gap depends on places alone, so that the force there gives bodies any speed; take at=\"element-end\" with "
-            "SymplecticEuler, for a contact without rebound, or let it give, a = gap + force / stiffness, as "
-            "SpringContact does")
+    return (f"{pair.name} drives the motion, as no contact does, most at t = {worst:.6g}: the gap depends on positions "
+            "alone, so that the force there can give bodies any speed; take at=\"element-end\" with SymplecticEuler, "
+            "for a contact without rebound, or make it compliant, a = gap + force / stiffness, as SpringContact does")
 
 
 def _symbols(phase):

@@ -64,5 +64,5 @@ def look_at_turns(phase, solution):
     most = most_of_controls(phase, TimeMesh(solution.t), solution.element.degree)
     largest = np.abs(solution.fields["controls"]).max(axis=(0, 1))
     for i in np.flatnonzero(largest >= OPTIONS.turn_reached * most):
-        warn(f"{phase.control_name(i)} has no bounds, and turns velocities as fast as elements see, by "
+        warn(f"{phase.control_name(i)} has no bounds, and turns velocities as far as elements can resolve, by "
              f"{largest[i]:.3g}: take more elements, or give it bounds", UnderResolved)

@@ -12,6 +12,7 @@ import numpy as np
 from .... import validate
 from ....argument_names import NamedArguments, known_names
 from ....assembly import TimeMesh
+from ....display import digits
 from ....elements.forms.base import velocities
 from ....errors import InputError
 from ....mechanics.values import rollout as rollouts
@@ -185,8 +186,8 @@ class Guess(NamedArguments):
             bounds = problem.number_bounds[:, names.index(name)]
             lower, upper = bounds + np.array([-OPTIONS.rounded, OPTIONS.rounded]) * np.abs(bounds)
             if not lower <= value <= upper:
-                raise InputError(f"Guess: parameters: {name} = {value:g} is outside of its bounds, "
-                                 f"({bounds[0]:g}, {bounds[1]:g})")
+                raise InputError(f"Guess: parameters: {name} = {digits(value, *bounds)} is outside of its bounds, "
+                                 f"({digits(bounds[0])}, {digits(bounds[1])})")
             numbers[names.index(name)] = value
         return numbers
 

@@ -67,7 +67,7 @@ def sampled(way, actuators, solution, times, state):
     shared = [(system.coordinates(body), bodies[key]) for body in system.bodies
               if (key := (system.label(body), body.n_q)) in bodies]
     if not shared:
-        raise InputError("the guess is a solution without any body of this system, by name")
+        raise InputError("the guess is a solution that has no body with a name of this system")
     for here, there in shared:
         out[:, here], out[:, system.n_q:][:, here] = z[:, there], stretch * z[:, other.n_q:][:, there]
     controls = {}

@@ -12,6 +12,7 @@ import numpy as np
 
 from .... import validate
 from ....argument_names import NamedArguments
+from ....display import digits
 from ....errors import InputError
 from ....mechanics.formulas.formula import call_vector, check_symbols
 from ....mechanics.formulas.text import as_formula
@@ -86,8 +87,8 @@ class Complementary(Soft):
     Parameters
     ----------
     a, b : callable, str or sequence of str
-        `a(now, u)` -> expressions, or text, as in `Limit`; as many as `b`. Of sizes that make one unit of a as much
-        as one of b.
+        `a(now, u)` -> expressions, or text, as in `Limit`; as many as `b`. Scaled so that a unit of a means as much as
+        one of b.
     at : {"controls", "element-end"}
         At the nodes of the controls, where forces are those of contacts that give a little; or the state at the end of
         each element with the controls in it, which is for rigid contacts without rebound: a force acts where it keeps
@@ -194,7 +195,7 @@ class SpringContact(Soft):
     closed, from zero. A body of mass m that hits it alone leaves with the share `e = exp(-pi z / sqrt(1 - z^2))` of its
     speed, `z = d / (2 sqrt(k m))`, after the time `pi / sqrt((1 - z^2) k / m)`: half a period of the oscillator. Give
     that time some ten elements, and eps: below `sqrt(2 eps)`, a length, forces are rounded. Where this is much less
-    than the way of a step, what comes after an impact does not feel, by derivatives, that the time of the impact
+    than the distance covered in a step, derivatives of what follows an impact do not see that the time of the impact
     changes, and there are many local minima.
 
     Parameters
@@ -224,8 +225,8 @@ class SpringContact(Soft):
         self.stiffness = validate.real(f"{self.name}: stiffness", stiffness, positive=True)
         e = self.restitution = validate.real(f"{self.name}: restitution", restitution)
         if not 0 < e <= 1:
-            raise InputError(f"{self.name}: restitution must be above 0 and at most 1, not {e}; contacts without "
-                             'rebound are Complementary(gap, force, at="element-end")')
+            raise InputError(f"{self.name}: restitution must be above 0 and at most 1, not {digits(e, 1)}; contacts "
+                             'without rebound are Complementary(gap, force, at="element-end")')
         self.mass = None if mass is None else validate.real(f"{self.name}: mass", mass, positive=True)
         self.damping = 0.0
         if e < 1:

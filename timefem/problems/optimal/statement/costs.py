@@ -10,7 +10,7 @@ from ....mechanics.formulas.formula import call, check_symbols
 from ....mechanics.formulas.text import as_formula, refuse_comparison, text_of
 from ...common.end import End
 
-MINIMISED = "to be least; what is to hold is a limit"
+MINIMISED = "to be minimised; a condition is a Limit"
 
 
 class Moving(End):

@@ -11,6 +11,7 @@ import numpy as np
 
 from .... import validate
 from ....argument_names import NamedArguments, known_names
+from ....display import digits
 from ....errors import InputError
 from ....late import Late
 from ....mechanics.formulas.formula import call, call_vector, check_symbols
@@ -79,7 +80,8 @@ class Limit(NamedArguments):
             raise InputError(f"{self.name}: give lower, upper or both")
         if not self._timed and len({1, len(self.lower), len(self.upper)}) < 3 and \
                 np.any(np.array(self.lower) > np.array(self.upper)):
-            raise InputError(f"{self.name}: the lower bound must not be above the upper one, {lower!r} and {upper!r}")
+            raise InputError(f"{self.name}: the lower bound must not be above the upper one, {digits(self.lower)} "
+                             f"and {digits(self.upper)}")
         if self.at == "integral" and self._timed:
             raise InputError(f"{self.name}: bounds of an integral are numbers, not functions of the time")
         if self.points and self.at != "path":
@@ -178,7 +180,7 @@ class Limit(NamedArguments):
         forces = ca.SX(0, 1) if now.reactions is None else now.reactions
         check_symbols(self.name, values, *symbols, forces)
         if self.at != "path" and ca.depends_on(values, forces):
-            raise InputError(f"{self.name}: reactions stand in limits along the path alone, not at={self.at!r}")
+            raise InputError(f"{self.name}: reactions can be used in limits along the path only, not at={self.at!r}")
         if self.at in ("end", "integral") or z0 is None:
             return values
         at_start = np.array(ca.Function("start", [*symbols, forces], [values])(
@@ -192,7 +194,7 @@ class Limit(NamedArguments):
             with np.errstate(invalid="ignore"):  # of -inf
                 missing = max(lower[i] - at_start[i], at_start[i] - upper[i])
             if missing > 1e-9 * max(1.0, abs(at_start[i])):
-                raise InputError(f"{self.name}[{i}] is broken by the state at the start, by {missing:.3g}: give "
+                raise InputError(f"{self.name}[{i}] is violated by the state at the start, by {missing:.3g}: give "
                                  "another start, or loosen the bound")
         return values
 

@@ -125,8 +125,9 @@ def _check_constraints(system, moving, z, t, numbers, guesses):
     names = (*system.constraint_names, *system.constraint_names, *system.nonholonomic_names)
     for values in (guesses, 1.1 * guesses + 0.1):
         for row, column in np.argwhere(np.abs(np.array(gradient(values))) > OPTIONS.changed):
-            raise InputError(f"the start holds the constraint '{names[row]}' only where {list(numbers)[column]} has "
-                             "its present value; give it as EndState, which leaves free what changes with that number")
+            raise InputError(f"the start satisfies the constraint '{names[row]}' only where {list(numbers)[column]} "
+                             "has its present value; give it as EndState, which leaves free what changes with that "
+                             "number")
 
 
 def _kept_velocities(moving, end, z):

@@ -68,7 +68,8 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
     if told is not None:
         size, name, place = told
         solution.status = Status.failure(Reason.INFEASIBLE, None, None, [], f"{name} at t = {place:.6g} is missed by "
-                                         f"{size:.3g} of its size; what is left of it where the guess ends holds")
+                                                                            f"{size:.3g} of its size; what is left of "
+                                                                            "it at the end of the guess holds")
     return solution
 
 
@@ -86,9 +87,8 @@ def _tell_other_turns(phase, solution):
     """
     numbers = [solution.statistics["parameters"][name] for name in phase.unknown_names]
     for name in phase.conditions.turned_otherwise(solution.z[-1], numbers):
-        warn(f"the {name} at the end is met by the negative of the quaternion that was asked for, so that it "
-             "turned another way: give a guess that turns as is meant, or ask for a sign by a Limit "
-             "at='end'")
+        warn(f"the {name} at the end is met by the negative of the quaternion that was prescribed, so that it turned "
+             "another way: give a guess that turns as intended, or prescribe the sign by a Limit at='end'")
 
 
 def _worst(pairs, tied_ends):

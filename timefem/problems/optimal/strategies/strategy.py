@@ -127,10 +127,10 @@ class March(Strategy):
     def applies(self, problem):
         if problem.free_start or len(problem.conditions.combinations):
             return ""
-        return "nothing is asked of the end, so that the motion of itself is one to begin from"
+        return "nothing is prescribed at the end, so that a march from the start is a guess"
 
     def solve(self, run, bar):
-        bar.note("from the motion of itself")
+        bar.note("from a march")
         try:
             return run(run.guessed(Guess(rollout=True)))
         except InputError:  # it passes a place that determines no accelerations

@@ -28,7 +28,7 @@ WORKSPACE_PERCENT = (100, 400, 1600)
 LAG = PREFIX + "pc_chain_lag"  # time-chain substructuring factors in every lag-th Newton iteration only
 WORKSPACE_ERRORS = (-8, -9, -14, -15, -17, -20)  # INFOG(1) of MUMPS
 FACTOR_ENTRIES = 29  # INFOG of MUMPS: numbers in the factors, negative in millions
-ADVICE = "; errors travel through all of the time span, which iterations need many for: take method='substructuring'"
+ADVICE = "; errors travel through all of the time span, which takes many iterations: take method='substructuring'"
 NO_TRANSPOSE = ("superlu_dist",)  # solves with A where A^T is asked for, and says nothing
 SLABS = PREFIX + "pc_time_slabs"  # slabs of elements on each rank, for pc_type fieldsplit and asm
 DIRECT = {"ksp_type": "preonly", "pc_type": "lu", "pc_factor_mat_solver_type": "mumps"}  # of blocks

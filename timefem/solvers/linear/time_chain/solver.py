@@ -41,8 +41,8 @@ class TimeChain(LinearOptions):
     Raises
     ------
     InputError
-        For another order, or memory that is none. A solve raises it where the memory does not do, and says how much
-        would.
+        For another order, or a memory that is not one. A solve raises it where the memory is too small, and says how
+        much is needed.
     """
 
     name = "chain"

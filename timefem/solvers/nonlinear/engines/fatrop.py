@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 MU, MU_WARM = OPTIONS.fatrop_rough / 11, 1e-4  # slacks times multipliers at the end of that, and near a solution
 INFEASIBLE = 3
-ENDS = {1: "all iterations were taken", 2: "stopped short of the tolerance", INFEASIBLE: "locally infeasible",
+ENDS = {1: "all iterations were used", 2: "stopped short of the tolerance", INFEASIBLE: "locally infeasible",
         4: "the line search found no step", 5: "no step could be computed"}  # its IpSolverReturnFlag
 
 
