@@ -11,6 +11,8 @@ from ...solvers.equations.conditioning import WARN_ABOVE
 
 scipy = Late("scipy")
 
+SUSPECT = 30  # of the motion, by the size of a shift: below, one motion is determined however coarse the mesh is
+
 
 def warn_if_undetermined(solver, sol, x, equations):
     """Warn where the conditions hold for other motions as well, to the accuracy of the mesh.
@@ -29,8 +31,11 @@ def warn_if_undetermined(solver, sol, x, equations):
     """
     if equations.linear.no_transpose:
         return
-    found, n = _response(equations, x), len(sol.t) - 1
-    if not found > 30 or n < 4:  # spares a second mesh
+    # the factors of the last step, if there was one, are of an iterate as far from x as that step: they tell enough here
+    if len(sol.t) < 5 or (equations.has_factors and not _of_factors(equations) > SUSPECT):
+        return
+    found = _response(equations, x)
+    if not found > SUSPECT:  # spares a second mesh
         return
     grows = found * np.finfo(float).eps > WARN_ABOVE
     if not grows:
@@ -45,14 +50,19 @@ def warn_if_undetermined(solver, sol, x, equations):
 
 
 def _response(equations, x):
-    """By how much the motion moves at most where one of its equations is not met, both by their sizes: the norm of the
-    inverse of the tangent by the number of unknowns, in some five solves; infinite where it is singular."""
+    """By how much the motion moves at most where one of its equations is not met, both by their sizes; infinite where
+    the tangent is singular."""
     if equations.x is not x:
         equations.evaluate(x)
     try:
         equations.factor()
     except SolveError:
         return np.inf
+    return _of_factors(equations)
+
+
+def _of_factors(equations):
+    """The norm of the inverse of the tangent that was factored last by the number of unknowns, in some five solves."""
     n, linear = equations.n_unknowns, equations.linear
 
     def plain(b):

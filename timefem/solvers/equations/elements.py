@@ -49,6 +49,8 @@ class ElementEquations(NonlinearEquations):
         Time spent in "assemble" and "solve".
     backward_error : float
         Largest backward error of a linear solve so far.
+    has_factors : bool
+        Whether there was a linear step since the equations were made, or renewed: its factors are at hand.
     condition_known : bool
         Whether the first step of Newton's method looks at the condition of the tangent no more.
     """
@@ -114,6 +116,7 @@ class ElementEquations(NonlinearEquations):
     def forget(self):
         """Begin to count time and errors anew."""
         self.seconds, self.backward_error = defaultdict(float, assemble=0.0, solve=0.0), 0.0
+        self.has_factors = False
 
     @property
     def where(self):
@@ -237,6 +240,7 @@ class ElementEquations(NonlinearEquations):
     def linear_step(self, residual):
         start = time.perf_counter()
         self.linear.factor(self.data)
+        self.has_factors = True
         step, error = self.linear.solve_checked(residual, refine_above=REFINE_ABOVE)
         self.backward_error = max(self.backward_error, error)
         self.seconds["solve"] += time.perf_counter() - start
