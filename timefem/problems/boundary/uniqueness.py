@@ -31,7 +31,7 @@ def warn_if_undetermined(solver, sol, x, equations):
     """
     if equations.linear.no_transpose:
         return
-    # the factors of the last step, if there was one, are of an iterate as far from x as that step: they tell enough here
+    # factors of the last step, if there was one, are of an iterate as far from x as that step: they tell enough here
     if len(sol.t) < 5 or (equations.has_factors and not _of_factors(equations) > SUSPECT):
         return
     found = _response(equations, x)
