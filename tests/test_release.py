@@ -23,7 +23,7 @@ def text(name):
 def test_versions_agree():
     version = timefem.__version__
     assert re.search(r"^version: (.*)$", text("CITATION.cff"), re.M)[1] == version
-    assert re.search(r'set version = "(.*)"', text("recipe/meta.yaml"))[1] == version
+    assert re.search(r'  version: "(.*)"', text("recipe/recipe.yaml"))[1] == version
     headings = re.findall(r"^## \[(.*?)\]", text("CHANGELOG.md"), re.M)
     assert headings[:2] == ["Unreleased", version]
 
@@ -39,7 +39,7 @@ def test_pythons_agree():
 def test_the_recipe_needs_what_the_package_needs():
     needed = [line.split(";")[0].strip() for line in CFG["options"]["install_requires"].splitlines()
               if line and "Windows" not in line and "python_version" not in line]
-    run = re.search(r"  run:\n(.*?)\n\n", text("recipe/meta.yaml"), re.S)[1]
+    run = re.search(r"  run:\n(.*?)\n\n", text("recipe/recipe.yaml"), re.S)[1]
     recipe = {re.sub(r"matplotlib-base", "matplotlib", line.strip("- ")).replace(" ", "") for line in run.splitlines()}
     assert set(needed) <= recipe
 
