@@ -12,7 +12,7 @@ import pytest
 import timefem as tf
 from timefem import cli
 from timefem.cases import CASES
-from timefem.cli.report import make_console
+from timefem.cli.report import make_console, make_table
 
 pytestmark = pytest.mark.long
 
@@ -96,6 +96,17 @@ def test_no_terminal_codes_under_mpirun(monkeypatch):
     assert make_console().is_terminal
     monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
     assert not make_console().is_terminal
+
+
+def test_tables_in_files_keep_all_digits(monkeypatch, capsys):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    table = make_table("numbers", "entry", *(f"column {i}" for i in range(9)))
+    table.add_row("what a name may be", *["1.2345678901e-11"] * 9)
+    make_console().print(table)
+    assert capsys.readouterr().out.count("1.2345678901e-11") == 9
+    monkeypatch.setenv("COLUMNS", "80")
+    make_console().print(table)
+    assert "…" not in capsys.readouterr().out
 
 
 def test_backend_that_is_not_installed(timefem, monkeypatch):

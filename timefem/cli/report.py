@@ -291,10 +291,16 @@ def _petsc_version():
     return metadata.version("petsc4py")
 
 
+WIDTH_OF_FILES = 200  # characters: tables in files and pipes keep all digits
+
+
 def make_console():
     # Open MPI gives ranks a terminal of its own, whose codes would go into files
     terminal = False if launched_ranks() > 1 else None
-    return Console(markup=False, highlight=False, force_terminal=terminal)  # [m] is a unit
+    console = Console(markup=False, highlight=False, force_terminal=terminal)  # [m] is a unit
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = WIDTH_OF_FILES
+    return console
 
 
 class PrintableTable(Table):
@@ -307,7 +313,7 @@ class PrintableTable(Table):
 def make_table(title, *columns):
     table = PrintableTable(title=printable(title), title_justify="left")
     for number, column in enumerate(columns):
-        table.add_column(column, no_wrap=not number)  # names whole
+        table.add_column(column, no_wrap=not number, overflow="fold")  # names whole, numbers never cut
     return table
 
 
