@@ -1,6 +1,8 @@
 """A horizon that moves on: each step is what a solve from scratch finds."""
 
 import gc
+import os
+import resource
 import tracemalloc
 
 import numpy as np
@@ -173,6 +175,23 @@ def test_memory_does_not_grow():
     after = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert after - before < 5_000
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the resident memory is told there")
+def test_memory_after_a_hundred_thousand_steps():
+    """Of the whole process, compiled parts and CasADi among it, which `tracemalloc` does not see."""
+    horizon, rng = tf.RecedingHorizon(cart_pole(), ELEMENT, 8), np.random.default_rng(0)
+
+    def resident(n):
+        for _ in range(n):
+            horizon.step(q=rng.normal(size=2) * 0.02, v=rng.normal(size=2) * 0.02, passed=1)
+        gc.collect()
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+
+    before = resident(10_000)
+    assert resident(90_000) - before < 500_000  # five bytes a step: less than any object that stays
 
 
 @pytest.mark.parametrize("change, message", [
