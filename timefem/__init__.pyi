@@ -170,6 +170,7 @@ from .sensitivity import (
     Family,
     Final,
     Initial,
+    InPhase,
     Integral,
     Linearization,
     Measurement,
@@ -236,8 +237,8 @@ __all__ = [
     # nonholonomic constraints
     "KnifeEdge", "NonTwisting", "NonholonomicConstraint", "RollingDisc", "RollingSphere",
     # sensitivities
-    "Bound", "EndValue", "Family", "Final", "Initial", "Integral", "Linearization", "Measurement", "Objective",
-    "OptimumLinearization", "Parameter", "Peak", "UnknownNumber", "Values",
+    "Bound", "EndValue", "Family", "Final", "InPhase", "Initial", "Integral", "Linearization", "Measurement",
+    "Objective", "OptimumLinearization", "Parameter", "Peak", "UnknownNumber", "Values",
     "gradient", "identify", "sensitivities",
     # analysis around a state or a motion
     "CriticalValue", "Floquet", "LinearModel", "Lyapunov", "Mode", "Modes", "Periodic", "RootLocus", "Symmetry",

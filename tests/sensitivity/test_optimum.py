@@ -261,8 +261,5 @@ def test_what_there_is_not_is_named():
             (tf.EndValue(lambda b, t, u: u, actuators="motor"), tf.Final("block", "position", 0), "not an actuator")):
         with pytest.raises(tf.InputError, match=message):
             tf.gradient(sol, functional, parameters)
-    phases = tf.PhasedSolution([sol], 1.0, sol.status, {})
-    with pytest.raises(tf.InputError, match="phases have none"):
-        tf.gradient(phases, tf.Objective(), tf.Final("block", "position", 0))
     with pytest.raises(tf.InputError, match="factors of their own"):
         tf.gradient(sol, tf.Objective(), tf.Final("block", "position", 0), linear="petsc")

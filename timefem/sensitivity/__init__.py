@@ -5,9 +5,9 @@ from .gradient import gradient, sensitivities
 from .identify import Identification, Measurement, identify
 from .linearization import Linearization
 from .optimum import OptimumLinearization
-from .optimum_changes import Bound, Final
+from .optimum_changes import Bound, Final, InPhase
 from .parameters import Family, Initial, Parameter
 
-__all__ = ["Bound", "EndValue", "Family", "Final", "Functional", "Identification", "Initial", "Integral",
-           "Linearization", "Measurement", "Objective", "OptimumLinearization", "Parameter", "Peak", "UnknownNumber",
-           "Values", "gradient", "identify", "sensitivities"]
+__all__ = ["Bound", "EndValue", "Family", "Final", "Functional", "Identification", "InPhase", "Initial",
+           "Integral", "Linearization", "Measurement", "Objective", "OptimumLinearization", "Parameter", "Peak",
+           "UnknownNumber", "Values", "gradient", "identify", "sensitivities"]

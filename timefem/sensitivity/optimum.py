@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..argument_names import NamedArguments, known_names
-from ..assembly import TimeMesh
-from ..elements.augmented.part_numbers import NumberPlaces
-from ..elements.evaluation.plan import ElementPlan
-from ..elements.forms.base import velocities
+from ..argument_names import NamedArguments
 from ..errors import ActiveSetChange, InputError, SolveError, warn
-from ..problems.common.kept import Kept
-from ..problems.optimal.guesses.guess import from_solution, stretched
-from ..problems.optimal.solve import enters_parts, system_with_values
-from ..problems.optimal.strategies.mesh_sequence import optimality_element, optimality_plan
-from ..problems.optimal.transcription.equations import OptimalityEquations
 from ..problems.optimal.transcription.nonlinear_program import OptimalProgram
 from ..problems.optimal.transcription.sequence_program import Closing, SequenceProgram
-from ..problems.optimal.transcription.sizes import has_contacts, scaling_of, with_objective
-from ..problems.simulated.solution import OptimalSolution
+from ..problems.phases.solution import PhasedSolution
 from ..solvers.interior_point.algorithm import InteriorPoint
 from ..solvers.nonlinear.program import gradient_of_lagrangian
 from ..solving.receding.resumed import SOLVED, Resumed
 from ..validate.records import Options, documented, option
 from .differences import differentiated
-from .functionals import Evaluated, Objective, UnknownNumber
-from .optimum_changes import changes_of
+from .functionals import EndValue, Objective
+from .optimum_changes import InPhase, changes_of, phase_number, phases_of
+from .optimum_phase import OptimumPhase, PhaseChange, problem_of
 
 if TYPE_CHECKING:
     from ..solution.solution import Solution
-    from .functionals import Functional
+    from .functionals import Functional, UnknownNumber
     from .optimum_changes import Change
 
 
@@ -69,9 +59,9 @@ class Conditions(NamedTuple):
     lower: np.ndarray  # bounds of the variables, then of the rows
     upper: np.ndarray
     objective: np.ndarray
-    start: np.ndarray  # dofs of the first node
-    numbers: np.ndarray  # of all parts
-    span: np.ndarray  # start and length of the time span
+    start: np.ndarray  # of all phases one behind the other, as of `PhaseChange`
+    numbers: np.ndarray
+    span: np.ndarray
 
 
 class OptimumLinearization(NamedArguments):
@@ -85,7 +75,8 @@ class OptimumLinearization(NamedArguments):
 
     Parameters
     ----------
-    solution : OptimalSolution
+    solution : OptimalSolution or PhasedSolution
+        Of one problem, or of `Phases`.
     options : OptimumOptions
         All its thresholds, or a dict of some.
 
@@ -98,41 +89,37 @@ class OptimumLinearization(NamedArguments):
     Raises
     ------
     InputError
-        For solutions that failed, of phases, with contacts, and copies that know no problem.
+        For solutions that failed, with contacts, and copies that know no problem.
     SolveError
         When derivatives of states and controls are asked for that do not exist, as the optimum is not a strict one.
     """
 
-    def __init__(self, solution: Solution, *, options: OptimumOptions | dict[str, Any] = DEFAULTS) -> None:
+    def __init__(self, solution: Solution | PhasedSolution, *,
+                 options: OptimumOptions | dict[str, Any] = DEFAULTS) -> None:
         self.options = OptimumOptions.of(options)
-        self.problem, self._element = _problem_of(solution)
-        problem, self.solution = self.problem, solution
-        self._plan = plan = optimality_plan(problem, self._element)
-        self._nodes = stretched(solution.t, problem.t_span)
-        self._kept, mesh = Kept(once=False), TimeMesh(self._nodes)
-        scale = scaling_of("full", problem, plan, mesh.nodes[0])
-        x = from_solution(problem, plan, mesh, solution)
-        equations = OptimalityEquations(problem, plan, mesh, scale, "chain")
-        self._scale = with_objective(scale, equations.size_of_objective(x))
-        self._equations = equations = OptimalityEquations(problem, plan, mesh, self._scale, "chain")
-        program, own = self._program_of(equations, equations.with_end_costates(x), warm=True)
+        self.solution, self.problem = solution, _problem_of(solution)
+        self._phases = [OptimumPhase(one) for one in getattr(solution, "phases", [solution])]
+        size = sum(phase.size_of_objective for phase in self._phases)
+        x = [phase.begin(size) for phase in self._phases]
+        program, own = self._program_of(self.problem, [phase.equations for phase in self._phases], x, warm=True)
+        self._size = self._phases[0].equations.objective_size
         self._at = at = Resumed(InteriorPoint(tolerance=self.options.tolerance), program)
         self._barrier, self._direction, self._scaled = at._solve.barrier, at._solve.direction, at._solve.scaled
         outcome = at.step()
         if outcome not in SOLVED:
             raise SolveError("the solution does not satisfy its conditions of optimality: they are missed by "
                              f"{at.error:.1e}")
-        cost = self._scaled.program.objective(at.v) * equations.objective_size
+        cost = self._scaled.program.objective(at.v) * self._size
         if abs(cost - solution.objective) > self.options.same * (1 + abs(solution.objective)):
             raise SolveError(f"near the solution, with the cost {solution.objective:.9g}, is a better one with "
                              f"{cost:.9g}; solve to a smaller tolerance first")
-        self.x = own.place(at.v[:own.n], at.multipliers[:own.n_equations])
-        self._numbers_found = equations.numbers(self.x)
-        self._own, self._row_sizes, self._variable_sizes = own, program.row_sizes, program.variable_sizes
+        first = np.cumsum([[0, 0], *([one.n, one.n_rows] for one in own)], axis=0)
+        for phase, one, (i, j) in zip(self._phases, own, first, strict=False):
+            phase.take(one, one.place(at.v[i:i + one.n], at.multipliers[j:j + one.n_equations]), i)
+        self._row_sizes, self._variable_sizes = program.row_sizes, program.variable_sizes
         self._active_set(program)
         self._changes: dict[str, Conditions] = {}
-        self._evaluated: dict[Any, Evaluated] = {}
-        self._base = self._conditions(problem)
+        self._base = self._conditions(self.problem)
 
     # ---- what users ask for
 
@@ -140,9 +127,8 @@ class OptimumLinearization(NamedArguments):
         """Values of a functional, shape (m,)."""
         if isinstance(functional, Objective):
             return np.array([self.solution.objective])
-        if isinstance(functional, UnknownNumber):
-            return self._numbers_found[[self._number(functional)]]
-        return self._of(functional).values
+        phase, own = self._in_phase(functional)
+        return phase.value(own)
 
     def gradient(self, functional: Functional | Objective | UnknownNumber, parameters: Any) -> np.ndarray:
         """Gradient of a scalar functional; see `timefem.gradient`.
@@ -168,10 +154,18 @@ class OptimumLinearization(NamedArguments):
         if len(self.value(functional)) != 1:
             raise InputError(f"a gradient needs a functional with one value, not {len(self.value(functional))}; use "
                              "sensitivities, or one component")
-        by_x, by_numbers = self._backward(functional)
-        steps = self._solved(self._by_variables(by_x), np.zeros(self._barrier.m))
-        return np.array([self._explicit(by_x, by_numbers, change) + self._by_span(functional, change)[0] - sum(
-            step @ of for step, of in zip(steps, self._of_conditions(change), strict=True)) for change in changes])
+        phase, own = self._in_phase(functional)
+        base = self._of_phase(phase, self._base)
+        by_x, by_numbers = phase.backward(own, len(base.numbers))
+        steps = self._solved(phase.by_variables(by_x, len(self._at.it.w)), np.zeros(self._barrier.m))
+        found = []
+        for change in changes:
+            there = self._of_phase(phase, change)
+            explicit = by_x[:len(there.start)] @ there.start + phase.by_span(own, there, base.span[1])[0]
+            explicit += 0.0 if by_numbers is None else by_numbers @ there.numbers
+            found.append(explicit - sum(
+                step @ of for step, of in zip(steps, self._of_conditions(change), strict=True)))
+        return np.array(found)
 
     def sensitivities(self, functional: Any, parameters: Any) -> np.ndarray:
         """Derivatives of all values, by one solve for each parameter; see `timefem.sensitivities`.
@@ -192,10 +186,17 @@ class OptimumLinearization(NamedArguments):
             For unknown parameters.
         """
         changes = [self._change(change) for change in changes_of(self.problem, parameters)]
-        functionals = functional if isinstance(functional, list | tuple) else [functional]
-        moved = [self._moved(change) for change in changes]
+        functionals = functional if type(functional) in (list, tuple) else [functional]
+        moved = [self._solved(*(-one for one in self._of_conditions(change)))[0] for change in changes]
         return np.concatenate([np.array([self._forward(f, *one) for one in zip(changes, moved, strict=True)]).T
                                for f in functionals])
+
+    def _forward(self, functional, change, dw):
+        if isinstance(functional, Objective):
+            return np.array([self._of_cost(change)])
+        phase, own = self._in_phase(functional)
+        there, length = self._of_phase(phase, change), self._of_phase(phase, self._base).span[1]
+        return phase.forward(own, there, dw) + phase.by_span(own, there, length)
 
     def labels(self, parameters: Any) -> list[str]:
         """Names of the parameters, one per entry, list of str."""
@@ -253,66 +254,36 @@ class OptimumLinearization(NamedArguments):
 
     # ---- conditions of optimality of changed problems
 
-    def _program_of(self, equations, x, warm=False):
-        """The program, and that of the motion alone."""
-        own = OptimalProgram(equations, x, warm=warm)
-        couplings = equations.problem.couplings
-        if not couplings:
-            return own, own
-        ends = equations.problem.symbols_at(0), equations.problem.symbols_at(1)
-        return SequenceProgram([own], (), Closing(couplings, ends)), own
+    def _program_of(self, problem, equations, x, warm=False):
+        """The program, and those of the motions of its phases."""
+        own = [OptimalProgram(*one, warm=warm) for one in zip(equations, x, strict=True)]
+        problems, couplings = [one.problem for one in equations], problem.couplings
+        if len(own) == 1 and not couplings:
+            return own[0], own
+        ends = problems[0].symbols_at(0), problems[-1].symbols_at(1)
+        return SequenceProgram(own, getattr(problem, "links", ()), Closing(couplings, ends), names=getattr(
+            problem, "names", ())), own
 
     def _conditions(self, problem):
-        problem = self._with_same_combinations(problem)
-        element, system = optimality_element(problem, self._element)
-        plan = self._kept.plan(system, element)
-        mesh = TimeMesh(stretched(self._nodes, problem.t_span))
-        equations = self._kept.thing("equations", plan, lambda: OptimalityEquations(
-            problem, plan, mesh, self._scale, "chain"), lambda known: known.renew_for(problem, mesh, self._scale))
-        x = self.x.copy()
-        node = x[:plan.columns.n_node]
-        if not problem.free_start:
-            fields = dict(zip(element.trial, plan.columns.fields, strict=True))
-            node[fields["state"][0]] = problem.z0
-            if "velocity" in fields:
-                node[fields["velocity"][0]] = velocities(problem.system, mesh.nodes[0], problem.z0)
-        program, own = self._program_of(equations, x)
+        """Those of a changed problem at the same variables and multipliers, and how many numbers each phase has."""
+        changed = [phase.changed(own) for phase, own in zip(self._phases, phases_of(problem), strict=True)]
+        equations, x, others = zip(*changed, strict=True)
+        program, own = self._program_of(problem, equations, x)
         if (program.n, program.n_rows) != (self._barrier.n, self._barrier.m):
             raise InputError("a parameter changes the formulas of the problem, which then has other limits or "
                              "conditions; it has no derivative")
         units = self._variable_sizes / program.variable_sizes  # in those of the solution everywhere
         v, sizes = units * self._at.v, program.row_sizes / self._row_sizes
-        v[:own.n_chain] = 0.0
+        for phase, one in zip(self._phases, own, strict=True):
+            v[phase.first:phase.first + one.n_chain] = 0.0
         over = np.concatenate([1 / units, sizes])
-        numbers = NumberPlaces(self._system_of(problem, system, element)).values
         lower, upper = (over * _finite(np.concatenate(pair)) for pair in zip(program.bounds, program.row_bounds,
                                                                              strict=True))
-        size = equations.objective_size
+        parts = list(zip(*others, strict=True))
+        self._stops = [np.cumsum([len(one) for one in part])[:-1] for part in parts]
         return Conditions(units * gradient_of_lagrangian(program, v, 1.0, sizes * self._at.multipliers),
                           sizes * program.rows(v), lower, upper,
-                          np.array([program.objective(v) * size]), node.copy(), numbers,
-                          np.array([problem.t_span[0], problem.t_span[1] - problem.t_span[0]]))
-
-    def _with_same_combinations(self, problem):
-        """The problem with the combinations of conditions at its ends that the solution has."""
-        own, found = self.problem, copy(problem)
-        found.held = own.held
-        for name in ("conditions", "start_conditions"):
-            base, here = getattr(own, name), getattr(problem, name)
-            if base is None or here is None or here is base:
-                continue
-            if len(base.names) != len(here.names):
-                raise InputError("a parameter changes what is prescribed at the ends; it has no derivative")
-            here = copy(here)
-            here.combinations = base.combinations
-            setattr(found, name, here)
-        return found
-
-    def _system_of(self, problem, system, element, numbers=None):
-        if not enters_parts(problem):
-            return system
-        values = self._numbers_found if numbers is None else numbers
-        return system_with_values(problem, element, dict(zip(problem.unknown_names, values.tolist(), strict=True)))
+                          np.array([program.objective(v) * self._size]), *map(np.concatenate, parts))
 
     def _change(self, change: Change) -> Conditions:
         """Derivatives of the conditions by one number."""
@@ -339,7 +310,7 @@ class OptimumLinearization(NamedArguments):
 
     def _of_cost(self, change):
         """Derivative of the Lagrangian, which is that of the cost."""
-        n, size = self._barrier.n, self._equations.objective_size
+        n, size = self._barrier.n, self._size
         y, factor = self._at.multipliers, self._scaled.objective_scale
         equations = np.where(self._scaled.equation, change.lower[n:], 0.0)
         total = change.objective[0] / size + y @ (change.rows - equations)
@@ -371,101 +342,25 @@ class OptimumLinearization(NamedArguments):
 
     # ---- functionals
 
-    def _of(self, functional):
-        if functional not in self._evaluated:
-            element, system = optimality_element(self.problem, self._element)
-            system = self._system_of(self.problem, system, element)
-            plan, mesh = ElementPlan(system, element), TimeMesh(self.solution.t)
-            self._evaluated[functional] = Evaluated(functional, plan, mesh, self._dofs, NumberPlaces(system))
-        return self._evaluated[functional]
+    def _in_phase(self, functional):
+        """The phase that a functional is of, and the functional there."""
+        if isinstance(functional, InPhase):
+            k = phase_number(self.problem, functional)
+            if isinstance(functional.of, Objective):
+                raise InputError("InPhase: the least cost is that of all phases together; give Objective() alone")
+            return self._phases[k], functional.of
+        if len(self._phases) > 1 and not isinstance(functional, EndValue):
+            raise InputError(f"{type(functional).__name__}: of which phase? Give InPhase(phase, ...)")
+        return self._phases[-1], functional
 
-    @property
-    def _dofs(self):
-        return self._equations.dofs(self.x)
+    def _of_phase(self, phase, change):
+        """What a change changes of a phase."""
+        k = self._phases.index(phase)
+        return PhaseChange(*(one[k] for one in self._split(change)))
 
-    def _number(self, functional):
-        names = self.problem.unknown_names
-        if functional.name not in names:
-            raise InputError(f"UnknownNumber: {functional.name!r} is not an unknown number of the problem"
-                             f"{known_names(functional.name, names, 'there are')}")
-        return names.index(functional.name)
-
-    def _by_unknown_numbers(self, functional, of_numbers):
-        """Gradient by the unknown numbers themselves; `of_numbers` is that by all numbers of the parts."""
-        problem, found = self.problem, np.zeros(len(self._numbers_found))
-        element, system = optimality_element(problem, self._element)
-        if problem.free_time:
-            at = self._of(functional)
-            found[0] += at.by_length(self._dofs, self.solution.t[0])[0] / self._numbers_found[0]
-        for i in range(problem.free_time, len(found)) if enters_parts(problem) and of_numbers.any() else ():
-            found[i] += of_numbers @ differentiated(lambda x, i=i: NumberPlaces(self._system_of(
-                problem, system, element, np.where(np.arange(len(found)) == i, x, self._numbers_found))).values,
-                self._numbers_found[i])
-        return found
-
-    def _backward(self, functional):
-        """Gradients by all dofs and by the numbers of the parts."""
-        by_x = np.zeros(len(self._dofs))
-        if isinstance(functional, UnknownNumber):
-            of_unknown, by_numbers = np.eye(len(self._numbers_found))[self._number(functional)], None
-        else:
-            own, by_numbers = self._of(functional).backward(np.ones(1), len(by_x), len(self._base.numbers))
-            by_x += own
-            of_unknown = self._by_unknown_numbers(functional, by_numbers)
-        if len(of_unknown):
-            columns = self._plan.columns
-            constants = columns.fields[list(self._plan.element.trial).index("constants")][0]
-            by_x[len(by_x) - columns.n_node + constants] += of_unknown * self.problem.units
-        return by_x, by_numbers
-
-    def _by_variables(self, by_x):
-        """The gradient by scaled variables and slacks."""
-        out, own = np.zeros(len(self._at.it.w)), self._own
-        (places, sizes), _ = own._moves
-        out[:len(places)] = by_x[places] * sizes
-        return out
-
-    def _explicit(self, by_x, by_numbers, change):
-        """What does not come by the variables: the start, where it is given, and numbers of the parts."""
-        found = 0.0 if by_numbers is None else by_numbers @ change.numbers
-        return found + by_x[:len(change.start)] @ change.start
-
-    def _by_span(self, functional, change):
-        """What comes by a mesh that is longer; where the time is free its length is a dof."""
-        start, length = change.span
-        if abs(start) > 0 and not isinstance(functional, UnknownNumber):
-            raise InputError("a parameter moves the start of the time span; differentiate by its length alone")
-        if self.problem.free_time or not length:
-            return np.zeros(len(self.value(functional)))
-        return self._of(functional).by_length(self._dofs, self.solution.t[0]) * length / self._base.span[1]
-
-    def _moved(self, change):
-        """Changes of all dofs."""
-        dw, _ = self._solved(*(-one for one in self._of_conditions(change)))
-        dx = np.zeros(len(self._dofs))
-        dx[:len(change.start)] = change.start
-        (places, sizes), _ = self._own._moves
-        dx[places] += dw[:len(places)] * sizes
-        return dx
-
-    def _forward(self, functional, change, dx):
-        if isinstance(functional, Objective):
-            return np.array([self._of_cost(change)])
-        columns, unknown = self._plan.columns, np.zeros(0)
-        if len(self._numbers_found):
-            constants = columns.fields[list(self._plan.element.trial).index("constants")][0]
-            unknown = dx[len(dx) - columns.n_node + constants] * self.problem.units
-        if isinstance(functional, UnknownNumber):
-            return unknown[[self._number(functional)]]
-        at, numbers, problem = self._of(functional), change.numbers.copy(), self.problem
-        element, system = optimality_element(problem, self._element)
-        if enters_parts(problem) and len(problem.numbers):
-            numbers += differentiated(lambda s: NumberPlaces(self._system_of(
-                problem, system, element, self._numbers_found + s * unknown)).values, 0.0)
-        found = at.forward(dx[:, None], numbers[:, None])[:, 0]
-        if problem.free_time:
-            found = found + at.by_length(self._dofs, self.solution.t[0]) * unknown[0] / self._numbers_found[0]
-        return found + self._by_span(functional, change)
+    def _split(self, change):
+        """Starts, numbers and spans of all phases."""
+        return [np.split(own, stops) for own, stops in zip(change[-3:], self._stops, strict=True)]
 
 
 def _finite(bounds):
@@ -473,19 +368,11 @@ def _finite(bounds):
 
 
 def _problem_of(solution):
-    """The problem of a solution, and its element."""
-    if not isinstance(solution, OptimalSolution):
-        raise InputError("derivatives of an optimum are those of a Solution of one OptimalControl problem; phases have "
-                         "none")
+    """The problem of a solution, in one phase or several."""
+    if not isinstance(solution, PhasedSolution):
+        return problem_of(solution)[0]
     if not solution.success:
         raise InputError(f"the solution failed, and has no sensitivities: {solution.status.message}")
-    problem = solution._problem
-    if problem is None:
+    if solution._problem is None:
         raise InputError("this solution does not know its problem; give solution.of_problem(problem)")
-    if has_contacts(problem):
-        raise InputError("the forces of contacts are smoothed; derivatives of such an optimum would be those of the "
-                         "smoothing")
-    element = solution.element
-    while hasattr(element, "element"):
-        element = element.element
-    return problem, element
+    return solution._problem

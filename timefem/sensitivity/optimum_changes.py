@@ -24,6 +24,7 @@ from .parameters import Family, Initial, Parameter, directions
 if TYPE_CHECKING:
     from ..mechanics.body_frame import BodyFrame
     from ..problems.optimal.problem import OptimalControl
+    from ..problems.phases.problem import Phases
 
 SIDES = {"lower": (0,), "upper": (1,), "both": (0, 1)}
 ATTRIBUTES = "position", "rotation", "velocity", "angular_velocity", "q", "v", "p"  # of states
@@ -68,7 +69,25 @@ class Bound(NamedTuple):
     rate: bool = False
 
 
-for cls in (Final, Bound):
+class InPhase(NamedTuple):
+    """What is varied, or asked for, in one phase of `Phases`.
+
+    Without it numbers of parts are varied in all phases that have the part, `Initial` is of the first start, `Final`
+    and `EndValue` of the last end, and `Objective` of all.
+
+    Parameters
+    ----------
+    phase : int or str
+        Its number, from 0 on, or its name.
+    of : Parameter, Initial, Final, Bound, Functional or UnknownNumber
+        There.
+    """
+
+    phase: int | str
+    of: Any
+
+
+for cls in (Final, Bound, InPhase):
     cls.__new__ = staticmethod(named_arguments(cls.__new__))
 
 
@@ -81,7 +100,7 @@ class Change(NamedTuple):
     at : float
         What it is.
     problem : callable
-        Another value of it -> the problem.
+        Another value of it -> the problem, an `OptimalControl` or `Phases`.
     affine : bool
         Whether the problem is affine in it, as in bounds.
     made_anew : bool
@@ -90,12 +109,28 @@ class Change(NamedTuple):
 
     label: str
     at: float
-    problem: Callable[[float], OptimalControl]
+    problem: Callable[[float], Any]
     affine: bool = False
     made_anew: bool = False
 
 
-def changes_of(problem: OptimalControl, parameters: Any) -> list[Change]:
+def phases_of(problem: OptimalControl | Phases) -> list[OptimalControl]:
+    """The problem of each phase, or the one problem."""
+    return getattr(problem, "phases", [problem])
+
+
+def phase_number(problem: OptimalControl | Phases, of: InPhase) -> int:
+    """Which of the phases is meant."""
+    names = getattr(problem, "names", None)
+    if names is None:
+        raise InputError("InPhase: the problem has no phases; give what is in it alone")
+    number = names.index(of.phase) if of.phase in names else of.phase
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(names):
+        raise InputError(f"InPhase: {of.phase!r} is no phase; there are 0 to {len(names) - 1}, {', '.join(names)}")
+    return number
+
+
+def changes_of(problem: OptimalControl | Phases, parameters: Any) -> list[Change]:
     """`Change` for each entry of parameters of a problem.
 
     Raises
@@ -106,14 +141,58 @@ def changes_of(problem: OptimalControl, parameters: Any) -> list[Change]:
     given = parameters if type(parameters) in (list, tuple) else [parameters]
     found: list[Change] = []
     for parameter in given:
-        kind = next((make for cls, make in MAKERS.items() if isinstance(parameter, cls)), None)
-        if kind is None:
-            raise InputError("parameters of an optimum must be Parameter, Initial, Final, Bound or Family, or a list "
-                             f"of them, not {parameter!r}")
-        found += kind(problem, parameter)
+        phased = hasattr(problem, "phases") and not isinstance(parameter, Family)
+        found += (_in_phases if phased else _of_one)(problem, parameter)
     if not found:
         raise InputError("there are no parameters to differentiate by")
     return found
+
+
+def _of_one(problem, parameter):
+    kind = next((make for cls, make in MAKERS.items() if isinstance(parameter, cls)), None)
+    if kind is None:
+        raise InputError("parameters of an optimum must be Parameter, Initial, Final, Bound or Family, or a list of "
+                         f"them, not {parameter!r}")
+    return kind(problem, parameter)
+
+
+def _in_phases(problem, parameter):
+    phases = problem.phases
+    if isinstance(parameter, InPhase):
+        k = phase_number(problem, parameter)
+        return [_together(problem, {k: change}, f"{problem.names[k]}: {change.label}")
+                for change in _of_one(phases[k], parameter.of)]
+    if isinstance(parameter, Initial | Final):
+        k = 0 if isinstance(parameter, Initial) else len(phases) - 1
+        return [_together(problem, {k: change}, change.label) for change in _of_one(phases[k], parameter)]
+    if not isinstance(parameter, Parameter):
+        raise InputError(f"{type(parameter).__name__}: of which phase? Give InPhase(phase, ...)")
+    found, refused = {}, None
+    for k, phase in enumerate(phases):
+        try:
+            changes = _of_one(phase, parameter)
+        except InputError as error:  # a part of other phases
+            refused = error
+            continue
+        for change in changes:
+            found.setdefault(change.label, {})[k] = change
+    if not found:
+        raise refused
+    for label, changes in found.items():
+        if len({change.at for change in changes.values()}) > 1:
+            raise InputError(f"{label} is not the same in all phases; give InPhase(phase, ...)")
+    return [_together(problem, changes, label) for label, changes in found.items()]
+
+
+def _together(problem, changes, label):
+    """One number of some phases as a change of all of them."""
+    def problem_of(x):
+        other = copy(problem)
+        other.phases = [changes[k].problem(x) if k in changes else phase for k, phase in enumerate(problem.phases)]
+        return other
+
+    first = next(iter(changes.values()))
+    return Change(label, first.at, problem_of, all(change.affine for change in changes.values()))
 
 
 def _of_numbers(problem, parameter):
@@ -272,12 +351,16 @@ def _of_family(problem, family):
 
     def problem_of(x, i):
         made = family.build(np.where(np.arange(len(values)) == i, x, values))
-        check_kind(made, "optimal", "what build of a Family returns")
+        check_kind(made, "phases" if hasattr(problem, "phases") else "optimal", "what build of a Family returns")
         return made
 
     return [Change(name, float(values[i]), lambda x, i=i: problem_of(x, i), made_anew=True)
             for i, name in enumerate(names)]
 
 
-MAKERS = {Parameter: _of_numbers, Initial: _of_states("start"), Final: _of_states("end"), Bound: _of_bounds,
-          Family: _of_family}
+def _of_no_phase(problem, parameter):
+    phase_number(problem, parameter)
+
+
+MAKERS = {InPhase: _of_no_phase, Parameter: _of_numbers, Initial: _of_states("start"), Final: _of_states("end"),
+          Bound: _of_bounds, Family: _of_family}

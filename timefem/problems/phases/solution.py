@@ -12,6 +12,7 @@ from ...status import Answer, Status
 
 if TYPE_CHECKING:
     from ...solution.solution import Solution
+    from .problem import Phases
 
 
 @dataclass(eq=False)
@@ -34,6 +35,12 @@ class PhasedSolution(Answer):
     statistics: dict[str, Any]
 
     numbers = frozenset({"objective", "durations", "starts"})
+    _problem = None  # the `Phases`, where known
+
+    def of_problem(self, problem: Phases) -> PhasedSolution:
+        """The solution, which knows its problem."""
+        self._problem = problem
+        return self
 
     @property
     def success(self) -> bool:

@@ -109,9 +109,10 @@ def solve_on(task, meshes, guess):
         own = element, system, outcome, equations.numbers(x), equations.objective(x)
         solutions.append(solution_of(phase, task.driver, method.name, equations.mesh, own))
     total = sum(sol.statistics["objective"] for sol in solutions)
-    return PhasedSolution(solutions, total, answer.status, solutions[0].statistics | {
+    solution = PhasedSolution(solutions, total, answer.status, solutions[0].statistics | {
         "objective": total, "n_elements": sum(sol.statistics["n_elements"] for sol in solutions),
         "stated": OnDemand(lambda: task.problem.stated), "n_unknowns": share.n_unknowns(program)})
+    return solution.of_problem(task.problem)
 
 
 def _take_size_of_objective(made, phases):
