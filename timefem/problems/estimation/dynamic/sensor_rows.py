@@ -63,8 +63,10 @@ class SensorRows:
             others["a"] = lambda: self._accelerations(z, rate, c)
         else:
             others["v"] = rate[:problem.system.n_q]
-        now = problem.moment(t if shift is None else t + shift, z, c, **others)
-        residual = sensor.residual(now, own, y)
+        now = problem.moment(t, z, c, **others)
+        residual = field.placed(sensor.residual(now, own, y))
+        if shift is not None:
+            residual = ca.substitute(residual, t, t + shift)
         given = np.column_stack([sensor.times + offset, xi, chain.mesh.lengths[elements],
                                  np.nan_to_num(sensor.values)])
         return (ca.vertcat(*symbols), ca.vertcat(t, place, h, y), residual), View.joined(*views), given
@@ -91,13 +93,20 @@ class _Fixed:
         self._views.append(view)
         return symbol
 
+    def placed(self, formula):
+        """A formula of the fields, of what `symbols` holds."""
+        return formula
+
 
 class _Moved:
-    """The same at places that depend on symbols: of all nodal values, with polynomials in the place."""
+    """The same at places that depend on symbols: of all nodal values, with polynomials in the place.
+
+    Formulas are differentiated by fields, which are symbols for that, until they are `placed`.
+    """
 
     def __init__(self, rows, elements, place, symbols, views):
         self._rows, self._elements, self._place, self._symbols, self._views = rows, elements, place, symbols, views
-        self._known = {}
+        self._known, self._fields = {}, []
 
     def __call__(self, name, rate=False):
         basis = self._rows.chain.plan.element.trial[name].basis
@@ -111,4 +120,10 @@ class _Moved:
             self._known[name] = ca.horzcat(*nodal)
         shapes = [lagrange(basis.points, i) for i in range(basis.n_shapes)]
         shapes = [shape.deriv() for shape in shapes] if rate else shapes
-        return self._known[name] @ ca.vertcat(*(value(shape, self._place) for shape in shapes))
+        formula = self._known[name] @ ca.vertcat(*(value(shape, self._place) for shape in shapes))
+        self._fields.append((ca.SX.sym(name, formula.numel()), formula))
+        return self._fields[-1][0]
+
+    def placed(self, formula):
+        symbols, formulas = zip(*self._fields, strict=True)
+        return ca.substitute(formula, ca.vertcat(*symbols), ca.vertcat(*formulas))

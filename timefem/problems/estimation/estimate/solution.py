@@ -126,7 +126,7 @@ class Estimate(Solution):
         level = validate.real("level", level, positive=True)
         if level >= 1:
             raise InputError(f"level must be below 1, not {digits(level)}")
-        factor = float(scipy.stats.norm.ppf((1 + level) / 2))
+        factor = float(scipy.special.ndtri((1 + level) / 2))
         mean, covariance = self._distribution(what, t)
         deviation = factor * deviations_of(covariance)
         return mean - deviation, mean + deviation

@@ -45,7 +45,7 @@ class SensorFit:
     def of(cls, sensor: Sensor, whitened: np.ndarray, n: int) -> SensorFit:
         """Of a sensor's residuals in standard deviations, shape (n_times, n), among n numbers of all measurements."""
         lengths, counts = np.linalg.norm(whitened, axis=1), sensor.measured.sum(axis=1)
-        far = np.flatnonzero(lengths**2 > scipy.stats.chi2.isf(DEFAULTS.outlier / max(n, 1), np.maximum(counts, 1)))
+        far = np.flatnonzero(lengths**2 > scipy.special.chdtri(np.maximum(counts, 1), DEFAULTS.outlier / max(n, 1)))
         seen = np.where(sensor.measured, whitened, np.nan)
         with np.errstate(invalid="ignore"):
             mean = np.array([np.nanmean(x) if np.isfinite(x).any() else 0.0 for x in seen.T])

@@ -172,19 +172,19 @@ class Stated:
             For what a motion without dynamics does not have.
         """
         own, given = self.of_sensors[sensor], self.values[sensor]
-        now, n = self._now, sensor.values.shape[1]
-        if sensor.is_late and clock:
-            late = own["time_offset"] + given[n]
-            rates = ca.vertsplit(given[n + 1:], self.levels[0].numel())
-            now = self._moment([x + late * v for x, v in zip(self.levels, rates, strict=True)], self.t + late)
+        n = sensor.values.shape[1]
         try:
-            value = ca.SX(sensor.residual(now, own, given[:n]))
+            value = ca.SX(sensor.residual(self._now, own, given[:n]))
         except InputError as error:
             hint = "; take noise of order 3" if len(self.levels) < 3 and "accelerations" in str(error) else ""
             raise InputError(f"{sensor.title}: {error}{hint}") from None
         if ca.depends_on(value, self._momenta):
             raise InputError(f"{sensor.title}: it depends on masses, which dynamics='none' leaves out; estimate with "
                              "dynamics")
+        if sensor.is_late and clock:
+            late, state = own["time_offset"] + given[n], ca.vertcat(*self.levels)
+            value = ca.substitute(value, ca.vertcat(state, self.t), ca.vertcat(state + late * given[n + 1:],
+                                                                               self.t + late))
         return value
 
     def prior(self):
