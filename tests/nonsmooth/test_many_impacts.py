@@ -11,6 +11,7 @@ import timefem as tf
 from tests import contact_systems as systems
 from timefem.solvers.nonsmooth import node
 from timefem.solvers.nonsmooth.contact_march import ContactMarch
+from timefem.solvers.nonsmooth.flight import flight
 from timefem.solvers.nonsmooth.impact_law import impact
 from timefem.solvers.nonsmooth.options import CONTACT, LAW
 from timefem.solvers.nonsmooth.search import Search
@@ -166,6 +167,7 @@ def test_what_goes_through_a_surface_stops_by_name(monkeypatch):
     """Whatever the reason; here because no closing is seen."""
     first = Search.first
     monkeypatch.setattr(Search, "first", lambda *given: (first(*given), (None, None))[1])
+    monkeypatch.setattr(flight, "can_fly", lambda *given: False)
     ball = tf.PointMass(1.0, 1, name="ball")
     wall = tf.PlaneContact(ball, normal=(1, 0, 0), name="wall")
     sol = systems.solved(tf.System([ball, wall]), {ball: tf.Pose((1, 0, 0), velocity=(-2, 0, 0))}, (0, 1), 1, 10)

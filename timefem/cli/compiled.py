@@ -12,11 +12,14 @@ from ..errors import InputError
 from ..kernels.loops import for_common_processors, nothing_interpreted
 from ..kernels.store import FOLDER_VARIABLE, SIZE_VARIABLE, Store, store
 from ..mechanics.bodies.rigid import RigidBody
+from ..mechanics.bodies.states import Pose
+from ..mechanics.contacts.planes import PlaneContact
 from ..mechanics.joints.turning import Revolute
 from ..mechanics.system import System
 from ..mechanics.values.evaluate import compile_loop
 from ..problems.estimation.measurements.points import Marker
 from ..problems.estimation.problem import Estimation
+from ..problems.initial.problem import InitialValueProblem
 from ..solving.solve import prepare as prepared_solver
 from ..solving.solve import solve
 from .options import JSON
@@ -81,6 +84,17 @@ def _solve_all():
         solver = prepared_solver(find_case(name).make(), MixedGalerkin(1), n_elements, progress=False)
         solver.solve(end={})  # what is prescribed there is looked at again
     _estimate()
+    for element in ENSEMBLES:
+        _bounce(element)
+
+
+def _bounce(element):
+    """A ball that falls on a floor."""
+    ball = RigidBody(1.0, (0.1, 0.1, 0.1), name="ball")
+    floor = PlaneContact(ball, radius=0.1, restitution=1.0)
+    system = System([ball, floor], gravity=(0, 0, -9.81))
+    start = {ball: Pose((0, 0, 0.101), velocity=(0, 0, -0.1))}
+    solve(InitialValueProblem(system, start, (0, SHORT)), element, 6, progress=False)
 
 
 def _estimate():

@@ -20,7 +20,7 @@ from .machine import common_name, common_processor, fingerprint
 from .record import Record
 from .store import digest, sources, store
 
-__all__ = ["Loop", "compiled", "for_common_processors", "nothing_interpreted"]
+__all__ = ["Loop", "all_compiled", "compiled", "for_common_processors", "nothing_interpreted"]
 
 ENOUGH = 0.5  # seconds for which a loop is interpreted at most: about what it takes to compile one
 LARGE = 500_000  # numbers in the arguments, from which on it is not
@@ -151,6 +151,11 @@ class _Interpreted(Loop):
         finally:
             _Interpreted.inside -= 1
             self.seconds += time.perf_counter() - begin
+
+
+def all_compiled():
+    """Whether all loops are to be compiled, so that they are there for later runs."""
+    return _Interpreted.always > 0
 
 
 @contextlib.contextmanager

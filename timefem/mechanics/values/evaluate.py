@@ -109,6 +109,7 @@ class Evaluator:
         self.names, self.inputs = names, [name for name in formulas.inputs if name in taken]
         first = dict(zip(self.inputs, np.cumsum([0, *(sizes[formulas.inputs[name]] for name in self.inputs)]).tolist(),
                          strict=False))
+        self.n_inputs = sum(sizes[formulas.inputs[name]] for name in self.inputs)
         self.groups, targets = [], [[] for _ in names]
         for i, kind, place, function, inputs, patterns in made:
             index = np.hstack([np.asarray(place[formulas.inputs[name]], int) + first[name] for name in inputs])
@@ -259,6 +260,20 @@ class Evaluator:
         self._tables = Tables(rows, self._index.astype(np.int64), np.zeros(number), self._targets.astype(np.int64),
                               np.zeros((rows[:, 2] + rows[:, 3]).max() + 1), np.zeros(rows[:, 4].max()))
         self._system = None
+
+    def tables(self, system, n, surely=False):
+        """What machine code takes, with the numbers of a system; None where it does not pay for n states, and is not
+        made `surely`."""
+        if not self.groups or not (surely or self._machine_code_pays(n, False)):
+            return None
+        if self._tables is None:
+            self._compile()
+        self._take(system)
+        return self._tables
+
+    def place(self, name):
+        """First and last place of a quantity among the values."""
+        return self._results[self.names.index(name)][:2]
 
     def _take(self, system):
         """The parameters of a system."""

@@ -100,11 +100,12 @@ def _solution(task, mesh, march, seconds):
     pieces = march.pieces
     for name, values in {
             "modes": [piece.mode.modes for piece in pieces], "signs": [piece.mode.signs for piece in pieces],
-            "directions": [piece.directions for piece in pieces],
-            "entered": [[piece.entered] for piece in pieces]}.items():
-        shape = {"directions": (contacts.n, 2), "entered": (1,)}.get(name, (contacts.n,))
+            "directions": [piece.directions for piece in pieces]}.items():
+        shape = {"directions": (contacts.n, 2)}.get(name, (contacts.n,))
         one = np.array(values, float).reshape(len(values), *shape)
         own[name] = np.repeat(one, counts, axis=0)
+    own["entered"] = np.concatenate([np.zeros((0, 1)), *(
+        np.broadcast_to(piece.entered, n)[:, None] for piece, n in zip(pieces, counts, strict=True))])
     t = np.concatenate([[mesh.nodes[0]], *(s.nodes[1:] for s in solved)])
     iterations = np.concatenate([np.zeros(0, int), *(np.abs(s.iterations) for s in solved)]).astype(int)
     values = NodalValues(np.concatenate(nodal), np.concatenate(multipliers), others)

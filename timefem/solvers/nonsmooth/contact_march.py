@@ -11,6 +11,8 @@ from . import events
 from .event_elements import EventElements
 from .events import CLOSES, AtOnce, Stuck, some
 from .fallback import Fallback
+from .flight.flight import Flights
+from .flight.records import STRIKES
 from .modes import Mode, ModeSystem
 from .node import NodeLaw, event, fallback_event
 from .options import CONTACT
@@ -27,14 +29,14 @@ class Piece(NamedTuple):
     solved : Solved
     directions : ndarray, shape (n_contacts, 2)
         Of slips that begin.
-    entered : int
-        Node at which the mode was.
+    entered : int, or ndarray of int
+        Node at which the mode was, of all elements or of each.
     """
 
     mode: Mode
     solved: object
     directions: np.ndarray
-    entered: int
+    entered: int | np.ndarray
 
 
 class ContactMarch(EventElements):
@@ -63,10 +65,11 @@ class ContactMarch(EventElements):
         self.law, self.search = NodeLaw(self.contacts, options), Search(self.contacts, element.degree)
         self.pieces, self.events, self.located, self.status = [], [], [], Status(True)
         self.t, self.z, self.n_elements = mesh.nodes[0], np.array(z0), 0
-        self._systems, self._zero, self._longest = {}, set(), float(mesh.lengths.max())
+        self._systems, self.zero, self.longest = {}, set(), float(mesh.lengths.max())
         self._fallback, self._fallbacks = None, 1  # elements that it takes at once
         self._bridged, self._bridged_to = 0.0, None  # share of an element, and its end
         self._entered = 0  # node at which the mode was
+        self._flights = Flights(self)  # where all contacts are open
         self.modes = np.zeros(self.contacts.n, int)
         self.directions = np.zeros((self.contacts.n, 2))
 
@@ -83,16 +86,22 @@ class ContactMarch(EventElements):
                 k = int(np.searchsorted(nodes, self.t, side="right"))
                 if k < len(nodes) - 1 and nodes[k] - self.t <= o.sliver * (nodes[k + 1] - nodes[k]):
                     k += 1
-                ahead = np.concatenate([[self.t], nodes[k:k + chunk]])
-                try:
-                    self._go_on(ahead)
-                except Stuck as error:
-                    if error.reason != Reason.NOT_CONVERGED or not self._slips_in_space().any():
-                        raise
-                    self._bridge(ahead[1])
+                flown = self._flights.go_on(k)
+                if not flown:
+                    ahead = np.concatenate([[self.t], nodes[k:k + chunk]])
+                    try:
+                        self._go_on(ahead)
+                    except Stuck as error:
+                        if error.reason != Reason.NOT_CONVERGED or not self._slips_in_space().any():
+                            raise
+                        self._bridge(ahead[1])
                 most = o.most_closed if (self.modes != OPEN).any() else o.most
-                happened = self._happened(*before)
-                if not happened:
+                if flown:  # over many elements: what counts is what happened in that of the mesh where it ended
+                    k = int(np.searchsorted(nodes, self.t, side="right"))
+                happened = self._happened(*before, nodes[k - 1] if flown else -np.inf)
+                if flown:
+                    chunk, done = 1, self.n_elements
+                elif not happened:
                     chunk = min(2 * chunk, most)
                 else:  # as many as between the last two events
                     chunk, done = min(max(self.n_elements - done, 1), most), self.n_elements
@@ -107,10 +116,26 @@ class ContactMarch(EventElements):
             self.status = Status.failure(error.reason, self.n_elements, self.t, error.history, error.detail)
         return self
 
-    def _happened(self, n_events, n_located):
-        """How often something happened to which contact since there were as many events and located nodes."""
-        names = Counter(name for event in self.events[n_events:] for name in event.contacts)
-        return names | Counter(self.contacts.names[c] for _, _, c in self.located[n_located:] if c >= 0)
+    def _happened(self, n_events, n_located, since):
+        """How often something happened to which contact, from a time on, after as many events and located nodes."""
+        names = Counter(name for event in self.events[n_events:] if event.t >= since for name in event.contacts)
+        located = self.located[n_located:] if since == -np.inf else ()
+        return names | Counter(self.contacts.names[c] for _, _, c in located if c >= 0)
+
+    def accept_flight(self, flown):
+        """Take what a compiled flight found."""
+        n, first = len(flown.solved.state), self.n_elements
+        starts = [event.node for event in flown.events]
+        if n:
+            entered = np.repeat([self._entered, *(first + node for node in starts)], np.diff([0, *starts, n]))
+            self.pieces.append(Piece(self.mode, flown.solved, self.directions.copy(), entered))
+        self.events += [replace(event, node=first + event.node) for event in flown.events]
+        self.located += [(first + node, kind, c) for node, kind, c in flown.located]
+        self._entered = first + starts[-1] if starts else self._entered
+        self.t, self.z, self.n_elements, self.zero = flown.t, flown.z, first + n, flown.zero
+        if flown.code == STRIKES:
+            self.located.append((self.n_elements, CLOSES, flown.closes))
+            self._node((flown.closes,))
 
     def _go_on(self, nodes):
         """Elements over nodes, or up to the first event in them."""
@@ -183,7 +208,7 @@ class ContactMarch(EventElements):
         states = contacts.at_state(self.t, self.z)
         law.meet(states.gap, states.gamma)
         if len(closes):
-            self._impact(states, law.touching(states, self.modes, closes), self._longest)
+            self._impact(states, law.touching(states, self.modes, closes), self.longest)
         return closes
 
     @property
@@ -191,7 +216,8 @@ class ContactMarch(EventElements):
         """Those of the modes met, list of `ModeSystem`."""
         return list(self._systems.values())
 
-    def _mode_system(self):
+    def mode_system(self):
+        """The `ModeSystem` of now."""
         mode = self.mode
         if mode not in self._systems or set(ALONG_GIVEN).intersection(mode.modes):  # with the directions of now
             self._systems[mode] = ModeSystem(self.contacts, self.element, mode, self.directions, self.how)
@@ -228,7 +254,7 @@ class ContactMarch(EventElements):
         n = len(solved.state)
         if n:
             z = np.concatenate([self.z[None], solved.state[:, -1]])
-            e, candidate = self.search.first(self.mode, self.directions, solved.nodes, z, self._zero)
+            e, candidate = self.search.first(self.mode, self.directions, solved.nodes, z, self.zero)
             last = n if e is None else e
             self._check_apart(self.search.gaps[:last + 1])
             self._accept(solved, last)
@@ -251,7 +277,7 @@ class ContactMarch(EventElements):
         self.pieces.append(Piece(self.mode, solved, self.directions.copy(), self._entered))
         self.t, self.z = float(solved.nodes[-1]), solved.state[-1, -1].copy()
         self.n_elements += n
-        self._zero = set()
+        self.zero = set()
         self.law.meet(self.search.gaps, self.search.rates[:, :, None])
 
     def _check_apart(self, gaps):
@@ -300,7 +326,7 @@ class ContactMarch(EventElements):
                 break
             kind, c, solved = CLOSES, before, earlier
         if solved is None:  # it does not happen after all
-            solved = self._mode_system().march(np.array([self.t, self.t + length]), self.z)
+            solved = self.mode_system().march(np.array([self.t, self.t + length]), self.z)
             if not len(solved.state):
                 raise Stuck(solved.status.reason, self._closed_names(), solved.status.residual_history)
             other = self._passed(solved, None)
@@ -324,7 +350,7 @@ class ContactMarch(EventElements):
             self._accept_at(solved, kind, c)
             if gap <= self.options.touching * self.law.length[c]:
                 self._log(events.TOUCHES, [c])
-                self._zero = {(CLOSES, c)}
+                self.zero = {(CLOSES, c)}
             return
         self._accept_at(solved, kind, c)
         self._at_event(kind, c)
@@ -339,24 +365,6 @@ class ContactMarch(EventElements):
             self._node((), slips=self._slipping_with(c))
         else:
             self._node((), stops=self._stopping_with(c))
-
-    def _slipping_with(self, c):
-        """A contact that begins to slip, and others whose friction is at its limit too, such as its mirror image."""
-        states = self.contacts.at_state(self.t, self.z)
-        here = self._in_mode(states)
-        bound = states.friction[0] * np.where(self.contacts.persistent, states.load[0], here.forces[0, :, 0])
-        at_limit = bound - np.hypot(*here.forces[0, :, 1:].T) <= self.options.at_limit * bound
-        also = np.flatnonzero(((self.modes == STICKS) & at_limit | (self.modes == HELD)) & (bound > 0))
-        return tuple({c, *also.tolist()})
-
-    def _stopping_with(self, c):
-        """A contact whose slip ends, and others as slow that are about to stop, such as the other corners of a box."""
-        states = self.contacts.at_state(self.t, self.z)
-        slip = states.gamma[0, :, 1:]
-        rate = self._in_mode(states).accelerations[0, :, 1:]
-        slow = np.hypot(*slip.T) <= self.options.rest * self.law.speed
-        also = np.flatnonzero((self.modes == SLIDES) & slow & ((slip * rate).sum(axis=1) < 0))
-        return tuple({c, *also.tolist()})
 
     def _predicted_stop(self, nodes, rows):
         """Go to the end of sliding in space of contacts at once, where it is predicted within the next element."""
@@ -383,7 +391,7 @@ class ContactMarch(EventElements):
         h = solved.nodes[-1] - self.t
         if h > length:  # the node of the mesh comes first
             return False
-        e, candidate = self.search.first(self.mode, self.directions, solved.nodes, z, self._zero)
+        e, candidate = self.search.first(self.mode, self.directions, solved.nodes, z, self.zero)
         if e is not None and candidate.kind != events.STICKS and candidate.theta < 1 - 1e-6:
             self._go_to(candidate, h)
             return True
@@ -405,7 +413,7 @@ class ContactMarch(EventElements):
         contacts, law, n_events = self.contacts, self.law, len(self.events)
         self._taken = 0.0
         states = contacts.at_state(self.t, self.z)
-        length = self._longest
+        length = self.longest
         law.meet(states.gap, states.gamma)
         law.know(states, length)
         touching = law.touching(states, self.modes, closes)
@@ -446,7 +454,7 @@ class ContactMarch(EventElements):
             self.events[-1] = replace(self.events[-1], energy=self.events[-1].energy + self._taken)
         begins = {(events.STICKS, c) for c in (*slips, *stops) if self.modes[c] in (SLIDES, BEGINS)}
         near = states.gap[0] <= law.rounding
-        self._zero = begins | {(CLOSES, c) for c in (*touching, *opens) if self.modes[c] == OPEN and near[c]}
+        self.zero = begins | {(CLOSES, c) for c in (*touching, *opens) if self.modes[c] == OPEN and near[c]}
 
     def _impact(self, states, touching, length):
         """The states after the impact of those that touch, if they approach, and which contacts had a part in it."""

@@ -6,7 +6,7 @@ from ...mechanics.values.evaluate import quantities_at
 from . import events
 from .events import CLOSES, AtOnce, Stuck
 from .search import values_of
-from .states import OPEN, SLIDES, InMode
+from .states import HELD, OPEN, SLIDES, STICKS, InMode
 
 
 class EventElements:
@@ -26,7 +26,7 @@ class EventElements:
         Slow slips in space turn at once with the forces: the first guess has them in their direction, along which they
         grow. From any other one Newton's method finds no solution, or one in which they turn round.
         """
-        system, contacts, h = self._mode_system(), self.contacts, nodes[1] - nodes[0]
+        system, contacts, h = self.mode_system(), self.contacts, nodes[1] - nodes[0]
         slips = np.flatnonzero((self.modes == SLIDES) & (contacts.n_slip == 2))
         if not exact or not len(slips):
             return system.march(nodes, self.z, exact)
@@ -74,6 +74,24 @@ class EventElements:
         value = float(values_of(self.mode, self.directions, here)[kind, c][0])
         rate = float(here.accelerations[0, c, 1:] @ self.directions[c]) if kind == events.STICKS else None
         return value, rate
+
+    def _slipping_with(self, c):
+        """A contact that begins to slip, and others whose friction is at its limit too, such as its mirror image."""
+        states = self.contacts.at_state(self.t, self.z)
+        here = self._in_mode(states)
+        bound = states.friction[0] * np.where(self.contacts.persistent, states.load[0], here.forces[0, :, 0])
+        at_limit = bound - np.hypot(*here.forces[0, :, 1:].T) <= self.options.at_limit * bound
+        also = np.flatnonzero(((self.modes == STICKS) & at_limit | (self.modes == HELD)) & (bound > 0))
+        return tuple({c, *also.tolist()})
+
+    def _stopping_with(self, c):
+        """A contact whose slip ends, and others as slow that are about to stop, such as the other corners of a box."""
+        states = self.contacts.at_state(self.t, self.z)
+        slip = states.gamma[0, :, 1:]
+        rate = self._in_mode(states).accelerations[0, :, 1:]
+        slow = np.hypot(*slip.T) <= self.options.rest * self.law.speed
+        also = np.flatnonzero((self.modes == SLIDES) & slow & ((slip * rate).sum(axis=1) < 0))
+        return tuple({c, *also.tolist()})
 
     def _located(self, kind, c, h, longest):
         """The element from here that ends where the function of an event vanishes, or None where it does not.

@@ -79,10 +79,7 @@ class _Scaled:
 
     @cached_property
     def _law(self):
-        o, n = self.options, self.n
-        return Law(self.d, np.array(self.mu, float), np.array(self.bound, float), o.exact, o.stalled, o.rounds,
-                   o.iterations, o.halvings, np.zeros(o.memory), np.zeros(1, int), *np.zeros((6, 3 * n)),
-                   *np.zeros((2, n)), np.zeros((3 * n, 3 * n)))
+        return law_arrays(self.d, np.array(self.mu, float), np.array(self.bound, float), self.options)
 
     @property
     def iterations(self):
@@ -141,6 +138,13 @@ class _Scaled:
                     return found
         left = [self.residual(start, b) for start in starts]  # no method may improve on rounding
         return starts[int(np.argmin(left))] if min(left, default=np.inf) < o.stalled else None
+
+
+def law_arrays(compliance, friction, bound, options):
+    """The `Law` of n contacts: compliance (3 n, 3 n), friction and bound (n,)."""
+    o, n = options, len(friction)
+    return Law(compliance, friction, bound, o.exact, o.stalled, o.rounds, o.iterations, o.halvings, np.zeros(o.memory),
+               np.zeros(1, int), *np.zeros((6, 3 * n)), *np.zeros((2, n)), np.zeros((3 * n, 3 * n)))
 
 
 def impact(compliance, before, restitution, friction, bound=None, options=LAW):

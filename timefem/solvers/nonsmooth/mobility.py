@@ -172,7 +172,7 @@ def _root(heavy, q, free, reduced, root):
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
-def _move_block(block, mass, gradient, force, right, roots, accelerations):
+def move_block(block, mass, gradient, force, right, roots, accelerations):
     """Roots R (n, n_blocks, b, b) of the mobility `R R^T`, and accelerations (n, n_q), of one kind of blocks."""
     n_blocks, n = block.coordinates.shape
     q, work, order = block.turned, block.work, block.order
@@ -258,6 +258,6 @@ def constrained(blocks, mass, gradient, force, right):
     parts, accelerations = [], np.zeros_like(force)
     for block in blocks:
         roots = np.empty((len(force), *block.heavy.shape))
-        _move_block(block, *map(np.ascontiguousarray, (mass.data, gradient.data, force, right)), roots, accelerations)
+        move_block(block, *map(np.ascontiguousarray, (mass.data, gradient.data, force, right)), roots, accelerations)
         parts.append((block.coordinates, roots))
     return Mobility(parts), accelerations

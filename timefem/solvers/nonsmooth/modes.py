@@ -100,7 +100,7 @@ class ModeSystem:
     def dofs(self, nodes, z, exact=False):
         """The same, as dofs in time order: mesh, dofs, number of elements solved, status, iterations."""
         mesh, how = TimeMesh(nodes), self.how
-        self._prepare(nodes[0], z)
+        self.prepare(nodes[0], z)
         multipliers = np.zeros(self.system.n_multipliers)
         run = Run(loop=self._loop)
         if self.system.n_nonholonomic:  # multipliers are linear unknowns: to look for good ones costs more
@@ -110,7 +110,7 @@ class ModeSystem:
             return mesh, *march(*given)
         return march_halving(*given)
 
-    def _prepare(self, t, z):
+    def prepare(self, t, z):
         """Scaling, and the loop, by the first state."""
         if self._scale is None:
             self._scale = Scaling.of(self.how.scaling, self.system, self.element, t, z)
@@ -118,11 +118,23 @@ class ModeSystem:
                 self._scale.reference = max(self._scale.reference, self.how.reference())
             self._loop = LoopArrays(self.plan, self._scale)
 
+    def arrays(self, x, starts, lengths):
+        """`MarchArrays` of elements in dofs x, after `prepare`."""
+        return self._loop.march(x, starts, lengths, self.how.settings, self._scale.reference)
+
+    def spread(self, every):
+        """Multipliers of the system, and those of contacts, of elements of a system with open contacts alone."""
+        n, n_contacts = every.shape[:2], self.contacts.n
+        if every.shape[2] < self.system.n_multipliers:
+            every, own = np.zeros((*n, self.system.n_multipliers)), every
+            every[..., self.element.kept_multipliers(self.system)] = own
+        return every, np.zeros((*n, n_contacts, 3))
+
     def _guessed(self, nodes, state, pressed):
         """The same of one element with a guess of its nodal values (n_shapes, n_z), and of the normal forces that are
         multipliers: what an element before it would have that goes on so."""
         plan, basis, h = self.plan, self.element.state.basis, nodes[1] - nodes[0]
-        self._prepare(nodes[0], state[0])
+        self.prepare(nodes[0], state[0])
         multipliers, m = np.zeros(self.system.n_multipliers), self.contacts.system.n_constraints
         multipliers[m:m + len(pressed)] = pressed
         mesh = TimeMesh(np.array([nodes[0] - h, *nodes]))

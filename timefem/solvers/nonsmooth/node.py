@@ -36,6 +36,14 @@ class NodeLaw:
         self.contacts, self.options = contacts, options
         self.speed, self.length, self.still, self.rounding, self._met, self._pulled = np.zeros((6, contacts.n))
 
+    @property
+    def sizes(self):
+        """All of them, shape (6, n_contacts)."""
+        return np.array([self.speed, self.length, self.still, self.rounding, self._met, self._pulled])
+
+    def take_sizes(self, sizes):
+        self.speed, self.length, self.still, self.rounding, self._met, self._pulled = sizes.copy()
+
     def meet(self, gaps, gamma):
         """Take note of sizes: gaps (n, n_contacts), velocities (n, n_contacts, 3)."""
         largest = np.where(self.contacts.persistent, 0.0, np.abs(gaps).max(axis=0, initial=0.0))

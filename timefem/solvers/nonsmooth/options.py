@@ -48,6 +48,11 @@ class ContactOptions:
     unsure: float = 1e-12  # of its largest value in an element, beyond which a function of forces is negative
     locations: int = 40  # of one event
     sliver: float = 1e-9  # of an element, left before a node of the mesh: the next one is taken
+    ahead: int = 32  # elements that the compiled loop of open contacts solves at once, while nothing is near
+    together: int = 64  # events that it finds at once
+    few: int = 4  # contacts in one impact that it takes
+    room: int = 1 << 18  # numbers of elements that it solves at once
+    slow: float = 5.0  # seconds in a process without the compiled loop of open contacts, from which on it is made
     stalled: int = 20  # events at one time before the march gives up there
     inside: float = 1e-8  # of the terms of a gap: overlap at the start that is refused
     events_per_element: int = 60  # of the mesh, from which on the fallback takes the rest: bouncing to rest takes 20

@@ -42,12 +42,12 @@ class Contacts:
         # rows of slip, contact by contact, among the three of each
         self.tangents = np.concatenate([np.zeros(0, int), *(3 * c + 1 + np.arange(n)
                                                             for c, n in enumerate(self.n_slip))])
-        self._blocks, self._stacks = None, {}
+        self._blocks, self.stacks = None, {}
         self.helpers = np.concatenate([np.zeros(0, int), *(np.arange(system.n_q)[system.coordinates(b)]
                                                            for b in system.bodies if b.helper)])
 
     @cached_property
-    def _labels(self):
+    def labels(self):
         """Of contacts and coordinates: numbers of the sets of bodies that parts couple."""
         system = self.system
         label = {body: k for k, body in enumerate(system.bodies)}
@@ -64,19 +64,19 @@ class Contacts:
     @cached_property
     def islands(self):
         """Contacts of bodies that parts couple, list of ndarray of int."""
-        label, _ = self._labels
+        label, _ = self.labels
         return [np.flatnonzero(label == k) for k in dict.fromkeys(label.tolist())]
 
     def together(self, values):
         """The largest of values (n_contacts,) among the contacts that each one depends on."""
-        label, of = self._labels
+        label, of = self.labels
         largest = np.zeros(max(label.max(initial=0), of.max(initial=0)) + 1)
         np.maximum.at(largest, label, values)
         return largest[label]
 
     def energies(self, values):
         """Sums of values (n_q,) of the bodies on which each contact depends, shape (n_contacts,)."""
-        label, of = self._labels
+        label, of = self.labels
         return np.maximum(np.bincount(of, values, minlength=label.max(initial=0) + 1), 0.0)[label]
 
     def blocks(self, mass, gradient):
@@ -88,16 +88,16 @@ class Contacts:
     def stacked(self, first, second, of):
         """One `Matrix` of the rows of two of the values `of` states: of gaps and slips, or of constraints."""
         a, b = of[first], of[second]
-        if first not in self._stacks:
+        if first not in self.stacks:
             places = (3 * np.arange(self.n), self.tangents) if first == "gap_q" else (
                 np.arange(a.shape[0]), a.shape[0] + np.arange(b.shape[0]))
             n_rows = 3 * self.n if first == "gap_q" else a.shape[0] + b.shape[0]
             rows = np.concatenate([places[0][a.rows], places[1][b.rows]])
             order = np.argsort(rows, kind="stable")
             rows, columns = rows[order], np.concatenate([a.columns, b.columns])[order]
-            self._stacks[first] = order, Matrix((n_rows, a.shape[1]), rows, columns, np.searchsorted(
+            self.stacks[first] = order, Matrix((n_rows, a.shape[1]), rows, columns, np.searchsorted(
                 rows, np.arange(n_rows + 1)), None)
-        order, pattern = self._stacks[first]
+        order, pattern = self.stacks[first]
         return pattern._replace(data=np.concatenate([a.data, b.data], axis=1)[:, order])
 
     def at(self, t, q, v):
@@ -158,20 +158,33 @@ class ContactStates:
         """d gamma / dv, a `Matrix` (3 n_contacts, n_q)."""
         return self.contacts.stacked("gap_q", "slip_v", self._of)
 
+    def pattern(self, name):
+        """One of the matrices of `NAMES`, a `Matrix`."""
+        return self._of[name]
+
     @cached_property
     def drift(self):
         """What of `gamma` is due to surfaces that move, shape (n, n_contacts, 3)."""
         return self.gamma - self.jacobian.times(self.v).reshape(self.gamma.shape)
 
     @cached_property
+    def gradient(self):
+        """Of the constraints on velocities, a `Matrix`."""
+        return self.contacts.stacked("psi_v", "form_v", self._of)
+
+    @cached_property
+    def blocks(self):
+        """`Block`s of coordinates."""
+        return self.contacts.blocks(self._of["row_a"], self.gradient)
+
+    @cached_property
     def _motion(self):
         """`Mobility` of the constrained system, and the accelerations without contacts, (n, n_q)."""
-        of = self._of
-        gradient = self.contacts.stacked("psi_v", "form_v", of)
+        of, gradient = self._of, self.gradient
         right = -np.concatenate([of["second"], of["third"]], axis=1)
         force = -of["row"]
         force[:, self.contacts.helpers] = 0.0
-        return constrained(self.contacts.blocks(of["row_a"], gradient), of["row_a"], gradient, force, right)
+        return constrained(self.blocks, of["row_a"], gradient, force, right)
 
     def momenta_of(self, v):
         """Mass times velocities (n, n_q)."""

@@ -1,0 +1,1 @@
+"""Motion with all contacts open, from impact to impact, in one compiled loop."""

@@ -1,0 +1,246 @@
+"""Motion with all contacts open, as a compiled loop finds it from impact to impact."""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from ....kernels.compile import default_backend
+from ....kernels.loops import all_compiled
+from ....mechanics.values.equations_of_motion import MotionFormulas
+from ....mechanics.values.evaluate import evaluator
+from ....status import Status
+from ...march.march import CHUNK, FIRST_CHUNK, LONG_CHUNK
+from .. import events
+from ..impact_law import law_arrays
+from ..mobility import Block
+from ..modes import Solved
+from ..node import SAID
+from ..options import LAW
+from ..states import NAMES, OPEN
+from .loop import fly
+from .records import LOOKS, QUANTITIES, Flight, Formulas, Limits, Moving, Rows, Told
+
+
+def can_fly(contacts, element):
+    """Whether a system with all contacts open is one that the compiled loop knows."""
+    system = contacts.system
+    plain = not (system.couples_inertia or system.n_nonholonomic or contacts.persistent.any()
+                 or any(body.velocity_by_solve for body in system.bodies))
+    driven = any(group.part.has_velocity and not (group.part.is_body or group.part.is_counter)
+                 for group in system.groups)
+    return plain and not driven and element.form == "hamilton" and default_backend() == "llvm"
+
+
+class Flights:
+    """Stretches of a `ContactMarch` with all contacts open, as far as the compiled loop takes them."""
+
+    slow = 0.0  # seconds that all marches of the process took without the loop, where it could have been taken
+
+    def __init__(self, march):
+        self._march, self._flight, self._began, self._ready = march, None, None, False
+
+    def go_on(self, k):
+        """Go on where all contacts are open, k is the next node of the mesh; whether the march came any further."""
+        march, now = self._march, time.perf_counter()
+        if self._began is not None:
+            Flights.slow, self._began = Flights.slow + now - self._began, None
+        if (march.modes != OPEN).any() or self._flight is False:
+            return False
+        if self._flight is None:
+            self._flight = can_fly(march.contacts, march.element) and CompiledFlight(
+                march.mode_system(), march.law, march.options)
+        if not self._flight:
+            return False
+        if not self._ready and not self._flight.ready(march.t, march.z, len(march.mesh.nodes) - k):
+            self._began = now
+            return False
+        self._ready = True
+        flown = self._flight.go(march, k)
+        march.accept_flight(flown)
+        return len(flown.solved.state) > 0 or flown.code != LOOKS
+
+
+class Flown(NamedTuple):
+    """How far a flight came.
+
+    Attributes
+    ----------
+    solved : Solved
+    t, z
+        Where it is then: at a node at which something happens, before that.
+    events : list of ContactEvent
+        Nodes count from the start of the flight.
+    located : list of (int, str, int)
+    zero : set
+        What is zero at the end as it has just opened, see `ContactMarch`.
+    code : int
+    closes : int
+        Contact that closes there, where it STRIKES.
+    """
+
+    solved: object
+    t: float
+    z: np.ndarray
+    events: list
+    located: list
+    zero: set
+    code: int
+    closes: int
+
+
+class CompiledFlight:
+    """The compiled loop, and what it takes, for one march.
+
+    Parameters
+    ----------
+    mode : ModeSystem
+        With all contacts open.
+    law : NodeLaw
+    options : ContactOptions
+    """
+
+    def __init__(self, mode, law, options):
+        self.mode, self.law, self.contacts, self.options = mode, law, law.contacts, options
+        self._flight, self._chunk = None, FIRST_CHUNK
+
+    def ready(self, t, z, n):
+        """Whether there is machine code, or it pays to make it, for about n elements from a state on."""
+        if self._flight is None:
+            self._flight = self._made(t, z, n)
+        return self._flight is not None and (all_compiled() or Flights.slow > self.options.slow or fly.at_hand(
+            self._flight, np.zeros(1), 0, 0, 0.0))
+
+    def _evaluators(self):
+        system = self.contacts.system
+        return [evaluator(system, "gaps", "gap rates"), evaluator(system, "velocity"), evaluator(system, "momentum"),
+                evaluator(system, *NAMES, formulas=MotionFormulas)]
+
+    def _made(self, t, z, n):
+        """The `Flight`; None where it does not pay to make machine code of formulas."""
+        contacts, system, mode = self.contacts, self.contacts.system, self.mode
+        evaluators = self._evaluators()
+        tables = [one.tables(system, n, all_compiled()) for one in evaluators]
+        if any(one is None for one in tables):
+            return None
+        mode.prepare(t, z)
+        here = contacts.at_state(t, z)
+        pattern = here.jacobian
+        order, _ = contacts.stacks["gap_q"]
+        n_q, n_c, motion = system.n_q, contacts.n, evaluators[-1]
+        block, n_rows = self._block(here, motion)
+        n_blocks, b = block.coordinates.shape
+        place = np.zeros((n_q + 1, 2), np.int64)
+        place[block.coordinates] = np.stack(np.indices((n_blocks, b)), axis=-1)
+        first = np.array([motion.place(name)[0] for name in QUANTITIES], np.int64)
+        values = np.concatenate([np.arange(*motion.place(name)) for name in ("gap_q", "slip_v")])[order]
+        jacobian = np.stack([pattern.rows, pattern.columns, values], axis=1).astype(np.int64)
+        mass = here.pattern("row_a")
+        mass = np.stack([mass.rows, mass.columns, np.arange(*motion.place("row_a"))], axis=1).astype(np.int64)
+        widths = [system.n_z, system.n_z + n_q, motion.n_inputs]
+        formulas = Formulas(*tables, *(np.zeros((1 + (one is motion), one.n_values)) for one in evaluators),
+                            *(np.zeros((1, width)) for width in widths), np.zeros(1), first, mass, jacobian)
+        moving = Moving(block, place[:n_q].copy(), contacts.helpers.astype(np.int64), np.zeros((2, n_q)),
+                        np.zeros((2, n_q + 1)), np.zeros((2, n_rows)), np.zeros((2, n_blocks, b, b)),
+                        np.zeros((2, n_q + 1)), np.zeros((3 * n_c, n_blocks * b)), np.zeros((2, n_blocks * b)),
+                        np.zeros(n_q + 1))
+        label, of = contacts.labels
+        rows = Rows(contacts.tangents.astype(np.int64), contacts.n_slip.astype(np.int64), label.astype(np.int64),
+                    of.astype(np.int64), np.zeros((2, max(label.max(initial=0), of.max(initial=0)) + 1)),
+                    np.zeros((6, n_c)), np.zeros(n_c, np.int64), *np.zeros((2, 2, n_c)), *np.zeros((2, 2, 3 * n_c)),
+                    np.zeros(n_c, np.int64), np.zeros((2, n_c, 3)), np.zeros(n_c), np.zeros(n_c),
+                    np.zeros(n_c, np.int64), np.zeros((5, 6)), np.zeros((n_c, 3)))
+        o = self.options
+        limits = Limits(o.touching, o.through, o.still, o.rest, o.short_flight, o.sliver, o.locations, LAW.shift,
+                        LAW.blocked, LAW.stalled, LAW.gain, o.events_per_element // 2, o.ahead)
+        columns = mode.plan.columns
+        n_local = columns.n_local
+        size = min(CHUNK, max(o.room // n_local, FIRST_CHUNK))
+        told = Told(np.zeros((size, n_local)), np.zeros(size), np.zeros(size, np.int64),
+                    np.zeros((o.together, 3), np.int64), *np.zeros((2, o.together, o.few), np.int64),
+                    np.zeros((o.together, 3)), np.zeros((o.together, o.few, 3)))
+        alone, few = (law_arrays(np.zeros((3 * k, 3 * k)), *np.zeros((2, k)), LAW) for k in (1, o.few))
+        many = mode.arrays(np.zeros(columns.n_node + size * columns.step), *np.zeros((2, size)))
+        one = mode.arrays(np.zeros(n_local), *np.zeros((2, 1)))
+        return Flight(many, one, np.zeros(n_local), columns.first.astype(np.int64), formulas, moving, rows, limits,
+                      alone, few, np.zeros((2, 3 * o.few)), np.zeros(3 * o.few), np.zeros(o.few), told, np.zeros(1),
+                      np.zeros((2, system.n_z)), np.zeros(3, np.int64))
+
+    def _block(self, here, motion):
+        """All blocks as one kind, for values of the motion; and how many rows constraints have.
+
+        What is missing to the largest block are coordinates without a number, with masses of one, and rows of zeros.
+        """
+        n_q, blocks = self.contacts.system.n_q, here.blocks
+        b, m = (max(getattr(one, name).shape[1] for one in blocks) for name in ("coordinates", "rows"))
+        order, _ = self.contacts.stacks["psi_v"]
+        entries = np.concatenate([np.arange(*motion.place(name)) for name in ("psi_v", "form_v")])[order]
+        masses, number = np.arange(*motion.place("row_a")), 0
+        n_blocks = sum(len(one.coordinates) for one in blocks)
+        coordinates, rows = np.full((n_blocks, b), n_q), np.zeros((n_blocks, m), int)
+        size, found = np.ones((n_blocks, b)), {"mass": [], "gradient": [], "counters": []}
+        for one in blocks:
+            own, (n_own, b_own), m_own = slice(number, number + len(one.rows)), one.coordinates.shape, one.rows.shape[1]
+            coordinates[own, :b_own], rows[own, :m_own], size[own, :b_own] = one.coordinates, one.rows, one.size
+            for name, at in (("mass", masses), ("gradient", entries), ("counters", None)):
+                table = getattr(one, name).copy()
+                table[:, 0] += number
+                if at is not None:
+                    table[:, 3] = at[table[:, 3]]
+                found[name].append(table)
+            none = np.indices((n_own, b - b_own)).reshape(2, -1).T + (number, b_own)
+            found["counters"].append(none)
+            number += n_own
+        tables = [np.ascontiguousarray(np.concatenate(found[name]), np.int64) for name in found]
+        return Block(coordinates.astype(np.int64), rows.astype(np.int64), size, *tables, blocks[0].dependent,
+                     np.zeros((n_blocks, b, b)), np.zeros((n_blocks, m, b)), *np.zeros((2, b, b)),
+                     np.zeros((2, b + m)), np.zeros(m, np.int64)), here.gradient.shape[0]
+
+    def go(self, march, k):
+        """Go on from where a march is to the end of the mesh, or as far as it goes at once; k is the next node of the
+        mesh.
+
+        Returns
+        -------
+        Flown
+        """
+        f, law, begin = self._flight, self.law, time.monotonic()
+        for one in self._evaluators():
+            one.tables(self.contacts.system, 0)
+        f.rows.sizes[:] = law.sizes
+        f.rows.zero[:] = [(events.CLOSES, c) in march.zero for c in range(self.contacts.n)]
+        f.t[0], f.z[0], nodes = march.t, march.z, march.mesh.nodes
+        code = fly(f, nodes, k, min(len(nodes) - 1, k + self._chunk - 1), march.longest)
+        law.take_sizes(f.rows.sizes)
+        n, n_events, contact = f.counts.tolist()
+        seconds = time.monotonic() - begin
+        if seconds > LONG_CHUNK / 2:
+            self._chunk = max(self._chunk // 2, 1)
+        elif seconds < LONG_CHUNK / 4:
+            self._chunk = min(4 * self._chunk, len(f.told.ends))
+        found, located = [], []
+        for i in range(n_events):
+            found.append(self._event(i))
+            located.append((int(f.told.where[i, 0]), events.CLOSES, int(f.told.where[i, 1])))
+        left = {(events.CLOSES, c) for c in np.flatnonzero(f.rows.zero).tolist()}
+        return Flown(self._solved(march.t, n), float(f.t[0]), f.z[0].copy(), found, located, left, code, contact)
+
+    def _event(self, i):
+        told, contacts = self._flight.told, self.contacts
+        n = int(told.where[i, 2])
+        own, impulses = told.contacts[i, :n], told.impulses[i, :n].copy()
+        sizes = np.abs(impulses).max(axis=1)
+        order = np.argsort(own, kind="stable")
+        order = order[sizes[order] > self.options.none * sizes.max()]
+        t, energy, distance = told.numbers[i].tolist()
+        return events.ContactEvent(t, int(told.where[i, 0]), events.IMPACT,
+                                   tuple(contacts.names[c] for c in own[order]), impulses[order],
+                                   tuple(SAID[int(s)] for s in told.statuses[i, :n][order]), energy, 1.0, distance)
+
+    def _solved(self, t, n):
+        f, columns = self._flight, self.mode.plan.columns
+        x = f.told.x[:n]
+        state, every = (x.take(field, axis=1) for field in columns.fields[:2])
+        every, forces = self.mode.spread(every)
+        return Solved(np.concatenate([[t], f.told.ends[:n]]), state, every, forces, {}, f.told.iterations[:n].copy(),
+                      Status(True))
