@@ -31,17 +31,25 @@ def is_direct(system, outputs, t, z):
         return False
     if not any(part.n_controls for part in system.parts):
         return False
+    scale = system.state_scale[:system.n_q]
     held = system.derivatives(t, z)[1].toarray()[:system.n_constraints, :system.n_q]
-    open_ = open_motions(held, quaternions(system), z[:system.n_q])
-    moved = open_.T @ input_matrix(system, t, z)
+    open_ = open_motions(held, quaternions(system), z[:system.n_q], scale)
+    moved = open_.T @ (scale[:, None] * input_matrix(system, t, z))
     return len(outputs) <= open_.shape[1] == np.linalg.matrix_rank(moved)
 
 
-def open_motions(held, rest, q):
-    """Directions that constraints leave open, of gradients `held`, and quaternions at the places `rest`, (n_q, n)."""
+def open_motions(held, rest, q, scale):
+    """Directions of q / scale that constraints leave open, of gradients `held`, and quaternions at the places `rest`.
+
+    Returns
+    -------
+    ndarray, shape (n_q, n)
+        Orthonormal columns.
+    """
     rows = np.vstack([held, np.zeros((len(rest), len(q)))])
     for row, places in zip(rows[len(held):], rest, strict=True):
         row[places] = q[places]  # the gradient of its halved squared length
+    rows = rows * scale
     size = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
     return scipy.linalg.null_space(rows / size) if len(rows) else np.eye(len(q))
 
@@ -135,8 +143,8 @@ class DirectInversion:
     def __init__(self, system, outputs, posture):
         self.system, self.outputs, self.n, m = system, outputs, system.n_q, len(outputs)
         self.n_forces, self.relative_degrees = system.n_constraints, [2] * m
-        self._rest = quaternions(system)
-        n_rows = self.n_forces + len(self._rest) + m
+        self._rest, self._scale = quaternions(system), system.state_scale[:system.n_q]
+        self._n_held = n_rows = self.n_forces + len(self._rest) + m
         open_ = n_rows < self.n
         q, t, mu = ca.SX.sym("q", self.n), ca.SX.sym("t"), ca.SX.sym("mu", n_rows if open_ else 0)
         deviations = []
@@ -172,33 +180,43 @@ class DirectInversion:
         best = np.inf
         for _ in range(OPTIONS.iterations):
             rows, jacobian, rate = (np.array(v) for v in self._rows(x, t))
-            size = np.maximum(np.linalg.norm(jacobian, axis=1), 1e-300)
-            solve = self._solver(t, jacobian / size[:, None])
-            error = np.abs(rows[:, 0] / size).max() / max(1.0, np.abs(x).max())
+            size, scale = self._sizes(jacobian)
+            solve = self._solver(t, jacobian, size, scale)
+            place = np.abs(x / scale)[:self.n].max()
+            error = np.abs(rows[:, 0] / size).max() / max(place, (1 / self._scale).min())
             if error <= 1e-15 or (error <= 1e-9 and error >= 0.5 * best):
                 break
             best = error
-            step = solve(rows[:, 0] / size)
-            x = x - step * min(1.0, 1.0 / max(np.abs(step[:self.n]).max(), 1e-300))
+            step = solve(rows[:, 0])
+            far = np.abs(step / scale)[:self.n].max()
+            x = x - step * min(1.0, max(place, (1 / self._scale).max()) / max(far, 1e-300))
         else:
             worst = int(np.argmax(np.abs(rows[:, 0] / size)[-len(self.outputs):]))
             raise InputError(f"no position nearby fits the trajectory of {self.outputs[worst][0]!r} at t = {t:g}: it "
                              "is out of reach; change it, or give a closer start")
-        xd = -solve(rate[:, 0] / size)
-        return np.array([x, xd, -solve(np.array(self._second(x, xd, t)).ravel() / size)])
+        xd = -solve(rate[:, 0])
+        return np.array([x, xd, -solve(np.array(self._second(x, xd, t)).ravel())])
 
-    def _solver(self, t, matrix):
-        """The function b -> matrix^-1 b; refuses singular positions."""
-        u, s, v = np.linalg.svd(matrix)
+    def _sizes(self, jacobian):
+        """Of the rows and the unknowns, by the masses: a change of q by its size has the same energy in all."""
+        held = np.linalg.norm(jacobian[-self._n_held:, :self.n] * self._scale, axis=1)
+        held = np.maximum(held, 1e-300)
+        if jacobian.shape[0] == self._n_held:
+            return held, self._scale
+        return np.append(self._scale, held), np.append(self._scale, 1 / held)
+
+    def _solver(self, t, matrix, size, scale):
+        """The function b -> matrix^-1 b, of rows and unknowns of these sizes; refuses singular positions."""
+        u, s, v = np.linalg.svd(matrix / size[:, None] * scale)
         if not s[-1] > OPTIONS.singular_rows * s[0]:
             m = len(self.outputs)
             row = int(np.argmax(np.abs(u[-m:, -1])))
-            way = v[-1, :self.n] / np.abs(v[-1, :self.n]).max(initial=1e-300)
-            moved = largest_parts(way, coordinate_names(self.system))
+            way = (v[-1] * scale)[:self.n]
+            moved = largest_parts(way / np.abs(way).max(initial=1e-300), coordinate_names(self.system))
             raise InputError(f"the outputs pass a singular position at t = {t:g}: no motion of the joints changes "
                              f"{self.outputs[row][0]!r} alone there, and the motion ({moved}) changes none; go around "
                              "it, or prescribe other outputs")
-        return lambda b: v.T @ ((u.T @ b) / s)
+        return lambda b: scale * (v.T @ ((u.T @ (b / size)) / s))
 
     def state(self, t, q, v):
         """Coordinates and momenta, shape (2 n,)."""
@@ -209,13 +227,15 @@ class DirectInversion:
         z = self.state(t, q, v)
         gradient, jacobian, _ = self.system.derivatives(t, z)
         force = momentum_rate(self.system, t, z, v, a) + gradient[:self.n]
-        held = jacobian[:self.n_forces, :self.n].toarray()
+        held, scale = jacobian[:self.n_forces, :self.n].toarray(), self._scale
+        open_, held, force = open_motions(held, self._rest, q, scale), held * scale, scale * force
         size = np.maximum(np.linalg.norm(held, axis=1, keepdims=True), 1e-300)
-        drives, open_ = input_matrix(self.system, t, z), open_motions(held, self._rest, q)
+        drives = scale[:, None] * input_matrix(self.system, t, z)
         u = np.linalg.lstsq(open_.T @ drives, open_.T @ force, rcond=1e-12)[0]  # the least ones
         left = open_ @ (open_.T @ (force - drives @ u))
         if np.abs(left).max() > OPTIONS.left_over * max(np.abs(force).max(), np.abs(drives @ u).max(), 1e-300):
-            way = left / np.abs(left).max()
+            way = scale * left
+            way = way / np.abs(way).max()
             raise InputError(f"the drives cannot give the motion at t = {t:g}: no control acts along "
                              f"{largest_parts(way, coordinate_names(self.system))}; add a drive, or go around this "
                              "position")

@@ -59,7 +59,7 @@ class Inversion:
     def __init__(self, system, outputs, t, z, duration, both_ends):
         s = Structure(system, outputs, t, z, duration, both_ends)
         self.system, self.outputs, self.actuators = system, outputs, s.actuators
-        self.n_forces, self.frequencies = s.n_forces, s.frequencies
+        self.n_forces, self.frequencies, self._per_force = s.n_forces, s.frequencies, s.per_force
         n, rows = len(outputs), ca.vertcat(*s.rows)
         self.n_hidden = [len(h) for h in s.hidden]
         there = ca.jacobian(rows, ca.vec(s.y)).sparsity().get_triplet()[1]
@@ -85,7 +85,13 @@ class Inversion:
     def forces(self, t, z):
         """Joint forces and controls (gamma, u) of a state, by the rows; shape (n_forces + n_controls,)."""
         values, _, matrix = (np.array(x) for x in self.equations(z, np.zeros(self.n_forces + len(self.outputs)), t))
-        return -np.linalg.lstsq(matrix, values.ravel(), rcond=1e-13)[0]
+        return -self._solved(matrix, values.ravel())
+
+    def _solved(self, matrix, values):
+        """Forces w of least squares, in units of `per_force`, with ``matrix @ w = values``."""
+        scaled = matrix * self._per_force
+        size = np.maximum(np.linalg.norm(scaled, axis=1), 1e-300)
+        return (np.linalg.lstsq(scaled / size[:, None], (values.T / size).T, rcond=1e-13)[0].T * self._per_force).T
 
     def first_singular(self, t, z):
         """Number of the first of some states at which the rows hardly settle the controls, or do with the other sign:
@@ -97,7 +103,8 @@ class Inversion:
         z : ndarray, shape (n, n_z)
         """
         matrices = np.array(self._matrix.map(len(t))(z.T, t)).reshape(-1, len(t), self.n_forces + len(self.outputs))
-        matrices = matrices.swapaxes(0, 1)
+        matrices = matrices.swapaxes(0, 1) * self._per_force
+        matrices = matrices / np.linalg.norm(matrices[0], axis=1)[:, None]
         values, signs = np.linalg.svd(matrices, compute_uv=False), np.linalg.slogdet(matrices)[0]
         if values[0, -1] < OPTIONS.determined * values[0, 0]:
             return None  # forces of redundant constraints, of which only sums are known
@@ -120,5 +127,5 @@ class Inversion:
         w = self.forces(t, z)
         _, by_z, by_w = (np.array(x) for x in self.equations(z, w, t))
         _, rate_z, rate_w = (np.array(x) for x in self.rate(z, w, t))
-        closed = rate_z - rate_w @ np.linalg.lstsq(by_w, by_z, rcond=1e-13)[0]
+        closed = rate_z - rate_w @ self._solved(by_w, by_z)
         return tangent / scale[:, None], tangent.T @ (closed * scale / scale[:, None]) @ tangent

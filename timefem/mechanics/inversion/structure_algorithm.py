@@ -39,6 +39,8 @@ class Structure:
         Per output.
     frequencies : dict
         kappa of each output, by number.
+    per_force : ndarray, shape (n_forces + n_controls,)
+        Forces of joints and controls that change a state by its size in a unit of time.
     """
 
     def __init__(self, system, outputs, t, z, duration, both_ends):
@@ -57,7 +59,7 @@ class Structure:
         self._samples = self._near(t, z)
         effect = self._at_samples(ca.jacobian(self.rate, self.w)) / system.state_scale[:, None]
         size = np.linalg.norm(effect, axis=1).max(axis=0)
-        self._per_force = 1 / np.where(size > 0, size, 1.0)  # forces of joints and of controls have units of their own
+        self.per_force = 1 / np.where(size > 0, size, 1.0)  # forces of joints and of controls have units of their own
         self._check_controls()
         self._differentiate()
         self.rows = [self._rows[i] for i in range(len(outputs))]
@@ -176,7 +178,7 @@ class Structure:
             for i in current:
                 if not inputs[i].nnz():
                     continue
-                own = self._at_samples(inputs[i])[:, 0] * self._per_force
+                own = self._at_samples(inputs[i])[:, 0] * self.per_force
                 size = np.linalg.norm(own, axis=1)
                 if not size.max() > OPTIONS.nothing * self._gradient(current[i]):
                     continue
@@ -197,7 +199,7 @@ class Structure:
 
     def _units(self, matrices):
         """Rows of input matrices at the samples, by forces that move the system alike, of unit length."""
-        rows = self._at_samples(ca.vertcat(ca.SX(0, self.w.numel()), *matrices)) * self._per_force
+        rows = self._at_samples(ca.vertcat(ca.SX(0, self.w.numel()), *matrices)) * self.per_force
         size = np.linalg.norm(rows, axis=2, keepdims=True)
         return rows / np.where(size > 0, size, 1.0)
 
@@ -226,7 +228,7 @@ class Structure:
         """The derivative of h without its controls, which are a combination of those of accepted rows."""
         none = ca.SX.zeros(self.w.numel())
         free = ca.substitute(rate, self.w, none)
-        values = self._at_samples(own)[:, 0] * self._per_force
+        values = self._at_samples(own)[:, 0] * self.per_force
         if not own.nnz() or not np.linalg.norm(values, axis=1).max() > OPTIONS.nothing * self._gradient(h):
             return free
         known = self._units(matrices)

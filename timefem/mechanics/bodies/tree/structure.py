@@ -23,7 +23,7 @@ from .links import TreeJoint
 from .motions import MOTIONS
 
 SPACE = "space"  # the link that a free base hangs on
-ROUND_OFF = 1e-15  # of rotation matrices: cos(pi / 2) is 6e-17, and zeros make short code
+ROUND_OFF = 1e-15  # beside the largest entry: cos(pi / 2) is 6e-17, and zeros make short code
 
 
 @dataclass(eq=False)
@@ -251,8 +251,10 @@ def _axes(axis, number=None, across=None):
 def _clean(values):
     """Without entries that are round-off beside the largest one."""
     if is_symbolic(values):
-        return ca.sparsify(ca.SX(values), ROUND_OFF)
-    return np.where(np.abs(values) > ROUND_OFF * max(1.0, np.abs(values).max()), values, 0.0)
+        entries = ca.SX(values)
+        largest = max((abs(float(entry)) for entry in entries.nonzeros() if entry.is_constant()), default=0.0)
+        return ca.sparsify(entries, ROUND_OFF * largest)
+    return np.where(np.abs(values) > ROUND_OFF * np.abs(values).max(), values, 0.0)
 
 
 def checked_mass(title, mass, joints):
