@@ -6,11 +6,12 @@ import numpy as np
 
 from ...kernels.loops import compiled
 from ...late import Late
+from .options import CONTACT
 
 interpolate, optimize = Late("scipy.interpolate"), Late("scipy.optimize")
 
 BERNSTEIN = np.array([[comb(i, j) / comb(5, j) for j in range(6)] for i in range(6)])  # from coefficients of powers
-ROUNDING = 1e-9  # of the largest coefficient, for gaps that are zero at the start
+ROUNDING = CONTACT.at_start
 
 
 def quintic(h, f0, f1):

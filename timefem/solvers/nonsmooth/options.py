@@ -48,6 +48,7 @@ class ContactOptions:
     unsure: float = 1e-12  # of its largest value in an element, beyond which a function of forces is negative
     locations: int = 40  # of one event
     sliver: float = 1e-9  # of an element, left before a node of the mesh: the next one is taken
+    at_start: float = 1e-9  # of the largest coefficient of a gap that is zero at the start of an element: none
     ahead: int = 32  # elements that the compiled loop of open contacts solves at once, while nothing is near
     together: int = 64  # events that it finds at once
     few: int = 4  # contacts in one impact that it takes
