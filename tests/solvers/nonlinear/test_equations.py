@@ -66,7 +66,7 @@ def test_homotopy():
     rootless = Algebraic(lambda x: x**2 + 1, lambda x: np.diag(2 * x))
     x, status, n = newton_with_homotopy(rootless, np.array([3.0]), settings, 1.0)
     assert status.reason == "not reached" and status.element is None
-    share = float(status.message.split("motion ")[1].split(" %")[0])  # of 10 loads, 9 can go
+    share = float(status.message.split(" %")[0].split("[")[1])  # of 10 loads, 9 can go
     assert 85 < share <= 90
 
 

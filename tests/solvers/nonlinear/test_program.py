@@ -77,7 +77,7 @@ def test_an_infeasible_program_names_the_row(name):
 @pytest.mark.parametrize("role, told", [
     (LIMIT, "; the length at t = 0.5 stays violated by 4"),
     (MOTION, "; the length at t = 0.5 stays violated by 4 of its size; the prescribed conditions hold, but the"),
-    (CARRIER, "[interior point; the prescribed conditions hold, but the motion cannot be made with these bounds; most"),
+    (CARRIER, "[interior point; the prescribed conditions hold, but the motion cannot be made with these bounds; the "),
 ])
 def test_equations_that_only_pass_a_number_on_are_not_named(role, told):
     class WithRoles(Hs071):

@@ -206,7 +206,9 @@ class ElementEquations(NonlinearEquations):
         first += length * step[:a] * self.blocks[0].sizes
         last += length * step[b:] * self.blocks[1].sizes
         index = self.assembler.pattern.column_index
-        dofs[index] += length * step[a:b] * self.assembler.column_scale[index]
+        change = length * step[a:b]
+        change *= self.assembler.column_scale[index]
+        dofs[index] += change
         return moved
 
     def scaled(self, x):

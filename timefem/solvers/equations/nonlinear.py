@@ -68,7 +68,7 @@ class NonlinearEquations(ABC):
 
     def norm(self, values: np.ndarray) -> float:
         """Largest magnitude of a residual or a step; infinite or NaN where it is not finite."""
-        return float(np.abs(values).max(initial=0.0))
+        return float(np.maximum(values.max(initial=0.0), -values.min(initial=0.0)))  # no array of magnitudes
 
     def dot(self, a: np.ndarray, b: np.ndarray) -> float:
         """Scalar product of two residuals or steps."""

@@ -50,16 +50,19 @@ def check_pattern(indptr, indices, flipped, column_starts, row_starts, open_colu
 
 @compiled(interpreted=True)
 def order_open_last(starts, is_open, order, n_open):
-    """Fill in an order in which the open ones come last in their block, and how many are open in each."""
-    at = 0
+    """Fill in an order in which the open ones come last in their block, and how many are open in each; whether it is
+    the order that they are in."""
+    at, same = 0, True
     for e in range(len(starts) - 1):
         for wanted in (False, True):
             first = at
             for i in range(starts[e], starts[e + 1]):
                 if is_open[i] == wanted:
                     order[at] = i
+                    same = same and at == i
                     at += 1
             n_open[e] = at - first
+    return same
 
 
 @compiled(interpreted=True)

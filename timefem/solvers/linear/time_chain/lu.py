@@ -181,9 +181,8 @@ class ChainLU:
     def _backward(self, y, transposed):
         """Solution from a work vector as of `_forward`, with the solution of what is held and left over."""
         loops.backward(*self._half(not transposed), y)
-        order = self._order(not transposed)
-        x = np.empty(len(order))
-        x[order] = y[:len(order)]
+        x = np.empty(self._n_rows if transposed else self._n_columns)
+        x[self._order(not transposed)] = y[:len(x)]
         return x
 
     def _half(self, of_columns):
@@ -193,7 +192,10 @@ class ChainLU:
         return self._starts[1], self._held[1], ends, row_swaps, inverses[:0], lower
 
     def _order(self, of_columns):
-        return self._natural(self._orders[0 if of_columns else 1], of_columns)
+        which = 0 if of_columns else 1
+        if self._in_order[which]:
+            return slice(None, None, -1 if self.backwards else 1)
+        return self._natural(self._orders[which], of_columns)
 
     def _natural(self, numbers, of_columns):
         """Numbers of columns or rows in the matrix, of those in the direction of elimination."""
@@ -212,7 +214,7 @@ class ChainLU:
                                                                         strict=True)]
         choices = [c for c in (forwards, self._analyse(True, *shifted)) if c is not None]
         best = min(choices, key=lambda choice: choice[0])
-        self.work, self.backwards, self._pointers, self._starts, self._orders = best
+        self.work, self.backwards, self._pointers, self._starts, self._in_order, self._orders = best
         self._held = self._orders[-2:]
         self._pattern = loops.ChainPattern(self._pointers, self._indices, self.backwards, *self._starts, *self._orders)
         del self._open
@@ -232,9 +234,9 @@ class ChainLU:
         for is_open, n_held, n_kept in zip(self._open, held, kept, strict=True):
             is_open[:n_held] = False
             is_open[len(is_open) - n_kept:] = True
-        (columns, n_open_columns), (rows, n_open_rows) = map(_order, starts, self._open)
+        (columns, n_open_columns, *same), (rows, n_open_rows, *alike) = map(_order, starts, self._open)
         work = loops.estimate_work(*starts, n_open_columns, n_open_rows, *held)
-        return work, flipped, pointers, starts, (columns, rows, n_open_columns, n_open_rows, *held)
+        return work, flipped, pointers, starts, same + alike, (columns, rows, n_open_columns, n_open_rows, *held)
 
     def _count_columns(self, column_starts):
         return self._n_rows
@@ -278,7 +280,6 @@ def _shifted(starts, is_open):
 
 
 def _order(starts, is_open):
-    """Order in which the open ones come last in their block, and how many are open in each."""
+    """Order in which the open ones come last in their block, how many are open in each, and whether they are so."""
     order, n_open = np.empty(starts[-1], np.int64), np.empty(len(starts) - 1, np.int64)
-    loops.order_open_last(starts, is_open, order, n_open)
-    return order, n_open
+    return order, n_open, loops.order_open_last(starts, is_open, order, n_open)
