@@ -27,6 +27,15 @@ class Loss(NamedArguments, ABC):
         """Costs above those of squares with the weights, of all together."""
         return float(np.sum(self.costs(r, n) - self.weights(r, n) * r**2 / 2))
 
+    def of_normal(self, n: int) -> tuple[float, float]:
+        """Mean and variance of twice the costs of n numbers with normal errors; of squares n and 2 n."""
+        r = (np.arange(4000) + 0.5) / 4000 * (np.sqrt(n) + 12.0)
+        density = np.exp((n - 1) * np.log(r / np.sqrt(n)) - (r**2 - n) / 2)
+        density /= density.sum()
+        costs = 2 * self.costs(r, np.full(len(r), n))
+        mean = float(density @ costs)
+        return mean, float(density @ (costs - mean)**2)
+
 
 @dataclass(frozen=True)
 class Huber(Loss):
@@ -71,6 +80,15 @@ class Student(Loss):
 
     def costs(self, r: np.ndarray, n: np.ndarray) -> np.ndarray:
         return (self.nu + n) / 2 * np.log1p(r**2 / self.nu)
+
+
+def of_normal_errors(measured: list[np.ndarray], losses: list[Loss | None]) -> tuple[float, float]:
+    """Mean and variance of twice the costs of all sensors where errors are normal, by what each `measured`."""
+    total = np.zeros(2)
+    for own, loss in zip(measured, losses, strict=True):
+        for n, times in zip(*np.unique(own.sum(axis=1), return_counts=True), strict=True):
+            total += times * np.array((n, 2 * n) if loss is None or not n else loss.of_normal(int(n)))
+    return float(total[0]), float(total[1])
 
 
 LOSSES = {"huber": Huber(), "student": Student()}

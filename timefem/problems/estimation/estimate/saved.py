@@ -44,7 +44,7 @@ def write(file: Any, solution: Any) -> None:
             "follows": _follows(problem), "z0": np.asarray(problem.z0).tolist(),
             "fit": {"chi2": fit.chi2, "degrees_of_freedom": fit.degrees_of_freedom, "undetermined": fit.undetermined,
                     "suspicions": fit.suspicions, "at_bounds": fit.at_bounds,
-                    "of_model": fit.of_model,
+                    "of_model": fit.of_model, "variance": fit.variance,
                     "sensors": [{**vars(own), "mean": own.mean.tolist()} for own in fit.sensors]}}
     file.attrs[NAME] = json.dumps(text)
     arrays = _of_frames(solution) if kinematic else {"covariances": _packed(_of_elements(solution))}

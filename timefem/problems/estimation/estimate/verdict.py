@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....late import Late
+from ..loss import of_normal_errors
 from ..options import DEFAULTS
 from .suspicions import misfit, suspicions
 
@@ -68,7 +69,7 @@ class Fit:
         Twice the least cost: for normal errors of the sizes given, a sum of squares of that many standard normal
         numbers.
     degrees_of_freedom : float
-        Numbers measured, less what a wide prior leaves to them.
+        Numbers measured, less what a wide prior leaves to them; of robust losses what normal errors cost on average.
     sensors : list of SensorFit
     undetermined : list of str
         What neither data nor priors determine.
@@ -87,11 +88,13 @@ class Fit:
     suspicions: list[str]
     at_bounds: list[str] = field(default_factory=list)
     of_model: dict[str, float] = field(default_factory=dict)
+    variance: float | None = None
 
     @property
     def deviations(self) -> float:
         """By how many standard deviations chi2 is off its mean."""
-        return (self.chi2 - self.degrees_of_freedom) / float(np.sqrt(2 * max(self.degrees_of_freedom, 1.0)))
+        variance = 2 * self.degrees_of_freedom if self.variance is None else self.variance
+        return (self.chi2 - self.degrees_of_freedom) / float(np.sqrt(max(variance, 2.0)))
 
     @property
     def good(self) -> bool:
@@ -114,7 +117,8 @@ class Fit:
                         f"{off:+.1f} sigma)")
         elif off < 0:
             told.append(f"residuals are smaller than errors should be (chi2 = {self.chi2:.4g} for "
-                        f"{self.degrees_of_freedom:.4g}, {off:+.1f} sigma): standard deviations are too large")
+                        f"{self.degrees_of_freedom:.4g}, {off:+.1f} sigma): standard deviations, or densities of "
+                        "noise, are too large")
         else:
             worst = max(self.sensors, key=lambda own: own.ratio)
             others = max(self.of_model, key=lambda name: self.of_model[name], default=None)
@@ -146,9 +150,10 @@ def fit_of(solution: Any) -> Fit:
     n = sum(sensor.n_measured for sensor in problem.measurements)
     sensors = [SensorFit.of(sensor, term.whitened(v), n)
                for sensor, term in zip(problem.measurements, program.sensors, strict=True)]
-    freedom, open_ones = _freedom(solution)
-    return Fit(found.squares, n - freedom, sensors, open_ones, _suspicions(found),
-               told_bounds(solution), _of_model(solution))
+    settled, open_ones = _freedom(solution)
+    mean, variance = of_normal_errors([sensor.measured for sensor in problem.measurements], problem.losses())
+    return Fit(2 * found.cost, mean - settled, sensors, open_ones, _suspicions(found), told_bounds(solution),
+               _of_model(solution), variance - 2 * settled)
 
 
 def _of_model(solution):

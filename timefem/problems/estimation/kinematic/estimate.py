@@ -17,6 +17,7 @@ from ..estimate.solution import Estimate
 from ..estimate.suspicions import suspicions
 from ..estimate.verdict import Fit, SensorFit, looked_at, told_bounds
 from ..loads import Loads, loads_along
+from ..loss import of_normal_errors
 from ..measurements.base import Sensor
 from .measured import Formulas, Measured
 from .statement import PartNumbers, momenta_of, places_among, sensors_of
@@ -236,10 +237,12 @@ def fit_of(solution):
     terms, n = Terms(found, problem), sum(sensor.n_measured for sensor in problem.measurements)
     sensors = [SensorFit.of(sensor, term.whitened(), n)
                for sensor, term in zip(problem.measurements, terms.sensors, strict=True)]
-    freedom = n + sum(sensor.n_measured for sensor in problem.start_sensors[0])
-    freedom -= found.smoother.size if problem.arrival is None else 0
+    mean, variance = of_normal_errors([sensor.measured for sensor in problem.measurements], problem.losses())
+    more = sum(sensor.n_measured for sensor in problem.start_sensors[0])
+    more -= found.smoother.size if problem.arrival is None else 0
     without = _without(found, terms, [own.ratio for own in sensors])
     told = suspicions(terms, *([] if without is None else [without]), found)  # a motion bends to what is wrong
-    rest = 2 * found.cost - sum(own.squares for own in sensors)
-    return Fit(2 * found.cost, freedom, sensors, [], told, told_bounds(solution),
-               {"changes of accelerations, whose noise is too small": rest})
+    rest = 2 * found.cost - sum(found.weights_of(sensor) @ term.lengths()**2
+                                for sensor, term in zip(problem.measurements, terms.sensors, strict=True))
+    return Fit(2 * found.objective, mean + more, sensors, [], told, told_bounds(solution),
+               {"changes of accelerations, whose noise is too small": float(rest)}, variance + 2 * more)
