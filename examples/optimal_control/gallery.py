@@ -37,6 +37,8 @@ def of_ipopt(name: str) -> float:
 def refined(case: Case) -> float:
     """Relative difference of the cost from that of others on finer meshes, of the next degree."""
     sol = case.solved(refine=True)
+    if not sol.success:
+        return np.nan
     return abs(sol.objective / case.value - 1)
 
 

@@ -91,3 +91,10 @@ def orbit_raising() -> tf.OptimalControl:
 
     return of_states(rate, [1, 0, 1, 0], [None, 0, None, None], (0, 3.32), [(-np.pi, 2 * np.pi)],
                      end_cost="-end.q('x')[0]", end_conditions="end.q('x')[2]**2 * end.q('x')[0] - 1")
+
+
+@case(5.0684801, "COPS 3, hanging chain of length 4", n=20)
+def hanging_chain() -> tf.OptimalControl:
+    length = tf.Limit("sqrt(1 + u[0]**2)", 4, 4, at="integral", name="length")
+    return of_states(lambda x, u: u, [1], [3], (0, 1), [(None, None)], "now.q('x')[0] * sqrt(1 + u[0]**2)",
+                     limits=[length])

@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "optimal_control"))
 
-from gallery import CASES, replayed
+from gallery import CASES, refined, replayed
 
 pytestmark = pytest.mark.long
 
@@ -16,14 +16,22 @@ QUICK = ("block_in_least_time", "hanging_chain", "tangent_steering", "goddard", 
          "muscles")
 
 
-@pytest.mark.parametrize("name",
-                         [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in CASES])
+names = pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow)
+                                         for name in CASES])
+
+
+@names
 def test_case(name):
     case = CASES[name]
     sol = case.solved()
     assert sol.success, sol.status.message
     assert sol.objective == pytest.approx(case.value, rel=case.within)
     assert np.abs(replayed(sol) - sol.z[-1]).max() < 2e-4 * np.abs(sol.z).max()
+
+
+@names
+def test_finer_meshes(name):
+    assert refined(CASES[name]) < 1e-6
 
 
 def test_each_case_is_short():
