@@ -1,4 +1,4 @@
-"""A direct-current motor drives a slider-crank: the way of the energy from the battery to motion and heat.
+"""A direct-current motor drives a slider-crank: energy goes from the battery to motion and heat.
 
 The circuit is a port-Hamiltonian system beside the bodies, joined to the shaft by a port; the energy of the whole
 changes in each element by the works of its parts, to round-off.
@@ -56,7 +56,7 @@ def plot(result, path):
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
     left.stackplot(result["t"], *result["ways"].values(), labels=list(result["ways"]), alpha=0.7)
     left.plot(result["t"], result["works"]["battery"], "k", label="work of the battery")
-    left.set(xlabel="t [s]", ylabel="since the start [J]", title="the way of the energy")
+    left.set(xlabel="t [s]", ylabel="since the start [J]", title="where the energy goes")
     right.plot(result["fine"], result["speed"])
     right.set(xlabel="t [s]", ylabel="rate of the crank [rad/s]", title="slider-crank by a motor")
     for axes in (left, right):

@@ -49,7 +49,7 @@ def draw(result):
     off = np.unwrap(sol.value("drive", t)[:, 0]) - np.unwrap(result["truth"].joint("drive").coordinate(t))
     ax.fill_between(t, *sol.std("drive", t)[:, 0] * [[-1.96], [1.96]], alpha=0.25)
     ax.plot(t, off)
-    ax.set(xlabel="t [s]", ylabel="angle of the crank: found - true [rad]", title="an angle that nobody measured")
+    ax.set(xlabel="t [s]", ylabel="angle of the crank: found - true [rad]", title="an angle that was not measured")
     return figure
 
 

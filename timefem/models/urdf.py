@@ -186,7 +186,8 @@ class _Reader(XmlFile):
 
     def link(self, element):
         name, inertial = self.text(element, "name"), element.find("inertial")
-        shapes = [shape for visual in element.iterfind("visual") if (shape := self.shape(visual, name))]
+        solids = element.findall("visual") or element.findall("collision")
+        shapes = [shape for solid in solids if (shape := self.shape(solid, name))]
         if inertial is None:
             return self.made(element, Link, name=name, shapes=shapes)
         centre, orientation = self.frame(inertial)

@@ -69,6 +69,11 @@ class Shown(Summarized):
         """A film of the motion, .gif or .mp4; see `timefem.solution.drawing.animation.animate`."""
         return drawing.animation.animate(self, path, times, fps, traces, view, up)
 
+    def plot(self, times: int | Floats = 6) -> Figure:
+        """Draw the motion in space and what there is over time on one page, as `timefem plot` does; see
+        `timefem.solution.drawing.page.plot_page`."""
+        return drawing.page.plot_page(self, times)
+
     def plot_energy(self, ax: Axes | None = None, by_part: bool = False) -> Axes:
         """Energy over time; see `timefem.solution.drawing.plots.plot_energy`."""
         return drawing.plots.plot_energy(self, ax, by_part)

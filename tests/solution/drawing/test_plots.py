@@ -11,7 +11,6 @@ from tests.example_systems import pendulum, spinning_box
 from timefem.mechanics.shapes import SHAPES
 from timefem.solution.drawing.artists import extent
 from timefem.solution.drawing.options import OPTIONS
-from timefem.solution.drawing.page import plot_page
 from timefem.solution.drawing.scene import make_scene
 from timefem.solution.drawing.snapshots import Snapshots
 
@@ -239,7 +238,7 @@ def test_title_of_the_energy_of_a_damped_motion():
     problem = tf.InitialValueProblem(system, {mass: tf.Pose(position=(1, 0, 0))}, (0, 1))
     sol = tf.solve(problem, tf.MixedGalerkin(3), 40, progress=False)
     title = sol.plot_energy().get_title()
-    assert title.startswith("largest change of the total energy but for work: ")
+    assert title.startswith("largest change of the total energy less the work done: ")
     assert float(title.split()[-2]) < 1e-6 < abs(np.ptp(sol.energy()))
 
 
@@ -287,7 +286,7 @@ def test_phase_portraits(swing):
 def test_page_is_filled(box, swing):
     """The picture in space takes the room that there is, in one direction at least, and nothing is cut."""
     for sol, n in ((box, 3), (swing, 3)):
-        figure = plot_page(sol, [0, 0.5, 1.0])
+        figure = sol.plot([0, 0.5, 1.0])
         figure.canvas.draw()
         space = [ax for ax in figure.axes if hasattr(ax, "get_zlim")]
         others = [ax for ax in figure.axes if ax not in space]

@@ -38,6 +38,22 @@ def test_links_without_shapes_are_rods(arm):
     assert [b.shape for b in scene.bodies] == ["sphere", "sphere", "surface"]
 
 
+def test_shape_away_from_its_joint_has_a_rod(tmp_path):
+    """The foot of a leg, whose link has no other picture than the shape that touches the floor."""
+    path = tmp_path / "leg.urdf"
+    path.write_text("""<robot name="leg"><link name="trunk"/><link name="shank"><inertial><origin xyz="0 0 -0.1"/>
+        <mass value="0.2"/><inertia ixx="0.001" iyy="0.001" izz="0.0002"/></inertial>
+        <collision><origin xyz="0 0 -0.2"/><geometry><sphere radius="0.02"/></geometry></collision></link>
+        <joint name="knee" type="continuous"><parent link="trunk"/><child link="shank"/><axis xyz="0 1 0"/></joint>
+        </robot>""")
+    robot = tf.read_urdf(path)
+    sol = tf.solve(robot.problem(t_span=(0, 0.4)), tf.MixedGalerkin(1, form="lagrange"), 10, progress=False)
+    scene = make_scene(sol, TIMES)
+    (rod,) = [link.points for link in scene.links if link.kind == "rod"]
+    foot = sol.position(robot.tree.link("shank", (0, 0, -0.2)), TIMES)
+    np.testing.assert_allclose(rod, np.stack([np.zeros((len(TIMES), 3)), foot], axis=1), rtol=0, atol=1e-14)
+
+
 def test_paths_of_any_point(arm):
     tree = arm.system.find("arm")
     tip = tree.link("tool", (0, 0, 0.1))

@@ -16,11 +16,16 @@ def plot_page(solution, times=6):
     ----------
     solution : Solution
     times : int or array_like
-        Of the snapshots [s], or how many.
+        Of the snapshots, inside the solution [s], or how many.
 
     Returns
     -------
     matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError
+        When a time lies outside of the solution.
     """
     import matplotlib.pyplot as plt
 
