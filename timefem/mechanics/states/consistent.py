@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from ... import validate
 from ...argument_names import named_arguments
 from ...errors import InputError
 from ...late import Late
+from ...validate.records import Options, documented, option
 from ..bodies.states import CanonicalState, Pose
 from ..body_frame import is_on_tree
 from ..values.at_start import constraints_at, is_small
@@ -23,10 +25,21 @@ if TYPE_CHECKING:
 
 scipy = Late("scipy")
 
-TOLERANCE = 1e-12  # of constraints, relative to the terms that make them up
-ITERATIONS = 200
-LARGEST_TURN = 0.5  # of a joint of a tree in one step [rad]
-FLOOR = 1e-12  # added to matrices of unit diagonal, so that redundant constraints leave them positive definite
+
+@documented
+@dataclass(frozen=True)
+class ConsistentOptions(Options):
+    """Thresholds of states that constraints allow."""
+
+    tolerance: float = option(1e-12, "of constraints, relative to the terms that make them up")
+    iterations: int = option(200, "most steps")
+    largest_turn: float = option(0.5, "of a joint of a tree in one step [rad]")
+    least_turned: float = option(
+        0.1, "least moments of inertia, of the largest of their body: thin ones would spin instead of moving")
+    floor: float = option(1e-12, "added to matrices of unit diagonal, for redundant constraints: they stay definite")
+
+
+OPTIONS = ConsistentOptions()
 
 
 @named_arguments
@@ -35,8 +48,9 @@ def assemble(system: StateValues, state: GivenStates, t: float = 0.0, *,
     """A state that satisfies the constraints, near a given one.
 
     Positions: Gauss-Newton on `Phi(q, t) = 0`; each step is the smallest one in the metric of the mass,
-    `dq = -M^-1 G^T (G M^-1 G^T)^+ Phi` with `G = dPhi/dq`. Far from the solution, and where constraints are redundant,
-    the matrix is damped with the square of the residual (Levenberg-Marquardt), which keeps the convergence quadratic.
+    `dq = -M^-1 G^T (G M^-1 G^T)^+ Phi` with `G = dPhi/dq`, where moments of inertia count as a tenth of the largest one
+    of the body at least. Far from the solution, and where constraints are redundant, the matrix is damped with the
+    square of the residual (Levenberg-Marquardt), which keeps the convergence quadratic.
     Bodies stay rigid in each step.
 
     Velocities: orthogonal projection in the metric of the mass onto `G v + dPhi/dt = 0`, from the given velocities of
@@ -147,34 +161,35 @@ def _assembled(system, t, q, moves):
             if not np.any(np.abs(phi[~joints]) > 1e-15):
                 break
             free = gradient[~joints] * moves
-            mobility = _inverse_mass(system, t, q)
+            mobility = _inverse_mass(system, t, q, OPTIONS.least_turned)
             gram, scale = _unit_diagonal(free @ mobility @ free.T)
-            point = evaluate(q - mobility @ (free.T @ _solve(gram, scale, FLOOR, phi[~joints])))
+            point = evaluate(q - mobility @ (free.T @ _solve(gram, scale, OPTIONS.floor, phi[~joints])))
         return point
 
     q, phi, gradient, size = rigid(q)
     damping, accepted = 1e-2, True
-    for _ in range(ITERATIONS):
+    for _ in range(OPTIONS.iterations):
         relative = np.max(np.abs(phi) / size)
         if relative <= 1e-16:
             break
         if accepted:
             free = gradient * moves
-            mobility = _inverse_mass(system, t, q)
+            mobility = _inverse_mass(system, t, q, OPTIONS.least_turned)
             gram, scale = _unit_diagonal(free @ mobility @ free.T)
-        shift = np.where(joints, max(FLOOR, damping * min(1.0, relative)**2), FLOOR)
+        shift = np.where(joints, max(OPTIONS.floor, damping * min(1.0, relative)**2), OPTIONS.floor)
         step = mobility @ (free.T @ _solve(gram, scale, shift, phi))
-        trial = rigid(q - step * min(1.0, LARGEST_TURN / np.max(np.abs(step[angles]), initial=LARGEST_TURN)))
+        most = OPTIONS.largest_turn
+        trial = rigid(q - step * min(1.0, most / np.max(np.abs(step[angles]), initial=most)))
         accepted = np.linalg.norm(scale * trial[1]) < np.linalg.norm(scale * phi)  # also refuses NaN
         if accepted:
             q, phi, gradient, size = trial
             damping /= 4
-        elif relative <= TOLERANCE or damping > 1e12:
+        elif relative <= OPTIONS.tolerance or damping > 1e12:
             break  # rounding, or no way down
         else:
             damping *= 10
     worst = np.argmax(np.abs(phi) / size)
-    if abs(phi[worst]) <= TOLERANCE * size[worst]:
+    if abs(phi[worst]) <= OPTIONS.tolerance * size[worst]:
         return q
     if not abs(gradient[[worst]]).sum():
         raise InputError(f"the mechanism cannot be assembled from these poses: the constraint "
@@ -217,30 +232,44 @@ def _projected(system, t, q, p, moves):
         matrix, _, drift, _ = system.nonholonomic_derivatives(t, z)
         gradient, rate = scipy.sparse.vstack([gradient, matrix], format="csr"), np.concatenate([rate, drift])
     free = gradient * moves
-    gram, scale = _unit_diagonal(free @ mobility @ free.T)
+    scale, impulse = _impulses(free, mobility)
     best, previous = p, np.inf
-    for _ in range(ITERATIONS):
+    for _ in range(OPTIONS.iterations):
         velocity = mobility @ p
         violation = gradient @ velocity + rate
         error = np.linalg.norm(scale * violation)
         if not error < previous:
             break  # rounding; redundant constraints take a few steps to it
         best, previous = p, error
-        p = p - free.T @ _solve(gram, scale, FLOOR, violation)
+        p = p - free.T @ impulse(violation)
     velocity = mobility @ best
     violation = np.abs(gradient @ velocity + rate)
-    size = np.maximum(1.0, abs(gradient) @ np.abs(velocity) + np.abs(rate))
+    size = np.maximum(1.0, abs(gradient) @ (abs(mobility) @ np.abs(best)) + np.abs(rate))  # of thin bodies' momenta
     worst = np.argmax(violation / size)
-    if not violation[worst] <= TOLERANCE * size[worst]:
+    if not violation[worst] <= OPTIONS.tolerance * size[worst]:
         raise InputError(f"no velocities satisfy the constraint '{names[worst]}': it stays violated "
                          f"by {violation[worst]:.3g}; fix fewer bodies, or check the motion that is prescribed")
     return best
 
 
-def _inverse_mass(system, t, q):
+def _impulses(free, mobility):
+    """Sizes of the rows of G `free`, and the function `b -> mu` with `G M^-1 G^T mu = b`.
+
+    By least squares with rows of G M^-1/2 where these are dense: products have half the digits where a body is thin.
+    """
+    gram, scale = _unit_diagonal(free @ mobility @ free.T)
+    if not isinstance(gram, np.ndarray):
+        return scale, lambda b: _solve(gram, scale, OPTIONS.floor, b)
+    w, v = np.linalg.eigh(mobility)
+    u, s, _ = np.linalg.svd(scale[:, None] * (free @ (v * np.sqrt(np.maximum(w, 0.0)))), full_matrices=False)
+    u, s = u[:, s > OPTIONS.floor * s.max(initial=0.0)], s[s > OPTIONS.floor * s.max(initial=0.0)]
+    return scale, lambda b: scale * (u @ ((u.T @ (scale * b)) / s**2))
+
+
+def _inverse_mass(system, t, q, least=0.0):
     """Inverse mass matrix at `q`, (n_q, n_q), one block per body: velocities are linear in momenta.
 
-    Sparse unless the system is small.
+    Sparse unless the system is small. Moments of inertia of a rigid body count as this part of its largest at least.
     """
     places = [system.coordinates(b) for b in system.bodies if not b.helper]  # momenta of helpers would move others
     z = np.zeros((max(b.n_q for b in system.bodies), system.n_z))
@@ -250,6 +279,11 @@ def _inverse_mass(system, t, q):
     columns = system.velocity(t, z)
     blocks = [np.diag(1 / b.mass_scale) if b.helper else columns[:b.n_q, system.coordinates(b)].T
               for b in system.bodies]
+    for body, block in zip(system.bodies, blocks, strict=True):
+        if least and body.has_orientation:
+            w, v = np.linalg.eigh(block[3:, 3:])
+            if w[0] > 0:
+                block[3:, 3:] = (v * np.minimum(w, w[0] / least)) @ v.T
     if not is_small(system):
         return scipy.sparse.block_diag(blocks, format="csr")
     out = np.zeros((system.n_q, system.n_q))
