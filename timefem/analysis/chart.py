@@ -31,7 +31,7 @@ def _maps(body):
 
 def moving(system):
     """Bodies without counters of turns, which act on nothing."""
-    return [body for body in system.bodies if not body.helper]
+    return [body for body in system.bodies if not body.is_counter]
 
 
 def components(system):
@@ -108,7 +108,7 @@ class Chart:
                 own = [w.reshape(s, order="F") for w, s in zip(np.split(values, 6 * n * np.arange(1, 4)),
                                                                [(6, n)] * 3 + [(n, 6)], strict=True)]
                 self.vectors += [(start, 3), (start + 3, 3)]
-            elif body.helper:
+            elif body.is_counter:
                 own = [np.zeros((0, 1))] * 3 + [np.zeros((1, 0))]
             elif hasattr(body, "moving"):
                 own, vectors = self._of_tree(body, part, lengths)

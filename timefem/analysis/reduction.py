@@ -53,12 +53,12 @@ class Reduction:
         y, s = self.chosen
         # displacements: G dq = 0, Y_y dq = y
         eye, chart = np.eye(len(y) + len(s)), self.chart
-        none = np.zeros((len(at.helpers) + len(chart.lengths), len(eye)))
-        rows = np.concatenate([gradient[:at.m], chart.y[y], at.helpers, chart.lengths])
+        none = np.zeros((len(at.counters) + len(chart.lengths), len(eye)))
+        rows = np.concatenate([gradient[:at.m], chart.y[y], at.counters, chart.lengths])
         right = np.concatenate([np.zeros((at.m, len(eye))), eye[:len(y)], none])
         self.dq = self._solved(rows, right)
-        none[len(at.helpers):] = -(chart.length_rates @ self.dq)
-        rows = np.concatenate([gradient, chart.y[s], at.helpers, chart.lengths])
+        none[len(at.counters):] = -(chart.length_rates @ self.dq)
+        rows = np.concatenate([gradient, chart.y[s], at.counters, chart.lengths])
         right = np.concatenate([-(by_q @ self.dq), eye[len(y):] - first[s] @ self.dq, none])
         self.dv = self._solved(rows, right)
         (self.da, size), self.by_controls = at.tangent(self.dq, self.dv), at.by_controls()

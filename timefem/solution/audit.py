@@ -115,7 +115,7 @@ def _failure(n, time, name, residual, what):
 def _lost_turns(solution):
     """Element, time, residuals and message where an angle that a force counts has left its counter by half a turn."""
     system = solution.system
-    for counter in (body for body in system.bodies if body.helper and body.counts_turns):
+    for counter in (body for body in system.bodies if body.is_counter):
         angle = unwrapped(solution, counter.bound)
         counted = solution.z[:, system.coordinates(counter)][:, 0]
         wrong = np.flatnonzero(~(np.abs(angle - counted) < np.pi))
@@ -226,7 +226,7 @@ def unresolved_turns(system, element, t, z):
 def turns_in_doubt(system, z):
     """Whether an angle that a force counts may leave its counter in a motion, shape (n_nodes, n_z): then `audited` is
     to look between the nodes."""
-    for counter in (body for body in system.bodies if body.helper and body.counts_turns):
+    for counter in (body for body in system.bodies if body.is_counter):
         angle, counted = coordinate_at(system, counter.bound, z)[0], z[:, system.coordinates(counter)][:, 0]
         steps = np.remainder(np.diff(angle) + np.pi, 2 * np.pi) - np.pi
         whole = angle[0] + 2 * np.pi * np.round((counted[0] - angle[0]) / (2 * np.pi))

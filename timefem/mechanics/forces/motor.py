@@ -85,6 +85,9 @@ class Gear(Part):
         start = c[-1] * ca.vertcat(*self.bound.value_and_rate(q, p, c[:-1]))
         return np.array(ca.Function("start", [c], [ca.densify(ca.jacobian(start, c))])(self.own_parameters))
 
+    def workless_motions(self):
+        return self.motor.workless_motions()
+
     def constraints(self, s):
         numbers, gear = s.own[:-1], s.own[-1]
         frames = frames_of(self.bound.bodies, s.q[:-1])

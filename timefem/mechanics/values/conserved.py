@@ -111,8 +111,9 @@ def conserved(system, t0):
 def constant_momenta(system):
     """Directions (v, w) in which `v.P + w.L` is constant along all motions, of the linear momentum P and the angular
     momentum L about the origin: columns of shape (6, k), none where nothing is known to be constant."""
-    parts = [part for part in system.parts if not part.helper]  # helpers count turns, and pull at nothing
-    if system.couples_inertia or system.n_nonholonomic or any(part.is_body and part.mass is None for part in parts):
+    parts = [part for part in system.parts if not part.is_counter]  # which pull at nothing
+    if system.couples_inertia or system.n_nonholonomic or any(part.is_body and not part.helper and part.mass is None
+                                                                  for part in parts):
         return common([None])
     motions = _without_work(parts)
     for pull in (part.acceleration for part in system.parts if isinstance(part, Gravity)):

@@ -137,7 +137,7 @@ class MotionFormulas(Formulas):
 
 def _acts(formula):
     """A formula, but of what drives counters of turns, and acts on nothing."""
-    return lambda f: ca.SX(0, 0) if f.part.helper and not f.part.is_body else formula(f)
+    return lambda f: ca.SX(0, 0) if f.part.is_counter and not f.part.is_body else formula(f)
 
 
 _CONTACTS = {"gap": lambda f: f.gap, "gap rate": lambda f: f.rate_of(f.gap),
@@ -198,7 +198,7 @@ class EquationsOfMotion:
         u = np.zeros(sum(p.n_controls for p in system.parts)) if u is None else u
         v = np.array(v)
         for body in system.bodies:
-            if body.helper:
+            if body.is_counter:
                 v[system.coordinates(body)] = 0
         return cls(system, t, np.array(z[:system.n_q]), v, u)
 
@@ -245,9 +245,9 @@ class EquationsOfMotion:
                 for part, own in zip(group.members, place["controls"], strict=True) if part.n_controls}
 
     @cached_property
-    def helpers(self):
+    def counters(self):
         """Rows (n, n_q) of the coordinates that count turns, which stay as they are."""
-        places = [self.system.coordinates(b).start for b in self.system.bodies if b.helper]
+        places = [self.system.coordinates(b).start for b in self.system.bodies if b.is_counter]
         return np.eye(self.n)[places]
 
     @cached_property

@@ -157,7 +157,7 @@ class _Functions(NamedTuple):
 def _of_kind(part):
     formulas = formulas_of(part)
     if "switching" not in vars(formulas):
-        counts = any(body.helper and body.counts_turns for body in part.bodies)  # then turns are rounded
+        counts = any(body.is_counter for body in part.bodies)  # then turns are rounded
         switches = {name: f for name, f in SWITCHES.items() if not (counts and name in ROUNDED)}
         x = ca.vertcat(formulas.z, formulas.v) if formulas.solved else formulas.z
         values = ca.densify(ca.vertcat(formulas.gradient, formulas.theta))

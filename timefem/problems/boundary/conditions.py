@@ -116,7 +116,7 @@ class BoundaryConditions:
         for which, body, what, frame, given, _ in asked:
             rows.append(expressions(self.ends[ENDS.index(which)], body, what, frame, given))
             self.names += [f"{what} of {system.label(body)} at the {which}"] * len(given)
-        for body in (body for body in system.bodies if body.helper and body.counts_turns):
+        for body in (body for body in system.bodies if body.is_counter):
             start = self.ends[0]
             rows.append(body.conditions_at_start(start.q(body), start.p(body), start.q))
             self.names += [f"{system.label(body)} at the start"] * 2

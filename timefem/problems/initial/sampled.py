@@ -49,7 +49,7 @@ def run_sampled(task):
     waiting = {c: [] for c in controllers}
     z, outcomes, system = problem.z0, [], problem.system
     momenta_of_counters = [system.n_q + system.coordinates(b).start for b in system.bodies
-                           if b.helper and b.counts_turns]
+                           if b.is_counter]
     meshes, notes = [], {}  # with elements that were halved; what the statuses say besides
     for first, last in pairwise(ends):
         t = mesh.nodes[first]

@@ -186,7 +186,7 @@ class ContactSequence:
     def _velocity(self, end):
         v = ca.SX.zeros(self.system.n_q)
         for body in end.system.bodies:
-            if not body.helper:
+            if not body.is_counter:
                 v[end.system.coordinates(body)] = end.rates(body)
         return v
 

@@ -61,7 +61,7 @@ class StaticEquations:
             q = group.state_index[:, :group.state_index.shape[1] // 2]
             gamma = np.hstack([group.multiplier_index[:, :group.multiplier_index.shape[1] // 2], group.reaction_index])
             self._groups.append((_functions(group.part), np.hstack([q, gamma + self.n_q]), group.parameters))
-        self.counters = {system.coordinates(b).start: b for b in system.bodies if b.helper and b.counts_turns}
+        self.counters = {system.coordinates(b).start: b for b in system.bodies if b.is_counter}
         self.lengths = [np.arange(system.n_q)[system.coordinates(b)][list(places)] for b in system.bodies
                         for places in getattr(b, "quaternions", ())]
 

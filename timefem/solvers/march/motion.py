@@ -48,7 +48,7 @@ class Motion(Record):
         kinds = np.append(kinds, np.full(len(states), FIRST_ORDER))
         numbers, first, blocks = np.unique(blocks, return_index=True, return_inverse=True)
         for body in system.bodies:
-            if body.helper and body.counts_turns:
+            if body.is_counter:
                 blocks[system.coordinates(body)] = -1
         return cls(roots, blocks, kinds[numbers], roots[first], rows, z0[rows], *np.zeros((3, len(numbers))),
                    np.zeros((2, 4)))

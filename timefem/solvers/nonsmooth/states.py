@@ -44,7 +44,7 @@ class Contacts:
                                                             for c, n in enumerate(self.n_slip))])
         self._blocks, self.stacks = None, {}
         self.helpers = np.concatenate([np.zeros(0, int), *(np.arange(system.n_q)[system.coordinates(b)]
-                                                           for b in system.bodies if b.helper)])
+                                                           for b in system.bodies if b.is_counter)])
 
     @cached_property
     def labels(self):

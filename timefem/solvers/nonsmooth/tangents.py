@@ -96,9 +96,9 @@ class Rows:
         numbers, self.n_columns = NumberPlaces(system), starts[-1] + 1
         self.n_numbers, self._controls, self._groups = numbers.size, sizes["controls"], []
         self.helpers = np.concatenate([np.zeros(0, int), *(np.arange(system.n_q)[system.coordinates(b)]
-                                                           for b in system.bodies if b.helper)])
+                                                           for b in system.bodies if b.is_counter)])
         for i, (group, place, seen) in enumerate(zip(system.groups, places, numbers.groups, strict=True)):
-            if group.part.helper and not group.part.is_body:
+            if group.part.is_counter and not group.part.is_body:
                 continue
             function, counts, (r, c) = formulas_of(group.part, TangentFormulas).tangent(which)
             if not sum(counts):
