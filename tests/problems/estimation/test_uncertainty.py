@@ -103,6 +103,16 @@ def test_what_nothing_determines_is_named():
     assert abs(sol.fit.degrees_of_freedom - 102) < 0.1
 
 
+def test_what_one_star_leaves_open():
+    """A turn about it, named by its axis."""
+    star, times = np.array([0.6, 0.0, 0.8]), TIMES
+    seen = tf.DirectionSensor("body", star, times=times, values=np.tile(star, (10, 1)), sigma=0.01)
+    problem = tf.Estimation(tf.System([tf.RigidBody(1.0, (1, 1, 1), name="body")]), [seen], t_span=(0, 1))
+    told = tf.solve(problem, tf.MixedGalerkin(1), 10, progress=False).fit.undetermined
+    assert any("orientation of body at the start, turns about (0.6, 0, 0.8) in space: give a" in x for x in told)
+    assert any("position of body at the start: give a" in x for x in told)
+
+
 def drawn(rng, d, phi, root, n):
     """Measurements and states of an oscillator drawn from its prior and noise."""
     z = rng.multivariate_normal(d["prior_mean"], d["prior_covariance"])

@@ -31,4 +31,5 @@ def number(path, line, text, empty=False):
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"{path}, line {line}: {text!r} is not a number") from None
+        point = "; write a decimal point" if text.count(",") == 1 else ""
+        raise InputError(f"{path}, line {line}: {text!r} is not a number{point}") from None

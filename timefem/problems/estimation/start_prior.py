@@ -96,6 +96,12 @@ class StartSensors:
         self.system, self._t, self._span, self._length = system, t, span, length
         self.given = {key: value if isinstance(value, StatePrior) else StatePrior(value)
                       for key, value in prior.items()}
+        for key in self.given:
+            if self._joint(key) is None:
+                try:
+                    system.find(key)
+                except InputError as error:
+                    raise InputError(f"prior: {error}") from None
         self.states = {key: own.state for key, own in self.given.items() if own.state is not None}
 
     def sensors(self, z: np.ndarray) -> tuple[list[Sensor], list[Sensor]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....display import digits
 from ....late import Late
 from ..loss import of_normal_errors
 from ..options import DEFAULTS
@@ -228,7 +229,7 @@ def _freedom(solution):
     found, problem = solution._found, solution.problem
     posterior, settled, told = solution._posterior, 0.0, []
     wide = [term for term in found.program.sum.terms if term.role == "wide"]
-    names = [sensor.title.removeprefix("prior of ") for sensor in problem.start_sensors[1]]
+    sensors = problem.start_sensors[1]
     if wide:
         jacobian = np.concatenate([found.program.dense_jacobian(term, found.v) for term in wide])
         used = np.flatnonzero(np.abs(jacobian).sum(axis=0) > 0)
@@ -238,12 +239,32 @@ def _freedom(solution):
         after, prior = jacobian @ covariance @ jacobian.T, jacobian @ before @ jacobian.T
         settled = float(np.trace(prior) - np.trace(after))
         first = 0
-        for name, term in zip(names, wide, strict=True):
+        for sensor, term in zip(sensors, wide, strict=True):
             n = term.evaluate(found.v)[0].shape[1]
-            own = np.sqrt(np.maximum(np.diag(after)[first:first + n], 0))
-            if own.max() > DEFAULTS.open:
-                entries = [f"[{'xyz'[i] if n == 3 else i}]" for i in np.flatnonzero(own > DEFAULTS.open)]
-                told.append(f"the {name} at the start" + (f" {' '.join(entries)}" if len(entries) < n else "")
-                            + ": give a StatePrior, or a measurement of it")
+            told += _open(solution, sensor, after[first:first + n, first:first + n])
             first += n
     return settled, told
+
+
+def _open(solution, sensor, covariance):
+    """A sentence about what a wide prior of the start leaves open, by the covariance in its units, or none."""
+    name, n = sensor.title.removeprefix("prior of "), len(covariance)
+    if getattr(sensor, "what", None) == "rotation":
+        turn = solution.rotation_matrix(sensor.body, sensor.times[:1])[0]
+        by_turn = np.concatenate([np.cross(column, np.eye(3)).T for column in turn.T], axis=1) / 2**0.5
+        squares, axes = np.linalg.eigh(by_turn @ covariance @ by_turn.T)
+        free = [axis for square, axis in zip(squares, axes.T, strict=True) if square > DEFAULTS.open**2]
+        which = [f", turns about {_shown(axis)} in space" for axis in free]
+        n = 3
+    else:
+        free = np.flatnonzero(np.diag(covariance) > DEFAULTS.open**2)
+        which = [f" [{'xyz'[i] if n == 3 else i}]" for i in free]
+    if not len(free):
+        return []
+    return [f"the {name} at the start{''.join(which) * (len(free) < n)}: give a StatePrior, or a measurement of it"]
+
+
+def _shown(axis):
+    """A direction, its largest entry positive."""
+    axis = axis * np.sign(axis[np.abs(axis).argmax()])
+    return f"({', '.join(digits(x) for x in np.round(axis, 3) + 0.0)})"
