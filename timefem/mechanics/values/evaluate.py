@@ -172,7 +172,7 @@ class Evaluator:
         out = np.zeros((len(x), self.n_values))
         if not self.groups:
             pass
-        elif len(x) == 1:
+        elif len(x) == 1 and (repeatable or not self._machine_code_pays(1, False)):
             out[0, self._present] = np.add.reduceat(self._at_one(system, t, x)[self._order], self._starts)
         elif self._machine_code_pays(len(x), repeatable):
             self._take(system)

@@ -55,13 +55,7 @@ class StateValues:
     def velocity(self, t: Floats, z: np.ndarray) -> np.ndarray:
         """Velocities qdot = dH/dp, shape (..., n_z) -> (..., n_q)."""
         t, z, shape = flattened(self, t, z)
-        out, = quantities_at(self, t, z, "velocity")  # of bodies whose velocities follow by a formula
-        for body in self.bodies:
-            if body.velocity_by_solve:
-                place = self.coordinates(body)
-                out[:, place] += body.velocity(z[:, place], z[:, self.n_q:][:, place])
-        out = out + quantities_at(self, t, z, "driven velocity", v=out)[0]
-        return out.reshape(*shape, self.n_q)
+        return velocities_at(self, t, z).reshape(*shape, self.n_q)
 
     def momentum(self, t: Floats, z: np.ndarray, velocity: np.ndarray) -> np.ndarray:
         """Momenta p = dT/dv of given velocities, shapes (..., n_z), (..., n_q) -> (..., n_q)."""
@@ -188,3 +182,13 @@ class StateValues:
         t, z, shape = flattened(self, t, z)
         given = {} if velocity is None else {"v": np.reshape(np.asarray(velocity, float), (len(z), self.n_q))}
         return quantities_at(self, t, z, name, **given)[0].reshape(shape)
+
+
+def velocities_at(system: Any, t: np.ndarray, z: np.ndarray, repeatable: bool = True) -> np.ndarray:
+    """Velocities at states (n, n_z) at times (n,), shape (n, n_q); `repeatable` as of an `Evaluator`."""
+    out, = quantities_at(system, t, z, "velocity", repeatable=repeatable)  # of bodies with a formula for them
+    for body in system.bodies:
+        if body.velocity_by_solve:
+            place = system.coordinates(body)
+            out[:, place] += body.velocity(z[:, place], z[:, system.n_q:][:, place])
+    return out + quantities_at(system, t, z, "driven velocity", repeatable=repeatable, v=out)[0]

@@ -74,6 +74,28 @@ def blocks_of(mass, gradient, helpers, size):
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
+def _dot(a, b, first):
+    """Product of two rows from a place on, by four sums: one alone waits for itself."""
+    n, w, x, y, z = a.shape[0], 0.0, 0.0, 0.0, 0.0
+    end = first + (n - first) // 4 * 4
+    for i in range(first, end, 4):
+        w += a[i] * b[i]
+        x += a[i + 1] * b[i + 1]
+        y += a[i + 2] * b[i + 2]
+        z += a[i + 3] * b[i + 3]
+    for i in range(end, n):
+        w += a[i] * b[i]
+    return (w + x) + (y + z)
+
+
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
+def _add(factor, row, to, n):
+    """Add a multiple of the first n numbers of a row to another one, as they stand in memory."""
+    for c in range(n):
+        to[c] += factor * row[c]
+
+
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
 def _triangle(held, order, tau, dependent):
     """Householder's method with pivots, rows (m, n) in place; how many do not repeat others, these first in `order`."""
     m, n = held.shape
@@ -83,9 +105,7 @@ def _triangle(held, order, tau, dependent):
     while rank < min(m, n):
         best, most = rank, -1.0
         for j in range(rank, m):
-            square = 0.0
-            for i in range(rank, n):
-                square += held[j, i] * held[j, i]
+            square = _dot(held[j], held[j], rank)
             if square > most:
                 best, most = j, square
         longest = max(longest, np.sqrt(most))
@@ -101,13 +121,9 @@ def _triangle(held, order, tau, dependent):
             held[rank, i] /= head
         held[rank, rank] = diagonal
         for j in range(rank + 1, m):
-            product = held[j, rank]
-            for i in range(rank + 1, n):
-                product += held[rank, i] * held[j, i]
-            product *= tau[rank]
+            product = tau[rank] * (held[j, rank] + _dot(held[rank], held[j], rank + 1))
             held[j, rank] -= product
-            for i in range(rank + 1, n):
-                held[j, i] -= product * held[rank, i]
+            _add(-product, held[rank][rank + 1:], held[j][rank + 1:], n - rank - 1)
         rank += 1
     return rank
 
@@ -133,42 +149,41 @@ def _directions(held, tau, rank, first, q):
         first[j] -= product
         for i in range(j + 1, n):
             first[i] -= product * held[j, i]
+        products = q[j]
+        for i in range(j + 1, n):
+            _add(held[j, i], q[i], products, n - rank)
         for c in range(n - rank):
-            product = 0.0
-            for i in range(j + 1, n):
-                product += held[j, i] * q[i, c]
-            product *= tau[j]
-            q[j, c] = -product
-            for i in range(j + 1, n):
-                q[i, c] -= product * held[j, i]
+            products[c] *= -tau[j]
+        for i in range(j + 1, n):
+            _add(held[j, i], products, q[i], n - rank)
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
 def _root(heavy, q, free, reduced, root):
-    """R = Q L^-T with `Q^T M Q = L L^T`, of the first `free` columns Q of q."""
+    """R = Q U^-1 with `Q^T M Q = U^T U`, of the first `free` columns Q of q."""
     n = heavy.shape[0]
     root[:] = 0.0
     for i in range(n):
         for j in range(n):
             if heavy[i, j] != 0.0:
-                for c in range(free):
-                    root[i, c] += heavy[i, j] * q[j, c]
-    for c in range(free):
-        for d in range(c + 1):
-            value = 0.0
-            for i in range(n):
-                value += root[i, c] * q[i, d]
-            for e in range(d):
-                value -= reduced[c, e] * reduced[d, e]
-            reduced[c, d] = value / reduced[d, d] if d < c else np.sqrt(value)
+                _add(heavy[i, j], q[j], root[i], free)
+    reduced[:] = 0.0
     for i in range(n):
-        for c in range(free):
-            value = q[i, c]
-            for d in range(c):
-                value -= root[i, d] * reduced[c, d]
-            root[i, c] = value / reduced[c, c]
-        for c in range(free, n):
-            root[i, c] = 0.0
+        for d in range(free):
+            if q[i, d] != 0.0:
+                _add(q[i, d], root[i][d:], reduced[d][d:], free - d)
+    for e in range(free):
+        reduced[e, e] = np.sqrt(reduced[e, e])
+        for c in range(e + 1, free):
+            reduced[e, c] /= reduced[e, e]
+        for d in range(e + 1, free):
+            _add(-reduced[e, d], reduced[e][d:], reduced[d][d:], free - d)
+    for i in range(n):
+        for c in range(n):
+            root[i, c] = q[i, c] if c < free else 0.0
+        for d in range(free):
+            root[i, d] /= reduced[d, d]
+            _add(-root[i, d], reduced[d][d + 1:], root[i][d + 1:], free - d - 1)
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)

@@ -12,9 +12,13 @@ from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
 from ...mechanics.contacts import closed
+from ...status import Status
 from ..march.halving import march_halving
-from ..march.march import LoopArrays, Run, march
+from ..march.loop import march_elements
+from ..march.march import REASONS, LoopArrays, Run, march
 from .states import ALONG_GIVEN, HOLDS, OPEN, RUBS, Sharing
+
+SOLVED = Status(True)
 
 
 class Mode(NamedTuple):
@@ -88,14 +92,32 @@ class ModeSystem:
         self.element = element_of(element, self.system)
         self.element.check(self.system)
         self.plan = how.plan(self.system, self.element, mode)
-        self._loop = self._scale = None
+        self._loop = self._scale = self._one = None
 
     def march(self, nodes, z, exact=False, guess=None):
         """Elements from the state z on, `Solved`; unless `exact` halved where Newton's method fails."""
+        if len(nodes) == 2 and exact and guess is None:
+            return self._element(nodes, z)
         mesh, x, n, status, iterations = self.dofs(nodes, z, exact) if guess is None else self._guessed(nodes, *guess)
         columns = self.plan.columns
         state, every, others = self.plan.unpack(x[:columns.n_node + n * columns.step])
         return Solved(mesh.nodes[:n + 1], state, *self._shared(every, others), iterations, status)
+
+    def _element(self, nodes, z):
+        """The same of one element, in memory that all of these share."""
+        self.prepare(nodes[0], z)
+        columns = self.plan.columns
+        if self._one is None:
+            self._one = self.arrays(np.zeros(columns.n_local), *np.zeros((2, 1)))
+        one = self._one
+        one.x[:] = self._first(TimeMesh(nodes), z) if self.element.form != "hamilton" else 0.0
+        one.x[columns.first] = z
+        one.t[0], one.h[0] = nodes[0], nodes[1] - nodes[0]
+        self._loop.begin()
+        n, code, _ = march_elements(one, 0, 1)
+        status = SOLVED if n else Status.failure(REASONS[code], 0, nodes[0], one.history[np.isfinite(one.history)])
+        state, every, others = self.plan.unpack(one.x if n else one.x[:columns.n_node])
+        return Solved(nodes[:n + 1], state, *self._shared(every, others), np.abs(one.iterations[:n]), status)
 
     def dofs(self, nodes, z, exact=False):
         """The same, as dofs in time order: mesh, dofs, number of elements solved, status, iterations."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...mechanics.values.equations_of_motion import MotionFormulas
 from ...mechanics.values.evaluate import Matrix, evaluator
+from ...mechanics.values.state_values import velocities_at
 from .mobility import blocks_of, constrained
 from .options import RANK
 
@@ -107,7 +108,8 @@ class Contacts:
     def at_state(self, t, z):
         """The same at states (n, n_z)."""
         z = np.atleast_2d(z)
-        v = np.array(self.system.velocity(np.atleast_1d(t), z))
+        t = np.atleast_1d(t)
+        v = velocities_at(self.system, t, z, repeatable=False)
         v[:, self.helpers] = 0.0
         return self.at(t, z[:, :self.system.n_q], v)
 
