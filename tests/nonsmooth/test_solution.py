@@ -118,3 +118,16 @@ def test_contact_forces_in_space_and_in_pictures():
                                rtol=0, atol=1e-9)
     stop = systems.nonlinear_stop(1, 20)[0]  # of no place in space
     assert np.isnan(stop.contact_points()).all()
+
+
+@pytest.mark.parametrize("n", [20, 200])
+def test_a_driven_paddle_works_on_what_it_hits(n):
+    """Its drive gives the impulse, so the energy of the ball is work done: (3^2 - 1^2) / 2 at speeds of 1."""
+    paddle, ball = tf.RigidBody(5.0, (1, 1.2, 1.3), name="paddle"), tf.PointMass(1.0, name="ball")
+    guide = tf.Prismatic(paddle, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_b=(0, 0, 1))
+    system = tf.System([ball, paddle, guide, tf.PrescribedJoint(guide, value=lambda t: 1.0 * t),
+                        tf.PlaneContact(ball, on=paddle, normal=(0, 0, 1), restitution=1.0, name="contact")])
+    start = {ball: tf.Pose((0, 0, 1.0), velocity=(0, 0, -1.0)), paddle: tf.Pose(velocity=(0, 0, 1.0))}
+    sol = tf.solve(tf.InitialValueProblem(system, start, (0, 1)), tf.MixedGalerkin(2), n, progress=False)
+    np.testing.assert_allclose([sol.work()[-1], -sol.energy_lost()["contact"]], 4.0, rtol=1e-12)
+    assert np.abs(sol.energy_balance()).max() < 1e-13

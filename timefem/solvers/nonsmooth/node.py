@@ -193,9 +193,10 @@ class NodeLaw:
         """Velocities after impulses of those that touch, and the `Impact` with all contacts."""
         impulses, statuses = np.zeros((self.contacts.n, 3)), np.zeros(self.contacts.n, int)
         impulses[touching], statuses[touching] = found.impulses, found.statuses
-        energy = found.energy - float((impulses * states.drift[0]).sum())  # with the work of surfaces that move
-        return states.velocities_after(impulses[None])[0], found._replace(impulses=impulses, statuses=statuses,
-                                                                          energy=energy)
+        v, after = states.v[0], states.velocities_after(impulses[None])[0]
+        # with the work of surfaces that move, and of joints whose motion is prescribed
+        energy = float(states.momenta_of((after - v)[None])[0] @ (v + after)) / 2
+        return after, found._replace(impulses=impulses, statuses=statuses, energy=energy)
 
     def consistent(self, states, modes):
         """Velocities for which what is closed does not move, and what sticks does not slip, by the least impulse; and

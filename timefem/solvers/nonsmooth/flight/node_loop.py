@@ -262,7 +262,6 @@ def strike(f, law, event, t, z, closes, length):
         most_impulse = max(most_impulse, abs(x[i]))
     if energy > limits.gain * most_impulse:
         return False
-    work = 0.0
     for i in range(n):
         c, pressed = contacts[i], law.a[3 * i] > 0.0
         slip = 0.0
@@ -280,20 +279,17 @@ def strike(f, law, event, t, z, closes, length):
             distance = min(distance, abs(law.length[i] - law.radius[i]))
         for r in range(3):
             told.impulses[event, i, r] = x[3 * i + r] * size[3 * i + r] * largest
-            work += told.impulses[event, i, r] * gamma[3 * c + r]
-    for i in range(f.formulas.jacobian.shape[0]):  # without the work of surfaces that move
-        row, q = f.formulas.jacobian[i, 0], f.formulas.jacobian[i, 1]
-        for k in range(n):
-            if contacts[k] == row // 3:
-                work -= told.impulses[event, k, row % 3] * found[f.formulas.jacobian[i, 2]] * moving.v[1, q]
     told.numbers[event, 0], told.numbers[event, 2] = t, distance
-    told.numbers[event, 1] = energy * largest**2 - work
     told.where[event, 1], told.where[event, 2] = closes, n
     _moved(f, event, n)
     after = f.z[0]
     for i in range(z.shape[0]):
         after[i] = z[i]
     _take_velocity(f, t, after)
+    energy = 0.0  # with the work of surfaces that move, and of joints whose motion is prescribed
+    for q in range(moving.v.shape[1]):
+        energy += (after[moving.v.shape[1] + q] - z[moving.v.shape[1] + q]) * (moving.v[1, q] + moving.change[q]) / 2
+    told.numbers[event, 1] = energy
     states(f, 0, t, after)
     for i in range(n):
         c = contacts[i]
