@@ -110,6 +110,43 @@ def test_windows_are_exact_where_all_is_linear(k):
     assert abs(sol.fit.deviations) < 3.5
 
 
+@pytest.mark.parametrize("dynamics", ["none", "full"])
+def test_a_sensor_may_be_silent_for_longer_than_a_window(dynamics):
+    """A marker is hidden and comes back: its bias is remembered, and all is as with all data at once."""
+    rng, t = np.random.default_rng(0), np.linspace(0, 1, 21)
+    place, point = np.stack([np.sin(t), np.cos(t), t], axis=1), tf.PointMass(1.0, name="point")
+    seen = {"one": [*range(7), *range(15, 21)], "two": list(range(21))}
+    values = {"one": place + 0.05 + 0.01 * rng.standard_normal((21, 3)), "two": place + 0.02 * rng.standard_normal(
+        (21, 3))}
+
+    def sensors(rows):
+        chosen = {name: [i for i in own if i in rows] for name, own in seen.items()}
+        return [tf.Marker(point, times=t[own], values=values[name][own], sigma={"one": 0.01, "two": 0.02}[name],
+                          name=name, bias=tf.Prior(0, 0.1) if name == "one" else None)
+                for name, own in chosen.items() if own]
+
+    def problem(rows):
+        if dynamics == "none":
+            return tf.Estimation(tf.System([point]), sensors(rows), dynamics="none", noise=20.0)
+        return tf.Estimation(tf.System([point]), sensors(rows), noise={point: 20.0}, t_span=(0, t[max(rows)]),
+                             prior={point: tf.StatePrior(tf.Pose((0, 1, 0)), q=0.1, v=2.0)})
+
+    n = (20,) if dynamics == "full" else ()
+    whole = tf.solve(problem(range(21)), tf.MixedGalerkin(2), *n, progress=False)
+    solver = tf.prepare(problem(range(6)), tf.MixedGalerkin(2), *(5,) * len(n), progress=False)
+    silent = 0
+    for j in range(6, 21):
+        sol = solver.update(*sensors([j]), window=0.2)
+        silent += len(sol.problem.measurements) == 1
+        assert sol.success and sol.t[-1] == pytest.approx(t[j])
+    assert silent > 2 and [s.title for s in sol.problem.measurements] == ["two", "one"]
+    place, right = "now.position('point')", whole.t[-1]
+    np.testing.assert_allclose(sol.value(place, right), whole.value(place, right), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(sol.std(place, right), whole.std(place, right), rtol=1e-7)
+    np.testing.assert_allclose(sol.numbers, whole.numbers, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(sol.std("bias of one"), whole.std("bias of one"), rtol=1e-7)
+
+
 @pytest.mark.long
 def test_windows_with_a_loop_and_a_length():
     tree, _, t, q = closed_chain(20)

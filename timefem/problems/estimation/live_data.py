@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...errors import InputError
 from .measurements.base import Sensor
 from .options import DEFAULTS
@@ -20,13 +22,21 @@ class LiveData:
             title = next(s.title for i, s in enumerate(problem.measurements) if known[s.title] != i)
             raise InputError(f"update finds sensors by their names, and two are called {title!r}: give each a name")
         other, end = problem.copied(), problem.t_span[1]
-        other.measurements = list(problem.measurements)
+        other.measurements, other.silent = list(problem.measurements), dict(problem.silent)
         for sensor in sensors:
-            if not isinstance(sensor, Sensor) or sensor.title not in known:
-                raise InputError(f"update takes further values of sensors of the problem, {', '.join(known)}, by their "
-                                 f"names, not {sensor!r}")
-            i = known[sensor.title]
-            other.measurements[i] = other.measurements[i].followed_by(sensor, problem.t_span[1])
+            title = sensor.title if isinstance(sensor, Sensor) else None
+            if title in other.silent:
+                silent, own = other.silent.pop(title)
+                known[title] = len(other.measurements)
+                other.measurements.append(silent.followed_by(sensor, problem.t_span[1]).of_times(
+                    np.arange(len(silent.times) + len(sensor.times)) >= len(silent.times)))
+                other.unknowns = [u._replace(sensor=known[title]) if u.label in own else u for u in other.unknowns]
+            elif title in known:
+                i = known[title]
+                other.measurements[i] = other.measurements[i].followed_by(sensor, problem.t_span[1])
+            else:
+                raise InputError(f"update takes further values of sensors of the problem, "
+                                 f"{', '.join([*known, *problem.silent])}, by their names, not {sensor!r}")
             end = max(end, float(sensor.times[-1] + sensor.offset))
         other.t_span, other.nodes = (problem.t_span[0], end), other.measurements
         return other
@@ -41,16 +51,18 @@ class LiveData:
 
     @staticmethod
     def after(problem: Any, t: float, window: float) -> Any:
-        """The problem from a time on, without what was known of its start."""
-        other = problem.copied()
-        other.ambient, other.start_sensors, span = None, ([], []), problem.t_span
+        """The problem from a time on, without what was known of its start; sensors without values there are `silent`
+        until they have some again."""
+        span = problem.t_span
         room = DEFAULTS.same_time * (span[1] - span[0])
         kept = [sensor.times_of_motion > t + room for sensor in problem.measurements]
         found = [sensor.of_times(own) if own.any() else None
                  for sensor, own in zip(problem.measurements, kept, strict=True)]
-        missing = next((s for s, own in zip(problem.measurements, found, strict=True) if own is None), None)
-        if missing is not None:
-            raise InputError(f"{missing.title}: it has no values in the last {window:g} s; take a longer window")
-        other.measurements = other.nodes = found
-        other.t_span = t, span[1]
+        if not any(found):
+            raise InputError(f"no measurement has values in the last {window:g} s; take a longer window")
+        other = problem.with_measurements(found)
+        labels = [{u.label for u in problem.unknowns if u.sensor == i} for i in range(len(found))]
+        other.silent = problem.silent | {sensor.title: (sensor, own) for sensor, own, values in zip(
+            problem.measurements, labels, found, strict=True) if values is None}
+        other.ambient, other.start_sensors, other.t_span = None, ([], []), (t, span[1])
         return other

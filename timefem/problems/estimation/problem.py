@@ -146,6 +146,7 @@ class Estimation(NamedArguments):
         self._take_start(system)
         _, self.part_numbers = checked_parameters(self.system, entries, self.follows)
         self.unknowns = self._unknowns()
+        self.silent: dict[str, Any] = {}  # sensors that live data have nothing of, by name
         for sensor in given:
             sensor.check(self.system, self.moment, self.n_constants)
 
@@ -323,16 +324,16 @@ class Estimation(NamedArguments):
         """The same problem up to a time, with the measurements until then."""
         room = DEFAULTS.same_time * (self.t_span[1] - self.t_span[0])
         kept = [sensor.times_of_motion <= t + room for sensor in self.measurements]
-        other = self._with_measurements([sensor if own.all() else sensor.of_times(own)
+        other = self.with_measurements([sensor if own.all() else sensor.of_times(own)
                                          for sensor, own in zip(self.measurements, kept, strict=True)])
         other.t_span = (self.t_span[0], t)
         return other
 
     def without(self, left_out: Sequence[int]) -> Estimation:
         """The same problem without some measurements, by their numbers."""
-        return self._with_measurements([None if i in left_out else s for i, s in enumerate(self.measurements)])
+        return self.with_measurements([None if i in left_out else s for i, s in enumerate(self.measurements)])
 
-    def _with_measurements(self, found):
+    def with_measurements(self, found: Sequence[Sensor | None]) -> Estimation:
         """The same problem with other values of each measurement, None where there are none."""
         other = self.copied()
         places = [i for i, sensor in enumerate(found) if sensor is not None]
