@@ -219,8 +219,8 @@ def unresolved_turns(system, element, t, z):
     if worst[0] <= most:
         return sharp_bends(system, z)
     n = int(np.ceil(len(lengths) * worst[0] / most))
-    return (f"{system.label(worst[1])} turns by up to {worst[0]:.2g} rad in an element, which {element!r} does not "
-            f"resolve: the solution may be far off; take {n} elements or more, or a higher degree")
+    return (f"{system.label(worst[1])} turns by up to {worst[0]:.2g} rad in an element, which {_stated(element)!r} "
+            f"does not resolve: the solution may be far off; take {n} elements or more, or a higher degree")
 
 
 def turns_in_doubt(system, z):

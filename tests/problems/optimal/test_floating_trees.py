@@ -216,3 +216,23 @@ def test_how_long_a_fall_takes_follows_from_its_end(guess):
                                 fallen, (0, guess), tf.Effort(push), free_time=True)
     sol = tf.solve(problem, tf.MixedGalerkin(2), 10, progress=False)
     assert sol.t[-1] == pytest.approx(t, rel=1e-9) and sol.objective == pytest.approx(6 / t**3, rel=1e-9)
+
+
+@pytest.mark.long
+def test_wheels_that_turn_many_times_are_told_while_the_solve_goes_on():
+    """As bodies their turns within elements are not told apart; by their joints they are."""
+    hub, wheel = tf.RigidBody(10.0, (1.0, 1.0, 1.0), name="hub"), tf.RigidBody(1.0, (0.01, 0.01, 0.01), name="wheel")
+    along = {"point_a": (0, 0, 0), "point_b": (0, 0, 0), "axis_a": (0, 0, 1), "axis_b": (0, 0, 1)}
+    axle = tf.Revolute(wheel, hub, **along, name="axle")
+    motor, angle, t = tf.JointControl(axle, name="motor"), np.pi / 3, 2.0
+    end = {hub: tf.EndState(orientation=(np.cos(angle / 2), 0, 0, np.sin(angle / 2)), angular_velocity=(0, 0, 0))}
+
+    def solved(coordinates, element, **options):
+        problem = tf.OptimalControl(tf.System([hub, wheel, axle, motor], coordinates=coordinates), {}, end, (0, t),
+                                    tf.Effort(motor))
+        return tf.solve(problem, element, 6, progress=False, **options)
+
+    assert solved("joint", tf.MixedGalerkin(2, form="lagrange")).objective == pytest.approx(
+        6 * angle**2 / t**3, rel=1e-4)
+    with pytest.warns(tf.UnderResolved, match=r"wheel turns by up to .* which MixedGalerkin.* coordinates='joint'"):
+        solved("bodies", tf.MixedGalerkin(2), newton=tf.Newton(max_iterations=150), strategies=[])

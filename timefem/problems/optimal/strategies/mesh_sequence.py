@@ -200,7 +200,8 @@ class OneMesh:
         again = status.reason in RETRY and (status.reason != Reason.SINGULAR_TANGENT or n == 0)  # where it begins
         if not again or fine or hold or few < OPTIONS.few_steps:
             return x, status, n
-        program = OptimalProgram(equations, guess, bar.step, near)  # which bends the Hessian as needed
+        step = WatchedTurns(bar.step, self.plan, self.problem.free_time)
+        step.program = program = OptimalProgram(equations, guess, step, near)  # which bends the Hessian as needed
         answer = self._method.solve(program)
         n += answer.iterations
         if answer.status.success or answer.status.reason in (Reason.UNBOUNDED, Reason.NOT_FINITE):
