@@ -58,7 +58,7 @@ def plot(result, path):
     left.plot(result["t"], result["works"]["battery"], "k", label="work of the battery")
     left.set(xlabel="t [s]", ylabel="since the start [J]", title="where the energy goes")
     right.plot(result["fine"], result["speed"])
-    right.set(xlabel="t [s]", ylabel="rate of the crank [rad/s]", title="slider-crank by a motor")
+    right.set(xlabel="t [s]", ylabel="rate of the crank [rad/s]", title="slider-crank driven by a motor")
     for axes in (left, right):
         axes.grid(alpha=0.3)
     left.legend(loc="upper left")

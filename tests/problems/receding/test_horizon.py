@@ -178,7 +178,7 @@ def test_memory_does_not_grow():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the resident memory is told there")
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="it has the resident memory")
 def test_memory_after_a_hundred_thousand_steps():
     """Of the whole process, compiled parts and CasADi among it, which `tracemalloc` does not see."""
     horizon, rng = tf.RecedingHorizon(cart_pole(), ELEMENT, 8), np.random.default_rng(0)
