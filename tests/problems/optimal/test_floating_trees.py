@@ -220,7 +220,7 @@ def test_how_long_a_fall_takes_follows_from_its_end(guess):
 
 @pytest.mark.long
 def test_wheels_that_turn_many_times_are_told_while_the_solve_goes_on():
-    """As bodies their turns within elements are not told apart; by their joints they are."""
+    """As bodies their turns within elements are not distinguished; by their joints they are."""
     hub, wheel = tf.RigidBody(10.0, (1.0, 1.0, 1.0), name="hub"), tf.RigidBody(1.0, (0.01, 0.01, 0.01), name="wheel")
     along = {"point_a": (0, 0, 0), "point_b": (0, 0, 0), "axis_a": (0, 0, 1), "axis_b": (0, 0, 1)}
     axle = tf.Revolute(wheel, hub, **along, name="axle")
