@@ -82,6 +82,21 @@ def copy_runs(typing, y, i, x, j, n):
 
 
 @intrinsic
+def copy_reversed(typing, y, i, x, j):
+    """y[i:i+8] = x[j:j+8] in the other direction."""
+
+    def emit(context, builder, signature, args):
+        ty, _, tx, _ = signature.args
+        y, i, x, j = args
+        value, undefined = lane_load(context, builder, tx, x, j), ir.Constant(vector(), ir.Undefined)
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), list(range(LANES))[::-1])
+        builder.store(builder.shuffle_vector(value, undefined, mask), lane_pointer(context, builder, ty, y, i), align=8)
+        return context.get_dummy_value()
+
+    return types.void(y, types.int64, x, types.int64), emit
+
+
+@intrinsic
 def add_runs(typing, y, i, a, x, j, n):
     """y[i:i+n] += a * x[j:j+n], n a multiple of 8."""
 

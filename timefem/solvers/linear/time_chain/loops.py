@@ -5,7 +5,7 @@ import numpy as np
 from ....kernels.lanes import LANES, load, store
 from ....kernels.loops import compiled
 from ....kernels.record import Record, aligned
-from ....kernels.runs import add_runs, clear_runs, copy_runs, dot_runs
+from ....kernels.runs import add_runs, clear_runs, copy_reversed, copy_runs, dot_runs, keep_largest
 from .panels import eliminate_by_panels
 from .pivots import (
     FACTORED,
@@ -289,12 +289,28 @@ def factor(pattern, data, by_panels, work, factors):
             columns[j] = column_order[done + j]
         for j in range(n_columns):
             slot[columns[j]] = j if j < held_columns else j + fill
+        base, j = columns[0], 0
+        while j < n_columns and columns[j] == base + j:
+            j += 1
+        dense = n_columns // 2 if j == n_columns and held_columns == 0 else n_columns  # rows of fewer entries have gaps
         for i in range(n_rows):
             row, r = i * stride, names[i]
             rows[i] = row
             old = whole(old_columns + fill) if i < old_rows else 0
             clear_runs(front, row + old, whole(n_columns + fill) + LANES - old)
             at, stop = origin + sign * read[r], origin + sign * np.int64(indptr[r + 1])
+            n_entries = sign * (stop - at)
+            if n_entries > dense and n_entries >= LANES:
+                c = corner + sign * np.int64(load(indices, at))
+                last = corner + sign * np.int64(load(indices, stop - sign))
+                if last - c == n_entries - 1 and last < column_starts[e + 1]:  # without gaps: in vectors
+                    for k in range(0, n_entries // LANES * LANES, LANES):
+                        if flipped:
+                            copy_reversed(front, row + c - base + k, data, at - k - LANES + 1)
+                        else:
+                            copy_runs(front, row + c - base + k, data, at + k, LANES)
+                        keep_largest(sizes, c + k, front, row + c - base + k)
+                    at += sign * (n_entries // LANES * LANES)
             while at != stop:
                 c = corner + sign * load(indices, at)
                 if c >= column_starts[e + 1]:
