@@ -150,7 +150,7 @@ class ModeSystem:
         if every.shape[2] < self.system.n_multipliers:
             every, own = np.zeros((*n, self.system.n_multipliers)), every
             every[..., self.element.kept_multipliers(self.system)] = own
-        return every, np.zeros((*n, n_contacts, 3))
+        return every, np.broadcast_to(0.0, (*n, n_contacts, 3))
 
     def _guessed(self, nodes, state, pressed):
         """The same of one element with a guess of its nodal values (n_shapes, n_z), and of the normal forces that are
