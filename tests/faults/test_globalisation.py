@@ -98,18 +98,32 @@ def test_thrust_of_given_size(fault, make, n):
     fault("its iterations", "at most 60", n_it := int(sol.statistics["newton_iterations"]["max"]), met=n_it <= 60)
 
 
+def drift(aside, speed):
+    """A point that goes 200 m in 15 s, with a limit on its slip, v_y / v_x; some of its start is free."""
+    car = tf.GeneralizedBody(2, lambda q, v, c: (v[0]**2 + v[1]**2) / 2, name="car")
+    push = tf.GeneralizedControl(car, np.eye(2), name="push")
+    slip = tf.Limit(lambda now, x: now.rates(car)[1] / now.rates(car)[0], -0.5, 0.5, name="slip")
+    there = tf.EndState(q=[200.0, aside], v=[None, None])
+    return tf.OptimalControl(tf.System([car, push]), {car: tf.EndState(q=[0.0, None], v=[None, None])}, {car: there},
+                             (0, 15), tf.Effort(push), limits=[slip],
+                             near={car: tf.Coordinates([0.0, 0.0], [speed, 0.0])})
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("form", ["hamilton", "lagrange"])
 @pytest.mark.parametrize("aside, speed", [(None, 12.5), (50.0, 12.5), (None, 5.0)])
 def test_a_guess_moves_where_some_of_the_start_is_free(fault, form, aside, speed):
     """A point that drifts costs nothing; a guess that rests has no slip, v_y / v_x."""
-    car = tf.GeneralizedBody(2, lambda q, v, c: (v[0]**2 + v[1]**2) / 2, name="car")
-    push = tf.GeneralizedControl(car, np.eye(2), name="push")
-    slip = tf.Limit(lambda now, x: now.rates(car)[1] / now.rates(car)[0], -0.5, 0.5, name="slip")
-    there = tf.EndState(q=[200.0, aside], v=[None, None])
-    problem = tf.OptimalControl(tf.System([car, push]), {car: tf.EndState(q=[0.0, None], v=[None, None])}, {car: there},
-                                (0, 15), tf.Effort(push), limits=[slip],
-                                near={car: tf.Coordinates([0.0, 0.0], [speed, 0.0])})
-    sol = tf.solve(problem, tf.MixedGalerkin(2, form=form), 20, progress=False)
+    sol = tf.solve(drift(aside, speed), tf.MixedGalerkin(2, form=form), 20, progress=False)
     fault(f"drift, {form}, {aside} m aside, {speed:g} m/s", 0.0, sol.objective if sol.success else sol.status.message,
+          rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [10, 20, 30])
+def test_the_solution_as_a_guess(fault, n):
+    """Violations that are rounding count as none: no step makes them smaller, and each was refused."""
+    t = np.linspace(0, 15, 31)
+    exact = tf.Guess(np.column_stack([200 * t / 15, 0 * t, np.full(31, 200 / 15), 0 * t]), times=t)
+    sol = tf.solve(drift(None, 12.5), tf.MixedGalerkin(2, form="lagrange"), n, guess=exact, progress=False)
+    fault(f"drift from its solution, {n} elements", 0.0, sol.objective if sol.success else sol.status.message,
           rtol=0, atol=1e-12)

@@ -151,7 +151,10 @@ class Barrier:
         self.n_bounds, self.n_rows = map(int, self.over.combined(sums=(len(self.bounds), self.m)))
 
     def values(self, w):
-        """Objective, rows of shape (m,), the sum of their magnitudes, the barrier over mu, and slacks of bounds."""
+        """Objective, rows of shape (m,), the sum of their magnitudes, the barrier over mu, and slacks of bounds.
+
+        A sum that is rounding is zero: no step makes it smaller.
+        """
         v, t = w[:self.n], w[self.n:]
         f, c = self.scaled.values(v)
         f = self.factor * f + self.auxiliary.cost @ t
@@ -160,7 +163,7 @@ class Barrier:
         theta = loops.add_and_sum(c, self.auxiliary.row, self.auxiliary.coefficient, w, self.n)
         slack, well = self.bounds.slacks_and_well(w)
         f, theta, well = self.over.combined(sums=(float(f), theta, well))
-        return f, c, theta, well, slack
+        return f, c, theta if theta > self.options.rounding * self.n_rows else 0.0, well, slack
 
     def gradient(self, w):
         """Gradient of the objective, shape (n + n_t,)."""

@@ -104,7 +104,7 @@ class LineSearch:
         return self.barrier.bounds.longest(self.it.slack, dw, self.tau)
 
     def _shortest(self):
-        o, theta, slope = self.options, self.it.theta, self.slope
+        o, theta, slope = self.options, max(self.it.theta, ROUNDING), self.slope
         share = o.gamma_theta
         if slope < 0:
             share = min(share, o.gamma_phi * theta / -slope)

@@ -72,6 +72,7 @@ class InteriorPointOptions(Options):
         10.0, "growth of the violation that the filter allows", "the published 1e4 lets constraints of rotations be "
         "left so far, for a little less cost, that none of the later steps finds back: a payload on a weld, of 40 "
         "elements, violation 14 -> 5900")
+    rounding: float = option(1e-14, "violation per row, sized one, that is rounding and counts as none")
     most_violation_restoring: float = option(1e4, "the same of the restoration")
     gamma_theta: float = option(1e-5, "share of the violation that a step must gain")
     gamma_phi: float = option(1e-8, "share of the violation by which the barrier function must fall else")
