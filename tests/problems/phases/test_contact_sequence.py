@@ -111,7 +111,46 @@ def test_what_is_no_sequence_says_so():
     push = tf.FormulaForce(ball, lambda f, t, c: ca.vertcat(ca.cos(t), 0, 0), name="push")
     shaken = tf.System([*problem.system.parts, push])
     march = tf.solve(tf.InitialValueProblem(shaken, {ball: tf.Pose((0.5, 0, 0))}, (0, 0.5)), tf.MixedGalerkin(1), 4)
-    with pytest.raises(tf.InputError, match=r"depend on the time.*tf\.periodic"):
+    with pytest.raises(tf.InputError, match=r"push depends on the time.*tf\.periodic"):
         march.phases()
     with pytest.raises(tf.InputError, match="duration must be"):
         march.phases(duration="long")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("turns", [True, False])
+def test_a_start_that_is_found_counts_turns_from_there(turns):
+    """Of a pendulum that hits a stop, and is to be somewhere afterwards, from where it starts at rest."""
+    z, length, goal = (0, 0, 1), 0.5, 0.8323733919
+    body = tf.RigidBody(1.0, (0.015, 0.015, 0.02), name="body")
+    hinge = tf.Revolute(body, point_a=(0, length, 0), point_b=(0, 0, 0), axis_a=z, axis_b=z, name="hinge")
+    stop = tf.EndStop(hinge, lowest=0.1, restitution=0.8, turns=turns)
+    system = tf.System([body, hinge, stop], gravity=(0, -9.81, 0))
+    march = tf.solve(tf.InitialValueProblem(system, {hinge: 1.2}, (0, 0.6)), tf.MixedGalerkin(3), 31)
+    start = {body: tf.EndState(angular_velocity=(0, 0, 0))}
+    end = {body: tf.EndState(position=(length * np.sin(goal), None, None))}
+    sol = tf.solve(march.phases(start=start, end=end), tf.MixedGalerkin(3), 8)
+    assert sol.success and sol[0].joint(hinge).angle(0.0) == pytest.approx(1.3606007742, rel=1e-9)
+
+
+def shaken_table():
+    """A ball that bounces once in each period of a table, on which it lands where that moves fast enough."""
+    e, w = 0.7, 40.0
+    period = 2 * np.pi / w
+    back = G * period / 2
+    size = 1.25 * back * (1 - e) / (1 + e) / w
+    t = np.arccos(0.8) / w
+    ball = tf.PointMass(0.02, 1, name="ball")
+    table = tf.PlaneContact(ball, normal=(1, 0, 0), restitution=e, motion=(f"{size!r}*sin(40*t)", 0, 0), name="table")
+    start = tf.Pose((1.002 * (size * 0.6 + back * t - G * t**2 / 2), 0, 0), velocity=(G * t - back, 0, 0))
+    return tf.System([ball, table], gravity=(-G, 0, 0)), {ball: start}, period
+
+
+def test_surfaces_that_move_by_the_time_drive_the_motion():
+    system, start, period = shaken_table()
+    march = tf.solve(tf.InitialValueProblem(system, start, (0, period)), tf.MixedGalerkin(2), 20)
+    assert any(event.kind == "impact" for event in march.events)
+    with pytest.raises(tf.InputError, match="phases: table depends on the time"):
+        march.phases()
+    found = tf.periodic(system, start, period, tf.MixedGalerkin(2), 20)
+    assert found.success and found.period == period

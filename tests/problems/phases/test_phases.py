@@ -190,3 +190,55 @@ def test_what_cannot_hold_is_named():
 def test_bad_input(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+def test_velocities_go_on_where_a_mass_is_dropped():
+    """What is dropped leaves with its velocity, so that a body that glides needs no force."""
+    def phase(mass, start, end, **unknown):
+        body = tf.PointMass(mass, dimension=1, name="b")
+        force = tf.ControlForce(body, [(1, 0, 0)], name="F")
+        unknown = {name: (body, "mass") for name in unknown}
+        return tf.OptimalControl(tf.System([body, force]), {body: start}, {body: state(end)}, (0, 1), tf.Effort(force),
+                                 parameters=unknown, bounds={name: (1.0, 2.0) for name in unknown})
+
+    first, later = phase(1.5, tf.Pose(velocity=(1, 0, 0)), 1), phase(1.0, tf.EndState(), 2)
+    for after in (later, phase(1.0, tf.EndState(), 2, m=True)):
+        sol = solved(tf.Phases([first, after]))
+        assert sol.objective == pytest.approx(0, abs=1e-12)
+        assert sol[0].velocity("b", 1.0)[0] == pytest.approx(1) and sol[1].velocity("b", 0.0)[0] == pytest.approx(1)
+    ends = (first.system, np.array([1, 1.5])), (later.system, np.array([1, 1.5]))
+    apart = tf.Phases([first, later]).links[0][0].missed(*ends)
+    assert apart > 0.1  # the heavier body is faster there
+    same = tf.Phases([first, phase(1.5, tf.EndState(), 2)]).links[0][0]
+    assert same.missed(*[(first.system, np.array([1, 1.5]))] * 2) == 0
+
+
+def turning(start, end, rest):
+    wheel = tf.RigidBody(1.0, (0.1, 0.1, 0.1), name="wheel")
+    o, z = (0, 0, 0), (0, 0, 1)
+    hinge = tf.Revolute(wheel, point_a=o, point_b=o, axis_a=z, axis_b=z, name="hinge")
+    spring, motor = tf.TorsionalSpring(wheel, None, stiffness=0.02, rest=rest, name="spring"), tf.Motor(
+        hinge, gear=5.0, rotor_inertia=1e-3)
+    return tf.OptimalControl(tf.System([wheel, hinge, spring, motor]), {wheel: start}, end and {wheel: end}, (0, 1),
+                             tf.Effort(motor))
+
+
+def turned(angle):
+    return tf.Pose(orientation=(np.cos(angle / 2), 0, 0, np.sin(angle / 2)))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_turns_go_on_over_phases(by_hand):
+    """At a start that is free turns are counted from the angle there on, in later phases from the phase before."""
+    link = tf.Coupling(lambda before, after: ca.vertcat(*(
+        getattr(after, what)("hinge") - getattr(before, what)("hinge") for what in ("joint", "joint_rate"))))
+    first = turning(tf.EndState(orientation=turned(-2.5).quaternion), None, 3.0)
+    phases = tf.Phases([first, turning(tf.EndState(), turned(-2.0), -1.0)], [[link]] if by_hand else None)
+    assert [one.name for one in phases.links[0]][1:] == ["turns go on"] * by_hand
+    sol = solved(phases)
+    counters = [one.z[:, one.system.coordinates(b)][:, 0] for one in sol.phases for b in one.system.bodies
+                if b.is_counter]
+    assert len(counters) == 2
+    assert counters[0][0] == pytest.approx(2 * np.pi - 2.5, abs=1e-9)
+    assert counters[1][0] == pytest.approx(counters[0][-1], abs=1e-9)

@@ -15,7 +15,7 @@ from ..redundancy.redundant_rows import redundant_names
 from ..symbols import Symbols, applied_force, first_order, n_reactions
 from .evaluate import evaluator
 from .of_parts import consistent_velocity
-from .quantities import Formulas, Quantity, places_of
+from .quantities import Formulas, Quantity, formulas_of, places_of
 from .reaction_forces import has_reaction_forces, solved
 
 # what accelerations and multipliers are solved from, and derivatives that need these
@@ -182,7 +182,7 @@ class EquationsOfMotion:
     size : float
         Of the accelerations that the single forces would give, in the metric of the mass.
     timed : bool
-        Whether forces or constraints depend on the time explicitly.
+        Whether something in the system depends on the time explicitly, see `parts_by_time`.
     """
 
     system: object
@@ -252,8 +252,7 @@ class EquationsOfMotion:
 
     @cached_property
     def timed(self):
-        functions = (function for names in (FIRST, FURTHER) for _, _, function, _ in self._evaluator(names).groups)
-        return any(function.jac_sparsity(0, 1).nnz() for function in functions)
+        return bool(parts_by_time(self.system))
 
     def _evaluator(self, names):
         return evaluator(self.system, *names, formulas=MotionFormulas)
@@ -340,3 +339,15 @@ class EquationsOfMotion:
     def levels(self):
         """Of the constraints on velocities, holonomic ones first: their derivatives by v and by q."""
         return self.gradient, np.concatenate([self._at["psi_q"], self._at["form_q"]])
+
+
+def parts_by_time(system):
+    """Parts whose forces, constraints or rigid contacts depend on the time explicitly."""
+    found = {i for names in (FIRST, FURTHER) for i, _, function, _ in evaluator(
+        system, *names, formulas=MotionFormulas).groups if function.jac_sparsity(0, 1).nnz()}
+    for i, group in enumerate(system.groups):
+        f = formulas_of(group.part, MotionFormulas)
+        laws = ca.vertcat(*(ca.vec(ca.SX(x)) for x in (f.gap, f.slip, f.laws)))
+        if ca.depends_on(laws, f.symbols.t):
+            found.add(i)
+    return [part for i in sorted(found) for part in system.groups[i].members]

@@ -72,6 +72,10 @@ class EndState(NamedArguments):
         return made
 
 
+class AsCounted(EndState):
+    """Of a counter of turns at the start of a motion: that of the angle which it counts, with its first turn."""
+
+
 def _partial(name, value, n):
     if type(value) is np.ndarray and value.shape == (n,) and value.dtype == float and isfinite(value.sum()):
         return value.copy()  # the usual case

@@ -5,12 +5,14 @@ import numpy as np
 
 from ...mechanics.bodies.rotations import matrix_from_quaternion
 from ...mechanics.bodies.states import CanonicalState
+from .end_state import AsCounted
 
 EXPRESSIONS = {  # quantity -> expressions of an `End`, of a body, in the axes of a frame
     "coordinates": lambda end, body, _: end.q(body), "momenta": lambda end, body, _: end.p(body),
     "velocities": lambda end, body, _: end.rates(body), "position": lambda end, body, _: end.q(body),
     "orientation": lambda end, body, _: end.q(body)[3:], "velocity": lambda end, body, _: end.rates(body),
-    "angular velocity": lambda end, body, frame: end.angular_velocity(body, frame)}
+    "angular velocity": lambda end, body, frame: end.angular_velocity(body, frame),
+    "turns": lambda end, body, _: body.conditions_at_start(end.q(body), end.p(body), end.q)}
 OF_FRAMES = EXPRESSIONS | {  # of links and joints of trees
     "position": lambda end, body, _: end.position(body), "velocity": lambda end, body, _: end.velocity(body),
     "orientation": lambda end, body, _: end.q(body)[3:] if _is_base(body) else ca.vec(end.rotation_matrix(body))}
@@ -30,6 +32,8 @@ def asked_of(body, target):
     """
     if isinstance(target, CanonicalState):
         return {"coordinates": target.q, "momenta": target.p}
+    if isinstance(target, AsCounted):
+        return {"turns": np.zeros(2)}
     turn, n = target.orientation, None
     if body.is_body:
         n = body.dimension if body.has_position else None

@@ -31,7 +31,7 @@ from .statement.costs import MINIMISED, with_costs, with_integrands
 from .statement.couplings import Coupling, SameState
 from .statement.end_conditions import EndConditions, Shifted
 from .statement.limits import Limit, bounds_of, by_actuator, rate_limits
-from .statement.start import start_of
+from .statement.start import counters_at_start, start_of
 from .statement.stated import stated
 
 if TYPE_CHECKING:
@@ -145,6 +145,7 @@ class OptimalControl(NamedArguments):
     near: GivenStates | None = None
 
     held = sized_as = None
+    turns_go_on = False  # whether turns at a free start are those of a phase before
 
     def __post_init__(self, start, end, cost, end_conditions, path):
         if not isinstance(self.system, System):
@@ -235,10 +236,26 @@ class OptimalControl(NamedArguments):
         """The same problem, whose free start is looked for near other states, by body."""
         other = self._copied()
         other.near, other._given = near, self._given | {"near": near}
-        _, other.z0, _, other.start_conditions = start_of(self.system, self._given["start"], self.t_span, near,
-                                                          self._numbered)
-        other.conditions = other._end_conditions()
-        return other
+        return other._started_again()
+
+    def continued(self) -> OptimalControl:
+        """The same problem, as a later phase: whole turns at its free start are not counted anew."""
+        if self.turns_go_on or not self.counters_at_start:
+            return self
+        other = self._copied()
+        other.turns_go_on = True
+        return other._started_again()
+
+    @property
+    def counters_at_start(self) -> list[Any]:
+        """Counters of turns whose values at a free start follow from the rest of the state."""
+        return counters_at_start(self.system, self._given["start"])
+
+    def _started_again(self):
+        _, self.z0, _, self.start_conditions = start_of(self.system, self._given["start"], self.t_span, self.near,
+                                                        self._numbered, self.turns_go_on)
+        self.conditions = self._end_conditions()
+        return self
 
     def _numbered(self, system):
         """The unknown numbers of parts, and guesses of all, with free time the duration first."""

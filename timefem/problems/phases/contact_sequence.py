@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import InputError, NotSolved, warn
 from ...mechanics.states.given import states_of
+from ...mechanics.values.equations_of_motion import parts_by_time
 from ...solvers.nonsmooth import events
 from ...solvers.nonsmooth.node_tangents import NodeTangents
 from ...solvers.nonsmooth.options import CONTACT
@@ -74,11 +75,12 @@ class ContactSequence:
     def problem(self) -> Phases:
         """The phases, with their guess."""
         sol, given, phases, links, guesses, names = self.solution, self.given, [], [], [], []
-        last = len(self.stretches) - 1
+        last, timed = len(self.stretches) - 1, parts_by_time(self.system)
+        if last and timed:
+            raise InputError(f"phases: {', '.join(dict.fromkeys(map(self.system.label, timed)))} depends on the time, "
+                             "which each phase counts anew; give what drives the motion as a body of its own, or use "
+                             "tf.periodic, which marches")
         for k, stretch in enumerate(self.stretches):
-            if Rows(stretch.own.system, FORCES).timed and last:
-                raise InputError("phases: forces or surfaces depend on the time, which each phase counts anew; give "
-                                 "what drives the motion as a body of its own, or use tf.periodic, which marches")
             self.jumps = [None] if k == 0 else [*self.jumps, self._jump(k)]
             phases.append(self._phase(k, stretch, last))
             t, e = sol.t[stretch.start:stretch.stop + 1], slice(stretch.start, stretch.stop)
@@ -110,7 +112,8 @@ class ContactSequence:
         rounding = CONTACT.violated * np.abs(sol.nodal_state[..., n:]).max()
         z[n:][np.abs(z[n:]) < rounding] = 0.0  # of what rests, where it would be taken for a size
         near = states_of(system, z)
-        free = {body: EndState() for body in near}
+        # turns are counted from the start of the first phase on
+        free = {body: EndState() for body in near if k or not body.helper}
         start = near if given["start"] is None and not given["periodic"] else {**free, **(given["start"] or {})}
         parameters = {BEGINS_AT: t0 - float(sol.t[0])}
         if self.jumps[k] is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import casadi as ca
 import numpy as np
 
 from ...argument_names import NamedArguments
@@ -83,6 +84,7 @@ class Phases(NamedArguments):
             raise InputError(f"names must be {len(self.phases)} texts, one for each phase, not {names!r}")
         self.names = list(names)
         for k in range(1, len(self.phases)):
+            self.phases[k] = self.phases[k].continued()
             self.phases[k] = _near_the_end(self.phases[k - 1], self.phases[k])
         pairs = list(zip(self.phases[:-1], self.phases[1:], strict=True))
         links = [None] * len(pairs) if self.links is None else self.links
@@ -186,4 +188,17 @@ def _link(k, given, before, after):
     found = _couplings(f"links[{k}]", given)
     for coupling in found:
         coupling.check(before.symbols_at(1), after.symbols_at(0), LINK)
-    return found
+    return found + _turns(before, after, found)
+
+
+def _turns(before, after, links):
+    """Links of counters of turns that both phases have, and of which these say nothing."""
+    if not after.turns_go_on:
+        return []
+    (first, _), (second, symbols) = before.symbols_at(1), after.symbols_at(0)
+    told = ca.vertcat(*(link.rows(first, second) for link in links))
+    used = np.array([ca.depends_on(told, x) for x in ca.vertsplit(symbols)])
+    here = {before.system.label(body) for body in before.system.bodies if body.is_counter}
+    names = [after.system.label(body) for body in after.counters_at_start
+             if after.system.label(body) in here and not used[after.system.coordinates(body)].any()]
+    return [SameState(before, after, names, "turns go on")] if names else []

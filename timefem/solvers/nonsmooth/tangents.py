@@ -125,11 +125,6 @@ class Rows:
                 rows[places[k].tolist()] += function(x[index[k].tolist()], t, parameters)
         return rows
 
-    @property
-    def timed(self):
-        """Whether some row depends on the time explicitly."""
-        return any(function.jac_sparsity(0, 1).nnz() for _, function, *_ in self._groups)
-
     def __call__(self, t, **inputs):
         """Rows (n_rows,), derivatives by the inputs and the time (n_rows, n_columns), and by the numbers, sparse."""
         x = np.zeros(self.n_columns - 1 + self._controls)

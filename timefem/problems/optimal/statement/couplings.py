@@ -14,7 +14,7 @@ from ....mechanics.formulas.formula import call_vector, check_symbols
 from ....mechanics.formulas.text import TextFormula, as_formula, refuse_comparison
 from ....mechanics.values.conserved import with_unit_lengths
 from ....types import Floats, UserFormula
-from ...common.end_state import INDEPENDENT
+from ...common.end_state import INDEPENDENT, body_velocity
 from ..transcription.point_rows import PointRows
 from ..transcription.views import View
 
@@ -81,8 +81,8 @@ class Coupling(NamedArguments):
         """The same of problems whose conditions are reduced elsewhere."""
         return self
 
-    def missed(self, one: np.ndarray, two: np.ndarray) -> float:
-        """By how much states at both ends miss what it was reduced from, scaled."""
+    def missed(self, one: Any, two: Any) -> float:
+        """By how much states at both ends, each with its system before it, miss what it was reduced from, scaled."""
         return 0.0
 
     def used(self, first: Any, second: Any) -> np.ndarray:
@@ -99,6 +99,9 @@ class Coupling(NamedArguments):
 class SameState(Coupling):
     """Equal states at two ends, as far as constraints leave them open near one of them.
 
+    Of bodies whose inertia is not the same at both, velocities are equal, not momenta: what is dropped leaves with the
+    velocity that it has.
+
     Parameters
     ----------
     first, second : OptimalControl
@@ -106,7 +109,7 @@ class SameState(Coupling):
     bodies : sequence of str, optional
         Only of these bodies; default: of all, in the same order.
     closing : bool
-        Whether the start is the earlier one in time.
+        Whether the start is the earlier one in time; then whole turns of angles need not be the same.
     whole : bool
         Whether all components are asked for, those that constraints imply where the motion ends, too.
     """
@@ -114,37 +117,77 @@ class SameState(Coupling):
     def __init__(self, first, second, bodies=None, name="the state goes on", closing=False, whole=False):
         self._bodies, self._closing = bodies, closing
         self._systems = first.system, second.system
-        self._places = [_places(system, bodies) for system in self._systems]
+        self._places = [_places(system, bodies, closing) for system in self._systems]
+        self._other_inertia = [] if first is second else _of_other_inertia(first, second, bodies)
         conditions = first.conditions if first is second else second.start_conditions
         open_, values, _ = np.linalg.svd(conditions.tangent[self._places[1]], full_matrices=False)
         self._size = second.system.state_scale[self._places[1]]
         self._quaternions = _quaternions(second.system, self._places[1])
         open_ = ca.DM((np.eye(len(open_)) if whole else open_[:, values > INDEPENDENT].T) / self._size)
-        super().__init__(lambda one, two: open_ @ self._gap(one.z, two.z), name=name)
 
-    def _gap(self, one, two, sign=-1.0):
+        def formula(*ends):
+            own = [lambda i, end=end: end.own_parameters(end.system.bodies[i]) for end in ends]
+            return open_ @ self._gap(*(end.z for end in ends), own)
+
+        super().__init__(formula, name=name)
+
+    def _gap(self, one, two, own, sign=-1.0):
         end, start = (two, one) if self._closing else (one, two)
         first, second = (places.tolist() for places in self._places)
         end, start = map(with_unit_lengths, self._systems, (end, start))
+        end = self._with_velocities(end, *(own[::-1] if self._closing else own))
         return start[second] + sign * end[first]
+
+    def _with_velocities(self, z, own, other):
+        """The state with the momenta that bodies of other inertia have at the same velocities."""
+        (system, later), state = self._systems, ca.SX(z)
+        for i, j in self._other_inertia:
+            place = system.coordinates(system.bodies[i])
+            q, p = state[:system.n_q][place], state[system.n_q:][place]
+            found = later.bodies[j].momenta_of_velocity(q, body_velocity(system.bodies[i], q, p, own(i)), other(j))
+            state[(system.n_q + np.arange(place.start, place.stop)).tolist()] = found
+        return state if isinstance(z, ca.SX) else np.array(ca.evalf(state)).ravel()
 
     def again(self, first, second):
         return SameState(first, second, self._bodies, self.name, self._closing, whole=True)
 
     def missed(self, one, two):
         """How far states are apart at most, scaled; a quaternion of the other sign is the same orientation."""
-        apart, turned = (np.abs(self._gap(one, two, sign)) / self._size for sign in (-1.0, 1.0))
+        own = [lambda i, system=system: system.bodies[i].own_parameters for system, _ in (one, two)]
+        apart, turned = (np.abs(self._gap(*(z for _, z in (one, two)), own, sign)) / self._size for sign in (-1.0, 1.0))
         for places in self._quaternions:
             if turned[places].max() < apart[places].max():
                 apart[places] = turned[places]
         return float(apart.max())
 
 
-def _places(system, bodies):
+def _places(system, bodies, closing):
     n = system.n_q
-    own = np.arange(n) if bodies is None else np.concatenate([
-        np.arange(n)[system.coordinates(system.find(body))] for body in bodies])
+    bodies = [body for body in system.bodies if not (closing and body.is_counter)] if bodies is None else bodies
+    own = np.concatenate([np.arange(n)[system.coordinates(system.find(body))] for body in bodies])
     return np.append(own, n + own)
+
+
+def _of_other_inertia(first, second, names):
+    """Bodies, by their numbers at both ends, whose inertia is not the same, or is to be found."""
+    systems = first.system, second.system
+    pairs = zip(*(system.bodies if names is None else [system.find(name) for name in names] for system in systems),
+                strict=False)
+    found = [pair for pair in pairs if pair[0].n_q == pair[1].n_q and not any(body.first_order for body in pair)
+             and not _same(*pair, first.numbers, second.numbers)]
+    if any(system.couples_inertia for system in systems):
+        coupled = [[part for part in system.parts if part.couples_inertia] for system in systems]
+        if found or len(coupled[0]) != len(coupled[1]) or not all(
+                _same(*pair, first.numbers, second.numbers) for pair in zip(*coupled, strict=True)):
+            raise InputError("the inertia that couples bodies changes between the phases; give a Coupling by rates "
+                             "in place of the state that goes on")
+    return [tuple(system.bodies.index(body) for system, body in zip(systems, pair, strict=True)) for pair in found]
+
+
+def _same(one, two, *numbers):
+    """Whether two parts differ in nothing, and no number of theirs is to be found."""
+    return one.kind == two.kind and np.array_equal(one.own_parameters, two.own_parameters) and not any(
+        part in own.following for own, part in zip(numbers, (one, two), strict=True))
 
 
 def _quaternions(system, places):

@@ -9,9 +9,10 @@ from ....errors import InputError
 from ....late import Late
 from ....mechanics.bodies.states import CanonicalState, Coordinates, Pose
 from ....mechanics.part_names import body_of
+from ....mechanics.states.given import with_followers
 from ....mechanics.values.conserved import names_at_rest, values_at_rest
 from ...common.end import End
-from ...common.end_state import EndState, body_velocity
+from ...common.end_state import AsCounted, EndState, body_velocity
 from ...common.frame_targets import split_targets
 from ...common.targets import in_coordinates
 from ...initial.problem import InitialValueProblem, checked_span
@@ -21,7 +22,7 @@ from .end_conditions import EndConditions
 redundancy = Late("timefem.mechanics.redundancy.redundancy")
 
 
-def start_of(system, start, t_span, near, numbered):
+def start_of(system, start, t_span, near, numbered, turns_go_on=False):
     """The state at the start, or one that holds the conditions there.
 
     A body that moves at the start keeps its velocities, whatever an unknown number of its inertia turns out to be: its
@@ -37,6 +38,8 @@ def start_of(system, start, t_span, near, numbered):
         Body -> state near which what is left free is looked for.
     numbered : callable
         System -> the unknown numbers, and the guesses of all unknown constants, these last.
+    turns_go_on : bool
+        Whether whole turns at a free start are those of a phase before, and not counted anew.
 
     Returns
     -------
@@ -56,8 +59,9 @@ def start_of(system, start, t_span, near, numbered):
 
         return EndConditions(system, targets, (formula, at_start), t_span[0], z, guesses, "start")
 
-    if isinstance(start, EndState) and len(system.bodies) == 1:
-        start = {system.bodies[0]: start}
+    bodies = [body for body in system.bodies if not body.helper]
+    if isinstance(start, EndState) and len(bodies) == 1:
+        start = {bodies[0]: start}
     if not isinstance(start, dict) or not any(map(_leaves_free, start.values())):
         given = InitialValueProblem(system, start, t_span)
         system, z, t_span = given.system, given.z0, given.t_span
@@ -70,8 +74,11 @@ def start_of(system, start, t_span, near, numbered):
     t_span, (start, of_frames) = checked_span(system, t_span), split_targets(system, "start", start, rates=True)
     start = {system.find(body): state for body, state in start.items()}
     free = {body: _of_joints(body, of_frames) for body in {frame.body for frame in of_frames}}
+    counters = counters_at_start(system, start)
     for body in system.bodies:
-        if body not in start and body not in free and not body.has_position:
+        if body.helper:  # which others put where they are
+            start.setdefault(body, AsCounted() if body in counters and not turns_go_on else EndState())
+        elif body not in start and body not in free and not body.has_position:
             raise InputError(f"start of {system.label(body)} is missing: give it as Coordinates or EndState")
         if body not in free:
             start.setdefault(body, Pose())
@@ -80,13 +87,23 @@ def start_of(system, start, t_span, near, numbered):
             for body, state in ((system.find(body), state) for body, state in (near or {}).items())}
     near = {body: near.get(body, state) if isinstance(state, EndState) or body in free else state
             for body, state in (start | free).items()}
-    found = [_near(body, near[body], t_span[0]) for body in system.bodies]
-    z = np.concatenate([*(q for q, _ in found), *(p for _, p in found)])
+    known = with_followers({body: CanonicalState(*_near(body, near[body], t_span[0])) for body in system.bodies
+                            if not (body.helper and isinstance(near[body], EndState))}, system).values()
+    z = np.concatenate([*(state.q for state in known), *(state.p for state in known)])
 
     if system.redundant == "drop":
         system = redundancy.drop_redundant(system, t_span[0], conditions(system, start | of_frames, None, z).state)
     found = conditions(system, start | of_frames, None, z)
     return system, found.state, t_span, found
+
+
+def counters_at_start(system, start):
+    """Counters of turns that a start which leaves some of it free does not name, so that they follow from the rest."""
+    if isinstance(start, EndState):
+        start = {None: start}
+    if not isinstance(start, dict) or not any(map(_leaves_free, start.values())):
+        return []
+    return [body for body in system.bodies if body.is_counter and body not in start]
 
 
 def _leaves_free(state):

@@ -119,7 +119,7 @@ def _missed(phase, solution):
 
 def _apart(coupling, *ends):
     """The same of two ends, each a solution and a node of it."""
-    size = coupling.missed(*(solution.z[node] for solution, node in ends))
+    size = coupling.missed(*((solution.system, solution.z[node]) for solution, node in ends))
     if size <= OPTIONS.reduced_missed or size <= max(_least(*end) for end in ends):
         return None
     solution, node = ends[1]
