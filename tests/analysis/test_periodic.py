@@ -105,3 +105,31 @@ def test_lyapunov_exponents_of_a_double_pendulum():
     exact = np.log(np.abs(np.diag(np.linalg.qr((y * scale / scale[:, None]) @ start)[1]))) / end
     np.testing.assert_allclose(found.history[-1], exact, rtol=0, atol=1e-6)
     assert found.exponents[0] > 0.5
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("factor", "n"), [(1.001, 40), (1.02, 80)])
+def test_a_body_that_sticks_on_a_belt_and_slips(factor, n):
+    """The limit cycle of a spring that weakens with the speed: it ends as it sticks, with the speed of the belt."""
+    mass, k, mu, belt_speed, c, period = 1.0, 50.0, 0.3, 0.5, 0.4, 0.8979771706513231
+    body = tf.PointMass(mass, 2, name="body")
+    belt = tf.PlaneContact(body, normal=(0, 1, 0), friction=mu, surface_velocity=(belt_speed, 0, 0), name="belt")
+    pull = tf.FormulaForce(body, "[-50*f[0].position[0]+0.4*f[0].velocity[0],0,0]")
+    system = tf.System([body, belt, pull], gravity=(0, -9.81, 0))
+    start = {body: tf.Pose(((mu * mass * 9.81 + c * belt_speed) / k / 2, 0, 0), velocity=(belt_speed, 0, 0))}
+    found = tf.periodic(system, start, factor * period, tf.MixedGalerkin(3), n)
+    assert found.success and found.iterations <= 3
+    assert found.period == pytest.approx(period, rel=1e-8)
+
+
+def test_an_overlap_of_rounding_is_touching():
+    """Against the way that speeds make: the heights themselves are zero."""
+    body = tf.PointMass(1.0, 2, name="body")
+    floor = tf.PlaneContact(body, normal=(0, 1, 0), name="floor")
+    system = tf.System([body, floor], gravity=(0, -9.81, 0))
+    sol = tf.solve(tf.InitialValueProblem(system, {body: tf.Pose((0, -1e-19, 0), velocity=(0.5, 0, 0))}, (0, 1)),
+                   tf.MixedGalerkin(1), 4)
+    assert sol.success and abs(sol.z[-1, 1]) < 1e-15
+    with pytest.raises(tf.InputError, match=r"floor overlaps at the start by 0\.001"):
+        tf.solve(tf.InitialValueProblem(system, {body: tf.Pose((0, -1e-3, 0), velocity=(0.5, 0, 0))}, (0, 1)),
+                 tf.MixedGalerkin(1), 4)

@@ -14,11 +14,13 @@ from ..argument_names import named_arguments
 from ..display import Card, Summarized
 from ..elements.mixed_galerkin import MixedGalerkin
 from ..errors import InputError, SolveError
+from ..late import Late
 from ..problems.initial.problem import InitialValueProblem
 from ..progress import progress
 from ..solution.solution import Solution
 from ..solving.solve import solve
 from ..status import Answer, Reason, Status
+from .chart import Chart
 from .floquet import Floquet, floquet, monodromy_ends, of_ends
 from .nearby import moved, state_gap
 from .options import OPTIONS
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from ..mechanics.system import System
     from .symmetry import Symmetry
 
+node_tangents = Late("timefem.solvers.nonsmooth.node_tangents")
+states = Late("timefem.solvers.nonsmooth.states")
 
 
 @dataclass(eq=False, repr=False)
@@ -214,7 +218,7 @@ class _Trial:
         self.period = float(solution.t[-1] - solution.t[0])
         self.difference = state_gap(last, first)
         y, s = first.chosen
-        self.drive = np.concatenate([last.chart.velocity[y], last.chart.acceleration[s]]) if free_period else None
+        self.drive = np.concatenate([last.chart.velocity[y], _acceleration(solution, last)[s]]) if free_period else None
         # displacements, and rates times a time, in the metric of the mass
         root = np.sqrt(np.maximum(np.diag(first.mass), 0))
         heaviest, time = root.max(), self.period / (2 * np.pi)
@@ -242,6 +246,15 @@ def _evaluated(problem, element, n_elements, free_period, modulo):
     first, last, back = monodromy_ends(solution, modulo)
     free = not first.at.timed if free_period is None else validate.flag("free_period", free_period)
     return _Trial(solution, first, last, free, modulo, back)
+
+
+def _acceleration(solution, last):
+    """Of all bodies at the end of a solution, in displacements: contacts that are closed there stay so."""
+    at = last.at
+    if not solution.system.rigid_contacts:
+        return last.chart.acceleration
+    nodes = node_tangents.NodeTangents(states.Contacts(solution.system), solution)
+    return Chart(at.system, at.q, at.v, nodes.acceleration(len(solution.t) - 2, at.t, at.q, at.v)).acceleration
 
 
 def _step(trial):

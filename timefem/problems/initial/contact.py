@@ -34,10 +34,24 @@ def check_contacts(problem, element):
                            "JointFriction with a given load")
     contacts = states.Contacts(problem.system)
     start = contacts.at_state(problem.t_span[0], problem.z0)
-    sizes = np.abs(start.jacobian.dense_rows(3 * np.arange(contacts.n))[0]) @ np.abs(start.q[0])
+    jacobian = np.abs(start.jacobian.dense_rows(3 * np.arange(contacts.n))[0])
+    sizes = jacobian @ _lengths(problem)
     for name, gap, size in zip(contacts.names, start.gap[0], sizes, strict=True):
         if gap < -options.CONTACT.inside * size:
             raise InputError(f"{name} overlaps at the start by {-gap:.3g}: rigid bodies start apart, or touch")
+
+
+def _lengths(problem):
+    """Coordinates at the start by their size, shape (n_q,): places by the largest in any direction, and by the way that
+    speeds make."""
+    system, t_span = problem.system, problem.t_span
+    q = np.abs(problem.z0[:system.n_q])
+    way = np.abs(system.velocity(t_span[0], problem.z0)) * (t_span[1] - t_span[0])
+    for body in system.bodies:
+        if body.has_position and body.begins_with_position:
+            place = np.arange(system.n_q)[system.coordinates(body)][:body.dimension]
+            q[place] = (q + way)[place].max()
+    return q
 
 
 def march_with_contacts(task, mesh):

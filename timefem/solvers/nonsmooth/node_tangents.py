@@ -75,6 +75,11 @@ class NodeTangents:
         v[self.contacts.helpers] = 0.0
         return v
 
+    def acceleration(self, e, t, q, v):
+        """Of all coordinates at a state in the mode of an element, (n_q,)."""
+        system = self.mode_system(e).system
+        return force_solve(Rows(system, FORCES), t, q, v, self.numbers(system))[1][:system.n_q]
+
     def at(self, node, own):
         """`NodeTangent` of the node where the elements of a `ModeSystem` begin."""
         sol, contacts = self.solution, self.contacts
