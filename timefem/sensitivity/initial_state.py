@@ -11,7 +11,7 @@ import scipy
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError
 from ..mechanics.contacts.reacting import refuse_reaction_forces
-from ..mechanics.states.consistent import _inverse_mass
+from ..mechanics.states.consistent import inverse_mass
 from ..mechanics.symbols import Symbols
 from ..mechanics.values.point_functions import evaluate
 from ..mechanics.values.quantities import sees_velocities
@@ -47,7 +47,7 @@ class Start:
                              "use multipliers='discontinuous'")
         self._fields = {name: field[0] for name, field in zip(plan.element.trial, plan.columns.fields, strict=True)
                         if name in names}
-        self._mobility = scipy.sparse.csr_array(_inverse_mass(system, t, z[:n]))
+        self._mobility = scipy.sparse.csr_array(inverse_mass(system, t, z[:n]))
         self._mass = scipy.sparse.linalg.splu(self._mobility.tocsc()).solve
         self._theta = system.derivatives(t, z)[1]
         self._phi = self._theta[:m, :n]

@@ -112,7 +112,7 @@ def test_loops_are_closed():
 
 
 def test_contradicting_coordinates_are_refused():
-    with pytest.raises(tf.InputError, match="stays violated"):
+    with pytest.raises(tf.InputError, match=r"with angle 2\.5 of rocker axle: the nearest has"):
         four_bar().state({"crank axle": 0.2, "knee": -1.0, "rocker axle": 2.5})
 
 
@@ -121,7 +121,7 @@ def test_a_given_pose_and_a_coordinate_that_contradict_each_other():
     body = tf.RigidBody(1.0, (1, 1, 1), name="flap")
     hinge = tf.Revolute(body, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=Z, axis_b=Z, name="hinge")
     system = tf.System([body, hinge])
-    with pytest.raises(tf.InputError, match="hinge as given"):
+    with pytest.raises(tf.InputError, match=r"angle 0\.4 of hinge: the nearest has 0;"):
         system.state({hinge: 0.4, body: tf.Pose()})
 
 

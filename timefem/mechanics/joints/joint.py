@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,17 @@ if TYPE_CHECKING:
     from .coordinates import JointCoordinate
 
 __all__ = ["Frame", "Joint", "across", "frames_of", "gap", "products"]
+
+
+@dataclass(frozen=True)
+class AngleOptions:
+    """How angles between axes stay smooth for a search."""
+
+    tie: float = 1e-7  # sine by which exactly opposite axes, which turn either way, are set apart
+    tiny: float = 1e-40  # under roots of squares of sines, which have a derivative then
+
+
+OPTIONS = AngleOptions()
 
 
 class Joint(Part, abstract=True):
@@ -79,6 +91,13 @@ class Joint(Part, abstract=True):
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         """Constraints from the frames `a` and `b`, the time `t` and the `numbers` c: list of SX."""
         raise NotImplementedError
+
+    def closing(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX] | None:
+        """The same constraints as a search of a pose takes them, as the `formula`; None where that one will do.
+
+        Scalar products of axes vanish at opposite axes, too; these angles do not, and fall all the way to zero.
+        """
+        return None
 
     def transmitted(self, q: Sequence[ca.SX], t: ca.SX, c: Any, w: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Force and torque about point_a that it exerts on body a by its multipliers `w`, in space: two SX (3,).
@@ -170,6 +189,18 @@ def gap(a, b, point_a, point_b, invariant=False):
     if invariant:
         return a.rotation.T @ (b.point(point_b) - a.position) - point_a
     return b.point(point_b) - a.point(point_a)
+
+
+def tilts(n, u, v):
+    """Angle by which a direction n is tilted from u x v, as two components along u and v."""
+    x, y, along = ca.dot(n, u), ca.dot(n, v), ca.dot(n, ca.cross(u, v))
+    return angle_along([x + (along < 0) * OPTIONS.tie, y], along)
+
+
+def angle_along(sines, cosine):
+    """The angle with that cosine, as components along those of its sine."""
+    size = ca.sqrt(sum(x * x for x in sines) + OPTIONS.tiny)
+    return [ca.atan2(size, cosine) / size * x for x in sines]
 
 
 def products(first, second):

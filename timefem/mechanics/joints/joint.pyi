@@ -2,6 +2,7 @@
 
 import casadi as ca
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from timefem.mechanics.body_frame import BodyFrame
 from typing import Any
@@ -11,6 +12,15 @@ from ..symbols import Symbols
 from .bound import BoundCoordinate
 from .coordinates import JointCoordinate
 from .frame import Frame
+
+
+OPTIONS: Any
+
+
+@dataclass(frozen=True)
+class AngleOptions:
+    tie: float = ...
+    tiny: float = ...
 
 
 class Joint(Part):
@@ -24,6 +34,7 @@ class Joint(Part):
     free_rotation: bool
     def drawn_lines(self) -> list[Stroke]: ...
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
+    def closing(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX] | None: ...
     def transmitted(self, q: Sequence[ca.SX], t: ca.SX, c: Any, w: ca.SX) -> tuple[ca.SX, ca.SX]: ...
     @cached_property
     def coordinates(self) -> tuple[JointCoordinate, ...]: ...

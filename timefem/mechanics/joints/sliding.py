@@ -11,8 +11,8 @@ from ..declared import Direction, Orientation, Point
 from ..numbers.arithmetic import joined
 from ..symmetry import ALL, translations, turns
 from .coordinates import Angle, Displacement, turned_by, turning_angle
-from .joint import Joint, across, gap, products
-from .turning import TURN_NAMES, Turning, turned
+from .joint import Joint, across, gap, products, tilts
+from .turning import TURN_NAMES, Turning, turned, turning
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -65,6 +65,9 @@ class Cylindrical(_SlidingJoint, Turning):
         u, v = b.direction(c.u), b.direction(c.v)
         return products((n, n, g, g), (u, v, u, v))
 
+    def closing(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
+        return [*tilts(a.direction(c.axis_a), b.direction(c.u), b.direction(c.v)), *self.formula(a, b, t, c)[2:]]
+
     def _held_to_ground(self):
         return np.hstack([translations(self.axis_b), turns(self.point_b, self.axis_b)])
 
@@ -93,6 +96,9 @@ class Prismatic(_SlidingJoint):
         g = gap(a, b, c.point_a, c.point_b)
         return [*turned(a, b, c.orientation), *products((g, g), (b.direction(c.u), b.direction(c.v)))]
 
+    def closing(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
+        return [*turning(a, b, c.orientation), *self.formula(a, b, t, c)[3:]]
+
     def _held_to_ground(self):
         return translations(self.axis_b)
 
@@ -114,6 +120,9 @@ class Planar(_SlidingJoint):
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         n, g = a.direction(c.axis_a), gap(a, b, c.point_a, c.point_b)
         return products((n, n, g), (b.direction(c.u), b.direction(c.v), b.direction(c.m)))
+
+    def closing(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
+        return [*tilts(a.direction(c.axis_a), b.direction(c.u), b.direction(c.v)), *self.formula(a, b, t, c)[2:]]
 
     def coordinate_numbers(self, c: Any) -> dict[str, Any]:
         n, m = self.number("axis_a", c), self.number("axis_b", c)

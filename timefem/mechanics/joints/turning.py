@@ -13,7 +13,7 @@ from ..declared import Direction, Flag, Orientation, Point
 from ..numbers.arithmetic import cross, joined
 from ..symmetry import ALL, NONE, turns
 from .coordinates import Angle, AngleInA, carried, perpendicular, turn_about, turned_by, turning_angle
-from .joint import Joint, across, gap, products
+from .joint import OPTIONS, Joint, across, angle_along, gap, products, tilts
 
 if TYPE_CHECKING:
     from ..symbols import Symbols
@@ -138,6 +138,9 @@ class Revolute(_PointJoint, Turning):
         n = a.direction(c.axis_a)
         return [*super().formula(a, b, t, c), *products((n, n), (b.direction(c.u), b.direction(c.v)))]
 
+    def closing(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
+        return [*super().formula(a, b, t, c), *tilts(a.direction(c.axis_a), b.direction(c.u), b.direction(c.v))]
+
 
 class Universal(_PointJoint):
     """Cardan joint: a point of a at a point of b, and an axis of a at right angles to one of b; 4 constraints.
@@ -183,6 +186,9 @@ class Weld(_PointJoint):
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         return [*super().formula(a, b, t, c), *turned(a, b, c.orientation)]
 
+    def closing(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
+        return [*super().formula(a, b, t, c), *turning(a, b, c.orientation)]
+
     def relative(self, x: Mapping[str, Any]) -> Any:
         return self.fields["orientation"].matrix(self.orientation), NOWHERE, NOWHERE, NOWHERE
 
@@ -195,3 +201,15 @@ def turned(a, b, turn):
     d = ca.horzsplit(a.rotation)
     e = [b.direction(column) for column in ca.vertsplit(turn, 3)]
     return products(d, (e[1], e[2], e[0]))
+
+
+def turning(a, b, turn):
+    """The angle by which a is turned from `turn` in b, as three components along its axis in b: zero there alone."""
+    r = b.rotation.T @ a.rotation @ ca.reshape(turn, 3, 3).T
+    cosine = (ca.trace(r) - 1) / 2
+    along = (r + r.T) / 2 - cosine * ca.SX.eye(3)  # times 1 - cosine the projection onto the axis
+    first, second, third = ca.horzsplit(along)
+    axis = ca.if_else(along[0, 0] > ca.fmax(along[1, 1], along[2, 2]), first,
+                      ca.if_else(along[1, 1] > along[2, 2], second, third))
+    sine = ca.vertcat(r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]) / 2
+    return angle_along(ca.vertsplit(sine + (cosine < 0) * OPTIONS.tie * axis), cosine)

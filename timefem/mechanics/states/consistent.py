@@ -94,11 +94,23 @@ def assemble(system: StateValues, state: GivenStates, t: float = 0.0, *,
     moves = np.ones(system.n_q)
     for body in fix:
         moves[system.coordinates(body)] = 0
-    q, p = (np.concatenate(x) for x in zip(*((s.q, s.p) for _, s in given.values()), strict=True))
-    rates = _inverse_mass(system, t, q) @ p
+    q = np.concatenate([s.q for _, s in given.values()])
     with np.errstate(over="ignore", invalid="ignore"):  # of steps that lead nowhere, which are refused
-        q = _assembled(system, t, q, moves)
-    mobility = _inverse_mass(system, t, q)
+        q = assembled(system, t, q, moves)
+    p = projected(system, t, q, carried_momenta(system, given, t, q, fix), moves)
+    return states_by_body(system, q, p)
+
+
+def states_by_body(system, q, p):
+    """Dict body -> `CanonicalState`; of helpers as they follow from the others."""
+    found = {body: CanonicalState(q[system.coordinates(body)], p[system.coordinates(body)]) for body in system.bodies}
+    return with_followers({body: value for body, value in found.items() if not body.helper}, system)
+
+
+def carried_momenta(system, given, t, q, fix):
+    """Momenta at assembled coordinates by the velocities that were given at approximate ones; of `fix` as they are."""
+    q_given, p = (np.concatenate(x) for x in zip(*((s.q, s.p) for _, s in given.values()), strict=True))
+    rates, mobility = inverse_mass(system, t, q_given) @ p, inverse_mass(system, t, q)
     for body, (value, start) in given.items():
         part = system.coordinates(body)
         if body in fix:
@@ -107,9 +119,7 @@ def assemble(system: StateValues, state: GivenStates, t: float = 0.0, *,
             p[part] = _momenta(body, q[part], value, start)
         elif not body.helper:
             p[part] = np.linalg.solve(_dense(mobility[part, part]), rates[part])
-    p = _projected(system, t, q, p, moves)
-    found = {body: CanonicalState(q[system.coordinates(body)], p[system.coordinates(body)]) for body in system.bodies}
-    return with_followers({body: value for body, value in found.items() if not body.helper}, system)
+    return p
 
 
 def factor_spd(matrix, backend=None):
@@ -139,19 +149,59 @@ def factor_spd(matrix, backend=None):
                                     options={"SymmetricMode": True}).solve
 
 
-def _assembled(system, t, q, moves):
-    """Coordinates near `q` that hold the constraints."""
-    m, n = system.n_constraints, system.n_q
-    if not m:
+def assembled(system, t, q, moves):
+    """Coordinates near `q` that hold the constraints.
+
+    Raises
+    ------
+    InputError
+        When there are none.
+    """
+    if not system.n_constraints:
         return q
-    joints = np.concatenate([np.full(len(p.constraint_names), not p.has_orientation) for p in system.parts])
+    q, phi, gradient, size = descended(system, t, q, moves)
+    worst = np.argmax(np.abs(phi) / size)
+    if abs(phi[worst]) <= OPTIONS.tolerance * size[worst]:
+        return q
+    if not abs(gradient[[worst]]).sum():
+        raise InputError(f"the mechanism cannot be assembled from these poses: the constraint "
+                         f"'{system.constraint_names[worst]}' has no direction where its points coincide; set them "
+                         f"apart")
+    raise InputError(f"the mechanism cannot be assembled from these poses: the constraint "
+                     f"'{system.constraint_names[worst]}' stays violated by {abs(phi[worst]):.3g}; give poses that "
+                     f"are closer, fix fewer bodies, or check that its parts can meet at all (lengths, axes)")
+
+
+def descended(system, t, q, moves, rows=slice(None), left=None, steps=OPTIONS.iterations):
+    """Coordinates near `q` that hold constraints, or as near to it as the search comes.
+
+    Parameters
+    ----------
+    system : System
+    t : float
+    q, moves : ndarray, shape (n_q,)
+        Where it starts; one for coordinates that may change, zero for others.
+    rows : ndarray, optional
+        Constraints that count, those of bodies among them. Default: all.
+    left : callable, optional
+        What is left to do of their values, (n_rows,) -> (n_rows,). Default: these.
+    steps : int
+        At most so many.
+
+    Returns
+    -------
+    q, phi, gradient, size : ndarray
+        What is off, its gradient, and the size of the terms in it, at least one.
+    """
+    m, n = system.n_constraints, system.n_q
+    joints = np.concatenate([np.full(len(p.constraint_names), not p.has_orientation) for p in system.parts])[rows]
     angles = _angles(system)
 
     def evaluate(q):
-        """Coordinates, residuals, their gradient and the size of the terms in them."""
         theta, jacobian, _ = constraints_at(system, t, np.concatenate([q, np.zeros(n)]))
-        gradient = jacobian[:m, :n]
-        return q, theta[:m], gradient, np.maximum(1.0, abs(gradient) @ np.abs(q))
+        gradient = jacobian[:m, :n][rows]
+        phi = theta[:m][rows]
+        return q, phi if left is None else left(phi), gradient, np.maximum(1.0, abs(gradient) @ np.abs(q))
 
     def rigid(q):
         """Bring bodies back to what their own constraints allow, so that steps turn them instead of stretching them."""
@@ -161,20 +211,20 @@ def _assembled(system, t, q, moves):
             if not np.any(np.abs(phi[~joints]) > 1e-15):
                 break
             free = gradient[~joints] * moves
-            mobility = _inverse_mass(system, t, q, OPTIONS.least_turned)
+            mobility = inverse_mass(system, t, q, OPTIONS.least_turned)
             gram, scale = _unit_diagonal(free @ mobility @ free.T)
             point = evaluate(q - mobility @ (free.T @ _solve(gram, scale, OPTIONS.floor, phi[~joints])))
         return point
 
-    q, phi, gradient, size = rigid(q)
+    q, phi, gradient, size = rigid(q) if steps else evaluate(q)
     damping, accepted = 1e-2, True
-    for _ in range(OPTIONS.iterations):
+    for _ in range(steps):
         relative = np.max(np.abs(phi) / size)
         if relative <= 1e-16:
             break
         if accepted:
             free = gradient * moves
-            mobility = _inverse_mass(system, t, q, OPTIONS.least_turned)
+            mobility = inverse_mass(system, t, q, OPTIONS.least_turned)
             gram, scale = _unit_diagonal(free @ mobility @ free.T)
         shift = np.where(joints, max(OPTIONS.floor, damping * min(1.0, relative)**2), OPTIONS.floor)
         step = mobility @ (free.T @ _solve(gram, scale, shift, phi))
@@ -188,16 +238,7 @@ def _assembled(system, t, q, moves):
             break  # rounding, or no way down
         else:
             damping *= 10
-    worst = np.argmax(np.abs(phi) / size)
-    if abs(phi[worst]) <= OPTIONS.tolerance * size[worst]:
-        return q
-    if not abs(gradient[[worst]]).sum():
-        raise InputError(f"the mechanism cannot be assembled from these poses: the constraint "
-                         f"'{system.constraint_names[worst]}' has no direction where its points coincide; set them "
-                         f"apart")
-    raise InputError(f"the mechanism cannot be assembled from these poses: the constraint "
-                     f"'{system.constraint_names[worst]}' stays violated by {abs(phi[worst]):.3g}; give poses that "
-                     f"are closer, fix fewer bodies, or check that its parts can meet at all (lengths, axes)")
+    return q, phi, gradient, size
 
 
 def _dense(matrix):
@@ -219,15 +260,30 @@ def _momenta(body, q, value, start):
     return body.state(Pose(q[:3], body.orientation(q), value.velocity, value.angular_velocity, value.frame))[1]
 
 
-def _projected(system, t, q, p, moves):
-    """Momenta whose velocities hold the constraints: the impulses of the constraints, `dp = -G^T mu`, see to it."""
+def projected(system, t, q, p, moves, rows=None, fits=0.0):
+    """Momenta whose velocities hold the constraints: the impulses of the constraints, `dp = -G^T mu`, see to it.
+
+    Parameters
+    ----------
+    rows : ndarray, optional
+        Those of the holonomic constraints that count. Default: all.
+    fits : float
+        How far velocities may be off, relative to their size: of rates that a user gave, rounded, more than free ones.
+
+    Raises
+    ------
+    InputError
+        When there are none.
+    """
     m, n = system.n_constraints, system.n_q
     names = system.constraint_names + system.nonholonomic_names
     if not names:
         return p
+    rows = np.arange(m) if rows is None else rows
+    names = [*(names[i] for i in rows), *names[m:]]
     z = np.concatenate([q, p])
     _, jacobian, rate = constraints_at(system, t, z)
-    gradient, rate, mobility = jacobian[:m, :n], rate[:m], _inverse_mass(system, t, q)
+    gradient, rate, mobility = jacobian[:m, :n][rows], rate[:m][rows], inverse_mass(system, t, q)
     if system.n_nonholonomic:
         matrix, _, drift, _ = system.nonholonomic_derivatives(t, z)
         gradient, rate = scipy.sparse.vstack([gradient, matrix], format="csr"), np.concatenate([rate, drift])
@@ -244,9 +300,11 @@ def _projected(system, t, q, p, moves):
         p = p - free.T @ impulse(violation)
     velocity = mobility @ best
     violation = np.abs(gradient @ velocity + rate)
-    size = np.maximum(1.0, abs(gradient) @ (abs(mobility) @ np.abs(best)) + np.abs(rate))  # of thin bodies' momenta
-    worst = np.argmax(violation / size)
-    if not violation[worst] <= OPTIONS.tolerance * size[worst]:
+    size = abs(gradient) @ np.abs(velocity) + np.abs(rate)
+    rounding = np.maximum(1.0, abs(gradient) @ (abs(mobility) @ np.abs(best)) + np.abs(rate))  # of thin bodies' momenta
+    allowed = np.maximum(OPTIONS.tolerance * rounding, fits * size)
+    worst = np.argmax(violation / allowed)
+    if not violation[worst] <= allowed[worst]:
         raise InputError(f"no velocities satisfy the constraint '{names[worst]}': it stays violated "
                          f"by {violation[worst]:.3g}; fix fewer bodies, or check the motion that is prescribed")
     return best
@@ -266,7 +324,7 @@ def _impulses(free, mobility):
     return scale, lambda b: scale * (u @ ((u.T @ (scale * b)) / s**2))
 
 
-def _inverse_mass(system, t, q, least=0.0):
+def inverse_mass(system, t, q, least=0.0):
     """Inverse mass matrix at `q`, (n_q, n_q), one block per body: velocities are linear in momenta.
 
     Sparse unless the system is small. Moments of inertia of a rigid body count as this part of its largest at least.

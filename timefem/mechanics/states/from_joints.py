@@ -1,6 +1,5 @@
 """Initial states from the coordinates of joints: poses along the tree of joints, closed loops completed."""
 
-import casadi as ca
 import numpy as np
 
 from ... import validate
@@ -9,18 +8,12 @@ from ..bodies.rotations import as_quaternion, matrix_from_quaternion
 from ..bodies.states import Pose
 from ..body_frame import is_on_tree
 from ..composites.composite import Composite
-from ..functions.trajectories import Polynomial
-from ..joints.frame import frames_of
 from ..joints.joint import Joint
-from ..joints.prescribed import PrescribedJoint
-from ..joints.turning import turned
-from ..part import Part
-from .consistent import assemble
+from .closing import CLOSED, Closing, held_in_tree, held_joint, whole
 from .given import canonical_states, given_states
-from .in_trees import in_space
+from .in_trees import in_space, with_link_at
 
 GROUND = None
-CLOSED = 1e-9  # constraints that the tree of joints leaves violated by more are closed by Newton's method
 
 
 def state_of_joints(system, given, base=None, t=0.0, approximate=False):
@@ -69,19 +62,24 @@ def state_of_joints(system, given, base=None, t=0.0, approximate=False):
     elif not (base is None or isinstance(base, Pose)):
         raise InputError(f"base must be a Pose, or a dict from body to Pose, not {base!r}")
     tree = JointTree(system, states, values, base)
-    states = canonical_states(system, tree.states, t)
-    found = {body: state for body, (_, state) in given_states(system, states).items()}
+    near = canonical_states(system, tree.states, t)
+    found = {body: state for body, (_, state) in given_states(system, near).items()}
     z = np.concatenate([*(s.q for s in found.values()), *(s.p for s in found.values())])
-    system = system.extended([*(part for joint in tree.held for part in
-                                held_joint(system.label(joint), joint, tree.values[joint], t)),
-                              *(part for body, value in tree.states.items() if isinstance(value, dict)
-                                for part in held_in_tree(system.label(body), body, value, t))])
     size = np.maximum(1.0, abs(system.derivatives(t, z)[1]) @ np.abs(z))
-    if not (np.abs(system.constraints(t, z)) > CLOSED * size).any() and \
+    if not tree.closing and not (np.abs(system.constraints(t, z)) > CLOSED * size).any() and \
             not (np.abs(system.nonholonomic(t, z)) > CLOSED).any():
         return found
+    given = {body: value for body, value in states.items() if isinstance(value, dict)}
+    held = [part for joint in tree.held for part in held_joint(system.label(joint), joint, tree.values[joint], t)]
+    held += [part for body, value in given.items() for part in held_in_tree(system.label(body), body, value, t)]
+
+    def at_zero():
+        free = {body: {} if body in given else value for body, value in states.items()}
+        poses = canonical_states(system, JointTree(system, free, {}, base).states, t)
+        return np.concatenate([state.q for _, state in given_states(system, poses).values()])
+
     try:
-        return assemble(system, states, t, fix=tree.roots)
+        return Closing(system, held, tree.roots, t).state(near, at_zero)
     except InputError:
         if approximate:
             return found
@@ -101,12 +99,14 @@ class JointTree:
         Joint -> its coordinates.
     roots : list of Body
         From which poses went out.
+    closing : list of Joint
+        Those that connect bodies with poses.
     """
 
     def __init__(self, system, states, values, base):
         self.system, self.states, self.values = system, dict(states), dict(values)
         self.poses = {GROUND: Pose()}
-        joints = [part for part in map(_whole, system.parts) if _is_edge(part)]
+        joints = [part for part in map(whole, system.parts) if _is_edge(part)]
         for body in system.bodies:
             if body in states or isinstance(body.owner, Composite):
                 self._place(body, states.get(body, body.reference))
@@ -118,11 +118,16 @@ class JointTree:
                 self.values[joint] = _at_zero(joint)
         chosen = self._grow(joints, values)
         for body in system.bodies:
-            if body.has_position and body not in self.poses:
+            if body in self.afloat:
+                self._place_afloat(body)
+            elif body.has_position and body not in self.poses:
                 self._place(body, base or body.reference)
                 self.roots.append(body)
                 base = None  # of the first part of the system alone
-                chosen += self._grow(joints, values)
+            else:
+                continue
+            chosen += self._grow(joints, values)
+        self.closing = [joint for joint in joints if joint not in chosen]
         if base is not None:
             raise InputError("base is given, but every body is connected with the ground, or has a state of its own")
         self.states = {body: self.states.get(body, pose) for body, pose in self.poses.items() if body is not GROUND
@@ -132,12 +137,32 @@ class JointTree:
         self.held = [joint for joint in joints if joint in values or joint not in loops]
 
     def _place_links(self, joints):
-        """Links of trees that joints act on stand where the coordinates of their trees put them."""
-        for link in {end for joint in joints for end in _ends(joint) if end is not GROUND and is_on_tree(end)}:
-            q, p = link.body.state(self.states.get(link.body, {}))
-            x, v = q[link.dofs], link.body.velocity(q, p)[link.dofs]
-            self.poses[link] = Pose(link.position(x), link.rotation_matrix(x), link.velocity(x, v),
-                                    link.angular_velocity(x, v))
+        """Links of trees that joints act on stand where the coordinates of their trees put them, unless these float."""
+        self.afloat = {}
+        for link in dict.fromkeys(end for joint in joints for end in _ends(joint)
+                                  if end is not GROUND and is_on_tree(end)):
+            self.afloat.setdefault(link.body, []).append(link)
+        for tree in list(self.afloat):
+            state = self.states.get(tree, {})
+            if tree.base == "fixed" or not isinstance(state, dict) or tree.moving[0].joint.name in state:
+                self._place_afloat(tree)
+
+    def _place_afloat(self, tree):
+        """Links of a tree where its coordinates put them."""
+        q, p = tree.state(self.states.get(tree, {}))
+        v = tree.velocity(q, p)
+        for link in self.afloat.pop(tree):
+            x, rates = q[link.dofs], v[link.dofs]
+            self.poses[link] = Pose(link.position(x), link.rotation_matrix(x), link.velocity(x, rates),
+                                    link.angular_velocity(x, rates))
+
+    def _set(self, body, pose):
+        """Place a body, or with a link the tree that floats."""
+        if body is GROUND or not is_on_tree(body):
+            self.poses[body] = pose
+            return
+        self.states[body.body] = with_link_at(body, pose, self.states.get(body.body, {}))
+        self._place_afloat(body.body)
 
     def _place(self, body, state):
         if body.has_position:
@@ -167,25 +192,20 @@ class JointTree:
             if not a.has_orientation:
                 r_a, omega_a = np.eye(3), np.zeros(3)
             back = r_a @ joint.point_a
-            self.poses[a] = Pose(x + arm - back, r_a, v + np.cross(omega, arm) + r @ rate - np.cross(omega_a, back),
-                                 omega_a, "space")
+            self._set(a, Pose(x + arm - back, r_a, v + np.cross(omega, arm) + r @ rate - np.cross(omega_a, back),
+                              omega_a, "space"))
             return
         r_b = r @ turn.T
         omega_b = omega - r_b @ spin
         if not b.has_orientation:
             r_b, omega_b = np.eye(3), np.zeros(3)
         arm, back = r @ joint.point_a, r_b @ (joint.point_b + place)
-        self.poses[b] = Pose(x + arm - back, r_b, v + np.cross(omega, arm) - np.cross(omega_b, back) - r_b @ rate,
-                             omega_b, "space")
+        self._set(b, Pose(x + arm - back, r_b, v + np.cross(omega, arm) - np.cross(omega_b, back) - r_b @ rate,
+                          omega_b, "space"))
 
 
 def _ends(joint):
     return (*joint.bodies, GROUND)[:2]
-
-
-def _whole(part):
-    """The joint, of one that lost redundant constraints."""
-    return getattr(part, "part", part)
 
 
 def _is_edge(part):
@@ -194,12 +214,12 @@ def _is_edge(part):
 
 
 def _joint(system, key):
-    part = _whole(system[key] if isinstance(key, str) else key)
-    if part not in map(_whole, system.parts):
+    part = whole(system[key] if isinstance(key, str) else key)
+    if part not in map(whole, system.parts):
         raise InputError(f"{part!r} is not in the system")
     if not _can_be_given(part):
         raise InputError(f"{system.label(part)} has no coordinates to be given; joints that have: "
-                         f"{', '.join(system.label(p) for p in system.parts if _can_be_given(_whole(p))) or 'none'}")
+                         f"{', '.join(system.label(p) for p in system.parts if _can_be_given(whole(p))) or 'none'}")
     return part
 
 
@@ -252,7 +272,7 @@ def given_coordinates(label, joint, value):
 def _on_loops(system):
     """Parts with constraints that close loops: without one of them its bodies are still connected."""
     links = [(part, [_held_by(end) for end in [*part.bodies, GROUND][:max(2, len(part.bodies))]])
-             for part in map(_whole, system.parts) if part.constraint_names and not part.is_body]
+             for part in map(whole, system.parts) if part.constraint_names and not part.is_body]
     return {part for part, ends in links if _connected(ends, [e for p, e in links if p is not part])}
 
 
@@ -272,57 +292,3 @@ def _connected(ends, links):
                 reached.update(others)
                 grown = True
     return all(end in reached for end in ends)
-
-
-def held_joint(label, joint, values, t):
-    """Parts that hold the coordinates of a joint, and their rates, at the time t."""
-    if joint.free_rotation and not all(body.has_orientation for body in joint.bodies):
-        return []
-    if joint.free_rotation:
-        return [_HeldRotation(f"{label} as given", joint, *values["rotation"], t)]
-    return [PrescribedJoint(joint, coordinate=name, value=Polynomial((x - rate * t, rate)), name=f"{label} as given")
-            for name, (x, rate) in values.items()]
-
-
-class _HeldRotation(Part):
-    """Rotation and angular velocity of a body against another at a time."""
-
-    constraint_names = ("rotation, 1", "rotation, 2", "rotation, 3")
-
-    def __init__(self, name, joint, turn, spin, t):
-        self.bodies, self.name = joint.bodies, name
-        self.own_parameters = np.concatenate([turn.ravel(order="F"), np.cross(spin, turn.T).ravel(), [t]])
-
-    @property
-    def kind(self):
-        return (_HeldRotation, *(body.kind for body in self.bodies))
-
-    def constraints(self, s):
-        turn, rate, start = ca.vertsplit(s.own, [0, 9, 18, 19])
-        return ca.vertcat(*turned(*frames_of(self.bodies, s.q), turn + rate * (s.t - start)))
-
-
-def held_in_tree(label, tree, state, t):
-    """Parts that hold those joints of a tree that are given, and their rates, at the time t."""
-    given = tree.by_joint(state)
-    joints = [tree.joint(name) for name in state]
-    return [_HeldCoordinates(f"{label}.{joint.address[1]} as given", joint, given.q[joint.dofs],
-                             given.v[joint.dofs], t) for joint in joints]
-
-
-class _HeldCoordinates(Part):
-    """Coordinates of a joint of a tree, and their rates, at a time."""
-
-    def __init__(self, name, joint, q, v, t):
-        self.bodies, self.name = (joint,), name
-        self.constraint_names = tuple(f"coordinate {i + 1}" for i in range(len(q)))
-        self.own_parameters = np.concatenate([q, v, [t]])
-
-    @property
-    def kind(self):
-        return _HeldCoordinates, *(body.kind for body in self.bodies)
-
-    def constraints(self, s):
-        n = len(self.constraint_names)
-        q, v, start = ca.vertsplit(s.own, [0, n, 2 * n, 2 * n + 1])
-        return s.q[0] - (q + v * (s.t - start))

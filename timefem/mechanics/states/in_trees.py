@@ -89,16 +89,30 @@ def joints_of_poses(system, tree, poses, given):
     return found
 
 
+def with_link_at(link, pose, joints):
+    """States of the joints of a tree that floats, by name, with the base where it puts a link at a `Pose`."""
+    tree = link.body
+    base = tree.moving[0]
+    x, v, r, omega = _motion(tree, link, joints)
+    seen = _frame(tree, 0, joints).seen_from(_Frame(x, r, v, omega))
+    x, v, r, omega = _asked(pose)
+    there = _Frame(x, r, v, omega).carrying(seen.turn, seen.place, seen.velocity, seen.spin)
+    ground = _frame(tree, -1, joints).carrying(base.turn, base.place)
+    return joints | {base.joint.name: _coordinates(base, there.seen_from(ground))}
+
+
 class _Frame:
     """Place, rotation matrix, and velocity and angular velocity in space."""
 
     def __init__(self, place, turn, velocity, spin):
         self.place, self.turn, self.velocity, self.spin = place, turn, velocity, spin
 
-    def carrying(self, turn, place):
-        """A frame that this one carries."""
+    def carrying(self, turn, place, velocity=0.0, spin=0.0):
+        """A frame that this one carries, which moves in it."""
         arm = self.turn @ place
-        return _Frame(self.place + arm, self.turn @ turn, self.velocity + np.cross(self.spin, arm), self.spin)
+        return _Frame(self.place + arm, self.turn @ turn,
+                      self.velocity + np.cross(self.spin, arm) + self.turn @ np.broadcast_to(velocity, 3),
+                      self.spin + self.turn @ np.broadcast_to(spin, 3))
 
     def seen_from(self, other):
         """The same in the axes of another frame, relative to it."""
