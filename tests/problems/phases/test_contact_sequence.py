@@ -154,3 +154,24 @@ def test_surfaces_that_move_by_the_time_drive_the_motion():
         march.phases()
     found = tf.periodic(system, start, period, tf.MixedGalerkin(2), 20)
     assert found.success and found.period == period
+
+
+def test_a_loaded_march_is_a_sequence_as_well(tmp_path):
+    _, problem = falling()
+    march = tf.solve(problem, tf.MixedGalerkin(1), 8)
+    march.save(tmp_path / "march.h5")
+    phases = tf.load(tmp_path / "march.h5").phases()
+    assert phases.names == march.phases().names
+    sol = tf.solve(phases, tf.MixedGalerkin(1), 2)
+    np.testing.assert_allclose(sol.durations, tf.solve(march.phases(), tf.MixedGalerkin(1), 2).durations, rtol=1e-12)
+
+
+def test_what_does_not_take_rigid_contacts_says_what_would_do():
+    _, problem = falling()
+    with pytest.raises(tf.InputError, match=r"floor is a rigid contact, which tf\.lyapunov .*give floor a stiffness"):
+        tf.lyapunov(tf.solve(problem, tf.MixedGalerkin(1), 8))
+    body = tf.RigidBody(1.0, (1, 1, 1), name="body")
+    hinge = tf.Revolute(body, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1), name="hinge")
+    dry = tf.JointFriction(hinge, friction=0.1, name="dry")
+    with pytest.raises(tf.InputError, match="give dry a friction_width"):
+        tf.linearize(tf.System([body, hinge, dry]), {body: tf.Pose()})

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 def refuse_rigid_contacts(system: System, what: str) -> None:
     """InputError of what does not take rigid contacts, by name."""
     if system.rigid_contacts:
-        raise InputError(f"{system.label(system.rigid_contacts[0])} is a rigid contact, which {what} does not take; "
-                         "solve an initial-value problem with driver='march', or give the contact a stiffness")
+        first, name = system.rigid_contacts[0], system.label(system.rigid_contacts[0])
+        raise InputError(f"{name} is a rigid contact, which {what} does not take; solve an initial-value problem with "
+                         f"driver='march', or give {name} {first.made_soft_by}")
 
 
 class RigidContact(Part, abstract=True):
@@ -45,6 +46,7 @@ class RigidContact(Part, abstract=True):
     restitution = Real("e, speed of separation over that of approach, with stiffness None", "", 0.0, least=0, most=1)
     friction = Term("mu", "", 0.0, least=0)
     n_contacts, n_slip, persistent = 1, 0, False
+    made_soft_by = "a stiffness"  # with which it is no rigid contact
 
     @property
     def contact_names(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ class RigidContact(Part):
     n_contacts: int
     n_slip: int
     persistent: bool
+    made_soft_by: str
     @property
     def contact_names(self) -> tuple[str, ...]: ...
     @abstractmethod

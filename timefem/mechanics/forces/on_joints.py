@@ -95,6 +95,7 @@ class JointFriction(RigidContact, JointPart):
     stribeck = Term("v_s", "rad/s or m/s", 0.0, least=0)
     damping = Real("d", "N m s/rad or N s/m", 0.0, least=0)
     persistent = True
+    made_soft_by = "a friction_width"
 
     @property
     def is_rigid(self) -> bool:

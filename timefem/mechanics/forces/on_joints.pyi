@@ -53,6 +53,7 @@ class JointFriction(RigidContact, JointPart):
     stribeck: float
     damping: float
     persistent: bool
+    made_soft_by: str
     @property
     def is_rigid(self) -> bool: ...
     @property

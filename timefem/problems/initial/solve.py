@@ -30,8 +30,9 @@ def solve_initial(task):
     """Solve an initial-value problem: a `Task` of `timefem.solve`."""
     contacts = task.problem.system.rigid_contacts
     if contacts and (task.tolerance is not None or sampled(task.problem.system)):
-        raise InputError(f"{task.problem.system.label(contacts[0])} is a rigid contact, which cannot be marched to a "
-                         "tolerance or beside a sampled controller yet; give n_elements, or a stiffness")
+        name = task.problem.system.label(contacts[0])
+        raise InputError(f"{name} is a rigid contact, which cannot be marched to a tolerance or beside a sampled "
+                         f"controller yet; give n_elements, a Controller, or {name} {contacts[0].made_soft_by}")
     if task.tolerance is not None:
         if sampled(task.problem.system):
             raise InputError("a system with a sampled controller is not marched to a tolerance; give n_elements")

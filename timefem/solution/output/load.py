@@ -15,10 +15,9 @@ from ...mechanics.describe import build
 from ...solvers.nonsmooth.events import LOCATED, ContactEvent
 from ...status import Status
 from ...types import FilePath
-from ..contact_solution import ContactSolution
 from ..solution import Solution
 from . import hdf5
-from .layout import FORMAT, FURTHER, VERSION, _element_class
+from .layout import FORMAT, FURTHER, MARCHES, VERSION, _element_class
 from .save import check_audit
 
 TEXTS = ("system", "element", "status", "statistics")
@@ -65,7 +64,7 @@ def load(path: FilePath) -> Solution:
         if set(found) != set(further):
             raise InputError(f"the file has the fields {sorted(found)}, but the element {sorted(further)}")
         fields = {name: hdf5.numbers(file, f"fields/{name}", (n, *shape)) for name, shape in further.items()}
-        kind = ContactSolution if system.rigid_contacts else Solution
+        kind = import_module(MARCHES).ContactMotion if system.rigid_contacts else Solution
         solution = kind(system, element, t, z0, state, multipliers, status, statistics, fields)
         if system.rigid_contacts:
             _take_contacts(file, solution, element.multiplier.basis.n_shapes)
