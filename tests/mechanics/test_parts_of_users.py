@@ -375,3 +375,10 @@ def test_a_body_that_reads_no_pose_says_so():
         with pytest.raises(tf.InputError, match=r"Coordinates\(q, v\) of 1 values, .*Bead has no method state\(pose\)"):
             tf.InitialValueProblem(tf.System([bead]), {bead: tf.Pose((1, 0, 0))}, (0, 1))
         bead = Bead(2.0, name="bead")
+
+
+def test_a_force_across_a_plane_is_no_rate_of_mass():
+    rocket = tf.VariableMass(10.0, dimension=2, name="rocket")
+    with pytest.raises(tf.InputError, match="rate of its mass is the fourth number"):
+        tf.FormulaForce(rocket, "[1, 0, -2]")
+    assert tf.FormulaForce(rocket, "[1, 0, 0, -2]")

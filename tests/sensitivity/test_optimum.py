@@ -263,3 +263,31 @@ def test_what_there_is_not_is_named():
             tf.gradient(sol, functional, parameters)
     with pytest.raises(tf.InputError, match="factors of their own"):
         tf.gradient(sol, tf.Objective(), tf.Final("block", "position", 0), linear="petsc")
+
+
+@pytest.mark.parametrize("key", ["hinge", None])
+def test_ends_of_joints_given_by_numbers(key):
+    """A bar that is turned from a to b in a time of one: the least effort is 6 J^2 (b - a)^2."""
+    bar = tf.RigidBody(1.0, (0.3, 0.3, 0.3), name="bar")
+    hinge = tf.Revolute(bar, name="hinge", point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1))
+    motor = tf.JointControl(hinge, name="motor")
+    problem = tf.OptimalControl(tf.System([bar, hinge, motor], coordinates="joint"), {hinge: 0.2}, {hinge: 1.0},
+                                (0, 1), cost=tf.Effort(motor))
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 10, guess={motor: 1.0}, progress=False)
+    key = hinge if key is None else key
+    found = tf.gradient(sol, tf.Objective(), [tf.Final(key, "q", 0), tf.Initial(key, "q"), tf.Initial(key, "v")])
+    np.testing.assert_allclose(found, 6 * 0.09 * np.array([1.6, -1.6, -0.8]), rtol=1e-8)
+
+
+def test_ends_of_states_given_by_numbers():
+    mass, control = tf.PointMass(2.0, dimension=1, name="mass"), tf.Control(name="control")
+    lag = tf.State("lag", "(u[0] - x[0]) / c[0]", controls=[control], parameters=[0.2])
+    push = tf.FormulaForce([mass, lag], "[[f[1].q[0], 0, 0], 0]")
+
+    def of(first, last):
+        problem = tf.OptimalControl(tf.System([mass, control, lag, push]), {mass: tf.Pose(), lag: first},
+                                    {mass: tf.Pose((1, 0, 0)), lag: last}, (0, 1.5), cost=tf.Effort(control))
+        sol = tf.solve(problem, tf.MixedGalerkin(2), 10, progress=False)
+        return tf.gradient(sol, tf.Objective(), [tf.Initial("lag", "q", 0), tf.Final(lag, "q")])
+
+    np.testing.assert_allclose(of(0.0, [0.0]), of(tf.Coordinates([0.0]), tf.Coordinates([0.0])), rtol=1e-9)

@@ -173,6 +173,13 @@ def _outputs(system, at, reduction, outputs):
             straight.append(np.zeros((len(small), len(at.u))))
             names += [displacements[i] for i in small]
             continue
+        turn = _turn_of_frame(system, at, given)
+        if turn is not None:
+            own, q, by_q = turn
+            rows.append(by_q @ reduction.dq[q])
+            straight.append(np.zeros((len(own), len(at.u))))
+            names += own
+            continue
         for name, bodies, formula, rate in _formulas(system, given):
             c, by_acceleration = _derivatives(at, bodies, formula, rate)
             q = np.concatenate([np.arange(system.n_q)[system.coordinates(b)] for b in bodies])
@@ -182,6 +189,22 @@ def _outputs(system, at, reduction, outputs):
             names += [name] if len(c) == 1 else [f"{name}[{i}]" for i in range(len(c))]
     n, m = len(reduction.a), len(at.u)
     return names, np.concatenate([np.zeros((0, n)), *rows]), np.concatenate([np.zeros((0, m)), *straight])
+
+
+def _turn_of_frame(system, at, given):
+    """Names, coordinates and derivatives by these of a small turn about axes of space of a link or a point of a beam,
+    "ARM.LINK.rotation" or one component of it; None of other outputs."""
+    label, _, what = given.rpartition(".") if isinstance(given, str) else ("", "", "")
+    names = [f"{label}.rotation[{i}]" for i in range(3)]
+    if what != "rotation" and given not in names:
+        return None
+    frame = system.find(label)
+    if frame.is_body or not frame.has_orientation:
+        return None
+    own = range(3) if what == "rotation" else [names.index(given)]
+    q = system.coordinates(frame)
+    by_q = frame.angular_velocity(at.q[q], np.eye(len(q)), "space").T
+    return [names[i] for i in own], q, by_q[list(own)]
 
 
 def _is_position(name):
@@ -220,7 +243,7 @@ def _derivatives(at, bodies, formula, rate):
     """Of a formula, or its rate, at the state: derivatives by (q, v) of the bodies, and by their accelerations."""
     q, v, a = ([ca.SX.sym(name, b.n_q) for b in bodies] for name in "qva")
     t = ca.SX.sym("t")
-    momenta = [ca.gradient(b.kinetic_of_velocity(x, y, ca.DM(b.own_parameters)), y)
+    momenta = [ca.gradient(b.kinetic_of_velocity(x, y, ca.DM(b.own_parameters)), y) if b.is_body else y
                for b, x, y in zip(bodies, q, v, strict=True)]
     views = [View(b, *x) for b, *x in zip(bodies, q, momenta, v, strict=True)]
     value = call_vector("output", formula, views, t)

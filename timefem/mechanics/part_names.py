@@ -164,10 +164,9 @@ class NamedParts:
         InputError
             When the system has no such body; names those it has.
         """
-        if isinstance(body, BodyFrame):
-            body = self.here(body)
-            if body in self._coordinates or self.has(body):
-                return body
+        own = self.here(body) if isinstance(body, BodyFrame | Part) else body
+        if self.has(own):
+            return own
         if isinstance(body, str) and body in self._names:
             return self._names[body]
         if isinstance(body, str):

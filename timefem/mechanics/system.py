@@ -24,7 +24,6 @@ from .numbers.records import with_records
 from .part import Body, Part
 from .part_groups import grouped, with_helpers
 from .part_names import NamedParts
-from .states.in_trees import with_joints_of_trees
 from .summary import summarize
 from .values.state_values import StateValues
 
@@ -233,16 +232,6 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
     @cached_property
     def _present(self):
         return {part: part for part in self.parts}
-
-    def spread(self, states: Any) -> Any:
-        """States by body, from those by body, joint of a tree or composite part: of the latter a list, or a function of
-        the place."""
-        if not isinstance(states, dict):
-            return states
-        states = with_joints_of_trees(self, states)
-        composites = {name: part for part in self.composites for name in (part, self.label(part))}
-        return {body: value for key, given in states.items()
-                for body, value in (composites[key].states(given) if key in composites else {key: given}).items()}
 
     def coordinates(self, body: Body) -> Any:
         """Where the body's coordinates are in `q` (and its momenta in `p`): a slice; numbers of links of trees and of

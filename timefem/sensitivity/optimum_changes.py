@@ -217,8 +217,15 @@ def _of_states(which):
         body = system.find(parameter.body)
         title = f"{type(parameter).__name__}: {name} of {system.label(body)}"
         given = given if isinstance(given, dict) else {} if given is None else {system.bodies[0]: given}
-        state = next((state for key, state in given.items() if system.find(key) is body), None)
-        if isinstance(state, dict) or (state is None and body not in system.bodies):
+        key, state = next(((key, state) for key, state in given.items() if system.find(key) is body), (None, None))
+        plain = not (state is None or isinstance(state, dict) or dataclasses.is_dataclass(state))  # numbers
+        if plain and body.first_order:
+            state, plain = Coordinates(np.atleast_1d(np.asarray(state, float))), False
+        if plain and np.size(state) == 1 and which == "start":
+            state = (*np.atleast_1d(state), 0.0)  # at rest
+        if plain and name in ("q", "v")[:np.size(state)] and parameter.index in (None, 0):
+            return [_of_joint(problem, which, key, np.atleast_1d(state).astype(float), name)]
+        if plain or isinstance(state, dict) or (state is None and body not in system.bodies):
             if which == "start" and not problem.free_start and name in ("q", "v"):
                 return _of_joints(problem, body, name, parameter.index, title)
             raise InputError(f"{title}: a state given by joints can be changed by a Family only, except q and v of a "
@@ -246,6 +253,17 @@ def _of_states(which):
                 for i in chosen]
 
     return make
+
+
+def _of_joint(problem, which, key, given, name):
+    """The coordinate of a joint at one end, or its rate where that is given, too."""
+    def problem_of(x):
+        values = given.copy()
+        values["qv".index(name)] = x
+        return problem.changed(**{which: {key: float(values[0]) if len(values) == 1 else tuple(values.tolist())}})
+
+    label = problem.system.label(problem.system.find(key))
+    return Change(f"{which}: {label}.{name}[0]", float(given["qv".index(name)]), problem_of)
 
 
 def _of_joints(problem, body, name, index, title):

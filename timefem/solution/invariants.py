@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -205,6 +206,10 @@ class Invariants:
         parts = [(b, self.system.coordinates(b)) for b in self.system.bodies]
         return sum(getattr(b, name)(z[..., s], z[..., n:][..., s]) for b, s in parts)
 
+    def momentum_drift(self, axes: Sequence[int] = (0, 1, 2)) -> float:
+        """Largest change of these components of the angular momentum since the start [kg m^2/s]."""
+        return self._change(lambda sol: sol.angular_momentum()[:, list(axes)])
+
     def constraints(self, t: Floats | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Residuals of the constraints on configuration and on velocity level, two arrays of shape (..., m)."""
         theta = self.system.constraints(*self._at(t))
@@ -231,9 +236,10 @@ class Invariants:
         -------
         dict
             `energy`, `generalized_energy` (where the element has velocities), `angular_momentum` (about the axes about
-            which no moment acts, as the vertical one under weight, or that of a hinge; left out where there are none),
-            `configuration`, `velocity` (rates of constraints, m/s or 1/s), `quaternion_momentum` (largest q.p of
-            quaternions [kg m^2/s], which stands for them in (69) of May & Betsch; with bodies in quaternions).
+            which no moment acts, as the vertical one under weight, or that of a hinge; left out where there are none:
+            `momentum_drift` has all components), `configuration`, `velocity` (rates of constraints, m/s or 1/s),
+            `quaternion_momentum` (largest q.p of quaternions [kg m^2/s], which stands for them in (69) of May & Betsch;
+            with bodies in quaternions).
         """
         errors = {"energy": float(np.abs(self.energy_balance()).max())}
         if "velocity" in self.fields and len(self.t) > 1:

@@ -13,7 +13,7 @@ class SlabSolution(Solution):
     """Motion over the elements of this rank; all methods of `Solution` refer to these.
 
     These must be called on all ranks together: `save` writes one file of all elements, `gather` returns the whole
-    `Solution`, `errors` and `end` refer to all elements, and `work` and `energy_balance` count from
+    `Solution`, `errors`, `momentum_drift` and `end` refer to all elements, and `work` and `energy_balance` count from
     the start of the motion.
 
     Parameters

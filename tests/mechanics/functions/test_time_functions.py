@@ -84,7 +84,7 @@ def test_numbers_and_callables():
 @pytest.mark.parametrize("make, message", [
     (lambda: tf.Constant(np.nan), "Constant: value must be finite"),
     (lambda: tf.Constant("x"), "value must be a number"),
-    (lambda: tf.Ramp(1, 1, 0, 1), "Ramp: times must increase, not 1, 1"),
+    (lambda: tf.Ramp(1, 1, 0, 1), "Ramp: times must increase, not \\[1, 1\\]"),
     (lambda: tf.TrianglePulse(0, 2, 1, 5), "times must increase"),
     (lambda: tf.TrianglePulse(0, 1, 2, np.inf), "peak must be finite"),
     (lambda: tf.Sine(1, np.nan), "frequency must be finite"),

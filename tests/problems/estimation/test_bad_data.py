@@ -237,3 +237,11 @@ def test_a_search_that_gets_lost_tells_what_is_not_known(monkeypatch):
     problem = Estimation(rod(), [sensor], noise={"rod": 0.01}, prior={"rod": StatePrior(tf.Coordinates([0.9]), q=0.3)})
     sol = tf.solve(problem, tf.MixedGalerkin(2), 10, progress=False)
     assert sol.status.reason == "not converged" and "give the prior of v of rod, which" in sol.status.message
+
+
+def test_sensors_with_the_same_name():
+    body, times = tf.PointMass(1.0, dimension=1, name="body"), np.arange(1, 5) / 10
+    cameras = [tf.Marker("body", axes="x", times=times, values=offset + np.zeros((4, 1)), sigma=0.01,
+                         bias=tf.Prior(0, 0.5), name="camera") for offset in (0.0, 0.3)]
+    with pytest.raises(tf.InputError, match="2 of them are called camera"):
+        tf.Estimation(tf.System([body]), cameras, t_span=(0, 1), prior={body: tf.StatePrior(tf.Pose(), q=0.1, v=1.0)})

@@ -243,6 +243,9 @@ class FormulaForce(ReactionForce, FormulaPart, Actuator):
         value = ca.reshape(value, n, 1)
         if not body.has_position:
             return value
+        if body.first_order and not value[body.dimension:3].is_zero():
+            raise InputError(f"{self._formula_title} gives a force across the {body.dimension} dimensions of {body!r}; "
+                             "the rate of its mass is the fourth number, after a force of three")
         force = force_at(body, s.q[i], frame.position, value[:3], value[3:] if n == 6 else None)
         return force + body.flow(s.q[i], s.velocity[i], value[3:]) if n > 3 and body.first_order else force
 

@@ -11,7 +11,7 @@ from ..composites.composite import Composite
 from ..joints.joint import Joint
 from .closing import CLOSED, Closing, held_in_tree, held_joint, whole
 from .given import canonical_states, given_states
-from .in_trees import in_space, with_link_at
+from .in_trees import in_space, states_by_body, with_link_at
 
 GROUND = None
 
@@ -52,7 +52,7 @@ def state_of_joints(system, given, base=None, t=0.0, approximate=False):
     """
     if not isinstance(given, dict):
         raise InputError(f"state must be a dict from joint to coordinate, not {given!r}")
-    given = system.spread(given)
+    given = states_by_body(system, given)
     values = {_joint(system, key): value for key, value in given.items() if system.is_joint(key)}
     states = {system.find(key): value for key, value in given.items() if not system.is_joint(key)}
     values = {joint: given_coordinates(system.label(joint), joint, value) for joint, value in values.items()}

@@ -193,6 +193,17 @@ def tree_joint(system, key):
     return short.get(key) or (None if key in map(system.label, system.parts) else full.get(key))
 
 
+def states_by_body(system, states):
+    """States by body, from those by body, joint of a tree or composite part: of the latter a list, or a function of the
+    place."""
+    if not isinstance(states, dict):
+        return states
+    states = with_joints_of_trees(system, states)
+    composites = {name: part for part in system.composites for name in (part, system.label(part))}
+    return {body: value for key, given in states.items()
+            for body, value in (composites[key].states(given) if key in composites else {key: given}).items()}
+
+
 def with_joints_of_trees(system, states):
     """States by body, with those of joints of trees put into a dict of their tree."""
     found, of_trees, of_links = {}, {}, {}

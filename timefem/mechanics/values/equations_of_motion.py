@@ -346,6 +346,8 @@ def parts_by_time(system):
     found = {i for names in (FIRST, FURTHER) for i, _, function, _ in evaluator(
         system, *names, formulas=MotionFormulas).groups if function.jac_sparsity(0, 1).nnz()}
     for i, group in enumerate(system.groups):
+        if not group.part.n_contacts:
+            continue
         f = formulas_of(group.part, MotionFormulas)
         laws = ca.vertcat(*(ca.vec(ca.SX(x)) for x in (f.gap, f.slip, f.laws)))
         if ca.depends_on(laws, f.symbols.t):

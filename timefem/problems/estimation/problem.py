@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
@@ -131,6 +132,9 @@ class Estimation(NamedArguments):
         if len(set(given)) < len(given):
             twice = next(sensor for i, sensor in enumerate(given) if sensor in given[:i])
             raise InputError(f"{twice.title}: it is among the measurements twice; what is measured counts once")
+        for title, times in Counter(sensor.title for sensor in given if sensor.name or sensor.unknowns).items():
+            if times > 1:  # results and unknown numbers go by it
+                raise InputError(f"measurements: {times} of them are called {title}; give each a name of its own")
         self.measurements, self.loss = given, as_loss("loss", self.loss)
         self._check_nodes()
         self.t_span = self._span()

@@ -15,6 +15,7 @@ from ....assembly import TimeMesh
 from ....display import digits
 from ....elements.forms.base import velocities
 from ....errors import InputError
+from ....mechanics.part import Part
 from ....mechanics.values import rollout as rollouts
 from ....solvers.equations.transfer import transferred
 from ....types import Vector
@@ -246,8 +247,9 @@ def _constant(value):
 
 
 def _actuator(problem, key):
+    own = problem.system.here(key) if isinstance(key, Part) else key
     for actuator in problem.actuators:
-        if key is actuator or key == problem.system.label(actuator):
+        if own is actuator or own == problem.system.label(actuator):
             return actuator
     known = ", ".join(map(problem.system.label, problem.actuators))
     raise InputError(f"guess: {key!r} is not an actuator of the problem, which has {known}")
