@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..solvers.linear.base import LinearOptions
 
 BATCH = 512  # elements whose derivatives by numbers are in memory at once
+LARGEST_STEP = 1e-9  # by which states of a solution that satisfies its equations change, relative to their size
 LARGEST_RESIDUAL = 1e-6  # scaled, relative to the state: what a solution has at most
 
 
@@ -53,18 +54,31 @@ class Stretch:
         scaling = Scaling.of("full", self.system, self.element, mesh.nodes[0], states[0, 0])
         self.equations = make_equations(plan, mesh, scaling, linear=linear,
                                         comm=own_world() if linear.distributed else None)
-        residual = self.equations.norm(self.equations.evaluate(self.equations.take(x))) / scaling.size(
-            np.concatenate([states[:1, 0], states[:, -1]]))
-        if not residual <= LARGEST_RESIDUAL:
-            raise InputError(f"the solution does not satisfy the equations of all its elements together (residual "
-                             f"{residual:.1e}): of {self.element!r} give one with driver='global'")
+        values = self.equations.evaluate(self.equations.take(x))
+        size = scaling.size(np.concatenate([states[:1, 0], states[:, -1]]))
+        residual = self.equations.norm(values) / size
         self.equations.factor()
         self._scales = _scales(plan, mesh, scaling)
+        if not (residual <= LARGEST_RESIDUAL or self._of_rounding(values, scaling, size)):
+            raise InputError(f"the solution does not satisfy the equations of all its elements together (residual "
+                             f"{residual:.1e}): of {self.element!r} give one of more elements, or, without rigid "
+                             "contact, with driver='global'")
         batch = ElementBatch(self.system, self.element)
         _, tangent = batch(x[None, :batch.n_columns], mesh.lengths[:1], mesh.nodes[0])
         # of the rows of the first element by the dofs of the first node
         self._first_tangent = batch.dense(tangent)[0, :, :plan.columns.n_node]
         self._wrapped = {} if wrapped is None else wrapped
+
+    def _of_rounding(self, values, scaling, size):
+        """Whether it moves no state to satisfy the rows: those of elements that end at an event close to a node hold
+        states over their lengths, with their rounding."""
+        if self.equations.comm is not None or not np.isfinite(values).all():
+            return False
+        (columns, sizes), _ = self._scales
+        step = np.zeros(len(self.x))
+        step[columns] = self.equations.solve_whole(values) * sizes[columns]
+        moved = np.abs(self.plan.columns.unpack(step)[0] / scaling.state).max(initial=0.0)
+        return moved <= LARGEST_STEP * size
 
     def transposed_solve(self, gradient: np.ndarray) -> np.ndarray:
         """Costates w of all rows, `A^T w = gradient`, shape (n_rows_full,); zero for rows that are left out."""
