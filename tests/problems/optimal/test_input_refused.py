@@ -21,7 +21,7 @@ def problem(end=REST, **options):
 @pytest.mark.parametrize("make, message", [
     (lambda: tf.EndState(position=(np.nan, None, None)), "position must be an array of 3 numbers, or None"),
     (lambda: tf.EndState(q=[1.0, np.nan]), "q must be an array of 2 numbers, or None"),
-    (lambda: problem(tf.EndState(position=(1, 1, 0))), r"end of mass: position \[1.0, 1.0, 0.0\] leaves the first 1 "),
+    (lambda: problem(tf.EndState(position=(1, 1, 0))), r"end of mass: position \[1, 1, 0\] leaves the first 1 "),
     (lambda: problem(tf.EndState(velocity=(1, None, 2))), "end of mass: velocity .* leaves the first 1 axes"),
     (lambda: tf.Guess(times=[0, 1]), "times belong to states or controls that are arrays"),
     (lambda: tf.Guess(times=[0, 1], controls={"push": 3.0}), "times belong to states or controls that are arrays"),
@@ -36,7 +36,7 @@ def test_refused(make, message):
 
 
 @pytest.mark.parametrize("options, message", [
-    ({"newton": tf.Newton(tol_residual=1e-3)}, r"tol_residual is of Newton.s .*timefem.InteriorPoint\(tolerance="),
+    ({"newton": tf.Newton(tol_residual=1e-3)}, r"tol_residual belongs to Newton.s .*timefem.InteriorPoint\(tolerance="),
     ({"newton": tf.Newton(tol_increment=1e-3), "method": "ipopt"}, r"tol_increment .*timefem.Ipopt\(tolerance="),
     ({"method": tf.Ipopt(options={"foo": 1})}, "Ipopt: options {'foo': 1}: No such IPOPT option: foo"),
     ({"method": tf.Fatrop(options={"foo": 1})}, "Fatrop: options {'foo': 1}: Fatrop option not supported: foo"),

@@ -39,7 +39,8 @@ class Phases(NamedArguments):
         where the phase before ends, unless it has `near`. Each counts time from the start of its own `t_span`.
     links : sequence, optional
         For each pair of neighbours a `Coupling` of `(before, after)`, a list of these, or None for a state that goes on
-        as it is; the last one for all unless given.
+        as it is: of bodies whose inertia changes their velocities; the last one for all unless given. Whole turns go
+        on unless a link says otherwise.
     couplings : Coupling or sequence of Coupling
         Of the start of the first phase and the end of the last one, `formula(start, end)`.
     names : sequence of str, optional
