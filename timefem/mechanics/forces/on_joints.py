@@ -25,7 +25,7 @@ TURNS = "an angle continues over full turns (by one more coordinate of the syste
 class JointSpring(JointPart):
     """Spring along a coordinate x of a joint, V = 1/2 k (x - rest)^2; angles go on over whole turns.
 
-    At the start of a motion an angle is in (-pi, pi], unless `System.state` gives more turns.
+    At the start of a motion an angle is in (-pi, pi], unless the angle of the joint is given: `{hinge: 7.0}`.
     """
 
     stiffness = Real("k", "N m/rad or N/m", above=0)

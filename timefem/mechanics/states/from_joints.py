@@ -4,8 +4,8 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
-from ..bodies.rotations import as_quaternion, matrix_from_quaternion
-from ..bodies.states import Pose
+from ..bodies.rotations import as_quaternion, matrix_from_quaternion, product, quaternion_from_matrix
+from ..bodies.states import CanonicalState, Pose
 from ..body_frame import is_on_tree
 from ..composites.composite import Composite
 from ..joints.joint import Joint
@@ -13,7 +13,7 @@ from .closing import CLOSED, Closing, held_in_tree, held_joint, whole
 from .given import canonical_states, given_states
 from .in_trees import in_space, states_by_body, with_link_at
 
-GROUND = None
+GROUND, IDENTITY = None, (1.0, 0.0, 0.0, 0.0)
 
 
 def state_of_joints(system, given, base=None, t=0.0, approximate=False):
@@ -65,10 +65,11 @@ def state_of_joints(system, given, base=None, t=0.0, approximate=False):
     near = canonical_states(system, tree.states, t)
     found = {body: state for body, (_, state) in given_states(system, near).items()}
     z = np.concatenate([*(s.q for s in found.values()), *(s.p for s in found.values())])
+    turned = _turns(system, values)
     size = np.maximum(1.0, abs(system.derivatives(t, z)[1]) @ np.abs(z))
     if not tree.closing and not (np.abs(system.constraints(t, z)) > CLOSED * size).any() and \
             not (np.abs(system.nonholonomic(t, z)) > CLOSED).any():
-        return found
+        return found | turned
     given = {body: value for body, value in states.items() if isinstance(value, dict)}
     held = [part for joint in tree.held for part in held_joint(system.label(joint), joint, tree.values[joint], t)]
     held += [part for body, value in given.items() for part in held_in_tree(system.label(body), body, value, t)]
@@ -79,11 +80,22 @@ def state_of_joints(system, given, base=None, t=0.0, approximate=False):
         return np.concatenate([state.q for _, state in given_states(system, poses).values()])
 
     try:
-        return Closing(system, held, tree.roots, t).state(near, at_zero)
+        return Closing(system, held, tree.roots, t).state(near, at_zero) | turned
     except InputError:
         if approximate:
-            return found
+            return found | turned
         raise
+
+
+def _turns(system, values):
+    """States of what counts the turns of angles that are given: body -> `CanonicalState`."""
+    found = {}
+    for joint, own in values.items():
+        for c in joint.coordinates:
+            counter = system.here(joint.bound(c.name).counter) if c.turns and c.name in own else None
+            if counter in system.bodies:
+                found[counter] = CanonicalState([own[c.name][0]], [0.0])
+    return found
 
 
 class JointTree:
@@ -183,25 +195,41 @@ class JointTree:
     def _across(self, joint, a, b):
         """Pose of the body beyond a joint."""
         turn, spin, place, rate = joint.relative(self.values[joint])
+        quaternion = _continued(joint, self.values[joint])
         known = self.poses[b] if a not in self.poses else self.poses[a]
         x, r = known.position, matrix_from_quaternion(known.quaternion)
         v, omega = known.velocity, known.angular_velocity_in("space")
         if a not in self.poses:
             arm = r @ (joint.point_b + place)
-            r_a, omega_a = r @ turn, omega + r @ spin
+            r_a, omega_a, q_a = r @ turn, omega + r @ spin, product(known.quaternion, quaternion)
             if not a.has_orientation:
-                r_a, omega_a = np.eye(3), np.zeros(3)
+                r_a, omega_a, q_a = np.eye(3), np.zeros(3), IDENTITY
             back = r_a @ joint.point_a
-            self._set(a, Pose(x + arm - back, r_a, v + np.cross(omega, arm) + r @ rate - np.cross(omega_a, back),
+            self._set(a, Pose(x + arm - back, q_a, v + np.cross(omega, arm) + r @ rate - np.cross(omega_a, back),
                               omega_a, "space"))
             return
         r_b = r @ turn.T
-        omega_b = omega - r_b @ spin
+        omega_b, q_b = omega - r_b @ spin, product(known.quaternion, quaternion * [1, -1, -1, -1])
         if not b.has_orientation:
-            r_b, omega_b = np.eye(3), np.zeros(3)
+            r_b, omega_b, q_b = np.eye(3), np.zeros(3), IDENTITY
         arm, back = r @ joint.point_a, r_b @ (joint.point_b + place)
-        self._set(b, Pose(x + arm - back, r_b, v + np.cross(omega, arm) - np.cross(omega_b, back) - r_b @ rate,
+        self._set(b, Pose(x + arm - back, q_b, v + np.cross(omega, arm) - np.cross(omega_b, back) - r_b @ rate,
                           omega_b, "space"))
+
+
+def _continued(joint, values):
+    """Quaternion of a seen from b, which goes on with the angles from zero: its sign tells turns beyond a half."""
+    angles = [values[c.name][0] for c in joint.coordinates if c.turns and c.name in values]
+    steps = 1 + int(max(map(abs, angles), default=0.0) // (np.pi / 2))
+    found = quaternion_from_matrix(joint.relative(values if steps == 1 else _share(values, 0.0))[0])
+    for k in range(1, steps + 1) if steps > 1 else ():
+        following = quaternion_from_matrix(joint.relative(_share(values, k / steps))[0])
+        found = following if following @ found >= 0 else -following
+    return found
+
+
+def _share(values, share):
+    return {name: (share * value, rate) for name, (value, rate) in values.items()}
 
 
 def _ends(joint):

@@ -22,7 +22,7 @@ from ...mechanics.values.of_parts import not_finite
 from ...types import UserFormula
 from ..common.end_state import EndState
 from ..common.parameters import checked_parameters, own_entries, own_parts
-from ..common.targets import checked_targets
+from ..common.targets import check_turns, checked_targets
 from ..initial.problem import checked_span, merged
 from .conditions import BoundaryConditions
 
@@ -123,6 +123,7 @@ class BoundaryValueProblem(NamedArguments):
         self.t_span = checked_span(system, self.t_span)
         self.periodic = validate.flag("periodic", self.periodic)
         self.free_time = validate.flag("free_time", self.free_time)
+        check_turns(system, self.start, self.end)
         self._near = checked_targets(system, "near", near, self.t_span[1], rates=False)
         validate.flag("assemble", assemble)
         self._fixed = {}  # time -> targets that give all coordinates there, and these

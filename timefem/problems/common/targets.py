@@ -7,6 +7,8 @@ import numpy as np
 from ...display import digits
 from ...errors import InputError, NotAsked, warn
 from ...mechanics.bodies.states import CanonicalState, Coordinates, Pose
+from ...mechanics.body_frame import is_on_tree
+from ...mechanics.states.from_joints import given_coordinates
 from ...mechanics.states.given import canonical_states, follows_from_joints, given_states
 from ...mechanics.states.in_trees import in_space, with_joints_of_trees
 from .end_state import EndState
@@ -61,6 +63,35 @@ def _moves(value):
     if isinstance(value, Coordinates):
         return np.any(value.v)
     return isinstance(value, list | tuple | np.ndarray) and len(value) == 2
+
+
+def check_turns(system, start, end):
+    """Refuse angles of joints at both ends that orientations of bodies do not tell from others: quaternions tell turns
+    of less than a whole one, by their signs, directors of less than half a one.
+
+    Raises
+    ------
+    InputError
+    """
+    if not (isinstance(start, dict) and isinstance(end, dict)):
+        return
+    angles = [{}, {}]
+    for found, given in zip(angles, (start, end), strict=True):
+        for key, value in given.items():
+            if not system.is_joint(key):
+                continue
+            joint = system.here(system[key] if isinstance(key, str) else key)
+            if is_on_tree(joint) or not getattr(joint, "coordinates", ()) or getattr(joint, "free_rotation", False):
+                continue
+            values = given_coordinates(system.label(joint), joint, value)
+            found |= {(joint, c.name): values[c.name][0] for c in joint.coordinates if c.turns}
+    for (joint, name), last in angles[1].items():
+        turn = abs(last - angles[0].get((joint, name), last))
+        signed = all(hasattr(body, "quaternion") for body in joint.bodies if body.has_orientation)
+        if turn >= (2 if signed else 1) * np.pi:
+            raise InputError(f"{system.label(joint)}: {name} goes by {turn:.3g} rad from start to end, which the "
+                             f"{'quaternions' if signed else 'directors'} of its bodies do not tell from less; "
+                             "System(..., coordinates='joint') counts turns")
 
 
 def checked_targets(system, which, targets, t, rates):

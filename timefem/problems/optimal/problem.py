@@ -24,6 +24,7 @@ from ...types import Expression, UserFormula
 from ..common.end import End
 from ..common.kept import Kept
 from ..common.parameters import checked_parameters, own_entries, own_parts
+from ..common.targets import check_turns
 from ..initial.problem import merged
 from .statement.checks import all_of, check_costs_of_controls, check_element, check_formulas, check_numbers, limits_of
 from .statement.complementarity import Soft
@@ -181,6 +182,7 @@ class OptimalControl(NamedArguments):
         self.limits = self._given["limits"] = limits_of(path, self.limits)
         self.bounds, self.number_bounds, timed = bounds_of(self, self.bounds)
         self.limits = [*self.limits, *timed]
+        check_turns(self.system, start, end)
         self.conditions = self._end_conditions()
         check_formulas(self)
         if self.free_time and not self.number_bounds[1, 0] > 0:
