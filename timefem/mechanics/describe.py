@@ -159,7 +159,7 @@ def _entry(part, refer):
         value = field.stored(part, getattr(part, attribute))
         entry[field.argument or attribute] = field.described(value, refer) if field.refers else \
             plain(f"{label} cannot be saved: {attribute}", value)
-    if not whole and not np.array_equal(part.own_parameters, part.declared_numbers()):
+    if not whole and (part.numbers_found or not np.array_equal(part.own_parameters, part.declared_numbers())):
         entry["own_parameters"] = part.own_parameters.tolist()  # found by a solver, beyond what may be declared
     return entry
 

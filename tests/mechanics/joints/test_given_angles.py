@@ -1,4 +1,4 @@
-"""Angles that are given come out as given, and joints stand as they are meant, not with opposite axes."""
+"""Angles that are given are those of the motion, and joints stand as they are meant, not with opposite axes."""
 
 import numpy as np
 import pytest

@@ -318,6 +318,8 @@ def _impulses(free, mobility):
     gram, scale = _unit_diagonal(free @ mobility @ free.T)
     if not isinstance(gram, np.ndarray):
         return scale, lambda b: _solve(gram, scale, OPTIONS.floor, b)
+    if not np.isfinite(mobility).all():
+        raise InputError("no velocities satisfy the constraints: the mass matrix is not finite at these coordinates")
     w, v = np.linalg.eigh(mobility)
     u, s, _ = np.linalg.svd(scale[:, None] * (free @ (v * np.sqrt(np.maximum(w, 0.0)))), full_matrices=False)
     u, s = u[:, s > OPTIONS.floor * s.max(initial=0.0)], s[s > OPTIONS.floor * s.max(initial=0.0)]
@@ -338,7 +340,7 @@ def inverse_mass(system, t, q, least=0.0):
     blocks = [np.diag(1 / b.mass_scale) if b.helper else columns[:b.n_q, system.coordinates(b)].T
               for b in system.bodies]
     for body, block in zip(system.bodies, blocks, strict=True):
-        if least and body.has_orientation:
+        if least and body.has_orientation and np.isfinite(block).all():  # else steps that lead nowhere are refused
             w, v = np.linalg.eigh(block[3:, 3:])
             if w[0] > 0:
                 block[3:, 3:] = (v * np.minimum(w, w[0] / least)) @ v.T
