@@ -58,3 +58,13 @@ def test_the_most_iterations_count_for_all_methods(phases):
     sol = tf.solve(given, tf.MixedGalerkin(1), 5, newton=tf.Newton(max_iterations=2), progress=False)
     assert sol.status.reason == "not converged" and sol.statistics["newton_iterations"]["max"] <= 20
     assert "another guess, more elements, more iterations, or another method" in sol.status.message
+
+
+def test_bounds_that_are_equal_prescribe_a_control():
+    body = tf.PointMass(1.0, dimension=2, name="body")
+    force = tf.ControlForce(body, [(1, 0, 0), (0, 1, 0)], name="force")
+    problem = tf.OptimalControl(tf.System([body, force]), {body: tf.Pose()},
+                                {body: tf.EndState(position=(None, 1.0, None))}, (0, 1), cost=tf.Effort(force),
+                                bounds={force: ((0.5, -9), (0.5, 9))})
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 5, progress=False)
+    assert abs(sol.objective - 1.5 - 0.125) < 1e-9 and abs(sol.position(body, 1.0)[0] - 0.25) < 1e-9

@@ -79,7 +79,7 @@ class Estimate(Solution):
         t : array_like, optional
             Times [s]; default: the ends of the elements.
         """
-        return self._distribution(what, t)[1]
+        return self._distribution(what, t)[1]()
 
     def std(self, what: Any, t: Floats | None = None) -> np.ndarray:
         """Posterior standard deviations, shape t.shape + (n,), or (n,) of an unknown number.
@@ -128,16 +128,17 @@ class Estimate(Solution):
             raise InputError(f"level must be below 1, not {digits(level)}")
         factor = float(scipy.special.ndtri((1 + level) / 2))
         mean, covariance = self._distribution(what, t)
-        deviation = factor * deviations_of(covariance)
+        deviation = factor * deviations_of(covariance())
         return mean - deviation, mean + deviation
 
     def _distribution(self, what, t):
+        """The mean, and the function that makes the covariance."""
         posterior = self._posterior
         names = [u.label for u in self.problem.unknowns]
         if isinstance(what, str) and what in names:
             u = self.problem.unknowns[names.index(what)]
             columns = self._found.chain.columns_of("constants")[-1, -1, u.places]
-            return self.numbers[u.places], self._unless_held(posterior.covariance(columns), u.places)
+            return self.numbers[u.places], lambda: self._unless_held(posterior.covariance(columns), u.places)
         t = self.t if t is None else np.asarray(t, float)
         times, inverse = np.unique(t.ravel(), return_inverse=True)
         if len(times) and (times[0] < self.t[0] or times[-1] > self.t[-1]):
@@ -145,15 +146,20 @@ class Estimate(Solution):
                              f"not {digits(times[0], self.t[0])} to {digits(times[-1], self.t[-1])}")
         term = term_of(self, what, times)
         residual, jacobian = term.evaluate(self._found.v)
-        covariances = np.array([posterior.of_local(columns, own) for columns, own in
-                                zip(term.columns, np.broadcast_to(jacobian, (len(times), *jacobian.shape[1:])),
-                                    strict=True)])
-        variances = np.diagonal(covariances, axis1=1, axis2=2)
-        if variances.size and variances.min() < -DEFAULTS.rounding * np.abs(covariances).max():
-            raise SolveError("the covariance is lost in rounding: priors are much wider than what the data determine; "
-                             "give a StatePrior with standard deviations of the size of what is not known")
+
+        def covariance():
+            found = np.array([posterior.of_local(columns, own) for columns, own in
+                              zip(term.columns, np.broadcast_to(jacobian, (len(times), *jacobian.shape[1:])),
+                                  strict=True)])
+            variances = np.diagonal(found, axis1=1, axis2=2)
+            if variances.size and variances.min() < -DEFAULTS.rounding * np.abs(found).max():
+                raise SolveError("the covariance is lost in rounding: priors are much wider than what the data "
+                                 "determine; give a StatePrior with standard deviations of the size of what is not "
+                                 "known")
+            return found[inverse].reshape(*t.shape, *found.shape[1:])
+
         mean = 0.0 - residual  # no negative zeros
-        return mean[inverse].reshape(*t.shape, -1), covariances[inverse].reshape(*t.shape, *covariances.shape[1:])
+        return mean[inverse].reshape(*t.shape, -1), covariance
 
     @property
     def _posterior(self):

@@ -83,12 +83,16 @@ class KinematicEstimate(Estimate):
         names = [u.label for u in self.problem.unknowns]
         if isinstance(what, str) and what in names:
             places = self.problem.unknowns[names.index(what)].places
-            return self.numbers[places], self.number_covariance[places, places]
+            return self.numbers[places], lambda: self.number_covariance[places, places]
         t = self.t if t is None else np.asarray(t, float)
         frames = self._frames(t.ravel())
         mean, slopes, by_numbers = self._linearized(what, frames)
-        covariance = self._found.smoother.of_states(slopes, frames, by_numbers)
-        return mean.reshape(*t.shape, -1), covariance.reshape(*t.shape, *covariance.shape[1:])
+
+        def covariance():
+            found = self._found.smoother.of_states(slopes, frames, by_numbers)
+            return found.reshape(*t.shape, *found.shape[1:])
+
+        return mean.reshape(*t.shape, -1), covariance
 
     def _frames(self, t):
         places = np.clip(places_among(self.t, t), 0, len(self.t) - 1)

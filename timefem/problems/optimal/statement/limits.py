@@ -221,7 +221,7 @@ def bounds_of(problem, bounds):
     bounds, controls, limits = _pairs("bounds", bounds, problem, problem.unknown_names), [], []
     for actuator in problem.actuators:
         pair, title = bounds.get(actuator, NONE), f"bounds of {problem.system.label(actuator)}"
-        if is_timed(pair):
+        if is_timed(pair) or _fixes(title, pair, actuator.n_controls):  # equations, where both sides are equal
             limits.append(Limit(partial(_control, actuator), *pair, name=title))
             pair = NONE
         controls.append(_pair(title, pair, actuator.n_controls))
@@ -272,17 +272,28 @@ def _rates(now, rates):
 
 
 def _pair(name, value, n):
-    """Lower and upper bounds, shape (2, n)."""
+    """Lower and upper bounds, shape (2, n), the lower ones below the upper ones."""
+    out = _sides(name, value, n)
+    if np.isnan(out).any() or np.any(out[0] >= out[1]):
+        raise InputError(f"{name}: the lower one must be below the upper one, not {value!r}")
+    return out
+
+
+def _fixes(name, value, n):
+    """Whether bounds prescribe a control, by sides that are equal."""
+    lower, upper = _sides(name, value, n)
+    return bool(np.any(lower == upper) and np.all(lower <= upper))
+
+
+def _sides(name, value, n):
+    """Both bounds, shape (2, n)."""
     if value is NONE:
         return np.array([[-np.inf] * n, [np.inf] * n])
     try:
         lower, upper = value
         sides = [[sign * np.inf if x is None else x for x in np.atleast_1d(np.asarray(side, object))]
                  for side, sign in ((lower, -1), (upper, 1))]
-        out = np.array([np.broadcast_to(np.array(side, float), (n,)) for side in sides])
+        return np.array([np.broadcast_to(np.array(side, float), (n,)) for side in sides])
     except (TypeError, ValueError):
         raise InputError(f"{name} must be a pair (lower, upper) of numbers or of {n} numbers each, not "
                          f"{value!r}") from None
-    if np.isnan(out).any() or np.any(out[0] >= out[1]):
-        raise InputError(f"{name}: the lower one must be below the upper one, not {value!r}")
-    return out
