@@ -1,5 +1,7 @@
 """Noise levels by maximum likelihood, and input of estimation problems that is refused."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -75,3 +77,16 @@ def test_elements_that_do_not_fit_are_refused():
         tf.solve(problem, tf.BubnovGalerkin(2), 4, progress=False)
     with pytest.raises(InputError, match="tolerance"):
         tf.solve(problem, tf.MixedGalerkin(2), tolerance=1e-3, progress=False)
+
+
+def test_noise_is_no_motion_that_elements_miss():
+    """Unknown forces that are rough leave velocities rough, however short the elements."""
+    rng, times = np.random.default_rng(3), np.linspace(0.02, 2, 100)
+    arm = tf.Tree([tf.Link("base"), tf.Link("rod", mass=1.0, centre=(0, 0, 0.5), inertia=(0.1, 0.1, 0.01))],
+                  [tf.TreeJoint("hinge", "base", "rod", axis=(0, 1, 0))], name="arm")
+    seen = tf.JointSensor(arm.joint("hinge"), times=times, values=rng.standard_normal(100) / 10, sigma=0.01)
+    problem = tf.Estimation(tf.System([arm]), [seen], noise={arm.joint("hinge"): 50.0}, t_span=(0, 2),
+                            prior={"hinge": tf.StatePrior((0.0, 0.0), q=1.0, v=5.0)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tf.UnderResolved)
+        assert tf.solve(problem, tf.MixedGalerkin(2), 100, progress=False).success

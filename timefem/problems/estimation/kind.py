@@ -33,4 +33,5 @@ def report_facts(problem, sol):
 ESTIMATION = Kind("estimation", Estimation, "an estimation problem", drivers=(Global,), solve=solve_estimation,
                   estimate=no_estimate, fits=lambda problem, element: problem.check_element(element),
                   mesh=lambda task: task.mesh_through(task.problem.kinks),
+                  smooth=lambda problem: not (problem.system.rigid_contacts or problem.density.any()),  # noise is rough
                   facts=report_facts, files=f"{__package__}.files", updates=f"{__package__}.window")
