@@ -18,7 +18,8 @@ ELEMENTS = {"EM": tf.NonTwistingEM(), "DLA": tf.DLA()}
 def main(quick=False):
     finding, errors = Finding(), {}
     for number, h in LENGTHS[quick].items():
-        found, times = {}, {name: [] for name in ELEMENTS}
+        found: dict[str, tf.Solution] = {}
+        times: dict[str, list[float]] = {name: [] for name in ELEMENTS}
         for _ in range(2 if quick else 6):  # the first one compiles
             for name, element in ELEMENTS.items():
                 start = time.process_time()
