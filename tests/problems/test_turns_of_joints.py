@@ -38,6 +38,16 @@ def test_turns_to_the_end_go_the_way_of_the_angle(first, last):
     np.testing.assert_allclose(rate, last - first, rtol=1e-4)
 
 
+def test_short_turns_of_a_hinge_that_is_turned_at_zero():
+    """Signs of quaternions go on where the angle does, whatever the orientation at zero."""
+    bar = tf.RigidBody(1.0, (INERTIA,) * 3, name="bar")
+    hinge = tf.Revolute(bar, name="hinge", point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1),
+                        direction_a=(1, 0, 0), direction_b=(np.cos(3.0), np.sin(3.0), 0))
+    problem = tf.BoundaryValueProblem(tf.System([bar, hinge]), (0, 1), start={hinge: 1.5}, end={hinge: 1.6})
+    rate = tf.solve(problem, tf.MixedGalerkin(2), 4, progress=False).joint(hinge).rate(0.5)
+    np.testing.assert_allclose(rate, 0.1, rtol=1e-9)
+
+
 @pytest.mark.parametrize("rotation, turn", [("quaternion", 2 * np.pi), ("directors", 4.0)])
 def test_turns_that_orientations_do_not_tell_are_refused(rotation, turn):
     bar, hinge = bar_on_hinge(rotation)

@@ -11,7 +11,7 @@ from ..composites.composite import Composite
 from ..joints.joint import Joint
 from .closing import CLOSED, Closing, held_in_tree, held_joint, whole
 from .given import canonical_states, given_states
-from .in_trees import in_space, states_by_body, with_link_at
+from .in_trees import in_space, resolved_states, with_link_at
 
 GROUND, IDENTITY = None, (1.0, 0.0, 0.0, 0.0)
 
@@ -52,7 +52,7 @@ def state_of_joints(system, given, base=None, t=0.0, approximate=False):
     """
     if not isinstance(given, dict):
         raise InputError(f"state must be a dict from joint to coordinate, not {given!r}")
-    given = states_by_body(system, given)
+    given = resolved_states(system, given)
     values = {_joint(system, key): value for key, value in given.items() if system.is_joint(key)}
     states = {system.find(key): value for key, value in given.items() if not system.is_joint(key)}
     values = {joint: given_coordinates(system.label(joint), joint, value) for joint, value in values.items()}
@@ -221,8 +221,8 @@ def _continued(joint, values):
     """Quaternion of a seen from b, which goes on with the angles from zero: its sign tells turns beyond a half."""
     angles = [values[c.name][0] for c in joint.coordinates if c.turns and c.name in values]
     steps = 1 + int(max(map(abs, angles), default=0.0) // (np.pi / 2))
-    found = quaternion_from_matrix(joint.relative(values if steps == 1 else _share(values, 0.0))[0])
-    for k in range(1, steps + 1) if steps > 1 else ():
+    found = quaternion_from_matrix(joint.relative(values if not angles else _share(values, 0.0))[0])
+    for k in range(1, steps + 1) if angles else ():
         following = quaternion_from_matrix(joint.relative(_share(values, k / steps))[0])
         found = following if following @ found >= 0 else -following
     return found

@@ -8,7 +8,7 @@ from ... import validate
 from ...errors import InputError
 from ...types import States
 from ..bodies.states import CanonicalState, Coordinates, Pose
-from .in_trees import in_space, states_by_body, tree_joint
+from .in_trees import in_space, resolved_states, tree_joint
 
 GivenStates: TypeAlias = States | Coordinates | CanonicalState  # of all bodies, or of the only one
 
@@ -30,7 +30,7 @@ def canonical_states(system, state, t, approximate=False):
     """
     if isinstance(state, np.ndarray):
         return states_of(system, validate.array("state", state, (system.n_z,)))
-    asked, state = state, states_by_body(system, state)
+    asked, state = state, resolved_states(system, state)
     generalized = [body for body in system.bodies if not (body.has_position or body.helper)]
     if isinstance(state, Coordinates | CanonicalState) and len(system.bodies) == 1:
         state = {system.bodies[0]: state}

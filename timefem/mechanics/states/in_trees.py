@@ -193,7 +193,7 @@ def tree_joint(system, key):
     return short.get(key) or (None if key in map(system.label, system.parts) else full.get(key))
 
 
-def states_by_body(system, states):
+def resolved_states(system, states):
     """States by body, from those by body, joint of a tree or composite part: of the latter a list, or a function of the
     place."""
     if not isinstance(states, dict):

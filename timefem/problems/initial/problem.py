@@ -16,7 +16,7 @@ from ...mechanics.bodies.states import Pose
 from ...mechanics.functions.unbounded import check_integrable
 from ...mechanics.states.consistent import assemble as assembled
 from ...mechanics.states.given import GivenStates, canonical_states, given_states
-from ...mechanics.states.in_trees import by_joints_of_trees, states_by_body
+from ...mechanics.states.in_trees import by_joints_of_trees, resolved_states
 from ...mechanics.system import System
 from ...mechanics.values.at_start import at_start
 from ...mechanics.values.of_parts import not_finite
@@ -133,7 +133,7 @@ def merged(system, state, other):
         return state
     if all(key in system.bodies and not isinstance(value, dict) for key, value in (*state.items(), *other.items())):
         return state | other
-    before, after = (states_by_body(system, given) for given in (state, other))
+    before, after = (resolved_states(system, given) for given in (state, other))
     if any(map(system.is_joint, before)) != any(map(system.is_joint, after)):
         return other
     before, after = ({_key(system, key): value for key, value in s.items()} for s in (before, after))
