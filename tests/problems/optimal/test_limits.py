@@ -294,3 +294,17 @@ def test_actuators_that_bounds_or_rates_name_need_not_be_given():
     assert slow.actuators == [push]
     with pytest.raises(tf.InputError, match="bounds"):
         tf.OptimalControl(tf.System([mass]), {mass: tf.Pose()}, end, (0, 1), tf.Effort(push), bounds=3)
+
+
+@pytest.mark.parametrize("degree, n", [(1, 10), (2, 5), (3, 5)])
+def test_limits_of_controls_and_states_hold_at_both_ends(degree, n):
+    """Of least effort 6 m/s^2 are needed there; by the points inside of elements alone 5.38 to 5.86 would be left."""
+    body = tf.PointMass(1.0, dimension=2, name="body")
+    push = tf.ControlForce(body, [(1, 0, 0)], name="push")
+    both = tf.Limit("now.control('push')[0] + 0.5 * now.velocity('body')[0]", -5.3, 5.3, name="both")
+    sol = tf.solve(tf.OptimalControl(
+        tf.System([body]), {body: tf.Pose((0, 0, 0))},
+        {body: tf.EndState(position=[1, None, None], velocity=[0, None, None])}, (0, 1), tf.Effort(push), limits=both),
+        tf.MixedGalerkin(degree), n, progress=False)
+    values = sol.controls(sol.t)[:, 0] + 0.5 * sol.velocity(body, sol.t)[:, 0]
+    assert sol.success and np.abs(values[[0, -1]]).max() == pytest.approx(5.3, abs=1e-5)

@@ -3,6 +3,8 @@
 Values by `examples/optimal_control/transcription.py` on 80 elements of degree 3.
 """
 
+import warnings
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -51,6 +53,29 @@ def test_a_reaction_is_that_of_the_joint():
     assert np.abs(forces[:, :3]).max() > 10
     np.testing.assert_allclose(told[:, :3], forces[:, :3], rtol=0, atol=0.05)
     np.testing.assert_allclose(told[:, 3:5], forces[:, 3:5], rtol=0, atol=0.05)  # about the axis the motor acts
+
+
+def taut(degree, n):
+    """The rod pulls by 3 N at least; and its pull at both ends of the motion."""
+    rod = tf.Limit(lambda now, u: -ca.dot(now.reaction("rod")[:2], now.position("bob")[:2]), 3, None, name="taut")
+    sol = tf.solve(pendulum([rod]), tf.MixedGalerkin(degree), n, progress=False)
+    ends = sol.t[[0, -1]]
+    return sol, -(sol.joint("rod").force(ends) * sol.position("bob", ends)).sum(axis=1)
+
+
+def test_a_rod_that_stays_taut_to_the_end():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tf.UnderResolved)
+        sol, pull = taut(2, 80)
+    assert sol.success and pull.min() > 2.99
+
+
+@pytest.mark.parametrize("n, end", [(10, 1.55), (20, 2.60)])
+def test_elements_too_coarse_for_the_forces_are_told(n, end):
+    """Those of an element hold the limit, and those that follow from the state and the control at the end do not."""
+    with pytest.warns(tf.UnderResolved, match="taut is exceeded by .* by the forces that the state and controls"):
+        sol, pull = taut(1, n)
+    assert sol.success and pull[1] == pytest.approx(end, abs=0.01)
 
 
 def test_cost_of_a_reaction():

@@ -1,14 +1,19 @@
 """What limits and contacts do between the points where they are asked for, and whether contacts drive the motion."""
 
+import contextlib
+from functools import partial
+
 import casadi as ca
 import numpy as np
 
-from ....errors import UnderResolved, warn
+from ....errors import InputError, UnderResolved, warn
+from ....mechanics.redundancy.consistent_multipliers import multipliers_along
+from ....mechanics.values.of_parts import rates_follow
 from ..options import OPTIONS
 from ..statement.complementarity import Complementary
 from ..statement.limits import Limit
 
-POINTS = np.array([0.25, 0.5, 0.75])  # of each element
+POINTS, ENDS = np.array([0.25, 0.5, 0.75]), np.array([0.0, 1.0])  # of each element
 
 
 def look_between_points(phase, solution):
@@ -18,31 +23,29 @@ def look_between_points(phase, solution):
     one element may give them any speed. The work of such forces, `sum (b_k + b_k+1) / 2 (a_k+1 - a_k)`, is at most zero
     where contacts do not drive.
     """
-    inside = None
+    n, inside, known = len(POINTS) * (len(solution.t) - 1) + len(ENDS), None, {}
     for limit in phase.limits:
         if isinstance(limit, Limit) and limit.at == "path":
-            inside = inside or _along(phase, solution, POINTS)  # of all such limits
-            text = _passed(phase, inside, limit)
-        elif isinstance(limit, Complementary) and limit.at == "controls":
+            known[limit] = phase.kept.thing(("between points", limit, n), phase, partial(_rows, phase, limit, n))
+    if any(known.values()):
+        inside = _inside(phase, solution, any(rows[-1].any() for rows in known.values() if rows))
+    for limit in phase.limits:
+        if isinstance(limit, Complementary) and limit.at == "controls":
             text = _driving(phase, solution, limit)
         else:
-            continue
+            text = _passed(inside, limit, known[limit]) if known.get(limit) else None
         if text is not None:
             warn(text, UnderResolved)
 
 
-def _passed(phase, motion, limit):
-    times = motion[2][0]
-    n = len(times)
-    known = phase.kept.thing(("between points", limit, n), phase, lambda: _rows(phase, limit, n))
-    if known is None:
-        return None
-    function, terms, lower, upper, far = known
+def _passed(motion, limit, known):
+    times, n = motion[2][0], len(motion[2][0])
+    function, terms, lower, upper, far, sees = known
     values = np.array(function(*motion)).T
-    excess = np.maximum(lower - values, values - upper)
+    excess = np.nan_to_num(np.maximum(lower - values, values - upper), nan=-np.inf)
     ranges = np.ptp(values, axis=0)
     if terms is not None:  # of equations, whose values hardly move
-        spans = np.concatenate([np.ptp(x, axis=1) for x in motion])
+        spans = np.concatenate([np.ptp(x, axis=1) + OPTIONS.between_rounding * np.abs(x).max(initial=0) for x in motion])
         gradients = np.abs(np.array(terms(*motion))).reshape(len(lower), -1, n, order="F")
         ranges = np.maximum(ranges, (gradients * spans[:, None]).sum(axis=1).max(axis=1))
     ranges = ranges + OPTIONS.between_rounding * np.abs(values).max(axis=0)
@@ -50,28 +53,38 @@ def _passed(phase, motion, limit):
     k, i = np.unravel_index(np.argmax(excess / (far * ranges)), excess.shape)
     if not excess[k, i] > far[i] * ranges[i]:
         return None
-    return (f"{limit.name} is exceeded by {excess[k, i]:.3g} at t = {times[k]:.6g}, inside of an element, at whose "
-            f"nodes it holds: take more elements, or Limit(..., points={max(3, 2 * limit.points + 1)})")
+    where, remedy = "inside of an element, at whose nodes it holds", \
+        f"take more elements, or Limit(..., points={max(3, 2 * limit.points + 1)})"
+    if sees[i]:
+        where, remedy = "by the forces that the state and controls there give, where it holds for those of the " \
+            "elements", "take more elements, or a higher degree"
+    elif n - len(ENDS) <= k:
+        where = "at an end of the motion"
+    return f"{limit.name} is exceeded by {excess[k, i]:.3g} at t = {times[k]:.6g}, {where}: {remedy}"
 
 
 def _rows(phase, limit, n):
     """Function, at n times, of rows that see the state, that of their gradients where some are equations, bounds,
-    and how far rows may go: those of controls alone are asked for as often as these have values."""
+    how far rows may go, and whether they see forces of constraints: those of controls alone are asked for as often as
+    these have values."""
     symbols, now = _symbols(phase)
     rows, lower, upper = limit.rows(now, symbols[1])
-    forces = ca.SX(0, 1) if now.reactions is None else now.reactions
-    seen = [i for i, row in enumerate(ca.vertsplit(rows)) if ca.depends_on(row, symbols[0])
-            and not ca.depends_on(row, forces)]
+    forces = ca.SX.sym("none", phase.system.n_constraints) if now.reactions is None else now.reactions
+    follow = rates_follow(phase.system)
+    depends = [[ca.depends_on(row, s) for s in (*symbols[:2], forces)] for row in ca.vertsplit(rows)]
+    seen = [i for i, (state, _, force) in enumerate(depends) if (follow if force else state)]
     if not seen:
         return None
+    symbols = *symbols, forces
     function, terms = ca.Function("rows", symbols, [ca.densify(rows[seen])]), None
     equations = (lower == upper)[seen]
     if equations.any():
         gradient = ca.diag(ca.DM(equations.astype(float))) @ ca.jacobian(rows[seen], ca.vertcat(*symbols))
         terms = ca.Function("terms", symbols, [ca.densify(gradient)]).map(n)
-    far = np.array([OPTIONS.between_far_with_controls if ca.depends_on(rows[i], symbols[1]) else OPTIONS.between_far
-                    for i in seen])
-    return function.map(n), terms, lower[seen], upper[seen], far
+    sees = np.array([depends[i][2] for i in seen])
+    far = np.where([depends[i][1] for i in seen], OPTIONS.between_far_with_controls,
+                   OPTIONS.between_far)
+    return function.map(n), terms, lower[seen], upper[seen], far, sees
 
 
 def _rigid_pairs(phase, pair, n):
@@ -110,6 +123,19 @@ def _symbols(phase):
     z, u, t, c = (ca.SX.sym(name, n) for name, n in (("z", phase.system.n_z), ("u", phase.n_controls), ("t", 1),
                                                      ("c", len(phase.guesses))))
     return (z, u, t, c), phase.now(z, t, c, u)
+
+
+def _inside(phase, solution, sees_forces):
+    """`_along` inside of elements and at both ends, and forces of constraints there, (n_constraints, n)."""
+    inner, ends = (_along(phase, solution, points) for points in (POINTS, ENDS))
+    motion = [np.hstack([a, b[:, [0, -1]]]) for a, b in zip(inner, ends, strict=True)]
+    system, (states, controls, (times,), _) = solution.system, motion
+    forces = np.full((system.n_constraints, len(times)), np.nan)
+    if sees_forces:
+        pushes = system.control_force(times, states.T, controls.T) if len(controls) else None
+        with contextlib.suppress(InputError):  # in positions where constraints are redundant
+            forces = multipliers_along(system, times, states.T, pushes)[:, :system.n_constraints].T
+    return *motion, forces
 
 
 def _along(phase, solution, points):

@@ -124,7 +124,7 @@ class LimitRows:
         """Rows of the state at its nodes, once at a node that two elements share, and at further points; limits of
         controls alone at the nodes of these, as many as they have values; those of controls and states, and equations
         of controls, at as many Gauss points, where the dynamics see the controls, so that the order of the element
-        stays."""
+        stays, inequalities at both ends of the motion as well."""
         rows, lower, upper = limit.rows(self._now, self._symbols[1])
         groups, ties = {}, []
         for i, row in enumerate(ca.vertsplit(rows)):
@@ -144,6 +144,10 @@ class LimitRows:
             if where == "nodes" and self.problem.free_start and self.chain.reaches[0]:
                 self.along(names, rows[own], bounds, np.zeros(1, int), np.zeros(1), at_end=True)
             self.along(names, rows[own], bounds, elements, np.tile(points, self._n_elements))
+            for last in (0, 1) if where == "Gauss points" else ():
+                if self.chain.reaches[last]:
+                    element = np.array([last * (self._n_elements - 1)])
+                    self.along(names, rows[own], bounds, element, np.array([float(last)]), at_end=True)
             for i in set(ties).intersection(own):
                 which = np.tile(np.array(own) == i, len(elements))
                 self.ties.append((self.rows[-1], which, self._used(rows[i])))
