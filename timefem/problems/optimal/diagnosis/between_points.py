@@ -45,7 +45,8 @@ def _passed(motion, limit, known):
     excess = np.nan_to_num(np.maximum(lower - values, values - upper), nan=-np.inf)
     ranges = np.ptp(values, axis=0)
     if terms is not None:  # of equations, whose values hardly move
-        spans = np.concatenate([np.ptp(x, axis=1) + OPTIONS.between_rounding * np.abs(x).max(initial=0) for x in motion])
+        spans = np.concatenate([np.ptp(x, axis=1) + OPTIONS.between_rounding * np.abs(x).max(initial=0)
+                                for x in motion])
         gradients = np.abs(np.array(terms(*motion))).reshape(len(lower), -1, n, order="F")
         ranges = np.maximum(ranges, (gradients * spans[:, None]).sum(axis=1).max(axis=1))
     ranges = ranges + OPTIONS.between_rounding * np.abs(values).max(axis=0)
