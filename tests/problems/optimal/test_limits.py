@@ -308,3 +308,19 @@ def test_limits_of_controls_and_states_hold_at_both_ends(degree, n):
         tf.MixedGalerkin(degree), n, progress=False)
     values = sol.controls(sol.t)[:, 0] + 0.5 * sol.velocity(body, sol.t)[:, 0]
     assert sol.success and np.abs(values[[0, -1]]).max() == pytest.approx(5.3, abs=1e-5)
+
+
+@pytest.mark.parametrize("formula, least", [("u[0]**2 + u[1]**2", 9), ("norm(u)", 3)])
+@pytest.mark.parametrize("degree, n", [(2, 20), (3, 5)])
+def test_limits_of_controls_hold_where_the_motion_sees_them(degree, n, formula, least):
+    """A thrust of 3 N at least, which turns: between nodes that are as far out it was 1.79 and 1.14 N."""
+    body = tf.PointMass(1.0, dimension=2, name="body")
+    push = tf.ControlForce(body, [(1, 0, 0), (0, 1, 0)], name="push")
+    sol = tf.solve(tf.OptimalControl(
+        tf.System([body]), {body: tf.Pose((0, 0, 0))},
+        {body: tf.EndState(position=[1, 0.3, None], velocity=[0, 0.4, None])}, (0, 1), tf.Effort(push),
+        limits=tf.Limit(formula, least, None, name="thrust")), tf.MixedGalerkin(degree), n, progress=False,
+        guess=tf.Guess(controls={"push": lambda t: [5 * np.cos(3 * t), 5 * np.sin(3 * t)]}))
+    times = sol.t[:-1, None] + np.diff(sol.t)[:, None] * (np.polynomial.legendre.leggauss(degree)[0] + 1) / 2
+    seen = [np.linalg.norm(sol.controls(t), axis=-1).min() for t in (times.ravel(), sol.t)]
+    assert sol.success and seen == pytest.approx([3, max(3, seen[1])], abs=1e-5)

@@ -51,7 +51,8 @@ class Limit(NamedArguments):
         All along the path, at one end only, or for the integral over the time span, by the points of the element.
         On the path formulas of the state hold at its nodes, inequalities of controls alone at the nodes of these, and
         those of both, and equations of controls, at as many Gauss points of each element, where the equations of
-        motion see the controls; inequalities of both at both ends of the path as well.
+        motion see the controls; inequalities of both at both ends of the path as well, and those of controls alone at
+        Gauss points as well unless they hold between nodes anyway.
     points : int
         Points inside of each element besides these, at equal distances; between points a limit may be exceeded, at
         first order in the length of the elements. Equations of controls take none.

@@ -122,9 +122,10 @@ class LimitRows:
 
     def on_path(self, limit):
         """Rows of the state at its nodes, once at a node that two elements share, and at further points; limits of
-        controls alone at the nodes of these, as many as they have values; those of controls and states, and equations
-        of controls, at as many Gauss points, where the dynamics see the controls, so that the order of the element
-        stays, inequalities at both ends of the motion as well."""
+        controls alone at the nodes of these, as many as they have values, and where they may not hold between these at
+        Gauss points as well; those of controls and states, and equations of controls, at as many Gauss points, where
+        the dynamics see the controls, so that the order of the element stays, inequalities at both ends of the motion
+        as well."""
         rows, lower, upper = limit.rows(self._now, self._symbols[1])
         groups, ties = {}, []
         for i, row in enumerate(ca.vertsplit(rows)):
@@ -133,7 +134,7 @@ class LimitRows:
             if self._forces is not None and ca.depends_on(row, self._forces):
                 sees[:2] = True, True  # as accurate at these points as elsewhere the states are
             where = "nodes" if not sees[1] else "equations" if lower[i] == upper[i] else \
-                "Gauss points" if sees[0] else "controls"
+                "Gauss points" if sees[0] else "controls" if self._holds_between(row, lower[i], upper[i]) else "both"
             groups.setdefault(where, []).append(i)
             if where == "equations" and not (sees[0] or sees[2]):
                 ties.append(i)
@@ -160,11 +161,22 @@ class LimitRows:
         basis = element.trial["controls"].basis
         if where == "equations":  # more of them than controls have values would leave nothing
             return gauss_legendre(basis.n_shapes)[0]
+        gauss = gauss_legendre(basis.n_shapes)[0]
         points = {"nodes": np.append(element.state.basis.points, [0.0, 1.0]), "controls": basis.points,
-                  "Gauss points": gauss_legendre(basis.n_shapes)[0]}[where]
+                  "Gauss points": gauss, "both": np.append(basis.points, gauss)}[where]
         points = np.union1d(points, inner[1:-1])
         points = points[np.append(np.diff(points) > 1e-12, True)]
         return points[points > 0] if where == "nodes" else points
+
+    def _holds_between(self, row, lower, upper):
+        """Whether a row of controls that holds at their nodes holds between these, by its curvature: controls of one or
+        two values there are means of these."""
+        if self.chain.plan.element.trial["controls"].basis.n_shapes > 2:
+            return False
+        if not ca.hessian(row, self._symbols[1])[0].nnz():
+            return True
+        side = self._side(row)
+        return (side > 0 or upper == np.inf) and (side < 0 or lower == -np.inf)
 
     def _side(self, row):
         """1 where the row is a convex function of the controls at their guess all along, -1 where its negative is, else
