@@ -6,7 +6,9 @@ import pytest
 
 import timefem as tf
 from timefem.mechanics.symmetry import common, null_space, plain_basis, translations, turns
-from timefem.mechanics.values.conserved import conserved
+from timefem.mechanics.values.conserved import conserved, constant_momenta
+
+from ..random_systems.draft import World, built, drawn
 
 G = (0, 0, -9.81)
 
@@ -26,6 +28,12 @@ def two_bodies(rotation="quaternion"):
     return [a, b, hinge, tf.JointControl(hinge)], state
 
 
+def sprung(rotation="quaternion"):
+    """With a spring that counts its turns in the hinge, too."""
+    (a, b, hinge, motor), state = two_bodies(rotation)
+    return [a, b, hinge, motor, tf.TorsionalSpring(a, b, axis=(0, 0, 1), stiffness=2.0, rest=0.5)], state
+
+
 def tree():
     links = [tf.Link("front", 1.0, (0, 0, 0.2), (0.015, 0.015, 0.004)),
              tf.Link("back", 2.0, (0, 0, -0.2), (0.015, 0.015, 0.004))]
@@ -34,7 +42,7 @@ def tree():
 
 
 @pytest.mark.parametrize("gravity", [(0, 0, 0), G])
-@pytest.mark.parametrize("made", [two_bodies, lambda: two_bodies("directors"), tree])
+@pytest.mark.parametrize("made", [two_bodies, lambda: two_bodies("directors"), sprung, tree])
 def test_what_floats_or_falls_keeps_twelve_numbers(made, gravity):
     """Along the motion by the motor alone, too."""
     parts, state = made()
@@ -172,6 +180,15 @@ def test_costs_leave_everything_alone():
     torque = tf.ControlTorque(body)
     parts = [body, torque, tf.Effort(torque)]
     assert len(kept(tf.System(parts), {})[1]) == len(kept(tf.System(parts[:2]), {})[1]) == 6
+
+
+@pytest.mark.parametrize("seed", [0, 5, 7, 18, 31, 170])
+def test_units_of_length_decide_nothing(seed):
+    """Turns about points that are many units away, or few, and translations."""
+    names, along = zip(*((conserved(made.problem.system, 0.0)[1], constant_momenta(made.problem.system).shape[1])
+                         for made in (built(drawn(seed), World(length=length)) for length in (1.0, 1e-9, 1e6, 1e9))),
+                       strict=True)
+    assert len(names[0]) > 1 and names[1:] == names[:-1] and len(set(along)) == 1
 
 
 def test_spaces_of_motions():

@@ -18,13 +18,29 @@ MIRROR = np.diag([-1.0, 1.0, 1.0])
 
 @dataclass(frozen=True)
 class World:
-    """Where a draft is built: places are `length (turn x + shift)`; `turn` may mirror."""
+    """Where a draft is built: places are `length (turn x + shift)`; `turn` may mirror.
+
+    `length`, `mass` and `second` are how many of its units a metre, a kilogram and a second have.
+    """
 
     turn: np.ndarray = field(default_factory=lambda: np.eye(3))
     shift: np.ndarray = field(default_factory=lambda: np.zeros(3))
     length: float = 1.0
     mass: float = 1.0
     time: float = 0.0  # at which it starts
+    second: float = 1.0
+
+    @property
+    def force(self):
+        return self.mass * self.length / self.second**2
+
+    @property
+    def energy(self):
+        return self.force * self.length
+
+    @property
+    def stiffness(self):
+        return self.mass / self.second**2
 
     def place(self, x):
         return self.length * (self.turn @ x + self.shift)
@@ -133,17 +149,18 @@ def built(draft, world=None, *, rotation="quaternion", t_end=0.25, names="b{}", 
                             name=names.format(i))
         bodies.append(body)
         state[body] = tf.Pose(world.place(b["place"]), world.matrix(b["turn"]),
-                              world.length * world.vector(b["velocity"]), world.turning(b["spin"]), frame="space")
+                              world.vector(b["velocity"]) * world.length / world.second,
+                              world.turning(b["spin"]) / world.second, frame="space")
     joints = [_joint(draft, world, bodies, joint, i) for i, joint in enumerate(draft["joints"])]
     parts = [*joints, *(_made(draft, world, bodies, joints, force, i) for i, force in enumerate(draft["forces"]))]
     for i in range(len(draft["extras"])):
         parts.extend(further.made(draft, world, bodies, joints, state, i, _local))
     parts = parts if order is None else [parts[i] for i in order(len(parts))]
     extra, others = more(bodies, state) if more else ((), {})
-    gravity = world.length * world.vector(draft["gravity"])
+    gravity = world.vector(draft["gravity"]) * world.length / world.second**2
     system = tf.System([*bodies, *parts, *extra], gravity=gravity if gravity.any() else None,
                        **({"coordinates": coordinates} if coordinates else {}))
-    span = world.time, world.time + t_end
+    span = world.time, world.time + t_end * world.second
     return Built(draft, world, tf.InitialValueProblem(system, state | others, span), bodies)
 
 
@@ -184,12 +201,12 @@ def _joint(draft, world, bodies, joint, number):
 
 
 def _made(draft, world, bodies, joints, force, number):
-    kind, name, stiff = force["kind"], f"f{number}", force["size"] * world.mass
+    kind, name, stiff = force["kind"], f"f{number}", force["size"] * world.stiffness
     if kind.startswith("joint"):
         joint, turns = joints[force["joint"]], draft["joints"][force["joint"]]["kind"] == "revolute"
         size = stiff * (world.length**2 if turns else 1)
         if kind == "joint damper":
-            return tf.JointDamper(joint, damping=size, name=name)
+            return tf.JointDamper(joint, damping=size * world.second, name=name)
         return tf.JointSpring(joint, stiffness=size, rest=force["rest"] * (1 if turns else world.length), name=name)
     a, b = force["a"], force["b"]
     pair = (bodies[a],) if b is None else (bodies[a], bodies[b])
@@ -201,14 +218,15 @@ def _made(draft, world, bodies, joints, force, number):
         return tf.NonlinearSpring(*pair, **points, potential="c[0] * l**2 / 2 + c[1] * l**4 / 4",
                                   parameters=[stiff, stiff / world.length**2], name=name)
     if kind == "damper":
-        return tf.Damper(*pair, **points, damping=stiff, name=name)
+        return tf.Damper(*pair, **points, damping=stiff * world.second, name=name)
     if kind == "drag":
-        return tf.FormulaForce(bodies[a], "-c[0] * f[0].velocity", parameters=[stiff], name=name)
-    value = world.length * world.mass * world.vector(force["push"])
+        return tf.FormulaForce(bodies[a], "-c[0] * f[0].velocity", parameters=[stiff * world.second], name=name)
+    value = world.force * world.vector(force["push"])
     if kind == "push":
         return tf.Force(bodies[a], value, points["point_a"], name=name)
-    return tf.Force(bodies[a], value, points["point_a"], tf.Sine(1.0, force["frequency"], phase=-2 * np.pi * force[
-        "frequency"] * world.time), name=name)
+    frequency = force["frequency"] / world.second
+    return tf.Force(bodies[a], value, points["point_a"], tf.Sine(1.0, frequency, phase=-2 * np.pi * frequency *
+                                                                 world.time), name=name)
 
 
 def without(draft, what, number):

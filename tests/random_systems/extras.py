@@ -106,7 +106,7 @@ def made(draft, world, bodies, joints, state, number, local):
     """The parts of one extra; what moves of its own enters `state`."""
     extra, name = draft["extras"][number], f"e{number}"
     kind, a, b = extra["kind"], extra["a"], extra["b"]
-    size, unit = extra["size"] * world.mass, world.length
+    size, unit, second = extra["size"] * world.stiffness, world.length, world.second
     pair = (bodies[a],) if b is None else (bodies[a], bodies[b])
     points = [local(draft, world, a, extra["places"][0]), local(draft, world, b, extra["places"][1])]
     ends, there = dict(zip(("point_a", "point_b"), points, strict=True)), [world.place(x) for x in extra["places"]]
@@ -116,33 +116,34 @@ def made(draft, world, bodies, joints, state, number, local):
         return [tf.FormulaEnergy(list(pair), _stretch, [size * unit, extra["rest"] * unit, *points[0], *points[1]],
                                  name=name)]
     if kind == "lorentz":
-        return [tf.FormulaForce(bodies[a], _lorentz, world.turning(extra["vector"]) * world.mass, name=name)]
+        return [tf.FormulaForce(bodies[a], _lorentz, world.turning(extra["vector"]) * world.mass / second, name=name)]
     if kind == "drag by squares":
-        return [tf.Drag(bodies[a], size / unit, points[0], name=name)]
+        return [tf.Drag(bodies[a], extra["size"] * world.mass / unit, points[0], name=name)]
     if kind == "torque":
-        return [tf.Torque(bodies[a], world.turning(extra["vector"]) * world.mass * unit**2, frame="space", name=name)]
+        return [tf.Torque(bodies[a], world.turning(extra["vector"]) * world.energy, frame="space", name=name)]
     if kind == "vanishing":
-        push = world.vector(extra["vector"]) * world.mass * unit
-        return [tf.FormulaForce(bodies[a], _fading, [*push, world.time, 0.125], name=name)]
+        push = world.vector(extra["vector"]) * world.force
+        return [tf.FormulaForce(bodies[a], _fading, [*push, world.time, 0.125 * second], name=name)]
     if kind == "activation":
         activation = tf.State(f"{name} state", "(dot(f[0].position - c[1:4], f[0].velocity) / c[4] - x[0]) / c[0]",
-                              bodies=[bodies[a]], parameters=[extra["rest"], *there[1], unit**2])
+                              bodies=[bodies[a]], parameters=[extra["rest"] * second, *there[1], unit**2 / second])
         state[activation] = [0.5]
         return [activation, tf.FormulaForce([bodies[a], activation], _activated,
-                                            world.vector(extra["vector"]) * world.mass * unit, name=name)]
+                                            world.vector(extra["vector"]) * world.force, name=name)]
     if kind == "penalty plane":
         normal = extra["vector"] / np.linalg.norm(extra["vector"])
         below = draft["bodies"][a]["place"] + normal * (0.1 - extra["rest"] / 4)
-        return [tf.PlaneContact(bodies[a], stiffness=20 * size, damping=extra["dissipates"] / unit,
-                                friction=extra["dissipates"], friction_width=0.2 * unit, normal=world.vector(normal),
+        return [tf.PlaneContact(bodies[a], stiffness=20 * size, damping=extra["dissipates"] * second / unit,
+                                friction=extra["dissipates"], friction_width=0.2 * unit / second,
+                                normal=world.vector(normal),
                                 plane_point=world.place(below), points=[points[0], (0, 0, 0)], name=name)]
     apart = np.linalg.norm(there[1] - there[0])
     if kind == "penalty spheres":
         return [tf.SphereContact(*pair, **ends, radius_a=apart / 2, radius_b=apart * (0.3 + extra["rest"] / 4),
-                                 stiffness=20 * size, damping=extra["dissipates"] / unit, name=name)]
+                                 stiffness=20 * size, damping=extra["dissipates"] * second / unit, name=name)]
     if kind == "slack rope":
         return [tf.SlackRope(*pair, **ends, length=apart * (0.8 + 0.3 * extra["rest"]), stiffness=20 * size,
-                             damping=extra["dissipates"] / unit, name=name)]
+                             damping=extra["dissipates"] * second / unit, name=name)]
     if kind == "distance":
         return [tf.RigidDistance(*pair, **ends, length=apart, name=name)]
     if kind == "bend":
@@ -156,24 +157,25 @@ def made(draft, world, bodies, joints, state, number, local):
 def _on_joint(draft, world, joint, extra, name):
     turns = draft["joints"][extra["joint"]]["kind"] == "revolute"
     unit = 1 if turns else world.length
-    size = extra["size"] * world.mass * world.length * (world.length if turns else 1)  # torque or force
+    size = extra["size"] * (world.energy if turns else world.force)  # torque or force
     if extra["kind"] == "joint friction":
-        return tf.JointFriction(joint, friction=0.2 * size, friction_width=0.5 * unit, name=name)
+        return tf.JointFriction(joint, friction=0.2 * size, friction_width=0.5 * unit / world.second, name=name)
     if extra["kind"] == "motor":
         inertia = 0.02 * extra["rest"] * world.mass * world.length**2
-        return tf.Motor(joint, gear=5.0 / unit, rotor_inertia=inertia, damping=0.5 * inertia,
-                        torque=0.02 * extra["size"] * world.mass * world.length**2, name=name)
+        return tf.Motor(joint, gear=5.0 / unit, rotor_inertia=inertia, damping=0.5 * inertia / world.second,
+                        torque=0.02 * extra["size"] * world.energy, name=name)
     return tf.EndStop(joint, lowest=(-0.02 - 0.1 * extra["rest"]) * unit, highest=0.05 * unit, turns=False, name=name,
-                      stiffness=10 * size / unit, damping=extra["dissipates"] / unit)
+                      stiffness=10 * size / unit, damping=extra["dissipates"] * world.second / unit)
 
 
 def _beam(draft, world, bodies, extra, state, name, local):
     """Welded to a body and moving with it, or clamped in space and joined to the body by a spring."""
     m, unit, n = world.mass, world.length, extra.get("elements", 2)
-    k = 20 * extra["size"] * m * unit
+    k = 20 * extra["size"] * world.force
     section = tf.Section(EA=5 * k, GA=(2 * k, 3 * k), GJ=0.02 * k * unit**2,
                          EI=(0.05 * k * unit**2, 0.03 * k * unit**2), mass=0.5 * m / unit,
-                         inertia=np.array([0.02, 0.013, 0.012]) * m * unit, damping=0.05 * extra["dissipates"])
+                         inertia=np.array([0.02, 0.013, 0.012]) * m * unit,
+                         damping=0.05 * extra["dissipates"] * world.second)
     start, axes = extra["places"][0], extra["axes"]
     end = start + 0.6 * axes[:, 0]
     along, across = world.vector(axes[:, 0]), world.vector(axes[:, 1])
@@ -182,12 +184,13 @@ def _beam(draft, world, bodies, extra, state, name, local):
     triad = np.stack([along, across, np.cross(along, across)], axis=1)
     holder = extra["a"] if extra["moves"] else None
     spin = draft["bodies"][holder]["spin"] if extra["moves"] else np.zeros(3)
-    state[beam] = [tf.Pose(world.place(x), triad, unit * world.vector(_velocity(draft, holder, x)), world.turning(spin),
-                           frame="space") for x in start + np.linspace(0, 1, 2 * n + 1)[:, None] * (end - start)]
+    state[beam] = [tf.Pose(world.place(x), triad, world.vector(_velocity(draft, holder, x)) * unit / world.second,
+                           world.turning(spin) / world.second, frame="space")
+                   for x in start + np.linspace(0, 1, 2 * n + 1)[:, None] * (end - start)]
     if extra["moves"]:
         stand = triad.T @ world.matrix(draft["bodies"][holder]["turn"])
         return [beam, tf.Weld(bodies[holder], beam.start, point_a=local(draft, world, holder, start), point_b=(0, 0, 0),
                               orientation=stand, name=f"{name} weld")]
     clamp = tf.Weld(beam.start, point_a=(0, 0, 0), point_b=world.place(start), orientation=triad, name=f"{name} clamp")
-    return [beam, clamp, tf.Spring(bodies[extra["a"]], beam.end, point_b=(0, 0, 0), stiffness=extra["size"] * m,
-                                   length=0.3 * unit, name=f"{name} spring")]
+    return [beam, clamp, tf.Spring(bodies[extra["a"]], beam.end, point_b=(0, 0, 0), length=0.3 * unit,
+                                   stiffness=extra["size"] * world.stiffness, name=f"{name} spring")]

@@ -9,7 +9,7 @@ import timefem as tf
 
 from .draft import MIRROR, World, built, drawn, random_turn
 from .extras import with_finer_beams
-from .relations import SAME, Fails, N, _mesh_error, motion, relation, seen
+from .relations import SAME, UNITS, Fails, N, _mesh_error, motion, relation, seen
 
 OWN_STATES = ("motor", "activation", "beam")
 KINKS = ("penalty plane", "penalty spheres", "slack rope", "end stop", "vanishing")
@@ -30,27 +30,28 @@ def some_worlds(seed):
     rng = np.random.default_rng(seed + 1)
     turn = random_turn(rng)
     return {"turned": World(turn=turn), "mirrored": World(turn=turn @ MIRROR), "mm, g": World(length=1e3, mass=1e3),
-            "later": World(time=100.0), "km": World(length=1e-3)}.items()
+            "later": World(time=100.0), "km": World(length=1e-3), **UNITS}.items()
 
 
 def quantities(made, sol):
     """Energy, momenta, velocities, and what joints do and carry, at N + 1 times, seen back from the world."""
     world, draft, t = made.world, made.draft, np.linspace(sol.t[0], sol.t[-1], N + 1)
     back, sign = world.turn.T, np.linalg.det(world.turn)
-    force = world.mass * world.length
-    found = {"energy": sol.energy(t) / (force * world.length), "momentum": sol.linear_momentum(t) @ back.T / force}
+    force, speed = world.force, world.length / world.second
+    found = {"energy": sol.energy(t) / world.energy, "momentum": sol.linear_momentum(t) @ back.T / (world.mass * speed)}
     for i, body in enumerate(made.bodies):
-        found[f"velocity {i}"] = sol.velocity(body, t) @ back.T / world.length
-        found[f"spin {i}"] = sign * sol.angular_velocity(body, t, frame="space") @ back.T
+        found[f"velocity {i}"] = sol.velocity(body, t) @ back.T / speed
+        found[f"spin {i}"] = sign * sol.angular_velocity(body, t, frame="space") @ back.T * world.second
     for i, joint in enumerate(draft["joints"]):
         if joint["kind"] == "weld":  # is none in joint coordinates
             continue
         moving = sol.joint(f"j{i}")
         found[f"force {i}"] = moving.force(t) @ back.T / force
-        found[f"torque {i}"] = sign * moving.torque(t) @ back.T / (force * world.length)
+        found[f"torque {i}"] = sign * moving.torque(t) @ back.T / world.energy
         if joint["kind"] in ("revolute", "prismatic"):
             unit = world.length if joint["kind"] == "prismatic" else 1.0
-            found[f"coordinate {i}"], found[f"rate {i}"] = moving.coordinate(t) / unit, moving.rate(t) / unit
+            found[f"coordinate {i}"] = moving.coordinate(t) / unit
+            found[f"rate {i}"] = moving.rate(t) / unit * world.second
     return found
 
 
@@ -149,9 +150,10 @@ def steered(draft, world, n, guess=None, **options):
         off = end.position(name) + end.rotation_matrix(name) @ arm - target
         return 50 * off.T @ off / unit**2
 
-    force = world.mass * unit
-    problem = tf.OptimalControl(made.problem.system, made.problem.z0, t_span=(world.time, world.time + 0.25),
-                                cost=[tf.Effort(push, 1 / force**2), tf.Effort(turn, 1 / (force * unit)**2)],
+    span = world.time, world.time + 0.25 * world.second
+    problem = tf.OptimalControl(made.problem.system, made.problem.z0, t_span=span,
+                                cost=[tf.Effort(push, 1 / world.force**2 / world.second),
+                                      tf.Effort(turn, 1 / world.energy**2 / world.second)],
                                 actuators=[push, turn], end_cost=miss)
     begin = guess and tf.Guess(controls={name: lambda t, name=name: guess.controls(t, name)
                                          for name in ("push", "turn")}, rollout=True)
@@ -184,7 +186,8 @@ def optimum(seed):
     if n is None:
         return
     made, one = steered(draft, World(), n)
-    for name, world in (("turned", World(random_turn(rng), length=1e3, mass=1e-3)), ("mirrored", World(MIRROR))):
+    for name, world in (("turned", World(random_turn(rng), length=1e3, mass=1e-3)), ("mirrored", World(MIRROR)),
+                        *UNITS.items()):
         other, found = steered(draft, world, n)
         yield f"objective, {name}", found.objective, one.objective, 1e-7
         yield f"motion, {name}", seen(other, found), seen(made, one), 1e-5
@@ -265,7 +268,7 @@ def spectrum(seed):
         if name in ("directors", "joint coordinates") and np.abs(at - place).max() > 1e-6:
             continue  # another equilibrium, to which Newton's method in other coordinates goes
         yield f"place, {name}", at, place, 1e-6
-        values = np.linalg.eigvals(tf.linearize(made.problem.system, found).A)
+        values = np.linalg.eigvals(tf.linearize(made.problem.system, found).A) * made.world.second
         values = np.sort_complex(np.round(values**2, 9))
         wanted = values if wanted is None else wanted
         yield name, np.sort(values.real), np.sort(wanted.real), 1e-5

@@ -14,6 +14,8 @@ from .extras import with_finer_beams
 N = 12
 SAME = 2e-8  # of the size: Newton's method, through some tens of elements
 RELATIONS = {}
+UNITS = {"mg, mm, ms": World(mass=1e6, length=1e3, second=1e3),
+         "Gg, km, h": World(mass=1e-6, length=1e-3, second=1 / 3600), "g, um": World(mass=1e3, length=1e6)}
 
 
 def relation(function):
@@ -69,6 +71,8 @@ def worlds(seed):
         for name, world in (("turned", World(turn=turn)), ("mirrored", World(turn=turn @ MIRROR)),
                             ("mm, g", World(length=1e3, mass=1e3)), ("later", World(time=100.0))):
             yield f"{name}, {rotation}", motion(built(draft, world, rotation=rotation)), one, 10 * SAME
+        for name, world in UNITS.items():
+            yield f"{name}, {rotation}", motion(built(draft, world, rotation=rotation)), one, 1e-9
 
 
 @relation

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-__all__ = ["ALL", "NONE", "common", "null_space", "plain_basis", "translations", "turns"]
+__all__ = ["ALL", "NONE", "common", "lever", "null_space", "plain_basis", "translations", "turns"]
 
 ALL, NONE = np.eye(6), np.zeros((6, 0))
 INDEPENDENT = 1e-9  # of directions of unit length
@@ -28,17 +28,36 @@ def null_space(a):
     return v[np.count_nonzero(s > INDEPENDENT):].T
 
 
+def lever(spaces):
+    """How far from the origin axes of several spaces of motions are, at most; one where none is elsewhere.
+
+    By it translations compare with turns whatever the unit of lengths: (v, w) as (v / lever, w).
+    """
+    motions = np.hstack([NONE, *(space for space in spaces if space is not None)])
+    v, w = (np.linalg.norm(part, axis=0) for part in (motions[:3], motions[3:]))
+    return float(np.max(v[w > 0] / w[w > 0], initial=0.0)) or 1.0
+
+
+def _weights(length):
+    return np.repeat([length, 1.0], 3)[:, None]
+
+
 def common(spaces):
     """What several spaces of motions have in common, columns; None stands for none."""
     if any(space is None for space in spaces):
         return NONE
-    across = [null_space(space.T).T for space in spaces if space.shape[1] < 6]
-    return plain_basis(null_space(np.vstack(across))) if across else ALL
+    length = lever(spaces)
+    across = [null_space((space / _weights(length)).T).T for space in spaces if space.shape[1] < 6]
+    return plain_basis(_weights(length) * null_space(np.vstack(across)), length) if across else ALL
 
 
-def plain_basis(a):
-    """The space of some columns by a basis with as many zeros as elimination makes: reduced columns."""
-    rows, first = np.array(a, float).T, 0
+def plain_basis(a, length=1.0):
+    """The space of some columns by a basis with as many zeros as elimination makes: reduced columns.
+
+    Of motions, six rows, `length` is their `lever`: by so much translations alone move, too.
+    """
+    weights = _weights(length) if len(a) == 6 else np.ones((len(a), 1))
+    rows, first = (np.array(a, float) / weights).T, 0
     for column in range(rows.shape[1]):
         if first == len(rows):
             break
@@ -54,4 +73,4 @@ def plain_basis(a):
         first += 1
     rows = rows[:first]
     rows[np.abs(rows) <= INDEPENDENT] = 0.0
-    return rows.T
+    return rows.T * weights

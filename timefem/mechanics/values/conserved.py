@@ -8,7 +8,7 @@ import numpy as np
 from ...errors import InputError
 from ..forces.gravity import Gravity
 from ..symbols import first_order_places
-from ..symmetry import INDEPENDENT, common, null_space, plain_basis
+from ..symmetry import INDEPENDENT, common, lever, null_space, plain_basis
 from .forces import n_seen, power_of
 from .quantities import formulas_of
 
@@ -115,18 +115,21 @@ def constant_momenta(system):
     if system.couples_inertia or system.n_nonholonomic or any(part.is_body and not part.helper and part.mass is None
                                                                   for part in parts):
         return common([None])
-    motions = _without_work(parts)
+    motions, length = _without_work(parts)
     for pull in (part.acceleration for part in system.parts if isinstance(part, Gravity)):
         pushed = np.vstack([pull @ motions[:3], np.cross(pull, motions[3:].T).T])
         motions = motions @ null_space(pushed)
-    return plain_basis(motions)
+    return _plain(motions, length)
 
 
 def _islands(system):
-    """Bodies that no part but weight joins to others, and the parts on them: list of (list, list)."""
-    groups = {body: ([body], []) for body in system.bodies}
+    """Bodies that no part but weight joins to others, and the parts on them: list of (list, list).
+
+    Without counters of turns, which pull at nothing.
+    """
+    groups = {body: ([body], []) for body in system.bodies if not body.is_counter}
     for part in system.parts:
-        if part.is_body or isinstance(part, Gravity):
+        if part.is_body or part.is_counter or isinstance(part, Gravity):
             continue
         joined = {id(group): group for frame in part.frames if (group := groups.get(frame.body))}
         bodies = [body for own, _ in joined.values() for body in own]
@@ -142,15 +145,24 @@ def _acts(part):
 
 
 def _without_work(parts):
-    """Rigid motions on which none of these parts has power, weight left aside: columns of shape (6, k)."""
-    return common([part.workless_motions() for part in parts if not isinstance(part, Gravity)
-                   and (part.is_body or _acts(part))])
+    """Rigid motions on which none of these parts has power, weight left aside: columns of shape (6, k), and their
+    lever."""
+    spaces = [part.workless_motions() for part in parts if not isinstance(part, Gravity)
+              and (part.is_body or _acts(part))]
+    return common(spaces), lever(spaces)
+
+
+def _plain(motions, length):
+    """A plain basis of turns by one, and of translations by one."""
+    motions = plain_basis(motions, length)
+    turns = np.abs(motions[3:]).max(axis=0, initial=0.0)
+    return motions / np.where(turns > 0, turns, length)
 
 
 def _of_island(system, bodies, parts, z, since):
     """What is constant of some bodies, list of SX, each over its size, and what it is, mainly."""
     n, weights = system.n_q, {part.bodies[0]: part.acceleration for part in system.parts if isinstance(part, Gravity)}
-    motions = _without_work([*bodies, *parts])
+    motions, length = _without_work([*bodies, *parts])
     if not motions.shape[1] or any(body.mass is None for body in bodies) or not any(body.mass for body in bodies):
         return [], []
     total, mass, moment = ca.SX(6, 1), sum(body.mass for body in bodies), ca.SX(3, 1)
@@ -177,11 +189,11 @@ def _of_island(system, bodies, parts, z, since):
                 add(2, w, ca.dot(w, about))
     # weights turn nothing about axes along them
     turning = np.vstack([np.cross(pull, motions[3:].T).T for pull in pulls])
-    for motion in plain_basis(motions @ null_space(turning)).T:
+    for motion in _plain(motions @ null_space(turning), length).T:
         turns = np.abs(motion[3:]).max() > 0
         add(int(turns), motion[3:] if turns else motion[:3],
             ca.dot(motion, total) - since * float(motion[:3] @ weight))
-    for motion in plain_basis(across).T:
+    for motion in _plain(across, length).T:
         v = motion[:3]
         add(3, v, ca.dot(v, moment - since * total[:3]) + since**2 * float(v @ weight) / 2)
     return rows, names
