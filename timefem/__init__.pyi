@@ -129,11 +129,9 @@ from .mechanics.states.consistent import assemble
 from .mechanics.system import System
 from .models.build import load_model
 from .models.mjcf.read import read_mjcf
-from .models.motion.c3d import read_c3d
 from .models.motion.data import MarkerData, MotionTable
 from .models.motion.osim import OsimModel, read_osim
-from .models.motion.tables import read_csv, read_mot
-from .models.motion.trc import read_trc
+from .models.motion.tables import read_c3d, read_csv, read_mot, read_trc
 from .models.robot import Robot
 from .models.urdf import read_urdf
 from .polynomials import LagrangeBasis, gauss_legendre
@@ -192,8 +190,7 @@ from .solvers.linear.cholmod import Cholmod
 from .solvers.linear.petsc.solver import PETSc
 from .solvers.linear.superlu import SuperLU
 from .solvers.linear.time_chain.solver import TimeChain
-from .solvers.march.options import MarchOptions
-from .solvers.march.step_control import StepControl
+from .solvers.march.step_control import MarchOptions, StepControl
 from .solvers.nonlinear.engines.fatrop import Fatrop
 from .solvers.nonlinear.engines.ipopt import Ipopt
 from .solvers.nonlinear.newton import Newton

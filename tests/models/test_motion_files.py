@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.models.motion.c3d import read_c3d
-from timefem.models.motion.tables import read_csv, read_mot
-from timefem.models.motion.trc import read_trc
+from timefem.models.motion.tables import read_c3d, read_csv, read_mot, read_trc
 
 pytestmark = pytest.mark.long
 

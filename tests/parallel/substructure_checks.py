@@ -14,8 +14,7 @@ from tests.solvers.linear.test_time_chain import backward_error, bidiagonal, gal
 from timefem.assembly import Scaling
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.errors import SingularMatrix
-from timefem.solvers.equations.distributed import DistributedEquations
-from timefem.solvers.equations.slab_work import OTHER_WORK
+from timefem.solvers.equations.distributed import OTHER_WORK, DistributedEquations
 from timefem.solvers.linear.petsc.solver import PETScSolver
 
 COMM = MPI.COMM_WORLD

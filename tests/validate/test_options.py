@@ -13,8 +13,7 @@ from timefem.models.schema import schema
 from timefem.problems.initial.drivers import DRIVERS
 from timefem.problems.kinds import KINDS
 from timefem.solvers.linear import LINEAR_SOLVERS
-from timefem.validate.options import OPTIONS, in_words, said, said_any, spelt, spelt_as
-from timefem.validate.tables import METHODS, PETSC_METHODS
+from timefem.validate.options import METHODS, OPTIONS, PETSC_METHODS, in_words, said, said_any, spelt, spelt_as
 
 pytestmark = pytest.mark.long
 

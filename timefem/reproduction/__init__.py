@@ -4,8 +4,7 @@ A script has a docstring (what the figure shows, then a paragraph that starts wi
 returns a `Finding`, and `plot(finding, figure)` that draws it.
 """
 
-from .finding import Check, Finding
-from .page import write_page
+from .finding import Check, Finding, write_page
 from .runner import PAPERS, find_scripts, run_scripts, script
 
 __all__ = ["PAPERS", "Check", "Finding", "find_scripts", "run_scripts", "script", "write_page"]

@@ -3,7 +3,7 @@ iterations of preconditioners."""
 
 from timefem import Conditioning, MultiplierRank, conditioning, multiplier_rank
 
-from .bodies import unit_body
+from .common import unit_body
 from .conservation import Conservation, conservation
 from .convergence import Convergence, convergence
 from .drift import Drift

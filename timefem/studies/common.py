@@ -1,9 +1,11 @@
 """What the studies of accuracy share: their input and names of methods."""
 
+from __future__ import annotations
+
 import dataclasses
 
-from timefem import InputError, March, TimeElement, solve
-
+from .. import InitialValueProblem, InputError, March, Pose, RigidBody, System, TimeElement, solve
+from ..argument_names import named_arguments
 from ..problems.kinds import initial_value_problem as initial_value_problem
 
 
@@ -40,3 +42,16 @@ def element_label(element):
               if (value := vars(element).get(name, usual)) != usual]
     facts += ["keeps all"] if element.lifted else []
     return f"{short}({', '.join(facts)})"
+
+
+# ---- A body in units of its own
+
+@named_arguments
+def unit_body(rotation: str = "quaternion", inverse_mass: str = "polynomial",
+              t_end: float = 5.0) -> InitialValueProblem:
+    """A free body of unit mass and inertia that turns at about 1 rad/s: every number in the tangent is O(1).
+
+    Slopes of condition numbers show on coarse meshes here, while a body in SI units hides some behind its inertia.
+    """
+    body = RigidBody(1, [1, 1, 1], rotation, inverse_mass, name="body")
+    return InitialValueProblem(System([body]), {body: Pose(angular_velocity=(0, 0.7, 0.7))}, (0, t_end))

@@ -5,7 +5,7 @@ import gc
 import numpy as np
 import pytest
 
-from timefem.solvers.linear.time_chain import memory
+from timefem.solvers.linear.time_chain import lu as memory
 
 
 class Owner:

@@ -1,5 +1,5 @@
 """The forms in which a Galerkin element takes the equations of motion."""
 
-from ...validate.tables import FORMS
+from ...validate.options import FORMS
 
 __all__ = ["FORMS"]

@@ -4,14 +4,12 @@ import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
     "algo_c1": ["AlgoC1"],
-    "dla": ["DLA"],
-    "emh": ["EMH", "DirEM", "NullEMH"],
+    "emh": ["EMH", "DirEM", "NonTwistingEM", "NullEMH"],
     "eml": ["EML", "REML", "NullEML"],
     "mph": ["MPH"],
     "mpl": ["MPL"],
     "newmark_so3": ["NewmarkSO3"],
-    "nontwisting_em": ["NonTwistingEM"],
-    "quat_vi": ["QuatVI"],
+    "quat_vi": ["DLA", "QuatVI"],
     "symplectic_euler": ["SymplecticEuler"],
     "zupan3": ["Zupan3", "Zupan3Printed"],
 })

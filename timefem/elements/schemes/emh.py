@@ -9,11 +9,11 @@ import casadi as ca
 
 from ...errors import InputError
 from ..discrete_gradient import MassMetric, discrete_gradient, gradient_at, transposed_product
+from ..nonholonomic_terms import averaged, transposed_form, velocity_form
 from ..one_step import NullSpaceStep, OneStep
 
 if TYPE_CHECKING:
     from ...mechanics.system import System
-
 
 @dataclass(frozen=True)
 class EMH(OneStep):
@@ -82,3 +82,24 @@ class NullEMH(NullSpaceStep, EMH):
         balance = s.inertia((s.p0 - s.p1) * s.per_h - by_q) + s.force(s.q0, q1, s.velocity(qm, s.pm))
         state = s.inertia(ca.vertcat(s.q1 - q1, s.per_h * (q1 - s.q0) - by_p))
         return state, s.constraints(q1, s.t1), s.projected(qm, balance)
+
+
+# ---- the energy-momentum scheme with nonholonomic constraints, Gebhardt & Romero Sect. 5.2
+
+@dataclass(frozen=True)
+class NonTwistingEM(EMH):
+    """Energy-momentum scheme with nonholonomic constraints by average vector fields, Gebhardt & Romero (92); order 2.
+
+    On a body in directors with `NonTwisting` it is the scheme of the paper, and conserves the energy and the first two
+    components of the angular momentum in body axes; it takes all bodies and joints, as EMH does.
+    """
+
+    name = "nontwisting-em"
+    extra = (("nonholonomic", "nonholonomic"),)
+
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
+        motion, constraints = super().density(s)
+        multipliers, velocity = s.slots["nonholonomic", "value"], s.per_h * (s.q1 - s.q0)
+        force = averaged(lambda q: transposed_form(s, q, multipliers, s.tm), s.q0, s.q1)
+        form = averaged(lambda q: velocity_form(s, q, velocity, s.tm), s.q0, s.q1)
+        return motion - ca.vertcat(force, ca.SX(force.numel(), 1)), constraints, form

@@ -10,6 +10,7 @@ import casadi as ca
 from ...mechanics.bodies.quaternions import product
 from ...mechanics.bodies.rigid import QuaternionBody
 from ..discrete_gradient import gradient_at, transposed_product
+from ..nonholonomic_terms import transposed_form, velocity_form
 from ..one_step import OneStep
 
 
@@ -58,3 +59,25 @@ def slope(body, c, q0, q1):
     by_f = f0 * ca.jacobian(momentum, f) - ca.jacobian(momentum, f0) @ f.T  # f0^2 + |f|^2 = 1
     turn = product(ca.vertcat(q0[0], -q0[1:]), q1)
     return ca.substitute(f0 * ca.det(by_f) / ca.det(inertia), ca.vertcat(f0, f), turn)
+
+
+# ---- DLA: the discrete Lagrange-d'Alembert scheme, Cortes & Martinez (2001), in Gebhardt & Romero Sect. 6.4
+
+@dataclass(frozen=True)
+class DLA(QuatVI):
+    """Discrete Lagrange-d'Alembert scheme by the midpoint rule, as a map of (q, p); order 2.
+
+    The variational integrator `QuatVI` with forces of nonholonomic constraints at the nodes, A(q0)^T mu and
+    A(q1)^T mu1, and the constraint between them, A(qm) (q1 - q0)/h + a = 0. The multipliers of the end make its momenta
+    consistent, and do not change the motion.
+    """
+
+    name = "dla"
+    extra = (*QuatVI.extra, ("nonholonomic", "nonholonomic"), ("end_nonholonomic", "nonholonomic"))
+
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
+        motion, *rows = super().density(s)
+        start = transposed_form(s, s.q0, s.slots["nonholonomic", "value"], s.t0)
+        end = transposed_form(s, s.q1, s.slots["end_nonholonomic", "value"], s.t1)
+        return (motion - ca.vertcat(start, end) / 2, *rows, velocity_form(s, s.qm, s.per_h * (s.q1 - s.q0), s.tm),
+                velocity_form(s, s.q1, s.velocity(s.q1, s.p1), s.t1))

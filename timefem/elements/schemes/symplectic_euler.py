@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 
 from ..one_step import OneStep
-from .hamiltons_equations import hamiltons_equations
+from .mph import hamiltons_equations
 
 
 @dataclass(frozen=True)

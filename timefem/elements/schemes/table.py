@@ -7,7 +7,7 @@ SCHEMES = LateTable(__package__, {
     "null-emh": ".emh.NullEMH", "mpl": ".mpl.MPL", "mph": ".mph.MPH", "quat-vi": ".quat_vi.QuatVI",
     "dir-em": ".emh.DirEM", "algo-c1": ".algo_c1.AlgoC1", "zupan3": ".zupan3.Zupan3",
     "zupan3-printed": ".zupan3.Zupan3Printed", "newmark-so3": ".newmark_so3.NewmarkSO3",
-    "nontwisting-em": ".nontwisting_em.NonTwistingEM", "dla": ".dla.DLA",
+    "nontwisting-em": ".emh.NonTwistingEM", "dla": ".quat_vi.DLA",
     "symplectic-euler": ".symplectic_euler.SymplecticEuler",
 })
 ALIASES = {"quat-em": "emh"}

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ...mechanics.forces.actuators import GeneralizedControl
+from .attributes import replicated
 from .defaults import SERVO
-from .replicated import replicated
 
 PURE = (("biastype", "none"), ("gaintype", "fixed"), ("dyntype", "none"))
 

@@ -54,3 +54,25 @@ ELEMENTS = {
     "equality joint": Attributes("name class active joint1 joint2 polycoef", SOLVER),
     "equality tendon": Attributes("name class active tendon1 tendon2 polycoef", SOLVER),
     "fixed": TENDON, "spatial": TENDON, "motor": ACTUATOR, "general": ACTUATOR}
+
+
+# ---- what names things that <replicate> has copied is copied, too
+
+def replicated(given, copies):
+    """Attributes with the names of the copies, list of dict.
+
+    Parameters
+    ----------
+    given : dict
+    copies : dict
+        Name -> what is added to it.
+    """
+    suffixes = next((copies[value] for key, value in given.items() if key != "name" and value in copies), None)
+    if suffixes is None:
+        return [given]
+    found = []
+    for suffix in suffixes:
+        one = {key: value + suffix if value in copies and suffix in copies[value] and key != "name" else value
+               for key, value in given.items()}
+        found.append(one | ({"name": given["name"] + suffix} if given.get("name") else {}))
+    return found

@@ -6,8 +6,8 @@ from ...mechanics.bodies import rotations
 from ...mechanics.bodies.tree.links import TreeJoint
 from ...mechanics.joints.constraint import Constraint
 from ...mechanics.joints.turning import Spherical, Weld
+from .attributes import replicated
 from .bodies import WORLD
-from .replicated import replicated
 
 BODIES = "connect", "weld"
 

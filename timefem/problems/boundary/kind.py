@@ -5,9 +5,8 @@ import numpy as np
 from ..common.kind import Kind
 from ..common.statistics import worst
 from ..initial.global_driver import Global
-from .errors import BoundaryErrors
 from .problem import BoundaryValueProblem
-from .solve import solve_boundary
+from .solve import BoundaryErrors, solve_boundary
 from .solver import GUESSES
 
 

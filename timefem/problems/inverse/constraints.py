@@ -13,8 +13,8 @@ from ...mechanics.part import Body
 from ...mechanics.symbols import Symbols
 from ...polynomials import CubicSpline
 from ...solvers.equations.ends import EndBlock
-from .few_times import few_times
 from .held import held_at_rest
+from .options import OPTIONS
 
 
 def as_controls(problem, element, multipliers, others):
@@ -84,3 +84,12 @@ def first_guess(problem, plan, mesh, guess):
     gamma = np.stack([np.interp(points, some, f) for f in forces.T], axis=-1)
     multipliers = np.concatenate([gamma, np.zeros_like(gamma)], axis=-1)
     return element.nodal_values(system, times, state, multipliers)
+
+
+# ---- times at which guesses of inverse dynamics are made
+
+def few_times(mesh):
+    """Ends of the elements and their middles, of a coarser mesh where there are very many."""
+    n = min(mesh.n_elements, OPTIONS.guess_elements)
+    nodes = np.interp(np.linspace(0, 1, n + 1), np.linspace(0, 1, len(mesh.nodes)), mesh.nodes)
+    return np.sort(np.concatenate([nodes, (nodes[1:] + nodes[:-1]) / 2]))

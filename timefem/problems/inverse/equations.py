@@ -20,7 +20,7 @@ from ...solvers.nonlinear.homotopy import newton_with_homotopy
 from ...solvers.nonlinear.newton import Newton, newton
 from ..common.kept import Kept
 from . import constraints
-from .few_times import few_times
+from .constraints import few_times
 
 
 def solve_inverse(task, mesh):

@@ -6,9 +6,8 @@ import numpy as np
 from ..common.kind import Kind
 from ..common.statistics import largest_controls
 from ..initial.global_driver import Global
-from .errors import InverseErrors
 from .problem import InverseDynamics
-from .solve import solve_inverse_dynamics
+from .solve import InverseErrors, solve_inverse_dynamics
 
 
 def report_facts(problem, sol):

@@ -12,7 +12,9 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...mechanics.forces.actuators import Actuator
-from ...mechanics.functions.trajectories import ordinal
+from ...mechanics.functions.formula import as_time_function
+from ...mechanics.functions.table import Table
+from ...mechanics.functions.trajectories import Spline, first_jump, ordinal
 from ...mechanics.inversion.direct import DirectInversion, is_direct, is_settled
 from ...mechanics.inversion.inversion import Inversion
 from ...mechanics.inversion.outputs import Output
@@ -21,15 +23,12 @@ from ...mechanics.states.consistent import assemble
 from ...mechanics.states.given import states_of
 from ...mechanics.system import System
 from ...types import Floats
-from ..initial.problem import InitialValueProblem, merged
+from ..initial.problem import InitialValueProblem, merged, uncovered
 from .held import at_rest, held_at_rest
 from .options import OPTIONS
-from .trajectories import check_smoothness, checked_outputs
 
 if TYPE_CHECKING:
     from ...mechanics.states.given import GivenStates
-
-
 
 class InverseDynamics(NamedArguments):
     """Find the controls of actuators that keep as many outputs on given trajectories (servo constraints).
@@ -304,3 +303,42 @@ def _joined(system, actuators):
             raise InputError(f"actuators: {actuator!r} is not an Actuator such as ControlForce(body)")
     further = [a for a in actuators if a not in system.parts]
     return system.extended(further) if further else system
+
+
+# ---- prescribed outputs and their trajectories, checked
+
+def checked_outputs(system, outputs, t_span):
+    """Pairs of output and `TimeFunction`, list.
+
+    Raises
+    ------
+    InputError
+        For outputs of bodies that are not in the system, and trajectories that do not cover the time span.
+    """
+    if not isinstance(outputs, dict):
+        raise InputError(f"outputs must be a dict from output to trajectory, not {outputs!r}")
+    pairs = []
+    for output, trajectory in outputs.items():
+        if not isinstance(output, Output):
+            raise InputError(f"outputs: {output!r} is not an output such as PositionOutput(body, 'x')")
+        for body in output.bodies:
+            if not system.has(body):
+                raise InputError(f"outputs: {output!r} is of {body!r}, which is not in the system")
+        output = output.on(system)
+        trajectory = as_time_function(f"trajectory of {output!r}", trajectory)
+        fault = uncovered(trajectory, t_span)
+        if fault:
+            raise InputError(f"trajectory of {output!r}: {fault}")
+        if isinstance(trajectory, Table) and trajectory.kind == "cubic" and len(trajectory.times) > 3:
+            trajectory = Spline(trajectory.times, trajectory.values, 3)  # the same, with derivatives at its entries
+        pairs.append((output, trajectory))
+    return pairs
+
+
+def check_smoothness(outputs, relative_degrees, t_span):
+    """InputError for a trajectory with a jump in a derivative that the controls need continuous."""
+    for (output, trajectory), degree in zip(outputs, relative_degrees, strict=True):
+        jump = first_jump(trajectory, degree - 1, t_span) if degree else None
+        if jump is not None:
+            raise InputError(f"the trajectory of {output!r} has a jump in its {ordinal(jump[0])} at t = "
+                             f"{jump[1]:g}; relative degree {degree} needs it continuous")

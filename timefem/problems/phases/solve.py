@@ -7,14 +7,20 @@ from functools import partial
 
 import numpy as np
 
+from ... import validate
 from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
+from ...late import Late
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
+from ...solvers.nonlinear.program import Answer
+from ...status import Reason, Status
 from ..common.statistics import OnDemand
 from ..common.task import through_kinks
 from ..optimal.diagnosis.reach import check_reach
+from ..optimal.errors import BoundedErrors
 from ..optimal.guesses.guess import BENDS, Guess, first_guess, from_solution
+from ..optimal.options import OPTIONS as OF_OPTIMA
 from ..optimal.solve import check_linear, method_of, solution_of
 from ..optimal.strategies.mesh_sequence import optimality_plan
 from ..optimal.strategies.restated_ends import solved_as_stated
@@ -23,11 +29,10 @@ from ..optimal.transcription.equations import OptimalityEquations
 from ..optimal.transcription.nonlinear_program import OptimalProgram
 from ..optimal.transcription.sequence_program import Closing, SequenceProgram
 from ..optimal.transcription.sizes import has_contacts, scaling_of, with_objective
+from ..refinement.grading import graded, halved
 from ..refinement.options import OPTIONS
-from .refinement import solve_refined
 from .share import Share
 from .solution import PhasedSolution
-from .square import solve_square
 
 
 def solve_phases(task):
@@ -136,3 +141,139 @@ def _made(task, phase, mesh, guess):
     if check_reach(equations, x, bent).unmoved is not None and guess is None:
         x = bent()
     return element, system, equations, x
+
+
+# ---- programs whose equations leave nothing to choose: Newton's method on the rows alone
+
+scipy = Late("scipy")
+
+
+def solve_square(program, tolerance, max_iterations, halvings=10, further=1e-4):
+    """The `Answer` where there are as many equations as variables; None where not, where Newton's method does not find
+    it, and where it is beyond bounds.
+
+    Costates are those of the objective: `J^T y = -grad f`. Steps by which rows would grow are halved; rows fall to the
+    share `further` of the tolerance as long as they can.
+    """
+    lower, upper = program.row_bounds
+    if program.comm is not None or program.n != program.n_rows or not np.array_equal(lower, upper):
+        return None
+    places, v, history = program.jacobian_places, np.clip(program.start, *program.bounds), []
+    rows = program.rows(v) - lower
+    for iteration in range(max_iterations + 1):
+        size = np.abs(rows).max(initial=0.0)
+        history.append(float(size))
+        stalled = size <= tolerance and len(history) > 1 and size > 0.1 * history[-2]
+        if size <= further * tolerance or stalled:
+            break
+        if iteration == max_iterations or (factors := _factors(program, v, places)) is None:
+            return None
+        program.on_iteration(size)
+        step, length = factors.solve(-rows), 1.0
+        for _ in range(halvings):
+            trial = v + length * step
+            found = program.rows(trial) - lower
+            if np.isfinite(found).all() and np.abs(found).max(initial=0.0) < size:
+                break
+            length /= 2
+        else:
+            if size > tolerance:
+                return None
+            break
+        v, rows = trial, found
+    if (v < program.bounds[0]).any() or (v > program.bounds[1]).any() or \
+            (factors := _factors(program, v, places)) is None:
+        return None
+    y = factors.solve(-program.gradient(v), "T")
+    return Answer(v, y, np.zeros(program.n), Status(True, residual_history=history), iteration)
+
+
+def _factors(program, v, places):
+    matrix = scipy.sparse.csc_array((program.jacobian(v), places), shape=(program.n_rows, program.n))
+    try:
+        return scipy.sparse.linalg.splu(matrix)
+    except RuntimeError:  # singular
+        return None
+
+
+# ---- phases to a tolerance, each on a mesh of its own
+
+NO_COST = 1e-10  # a sum of costs that is none
+
+
+class PhaseErrors(BoundedErrors):
+    """Of one phase, by the solution of all phases with all elements halved."""
+
+    def finer(self, sol, mesh):
+        fine = self.fine
+        if not fine.success:
+            return None
+        numbers = [fine.parameters[name] for name in self.problem.unknown_names]
+        return fine.nodal_state, fine.fields, numbers, fine.objective
+
+    def errors_of_numbers(self, sol, objective, numbers):
+        """Of the unknown numbers; the objective is that of all phases."""
+        errors = super().errors_of_numbers(sol, objective, numbers)
+        return {name: error for name, error in errors.items() if name != "objective"}
+
+
+def solve_refined(task, meshes, solve_on):
+    """Solve on finer and finer meshes until the estimated error is below a tolerance.
+
+    The error is the largest of the relative errors of states at nodes and unknown numbers of all phases, and of the sum
+    of their costs. Phases whose own errors are small keep their meshes.
+
+    Parameters
+    ----------
+    task : Task
+        With `tolerance`.
+    meshes : list of TimeMesh
+        To start from.
+    solve_on : callable
+        `solve_on(task, meshes, guess)` -> PhasedSolution.
+
+    Returns
+    -------
+    PhasedSolution
+        Of the last meshes; `statistics` has "tolerance", "estimated_error", and "meshes", the numbers of elements.
+    """
+    phases, element = task.problem.phases, task.element
+    tolerance = validate.real("tolerance", task.tolerance, positive=True)
+    if not element.costates_converge:
+        raise InputError(f"tolerance is given, but the multipliers of {element!r}, which give its error, do not "
+                         "converge; take MixedGalerkin, or give n_elements")
+    estimates = [PhaseErrors(phase, element) for phase in phases]
+    counts, guess, error, n_failures = [], task.guess, np.inf, 0
+    with progress("mesh refinement", show=task.progress) as bar:
+        while len(counts) < OPTIONS.most_meshes and n_failures < OPTIONS.most_failures:
+            bar.note(f"{sum(mesh.n_elements for mesh in meshes)} elements")
+            sol = solve_on(task, meshes, guess)
+            counts.append([mesh.n_elements for mesh in meshes])
+            if not sol.success:
+                meshes, guess, n_failures = [halved(mesh) for mesh in meshes], task.guess, n_failures + 1
+                continue
+            guess, fine, n_failures = sol, solve_on(task, [halved(mesh) for mesh in meshes], sol), 0
+            found = []
+            for estimate, own, better, mesh in zip(estimates, sol.phases, fine.phases, meshes, strict=True):
+                estimate.fine = better
+                found.append(estimate(own, mesh, OPTIONS.aim * tolerance))
+            size = max(abs(sol.objective), NO_COST)
+            of_cost = abs(fine.objective - sol.objective) / size / (1 - OF_OPTIMA.remaining)
+            errors = [one.error for one in found]
+            error = float(np.max([*errors, of_cost]))
+            if error <= tolerance:
+                break
+            large = [e > OPTIONS.aim * tolerance or not max(errors) > tolerance for e in errors]
+            meshes = [_finer(*one) if wanted else one[0]
+                      for *one, wanted in zip(meshes, found, estimates, large, strict=True)]
+    sol.statistics.update(tolerance=tolerance, estimated_error=error, meshes=counts)
+    if sol.success and not error <= tolerance:
+        sol.status = Status.failure(Reason.NOT_ACCURATE, 0, 0.0, [],
+                                    f"the estimated error is {error:.2g} on {counts[-1]} elements")
+    return sol
+
+
+def _finer(mesh, found, estimate):
+    if not found.error < OPTIONS.rough:
+        return halved(mesh)
+    return graded(mesh, found.density, max(found.n_elements, 1.2 * mesh.n_elements), estimate.kinks)

@@ -1,6 +1,7 @@
 """What pictures, films and exports draw: bodies, joints and springs at given times, as plain arrays."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,8 +9,97 @@ from ... import validate
 from ...errors import InputError
 from .curves import curves_of, has_surface
 from .options import OPTIONS
-from .traces import traces_of
-from .view import View
+
+# ---- from where a motion is looked at
+
+AXES = "xyz"
+
+
+class View(NamedTuple):
+    """A direction of looking.
+
+    Attributes
+    ----------
+    up : int
+        The axis of space that points up or down on the page: 0, 1, 2.
+    sign : {1, -1}
+        Whether it points up.
+    elevation, azimuth : float
+        Of the viewer along that axis over the plane of the other two, and in it [degrees].
+    """
+
+    up: int
+    sign: int
+    elevation: float
+    azimuth: float
+
+    @classmethod
+    def of(cls, system, points, view=None, up=None):
+        """The view that is asked for, or one that suits a motion.
+
+        Parameters
+        ----------
+        system : System
+            Up is against its gravity unless given; z without gravity.
+        points : ndarray, shape (n, 3)
+            Centres of bodies, joints and ends of springs [m]. Where they lie in a plane through the axis that points
+            up, it is looked at from its normal.
+        view : str or (float, float), optional
+            "xy", "xz", "yz" or another pair of axes, to the right and up; or elevation and azimuth [degrees].
+        up : str, optional
+            "x", "y", "z", "-x", "-y" or "-z".
+        """
+        if isinstance(view, str):
+            if len(view) != 2 or set(view) - set(AXES) or len(set(view)) != 2:
+                raise InputError("view must be a pair of axes as 'xz', or (elevation, azimuth) [degrees], not "
+                                 f"{view!r}")
+            if up is not None and up != view[1]:
+                raise InputError(f"view={view!r} has {view[1]} up; leave out up={up!r}")
+            return cls.along(*map(AXES.index, view))
+        if up is None:
+            up, sign = _against_gravity(system)
+        else:
+            validate.choice("up", up, [s + a for s in ("", "-") for a in AXES])
+            up, sign = AXES.index(up[-1]), -1 if up[0] == "-" else 1
+        if view is not None:
+            elevation, azimuth = validate.array("view", view, (2,))
+            return cls(up, sign, float(elevation), float(azimuth))
+        extent = np.ptp(points, axis=0)
+        flat = np.flatnonzero(extent <= OPTIONS.flat * extent.max())
+        if extent.max() and len(flat) == 1 and flat[0] != up:
+            right = 3 - up - flat[0]
+            view = cls.along(right, up)
+            return view if sign > 0 else view._replace(sign=-1, azimuth=view.azimuth + 180)  # right stays right
+        return cls(up, sign, sign * OPTIONS.elevation, OPTIONS.azimuth)
+
+    @classmethod
+    def along(cls, right, up):
+        """The view with one axis to the right and another one up."""
+        return cls(up, 1, 0.0, -90.0 if right == (up + 1) % 3 else 0.0)
+
+    @property
+    def flat(self):
+        """Whether one axis cannot be seen."""
+        return self.elevation == 0 and self.azimuth % 90 == 0
+
+    @property
+    def camera(self):
+        """Unit vectors on the page in space: right, up, and towards the viewer, shape (3, 3)."""
+        e, a = np.radians([self.elevation, self.azimuth])
+        order = [(self.up + 1) % 3, (self.up + 2) % 3, self.up]
+        front, right, up = np.zeros((3, 3))
+        front[order] = np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)
+        right[order] = -np.sin(a), np.cos(a), 0
+        up[order] = -np.sin(e) * np.cos(a), -np.sin(e) * np.sin(a), np.cos(e)
+        return np.stack([self.sign * right, self.sign * up, front])
+
+
+def _against_gravity(system):
+    gravity = next((part.acceleration for part in system.parts if hasattr(part, "acceleration")), None)
+    if gravity is None or not np.any(gravity):
+        return 2, 1
+    up = int(np.argmax(np.abs(gravity)))
+    return up, -1 if np.ravel(gravity)[up] > 0 else 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,3 +297,41 @@ def _material_point(pieces, body, x, n):
     frame = pieces[body][0]
     arm = frame.rotation @ x
     return frame.position + arm, frame.velocity + np.cross(frame.angular_velocity, arm)
+
+
+# ---- paths that points draw in pictures, films and pages
+
+def traces_of(solution, traces, times, bodies):
+    """Places of the points whose paths are drawn, list of arrays (n_times, 3).
+
+    Parameters
+    ----------
+    solution : Solution
+    traces : bool, or a point, or a sequence of points
+        True for the centres of all bodies. A point is a body, a place of a beam or rope (`beam.at(s)`, `rope.end`), a
+        link of a tree (`tree.link(name, point)`), a name of these, or a pair of one and a point in its axes [m].
+    times : ndarray, shape (n_times,)
+    bodies : list of DrawnBody
+        At these times.
+    """
+    if isinstance(traces, bool | np.bool_):
+        return [body.position for body in bodies] if traces else []
+    given = list(traces) if isinstance(traces, list | tuple) and not _is_pair(traces) else [traces]
+    return [_path(solution, point, times) for point in given]
+
+
+def _is_pair(given):
+    return isinstance(given, list | tuple) and len(given) == 2 and isinstance(given[1], list | tuple | np.ndarray) \
+        and len(given[1]) == 3 and np.isrealobj(given[1])
+
+
+def _path(solution, point, times):
+    body, place = point if _is_pair(point) else (point, None)
+    if not isinstance(body, str) and not hasattr(body, "is_body"):
+        raise InputError("traces: give True, False, or what has a place in space: a body, beam.at(s), "
+                         f"tree.link(name), or a pair of one and a point in its axes [m]; not {body!r}")
+    path = solution.position(body, times)
+    if place is not None:
+        place = validate.array("traces: point", place, (3,))
+        path = path + solution.rotation_matrix(body, times) @ place
+    return path

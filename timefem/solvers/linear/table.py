@@ -2,8 +2,7 @@
 
 from ... import validate
 from ...errors import InputError
-from ...validate.options import said
-from ...validate.tables import LINEAR_SOLVERS
+from ...validate.options import LINEAR_SOLVERS, said
 from .base import LinearOptions
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from ...errors import InputError
-from ...validate.tables import METHODS
+from ...validate.options import METHODS
 
 DEFAULT = "interior-point"
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from .... import validate
 from ....errors import InputError, SolveError
-from ....validate.tables import KRYLOV, PETSC_METHODS, SHORTHANDS
+from ....validate.options import KRYLOV, PETSC_METHODS, SHORTHANDS
 from ..base import REFINE_ABOVE, LinearOptions, LinearSolver
 from ..norms import infinity_norm
 from .blocks import Blocks

@@ -14,12 +14,13 @@ Blocks that are large and dense are eliminated by panels of 8 pivots (`panels`),
 bit; whether they pay is counted in the first factorisation of a pattern.
 """
 
+import weakref
+
 import numpy as np
 
 from ....errors import InputError, SingularMatrix, SolveError
 from ....kernels.lanes import LANES
 from . import loops as loops
-from .memory import borrow
 
 # Multiplications per block, times their share of those of dense blocks, from which panels are faster. Measured: 1.0
 # times at 34 000 (heavy top, BG(2)) and 51 000, 1.1 at 77 000 and 94 000, 1.0 at 107 000 (double pendulum, BG(2)), 1.4
@@ -283,3 +284,32 @@ def _order(starts, is_open):
     """Order in which the open ones come last in their block, how many are open in each, and whether they are so."""
     order, n_open = np.empty(starts[-1], np.int64), np.empty(len(starts) - 1, np.int64)
     return order, n_open, loops.order_open_last(starts, is_open, order, n_open)
+
+
+# ---- work memory that is used again: the first touch of fresh memory can cost more than the work on it
+
+MOST_KEPT = 2**30  # bytes, in all
+
+_kept = []  # arrays that nobody uses
+
+
+def borrow(owner, n):
+    """An array of at least n floats for as long as `owner` lives, from a cache line on; its values are arbitrary."""
+    fitting = [i for i, a in enumerate(_kept) if n <= len(a) <= 4 * n]
+    array = _kept.pop(min(fitting, key=lambda i: len(_kept[i]))) if fitting else _aligned(n)
+    if array.nbytes <= MOST_KEPT:
+        weakref.finalize(owner, _keep, array).atexit = False
+    return array
+
+
+def _keep(array):
+    _kept.append(array)
+    while sum(a.nbytes for a in _kept) > MOST_KEPT:
+        del _kept[0]
+
+
+def _aligned(n):
+    """Empty array that starts at a cache line, so that no vector straddles two."""
+    memory = np.empty(n + LANES)
+    skip = -memory.ctypes.data // memory.itemsize % LANES
+    return memory[skip:skip + n]
