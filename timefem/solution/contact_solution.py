@@ -103,6 +103,11 @@ class ContactSolution(Solution):
                 found[own] = states.InMode(here, modes, along).forces
         return found.reshape(*t.shape, contacts.n, 3)
 
+    def contact_pushes(self, t: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """`contact_forces` at times (n,) and states (n, n_z) there, as forces on the coordinates, (n, n_q)."""
+        forces = self.contact_forces(t).reshape(len(t), -1)
+        return self._contacts.at_state(t, z).jacobian.transposed_times(forces)
+
     def contact_gaps(self, t: Floats | None = None) -> np.ndarray:
         """Gaps [m], shape t.shape + (n_contacts,), at times or at the ends of the elements."""
         t, z = self._at(t)
@@ -135,33 +140,45 @@ class ContactSolution(Solution):
         """
         names = self.contact_names
         lost = dict.fromkeys(names, 0.0)
+        n = len(self.t) - 1
+        work = self._energy_of_impacts().sum(axis=0) + self._friction_work(np.arange(n), np.ones(n)).sum(axis=0)
+        for name, value in zip(names, work, strict=True):
+            lost[name] -= float(value)
+        return lost
+
+    def _energy_of_impacts(self):
+        """What the energy changes at each end of an element, by contact, (n_elements + 1, n_contacts)."""
+        n, names = len(self.t) - 1, self.contact_names
+        found = np.zeros((n + 1, len(names)))
         for event in self.events:
             size = np.abs(event.impulses).sum(axis=1)
-            for name, share in zip(event.contacts, size / (size.sum() or 1.0), strict=False):
-                lost[name] -= share * event.energy
-        n = len(self.t) - 1
-        if n:
-            friction = self._friction_work(np.arange(n), np.ones(n)).sum(axis=0)
-            for name, work in zip(names, friction, strict=True):
-                lost[name] -= work
-        return {name: float(value) for name, value in lost.items()}
+            if not size.any():  # slips that end do so within rounding
+                size = np.ones(len(event.contacts))
+            for name, share in zip(event.contacts, size / size.sum(), strict=False):
+                found[min(event.node, n), names.index(name)] += share * event.energy
+        return found
 
     def _friction_work(self, e, end):
         """Work of the forces of each contact in elements `e`, from their start to `end`, (n, n_contacts)."""
         x, weights = gauss_legendre(self.element.n_points)
-        contacts, n = self._contacts, len(x)
+        power = self._contact_powers(np.repeat(e, len(x)), (end[:, None] * x).ravel())
+        h = np.diff(self.t)[e] * end
+        return h[:, None] * (power.reshape(len(e), len(x), -1).transpose(0, 2, 1) @ weights)
+
+    def _contact_powers(self, e, xi):
+        """Power of the forces of each contact in elements `e` at places `xi`, (n, n_contacts)."""
+        contacts, basis = self._contacts, self.element.state.basis
         out = np.zeros((len(e), contacts.n))
         for key in np.unique(self.contact_modes[e], axis=0):
             if not (key != states.OPEN).any():
                 continue
             own = np.flatnonzero((self.contact_modes[e] == key).all(axis=1))
-            xi, many = (end[own, None] * x).ravel(), np.repeat(e[own], n)
+            many, at = e[own], xi[own]
             h = np.diff(self.t)[many]
-            basis = self.element.state.basis
-            z = np.einsum("gi,gia->ga", basis.values(xi), self.nodal_state[many])
-            rate = np.einsum("gi,gia->ga", basis.derivatives(xi), self.nodal_state[many][..., :self.system.n_q])
-            t = self.t[many] + h * xi
-            force = np.einsum("gi,gica->gca", self.element.multiplier.basis.values(xi), self.nodal_contact_forces[many])
+            z = np.einsum("gi,gia->ga", basis.values(at), self.nodal_state[many])
+            rate = np.einsum("gi,gia->ga", basis.derivatives(at), self.nodal_state[many][..., :self.system.n_q])
+            t = self.t[many] + h * at
+            force = np.einsum("gi,gica->gca", self.element.multiplier.basis.values(at), self.nodal_contact_forces[many])
             moving = contacts.at(t, z[:, :self.system.n_q], rate / h[:, None])
             pulled = moving.gamma - moving.drift  # surfaces that move do work
             here = contacts.at_state(t, z)
@@ -174,20 +191,28 @@ class ContactSolution(Solution):
                 pressed = here.load[:, c] if contacts.persistent[c] else force[:, c, 0]
                 force[:, c, 1:] = -(here.friction[:, c] * pressed)[:, None] * along
                 force[:, c, 0] = 0.0 if contacts.persistent[c] else force[:, c, 0]
-            power = (force * pulled).sum(axis=-1)
-            out[own] = (h[:, None] * power).reshape(len(own), n, -1).transpose(0, 2, 1) @ weights * end[own, None]
+            out[own] = (force * pulled).sum(axis=-1)
         return out
+
+    def _powers(self, e, xi):
+        return self._with_contacts(super()._powers(e, xi), self._contact_powers(e, xi).T)
+
+    def _with_contacts(self, found, values):
+        """Values by part with those of each contact."""
+        for (part, _), value in zip(self._contacts.parts, values, strict=True):
+            name = self.system.label(part)
+            found[name] = found.get(name, 0.0) + value
+        return found
 
     def _element_work(self, e, end):
         return super()._element_work(e, end) + self._friction_work(e, end).sum(axis=1)
 
     def work(self, t: Floats | None = None, by_part: bool = False) -> np.ndarray | dict[str, np.ndarray]:
-        if by_part:
-            return super().work(t, by_part)
         n = len(self.t) - 1
-        jumps = np.zeros(n + 1)
-        for event in self.events:
-            jumps[min(event.node, n)] += event.energy
+        lost = self._energy_of_impacts()
+        if by_part:
+            return self._with_contacts(super().work(t, by_part), (np.cumsum(lost, axis=0) - lost).T)
+        jumps = lost.sum(axis=1)
         every = np.concatenate([[0.0], np.cumsum(self._element_work(np.arange(n), np.ones(n)))]) if n else np.zeros(1)
         after = np.cumsum(jumps)
         if t is None:

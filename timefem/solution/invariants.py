@@ -147,8 +147,8 @@ class Invariants:
     def power(self, t: Floats | None = None) -> dict[str, np.ndarray]:
         """Power of each part that does work besides a potential [W], dict name -> shape of `t`.
 
-        Forces, controls, dampers, energies and constraints that depend on the time; of a `PortSystem` its sources less
-        what it dissipates. The velocities are those that the element shows to forces, and so are efforts.
+        Forces, controls, dampers, friction, energies and constraints that depend on the time; of a `PortSystem` its
+        sources less what it dissipates. The velocities are those that the element shows to forces, and so are efforts.
 
         Parameters
         ----------

@@ -154,7 +154,7 @@ class JointMotion:
 
     def drive(self, t: Floats | None = None, name: str | None = None) -> np.ndarray:
         """Force or torque along a coordinate [N or N m] of all that acts on it: springs, dampers, motors, controls,
-        prescribed motion; positive where it makes the coordinate grow. Shape t.shape."""
+        prescribed motion, friction, stops; positive where it makes the coordinate grow. Shape t.shape."""
         bound, z = self._bound(name), self._states(t)
         total, system = np.zeros(z.shape[:-1]), self.solution.system
         values = {}

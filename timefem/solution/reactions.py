@@ -1,4 +1,4 @@
-"""Multipliers and controls of all parts along a solution."""
+"""Multipliers, controls and forces of contacts of all parts along a solution."""
 
 import numpy as np
 
@@ -21,16 +21,18 @@ def consistent_multipliers(solution, t):
     z = solution(t)
     shape, flat = z.shape[:-1], z.reshape(-1, system.n_z)
     times = np.broadcast_to(np.asarray(t, float), shape).ravel()
-    force = None
+    force = solution.contact_pushes(times, flat) if system.rigid_contacts else None
     if "controls" in solution.fields:
-        force = system.control_force(times, flat, solution.controls(times))
+        driven = system.control_force(times, flat, solution.controls(times))
+        force = driven if force is None else force + driven
     m, n = system.n_multipliers, system.n_nonholonomic
     values = multipliers_along(system, times, flat, force)
     return values[:, :m].reshape(*shape, m), values[:, m:m + n].reshape(*shape, n)
 
 
 def all_multipliers(solution, t):
-    """gamma of all constraints of the complete system, multipliers of nonholonomic ones, and controls, (..., n)."""
+    """gamma of all constraints of the complete system, multipliers of nonholonomic ones, controls, and forces of
+    contacts, (..., n)."""
     system = solution.system
     complete = system.complete or system
     if rates_follow(system):
@@ -42,12 +44,13 @@ def all_multipliers(solution, t):
     values = minimum_norm_multipliers(system, t, solution(t), values)
     controls = solution.controls(t) if "controls" in solution.fields else \
         np.zeros((*t.shape, sum(p.n_controls for p in system.parts)))
-    return values[..., :complete.n_constraints], rolling, controls
+    contacts = solution.contact_forces(t).reshape(*t.shape, -1) if system.rigid_contacts else controls[..., :0]
+    return values[..., :complete.n_constraints], rolling, controls, contacts
 
 
 def own_values(system, part, values):
     """Of `all_multipliers` those that one part sees."""
-    every_part, (gamma, rolling, controls) = (system.complete or system).parts, values
+    every_part, (gamma, rolling, controls, contacts) = (system.complete or system).parts, values
     seen = [controls[..., _place(actuator, system.parts, lambda p: p.n_controls)] for actuator in part.controls]
     own = [gamma[..., _place(other, every_part, lambda p: len(p.constraint_names))]
            for other in (part, *part.reactions_of)]
@@ -55,7 +58,8 @@ def own_values(system, part, values):
         own[1:] = [np.concatenate(own[1:], axis=-1)[..., list(part.kept_reactions)]]
     return [np.concatenate(own, axis=-1),
             rolling[..., _place(part, every_part, lambda p: len(p.nonholonomic_names))],
-            np.concatenate([controls[..., :0], *seen], axis=-1)]
+            np.concatenate([controls[..., :0], *seen], axis=-1),
+            contacts[..., _place(part, system.rigid_contacts, lambda p: 3 * p.n_contacts)]]
 
 
 def _place(part, parts, size):

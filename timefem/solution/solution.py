@@ -109,9 +109,9 @@ class Solution(SolvedElements, Invariants, Shown):
             Times [s].
         kind : {"consistent", "element"}, optional
             "consistent": those for which `d/dt Theta = 0` at the states, as accurate as these (see
-            `System.consistent_multipliers`), with the forces of controls. "element": those of the time element, of its
-            degree and order, which are what it keeps in `nodal_multipliers`. Default: consistent ones, those of the
-            element where mass matrices have no inverse.
+            `System.consistent_multipliers`), with the forces of controls and contacts. "element": those of the time
+            element, of its degree and order, which are what it keeps in `nodal_multipliers`. Default: consistent ones,
+            those of the element where mass matrices have no inverse.
 
         Raises
         ------

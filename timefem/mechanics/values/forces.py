@@ -119,10 +119,11 @@ def _power_done(part):
 _WRENCHES = Recent()
 
 
-def generalized_forces(part, t, state, gamma, rolling, controls):
+def generalized_forces(part, t, state, gamma, rolling, controls, contacts):
     """Generalized forces of a part on each of its bodies.
 
-    `Q = -grad V + Q_applied + B u - Phi_q^T gamma - A^T gamma_n` with the multipliers of its constraints.
+    `Q = -grad V + Q_applied + B u - Phi_q^T gamma - A^T gamma_n` with the multipliers of its constraints, and of rigid
+    contacts what their normal forces and friction do.
 
     Parameters
     ----------
@@ -130,14 +131,14 @@ def generalized_forces(part, t, state, gamma, rolling, controls):
     t : ndarray, shape (n,)
     state : tuple of ndarray, shapes (n, n_q_local)
         Local coordinates, momenta and velocities.
-    gamma, rolling, controls : ndarray, shapes (n, m), (n, n_nonholonomic), (n, n_controls)
-        The first of its own constraints, then of those of `reactions_of`.
+    gamma, rolling, controls, contacts : ndarray, shapes (n, m), (n, n_nonholonomic), (n, n_controls), (n, 3 n_contacts)
+        The first of its own constraints, then of those of `reactions_of`; of each contact the normal force comes first.
 
     Returns
     -------
     ndarray, shape (n, n_q_local)
     """
-    symbols = s, w, form, u = _symbols(part)
+    symbols = s, w, form, u, pushes = _symbols(part)
     name = ("force", part.kind)
     if name not in _WRENCHES:
         phi, q = part.constraints(s), ca.vertcat(*s.q)
@@ -147,8 +148,13 @@ def generalized_forces(part, t, state, gamma, rolling, controls):
         force = force if further is None else force + further
         if form.numel():
             force -= part.pfaffian(s)[0].T @ form
+        if part.n_contacts:
+            pushes = ca.reshape(pushes, 3, part.n_contacts).T
+            force += ca.jtimes(ca.SX(part.gap(s)), q, pushes[:, 0], True)
+            slip, along = ca.vec(part.slip(s)), ca.vec(pushes[:, 1:1 + part.n_slip])
+            force += ca.jtimes(slip, ca.vertcat(*s.velocity), along, True)
         _WRENCHES[name] = _function(symbols, force)
-    return _values(_WRENCHES[name], part, t, state, gamma, rolling, controls)
+    return _values(_WRENCHES[name], part, t, state, gamma, rolling, controls, contacts)
 
 
 def wrench(part, t, q, force, i):
@@ -176,7 +182,8 @@ def _symbols(part):
     s = Symbols(part)
     s.velocity = [ca.SX.sym("v", b.n_q) for b in part.bodies]
     gamma = ca.SX.sym("gamma", len(part.constraint_names) + n_reactions(part))
-    return s, gamma, ca.SX.sym("rolling", len(part.nonholonomic_names)), ca.SX.sym("u", n_seen(part))
+    rolling, contacts = ca.SX.sym("rolling", len(part.nonholonomic_names)), ca.SX.sym("contacts", 3 * part.n_contacts)
+    return s, gamma, rolling, ca.SX.sym("u", n_seen(part)), contacts
 
 
 def _function(symbols, value):

@@ -67,9 +67,9 @@ def transmitted(system, tree, t, z, parts, fixed=None):
     system : System
     tree : Tree
     t, z : ndarray, shapes (n,), (n, n_z)
-    parts : list of (Part, ndarray, ndarray, ndarray)
-        All parts of the system, with the multipliers gamma, those of nonholonomic constraints, and the controls of each
-        one, shape (n, ...).
+    parts : list of (Part, ndarray, ndarray, ndarray, ndarray)
+        All parts of the system, with the multipliers gamma, those of nonholonomic constraints, the controls, and the
+        forces of contacts of each one, shape (n, ...).
     """
     z = np.asarray(z, float)
     q, p = system.local_state(tree, z)
