@@ -269,12 +269,19 @@ class EquationsOfMotion:
     def _factors(self):
         gradient, none = self.gradient, np.zeros((self.m + self.k,) * 2)
         matrix = np.block([[self.mass, self.forces], [gradient, none]])
-        size = np.sqrt(np.abs(matrix).max(axis=1))
-        scale = 1 / np.where(size > 0, size, 1.0)
+        scale = self._units()
+        size = np.sqrt(np.abs(scale[:, None] * matrix * scale).max(axis=1))
+        scale = scale / np.where(size > 0, size, 1.0)
         q, r = np.linalg.qr(scale[:, None] * matrix * scale)
         if not np.abs(np.diag(r)).min() > 1e-13:
             raise InputError(self._singular())
         return scale, q, r
+
+    def _units(self):
+        """What coordinates, and multipliers of conditions, are in the metric of the mass, in any units."""
+        root = 1 / np.sqrt(self.system.mass_scale)
+        size = np.linalg.norm(self.gradient * root, axis=1)
+        return np.concatenate([root, 1 / np.where(size > 0, size, 1.0)])
 
     def _singular(self):
         z = np.concatenate([self.q, np.zeros(self.n)])

@@ -122,9 +122,14 @@ class StaticEquations:
         return x
 
     def scales(self, tangent):
-        """Scaling of rows and columns that balances a tangent, shape (n,)."""
-        size = np.sqrt(abs(tangent).max(axis=1).toarray().ravel())
-        return 1 / np.where(size > 0, size, 1.0)
+        """Scaling of rows and columns that balances a tangent, shape (n,): first of units, by the mass."""
+        n, root = self.n_q, scipy.sparse.diags_array(self.system.mass_scale**-0.5)
+        stiffness, gradient = abs(root @ tangent[:n, :n] @ root).max(), tangent[n:, :n] @ root
+        size = np.sqrt(gradient.multiply(gradient).sum(axis=1))
+        scale = np.append(root.diagonal(), (stiffness or 1.0) / np.where(size > 0, size, 1.0))
+        weights = scipy.sparse.diags_array(scale)
+        size = np.sqrt(abs(weights @ tangent @ weights).max(axis=1).toarray().ravel())
+        return scale / np.where(size > 0, size, 1.0)
 
     def n_unstable(self, tangent):
         """Negative eigenvalues of the second variation of the energy on the constraints.
