@@ -49,6 +49,8 @@ class Reason(str, Enum):
                             "the elements are too long for the motion: use more elements or a higher degree")
     NO_MODE = "no consistent mode", ("give the contacts less friction or a stiffness, or leave out those that repeat "
                                      "others: what is wedged has no forces within the cones of friction, or many")
+    BLOCKED = "motion blocked", ("constraints move on, whatever the force, what these contacts are to stop: prescribe "
+                                 "another motion, or drive it by a force")
     IMPACT_BUDGET = "budget of impacts", "give these contacts a stiffness or less friction, or leave some of them out"
     TURNS_NOT_COUNTED = "turns not counted", "use MixedGalerkin, which counts them, or shorter elements"
     CONSTRAINTS_NOT_REDUNDANT = ("constraints not redundant",
@@ -85,8 +87,8 @@ class Status:
         value), "not accurate" (after mesh refinement), "step too small" (of step-size control), "constraints
         violated" at the nodes, or in optimal control between them, "constraints not redundant" (of those that were
         dropped as redundant), "turns not counted" (of a spring or stop), "no consistent mode" (of rigid contacts),
-        "budget of impacts" (whose law was not solved with the work that it may take), or "stopped" (by SIGINT or
-        SIGTERM).
+        "motion blocked" (by a contact, where it is prescribed), "budget of impacts" (whose law was not solved with the
+        work that it may take), or "stopped" (by SIGINT or SIGTERM).
     message : str
         One line for people: what happened, where, and a remedy.
     element : int or None

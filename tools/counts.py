@@ -187,7 +187,7 @@ def compared_reasons():
     known = texts & {"converged", "not converged", "singular tangent", "linear solver failed", "not finite",
                      "not reached", "infeasible", "unbounded", "not accurate", "no guess", "step too small",
                      "constraints violated", "turns not counted", "constraints not redundant", "no consistent mode",
-                     "budget of impacts", "stopped"}
+                     "motion blocked", "budget of impacts", "stopped"}
     return [f"{module}:{node.lineno}" for module, node in nodes(ast.Compare) if module != "status"
             if any(isinstance(inner, ast.Constant) and inner.value in known for inner in ast.walk(node))]
 

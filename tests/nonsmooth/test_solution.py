@@ -120,6 +120,29 @@ def test_contact_forces_in_space_and_in_pictures():
     assert np.isnan(stop.contact_points()).all()
 
 
+@pytest.mark.parametrize("n", [7, 50])
+@pytest.mark.parametrize("what, time", [("stop", 1 / 3), ("floor", 0.5), ("start", 0.0)])
+def test_a_prescribed_motion_into_a_stop_is_blocked(what, time, n):
+    """No force stops it: the march ends there, and does not go through."""
+    slide, bead = tf.RigidBody(2.0, (1, 1, 1), name="slide"), tf.PointMass(1.0, name="bead")
+    rail = tf.Prismatic(slide, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_b=(1, 0, 0), name="rail")
+    if what == "floor":
+        fall = tf.PrescribedPosition(bead, lambda t: (0, 0, 1 - 2 * t))
+        parts = [bead, fall, tf.PlaneContact(bead, name="floor")]
+        start = {bead: tf.Pose((0, 0, 1), velocity=(0, 0, -2))}
+    elif what == "stop":  # sin(pi t / 2) comes to 0.5
+        motion = tf.Sine(1.0, 0.25)
+        parts = [slide, rail, tf.PrescribedJoint(rail, value=motion), tf.EndStop(rail, highest=0.5, name="stop")]
+        start = {rail: (0.0, np.pi / 2)}
+    else:
+        motion = tf.Ramp(0, 1, 0, 1.0, kind="smooth")
+        parts = [slide, rail, tf.PrescribedJoint(rail, value=motion), tf.EndStop(rail, highest=0.0, name="start")]
+        start = {rail: 0.0}
+    sol = tf.solve(tf.InitialValueProblem(tf.System(parts), start, (0, 1)), tf.MixedGalerkin(2), n, progress=False)
+    assert sol.status.reason == "motion blocked" and what in sol.status.message
+    assert abs(sol.t[-1] - time) < (1e-9 if time else 1.5 / n)
+
+
 @pytest.mark.parametrize("n", [20, 200])
 def test_a_driven_paddle_works_on_what_it_hits(n):
     """Its drive gives the impulse, so the energy of the ball is work done: (3^2 - 1^2) / 2 at speeds of 1."""

@@ -462,7 +462,11 @@ class ContactMarch(EventElements):
         if hit is None:
             return states, np.zeros(0, int)
         velocity, found = hit
+        approach = states.gamma[0, :, 0]
         states = self._with_velocity(states, velocity)
+        through = [c for c in touching if states.gamma[0, c, 0] < min(approach[c] / 2, -self.law.still[c])]
+        if through:  # whatever the impulses
+            raise Stuck(Reason.BLOCKED, some([self.contacts.names[c] for c in through]))
         sizes = np.abs(found.impulses).max(axis=1)
         struck = np.flatnonzero(sizes > self.options.none * sizes.max())
         self._log(events.IMPACT, [], found=found, touching=struck, contacts=self.contacts)
