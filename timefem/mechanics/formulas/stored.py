@@ -95,17 +95,22 @@ class StoredFormula:
 
     def at(self, *arguments: ca.SX) -> ca.SX:
         """Its values at any number of arguments, SX (n,)."""
-        values = []
-        for name, *operands in self.steps:
-            if name == "INPUT":
-                values.append(arguments[operands[0]][operands[1]])
-            elif name == "CONST":
-                values.append(ca.SX(float(operands[0])))
-            elif name in UNARY:
-                values.append(UNARY[name](values[operands[0]]))
-            else:
-                values.append(BINARY[name](values[operands[0]], values[operands[1]]))
+        values: list[ca.SX] = []
+        for step in self.steps:
+            values.append(computed(step, values, arguments))
         return ca.vertcat(ca.SX(0, 1), *(values[i] for i in self.results))
+
+
+def computed(step: Sequence[Any], values: Sequence[ca.SX], arguments: Sequence[ca.SX]) -> ca.SX:
+    """The value of a step, of those before and of the arguments."""
+    name, *operands = step
+    if name == "INPUT":
+        return arguments[operands[0]][operands[1]]
+    if name == "CONST":
+        return ca.SX(float(operands[0]))
+    if name in UNARY:
+        return UNARY[name](values[operands[0]])
+    return BINARY[name](values[operands[0]], values[operands[1]])
 
 
 def _numbered(steps, results):

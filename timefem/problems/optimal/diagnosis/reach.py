@@ -163,7 +163,7 @@ def reach(equations, x):
 
 def _idle_control(problem, equations, lu, tangent, motion_rows, motion):
     """("control", name) of one without effect on the states, tried in the first, a middle and the last element, that
-    no limit sees either."""
+    no limit sees either, nor of algebraic ones a cost."""
     place = np.full(equations.n_unknowns, -1)
     place[motion] = np.arange(len(motion))
     states = place[equations.columns_of("state").ravel()]
@@ -173,7 +173,7 @@ def _idle_control(problem, equations, lu, tangent, motion_rows, motion):
     for i in range(tried.shape[1]):
         given = tangent.dense(motion_rows, tried[:, i])
         response = lu.solve(given)
-        if not problem.limited_controls[i] and \
+        if not problem.seen_controls[i] and \
                 np.abs(response[states]).max() <= OPTIONS.no_effect * max(np.abs(response).max(), np.abs(given).max()):
             return "control", problem.control_name(i)
     return None

@@ -5,6 +5,7 @@ import numpy as np
 
 from ....elements.augmented.controlled import Controlled
 from ....errors import InputError
+from ....mechanics.forces.actuators import Control
 from ....mechanics.forces.costs import Cost
 from ....mechanics.formulas.formula import check_symbols
 from ....mechanics.symbols import Symbols, applied_force
@@ -15,8 +16,13 @@ from .limits import Limit
 
 
 def check_formulas(problem):
-    """Refuse formulas with symbols that are not theirs, and limits that fail on them or that a given start violates."""
-    problem.limited_controls = np.zeros(problem.n_controls, bool)
+    """Refuse formulas with symbols that are not theirs, and limits that fail on them or that a given start violates.
+
+    Notes which controls limits see, or of algebraic ones costs: these need not move anything.
+    """
+    costly = {a for part in problem.system.parts if isinstance(part, Cost) for a in part.controls}
+    problem.seen_controls = np.repeat([type(a) is Control and a in costly for a in problem.actuators],
+                                      [a.n_controls for a in problem.actuators]).astype(bool)
     if problem.end_cost is None and not problem.limits:
         return
     z, c = ca.SX.sym("z", problem.system.n_z), ca.SX.sym("numbers", len(problem.guesses))
@@ -28,7 +34,7 @@ def check_formulas(problem):
         if isinstance(limit, Limit):
             limit.check_bounds(now, u, problem.t_span[0], problem.t_span[0 if problem.free_time else 1])
         values = limit.check(now, (z, u, t, c), z0, problem.t_span[0], problem.guesses)
-        problem.limited_controls |= [ca.depends_on(values, own) for own in ca.vertsplit(u)]
+        problem.seen_controls |= [ca.depends_on(values, own) for own in ca.vertsplit(u)]
 
 
 def check_numbers(problem, further=()):

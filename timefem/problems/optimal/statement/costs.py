@@ -9,6 +9,7 @@ from ....mechanics.forces.costs import Cost, FormulaCost
 from ....mechanics.formulas.formula import call, check_symbols
 from ....mechanics.formulas.text import as_formula, refuse_comparison, text_of
 from ...common.end import End
+from .kinks import tell_kinks
 
 MINIMISED = "to be minimised; a condition is a Limit"
 
@@ -89,6 +90,9 @@ def _integrand(system, formula, unknown_names):
     sources = [(source, x) for source, x in sources if ca.depends_on(value, x)]
     numbers = ca.vertcat(ca.SX(0, 1), *(x for _, x in sources))
     check_symbols("cost", value, q, v, u, t, numbers)
+    named = zip(system.bodies, of_bodies, strict=True)
+    tell_kinks(value, u, {f"now.{what}({system.label(body)!r})": x for body, own in named
+                          for what, x in zip(("q", "rates"), own, strict=True)} | {"u": u, "now.t": t, "c": numbers})
     used = [k for k, symbols in enumerate(of_bodies) if ca.depends_on(value, ca.vertcat(*symbols))]
     acting = [k for k, symbols in enumerate(of_actuators) if ca.depends_on(value, symbols)]
     symbols = {"u": [of_actuators[k] for k in acting], "q": [of_bodies[k][0] for k in used],

@@ -1,0 +1,59 @@
+"""Costs with kinks are told, with what to write instead; algebraic controls that costs alone see are solved."""
+
+import warnings
+
+import pytest
+
+import timefem as tf
+
+
+def slider(cost, further=(), **options):
+    """A point moves by 1 m in 2 s, from rest to rest, by 2 N at most."""
+    body = tf.PointMass(1.0, dimension=2, name="body")
+    push = tf.ControlForce(body, [(1, 0, 0)], name="push")
+    return tf.OptimalControl(tf.System([body]), {body: tf.Pose((0, 0, 0))},
+                             {body: tf.EndState(position=[1, None, None], velocity=[0, None, None])}, (0, 2), cost,
+                             actuators=[push, *further], bounds={push: (-2, 2)}, **options)
+
+
+POWER = "u[0] * now.velocity('body')[0]"
+
+
+@pytest.mark.parametrize("cost, message", [
+    ("abs(u)", r"abs\(u\[0\]\) has a kink .* above it: .*now.control\('s'\) - u\[0\].*now.control\('s'\) \+ u\[0\]"),
+    (f"abs({POWER})", r"abs\(u\[0\] \* now.rates\('body'\)\[0\]\) has a kink"),
+    ("2 * max(u[0], 0)", r"max\(u\[0\], 0.0\) has a kink .* above it"),
+    ("-min(u[0], 0.5)", r"min\(u\[0\], 0.5\) has a kink .* below it: .*None, 0\)"),
+    ("u[0]**2 + sign(u[0])", r"sign\(u\[0\]\) jumps .*tanh")])
+def test_kinks_are_told_at_once(cost, message):
+    with pytest.warns(tf.NotDifferentiable, match=message):
+        slider(cost)
+
+
+@pytest.mark.parametrize("cost", ["abs(u[0])**3", "abs(u[0])**2", "u[0]**2 + abs(now.velocity('body')[0])"])
+def test_what_is_smooth_by_controls_is_not(cost):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tf.NotDifferentiable)
+        slider(cost)
+
+
+@pytest.mark.parametrize("of, expected", [("u[0]", 4 * (1 - 0.5**0.5)), (POWER, 4 * (1 - 0.5**0.5)**2)])
+def test_what_is_told_to_write_is_solved(of, expected):
+    """Twice full thrust for 1 - sqrt(1/2) s, which makes the kinetic energy and takes it away."""
+    s = tf.Control(name="s")
+    limit = tf.Limit([f"now.control('s') - ({of})", f"now.control('s') + ({of})"], 0)
+    sol = tf.solve(slider("now.control('s')", [s], limits=limit), tf.MixedGalerkin(2), 80, progress=False)
+    assert sol.success and sol.objective == pytest.approx(expected, rel=1e-3)
+    assert sol.statistics["newton_iterations"]["max"] < 40
+
+
+@pytest.mark.parametrize("cost", ["u[0]**2 / 2 + (u[1] - 1)**2", "u[0]**2 / 2 + now.control('s')**2"])
+def test_an_algebraic_control_that_the_cost_alone_sees(cost):
+    """The motion takes 12 / 2^3 / 2, and the control what is least."""
+    sol = tf.solve(slider(cost, [tf.Control(name="s")]), tf.MixedGalerkin(2), 10, progress=False)
+    assert sol.success and sol.objective == pytest.approx(0.75, rel=1e-9)
+
+
+def test_one_that_nothing_sees_is_refused():
+    with pytest.raises(tf.InputError, match="no cost depends on the controls of s"):
+        slider("u[0]**2", [tf.Control(name="s")])
