@@ -7,6 +7,8 @@ from typing import Any
 
 from .late import Late
 
+STYLES = ("-", "--", ":", "-.")  # of lines in figures
+COLOURS = ("#1f4e79", "#c55a11", "#2e7d32", "#6a1b9a", "#00838f", "#ad1457", "#5d4037", "#455a64")
 html = Late("html")  # its table of entities takes longer than a small module
 
 

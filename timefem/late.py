@@ -1,9 +1,10 @@
 """What is imported when it is first used: a process needs little of all that could be asked for."""
 
+import sys
 from collections.abc import MutableMapping
 from importlib import import_module
 
-__all__ = ["Late", "LateTable"]
+__all__ = ["Late", "LateTable", "tomllib"]
 
 
 class Late:
@@ -22,6 +23,9 @@ class Late:
         value = getattr(import_module(self._name), attribute)
         setattr(self, attribute, value)
         return value
+
+
+tomllib = Late("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 
 class LateTable(MutableMapping):

@@ -73,7 +73,7 @@ def late_imports(name):
     path, _ = modules()[name]
     package = ".".join(["timefem", *(name.split(".") if path.name == "__init__.py" else name.split(".")[:-1])])
     calls = (node.args[0] for node in nodes_of(name, ast.Call) if is_call_of(node, "Late"))
-    places = [eval(ast.unparse(place), {"__package__": package}) for place in calls]
+    places = [eval(ast.unparse(place), {"__package__": package, "sys": sys}) for place in calls]
     return {place.partition(".")[2] for place in places if place.startswith("timefem.")}
 
 
@@ -319,7 +319,7 @@ def lines():
 COUNTS = {  # what is counted -> (places, target, today's number: it may fall, and not rise)
     "modules in circles": (in_circles, 0, 0),
     "files beyond 15 in a folder": (crowded_files, 0, 0),
-    "public methods beyond 30 in a class": (crowded_methods, 0, 35),
+    "public methods beyond 30 in a class": (crowded_methods, 0, 30),
     "files over 500 lines": (long_files, 0, 0),
     "comparisons with texts of reasons": (compared_reasons, 0, 0),
     "random numbers that decide structure": (random_structure, 0, 3),
@@ -328,7 +328,7 @@ COUNTS = {  # what is counted -> (places, target, today's number: it may fall, a
     "compiled loops over 8 parameters": (many_parameters_of_loops, 0, 0),
     "public functions without types": (untyped_functions, 0, 0),
     "numeric module constants": (numeric_constants, 250, 246),
-    "inner imports of evidence": (inner_imports_of_evidence, 0, 8),
+    "inner imports of evidence": (inner_imports_of_evidence, 0, 5),
     "users of evidence": (users_of_evidence, 0, 0),
     "copy protocols of parts": (copy_protocols, 2, 2),
 }

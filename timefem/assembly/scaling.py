@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import validate
 from ..mechanics.values.at_start import at_start
+from ..mechanics.values.of_parts import nonholonomic_derivatives
 
 SCALINGS = ("full", "weights", "reference", "none")
 POWERS = {"none": (0, 0), "reference": (0, -1)}  # of h for multipliers and constraints; of others -1, of the element
@@ -71,7 +72,7 @@ class Scaling:
             state = system.state_scale
             multipliers = here.unit.copy()
             if system.n_nonholonomic:
-                matrix, jacobian, _, _ = system.nonholonomic_derivatives(t, z)
+                matrix, jacobian, _, _ = nonholonomic_derivatives(system, t, z)
                 nonholonomic = np.concatenate([_unit_gradient(matrix, state), _unit_gradient(jacobian, state)])
         else:
             state, multipliers = np.ones(system.n_z), np.ones(system.n_multipliers)

@@ -2,7 +2,7 @@
 
 from timefem import load_model
 
-from ..models.document import tomllib
+from ..late import tomllib
 from .table import FILES, define_problem
 
 RIGID = "rigid"

@@ -58,7 +58,7 @@ class Refer:
         joint = self.system.here(joint)
         if joint in self.places:
             return self.places[joint]
-        if not (is_on_tree(joint) and self.system.has(joint)):
+        if not (is_on_tree(joint) and joint in self.system):
             raise InputError(f"the system cannot be saved: {joint!r} is not in it")
         return self.body(joint)
 

@@ -128,34 +128,6 @@ class NamedParts:
         return {old.name: own for old, own in self.stands_for.items() if old.name
                 and is_on_tree(own) and not is_on_tree(old)}
 
-    def frame_named(self, name: str) -> Body | None:
-        """The link or joint of a tree: by "tree.link", or the name of what it stands for; None where there is none."""
-        if name in self._names:
-            return None
-        if name in self.replaced:
-            return self.replaced[name]
-        for body in self.bodies:
-            start = f"{self.label(body)}."
-            own = name.removeprefix(start)
-            if name.startswith(start) and own in body.frame_names:
-                return body.frame_at(body.frame_names[own], own)
-        return None
-
-    def number_named(self, part: Any, name: Any) -> tuple[Any, Any]:
-        """The part that has a number, and what it is called there: of links and joints of trees, and of what these
-        stand for, the tree and "fore.mass" for "mass"."""
-        if isinstance(part, str):
-            part = part if part in map(self.label, self.parts) else self.replaced.get(part, part)
-        else:
-            part = self.here(part)
-        return (part.body, f"{part.address[1]}.{name}") if is_on_tree(part) else (part, name)
-
-    def is_joint(self, part: Any) -> bool:
-        """Whether that is a joint or its name, and not a body."""
-        if isinstance(part, str):
-            return part not in self._names and part in map(self.label, self._joints)
-        return isinstance(part, Part) and not part.is_body
-
     def find(self, body: Body | str) -> Body:
         """The body itself, or the body of that name.
 
@@ -165,12 +137,12 @@ class NamedParts:
             When the system has no such body; names those it has.
         """
         own = self.here(body) if isinstance(body, BodyFrame | Part) else body
-        if self.has(own):
+        if own in self:
             return own
         if isinstance(body, str) and body in self._names:
             return self._names[body]
         if isinstance(body, str):
-            found = self.frame_named(body) or places.place_named(self.composites, body)
+            found = frame_named(self, body) or places.place_named(self.composites, body)
             if found is not None:
                 return found
         frames = [*self.replaced, *(f"{self.label(own)}.{name}" for own in self.bodies for name in own.frame_names)]
@@ -195,3 +167,34 @@ def _find_part(labels, name):
     if found:
         raise InputError(f"{len(found)} parts of the system have the name {name!r}; give each its own")
     raise InputError(f"no part {name!r} in the system{known_names(name, [label for label, _ in labels])}")
+
+
+def frame_named(system, name):
+    """The link or joint of a tree: by "tree.link", or the name of what it stands for; None where there is none."""
+    if name in system._names:
+        return None
+    if name in system.replaced:
+        return system.replaced[name]
+    for body in system.bodies:
+        start = f"{system.label(body)}."
+        own = name.removeprefix(start)
+        if name.startswith(start) and own in body.frame_names:
+            return body.frame_at(body.frame_names[own], own)
+    return None
+
+
+def number_named(system, part, name):
+    """The part that has a number, and what it is called there: of links and joints of trees, and of what these
+    stand for, the tree and "fore.mass" for "mass"."""
+    if isinstance(part, str):
+        part = part if part in map(system.label, system.parts) else system.replaced.get(part, part)
+    else:
+        part = system.here(part)
+    return (part.body, f"{part.address[1]}.{name}") if is_on_tree(part) else (part, name)
+
+
+def is_joint(system, part):
+    """Whether that is a joint or its name, and not a body."""
+    if isinstance(part, str):
+        return part not in system._names and part in map(system.label, system._joints)
+    return isinstance(part, Part) and not part.is_body

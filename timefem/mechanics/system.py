@@ -113,7 +113,7 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
             raise InputError("System: at least one body is needed")
         for part in parts:
             for body in part.bodies:
-                if not self.has(body):
+                if body not in self:
                     raise InputError(f"System: {self.label(part)} acts on {body!r}, which is not in the system; "
                                      "add it to the parts")
             for other in part.reactions_of:
@@ -218,7 +218,7 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
             if whole is not None:
                 return whole
         own = self.here(part)
-        if own not in self._present and not self.has(own):
+        if own not in self._present and own not in self:
             raise InputError(f"{own!r} is not in the system")
         return own
 
@@ -243,13 +243,13 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
             For a body that is not in the system.
         """
         body = self.here(body) if isinstance(body, BodyFrame) else body
-        if not self.has(body):
+        if body not in self:
             raise InputError(f"{body!r} is not in the system")
         if body in self._coordinates:
             return self._coordinates[body]
         return np.concatenate([self._coordinates[own].start + frame.dofs for own, frame in self._bodies_of(body)])
 
-    def has(self, body: Any) -> bool:
+    def __contains__(self, body: Any) -> bool:
         """Whether a body has its coordinates here; a link of a tree and a point of a beam those of their bodies."""
         return isinstance(body, BodyFrame) and all(own in self._coordinates for own, _ in self._bodies_of(body))
 

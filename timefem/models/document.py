@@ -11,12 +11,8 @@ from functools import cache, cached_property
 
 from ..atomic_write import real_path
 from ..errors import InputError
+from ..late import tomllib
 from .schema import schema
-
-try:
-    import tomllib
-except ModuleNotFoundError:  # Python 3.10
-    import tomli as tomllib
 
 TOKEN = re.compile(r'"""(?:[^\\]|\\.)*?"{3,5}' r"|'''.*?'{3,5}" r'|"(?:[^"\\\n]|\\.)*"' r"|'[^'\n]*'"
                    r"|#[^\n]*|[\[\]{}=\n]|[^\s\[\]{}=#\"']+", re.S)

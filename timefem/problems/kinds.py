@@ -41,13 +41,6 @@ def check_kind(problem, name, what="problem", besides=""):
         raise InputError(f"{what} must be {article} {cls.__name__}{besides}, not {problem!r}")
 
 
-def initial_value_problem(problem):
-    """The problem of a case, or a problem of initial values as it is."""
-    problem = problem.make() if hasattr(problem, "make") else problem
-    check_kind(problem, "initial", besides=" or a Case")
-    return problem
-
-
 def error_estimate(problem, element):
     """The `ErrorEstimate` for solutions of a problem by an element."""
     return kind_of(problem).estimate(problem, element)

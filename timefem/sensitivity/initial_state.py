@@ -13,6 +13,7 @@ from ..errors import InputError
 from ..mechanics.contacts.reacting import refuse_reaction_forces
 from ..mechanics.states.consistent import inverse_mass
 from ..mechanics.symbols import Symbols
+from ..mechanics.values.of_parts import nonholonomic_derivatives
 from ..mechanics.values.point_functions import evaluate
 from ..mechanics.values.quantities import sees_velocities
 from ..uncollected import Recent
@@ -58,7 +59,7 @@ class Start:
         system, n, m = self.system, self.system.n_q, self.system.n_constraints
         self._psi, impulses = self._theta[m:], self._phi
         if system.n_nonholonomic:
-            matrix, jacobian, _, _ = system.nonholonomic_derivatives(self.t, self.z)
+            matrix, jacobian, _, _ = nonholonomic_derivatives(system, self.t, self.z)
             self._psi = scipy.sparse.vstack([self._psi, jacobian], format="csr")
             impulses = scipy.sparse.vstack([impulses, matrix], format="csr")
         self._impulses = impulses

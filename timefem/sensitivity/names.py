@@ -14,6 +14,7 @@ import numpy as np
 
 from ..argument_names import known_names
 from ..errors import InputError
+from ..mechanics.part_names import number_named
 from .functionals import EndValue, Integral, Peak
 from .linearization import Linearization
 from .parameters import Initial, Parameter, directions, start_changes, with_parameters_of_trees
@@ -95,7 +96,7 @@ def _parameters(system, z, text):
         return [Initial(*_body_and_what(system, text.removeprefix("start:"), text))]
     if text.partition("[")[0] == "gravity":
         return [Parameter(system, *_index(text))]
-    part, rest = system.number_named(*_split(system, (*system.parts, *system.composites), text, text))
+    part, rest = number_named(system, *_split(system, (*system.parts, *system.composites), text, text))
     return [Parameter(part, rest)]
 
 

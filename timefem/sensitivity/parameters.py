@@ -21,6 +21,7 @@ from ..mechanics.numbers.free import with_freed
 from ..mechanics.numbers.map import NumberMap
 from ..mechanics.numbers.names import driven_only, entries_named
 from ..mechanics.part import Part
+from ..mechanics.part_names import number_named
 from ..mechanics.system import System
 from ..problems.kinds import check_kind
 from ..types import Vector
@@ -182,7 +183,7 @@ def _part_of_number(system, part, name):
     InputError
         When the system has no such part; names those there are.
     """
-    part, name = system.number_named(part, name)
+    part, name = number_named(system, part, name)
     given = [(system.label(own), own) for own in (*system.parts, *system.composites)]
     for label, own in (*given, *((drive.name, drive) for drive in driven_only(system))):
         whole = getattr(own, "part", own)  # of a joint without its redundant constraints

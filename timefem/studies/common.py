@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 
-from .. import InitialValueProblem, InputError, March, Pose, RigidBody, System, TimeElement, solve
+from timefem import InitialValueProblem, InputError, March, Pose, RigidBody, System, TimeElement, solve
+
 from ..argument_names import named_arguments
-from ..problems.kinds import initial_value_problem as initial_value_problem
+
+
+def initial_value_problem(problem):
+    """The problem of a case, or a problem of initial values as it is."""
+    problem = problem.make() if hasattr(problem, "make") else problem
+    if not isinstance(problem, InitialValueProblem):
+        raise InputError(f"problem must be an InitialValueProblem or a Case, not {problem!r}")
+    return problem
 
 
 def solve_on(problem, element, n_elements=None, *, driver=None, **arguments):

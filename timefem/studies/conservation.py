@@ -11,9 +11,9 @@ import numpy as np
 from timefem import InputError, Solution, SolveError, TimeElement, TimeMesh, gauss_legendre
 
 from .. import validate
+from ..mechanics.values.conserved import constant_momenta
 from .common import element_label, initial_value_problem, solve_on
 from .drift import Drift, drift
-from .symmetry import conserved_axes
 
 if TYPE_CHECKING:
     from ..solving.keywords import Arguments, Unpack
@@ -87,8 +87,7 @@ def conservation(problem: Any, element: TimeElement | None = None, n_elements: i
                  axes: Sequence[int] | None = None, **arguments: Unpack[Arguments]) -> Conservation:
     """Invariants and constraints of one solution, at the nodes and at quadrature points.
 
-    Which momenta are conserved is found by shifting and turning the system: energy and constraints must not change
-    (see `conserved_axes` in `timefem.studies.symmetry`).
+    Which momenta are conserved follows from the rigid motions of space that all parts leave alone (Noether).
 
     Parameters
     ----------
@@ -99,7 +98,6 @@ def conservation(problem: Any, element: TimeElement | None = None, n_elements: i
         For a problem; a case has its own number.
     axes : sequence of int, optional
         Space axes about which the angular momentum counts as conserved; default: those of the case, or those found.
-        None are found for systems with forces that have no potential.
     **arguments
         Of `timefem.solve`, for instance `mesh` or `driver`.
 
@@ -136,6 +134,15 @@ def conservation(problem: Any, element: TimeElement | None = None, n_elements: i
                         tuple(_invariants(solution, axes)), constraints, residuals)
 
 
+def conserved_axes(system):
+    """Space axes along which linear, and about which angular momentum is constant: two tuples of axes."""
+    motions = constant_momenta(system)
+    if not all(hasattr(body, "angular_momentum") for body in system.bodies):
+        return (), ()
+    left = np.abs(np.eye(6) - motions @ np.linalg.pinv(motions)).max(axis=0) < 1e-9
+    return tuple(np.flatnonzero(left[:3]).tolist()), tuple(np.flatnonzero(left[3:]).tolist())
+
+
 def _invariants(solution, axes):
     system, t, z = solution.system, solution.t, solution.z
     energy, potential, work = solution.energy(), system.potential(t, z), solution.work()
@@ -143,8 +150,7 @@ def _invariants(solution, axes):
     yield drift("energy", "J", t, energy - work, size)
     if "velocity" in solution.fields:
         yield drift("generalized energy", "J", t, solution.generalized_energy() - work, size)
-    sample = np.unique(np.linspace(0, len(t) - 1, 5).astype(int))
-    along, about = conserved_axes(system, t[sample], z[sample])
+    along, about = conserved_axes(system)
     if axes is not None:
         about = tuple(validate.integer("axes", axis, minimum=0) for axis in np.atleast_1d(axes).tolist())
         validate.choice("largest of axes", max(about, default=0), (0, 1, 2))

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import IllConditioned, InputError, MixedGalerkin, Solution, SolveError, TimeElement, solve, validate
+from timefem import IllConditioned, InputError, MixedGalerkin, Solution, SolveError, TimeElement, solve, validate
+
 from ..version import __version__
 from .common import element_label, element_list, initial_value_problem, solve_on
 from .run import Cache, problem_key, run_jobs

@@ -10,7 +10,7 @@ import numpy as np
 from timefem import InputError
 
 from .. import validate
-from ..solution.drawing.plots import COLOURS, STYLES
+from ..display import COLOURS, STYLES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

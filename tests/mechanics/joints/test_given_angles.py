@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.mechanics.part_names import frame_named
 
 Z = {"axis_a": (0, 0, 1), "axis_b": (0, 0, 1)}
 ANGLES = 0.3, 2.0, 2.5, -2.9, 3.14, 4.0
@@ -26,7 +27,7 @@ def z_of(state):
 
 
 def turn_of(system, name, z):
-    body = system.frame_named(name) or system[name]
+    body = frame_named(system, name) or system[name]
     return body.rotation_matrix(system.local_state(body, z)[0])
 
 
@@ -82,7 +83,7 @@ def test_a_slider_is_not_turned_against_its_guide(kept, guide):
         assert np.abs(system.constraints(0, z)).max() < 1e-12
         assert np.abs(turn_of(system, "crank", z) - about_z(angle)).max() < 1e-12
         assert np.abs(turn_of(system, "slider", z) - np.eye(3)).max() < 1e-12
-        slider = system.frame_named("slider") or system["slider"]
+        slider = frame_named(system, "slider") or system["slider"]
         x = slider.position(system.local_state(slider, z)[0])[0]
         assert abs(x - 0.15 * np.cos(angle) - np.sqrt(0.16 - (0.15 * np.sin(angle)) ** 2)) < 1e-12
 

@@ -10,7 +10,7 @@ from timefem.cases import find_case
 from timefem.kernels.compile import default_backend
 from timefem.mechanics.symbols import Symbols
 from timefem.mechanics.values.evaluate import Matrix, evaluator, quantities_at, sees_solved_velocities
-from timefem.mechanics.values.of_parts import energies_of, not_finite
+from timefem.mechanics.values.of_parts import energies_of, nonholonomic_derivatives, not_finite
 from timefem.mechanics.values.quantities import QUANTITIES, sees_velocities
 
 
@@ -143,7 +143,7 @@ def test_derivatives(name):
     close(gradient + np.append(force, np.zeros(n)), slopes(system.hamiltonian))
     close(jacobian.toarray(), slopes(system.constraints))
     close(rate, (system.constraints(TIME + h, z) - system.constraints(TIME - h, z)) / (2 * h))
-    matrix, form, drift, drift_rate = system.nonholonomic_derivatives(TIME, z)
+    matrix, form, drift, drift_rate = nonholonomic_derivatives(system, TIME, z)
     close(form.toarray(), slopes(system.nonholonomic))
     equal(matrix @ system.velocity(TIME, z) + drift, system.nonholonomic(TIME, z))
     close(drift_rate, (system.nonholonomic(TIME + h, z) - system.nonholonomic(TIME - h, z)) / (2 * h))

@@ -19,7 +19,7 @@ from ...errors import IllConditioned, InputError, SolveError
 from ...parallel import own_world
 from ...problems.initial.global_driver import Global
 from ...problems.initial.march_driver import March
-from ...problems.kinds import initial_value_problem
+from ...problems.kinds import check_kind
 from ...solution.solution import Solution
 from ...solvers.equations.make import make_equations
 from ...solvers.linear.table import linear_options
@@ -130,7 +130,8 @@ def conditioning(problem: Any, element: TimeElement, n_elements: Sequence[int] =
     SolveError
         When there is no trajectory, or a tangent is singular.
     """
-    problem = initial_value_problem(problem)
+    problem = problem.make() if hasattr(problem, "make") else problem
+    check_kind(problem, "initial", besides=" or a Case")
     if not isinstance(element, MixedGalerkin | BubnovGalerkin):
         raise InputError(f"element must be a MixedGalerkin or a BubnovGalerkin, not {element!r}")
     counts = [validate.integer("n_elements", n, minimum=1) for n in np.atleast_1d(n_elements).tolist()]

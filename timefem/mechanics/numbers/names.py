@@ -12,6 +12,7 @@ from ...argument_names import did_you_mean, known_names
 from ...errors import InputError
 from ..bodies.tree.numbers import named_numbers, spelt_out
 from ..forces.gravity import Gravity
+from ..part_names import number_named
 from .arguments import INERTIA, entries
 
 GRAVITY = "gravity"
@@ -150,7 +151,7 @@ def _targets(system, name):
     if isinstance(name, tuple) and len(name) == 2:
         drives = driven_only(system)
         part = drives[drives.index(name[0])] if name[0] in drives else system.own(name[0])
-        return [_spelt_out(*system.number_named(part, str(name[1])))]
+        return [_spelt_out(*number_named(system, part, str(name[1])))]
     if not isinstance(name, str):
         raise InputError(f"parameters: {name!r} is neither a name such as 'rod.mass' nor a pair (part, 'mass')")
     weights = [part for part in system.parts if isinstance(part, Gravity)]
@@ -165,7 +166,7 @@ def _targets(system, name):
         near = did_you_mean(name, names_of_numbers(system)) or did_you_mean(head, parts)
         raise InputError(f"parameters: {name!r} must name a part and a number of it, as in PART.NAME"
                          + (near or f"; there are {', '.join(parts[:12])}"))
-    return [_spelt_out(*system.number_named(parts[label], name[len(label) + 1:]))]
+    return [_spelt_out(*number_named(system, parts[label], name[len(label) + 1:]))]
 
 
 def _spelt_out(part, path):

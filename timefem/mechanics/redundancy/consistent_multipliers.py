@@ -6,7 +6,7 @@ from ...errors import InputError
 from ...late import Late
 from ..values.at_start import at_start, is_small
 from ..values.evaluate import quantities_at
-from ..values.of_parts import consistent_velocity
+from ..values.of_parts import consistent_velocity, nonholonomic_derivatives
 from ..values.reaction_forces import has_reaction_forces, reaction_force, reaction_forces, solved
 from .redundant_rows import factored, redundant_names
 
@@ -125,7 +125,7 @@ def _sparse(system, t, z, force):
     if force is not None:
         grad[:system.n_q] -= force
     if system.n_nonholonomic:
-        a, derivative, drift, drift_rate = system.nonholonomic_derivatives(t, z)
+        a, derivative, drift, drift_rate = nonholonomic_derivatives(system, t, z)
         none = scipy.sparse.csr_array((system.n_nonholonomic, system.n_q))
         jac = scipy.sparse.vstack([jac, scipy.sparse.hstack([a, none]), derivative], format="csr")
         rate = np.concatenate([rate, drift, drift_rate])

@@ -16,6 +16,7 @@ from ...validate.records import Options, documented, option
 from ..bodies.states import CanonicalState, Pose
 from ..body_frame import is_on_tree
 from ..values.at_start import constraints_at, is_small
+from ..values.of_parts import nonholonomic_derivatives
 from ..values.state_values import StateValues
 from .given import canonical_states, given_states, with_followers
 
@@ -285,7 +286,7 @@ def projected(system, t, q, p, moves, rows=None, fits=0.0):
     _, jacobian, rate = constraints_at(system, t, z)
     gradient, rate, mobility = jacobian[:m, :n][rows], rate[:m][rows], inverse_mass(system, t, q)
     if system.n_nonholonomic:
-        matrix, _, drift, _ = system.nonholonomic_derivatives(t, z)
+        matrix, _, drift, _ = nonholonomic_derivatives(system, t, z)
         gradient, rate = scipy.sparse.vstack([gradient, matrix], format="csr"), np.concatenate([rate, drift])
     free = gradient * moves
     scale, impulse = _impulses(free, mobility)

@@ -9,6 +9,7 @@ from ..bodies.states import CanonicalState, Pose
 from ..body_frame import is_on_tree
 from ..composites.composite import Composite
 from ..joints.joint import Joint
+from ..part_names import is_joint
 from .closing import CLOSED, Closing, held_in_tree, held_joint, whole
 from .given import canonical_states, given_states
 from .in_trees import in_space, resolved_states, with_link_at
@@ -53,8 +54,8 @@ def state_of_joints(system, given, base=None, t=0.0, approximate=False):
     if not isinstance(given, dict):
         raise InputError(f"state must be a dict from joint to coordinate, not {given!r}")
     given = resolved_states(system, given)
-    values = {_joint(system, key): value for key, value in given.items() if system.is_joint(key)}
-    states = {system.find(key): value for key, value in given.items() if not system.is_joint(key)}
+    values = {_joint(system, key): value for key, value in given.items() if is_joint(system, key)}
+    states = {system.find(key): value for key, value in given.items() if not is_joint(system, key)}
     values = {joint: given_coordinates(system.label(joint), joint, value) for joint, value in values.items()}
     if isinstance(base, dict):
         states |= {system.find(body): value for body, value in base.items()}

@@ -8,6 +8,7 @@ from ... import validate
 from ...errors import InputError
 from ...types import States
 from ..bodies.states import CanonicalState, Coordinates, Pose
+from ..part_names import is_joint
 from .in_trees import in_space, resolved_states, tree_joint
 
 GivenStates: TypeAlias = States | Coordinates | CanonicalState  # of all bodies, or of the only one
@@ -36,7 +37,7 @@ def canonical_states(system, state, t, approximate=False):
         state = {system.bodies[0]: state}
     if not isinstance(state, dict):
         return state
-    if any(system.is_joint(part) for part in state) or (
+    if any(is_joint(system, part) for part in state) or (
             isinstance(asked, dict) and any(follows_from_joints(system, key) for key in asked)):
         return system.state(state, t=t, approximate=approximate)
     state = {system.find(body): value for body, value in state.items()}
@@ -53,7 +54,7 @@ def canonical_states(system, state, t, approximate=False):
 def follows_from_joints(system, key):
     """Whether all bodies follow from the coordinates of joints where this is among them: a joint between bodies, or one
     of a tree, of which others close loops."""
-    return system.is_joint(key) or (tree_joint(system, key) is not None and any(
+    return is_joint(system, key) or (tree_joint(system, key) is not None and any(
         part.constraint_names and not part.is_body for part in system.parts))
 
 

@@ -8,6 +8,7 @@ from ...errors import InputError
 from ..bodies.rotations import matrix_from_quaternion
 from ..bodies.states import Pose
 from ..body_frame import is_on_tree
+from ..part_names import frame_named
 
 
 def in_space(system, body, values, asked=()):
@@ -238,7 +239,7 @@ def with_joints_of_trees(system, states):
 
 def _link(system, key):
     """The link of a tree that is meant, by itself, by the body that it stands for, or by the name of one; or None."""
-    own = system.frame_named(key) if isinstance(key, str) else system.here(key)
+    own = frame_named(system, key) if isinstance(key, str) else system.here(key)
     return own if is_on_tree(own) and own.address[0] == "link" else None
 
 

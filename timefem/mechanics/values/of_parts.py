@@ -128,3 +128,13 @@ def velocity_derivatives(system, t, z):
             blocks.append(scipy.sparse.csr_array((block.ravel(), (rows.ravel(), columns.ravel())),
                                                  shape=(system.n_q, system.n_z)))
     return sum(blocks[1:], blocks[0])
+
+
+def nonholonomic_derivatives(system, t, z):
+    """At one state: A (n, n_q), Jacobian of `nonholonomic` (n, n_z), a (n,), its partial time derivative (n,).
+
+    The first two are SciPy CSR arrays.
+    """
+    t, z, _ = flattened(system, t, z)
+    matrix, jacobian, drift, rate = quantities_at(system, t, z, "form matrix", "form jacobian", "drift", "drift rate")
+    return matrix.sparse(), jacobian.sparse(), drift[0], rate[0]

@@ -149,15 +149,6 @@ class StateValues:
         t, z, shape = flattened(self, t, z)
         return quantities_at(self, t, z, "form")[0].reshape(*shape, self.n_nonholonomic)
 
-    def nonholonomic_derivatives(self, t: float, z: np.ndarray) -> tuple[Any, ...]:
-        """At one state: A (n, n_q), Jacobian of `nonholonomic` (n, n_z), a (n,), its partial time derivative (n,).
-
-        The first two are SciPy CSR arrays.
-        """
-        t, z, _ = flattened(self, t, z)
-        matrix, jacobian, drift, rate = quantities_at(self, t, z, "form matrix", "form jacobian", "drift", "drift rate")
-        return matrix.sparse(), jacobian.sparse(), drift[0], rate[0]
-
     def consistent_multipliers(self, t: float, z: np.ndarray) -> np.ndarray:
         """Multipliers for which d/dt Theta = 0 at a consistent state, shape (2 m,).
 

@@ -15,6 +15,7 @@ from ...mechanics.numbers.free import with_constants, with_duration, with_free_n
 from ...mechanics.numbers.records import with_records
 from ...mechanics.numbers.unknown import UnknownNumbers, present_value
 from ...mechanics.part import Part
+from ...mechanics.part_names import number_named
 
 
 def checked_parameters(system, parameters, follows=None, refused=()):
@@ -78,7 +79,7 @@ def _entry(system, title, entry, refused):
     if isinstance(entry, str):
         return entry
     part = entry[0] if isinstance(entry, tuple | list) and len(entry) == 2 else None
-    part, name = system.number_named(*entry) if isinstance(part, Part | BodyFrame | Composite) else (None, None)
+    part, name = number_named(system, *entry) if isinstance(part, Part | BodyFrame | Composite) else (None, None)
     if part is None or not (part in system.parts or part in system.composites) or isinstance(part, refused):
         raise InputError(f"{title} must be (body, joint or force of the system, its number), such as (spring, "
                          f"'stiffness') or (body, 'mass'), not {entry!r}")

@@ -8,6 +8,7 @@ from ...display import digits
 from ...errors import InputError, NotAsked, warn
 from ...mechanics.bodies.states import CanonicalState, Coordinates, Pose
 from ...mechanics.body_frame import is_on_tree
+from ...mechanics.part_names import is_joint
 from ...mechanics.states.from_joints import given_coordinates
 from ...mechanics.states.given import canonical_states, follows_from_joints, given_states
 from ...mechanics.states.in_trees import in_space, with_joints_of_trees
@@ -78,7 +79,7 @@ def check_turns(system, start, end):
     angles = [{}, {}]
     for found, given in zip(angles, (start, end), strict=True):
         for key, value in given.items():
-            if not system.is_joint(key):
+            if not is_joint(system, key):
                 continue
             joint = system.here(system[key] if isinstance(key, str) else key)
             if is_on_tree(joint) or not getattr(joint, "coordinates", ()) or getattr(joint, "free_rotation", False):

@@ -12,6 +12,7 @@ from ...display import digits
 from ...errors import InputError
 from ...mechanics.body_frame import BodyFrame
 from ...mechanics.forces.actuators import Actuator, ControlForce, ControlTorque, GeneralizedControl, JointControl
+from ...mechanics.part_names import frame_named
 from ...mechanics.states.in_trees import tree_joint
 from .prior import checked_covariance, numbers_of
 
@@ -89,7 +90,7 @@ def _actuators(system, key, value):
     part = tree_joint(system, key) or system.here(key)
     if isinstance(part, str):
         labels = {system.label(p): p for p in (*system.parts, *system.bodies)}
-        part = labels.get(part) or system.frame_named(part)
+        part = labels.get(part) or frame_named(system, part)
         if part is None:
             raise InputError(f"noise: no body, joint or actuator {key!r} in the system{known_names(key, labels)}")
     if isinstance(part, Actuator) and part.n_controls:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...argument_names import NamedArguments
 from ...errors import InputError
+from ...mechanics.part_names import is_joint
 from ...mechanics.states.in_trees import tree_joint
 from ...types import Vector
 from .measurements.base import Sensor
@@ -124,7 +125,7 @@ class StartSensors:
 
     def _joint(self, key):
         found = self.system.here(key)
-        return tree_joint(self.system, key) or (found if self.system.is_joint(found) else None)
+        return tree_joint(self.system, key) or (found if is_joint(self.system, found) else None)
 
     def _of_joint(self, key, joint, own, narrow):
         value, rate = own.state if isinstance(own.state, tuple | list) else (own.state, 0.0)

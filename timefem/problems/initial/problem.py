@@ -14,12 +14,13 @@ from ...errors import InputError
 from ...late import Late
 from ...mechanics.bodies.states import Pose
 from ...mechanics.functions.unbounded import check_integrable
+from ...mechanics.part_names import is_joint
 from ...mechanics.states.consistent import assemble as assembled
 from ...mechanics.states.given import GivenStates, canonical_states, given_states
 from ...mechanics.states.in_trees import by_joints_of_trees, resolved_states
 from ...mechanics.system import System
 from ...mechanics.values.at_start import at_start
-from ...mechanics.values.of_parts import not_finite
+from ...mechanics.values.of_parts import nonholonomic_derivatives, not_finite
 from .options import OPTIONS
 
 redundancy = Late("timefem.mechanics.redundancy.redundancy")
@@ -145,7 +146,7 @@ def merged(system, state, other):
 
 
 def _key(system, key):
-    if not system.is_joint(key):
+    if not is_joint(system, key):
         return system.find(key)
     return system[key] if isinstance(key, str) else system.own(key)
 
@@ -238,7 +239,7 @@ def _of_nonholonomic(system, t, z, tolerance):
     if not system.n_nonholonomic:
         return None
     form = system.nonholonomic(t, z)
-    _, jacobian, _, _ = system.nonholonomic_derivatives(t, z)
+    _, jacobian, _, _ = nonholonomic_derivatives(system, t, z)
     size = np.maximum(1.0, abs(jacobian) @ np.abs(z))
     worst = np.argmax(np.abs(form) / size)
     if abs(form[worst]) <= tolerance * size[worst]:

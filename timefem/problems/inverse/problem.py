@@ -322,7 +322,7 @@ def checked_outputs(system, outputs, t_span):
         if not isinstance(output, Output):
             raise InputError(f"outputs: {output!r} is not an output such as PositionOutput(body, 'x')")
         for body in output.bodies:
-            if not system.has(body):
+            if body not in system:
                 raise InputError(f"outputs: {output!r} is of {body!r}, which is not in the system")
         output = output.on(system)
         trajectory = as_time_function(f"trajectory of {output!r}", trajectory)

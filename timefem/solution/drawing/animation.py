@@ -9,10 +9,10 @@ import numpy as np
 
 from ... import validate
 from ...atomic_write import as_path, check_writable, replacing
+from ...display import COLOURS
 from ...errors import InputError, MissingBackend
 from .artists import Artists, axes3d, fit_axes
 from .options import OPTIONS
-from .plots import COLOURS
 from .scene import make_scene
 
 WRITERS = {".gif": "pillow", ".mp4": "ffmpeg"}

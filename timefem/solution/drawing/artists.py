@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 
+from ...display import COLOURS, STYLES
 from .options import OPTIONS
-from .plots import COLOURS, STYLES
 
 WIDTHS = {"joint": dict(marker="o", markersize=4, linestyle=""), "rod": dict(linewidth=1.5),
           "spring": dict(linewidth=1.0), "damper": dict(linewidth=1.0, linestyle="--"), "rope": dict(linewidth=2.0),

@@ -4,8 +4,9 @@ import itertools
 
 import numpy as np
 
+from ...display import COLOURS, STYLES
 from .options import OPTIONS
-from .plots import COLOURS, STYLES, lines_over_time, new_axes
+from .plots import lines_over_time, new_axes
 
 BOUND = {"linestyle": (0, (7, 4)), "linewidth": 1.0, "zorder": 1}
 

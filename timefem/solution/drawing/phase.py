@@ -5,10 +5,11 @@ import re
 
 import numpy as np
 
+from ...display import COLOURS, STYLES
 from ...errors import InputError
 from ..joint_motion import joint_motion
 from .options import OPTIONS
-from .plots import COLOURS, STYLES, new_axes
+from .plots import new_axes
 
 COMPONENT = re.compile(r"(.+)\.(position|q)\[(\d+)\]")
 

@@ -5,10 +5,8 @@ import itertools
 import numpy as np
 
 from ... import validate
+from ...display import COLOURS, STYLES
 from .options import OPTIONS
-
-STYLES = ("-", "--", ":", "-.")
-COLOURS = ("#1f4e79", "#c55a11", "#2e7d32", "#6a1b9a", "#00838f", "#ad1457", "#5d4037", "#455a64")
 
 
 def plot_energy(solution, ax=None, by_part=False):

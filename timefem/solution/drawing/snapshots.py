@@ -7,11 +7,11 @@ import numpy as np
 import scipy
 
 from ... import validate
+from ...display import COLOURS, STYLES
 from ...errors import InputError
 from ...mechanics.shapes import box
 from .artists import Artists, axes3d, fill, fit_axes
 from .options import OPTIONS
-from .plots import COLOURS, STYLES
 from .scene import make_scene, traces_of
 
 PARTS = 0.25, 0.5, 0.75, 1.0  # of the way from the centre of a body to its outline, and along rods

@@ -9,6 +9,7 @@ from ....mechanics.body_frame import BodyFrame
 from ....mechanics.forces.actuators import Actuator
 from ....mechanics.formulas.text import as_formula
 from ....mechanics.inversion.outputs import Output
+from ....mechanics.part_names import frame_named
 from ....mechanics.states.in_trees import tree_joint
 from ..dynamic.sensor_rows import SensorRows
 from ..measurements.directions import OrientationSensor
@@ -47,7 +48,7 @@ def _meant(system, what):
     """The requested quantity, of the system; formulas as they are."""
     if isinstance(what, str):
         labels = {system.label(part): part for part in (*system.parts, *system.bodies)}
-        known = labels.get(what) or tree_joint(system, what) or system.frame_named(what)
+        known = labels.get(what) or tree_joint(system, what) or frame_named(system, what)
         return what if known is None else known
     if not callable(what) and hasattr(what, "bodies") and not isinstance(what, Output):
         return system.here(what)

@@ -9,6 +9,7 @@ import numpy as np
 from ....errors import InputError
 from ....mechanics.values.at_start import constraints_at
 from ....mechanics.values.conserved import names_at_rest
+from ....mechanics.values.of_parts import nonholonomic_derivatives
 from ...common.conditions import directions_left, independent_combinations, least_norm_search, lengths_of_rows
 from ...common.end_state import INDEPENDENT
 from ...common.targets import checked_targets
@@ -197,7 +198,7 @@ class EndConditions:
             jacobian = jacobian if isinstance(jacobian, np.ndarray) else jacobian.toarray()
         if self.system.n_nonholonomic:
             theta = np.concatenate([theta, self.system.nonholonomic(t, z)])
-            jacobian = np.vstack([jacobian, self.system.nonholonomic_derivatives(t, z)[1].toarray()])
+            jacobian = np.vstack([jacobian, nonholonomic_derivatives(self.system, t, z)[1].toarray()])
         if self.formulas.lengths is not None:
             lengths, own = (np.array(x) for x in self.formulas.lengths(z))
             theta, jacobian = np.append(theta, lengths), np.vstack([jacobian, own])
