@@ -197,7 +197,25 @@ class Limit(NamedArguments):
             if missing > 1e-9 * max(1.0, abs(at_start[i])):
                 raise InputError(f"{self.name}[{i}] is violated by the state at the start, by {missing:.3g}: give "
                                  "another start, or loosen the bound")
+            if self.at == "path" and missing > -OPTIONS.limit_met * max(1.0, abs(at_start[i])):
+                above = at_start[i] - upper[i] > lower[i] - at_start[i]
+                self._check_leaving(i, row if above else -row, now.system, symbols, z0, t0, numbers)
         return values
+
+    def _check_leaving(self, i: int, row: ca.SX, system: Any, symbols: Sequence[ca.SX], z0: np.ndarray, t0: float,
+                       numbers: np.ndarray) -> None:
+        """Refuse a start on a bound, that a formula of coordinates passes in the next moment, whatever controls do."""
+        z, u, t, _ = symbols
+        first = np.concatenate([np.full(body.n_q, not body.has_rate) for body in system.bodies])
+        if system.couples_inertia or ca.depends_on(row, ca.vertcat(z[system.n_q:], z[np.flatnonzero(first)])):
+            return
+        terms = ca.horzcat(ca.jacobian(row, z[:system.n_q]), ca.jacobian(row, t))
+        moves = np.array(ca.Function("terms", symbols, [terms])(z0, np.zeros(u.numel()), t0, numbers)).ravel() * \
+            np.append(np.where(first, 0.0, system.velocity(t0, z0)), 1.0)
+        if moves.sum() > OPTIONS.limit_met * np.abs(moves).sum():
+            raise InputError(f"{self.name}[{i}] is at its bound at the start, and beyond it right after, as it moves "
+                             f"by {digits(moves.sum())} a second, which no force stops at once: give another start, or "
+                             "loosen the bound")
 
 
 def is_timed(bounds: Any) -> bool:
