@@ -37,9 +37,10 @@ class Limit(NamedArguments):
     Parameters
     ----------
     formula : callable, str, sequence of str, Joint or Output
-        Of a joint its first coordinate is limited, of an output its value. Else `formula(now, u)` -> expressions in
-        CasADi symbols, or such a formula as text. `now` gives `t`, `z`, `q(body)`, `rates(body)`, `position(body,
-        point)`, `velocity(body, point)`, `rotation_matrix(body)`, `angular_velocity(body, frame)`, `joint(joint)`,
+        Of a joint its first coordinate is limited, of an output its value; angles without counted turns are told
+        within half a turn of the middle of the bounds. Else `formula(now, u)` -> expressions in CasADi symbols, or
+        such a formula as text. `now` gives `t`, `z`, `q(body)`, `rates(body)`, `position(body, point)`,
+        `velocity(body, point)`, `rotation_matrix(body)`, `angular_velocity(body, frame)`, `joint(joint)`,
         `joint_rate(joint)`, `control(actuator)`, `energy()`, `kinetic_energy(body)`, `potential_energy(part)`,
         `power(part)`, `reaction(joint)` and `parameters`, a dict of the unknown numbers; u are the controls of all
         actuators, in the order of the system. In texts bodies, joints and actuators have their names:
@@ -70,7 +71,7 @@ class Limit(NamedArguments):
                  name: str | None = None) -> None:
         output = JointOutput(formula) if getattr(formula, "coordinates", ()) else formula
         if isinstance(output, Output):
-            formula, name = (lambda now, u: now.output(output)), name or output.name
+            formula, name = (lambda now, u: now.output(output, self._middle)), name or output.name
         self.name = name or "limit"
         self.formula = as_formula(f"{self.name}: formula", formula, ["now", "u"])
         refuse_comparison(f"{self.name}: formula", self.formula)
@@ -105,6 +106,12 @@ class Limit(NamedArguments):
             raise InputError(f"{self.name}: {word} must be a number, one for each expression, or a "
                              f"function of the time, not {value!r}")
         return found
+
+    @property
+    def _middle(self):
+        """Between its bounds, about which an angle is told that counts no turns: zero where a bound is missing."""
+        ends = None if self._timed else np.array([*self.lower, *self.upper])
+        return ends.mean() if ends is not None and len(ends) == 2 and np.isfinite(ends).all() else 0.0
 
     @property
     def _timed(self):
