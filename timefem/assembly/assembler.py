@@ -9,6 +9,8 @@ from ..elements.evaluation.plan import ElementPlan
 from .assembly_loop import Elements, assemble
 from .pattern import ChainPattern
 
+NOWHERE = np.zeros(0)  # data where all slots say that an entry is left out
+
 
 class Assembler:
     """Assembles a chain of elements of one kind.
@@ -40,7 +42,7 @@ class Assembler:
     def __init__(self, plan: ElementPlan, mesh, free_columns, kept_rows, scaling, before=0, after=0):
         self.plan, self.scaling = plan, scaling
         self.pattern = ChainPattern(plan, mesh.n_elements - before - after, free_columns, kept_rows)
-        self._data, self._lanes = np.empty(self.pattern.nnz), lane_scratch(plan.arrays)
+        self._lanes, self._unused = lane_scratch(plan.arrays), np.full(self.pattern.slots.shape, -1)
         self.place(mesh, before, after)
 
     def place(self, mesh, before=0, after=0):
@@ -57,7 +59,8 @@ class Assembler:
         self.column_scale, self.row_scale = (
             scale(numbering, mesh.lengths)[before * numbering.step:last * numbering.step + numbering.n_node]
             for scale, numbering in ((self.scaling.columns, self.plan.columns), (self.scaling.rows, self.plan.rows)))
-        self._whole, self._scale_of_kept = self._part(0, self.mesh.n_elements), self.row_scale[self.pattern.row_index]
+        self._whole = self._part(0, self.mesh.n_elements, self.pattern.kind, self.pattern.base, self.pattern.slots)
+        self._scale_of_kept = self.row_scale[self.pattern.row_index]
         emphasis = self.scaling.emphasis_of(self.plan.columns)
         self.emphasis = None if emphasis is None else self._along(emphasis)
 
@@ -70,6 +73,10 @@ class Assembler:
         n_node = self.plan.columns.n_node
         return np.concatenate([own[:n_node], np.tile(own[n_node:], self.mesh.n_elements)])
 
+    @cached_property
+    def _data(self):
+        return np.empty(self.pattern.nnz)
+
     def assemble_into(self, data):
         """Use this memory, shape (nnz,), for the data of the tangent."""
         self._data = data
@@ -79,39 +86,53 @@ class Assembler:
 
         The data are overwritten by the next call: fresh memory of this size would cost as much as the assembly.
         """
-        p, data = self.pattern, self._data
+        data = self._data
         data[:] = 0.0
-        residual = self._assemble(x, self._whole)
+        return self._scaled(self._add(x, self._whole, data)), data
+
+    def residual(self, x):
+        """Scaled residual of the kept rows, shape (n_rows,)."""
+        return self._scaled(self._residual(x, 0, self.mesh.n_elements))
+
+    def _scaled(self, residual):
         if self.before_start is not None:
             residual[:len(self.before_start)] += self.before_start
-        residual = residual[p.row_index]
+        residual = residual[self.pattern.row_index]
         residual *= self._scale_of_kept
-        return residual, data
+        return residual
 
     def first_not_finite(self, x):
-        """The first element whose residual is not finite at all dofs `x`, or None; spoils the data of `evaluate`."""
+        """The first element whose residual is not finite at all dofs `x`, or None."""
         start, stop = 0, self.mesh.n_elements
-        if np.all(np.isfinite(self._assemble(x, self._whole))):
+        if np.all(np.isfinite(self._residual(x, start, stop))):
             return None
         while stop - start > 1:
             middle = (start + stop) // 2
-            if np.all(np.isfinite(self._assemble(x, self._part(start, middle)))):
+            if np.all(np.isfinite(self._residual(x, start, middle))):
                 start = middle
             else:
                 stop = middle
         return start
 
-    def _part(self, start, stop):
+    def _residual(self, x, start, stop):
+        """Unscaled, of all tests of elements start, ..., stop - 1 at all dofs."""
+        kind, base = self.pattern.kind[start:stop], self.pattern.base[start:stop]
+        return self._add(x, self._part(start, stop, kind, base, self._unused), NOWHERE)
+
+    def add_elements(self, x, start, stop, pattern, data):
+        """Add the scaled tangents of elements start, ..., stop - 1 at all dofs `x` to data of their `ChainPattern`."""
+        self._add(x, self._part(start, stop, pattern.kind, pattern.base, pattern.slots), data)
+
+    def _part(self, start, stop, *places):
         """What `assemble` takes of elements start, ..., stop - 1: where their dofs are, and arrays."""
-        p = self.pattern
         columns, rows = (slice(start * n.step, stop * n.step + n.n_node) for n in (self.plan.columns, self.plan.rows))
         return columns, Elements(self.mesh.nodes[start:stop], self.mesh.lengths[start:stop],
                                  self.column_scale[columns], self.row_scale[rows], self.plan.tangent_rows,
-                                 self.plan.tangent_columns, p.kind[start:stop], p.base[start:stop], p.slots)
+                                 self.plan.tangent_columns, *places)
 
-    def _assemble(self, x, part):
+    def _add(self, x, part, data):
         """Unscaled residual of a part of the elements at all dofs; their tangents are added to the data."""
         columns, elements = part
         residual = np.zeros(len(elements.row_scale))
-        assemble(self.plan.arrays, self._lanes, x[columns], elements, residual, self._data)
+        assemble(self.plan.arrays, self._lanes, x[columns], elements, residual, data)
         return residual

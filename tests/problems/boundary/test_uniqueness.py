@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.problems.boundary import solver
 
 pytestmark = pytest.mark.long
 
@@ -57,3 +58,14 @@ def test_half_an_oscillation_between_zeros(element):
     (chain(2.0), False), (unstable(15.0), False)])
 def test_modes_units_and_growth(problem, many):
     assert told(problem, tf.MixedGalerkin(2)) is many
+
+
+def test_long_meshes_are_acquitted_by_coarse_ones(monkeypatch):
+    monkeypatch.setattr(solver, "LONG", 20)
+    seen, response = [], solver._response
+    monkeypatch.setattr(solver, "_response", lambda equations, x: seen.append(equations.mesh.n_elements) or
+                        response(equations, x))
+    assert not told(oscillator(3.0), tf.MixedGalerkin(2), 80)
+    assert seen == [20]
+    assert told(oscillator(np.pi), tf.MixedGalerkin(2), 80)
+    assert set(seen) == {20, 80, 40}

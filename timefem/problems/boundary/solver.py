@@ -222,6 +222,7 @@ class BoundarySolver:
 scipy = Late("scipy")
 
 SUSPECT = 30  # of the motion, by the size of a shift: below, one motion is determined however coarse the mesh is
+LONG = 2000  # elements: from twice as many a coarser mesh is looked at first, as five solves take long
 
 
 def warn_if_undetermined(solver, sol, x, equations):
@@ -241,6 +242,9 @@ def warn_if_undetermined(solver, sol, x, equations):
     """
     if equations.linear.no_transpose:
         return
+    every = len(sol.t) // LONG
+    if every > 1 and not _on_part(solver, sol, every) > SUSPECT:
+        return
     # factors of the last step, if there was one, are of an iterate as far from x as that step: they tell enough here
     if len(sol.t) < 5 or (equations.has_factors and not _of_factors(equations) > SUSPECT):
         return
@@ -249,14 +253,19 @@ def warn_if_undetermined(solver, sol, x, equations):
         return
     grows = found * np.finfo(float).eps > WARN_ABOVE
     if not grows:
-        coarse = TimeMesh(np.unique(np.append(sol.t[::2], sol.t[-1])))
-        guess = solver.from_solution(sol, coarse)
-        before = _response(solver.form.equations(coarse, guess, solver.driver.scaling, solver.driver.linear), guess)
+        before = _on_part(solver, sol, 2)
         grows = found > before * max(2.5, 2 ** (getattr(sol.element, "order", 2) / 2))  # rows may be weighted by h
     if grows:
         warn(f"the conditions at the ends do not determine the motion: a shift of one by {1 / found:.0e} of its size "
              "changes the whole motion, and a smaller one does on a finer mesh; this is one of many motions. Give "
              "another condition, or another time", IllConditioned)
+
+
+def _on_part(solver, sol, every):
+    """As `_response`, on a mesh of some of the nodes."""
+    coarse = TimeMesh(np.unique(np.append(sol.t[::every], sol.t[-1])))
+    guess = solver.from_solution(sol, coarse)
+    return _response(solver.form.equations(coarse, guess, solver.driver.scaling, solver.driver.linear), guess)
 
 
 def _response(equations, x):

@@ -7,7 +7,7 @@ from ...kernels.loops import compiled
 
 
 class CompressedRows:
-    """A square sparse matrix in compressed rows (CSR).
+    """A sparse matrix in compressed rows (CSR).
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class CompressedRows:
         self.indptr, self.indices, self.data = indptr, indices, data
 
     def __matmul__(self, x):
-        out = np.empty(len(x))
+        out = np.empty(len(self.indptr) - 1)
         _product(self.indptr, self.indices, self.data, x, out)
         return out
 
@@ -35,7 +35,7 @@ class _Transposed:
 
     def __matmul__(self, x):
         a, out = self._matrix, np.zeros(len(x))
-        _add_transposed_product(a.indptr, a.indices, a.data, x, out)
+        add_transposed_product(a.indptr, a.indices, a.data, x, out)
         return out
 
 
@@ -49,7 +49,8 @@ def _product(indptr, indices, data, x, out):
 
 
 @compiled(_nrt=False, fastmath={"contract"})
-def _add_transposed_product(indptr, indices, data, x, out):
+def add_transposed_product(indptr, indices, data, x, out):
+    """Add `A^T x` in place."""
     for r in range(len(x)):
         value = load(x, r)
         for k in range(load(indptr, r), load(indptr, r + 1)):

@@ -87,8 +87,8 @@ class CondensedLU:
         return condensation(self._pattern)
 
 
-def condensation(pattern):
-    """The `Condensation` for a pattern, or None where there is too little inside elements."""
+def condensation(pattern, kind=None):
+    """The `Condensation` for a pattern, or another `kind` of it; None where there is too little inside elements."""
     n_blocks = len(pattern.column_starts) - 1
     if n_blocks < LIMITS.least_blocks:
         return None
@@ -105,7 +105,7 @@ def condensation(pattern):
         blocks = blocks[~touched[column_starts[blocks] + i]]
     if 2 * len(blocks) < n_blocks:
         return None
-    return Condensation(pattern, (column_starts, row_starts), block, inside, blocks)
+    return (kind or Condensation)(pattern, (column_starts, row_starts), block, inside, blocks)
 
 
 class Condensation:
@@ -150,12 +150,15 @@ class Condensation:
         size = np.int32 if counts.sum() < 2**31 else np.int64
         self._indptr, reduced = np.zeros(starts[0][-1] + 1, size), np.empty(counts.sum(), size)
         loops.reduce_pattern(self._chain, inside, n_left, self._indptr, reduced)
-        self._data, self._nodes = np.empty(len(reduced)), ChainLU(self._indptr, reduced, starts[1], starts[0])
+        self._data, self._nodes = np.empty(len(reduced)), self._lu_of_nodes(self._indptr, reduced, starts[1], starts[0])
         self._kept_columns = np.flatnonzero(self._chain.reduced >= 0)
         others = np.flatnonzero(is_inside == 0)
         self._other_rows, self._other_reduced = (
             np.concatenate([np.arange(s[e], s[e] + row_starts[e + 1] - row_starts[e]) for e in others] or [[]]
                            ).astype(np.int64) for s in (row_starts, starts[0]))
+
+    def _lu_of_nodes(self, *pattern):
+        return ChainLU(*pattern)
 
     def factor(self, data):
         """Factor the matrix with the numbers `data`; whether it could."""
@@ -188,14 +191,18 @@ class Condensation:
                                            self._data)
             taken.append(len(blocks) - n_bad)
             if n_bad == 0:
-                if max(taken) > taken[0]:  # those that take most come first
-                    self._plans[:len(taken)] = [self._plans[i] for i in np.argsort(np.negative(taken), kind="stable")]
+                self._arrange(taken)
                 return True
             if new and taken[-1] == 0:
                 break
             blocks = blocks[group.good[:len(blocks)] == 0.0]
         self._plans.clear()
         return False
+
+    def _arrange(self, taken):
+        """Plans that take most elements come first."""
+        if max(taken) > taken[0]:
+            self._plans[:len(taken)] = [self._plans[i] for i in np.argsort(np.negative(taken), kind="stable")]
 
     def _plan_for(self, blocks, data):
         """A plan for some of these blocks at least; None where their inside is singular."""
@@ -210,23 +217,35 @@ class Condensation:
 
     def solve(self, b):
         """Solve A x = b, shape (n,)."""
-        reduced, x = np.empty(len(self._indptr) - 1), np.empty(len(b))
-        reduced[self._other_reduced] = b[self._other_rows]
-        for plan, group in self._groups:
-            loops.forward(self._chain, plan, group, b, reduced)
-        reduced = self._nodes.solve(reduced)
-        x[self._kept_columns] = reduced
-        for plan, group in self._groups:
-            loops.backward(self._chain, plan, group, reduced, x)
-        return x
+        return self._inwards(self._nodes.solve(self._outwards(b)))
 
     def solve_transposed(self, b):
         """Solve A^T x = b, shape (n,)."""
-        reduced, x = b[self._kept_columns], np.empty(len(b))
+        return self._inwards(self._nodes.solve_transposed(self._outwards(b, True)), True)
+
+    def _outwards(self, b, transposed=False):
+        """The right-hand side of what is left."""
+        if transposed:
+            reduced = b[self._kept_columns]
+            for plan, group in self._groups:
+                loops.forward_transposed(self._chain, plan, group, b, group.good, reduced)
+            return reduced
+        reduced = np.empty(len(self._indptr) - 1)
+        reduced[self._other_reduced] = b[self._other_rows]
         for plan, group in self._groups:
-            loops.forward_transposed(self._chain, plan, group, b, group.good, reduced)
-        reduced = self._nodes.solve_transposed(reduced)
-        x[self._other_rows] = reduced[self._other_reduced]
+            loops.forward(self._chain, plan, group, b, reduced)
+        return reduced
+
+    def _inwards(self, reduced, transposed=False):
+        """The whole solution from that of what is left, for the right-hand side seen last."""
+        if transposed:
+            x = np.empty(len(self._chain.indptr) - 1)
+            x[self._other_rows] = reduced[self._other_reduced]
+            for plan, group in self._groups:
+                loops.backward_transposed(self._chain, plan, group, reduced, x)
+            return x
+        x = np.empty(len(self._chain.reduced))
+        x[self._kept_columns] = reduced
         for plan, group in self._groups:
-            loops.backward_transposed(self._chain, plan, group, reduced, x)
+            loops.backward(self._chain, plan, group, reduced, x)
         return x
