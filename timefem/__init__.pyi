@@ -57,6 +57,7 @@ from .errors import (
     SolveError,
     SuspectUnits,
     UnderResolved,
+    Unstable,
 )
 from .mechanics.bodies.first_order import PortSystem, State
 from .mechanics.bodies.generalized_body import GeneralizedBody
@@ -206,7 +207,7 @@ __all__ = [
     "BoundaryValueProblem", "EndState", "continuation", "solve_all",
     "BubnovGalerkin", "CanonicalState", "Constraint", "Cylindrical", "ElementBatch", "Fatrop", "FixedPoint", "Gravity",
     "ActiveSetChange", "IllConditioned", "NotAsked", "NotDifferentiable", "NotSolved", "OpenJoint", "SuspectUnits",
-    "UnderResolved",
+    "UnderResolved", "Unstable",
     "InitialValueProblem", "Ipopt", "InputError",
     "InteriorPoint", "InteriorPointOptions", "LagrangeBasis", "Limit", "MarchOptions", "MassProperties",
     "MissingBackend", "MixedGalerkin", "Newton", "Part", "Planar", "PointMass", "Pose", "PrescribedAngle",

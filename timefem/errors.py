@@ -45,6 +45,10 @@ class UnderResolved(UserWarning):
     """
 
 
+class Unstable(UserWarning):
+    """An equilibrium that the least push leaves; the message says in how many directions, and what falls."""
+
+
 class ActiveSetChange(UserWarning):
     """A limit is just reached, without a multiplier, where derivatives of an optimum jump; the message names it."""
 

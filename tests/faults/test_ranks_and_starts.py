@@ -1,5 +1,6 @@
 """Statics of what hangs by joints, ranks by the own sizes of a system, and rows of rounding: solved, not refused."""
 
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -12,12 +13,17 @@ G = 9.81
 Z = (0, 0, 1)
 
 
-@pytest.mark.parametrize("place", [(0, 0, -1), (0.1, 0, -0.99), (0.8, 0.5, 0.1)])
+@pytest.mark.parametrize("place", [(0, 0, -1), (0.1, 0, -0.99), (0.8, 0.5, 0.1), (0, 0, 1)])
 def test_a_pendulum_hangs(fault, place):
     bob = tf.PointMass(2.0, name="bob")
     pendulum = tf.System([bob, tf.RigidDistance(bob, None, length=1.0)], gravity=(0, 0, -G))
-    found = tf.equilibrium(pendulum, {bob: tf.Pose(place)})
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = tf.equilibrium(pendulum, {bob: tf.Pose(place)})
     assert found.success, found.status.message
+    assert [w.category for w in told] == [tf.Unstable] * (found.n_unstable > 0)
+    assert all("unstable in 2 directions, bob first" in str(w.message) for w in told)
+    assert place != (0, 0, 1) or told
     fault(f"pendulum from {place}", 1.0, np.linalg.norm(found.q), rtol=1e-9)
     assert abs(found.q[:2]).max() < 1e-9 and found.n_unstable == (0 if found.q[2] < 0 else 2)
 

@@ -146,7 +146,7 @@ def test_no_work_is_gained_in_an_element_whose_slip_turns_round():
     """Friction against the slip at the end alone would work with the one at the start."""
     none = np.zeros(1)
     before, after = np.array([[0.0, 1.0, 0]]), np.array([[-1.0, -0.5, 0]])
-    found, _, share = stepped(np.eye(3), after, before, none, np.array([0.6]), none)
+    found, _, share = stepped(np.eye(3), after, before, none, none, np.array([0.6]), none)
     work = (found * (before + after + found)).sum() / 2
     assert work <= 1e-10 and share < 1 and found[0, 0] > 0
     rng = np.random.default_rng(5)
@@ -154,6 +154,7 @@ def test_no_work_is_gained_in_an_element_whose_slip_turns_round():
         n = int(rng.integers(1, 4))
         rows = rng.normal(size=(3 * n, 6))
         after, before = rng.normal(size=(2, n, 3))
-        found, _, _ = stepped(rows @ rows.T, after, before, rng.uniform(0, 1, n), rng.uniform(0, 1, n), np.zeros(n))
+        turned, e, mu = rng.normal(size=n), rng.uniform(0, 1, n), rng.uniform(0, 1, n)
+        found, _, _ = stepped(rows @ rows.T, after, before, turned, e, mu, np.zeros(n))
         mean = (before + after + (rows @ rows.T @ found.ravel()).reshape(-1, 3)) / 2
         assert (found * mean).sum() <= 1e-8 * max(1.0, np.abs(found).max())

@@ -8,7 +8,7 @@ from ..analysis.linear_model import eigenvalue_text
 from ..analysis.settle import settle
 from ..errors import InputError, SolveError
 from ..mechanics.bodies.states import CanonicalState
-from ..problems.static import equilibrium
+from ..problems.static.equilibrium import at_rest
 from ..sensitivity.names import derivatives, functionals_of, parameters_of
 from ..solving.solve import solve
 from .chosen import chosen
@@ -30,8 +30,8 @@ def _linear(options, inputs=None, outputs=()):
         part = system.coordinates(body)
         state[body] = CanonicalState(z[part], z[system.n_q:][part])
     if rest:
-        at_rest = equilibrium(system, state, t)
-        state = at_rest if at_rest.success and not at_rest.n_unstable else settle(system, state, t)
+        found_rest = at_rest(system, state, t)
+        state = found_rest if found_rest.success and not found_rest.n_unstable else settle(system, state, t)
     return found, linearize(system, state, t, inputs=inputs, outputs=outputs)
 
 

@@ -214,7 +214,7 @@ def unresolved_turns(system, element, t, z):
         place = system.coordinates(body)
         rate = np.linalg.norm(body.angular_velocity(z[:, place], z[:, system.n_q:][:, place]), axis=-1)
         turn = float((np.maximum(rate[1:], rate[:-1]) * lengths).max())
-        if turn > worst[0]:
+        if worst[0] < turn < np.inf:  # iterates that diverge are no motion
             worst = turn, body
     if worst[0] <= most:
         return sharp_bends(system, z)

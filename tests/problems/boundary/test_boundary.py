@@ -321,3 +321,18 @@ def test_bad_input(system, arguments, words):
 def test_bad_arguments_of_solve(arguments, words):
     with pytest.raises(tf.InputError, match=words):
         tf.solve(free_body()[1], tf.MixedGalerkin(2), **arguments)
+
+
+@pytest.mark.parametrize("guessed", [0.7, 2.0, 4.0])
+def test_free_time_stays_positive(guessed):
+    """A quarter of a hardening oscillator's period, which Newton's method would leave for a negative duration."""
+    bead, size = tf.PointMass(1.0, dimension=1, name="bead"), 1.5
+    spring = tf.FormulaForce(bead, "[-f[0].position[0] - f[0].position[0]**3, 0, 0]", name="spring")
+    start = EndState(position=(size, 0, 0), velocity=(0, 0, 0))
+    problem = tf.BoundaryValueProblem(tf.System([bead, spring]), (0, guessed), start={bead: start},
+                                      end={bead: EndState(position=(0, 0, 0))}, free_time=True)
+    sol = tf.solve(problem, tf.MixedGalerkin(4), 40, progress=False)
+    assert sol.success and sol.t[-1] > 0
+    quarter = ellipk(size**2 / 2 / (1 + size**2)) / np.sqrt(1 + size**2)
+    turns = (sol.t[-1] / quarter - 1) / 2  # another passage of the same place is a solution as well
+    assert abs(turns - round(turns)) < 1e-5

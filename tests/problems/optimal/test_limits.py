@@ -324,3 +324,22 @@ def test_limits_of_controls_hold_where_the_motion_sees_them(degree, n, formula, 
     times = sol.t[:-1, None] + np.diff(sol.t)[:, None] * (np.polynomial.legendre.leggauss(degree)[0] + 1) / 2
     seen = [np.linalg.norm(sol.controls(t), axis=-1).min() for t in (times.ravel(), sol.t)]
     assert sol.success and seen == pytest.approx([3, max(3, seen[1])], abs=1e-5)
+
+
+@pytest.mark.parametrize("wall, speed", [(1.0, 0.5), ("1 - 2 * now.t", -1.5), ("norm(now.position('body'))", 0.5)])
+def test_a_start_on_a_bound_that_moves_out_is_refused(wall, speed):
+    """More elements would take ever larger forces to stop it within the first of them."""
+    def thrown(speed):
+        body = tf.PointMass(1.0, dimension=2, name="body")
+        formula = wall if "norm" in str(wall) else f"now.position('body')[0] + 1 - ({wall})"
+        return tf.OptimalControl(
+            tf.System([body]), {body: tf.Pose((1, 0, 0), velocity=(speed, 0, 0))},
+            {body: tf.EndState(position=[-1, None, None], velocity=[0, None, None])}, (0, 1),
+            tf.Effort(tf.ControlForce(body, [(1, 0, 0)], name="push")),
+            limits=tf.Limit(formula, None, 1.0, name="wall"))
+
+    with pytest.raises(tf.InputError, match=r"wall\[0\] is at its bound at the start, and beyond it right after, as it "
+                                            r"moves by 0\.5 a second"):
+        thrown(speed)
+    thrown(speed - 0.5)  # along the bound
+    thrown(speed - 1)

@@ -221,13 +221,17 @@ class TurnCounter(Follower):
     def start(self, states: Mapping[Any, Any], own: Callable[[Body], Body]) -> tuple[np.ndarray, np.ndarray]:
         return np.array([float(self._first(self.bound.local(states, own)[0]))]), np.zeros(1)
 
-    def conditions_at_start(self, q: ca.SX, p: ca.SX, of: Callable[[Any], ca.SX]) -> ca.SX:
-        """What vanishes at the start of a motion, SX (2,), from the own coordinate and momentum and those of others."""
-        value = self.bound.value([of(body) for body in self.bound.bodies], ca.SX(self.bound.coordinate.numbers))
-        return ca.vertcat(q - self._first(value), p)
+    def conditions_at_start(self, q: ca.SX, p: ca.SX, of: Callable[[Any], ca.SX], near: float | None = None) -> ca.SX:
+        """What vanishes at the start of a motion, SX (2,), from the own coordinate and momentum and those of others.
 
-    def _first(self, value):
-        return value + 2 * np.pi * ca.floor((self.owner.first_turn - value) / (2 * np.pi) + 0.5)
+        The angle is within half a turn of `near`, or of that of the owner.
+        """
+        value = self.bound.value([of(body) for body in self.bound.bodies], ca.SX(self.bound.coordinate.numbers))
+        return ca.vertcat(q - self._first(value, near), p)
+
+    def _first(self, value, near=None):
+        near = self.owner.first_turn if near is None else near
+        return value + 2 * np.pi * ca.floor((near - value) / (2 * np.pi) + 0.5)
 
 
 class TurnRate(Part):

@@ -104,6 +104,7 @@ class BoundaryForm:
                                      lambda equations: equations.renew(mesh, scale, self.ends))
         if len(self.constants) and scaling == "full":
             self._scale_constants(equations.assembler)
+        equations.positive = node_places(self, "constants")[:int(self.problem.free_time)]
         return equations
 
     @cached_property

@@ -106,10 +106,11 @@ class End:
         """
         return self.output(self._output(joint, coordinate))
 
-    def output(self, output):
-        """The value of an `Output`, SX scalar."""
+    def output(self, output, near=0.0):
+        """The value of an `Output`, SX scalar; of an angle whose turns are not counted the one next to `near`."""
         output = self._on_own_bodies(output)
-        return self._placed(output.value(*map(self.q, output.bodies)), output.bodies)
+        q = [*map(self.q, output.bodies)]
+        return self._placed(near + output.deviation(near, *q) if near else output.value(*q), output.bodies)
 
     def joint_rate(self, joint, coordinate=None):
         """The rate of a coordinate of a joint, SX scalar."""
@@ -240,7 +241,8 @@ class End:
         return JointOutput(found, coordinate)
 
     def _on_own_bodies(self, output):
-        """An output on the bodies of the system that stand for those it was made for."""
+        """An output on the bodies and joints of the system that stand for those it was made for."""
+        output = output.on(self.system) if isinstance(output, JointOutput) else output
         other = copy(output)
         other.bodies = tuple(map(self.system.find, output.bodies))
         if isinstance(output, JointOutput):

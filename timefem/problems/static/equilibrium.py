@@ -10,7 +10,7 @@ import scipy
 
 from ... import validate
 from ...argument_names import named_arguments
-from ...errors import InputError
+from ...errors import InputError, Unstable, warn
 from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.composites.beam.along import along
 from ...mechanics.part_names import body_of
@@ -150,7 +150,18 @@ def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, 
     -----
     UnderResolved
         Names a beam whose elements do not resolve how it bends or twists.
+    Unstable
+        Of an equilibrium such as that of a top on its tip: says in how many directions, and what falls.
     """
+    found = at_rest(system, guess, t, n_steps, start)
+    if found.success:
+        warn_of_bends(system, found.q[None])
+        _warn_where_unstable(found)
+    return found
+
+
+def at_rest(system, guess=None, t=0.0, n_steps=1, start=None):
+    """What `equilibrium` finds, and warns of."""
     if not isinstance(system, System):
         raise InputError(f"system must be a System, not {system!r}")
     t = validate.real("t", t)
@@ -165,9 +176,37 @@ def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, 
     if n_steps > 1 or (not found.success and t != start):
         with progress("equilibrium, per cent of the load", 100) as bar:
             found = _in_steps(equations, x, start, t, n_steps, bar)
-    if found.success:
-        warn_of_bends(system, found.q[None])
     return found
+
+
+def _warn_where_unstable(found):
+    """Warn of an equilibrium that motions leave, and name what goes furthest along the fastest of them.
+
+    Where all forces have a potential these are as many as directions in which the energy falls. Others, such as moments
+    that stay along an axis of space, may hold what falls, or not: motions of `M a + K q = 0` on the constraints tell.
+    """
+    if found.n_unstable > 0:
+        equations, system = StaticEquations(found.system), found.system
+        root, n_q = system.mass_scale**-0.5, system.n_q
+        matrix = found.tangent.toarray()
+        gradient = matrix[n_q:, :n_q] * root
+        free = root[:, None] * (scipy.linalg.null_space(gradient) if equations.m else np.eye(n_q))
+        stiffness = free.T @ matrix[:n_q, :n_q] @ free
+        size = np.abs(stiffness).max()
+        if np.abs(stiffness - stiffness.T).max() <= OPTIONS.increment * size:
+            values, vectors = np.linalg.eigh(stiffness)
+        else:
+            mass = system.mass_matrix(found.t, np.append(vars(found)["q"], np.zeros(n_q)))
+            values, vectors = scipy.linalg.eig(stiffness, free.T @ (mass @ free))
+        falling = values.real < -len(matrix) * np.finfo(float).eps * size
+        n = np.count_nonzero(falling & np.isfinite(values))
+        if not n:
+            return
+        first = np.where(falling & np.isfinite(values), values.real, np.inf).argmin()
+        falls = system.label(_moved_most(equations, np.abs(free @ vectors[:, first])))
+        warn(f"the equilibrium is unstable in {n} direction{'s' * (n > 1)}, {falls} first: the least push leaves it; "
+             "for a stable one give a guess beside it, on the side to which it would fall, or the end of a motion with "
+             "dampers that comes to rest", Unstable)
 
 
 def from_guess(equations, x, t, on_iteration=lambda iteration, norm: None):
@@ -270,7 +309,8 @@ def _with_inertia(equations, tangent, x, t):
     """The tangent of a long implicit step in time from rest: with a small multiple of the mass matrix."""
     n = equations.n_q
     mass = equations.system.mass_matrix(t, np.append(x[:n], np.zeros(n)))
-    mass = mass * (OPTIONS.added_inertia * abs(tangent[:n, :n]).max() / abs(mass).max())
+    root = scipy.sparse.diags_array(equations.system.mass_scale**-0.5)
+    mass = mass * (OPTIONS.added_inertia * abs(root @ tangent[:n, :n] @ root).max() / abs(root @ mass @ root).max())
     none = scipy.sparse.csc_array((tangent.shape[0] - n,) * 2)
     return scipy.sparse.csc_array(tangent + scipy.sparse.block_diag([mass, none]))
 
@@ -289,9 +329,12 @@ def _most_free(equations, tangent, below=np.inf):
     least = int(np.abs(values).argmin())
     if below < np.inf and not abs(values[least]) < below * np.abs(values).max():
         return None
-    system = equations.system
-    place = int(np.abs(scale * vectors[:, least])[:equations.n_q].argmax())
-    body = body_of(system, place)
+    return _moved_most(equations, (scale * vectors[:, least])[:equations.n_q])
+
+
+def _moved_most(equations, way):
+    """The body, or the beam, that moves most along changes of the coordinates (n_q,), by the mass in any units."""
+    body = body_of(equations.system, int(np.abs(way * np.sqrt(equations.system.mass_scale)).argmax()))
     return body.owner if len(getattr(body.owner, "pieces", ())) == 1 else body
 
 

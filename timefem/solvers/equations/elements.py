@@ -53,9 +53,12 @@ class ElementEquations(NonlinearEquations):
         Whether there was a linear step since the equations were made, or renewed: its factors are at hand.
     condition_known : bool
         Whether the first step of Newton's method looks at the condition of the tangent no more.
+    positive : list of int
+        Places of dofs of the first node that are positive, such as a duration: elsewhere the residual is infinite.
     """
 
     x, first_element = None, 0
+    positive: list[int] = []  # noqa: RUF012
     _own_columns = slice(None)  # of those of the pattern
 
     def __init__(self, plan, mesh, scaling, ends=None, linear=None):
@@ -233,10 +236,13 @@ class ElementEquations(NonlinearEquations):
 
     def _evaluate(self, x):
         """Residual, and entries of the tangent, which are overwritten by the next call."""
-        residual, data = self.assembler.evaluate(self.split(x)[1])
-        if not self._joined:
-            return residual, data
-        return self.pattern.join(residual, data, *self._block_values(x))
+        dofs = self.split(x)[1]
+        residual, data = self.assembler.evaluate(dofs)
+        if self._joined:
+            residual, data = self.pattern.join(residual, data, *self._block_values(x))
+        if (dofs[self.positive] <= 0).any():
+            residual = np.full_like(residual, np.inf)
+        return residual, data
 
     def _block_values(self, x):
         """Scaled rows, and scaled Jacobian by the free dofs and the unknowns in time order, of both blocks."""

@@ -85,60 +85,66 @@ class Fallback:
         free = self._solve(t, z, h, np.zeros(n))
         if free is None:
             return None
-        v0, end, step, none = contacts.at_state(t, z).v[0], free.state[-1, -1, :n], None, np.zeros((contacts.n, 3))
-        before = contacts.at(t + h / 2, (z[:n] + end) / 2, v0)
-        active = (before.gap[0] <= 0) & ~apart | contacts.persistent
+        start, end, step, none = contacts.at_state(t, z), free.state[-1, -1, :n], None, np.zeros((contacts.n, 3))
+        middle = contacts.at(t + h / 2, (z[:n] + end) / 2, start.v[0])
+        active = (middle.gap[0] <= 0) & ~apart | contacts.persistent
         while True:  # what stands on others closes where these do not fall with it
-            closes = ~(active | apart) & (contacts.at(t + h, end, v0).gap[0] < 0)
+            closes = ~(active | apart) & (contacts.at(t + h, end, start.v[0]).gap[0] < 0)
             if step is not None and not closes.any():
                 break
             active |= closes
             if not active.any():
                 return Step(self._filled(free, none), none, np.zeros(contacts.n, int), 0.0, 1.0)
-            step = self._pushed(t, z, h, before, free, np.flatnonzero(active), rest)
+            step, middle = self._pushed(t, z, h, start, middle, free, np.flatnonzero(active), rest)
             if step is None:
                 return None
             end = step.solved.state[-1, -1, :n]
         lost = max(-step.energy, 0.0)
         reached = step.solved.state[-1, -1]
         step.solved.state[-1, -1], paid = self._apart(t + h, reached, contacts.at_state(t + h, reached).v[0], lost)
-        driven = float((step.impulses * before.drift[0]).sum())  # the work of surfaces that move
+        driven = float((step.impulses * middle.drift[0]).sum())  # the work of surfaces that move
         return step._replace(solved=self._filled(step.solved, step.impulses / h), energy=step.energy + paid - driven)
 
-    def _pushed(self, t, z, h, before, free, active, rest):
-        """The `Step` with impulses of the active contacts, at the middle of the free element; None without a solution.
+    def _pushed(self, t, z, h, start, middle, free, active, rest):
+        """The `Step` with impulses of the active contacts, and the states in the middle at which they are; None without
+        a solution.
+
+        Rows are those of the middle of the element itself, in which contacts that stay closed keep their gaps.
         """
         contacts, n = self.contacts, self.contacts.system.n_q
-
-        def ahead(solved):
-            """Velocities at the end for which impulses times mean velocities are the work of the element."""
-            mean = (solved.state[-1, -1, :n] - z[:n]) / h
-            return (2 * contacts.at(before.t[0], before.q[0], mean).gamma[0] - before.gamma[0])[active]
-
         rows = (3 * active[:, None] + np.arange(3)).ravel()
-        compliance, gamma0 = before.compliance(rows), before.gamma[0][active]
-        bounce = np.where(np.abs(gamma0[:, 0]) < rest[active], 0.0, before.restitution[0][active])
-        friction = before.friction[0][active] * (contacts.n_slip[active] > 0)
-        bound = np.where(contacts.persistent[active], friction * before.load[0][active] * h, 0.0)
-        friction = np.where(contacts.persistent[active], 0.0, friction)
-        after = ahead(free)
+        solved, impulses, predicted = free, np.zeros((len(active), 3)), np.inf
+        speed = rest[active] / self.options.rest
         for _ in range(self.options.corrections):
-            found = stepped(compliance, after, gamma0, bounce, friction, bound)
+            compliance, gamma0 = middle.compliance(rows), middle.gamma[0][active]
+            # velocities at the end for which impulses times mean velocities are the work of the element
+            mean = (solved.state[-1, -1, :n] - z[:n]) / h
+            gamma1 = 2 * contacts.at(middle.t[0], middle.q[0], mean).gamma[0][active] - gamma0
+            off = np.abs(np.stack([gamma0, gamma1]) - predicted).max(axis=(0, 2))
+            if (off <= self.options.corrected * np.maximum(np.abs(gamma1).max(), speed)).all():
+                break
+            turned = gamma0[:, 0] - start.gamma[0, active, 0]
+            bounce = np.where(np.abs(gamma0[:, 0]) < rest[active], 0.0, middle.restitution[0][active])
+            friction = middle.friction[0][active] * (contacts.n_slip[active] > 0)
+            bound = np.where(contacts.persistent[active], friction * middle.load[0][active] * h, 0.0)
+            friction = np.where(contacts.persistent[active], 0.0, friction)
+            after = gamma1 - (compliance @ impulses.ravel()).reshape(-1, 3)
+            found = stepped(compliance, after, gamma0, turned, bounce, friction, bound)
             if found is None:
-                return None
+                return None, middle
             impulses, statuses, share = found
-            pushed = before.jacobian.dense_rows(rows)[0].T @ impulses.ravel()
+            pushed = middle.jacobian.dense_rows(rows)[0].T @ impulses.ravel()
             solved = self._solve(t, z, h, pushed / h)
             if solved is None:
-                return None
-            gamma1 = ahead(solved)
-            predicted = after + (compliance @ impulses.ravel()).reshape(-1, 3)
-            after = after + gamma1 - predicted
-            if np.abs(gamma1 - predicted).max() <= self.options.corrected * max(np.abs(gamma1).max(), rest.max()):
-                break
+                return None, middle
+            predicted = np.stack([gamma0, after + (compliance @ impulses.ravel()).reshape(-1, 3)])
+            used, middle = middle, contacts.at(t + h / 2, (z[:n] + solved.state[-1, -1, :n]) / 2, start.v[0])
+        # the work is that of the rows that had the impulses
+        mean = (solved.state[-1, -1, :n] - z[:n]) / h
+        work = float((impulses * contacts.at(used.t[0], used.q[0], mean).gamma[0][active]).sum())
         every, said = np.zeros((contacts.n, 3)), np.zeros(contacts.n, int)
         every[active], said[active] = impulses, statuses
-        return Step(solved, every, said, float((impulses * (gamma0 + gamma1)).sum()) / 2, share)
+        return Step(solved, every, said, work, share), used
 
     def up_to(self, t, z, end, law, others, rounding):
         """The element from t to `end`, or to the first closing of `others`.

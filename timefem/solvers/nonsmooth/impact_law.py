@@ -207,10 +207,12 @@ def complementary(compliance, free, friction, bound, options=LAW):
     return result.impulses, result.statuses
 
 
-def stepped(compliance, after, before, restitution, friction, bound, options=LAW):
+def stepped(compliance, after, before, turned, restitution, friction, bound, options=LAW):
     """The law for the velocities at both ends of an element, `xi = after + D L + e before`, with impulses in between.
 
-    With no share of the restitutions friction acts against the mean slip, as which no work of the impulses is positive.
+    What normal velocities before have because normals turn, `turned` (n_contacts,), is given back whatever e: what does
+    not approach at the start keeps its gap. With no share of the restitutions friction acts against the mean slip, as
+    which no work of the impulses is positive.
 
     Returns
     -------
@@ -218,12 +220,16 @@ def stepped(compliance, after, before, restitution, friction, bound, options=LAW
         As of an `Impact`; or None.
     """
     law = _Scaled(compliance, friction, options, bound)
-    (free, start), largest = law.relative(after, before)
+    curved = np.zeros_like(before)
+    curved[:, 0] = turned
+    (free, start, curved), largest = law.relative(after, before, curved)
 
     def right(share):
         b = free + (1 - share) * start
-        normal = start[::3]
-        b[::3] = free[::3] + np.where(normal > 0, normal, share * restitution * normal)  # what rises gains nothing
+        turned = curved[::3]
+        normal = start[::3] - turned
+        given = turned + np.where(normal > 0, normal, share * restitution * normal)  # what rises gains nothing
+        b[::3] = free[::3] + given
         return b
 
     def change(x):

@@ -136,7 +136,7 @@ class Posterior:
         """Mean and covariance of state and unknown numbers at node n by what was measured until then, linearised.
 
         Where constraints leave the covariance singular their normals get the largest variance: rows at the start hold
-        them.
+        them. So they do what counts turns, which tells the angles but for errors of the elements.
         """
         if self._tame:  # what is known then is as wide as the priors are
             return Posterior(self.program, self._kkt, self.v, tame=False).arrival(n)
@@ -154,7 +154,11 @@ class Posterior:
             before = solution[swept.held[block]]
         places, sizes = swept.place[columns], chain.sizes[columns]
         covariance = swept.inverses[e][np.ix_(places, places)]
-        values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+        system, covariance = program.problem.system, (covariance + covariance.T) / 2
+        counters = [k * system.n_q + system.coordinates(body).start for body in system.bodies if body.is_counter
+                    for k in (0, 1)]
+        covariance[counters] = covariance[:, counters] = 0.0
+        values, vectors = np.linalg.eigh(covariance)
         values = np.where(values > DEFAULTS.singular * values[-1], values, values[-1])
         mean = program.place(self.v)[columns] + sizes * solution[places]
         return mean, (vectors * values) @ vectors.T * sizes * sizes[:, None]

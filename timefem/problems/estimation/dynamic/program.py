@@ -12,13 +12,21 @@ from .sensor_rows import SensorRows
 from .terms import BoundTerm, LinearTerm, Sum
 
 
-class _NoConditions:
-    """Of a start of which nothing is asked but its constraints."""
+class _Counted:
+    """Of a start, whose counters of turns follow from the angles that they count, with the turns of the first guess."""
 
-    names, combinations = (), ()
+    def __init__(self, now, z0):
+        self._now, self._z0 = now, z0
+        self._counters = [body for body in now.system.bodies if body.is_counter]
+        self.names = [name for body in self._counters for name in (now.system.label(body),) * 2]
+        self.combinations = np.eye(len(self.names))
 
     def __call__(self, z, c):
-        return ca.SX(0, 1)
+        now, rows = self._now, ca.SX(0, 1)
+        for body in self._counters:
+            first = float(self._z0[now.system.coordinates(body)][0])
+            rows = ca.vertcat(rows, body.conditions_at_start(now.q(body), now.p(body), now.q, first))
+        return rows
 
 
 class EstimationProgram(NonlinearProgram):
@@ -69,7 +77,8 @@ class EstimationProgram(NonlinearProgram):
         if v is not None:
             views.append(self.views("velocity", [0], [0.0]))
         view = View.joined(*views)
-        w, rows, self._start_names = start_rows(_NoConditions(), now, z, v, c, view, problem.guesses)
+        w, rows, self._start_names = start_rows(_Counted(now, problem.z0), now, z, v, c, view,
+                                                problem.guesses)
         view = View.joined(view, self.views.constants([0], 0.0))
         self._start_view, self.n_start = view, rows.numel()
         w = ca.vertcat(w, c)

@@ -37,9 +37,10 @@ class Limit(NamedArguments):
     Parameters
     ----------
     formula : callable, str, sequence of str, Joint or Output
-        Of a joint its first coordinate is limited, of an output its value. Else `formula(now, u)` -> expressions in
-        CasADi symbols, or such a formula as text. `now` gives `t`, `z`, `q(body)`, `rates(body)`, `position(body,
-        point)`, `velocity(body, point)`, `rotation_matrix(body)`, `angular_velocity(body, frame)`, `joint(joint)`,
+        Of a joint its first coordinate is limited, of an output its value; angles without counted turns are told
+        within half a turn of the middle of the bounds. Else `formula(now, u)` -> expressions in CasADi symbols, or
+        such a formula as text. `now` gives `t`, `z`, `q(body)`, `rates(body)`, `position(body, point)`,
+        `velocity(body, point)`, `rotation_matrix(body)`, `angular_velocity(body, frame)`, `joint(joint)`,
         `joint_rate(joint)`, `control(actuator)`, `energy()`, `kinetic_energy(body)`, `potential_energy(part)`,
         `power(part)`, `reaction(joint)` and `parameters`, a dict of the unknown numbers; u are the controls of all
         actuators, in the order of the system. In texts bodies, joints and actuators have their names:
@@ -70,7 +71,7 @@ class Limit(NamedArguments):
                  name: str | None = None) -> None:
         output = JointOutput(formula) if getattr(formula, "coordinates", ()) else formula
         if isinstance(output, Output):
-            formula, name = (lambda now, u: now.output(output)), name or output.name
+            formula, name = (lambda now, u: now.output(output, self._middle)), name or output.name
         self.name = name or "limit"
         self.formula = as_formula(f"{self.name}: formula", formula, ["now", "u"])
         refuse_comparison(f"{self.name}: formula", self.formula)
@@ -105,6 +106,12 @@ class Limit(NamedArguments):
             raise InputError(f"{self.name}: {word} must be a number, one for each expression, or a "
                              f"function of the time, not {value!r}")
         return found
+
+    @property
+    def _middle(self):
+        """Between its bounds, about which an angle is told that counts no turns: zero where a bound is missing."""
+        ends = None if self._timed else np.array([*self.lower, *self.upper])
+        return ends.mean() if ends is not None and len(ends) == 2 and np.isfinite(ends).all() else 0.0
 
     @property
     def _timed(self):
@@ -197,7 +204,25 @@ class Limit(NamedArguments):
             if missing > 1e-9 * max(1.0, abs(at_start[i])):
                 raise InputError(f"{self.name}[{i}] is violated by the state at the start, by {missing:.3g}: give "
                                  "another start, or loosen the bound")
+            if self.at == "path" and missing > -OPTIONS.limit_met * max(1.0, abs(at_start[i])):
+                above = at_start[i] - upper[i] > lower[i] - at_start[i]
+                self._check_leaving(i, row if above else -row, now.system, symbols, z0, t0, numbers)
         return values
+
+    def _check_leaving(self, i: int, row: ca.SX, system: Any, symbols: Sequence[ca.SX], z0: np.ndarray, t0: float,
+                       numbers: np.ndarray) -> None:
+        """Refuse a start on a bound, that a formula of coordinates passes in the next moment, whatever controls do."""
+        z, u, t, _ = symbols
+        first = np.concatenate([np.full(body.n_q, not body.has_rate) for body in system.bodies])
+        if system.couples_inertia or ca.depends_on(row, ca.vertcat(z[system.n_q:], z[np.flatnonzero(first)])):
+            return
+        terms = ca.horzcat(ca.jacobian(row, z[:system.n_q]), ca.jacobian(row, t))
+        moves = np.array(ca.Function("terms", symbols, [terms])(z0, np.zeros(u.numel()), t0, numbers)).ravel() * \
+            np.append(np.where(first, 0.0, system.velocity(t0, z0)), 1.0)
+        if moves.sum() > OPTIONS.limit_met * np.abs(moves).sum():
+            raise InputError(f"{self.name}[{i}] is at its bound at the start, and beyond it right after, as it moves "
+                             f"by {digits(moves.sum())} a second, which no force stops at once: give another start, or "
+                             "loosen the bound")
 
 
 def is_timed(bounds: Any) -> bool:
