@@ -61,6 +61,23 @@ def test_a_legged_robot_from_urdf(tmp_path):
         tf.read_urdf(path, contacts="soft")
 
 
+def test_friction_that_is_not_read_is_noted(tmp_path):
+    """Of shapes, as older files state it, and for Gazebo."""
+    told = LEGGED
+    for before, more in (('<sphere radius="0.03"/></geometry>', '<contact_coefficients mu="0.9"/><surface mu="0.8"/>'),
+                         ('<lateral_friction value="0.7"/>', '<rolling_friction value="0.1"/>'),
+                         ('</joint>', '<gazebo reference="leg"><mu1>1</mu1><material>Gazebo/Red</material></gazebo>')):
+        assert before in told
+        told = told.replace(before, before + more)
+    path = written(tmp_path, told, "robot.urdf")
+    said, before = (set(tf.read_urdf(file, contacts="rigid").notes)
+                    for file in (path, written(tmp_path, LEGGED, "plain.urdf")))
+    assert said - before == {f"<{what}> of leg is left out" for what in (
+        "contact_coefficients> in a <collision", "surface> in a <collision", "rolling_friction> in a <contact",
+        "mu1> in a <gazebo")}
+    assert not any("mu1" in note for note in tf.read_urdf(path).notes)
+
+
 def test_the_links_of_a_fixed_base_do_not_touch(tmp_path):
     robot = tf.read_urdf(written(tmp_path, LEGGED, "robot.urdf"), contacts="rigid", friction_width=0.1)
     assert [part.name for part in robot.contacts] == ["stops of hip", "leg 0 on floor", "leg 1 on floor"]

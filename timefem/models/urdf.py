@@ -34,6 +34,9 @@ KNOWN = {  # elements in others
     "inertial": "origin mass inertia",
     "link": "inertial visual collision contact self_collision_checking sensor gazebo",
     "joint": "origin parent child axis dynamics limit mimic calibration safety_controller gazebo"}
+TOUCHING = {  # elements that count where shapes touch, or have no effect on how they do; anything else makes a note
+    "collision": "origin geometry verbose", "contact": "lateral_friction restitution",
+    "gazebo": "material visual sensor plugin gravity turnGravityOff selfCollide self_collide"}
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
@@ -49,7 +52,8 @@ def read_urdf(path: FilePath, friction_width: float | None = None, base: str = "
 
     With `contacts="rigid"` limits of joints are stops, friction of joints is dry unless there is a `friction_width`,
     and the <collision> shapes of links that move touch the floor z = 0: spheres and capsules, corners of boxes, eight
-    points of each rim of a cylinder, with the lateral_friction (0.5 unless given) and restitution of their <contact>.
+    points of each rim of a cylinder, with the lateral_friction (0.5 unless given) and restitution of their <contact>;
+    what else a <collision>, <contact> or <gazebo> of a link says of it, such as mu1, is noted.
 
     Parameters
     ----------
@@ -128,6 +132,8 @@ def _on_floor(reader, robot, tree):
     for element in robot.iterfind("link"):
         name = reader.text(element, "name")
         if tree.link(name).n_q:
+            reader.check_touching([*element, *(of for of in robot.iterfind("gazebo") if of.get("reference") == name)],
+                                  name)
             yield from (on_plane(tree, shape, floor) for shape in reader.colliders(element, name))
     reader.notes.add("contacts of links with each other are left out")
 
@@ -167,6 +173,13 @@ class _Reader(XmlFile):
                 self.notes.append_named(f"<{child.tag}> of {{}} is left out", name or f"<{element.tag}>")
             elif child.tag in ELEMENTS:
                 self.check(child, child.get("name", name))
+
+    def check_touching(self, elements, link):
+        """Note what elements state of how a link touches others, and is not read."""
+        for element in elements:
+            for child in element if element.tag in TOUCHING else ():
+                if child.tag not in TOUCHING[element.tag].split():
+                    self.notes.append_named(f"<{child.tag}> in a <{element.tag}> of {{}} is left out", link)
 
     def frame(self, element):
         """Place and rotation matrix of the <origin> of an element."""
