@@ -74,8 +74,7 @@ from .mechanics.composites.beam.line_loads import LineForce, LineTorque
 from .mechanics.composites.beam.rope import Rope
 from .mechanics.composites.beam.section import RopeSection, Section
 from .mechanics.composites.mass_spring_chain import MassSpringChain as MassSpringChain
-from .mechanics.contacts.boxes import BoxPairContact
-from .mechanics.contacts.edges import EdgeContact
+from .mechanics.contacts.boxes import BoxPairContact, EdgeContact
 from .mechanics.contacts.planes import BoxContact, EllipsoidContact, PlaneContact, RimContact
 from .mechanics.contacts.reacting import BearingFriction
 from .mechanics.contacts.spheres import DiscContact, SphereContact
@@ -117,8 +116,7 @@ from .mechanics.inversion.outputs import (
 )
 from .mechanics.inversion.pose import OrientationOutput, pose_outputs
 from .mechanics.joints.constraint import Constraint
-from .mechanics.joints.distance import RigidDistance
-from .mechanics.joints.fixed_point import FixedPoint
+from .mechanics.joints.fixed_point import FixedPoint, RigidDistance
 from .mechanics.joints.nonholonomic import NonholonomicConstraint
 from .mechanics.joints.prescribed import PrescribedAngle, PrescribedJoint, PrescribedPosition
 from .mechanics.joints.rolling import KnifeEdge, NonTwisting, RollingDisc, RollingSphere

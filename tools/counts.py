@@ -21,7 +21,7 @@ COPIES = {"moved_to", "on_joints", "freed", "in_symbols", "take_numbers", "made_
 RANDOM = {  # what random numbers are for, by module: "start" perturbs one, "name" makes a digest, "data" is asked for
     "solvers.interior_point.algorithm": "start", "solvers.nonlinear.saddle_point": "start", "estimated_norm": "start",
     "solvers.linear.dissection.order": "name", "problems.initial.checkpoint": "name", "analysis.lyapunov": "start",
-    "analysis.tangents.operators": "start", "analysis.tangents.rank": "start",
+    "analysis.tangents.conditioning": "start", "analysis.tangents.rank": "start",
     "problems.boundary.problem": "start", "problems.optimal.guesses.guess": "start",
     "problems.optimal.guesses.paths": "start",
     "problems.optimal.statement.end_conditions": "start", "sensitivity.identification": "start",

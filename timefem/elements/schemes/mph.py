@@ -35,3 +35,22 @@ def hamiltons_equations(s: Any, q: ca.SX, p: ca.SX) -> tuple[ca.SX, ca.SX]:
         by_p = gradient_at(lambda x: s.body.kinetic_energy(q, x, s.parameters), p)
     balance = s.inertia((s.p0 - s.p1) * s.per_h - by_q) + s.midpoint_force(q, s.velocity(q, p))
     return ca.vertcat(balance, s.inertia(s.per_h * (s.q1 - s.q0) - by_p)), s.constraints(s.q1, s.t1)
+
+
+# ---- the symplectic Euler method, for motions with impacts
+
+@dataclass(frozen=True)
+class SymplecticEuler(OneStep):
+    """Symplectic Euler method on Hamilton's equations: momenta first, by forces at the old coordinates; order 1.
+
+    `p1 = p0 - h dH/dq(q0, p1) + h Q`, `q1 = q0 + h dH/dp(q0, p1)` (Hairer, Lubich & Wanner, Geometric Numerical
+    Integration, 2006, (VI.3.1)). Impulses of a step act at its start, so that velocities after an impact are those of
+    the step, as time-stepping methods for contacts need it (Stewart & Trinkle, Int. J. Numer. Meth. Eng. 39 (1996)).
+    Conserves the angular momentum.
+    """
+
+    name = "symplectic-euler"
+    order = 1
+
+    def density(self, s: Any) -> tuple[ca.SX, ...]:
+        return hamiltons_equations(s, s.q0, s.p1)

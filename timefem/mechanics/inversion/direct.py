@@ -19,7 +19,7 @@ from ..functions.trajectories import derivatives
 from ..symbols import Symbols
 from ..values.point_functions import evaluate
 from ..values.quantities import formulas_of
-from .options import OPTIONS
+from .inversion import OPTIONS
 
 
 def is_direct(system, outputs, t, z):

@@ -11,12 +11,16 @@ ends e^(r) +- kappa^r e = 0, half of whose modes decay in either direction of ti
 whose modes decay.
 """
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+
 import casadi as ca
 import numpy as np
 import scipy
 
+from ...validate.records import Options, documented, option
 from ..functions.trajectories import derivatives
-from .options import OPTIONS
 from .structure_algorithm import Structure
 
 
@@ -129,3 +133,31 @@ class Inversion:
         _, rate_z, rate_w = (np.array(x) for x in self.rate(z, w, t))
         closed = rate_z - rate_w @ self._solved(by_w, by_z)
         return tangent / scale[:, None], tangent.T @ (closed * scale / scale[:, None]) @ tangent
+
+
+# ---- thresholds of inverse dynamics, beside those of `StructureOptions`
+
+@documented
+@dataclass(frozen=True)
+class InversionOptions(Options):
+    """Thresholds of inverse dynamics, beside those of `StructureOptions`."""
+
+    # ---- direct
+    many_constraints: int = option(30, "constraints from which on these are not combined in symbols")
+    singular_rows: float = option(1e-9, "smallest singular value, relative to the largest, of rows of unit length")
+    iterations: int = option(50, "iterations of Newton's method at a time")
+    left_over: float = option(1e-7, "forces that drives leave over, relative to all")
+
+    # ---- inversion
+    determined: float = option(
+        1e-12, "least singular value, relative to the largest, of rows that settle forces and controls")
+    hardly_determined: float = option(
+        1e-3, "least singular value, relative to that at the start, near a singular position")
+
+    # ---- servo constraint
+    singular_columns: float = option(1e-8, "least singular value, relative to the largest, of columns of unit length")
+    determines: float = option(
+        1e-12, "least singular value, of rows and columns of unit size, with which outputs determine controls")
+
+
+OPTIONS = InversionOptions()

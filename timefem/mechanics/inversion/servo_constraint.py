@@ -17,7 +17,7 @@ from ..symbols import Symbols
 from ..system import System
 from ..values.equations_of_motion import EquationsOfMotion
 from .direct import largest_parts
-from .options import OPTIONS
+from .inversion import OPTIONS
 
 
 class ServoConstraint(Part):

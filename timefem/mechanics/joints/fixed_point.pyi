@@ -2,12 +2,14 @@
 
 import casadi as ca
 from timefem.mechanics.body_frame import BodyFrame
-from timefem.types import Vector
+from timefem.types import Number, Vector
 from typing import Any
 import numpy as np
 from ..part import Part
 from ..shapes import Stroke
 from ..symbols import Symbols
+from .frame import Frame
+from .joint import Joint
 
 
 class FixedPoint(Part):
@@ -29,3 +31,17 @@ class FixedPoint(Part):
     def lifted_constraints(self, s: Symbols, e: ca.SX, t: ca.SX) -> ca.SX: ...
     def __init__(self, body: BodyFrame, point: Vector, at: Vector = (0.0, 0.0, 0.0),
                  name: str | None = None) -> None: ...
+
+
+class RigidDistance(Joint):
+    point_a: np.ndarray
+    point_b: np.ndarray
+    length: float
+    constraint_names: Any
+    point_mass_dimension: int
+    def drawn_lines(self) -> list[Stroke]: ...
+    def symmetry(self, s: Symbols) -> ca.SX: ...
+    def workless_motions(self) -> np.ndarray: ...
+    def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
+    def __init__(self, body_a: BodyFrame, body_b: BodyFrame | None = None, *, point_a: Vector = (0.0, 0.0, 0.0),
+                 point_b: Vector = (0.0, 0.0, 0.0), length: Number, name: str | None = None) -> None: ...

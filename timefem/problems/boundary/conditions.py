@@ -21,8 +21,8 @@ from ..common.conditions import (
 )
 from ..common.end import End
 from ..common.end_state import INDEPENDENT, TOLERANCE
+from ..common.frame_targets import asked_of, expressions
 from ..common.parameters import of_bodies
-from ..common.quantities import asked_of, expressions
 from .conditions_loop import relative_to_terms, step_of_known_rank
 
 ENDS = ("start", "end")

@@ -17,8 +17,7 @@ from ...status import Status
 from ...types import FilePath
 from ..solution import Solution
 from . import hdf5
-from .layout import FORMAT, FURTHER, MARCHES, VERSION, _element_class
-from .save import check_audit
+from .save import FORMAT, FURTHER, MARCHES, VERSION, _element_class, check_audit
 
 TEXTS = ("system", "element", "status", "statistics")
 STATISTICS = {"driver": str, "backend": str | None, "n_ranks": int, "n_elements": int, "n_unknowns": int,

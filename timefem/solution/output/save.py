@@ -8,6 +8,7 @@ from importlib import import_module
 import numpy as np
 
 from ... import elements
+from ...elements.augmented import constants, controlled, optimality, prescribed_outputs
 from ...elements.augmented.constants import Carrier
 from ...errors import InputError
 from ...mechanics.describe import describe, plain
@@ -16,7 +17,6 @@ from ...mechanics.redundancy.redundancy import keep_constraints
 from ...mechanics.system import System
 from ...version import __version__
 from .hdf5 import write_in_turn
-from .layout import FORMAT, FURTHER, VERSION, _element_class
 
 TOLERANCE = 1e-9  # of energies and residuals worked out anew, relative to their terms: far above rounding
 
@@ -135,3 +135,18 @@ def _describe(element):
     values = {f.name: getattr(element, f.name) for f in dataclasses.fields(element)}
     return {"class": name, **{key: _describe(v) if isinstance(v, elements.TimeElement) else
                               plain(f"{name} cannot be saved: {key}", v) for key, v in values.items()}}
+
+
+# ---- what a file of a solution holds, and how elements are named in it
+
+FORMAT = "timefem solution"
+VERSION = 2  # 2: sealed with a checksum, with an audit of the states
+FURTHER = {"estimate": "timefem.problems.estimation.estimate.saved"}  # attribute of a file -> what reads the rest of it
+MARCHES = "timefem.problems.phases.contact_motion"  # solutions with rigid contact, which offer themselves as phases
+
+
+def _element_class(name):
+    """Class of a time element, those with controls included, by its name."""
+    modules = elements, constants, controlled, optimality, prescribed_outputs
+    found = (getattr(module, name, None) for module in modules)
+    return next((c for c in found if isinstance(c, type) and issubclass(c, elements.TimeElement)), None)

@@ -7,7 +7,7 @@ from ....kernels.buffered import Buffered
 from ....mechanics.formulas.formula import call_vector, check_symbols
 from ....mechanics.formulas.text import as_formula, refuse_comparison
 from ....mechanics.values.conserved import conserved, values_at_rest, with_unit_lengths
-from ...common.quantities import asked_of, expressions
+from ...common.frame_targets import asked_of, expressions
 
 
 class ConditionFormulas:

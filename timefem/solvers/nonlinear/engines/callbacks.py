@@ -3,6 +3,7 @@
 import casadi as ca
 import numpy as np
 
+from .... import interrupts
 from ....errors import InputError
 
 
@@ -12,6 +13,19 @@ def refused_options(title, options, error):
     if not options or "option" not in text:
         return error
     return InputError(f"{title}: options {options!r}: {text.split(': ', 1)[-1]}")
+
+
+def guarded(owner, function):
+    """The function on flat arrays; what it raises is `owner.failure`, too: CasADi would turn it into text."""
+    def run(*arguments):
+        try:
+            if interrupts.asked():
+                raise interrupts.Interrupted(interrupts.asked())
+            return function(*(np.array(a).ravel() for a in arguments))
+        except (Exception, KeyboardInterrupt) as error:
+            owner.failure = error
+            raise
+    return run
 
 
 def sparsity(n_rows, n_columns, places):

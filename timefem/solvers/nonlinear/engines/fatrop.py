@@ -25,7 +25,7 @@ from ...interior_point.bounds import inside
 from ...interior_point.options import InteriorPointOptions
 from ..options import OPTIONS
 from ..program import Answer, failed, gradient_of_lagrangian, not_finite, optimality_error, placed
-from .callbacks import called, refused_options, sparsity
+from .callbacks import called, guarded, refused_options, sparsity
 from .scaled import Centred
 
 if TYPE_CHECKING:
@@ -266,19 +266,8 @@ class _Stages:
         def first(x, f, g):
             return [ca.DM(self._gradient(x)).T, self._matrix(x)]
 
-        def guarded(function):
-            def run(*arguments):
-                try:
-                    if interrupts.asked():
-                        raise interrupts.Interrupted(interrupts.asked())
-                    return function(*(np.array(a).ravel() for a in arguments))
-                except (Exception, KeyboardInterrupt) as error:  # CasADi would turn it into text
-                    self.failure = error
-                    raise
-            return run
-
-        gradient = {"inputs": [v, f, g, f, g], "outputs": [v], "function": guarded(lagrangian), "jacobian": {
-            "inputs": [v, f, g, f, g, v], "outputs": of_gradient, "function": guarded(second)}}
-        return called({"inputs": [v], "outputs": [f, g], "function": guarded(self._values), "reverse": gradient,
+        gradient = {"inputs": [v, f, g, f, g], "outputs": [v], "function": guarded(self, lagrangian), "jacobian": {
+            "inputs": [v, f, g, f, g, v], "outputs": of_gradient, "function": guarded(self, second)}}
+        return called({"inputs": [v], "outputs": [f, g], "function": guarded(self, self._values), "reverse": gradient,
                        "jacobian": {"inputs": [v, f, g], "outputs": [v.T, self._jacobian],
-                                    "function": guarded(first)}}, "program", ["x"], ["f", "g"], self)(x)
+                                    "function": guarded(self, first)}}, "program", ["x"], ["f", "g"], self)(x)

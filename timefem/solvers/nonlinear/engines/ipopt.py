@@ -15,7 +15,7 @@ from .... import interrupts, validate
 from ....argument_names import NamedArguments
 from ....status import Reason, Status
 from ..program import Answer, failed, gradient_of_lagrangian, optimality_error
-from .callbacks import called, refused_options, sparsity
+from .callbacks import called, guarded, refused_options, sparsity
 from .scaled import solved_enlarged
 
 if TYPE_CHECKING:
@@ -123,13 +123,5 @@ class _Callbacks:
         return [ca.DM(self.hessian, values[self._hessian_order])]
 
     def _make(self, name, inputs, input_names, outputs, output_names, function):
-        def guarded(*arguments):
-            try:
-                if interrupts.asked():
-                    raise interrupts.Interrupted(interrupts.asked())
-                return function(*(np.array(a).ravel() for a in arguments))
-            except (Exception, KeyboardInterrupt) as error:  # CasADi would turn it into text
-                self.failure = error
-                raise
-        spec = {"inputs": inputs, "outputs": outputs, "function": guarded}
+        spec = {"inputs": inputs, "outputs": outputs, "function": guarded(self, function)}
         return called(spec, name, input_names, output_names, self)
