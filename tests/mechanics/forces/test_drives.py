@@ -144,6 +144,18 @@ def test_controller_of_actuators_by_outputs():
     np.testing.assert_allclose(sol.position(body, sol.t)[:, 2], expected, rtol=0, atol=1e-7)
 
 
+@pytest.mark.parametrize("controller, speed", [(tf.Controller, 0.75), (tf.SampledController, 0.5625)])
+def test_a_law_of_the_time_needs_no_inputs(controller, speed, tmp_path):
+    body = tf.RigidBody(2.0, (1, 1, 1), name="body")
+    push = controller([tf.Thruster(body, direction=(0, 0, 1))], "c[0] * t", parameters=[3.0],
+                      **({"period": 0.25} if controller is tf.SampledController else {}))
+    problem = tf.InitialValueProblem(tf.System([body, push]), {body: tf.Pose()}, (0, 1))
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 8, progress=False)
+    sol.save(tmp_path / "a.h5")
+    for found in (sol, tf.load(tmp_path / "a.h5")):
+        np.testing.assert_allclose(found.velocity("body", 1.0), [0, 0, speed], rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("make, message", [
     (lambda h, b: tf.EndStop(h, stiffness=1), "give lowest, highest or both"),
     (lambda h, b: tf.EndStop(h, lowest=2, highest=1, stiffness=1), "lowest must be below highest"),
@@ -152,7 +164,7 @@ def test_controller_of_actuators_by_outputs():
     (lambda h, b: tf.Controller([b], lambda *x: 0), "drives: .*must be a joint"),
     (lambda h, b: tf.Controller([h], lambda x, v, t, c: (0, 0)), "must return 1 value"),
     (lambda h, b: tf.Controller([h], lambda x, v, t, c: 0, inputs=[b]), "inputs must be joints"),
-    (lambda h, b: tf.Controller([tf.Thruster(b)], lambda x, v, t, c: 0), "inputs are needed"),
+    (lambda h, b: tf.Controller([tf.Thruster(b)], "x[0]"), "'x' has no entries"),
 ])
 def test_wrong_arguments(make, message):
     system, hinge = pendulum(lambda h: [])

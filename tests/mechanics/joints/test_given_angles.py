@@ -161,3 +161,45 @@ def test_a_given_value_of_the_joint_that_closes_the_loop_counts():
     """A loop that is closed where all is at zero does not hide that the last joint was given something else."""
     with pytest.raises(tf.InputError, match="the nearest has"):
         slider_crank(0.55).state({"A": 0.0, "B": 0.0, "C": 0.0, "P": 0.1})
+
+
+@pytest.mark.parametrize("coordinates", ["bodies", "joint"])
+def test_spherical_joints_take_orientations_in_any_form(coordinates):
+    body = tf.RigidBody(1.0, (0.1, 0.2, 0.25), name="body")
+    ball = tf.Spherical(body, point_a=(0, 0, 0.4), point_b=(0, 0, 0), name="ball")
+    system = tf.System([body, ball], coordinates=coordinates)
+    turn, spin = np.array([np.cos(0.2), 0, 0.6 * np.sin(0.2), 0.8 * np.sin(0.2)]), np.array([0.5, 1.0, 2.0])
+
+    def started(value):
+        problem = tf.InitialValueProblem(system, {ball: value}, (0, 0.1))
+        sol = tf.solve(problem, tf.MixedGalerkin(2, form="energy"), 2, progress=False)
+        return sol.rotation_matrix(body, 0.0), sol.angular_velocity(body, 0.0, "space")
+
+    matrix = started(turn)[0]
+    assert np.allclose(matrix[:, 1], [-0.8 * np.sin(0.4), 1 - 0.64 * (1 - np.cos(0.4)), 0.48 * (1 - np.cos(0.4))])
+    forms = [(turn, spin), (matrix, spin), {"orientation": turn, "angular_velocity": spin},
+             tf.Pose(orientation=turn, angular_velocity=spin, frame="space"),
+             tf.Pose(orientation=turn, angular_velocity=matrix.T @ spin)]
+    for form in forms:
+        found = started(form)
+        assert np.allclose(found[0], matrix, atol=1e-12) and np.allclose(found[1], spin, atol=1e-12)
+    for wrong, message in ((tf.Pose((1, 0, 0)), "takes orientation and angular_velocity alone"),
+                           ({"rotation": turn}, "did you mean 'orientation'"), ((2, 0, 0, 0), "must have length 1")):
+        with pytest.raises(tf.InputError, match=message):
+            started(wrong)
+
+
+@pytest.mark.parametrize("inertia", [(0.1, 0.1, 0.2), (0.1, 0.1, 0.19)])
+def test_discs_in_directors_start_with_a_cardan_joint(inertia):
+    """At the angle beta of the shafts, turned by phi, they turn as 1 to cos(beta) / (1 - sin(beta)^2 cos(phi)^2)."""
+    beta, (first, second) = 0.5, (tf.RigidBody(1.0, inertia, rotation="directors", name=x) for x in ("first", "second"))
+    z, at = (0, 0, 1), {"point_a": (0, 0, 0), "point_b": (0, 0, 0)}
+    driving = tf.Revolute(first, axis_a=z, axis_b=z, name="driving", **at)
+    driven = tf.Revolute(second, axis_a=z, axis_b=(np.sin(beta), 0, np.cos(beta)), name="driven", **at)
+    cross = tf.Universal(second, first, axis_a=(0, 1, 0), axis_b=(1, 0, 0), **at)
+    system = tf.System([first, second, driving, driven, cross], redundant="drop")
+    problem = tf.InitialValueProblem(system, {driving: (0.3, 3.0)}, (0, 1))
+    sol = tf.solve(problem, tf.MixedGalerkin(2, form="energy"), 50, progress=False)
+    phi, rates = sol.joint(driving).angle(), [sol.joint(joint).rate() for joint in (driven, driving)]
+    assert phi[-1] > 2 and abs(rates[1][0] - 3) < 1e-12
+    assert np.allclose(rates[0] / rates[1], np.cos(beta) / (1 - (np.sin(beta) * np.cos(phi))**2), rtol=1e-10)

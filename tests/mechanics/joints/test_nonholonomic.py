@@ -360,3 +360,40 @@ def test_bad_input():
     flat = tf.System([body, RollingDisc(body, radius=1, name="disc")])
     with pytest.raises(tf.InputError, match="disc is not finite at the initial state"):
         tf.InitialValueProblem(flat, {}, (0, 1))
+
+
+# ---- in joint coordinates
+
+def in_joint_coordinates(parts, start, t_end, n):
+    system = tf.System(parts, gravity=(0, 0, -GRAVITY), coordinates="joint")
+    assert system.n_nonholonomic and hasattr(system.bodies[0], "moving_joints")
+    sol = tf.solve(tf.InitialValueProblem(system, start, (0, t_end)), tf.MixedGalerkin(3, form="energy"), n,
+                   progress=False)
+    assert sol.success
+    return sol
+
+
+def test_a_ball_rolls_down_a_plane_in_joint_coordinates():
+    slope, radius = 0.3, 0.15
+    normal, down = np.array([np.sin(slope), 0, np.cos(slope)]), np.array([np.cos(slope), 0, -np.sin(slope)])
+    ball = tf.RigidBody(2.0, (0.4 * 2.0 * radius**2,) * 3, name="ball")
+    sol = in_joint_coordinates([ball, RollingSphere(ball, radius=radius, normal=normal)],
+                               {ball: tf.Pose(radius * normal)}, 0.5, 20)
+    way = 5 / 14 * GRAVITY * np.sin(slope) * sol.t**2
+    assert np.allclose(sol.position(ball, sol.t), radius * normal + way[:, None] * down, rtol=0, atol=1e-9)
+    assert np.abs(sol.energy_balance()).max() < 1e-9
+
+
+def test_a_skate_on_a_slope_in_joint_coordinates():
+    """A cycloid, x = k sin(w t)^2 / (2 w^2), y = k (2 w t - sin(2 w t)) / (4 w^2), k the pull down the slope."""
+    spin, slope = 1.5, 0.4
+    skate = tf.RigidBody(2.0, (0.3, 0.2, 0.4), name="skate")
+    normal, down = np.array([np.sin(slope), 0, np.cos(slope)]), np.array([np.cos(slope), 0, -np.sin(slope)])
+    plane = tf.Planar(skate, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=normal, name="plane")
+    start = tf.Pose(orientation=np.column_stack([down, (0, 1, 0), normal]), angular_velocity=(0, 0, spin))
+    sol = in_joint_coordinates([skate, plane, KnifeEdge(skate)], {skate: start}, 2.0, 60)
+    pull, turned = GRAVITY * np.sin(slope), spin * sol.t
+    x, y = pull * np.sin(turned)**2 / (2 * spin**2), pull * (2 * turned - np.sin(2 * turned)) / (4 * spin**2)
+    assert np.allclose(sol.position(skate, sol.t), x[:, None] * down + y[:, None] * [0, 1, 0], rtol=0, atol=1e-8)
+    carried = sol.joint(plane).force(sol.t)
+    assert np.allclose(carried, 2.0 * GRAVITY * np.cos(slope) * normal, rtol=0, atol=1e-8)

@@ -81,7 +81,7 @@ class Form(ABC):
         """Refuse systems that the form cannot take."""
         if system.n_nonholonomic:
             raise InputError(f"form={self.name!r} does not take nonholonomic constraints "
-                             f"('{system.nonholonomic_names[0]}'); use form='hamilton'")
+                             f"('{system.nonholonomic_names[0]}'); use form='hamilton', or 'energy', also of trees")
 
 
 def at_nodes(name, element, components="coordinates"):

@@ -64,11 +64,9 @@ class Inputs(Field):
 
     def checked(self, part, value):
         title = part._argument(self.name)
-        given = [d.bound for d in part.drives if isinstance(d, JointControl)] if value is None else \
-            [self._input(title, x) for x in listed(title, value)]
-        if not given:
-            raise InputError(f"{title} are needed, because no joint is among the drives")
-        return tuple(given)
+        if value is None:  # none where no joint is among them: for laws of the time
+            return tuple(d.bound for d in part.drives if isinstance(d, JointControl))
+        return tuple(self._input(title, x) for x in listed(title, value, least=0))
 
     def _input(self, title, given):
         if isinstance(given, Output):
@@ -92,8 +90,8 @@ def is_output(x):
     return isinstance(x, Output)
 
 
-def listed(title, values):
-    if not isinstance(values, list | tuple) or not values:
+def listed(title, values, least=1):
+    if not isinstance(values, list | tuple) or len(values) < least:
         raise InputError(f"{title} must be a list, not {values!r}")
     return values
 
@@ -152,7 +150,7 @@ class Controller(Part):
                     "whose controls it sets; these need not be in the system, but for a `Motor` with a rotor")
     law = Formula("see above", *LAW)
     inputs = Inputs("what is measured, in order: joints (or pairs of joint and name of a coordinate) and outputs, such "
-                    "as `PositionOutput`; the joints among the drives unless given")
+                    "as `PositionOutput`; the joints among the drives unless given, none without: x is empty then")
     law_parameters = Numbers("gains and other numbers", (), argument="parameters")
     turns = Flag("measured angles continue over full turns (by one more coordinate each); otherwise they are in (-pi, "
                  "pi]",

@@ -308,6 +308,11 @@ def projected(system, t, q, p, moves, rows=None, fits=0.0):
     if not violation[worst] <= allowed[worst]:
         raise InputError(f"no velocities satisfy the constraint '{names[worst]}': it stays violated "
                          f"by {violation[worst]:.3g}; fix fewer bodies, or check the motion that is prescribed")
+    best = best.copy()
+    for body in system.bodies:  # of plates in directors spins alone count: impulses leave momenta that none has
+        if body.has_orientation and not body.has_inverse_mass:
+            part = system.coordinates(body)
+            best[part] = _momenta(body, q[part], None, CanonicalState(q[part], best[part]))
     return best
 
 
@@ -341,10 +346,16 @@ def inverse_mass(system, t, q, least=0.0):
     blocks = [np.diag(1 / b.mass_scale) if b.helper else columns[:b.n_q, system.coordinates(b)].T
               for b in system.bodies]
     for body, block in zip(system.bodies, blocks, strict=True):
-        if least and body.has_orientation and np.isfinite(block).all():  # else steps that lead nowhere are refused
-            w, v = np.linalg.eigh(block[3:, 3:])
-            if w[0] > 0:
-                block[3:, 3:] = (v * np.minimum(w, w[0] / least)) @ v.T
+        if not (least and body.has_orientation and np.isfinite(block).all()):  # steps that lead nowhere are refused
+            continue
+        if not body.has_inverse_mass:  # directors of plates are brought back to unit length, too
+            own = system.coordinates(body)
+            w, v = np.linalg.eigh(system.mass_matrix(t, z[0])[own, own].toarray()[3:, 3:])
+            block[3:, 3:] = (v / np.maximum(w, least * w[-1])) @ v.T
+            continue
+        w, v = np.linalg.eigh(block[3:, 3:])
+        if w[0] > 0:
+            block[3:, 3:] = (v * np.minimum(w, w[0] / least)) @ v.T
     if not is_small(system):
         return scipy.sparse.block_diag(blocks, format="csr")
     out = np.zeros((system.n_q, system.n_q))

@@ -4,7 +4,7 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
-from ..bodies.rotations import as_quaternion, matrix_from_quaternion, product, quaternion_from_matrix
+from ..bodies.rotations import matrix_from_quaternion, product, quaternion_from_matrix
 from ..bodies.states import CanonicalState, Pose
 from ..body_frame import is_on_tree
 from ..composites.composite import Composite
@@ -12,7 +12,7 @@ from ..joints.joint import Joint
 from ..part_names import is_joint
 from .closing import CLOSED, Closing, held_in_tree, held_joint, whole
 from .given import canonical_states, given_states
-from .in_trees import in_space, resolved_states, with_link_at
+from .in_trees import in_space, resolved_states, turned, with_link_at
 
 GROUND, IDENTITY = None, (1.0, 0.0, 0.0, 0.0)
 
@@ -31,8 +31,9 @@ def state_of_joints(system, given, base=None, t=0.0, approximate=False):
     given : dict
         Joint, or its name -> value of its coordinate [rad or m], or (value, rate). For joints with several coordinates
         a dict from their names, `{"angle": 0.1, "displacement": (0.2, rate)}`; for a `Spherical` joint the orientation
-        of a seen from b, a quaternion or matrix, or (orientation, angular velocity in the axes of b). Bodies may stand
-        beside joints, with a `Pose` or another state.
+        of a seen from b, a quaternion or matrix, (orientation, angular velocity in the axes of b), or a `Pose` of both,
+        whose angular velocity is in the axes of a unless `frame="space"`. Bodies may stand beside joints, with a
+        `Pose` or another state.
     base : Pose, or dict from Body to Pose, optional
         Of bodies that no joint connects with the ground: the first one in each part of the system. Default: at the
         origin in the reference orientation, at rest.
@@ -277,13 +278,8 @@ def given_coordinates(label, joint, value):
         For names and values that do not fit.
     """
     if joint.free_rotation:
-        pair = isinstance(value, tuple) and len(value) == 2
-        turn, spin = value if pair else (value, np.zeros(3))
-        try:
-            turn = matrix_from_quaternion(as_quaternion(turn))
-        except InputError as error:
-            raise InputError(f"state of {label}: {error}") from None
-        return {"rotation": (turn, validate.array(f"state of {label}: angular velocity", spin, (3,)))}
+        pose = turned(label, value)
+        return {"rotation": (matrix_from_quaternion(pose.quaternion), pose.angular_velocity_in("space"))}
     names = [c.name for c in joint.coordinates]
     if not isinstance(value, dict):
         if len(names) > 1:

@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 
+from ... import validate
 from ...errors import InputError
 from ..bodies.rotations import matrix_from_quaternion
 from ..bodies.states import Pose
@@ -219,7 +220,7 @@ def with_joints_of_trees(system, states):
         elif joint is None:
             found[key if isinstance(key, str) else system.here(key)] = value
         else:
-            own = _turned(value) if joint in turning else value
+            own = turned(joint.address[1], value) if joint in turning else value
             of_trees.setdefault(joint.body, {})[joint.address[1]] = own
     placed = {link: pose for poses in of_links.values() for link, pose in poses.items()}
     for tree, poses in of_links.items():
@@ -250,9 +251,27 @@ def by_joints_of_trees(system, states, keys):
     return {joint: states[joint.body][joint.address[1]] for joint in joints}
 
 
-def _turned(value):
-    """What a `Spherical` joint takes, orientation or (orientation, angular velocity in the axes of b), as a `Pose`."""
+def turned(title, value):
+    """What a `Spherical` joint takes, as a `Pose` of a seen from b: an orientation, (orientation, angular velocity in
+    the axes of b), a dict of these by name as in files, or a `Pose` with nothing else.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    names = "orientation", "angular_velocity"
     if isinstance(value, Pose):
+        if value.relative_to is not None or value.position.any() or value.velocity.any():
+            raise InputError(f"state of {title}: of a Pose it takes {' and '.join(names)} alone, seen from its other "
+                             "body")
         return value
+    if isinstance(value, dict):
+        for name in value:
+            validate.choice(f"state of {title}: coordinate", name, names)
+        value = value.get(names[0], (1.0, 0.0, 0.0, 0.0)), value.get(names[1], (0.0, 0.0, 0.0))
     turn, spin = value if isinstance(value, tuple) and len(value) == 2 else (value, (0.0, 0.0, 0.0))
-    return Pose(orientation=turn, angular_velocity=spin, frame="space")
+    try:
+        return Pose(orientation=turn, angular_velocity=spin, frame="space")
+    except InputError as error:
+        raise InputError(f"state of {title}: {error}") from None

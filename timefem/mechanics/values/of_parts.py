@@ -5,7 +5,7 @@ import numpy as np
 from ...errors import InputError
 from ...late import Late
 from ..symbols import first_order_places
-from .evaluate import evaluator, flattened, quantities_at
+from .evaluate import evaluator, flattened, quantities_at, sees_solved_velocities
 from .options import OPTIONS
 
 
@@ -137,4 +137,8 @@ def nonholonomic_derivatives(system, t, z):
     """
     t, z, _ = flattened(system, t, z)
     matrix, jacobian, drift, rate = quantities_at(system, t, z, "form matrix", "form jacobian", "drift", "drift rate")
-    return matrix.sparse(), jacobian.sparse(), drift[0], rate[0]
+    jacobian = jacobian.sparse()
+    if sees_solved_velocities(system):
+        by_velocity, = quantities_at(system, t, z, "form by velocity")
+        jacobian = jacobian + by_velocity.sparse() @ velocity_derivatives(system, t, z)
+    return matrix.sparse(), jacobian, drift[0], rate[0]

@@ -283,6 +283,7 @@ StateFormulas.quantities = QUANTITIES = {
     "form": Quantity(lambda f: f.form, "forms"),
     "form matrix": Quantity(lambda f: f.pfaffian[0], "forms", "coordinates"),
     "form jacobian": Quantity(lambda f: ca.jacobian(f.form, f.z), "forms", "states"),
+    "form by velocity": Quantity(lambda f: ca.jacobian(f.form, f.v), "forms", "coordinates"),
     "drift": Quantity(lambda f: f.pfaffian[1], "forms"),
     "drift rate": Quantity(lambda f: ca.jacobian(f.form, f.symbols.t), "forms"),
 }
