@@ -37,7 +37,8 @@ def march_halving(plan, mesh, z0, multipliers, scaling, settings, run=Run(), on_
         original = int(np.searchsorted(given.nodes, mesh.nodes[n], side="right")) - 1
         if failed is None or failed[0] != original:
             failed = original, mesh, n, levels, status
-        if levels[n] == MOST:
+        middle = mesh.nodes[n] + mesh.lengths[n] / 2
+        if levels[n] == MOST or not mesh.nodes[n] < middle < mesh.nodes[n + 1]:
             shortest = mesh.lengths[n]
             _, mesh, n, levels, status = failed
             status.message += f"; its halves fail as well, down to {shortest:.3g} s"
@@ -45,7 +46,7 @@ def march_halving(plan, mesh, z0, multipliers, scaling, settings, run=Run(), on_
             break
         levels = np.insert(levels, n, levels[n])
         levels[n:n + 2] += 1
-        mesh = TimeMesh(np.insert(mesh.nodes, n + 1, mesh.nodes[n] + mesh.lengths[n] / 2))
+        mesh = TimeMesh(np.insert(mesh.nodes, n + 1, middle))
         if len(x) < plan.columns.n_node + mesh.n_elements * step:  # by half, as many more may fail
             x = np.append(x, np.zeros(mesh.n_elements // 2 * step + step))
         on_mesh(mesh, x)

@@ -62,7 +62,7 @@ class ContactMarch(EventElements):
 
     def __init__(self, system, element, mesh, z0, how, options=CONTACT):
         self.contacts, self.element, self.mesh, self.how, self.options = Contacts(system), element, mesh, how, options
-        self.law, self.search = NodeLaw(self.contacts, options), Search(self.contacts, element.degree)
+        self.law, self.search = NodeLaw(self.contacts, options), Search(self.contacts, element.degree, mesh.nodes[-1])
         self.pieces, self.events, self.located, self.status = [], [], [], Status(True)
         self.t, self.z, self.n_elements = mesh.nodes[0], np.array(z0), 0
         self._systems, self.zero, self.longest = {}, set(), float(mesh.lengths.max())
@@ -301,7 +301,7 @@ class ContactMarch(EventElements):
 
     def _accept_at(self, solved, kind, c):
         """Keep the element whose end an event located."""
-        self._accept(solved, 1)
+        self._accept(self._on_mesh(solved, kind, c), 1)
         self.located.append((self.n_elements, kind, c))
 
     def _go_to(self, candidate, length):

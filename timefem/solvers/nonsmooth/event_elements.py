@@ -61,6 +61,16 @@ class EventElements:
         """Gaps and their rates, (n, n_contacts) each."""
         return quantities_at(self.contacts.system, np.array(t), np.array(z), "gaps", "gap rates", repeatable=False)
 
+    def _on_mesh(self, solved, kind, c):
+        """The element that an event ends, up to the node of the mesh where that is the same to rounding."""
+        end, near = float(solved.nodes[-1]), self._rounding(solved.nodes[1] - self.t)
+        node = self.mesh.nodes[np.abs(self.mesh.nodes - end).argmin()]
+        if kind == CLOSES:
+            speed = abs(self._gaps_at([end], [solved.state[-1, -1]])[1][0, c])
+            near = max(near, self.law.rounding[c] / max(speed, self.law.still[c], 1e-300))
+        same = self.t < node != end and abs(node - end) <= near
+        return solved._replace(nodes=np.array([self.t, node])) if same else solved
+
     def _value(self, kind, c, solved):
         """Value of the function of an event at the end of an element, and its rate where it is known."""
         if kind == CLOSES:

@@ -28,10 +28,12 @@ class Search:
     contacts : Contacts
     degree : int
         Of the element.
+    until : float
+        End of the mesh.
     """
 
-    def __init__(self, contacts, degree):
-        self.contacts, self.still, self.touching = contacts, np.zeros(contacts.n), np.zeros(contacts.n)
+    def __init__(self, contacts, degree, until):
+        self.contacts, self.until, self.still, self.touching = contacts, until, np.zeros(contacts.n), np.zeros(contacts.n)
         self._scratch = np.zeros((5, 6))
         n, self.fine = 2 * degree + 6, np.linspace(0, 1, CONTACT.samples)
         self.theta = np.concatenate([[0.0], (1 - np.cos(np.pi * (np.arange(n) + 0.5) / n)) / 2, [1.0]])
@@ -71,17 +73,18 @@ class Search:
         here = InMode(states, mode.modes, directions, mode.sharing)
         forces = self._of_forces(mode, directions, states, here, zero) if bound else [[]] * len(h)
         place = np.searchsorted(own, np.arange(len(t)))
-        closings = self._of_gaps(states, here, h[:, 0], near, place, zero)
+        closings = self._of_gaps(states, here, h[:, 0], near, place, zero, t[1:] < self.until)
         for e, found in enumerate(forces):
             found = found + closings.get(e, [])
             if found:
                 return e, min(found, key=lambda candidate: candidate.theta)
         return None, None
 
-    def _of_gaps(self, states, here, h, near, place, zero):
+    def _of_gaps(self, states, here, h, near, place, zero, goes_on):
         """Candidates of contacts that are open, by element, those up to the first element that has some.
 
-        `place` is that of the nodes among the states.
+        `place` is that of the nodes among the states; where the mesh `goes_on` what closes just beyond the end of an
+        element does so in it, as no element is to be as short as that.
         """
         e, c = np.nonzero(near)
         ends = np.stack([states.gap, states.gamma[:, :, 0], here.accelerations[:, :, 0]], axis=2)
@@ -97,7 +100,9 @@ class Search:
         rests = (np.abs(f0[:, 0]) <= self.touching[c]) & (np.abs(f0[:, 1]) <= self.still[c])
         of = np.empty((len(e), 3))
         closings(h[e], f0, f1, rests | started, self.still[c], self._scratch, of)
-        away = np.where(rests, f1[:, 0] >= -self.touching[c], (of[:, 2] > 0) & ~(behind | started))
+        soon = goes_on[e] & ~rests & (f1[:, 0] > 0) & (f1[:, 0] <= -CONTACT.sliver * h[e] * f1[:, 1])
+        of[soon, 0] = np.where(np.isnan(of[soon, 0]), 1.0, of[soon, 0])
+        away = np.where(rests, f1[:, 0] >= -self.touching[c], (of[:, 2] > 0) & ~(behind | started | soon))
         found, between = {}, {}
         for k in np.flatnonzero(~away):
             at, contact = int(e[k]), int(c[k])

@@ -10,6 +10,7 @@ from ..crossings import closings
 from .node_loop import gaps, keep_states, meet, states, strike
 from .records import FLIES, LENGTH, LOOKS, ROUNDING, STILL, STRIKES
 
+EPS = 2 * np.finfo(float).eps
 UNSURE, NONE = range(-2, 0)  # instead of a contact that closes
 
 
@@ -56,7 +57,7 @@ def fly(f, nodes, k, last, longest):
                 if not known:
                     states(f, 0, t, z)
                 states(f, 1, t1, end)
-                contact, theta = _closing(f, h, n_near, z, end)
+                contact, theta = _closing(f, h, n_near, z, end, k < nodes.shape[0] - 1)
             known = n_near > 0
             if contact == NONE:
                 for c in range(gap.shape[1]):
@@ -70,6 +71,9 @@ def fly(f, nodes, k, last, longest):
                 break
             if contact != NONE:
                 local, t1 = f.best, t + f.one.h[0]
+                speed = max(abs(rate[1, contact]), rows.sizes[STILL, contact])
+                if abs(nodes[k] - t1) <= max(EPS * max(abs(t), h), rows.sizes[ROUNDING, contact] / speed):
+                    t1 = nodes[k]  # where the event is, to rounding
             for j in range(n_local):
                 told.x[base + i, j] = local[j]
             told.ends[base + i], told.iterations[base + i] = t1, abs(march.iterations[i])
@@ -150,8 +154,11 @@ def _far(rows, h, m):
 
 
 @compiled(error_model="numpy", _nrt=False)
-def _closing(f, h, n, z, end):
-    """The first of the contacts that are near that closes in an element, and where; or NONE, or UNSURE."""
+def _closing(f, h, n, z, end, goes_on):
+    """The first of the contacts that are near that closes in an element, and where; or NONE, or UNSURE.
+
+    Where the mesh `goes_on` what closes just beyond the end does so in the element: see `Search`.
+    """
     rows, limits, jacobian = f.rows, f.limits, f.formulas.jacobian
     f0, f1, found = rows.ends[0], rows.ends[1], rows.found[:n]
     for i in range(n):
@@ -173,8 +180,11 @@ def _closing(f, h, n, z, end):
             if jacobian[j, 0] == 3 * c:
                 q = jacobian[j, 1]
                 behind += f.formulas.at_motion[0, jacobian[j, 2]] * (end[q] - z[q])
-        if found[i, 2] > 0.0 and not (behind < 0.0 or started):
+        soon = goes_on and f1[i, 0] > 0.0 and f1[i, 0] <= -limits.sliver * h * f1[i, 1]
+        if found[i, 2] > 0.0 and not (behind < 0.0 or started or soon):
             continue
+        if soon and not found[i, 0] == found[i, 0]:
+            found[i, 0] = 1.0
         if found[i, 0] == found[i, 0]:
             if found[i, 0] < theta:
                 contact, theta = c, found[i, 0]
@@ -205,7 +215,7 @@ def _locate(f, whole, c, h, t, longest):
     not plain: see `EventElements._located`."""
     one, rows, best, end = f.one, f.rows, f.best, f.z[1]
     loop, work, local = one.loop, one.work, one.x
-    rounding = 4.440892098500626e-16 * max(abs(t), longest)
+    rounding = EPS * max(abs(t), longest)
     low, high, length, best_value, best_h, found = 0.0, np.inf, longest, np.inf, 0.0, False
     before_h, before, evaluated = 0.0, 0.0, 0.0
     level = rows.gap[0, c] if rows.gap[0, c] < -rows.sizes[ROUNDING, c] else 0.0
