@@ -33,7 +33,8 @@ class Search:
     """
 
     def __init__(self, contacts, degree, until):
-        self.contacts, self.until, self.still, self.touching = contacts, until, np.zeros(contacts.n), np.zeros(contacts.n)
+        self.contacts, self.until = contacts, until
+        self.still, self.touching = np.zeros((2, contacts.n))
         self._scratch = np.zeros((5, 6))
         n, self.fine = 2 * degree + 6, np.linspace(0, 1, CONTACT.samples)
         self.theta = np.concatenate([[0.0], (1 - np.cos(np.pi * (np.arange(n) + 0.5) / n)) / 2, [1.0]])
