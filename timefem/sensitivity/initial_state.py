@@ -16,6 +16,7 @@ from ..mechanics.symbols import Symbols
 from ..mechanics.values.of_parts import nonholonomic_derivatives
 from ..mechanics.values.point_functions import evaluate
 from ..mechanics.values.quantities import sees_velocities
+from ..sparse_lu import sparse_lu
 from ..uncollected import Recent
 
 
@@ -49,7 +50,7 @@ class Start:
         self._fields = {name: field[0] for name, field in zip(plan.element.trial, plan.columns.fields, strict=True)
                         if name in names}
         self._mobility = scipy.sparse.csr_array(inverse_mass(system, t, z[:n]))
-        self._mass = scipy.sparse.linalg.splu(self._mobility.tocsc()).solve
+        self._mass = sparse_lu(self._mobility.tocsc()).solve
         self._theta = system.derivatives(t, z)[1]
         self._phi = self._theta[:m, :n]
         self._levels()
@@ -216,7 +217,7 @@ def _solver(matrix):
         return lambda b, transposed=False: b
     rows, columns = (1 / np.sqrt(np.maximum(abs(matrix).max(axis=axis).toarray().ravel(), 1e-300)) for axis in (1, 0))
     scaled = scipy.sparse.diags_array(rows) @ matrix @ scipy.sparse.diags_array(columns)
-    lu = scipy.sparse.linalg.splu(scipy.sparse.csc_matrix(scaled))
+    lu = sparse_lu(scipy.sparse.csc_matrix(scaled))
 
     def solve(b, transposed=False):
         left, right = (columns, rows) if transposed else (rows, columns)

@@ -4,6 +4,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...late import Late
+from ...sparse_lu import sparse_lu
 from ..values.at_start import at_start, is_small
 from ..values.evaluate import quantities_at
 from ..values.of_parts import consistent_velocity, nonholonomic_derivatives
@@ -167,7 +168,7 @@ def _by_mass_matrix(system, t, z):
     matrix = scipy.sparse.block_array([[system.mass_matrix(t, z), gradient.T], [gradient, None]], format="csc")
     right = np.append(-grad[:n], -(ahead - behind) @ v / (2 * step))
     try:
-        found = scipy.sparse.linalg.splu(matrix).solve(right)
+        found = sparse_lu(matrix).solve(right)
         if has_reaction_forces(system):
             dense = matrix.toarray()
 

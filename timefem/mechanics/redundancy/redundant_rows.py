@@ -4,6 +4,7 @@ import numpy as np
 
 from ...estimated_norm import estimated_norm
 from ...late import Late
+from ...sparse_lu import sparse_lu
 from ..values.at_start import constraints_at, is_small
 
 scipy = Late("scipy")
@@ -76,7 +77,7 @@ def factored(matrix):
     None and infinity when it is exactly singular.
     """
     try:
-        lu = scipy.sparse.linalg.splu(matrix)
+        lu = sparse_lu(matrix)
     except RuntimeError:
         return None, np.inf
     inverse = scipy.sparse.linalg.LinearOperator(matrix.shape, lu.solve, rmatvec=lambda b: lu.solve(b, "T"),

@@ -12,6 +12,7 @@ from ... import validate
 from ...argument_names import named_arguments
 from ...errors import InputError
 from ...late import Late
+from ...sparse_lu import sparse_lu
 from ...validate.records import Options, documented, option
 from ..bodies.states import CanonicalState, Pose
 from ..body_frame import is_on_tree
@@ -146,7 +147,7 @@ def factor_spd(matrix, backend=None):
             if backend:
                 raise
 
-    return scipy.sparse.linalg.splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.1,
+    return sparse_lu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.1,
                                     options={"SymmetricMode": True}).solve
 
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...late import Late
+from ...sparse_lu import sparse_lu
 from ..symbols import first_order_places
 from .evaluate import evaluator, flattened, quantities_at, sees_solved_velocities
 from .options import OPTIONS
@@ -78,7 +79,7 @@ def consistent_velocity(system, t, z, least=False):
                                       [[system.mass_matrix(t, z)]], format="csc")
     given = np.concatenate([z[n:], -rate[:m]])
     try:
-        lu = scipy.sparse.linalg.splu(matrix)
+        lu = sparse_lu(matrix)
         pivots, solution = np.abs(lu.U.diagonal()), lu.solve(given)
         if least and pivots.min() <= OPTIONS.no_mass * pivots.max():
             solution = np.full(n + m, np.nan)

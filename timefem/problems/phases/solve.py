@@ -14,6 +14,7 @@ from ...late import Late
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.program import Answer
+from ...sparse_lu import sparse_lu
 from ...status import Reason, Status
 from ..common.statistics import OnDemand
 from ..common.task import through_kinks
@@ -191,7 +192,7 @@ def solve_square(program, tolerance, max_iterations, halvings=10, further=1e-4):
 def _factors(program, v, places):
     matrix = scipy.sparse.csc_array((program.jacobian(v), places), shape=(program.n_rows, program.n))
     try:
-        return scipy.sparse.linalg.splu(matrix)
+        return sparse_lu(matrix)
     except RuntimeError:  # singular
         return None
 

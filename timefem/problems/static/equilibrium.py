@@ -18,6 +18,7 @@ from ...mechanics.states.given import canonical_states, given_states
 from ...mechanics.system import System
 from ...progress import progress
 from ...solution.turns import warn_of_bends
+from ...sparse_lu import sparse_lu
 from ...status import RETRY, Answer, Reason, Status
 from ...types import Floats, States
 from .equations import StaticEquations
@@ -292,7 +293,7 @@ def solve(equations, tangent, b):
     """Solution for b, (n,) or (n, k), by the balanced tangent; RuntimeError where it is singular."""
     scale = equations.scales(tangent)
     scaled = scipy.sparse.csc_array(scipy.sparse.diags_array(scale) @ tangent @ scipy.sparse.diags_array(scale))
-    x = (scale * scipy.sparse.linalg.splu(scaled).solve((scale * b.T).T).T).T
+    x = (scale * sparse_lu(scaled).solve((scale * b.T).T).T).T
     if not np.isfinite(x).all():
         raise RuntimeError("singular")
     return x

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import scipy
-
 from ...errors import SingularMatrix
+from ...sparse_lu import sparse_lu
 from .base import LinearOptions, LinearSolver
 
 
@@ -18,7 +17,7 @@ class SuperLUSolver(LinearSolver):
 
     def _factor(self, matrix):
         try:
-            self._lu = scipy.sparse.linalg.splu(matrix.tocsc(), permc_spec="NATURAL")
+            self._lu = sparse_lu(matrix.tocsc(), permc_spec="NATURAL")
         except RuntimeError as error:
             raise SingularMatrix(f"backend 'superlu': {error}") from error
 

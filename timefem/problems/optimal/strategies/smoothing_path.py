@@ -11,6 +11,7 @@ from ....late import Late
 from ....parallel import OverRanks
 from ....solvers.nonlinear.methods import after
 from ....solvers.nonlinear.options import OPTIONS as OF_PROGRAMS
+from ....sparse_lu import sparse_lu
 from ....status import RETRY, Reason
 from ..options import OPTIONS
 from ..statement.complementarity import RESTS, CoulombFriction, Soft
@@ -181,7 +182,7 @@ class ContactMarch:
             entries = program.jacobian(v)[self._kept[inside]]
             tangent = scipy.sparse.csc_matrix((entries, (i[inside] - a, j[inside] - a)), (b - a, b - a))
             try:
-                v[columns] -= scipy.sparse.linalg.splu(tangent, "NATURAL").solve(residual)
+                v[columns] -= sparse_lu(tangent, "NATURAL").solve(residual)
             except RuntimeError:  # singular
                 return None, step
         return None, most

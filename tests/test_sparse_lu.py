@@ -1,0 +1,41 @@
+"""Factors of singular matrices are refused, however they are singular."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from timefem.sparse_lu import sparse_lu
+
+
+def saddle_points(rng, n=60):
+    """Matrices of motions and constraints, some of which stand in too few columns, or repeat others."""
+    for k in range(n):
+        rows = scipy.sparse.random(12, 26, 0.15, random_state=rng).tolil()
+        for _ in range(k % 4):
+            rows[int(rng.integers(12))] = 0.5 * rows[int(rng.integers(12))]
+        mass = scipy.sparse.random(26, 26, 0.1, random_state=rng)
+        yield scipy.sparse.block_array([[mass + mass.T, rows.T], [rows, None]], format="csc")
+
+
+def test_singular_by_structure():
+    """Without a look at where entries stand these may end the process."""
+    refused = 0
+    for matrix in saddle_points(np.random.default_rng(0)):
+        full = scipy.sparse.csgraph.structural_rank(matrix) == matrix.shape[0]
+        try:
+            factors = sparse_lu(matrix)
+        except RuntimeError as error:
+            refused += not full
+            assert "singular" in str(error)
+        else:
+            assert full and np.isfinite(factors.U.diagonal()).all()
+    assert refused > 10
+    with pytest.raises(RuntimeError, match="by structure"):
+        sparse_lu(scipy.sparse.csc_array([[1.0, 2.0], [0.0, 0.0]]))
+
+
+def test_factors_are_those_of_superlu():
+    rng = np.random.default_rng(1)
+    matrix = scipy.sparse.random(30, 30, 0.2, random_state=rng, format="csc") + scipy.sparse.eye_array(30)
+    b = rng.normal(size=30)
+    np.testing.assert_allclose(matrix @ sparse_lu(matrix.tocsc(), "NATURAL").solve(b), b, rtol=0, atol=1e-10)
