@@ -28,7 +28,7 @@ measure = compiled(error_model="numpy", _nrt=False)(measures.measure)
 class Motion(Record):
     """A motion so far, in blocks of coordinates (positions, rotations of a body); with q scaled by root(mass)."""
 
-    roots: np.ndarray  # (n_q,) roots of the masses
+    roots: np.ndarray  # (n_q,) roots of the masses; of states of first order 1
     blocks: np.ndarray  # (n_q,) number of the block of each coordinate; -1 of counters of turns, which may be off
     kinds: np.ndarray  # (n_blocks,) 0 for positions, 1 for what the mass tells apart from them, FIRST_ORDER
     block_roots: np.ndarray  # (n_blocks,)
@@ -44,7 +44,7 @@ class Motion(Record):
         """The `Motion` of a system at its start."""
         (blocks, kinds), roots = measures.blocks_of(system), np.sqrt(system.mass_scale)
         rows, states = system.n_q + np.arange(system.n_q), np.array(first_order_places(system), int)
-        rows[states], blocks[states] = states, len(kinds) + np.arange(len(states))
+        rows[states], blocks[states], roots[states] = states, len(kinds) + np.arange(len(states)), 1.0
         kinds = np.append(kinds, np.full(len(states), FIRST_ORDER))
         numbers, first, blocks = np.unique(blocks, return_index=True, return_inverse=True)
         for body in system.bodies:
