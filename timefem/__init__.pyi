@@ -115,9 +115,8 @@ from .mechanics.inversion.outputs import (
     PositionOutput,
 )
 from .mechanics.inversion.pose import OrientationOutput, pose_outputs
-from .mechanics.joints.constraint import Constraint
 from .mechanics.joints.fixed_point import FixedPoint, RigidDistance
-from .mechanics.joints.nonholonomic import NonholonomicConstraint
+from .mechanics.joints.nonholonomic import Constraint, NonholonomicConstraint
 from .mechanics.joints.prescribed import PrescribedAngle, PrescribedJoint, PrescribedPosition
 from .mechanics.joints.rolling import KnifeEdge, NonTwisting, RollingDisc, RollingSphere
 from .mechanics.joints.sliding import Cylindrical, Planar, Prismatic

@@ -204,6 +204,11 @@ class Answer:
                      NotSolved)
         return object.__getattribute__(self, name)
 
+    @property
+    def success(self) -> bool:
+        """Whether the solve succeeded; `status` says why not."""
+        return self.status.success
+
     def refuse_if_failed(self, what: str) -> None:
         """Raise `InputError` where the solve failed: its last iterate cannot start anything."""
         if not self.status.success:

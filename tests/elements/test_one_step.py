@@ -7,7 +7,7 @@ import pytest
 import timefem as tf
 from tests.example_systems import assert_tangent_is_derivative, pendulum, spinning_box
 from timefem.cases import find_case
-from timefem.elements.increments import between
+from timefem.elements.one_step import between
 
 GENERAL = [tf.EML(), tf.REML(), tf.NullEML(), tf.EMH(), tf.NullEMH(), tf.MPL(), tf.MPH(), tf.QuatVI(),
            tf.SymplecticEuler()]

@@ -12,7 +12,7 @@ from timefem.cases import CASES
 from timefem.errors import InputError
 from timefem.problems.optimal.guesses.guess import starts
 from timefem.problems.optimal.strategies import strategy
-from timefem.solving import many_starts
+from timefem.solving import many_solutions as many_starts
 
 pytestmark = pytest.mark.long
 

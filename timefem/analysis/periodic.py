@@ -71,11 +71,6 @@ class Periodic(Answer, Summarized):
     numbers = frozenset({"period", "solution", "angle", "shift"})
 
     @property
-    def success(self) -> bool:
-        """Whether the solve succeeded; `status` says why not."""
-        return self.status.success
-
-    @property
     def state(self) -> dict[Body, CanonicalState]:
         """State at the start: dict body -> `CanonicalState`, for another problem.
 

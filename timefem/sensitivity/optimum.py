@@ -17,10 +17,10 @@ from ..solvers.interior_point.algorithm import InteriorPoint
 from ..solvers.nonlinear.program import gradient_of_lagrangian
 from ..solving.receding.resumed import SOLVED, Resumed
 from ..validate.records import Options, documented, option
-from .differences import differentiated
 from .functionals import EndValue, Objective
 from .optimum_changes import InPhase, changes_of, phase_number, phases_of
 from .optimum_phase import OptimumPhase, PhaseChange, problem_of
+from .parameters import differentiated
 
 if TYPE_CHECKING:
     from ..solution.solution import Solution

@@ -20,8 +20,8 @@ from ..problems.optimal.strategies.mesh_sequence import optimality_element, opti
 from ..problems.optimal.transcription.equations import OptimalityEquations
 from ..problems.optimal.transcription.sizes import has_contacts, scaling_of, with_objective
 from ..problems.simulated.solution import OptimalSolution
-from .differences import differentiated
 from .functionals import Evaluated, UnknownNumber
+from .parameters import differentiated
 
 if TYPE_CHECKING:
     from ..problems.optimal.problem import OptimalControl

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,6 @@ from ..mechanics.part_names import number_named
 from ..mechanics.system import System
 from ..problems.kinds import check_kind
 from ..types import Vector
-from .differences import differentiated
 
 if TYPE_CHECKING:
     from ..mechanics.composites.composite import Composite
@@ -288,3 +288,27 @@ def start_changes(body, q):
     turned, spun = body.turning(q)
     return {"position": (Q, every[:, :3]), "rotation": (Q, turned), "velocity": (V, every[:, :3]),
             "angular_velocity": (V, spun)}
+
+
+# ---- derivatives by differences, of what users give as Python functions
+
+LEVELS = 5  # of Richardson extrapolation
+FIRST_STEP = 0.02  # relative
+
+
+def differentiated(f, at, levels=LEVELS, first_step=FIRST_STEP):
+    """Derivative of a smooth function of one number by central differences, extrapolated; one-sided ones where the
+    function refuses (`InputError`) the other side. One level does for what is affine."""
+    steps = first_step * (abs(at) or 1.0) * 0.5 ** np.arange(levels)
+    failure = None
+    for sides, power in (((1, -1), 2), ((1, 0), 1), ((-1, 0), 1)):
+        try:
+            table = [(f(at + sides[0] * h) - f(at + sides[1] * h)) / ((sides[0] - sides[1]) * h) for h in steps]
+        except InputError as error:
+            failure = failure or error
+            continue
+        for level in range(1, levels):
+            factor = 2.0 ** (power * level)
+            table = [(factor * b - a) / (factor - 1) for a, b in pairwise(table)]
+        return table[0]
+    raise failure

@@ -9,8 +9,8 @@ import scipy
 
 from ..assembly import Scaling
 from ..assembly.pattern import taking_part
-from ..elements.augmented.clocked import AS_IT_IS, LENGTH, Clocked
-from ..elements.augmented.clocked import START as LATER
+from ..elements.augmented.constants import AS_IT_IS, LENGTH, Clocked
+from ..elements.augmented.constants import START as LATER
 from ..elements.augmented.optimality import costate
 from ..elements.augmented.part_numbers import Contracted, Numbered, NumberPlaces, Numbers
 from ..elements.evaluation.batch import ElementBatch

@@ -158,11 +158,10 @@ def first_violated(system, t, z):
     return None
 
 
-def constraint_fault(system, t, z, size):
+def constraint_fault(system, t, z):
     """The reason of the first constraint of a motion, shape (n_nodes, n_z), that does not hold, or None.
 
-    Motions that ended early have NaN for the rest. `size` is that of `constraint_sizes` at the start, or None where
-    constraints were dropped as redundant.
+    Motions that ended early have NaN for the rest.
     """
     if not (system.complete or system).n_constraints:
         return None

@@ -30,7 +30,6 @@ class SolvingOptions(Options):
 
     # ---- runs
     runs_of_a_thread: int = option(32, "runs that a thread takes at once")
-    elements_of_a_thread: int = option(2000, "elements of these, but for a single run")
 
 
 OPTIONS = SolvingOptions()

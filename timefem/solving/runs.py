@@ -12,7 +12,6 @@ from ..assembly import Scaling
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError
 from ..late import Late
-from ..mechanics.values.at_start import constraint_sizes
 from ..problems.initial.problem import fault
 from ..solution.audit import constraint_fault, may_turn_too_far, turns_in_doubt, unresolved_turns
 from ..solvers.march.many import Marcher, Runs
@@ -128,7 +127,7 @@ def _march_piece(model, marcher, rows, stop, lock):
         moved = states if whole else np.empty((len(own), *states.shape[1:]))
         results = marcher.run(_runs(model, marcher.plan, some), some[0].scaling, moved, stop, lock)
         for k, row, z, (reason, count) in zip(own, some, moved, results, strict=True):
-            fault = constraint_fault(row.system, model.mesh.nodes, z, row.size) if count else None
+            fault = constraint_fault(row.system, model.mesh.nodes, z) if count else None
             if reason == Reason.CONVERGED and not fault and turns_in_doubt(row.system, z):
                 fault = Reason.TURNS_NOT_COUNTED  # perhaps: runs that fail are solved once more, and looked at closely
             found[k] = fault or reason, count
@@ -147,14 +146,13 @@ def _unresolved(model, rows, states, reasons):
 
 
 class _Row(NamedTuple):
-    """What differs in one run: system, state, multipliers, scaling, size of constraints, numbers of parts, and the dofs
-    of the first element where these follow from such numbers."""
+    """What differs in one run: system, state, multipliers, scaling, numbers of parts, and the dofs of the first element
+    where these follow from such numbers."""
 
     system: Any
     z: np.ndarray
     multipliers: np.ndarray
     scaling: Scaling
-    size: np.ndarray | None
     numbers: np.ndarray | None = None
     first: np.ndarray | None = None
 
@@ -172,8 +170,7 @@ def _row(model, plan, case):
         scaling = Scaling.of(model.scaling, system, model.element, t0, z)
         if not (of_states or plan.take(system)):
             raise InputError("its system has another structure")
-        size = constraint_sizes(system, t0, z) if system.kept is None else None
-        row = _Row(system, z, multipliers, scaling, size)
+        row = _Row(system, z, multipliers, scaling)
         return row if of_states else row._replace(numbers=plan.arrays.parameters.copy(),
                                                   first=plan.first_element(model.mesh, z, multipliers))
     except InputError as error:

@@ -13,8 +13,8 @@ from timefem.errors import InputError, SingularMatrix
 from timefem.solvers.linear.dissection import lu
 from timefem.solvers.linear.dissection.lu import DissectionLU
 from timefem.solvers.linear.dissection.order import dissect, work_of_piece
-from timefem.solvers.linear.embedded import EmbeddedSolver
 from timefem.solvers.linear.time_chain import solver as time_chain
+from timefem.solvers.linear.time_chain.solver import EmbeddedSolver
 
 
 def grid(n_space, n_time, size, rng):

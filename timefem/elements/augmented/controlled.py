@@ -2,11 +2,15 @@
 
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 
+from ...mechanics.formulas.formula import Same
+from ...mechanics.part import Part
 from ...polynomials import LagrangeBasis
-from ..components import components
+from ..components import Components, components
 from ..element import Space
+from ..symbols import ElementSymbols
 from .extended import Extended
 
 
@@ -59,3 +63,58 @@ class ControlledByMultipliers(Controlled):
     @property
     def trial(self):
         return self.element.trial | {"controls": Space(self.element.multiplier.basis, False, "controls")}
+
+
+# ---- A time element with controls, and with the rows that determine them from prescribed outputs
+
+class ServoPart(Part):
+    """Sees the whole system and states the rows of an `Inversion`."""
+
+    sees_multipliers = True
+
+    def __init__(self, inversion, kinks=()):
+        self.inversion, self.kinks = inversion, tuple(kinks)
+        self.bodies, self.controls = inversion.system.bodies, tuple(inversion.actuators)
+
+    @property
+    def kind(self):
+        return ServoPart, Same(self.inversion)
+
+
+def servo_rows(system):
+    """Components of the tests of the rows: one per output, of the servo part only."""
+    n = next(len(p.inversion.outputs) for p in system.parts if isinstance(p, ServoPart))
+    return Components(n, [np.tile(np.arange(n if isinstance(g.part, ServoPart) else 0), (len(g.state_index), 1))
+                          for g in system.groups])
+
+
+@dataclass(frozen=True)
+class Servo(Controlled):
+    """An element with controls and one row for each, zero at the controls that keep outputs on their trajectories.
+
+    The rows are the derivatives of the outputs in which controls appear (see `mechanics.inversion`), tested by
+    discontinuous polynomials of the degree of the controls. The system needs a `ServoPart`.
+    """
+
+    @property
+    def test(self):
+        basis = LagrangeBasis(self.element.degree - 1, getattr(self.element, "nodes", "equidistant"))
+        return self.element.test | {"servo": Space(basis, False, servo_rows)}
+
+    @property
+    def test_slots(self):
+        return (*self.element.test_slots, ("servo", "value"))
+
+    def symbols(self, part, element, sizes):
+        if isinstance(part, ServoPart):
+            return ElementSymbols(part, element, sizes)
+        return self.element.symbols(part, element, sizes)
+
+    def density(self, s):
+        none = ca.SX(0, 1)
+        if not isinstance(s.part, ServoPart):
+            return [*self.element.density(s), none]
+        n = s.part.inversion.n_forces
+        w = ca.vertcat(s.slots["multipliers", "value"][:n], s.slots["controls", "value"])
+        # the part sees (q, p) of the bodies in the order of the system
+        return [*(none for _ in self.element.test_slots), s.part.inversion.rows(s.slots["state", "value"], w, s.t)]

@@ -9,8 +9,7 @@ import casadi as ca
 
 from ...errors import InputError
 from ..discrete_gradient import gradient_at
-from ..increments import half, rotation_vector
-from ..one_step import OneStep
+from ..one_step import OneStep, half, rotation_vector
 from .body_axes import BodyAxesScheme
 
 if TYPE_CHECKING:

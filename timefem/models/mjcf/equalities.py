@@ -4,7 +4,7 @@ import numpy as np
 
 from ...mechanics.bodies import rotations
 from ...mechanics.bodies.tree.links import TreeJoint
-from ...mechanics.joints.constraint import Constraint
+from ...mechanics.joints.nonholonomic import Constraint
 from ...mechanics.joints.turning import Spherical, Weld
 from .attributes import replicated
 from .bodies import WORLD

@@ -11,8 +11,7 @@ from ...assembly import TimeMesh
 from ...late import Late
 from ...progress import progress
 from .dynamic.chain import EstimationChain
-from .dynamic.guess import prolonged
-from .dynamic.search import Search
+from .dynamic.search import Search, prolonged
 from .live_data import LiveData
 from .measurements.base import Sensor
 from .options import DEFAULTS

@@ -135,7 +135,7 @@ def merged(system, state, other):
     if all(key in system.bodies and not isinstance(value, dict) for key, value in (*state.items(), *other.items())):
         return state | other
     before, after = (resolved_states(system, given) for given in (state, other))
-    if any(map(system.is_joint, before)) != any(map(system.is_joint, after)):
+    if any(is_joint(system, key) for key in before) != any(is_joint(system, key) for key in after):
         return other
     before, after = ({_key(system, key): value for key, value in s.items()} for s in (before, after))
     found = before | after

@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 
 from ...assembly import Scaling
-from ...elements.augmented.prescribed_outputs import Servo, ServoPart
+from ...elements.augmented.controlled import Servo, ServoPart
 from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
 from ...mechanics.system import System

@@ -3,6 +3,7 @@
 
 from ...mechanics.bodies.states import Pose
 from ...mechanics.body_frame import is_on_tree
+from ...mechanics.part_names import is_joint
 from ...mechanics.states.consistent import assemble
 from ..common.file_format import FileFormat, check_guess, solution_guess
 from .problem import InverseDynamics
@@ -16,7 +17,7 @@ def make_from_file(model):
             outputs[model.names.outputs[name]] = trajectory
     end = model.end_states("end", Pose) or None
     given = {joint.body.name for joint in end or () if is_on_tree(joint)} | {*(end or ())}
-    for name in bodies if end and not any(map(model.system.is_joint, end)) else ():
+    for name in bodies if end and not any(is_joint(model.system, key) for key in end) else ():
         if name not in given:
             raise model.document.error(("problem", "end"), f"the body {name!r} is missing: give the states of all "
                                        "bodies, or of none")

@@ -44,7 +44,6 @@ class OptimalErrors(ErrorEstimate):
 
     def prepare(self):
         self.plan = optimality_plan(self.problem, self.better)
-        self.full_system = self.plan.system
 
     def assembled(self, sol, mesh):
         scale = scaling_of("full", self.problem, self.plan, mesh.nodes[0])

@@ -5,6 +5,7 @@ import numpy as np
 from ...mechanics.forces.costs import Effort
 from ...mechanics.formulas.text import as_formula
 from ...mechanics.functions.formula import as_time_function
+from ...mechanics.part_names import is_joint
 from ..common.end_state import EndState
 from ..common.file_format import FileFormat, solution_guess
 from .guesses.guess import Guess
@@ -71,7 +72,7 @@ def make_from_file(model):
         costs += table["cost"] if isinstance(table["cost"], list) else [table["cost"]]
     ends, own = model.end_states("end"), model.end_states("start")
     start = own or model.stated_start
-    if (document.follows or own) and not any(map(model.system.is_joint, own)):
+    if (document.follows or own) and not any(is_joint(model.system, key) for key in own):
         find = model.system.find
         own = {find(body): state for body, state in own.items()}
         others = {find(body): EndState() if document.follows else state for body, state in model.start_state.items()}

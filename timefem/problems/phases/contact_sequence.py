@@ -88,7 +88,7 @@ class ContactSequence:
             guesses.append(Guess(states, times=t, duration=float(t[-1] - t[0])))
             names.append(self._name(stretch))
         for k in range(last):
-            links.append([Coupling(self._link(k, phases), name=self._event_name(k))])
+            links.append([Coupling(self._link(k), name=self._event_name(k))])
         couplings = SameState(phases[-1], phases[0], name="periodic", closing=True) if given["periodic"] else ()
         return Phases(phases, links, couplings, names, guesses, self.check)
 
@@ -152,7 +152,7 @@ class ContactSequence:
         q, v, numbers = z[:system.n_q], self.nodes.velocity(t, z), numbers_of(system, self.system)
         return force_solve(Rows(system, FORCES), t, q, v, numbers)[1]
 
-    def _link(self, k, phases):
+    def _link(self, k):
         """Formula of what happens between two phases."""
         before, after = self.stretches[k:k + 2]
         kind, c = self.nodes.located(before.stop)

@@ -43,11 +43,6 @@ class PhasedSolution(Answer):
         return self
 
     @property
-    def success(self) -> bool:
-        """Whether the solve succeeded; `status` says why not."""
-        return self.status.success
-
-    @property
     def durations(self) -> np.ndarray:
         """Of each phase [s]."""
         return np.array([phase.t[-1] - phase.t[0] for phase in self.phases])

@@ -67,11 +67,6 @@ class Equilibrium(Answer):
         return f"Equilibrium({self.system!r}, t={self.t:g}, {self.status.message}{unstable})"
 
     @property
-    def success(self) -> bool:
-        """Whether the solve succeeded; `status` says why not."""
-        return self.status.success
-
-    @property
     def state(self) -> dict[Body, CanonicalState]:
         """Dict body -> `CanonicalState` at rest: the start of an initial-value problem, or a guess.
 

@@ -60,11 +60,6 @@ class StaticPath(Answer):
 
     numbers = frozenset({"q", "multipliers", "position", "along"})
 
-    @property
-    def success(self) -> bool:
-        """Whether the solve succeeded; `status` says why not."""
-        return self.status.success
-
     def position(self, body: BodyFrame | str) -> np.ndarray:
         """Positions of a body or node along the path [m], shape (n, 3)."""
         body = self.system.find(body)

@@ -8,7 +8,7 @@ from importlib import import_module
 import numpy as np
 
 from ... import elements
-from ...elements.augmented import constants, controlled, optimality, prescribed_outputs
+from ...elements.augmented import constants, controlled, optimality
 from ...elements.augmented.constants import Carrier
 from ...errors import InputError
 from ...mechanics.describe import describe, plain
@@ -147,6 +147,6 @@ MARCHES = "timefem.problems.phases.contact_motion"  # solutions with rigid conta
 
 def _element_class(name):
     """Class of a time element, those with controls included, by its name."""
-    modules = elements, constants, controlled, optimality, prescribed_outputs
+    modules = elements, constants, controlled, optimality
     found = (getattr(module, name, None) for module in modules)
     return next((c for c in found if isinstance(c, type) and issubclass(c, elements.TimeElement)), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +12,10 @@ import numpy as np
 from .... import validate
 from ....errors import InputError
 from ....progress import progress
-from ..base import LinearOptions
+from ..base import LinearOptions, LinearSolver
 from ..condensation.lu import CondensedLU
 from ..dissection.lu import DissectionLU
 from ..dissection.order import dissect, work_of_piece
-from ..embedded import EmbeddedSolver
 from .lu import ChainLU
 
 WIDE = 128  # unknowns of a block: below, dissection has not been faster
@@ -93,3 +93,38 @@ def _pays(pattern, work):
     if np.diff(pattern.column_starts).max() < WIDE:
         return False
     return n_blocks < 2 * PIECE or SLOWER * work_of_piece(pattern, PIECE) * n_blocks / PIECE < work
+
+
+# ---- the embedded LUs as linear solvers
+
+class EmbeddedSolver(LinearSolver):
+    """A sparse LU of timefem.
+
+    Parameters
+    ----------
+    pattern
+        As in `LinearOptions.make`.
+    lu : ChainLU or DissectionLU
+    ordering : str
+        In which order it eliminates.
+    """
+
+    name = "chain"
+    needs_numbers_only = True
+
+    def __init__(self, pattern, lu, ordering):
+        super().__init__(pattern)
+        self._lu, self.ordering = lu, ordering
+
+    def _factor(self, matrix):
+        self._lu.factor(matrix.data, math.isfinite(self._norms[False]))
+
+    def solve(self, b):
+        return self._lu.solve(b)
+
+    def solve_transposed(self, b):
+        return self._lu.solve_transposed(b)
+
+    @property
+    def factor_size(self):
+        return self._lu.fill
