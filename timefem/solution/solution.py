@@ -96,7 +96,10 @@ class Solution(SolvedElements, Invariants, Shown):
         return self._interpolate(self.nodal_state, self.element.state.basis, t, side)
 
     def multipliers(self, t: Floats, *, kind: str | None = None, minimum_norm: bool = False) -> np.ndarray:
-        """Multipliers `(gamma, mu)`, shape t.shape + (n_multipliers,); gamma of a joint is its force [N, N m].
+        """Multipliers `(gamma, mu)`, shape t.shape + (n_multipliers,), for forces `-G^T gamma` on the coordinates.
+
+        Of gaps between points gamma is the force on body a [N]; turns have the signs of their formulas, and `joint`
+        tells forces and torques of joints.
 
         In the order of `system.constraint_names`, gamma first. Redundant constraints that were dropped have none, and
         the kept ones carry their forces, unless `minimum_norm` is True: then the forces are shared out evenly among

@@ -14,14 +14,18 @@ from ...errors import InputError, Unstable, warn
 from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.composites.beam.along import along
 from ...mechanics.part_names import body_of
+from ...mechanics.redundancy.redundancy import drop_redundant
+from ...mechanics.states.consistent import assembled
 from ...mechanics.states.given import canonical_states, given_states
 from ...mechanics.system import System
 from ...progress import progress
+from ...solution.audit import first_violated
 from ...solution.turns import warn_of_bends
 from ...sparse_lu import sparse_lu
 from ...status import RETRY, Answer, Reason, Status
 from ...types import Floats, States
 from .equations import StaticEquations
+from .joint_at_rest import JointAtRest
 from .options import OPTIONS
 from .relaxation import relaxed
 
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
     from ...mechanics.body_frame import BodyFrame
     from ...mechanics.composites.beam.along import Along
     from ...mechanics.composites.beam.mesh import CurveMesh
-    from ...mechanics.part import Body
+    from ...mechanics.part import Body, Part
 
 
 
@@ -44,7 +48,8 @@ class Equilibrium(Answer):
         Time at which loads are taken [s].
     q : ndarray, shape (n_q,)
     multipliers : ndarray, shape (n_constraints,)
-        Of the constraints on configuration level: reactions.
+        Of the constraints on configuration level, whose forces on the coordinates are `-G^T gamma`; `joint` tells
+        forces and torques of joints.
     n_unstable : int
         Directions in which the energy falls: 0 is stable.
     status : Status
@@ -60,7 +65,7 @@ class Equilibrium(Answer):
     iterations: int = 0
     tangent: Any = None
 
-    numbers = frozenset({"q", "multipliers", "position", "rotation_matrix", "along"})
+    numbers = frozenset({"q", "multipliers", "position", "rotation_matrix", "along", "joint"})
 
     def __repr__(self):
         unstable = f", {self.n_unstable} unstable directions" if self.success else ""
@@ -88,6 +93,11 @@ class Equilibrium(Answer):
         """Rotation matrix of a body or node, shape (3, 3)."""
         body = self.system.find(body)
         return body.rotation_matrix(vars(self)["q"][self.system.coordinates(body)])
+
+    def joint(self, joint: Part | str) -> JointAtRest:
+        """Coordinates and reactions of a joint."""
+        values = vars(self)
+        return JointAtRest(self.system, joint, self.t, values["q"], values["multipliers"])
 
     def along(self, beam: CurveMesh | str, s: Floats | None = None) -> Along:
         """Positions, rotations, strains, section forces and moments along a beam or rope, at the places `s`.
@@ -163,8 +173,8 @@ def at_rest(system, guess=None, t=0.0, n_steps=1, start=None):
     t = validate.real("t", t)
     n_steps = validate.integer("n_steps", n_steps, minimum=1)
     start = 0.0 if start is None else validate.real("start", start)
-    equations = StaticEquations(system)
-    x = np.concatenate([rest_coordinates(system, guess, start), np.zeros(system.n_constraints)])
+    system, q = without_redundant(system, rest_coordinates(system, guess, start), start)
+    equations, x = StaticEquations(system), np.append(q, np.zeros(system.n_constraints))
     n_steps = 1 if t == start else n_steps
     if n_steps == 1:
         with progress("equilibrium", OPTIONS.iterations, goal=OPTIONS.tolerance) as bar:
@@ -172,6 +182,9 @@ def at_rest(system, guess=None, t=0.0, n_steps=1, start=None):
     if n_steps > 1 or (not found.success and t != start):
         with progress("equilibrium, per cent of the load", 100) as bar:
             found = _in_steps(equations, x, start, t, n_steps, bar)
+    fault = dropped_fault(system, np.array([found.t]), found.q[None]) if found.success else None
+    if fault is not None:
+        found.status = fault
     return found
 
 
@@ -226,6 +239,24 @@ def rest_coordinates(system, guess, t):
     """Coordinates (n_q,) of a guess, or of the shapes at rest."""
     given = given_states(system, canonical_states(system, {} if guess is None else guess, t))
     return np.concatenate([s.q for _, s in given.values()])
+
+
+def without_redundant(system, q, t):
+    """The system without constraints that are redundant, where it is to be, and the coordinates where that was settled.
+    """
+    if system.redundant != "drop":
+        return system, q
+    q = assembled(system, t, q, np.ones(system.n_q))
+    return drop_redundant(system, t, np.append(q, np.zeros(system.n_q))), q
+
+
+def dropped_fault(system, t, q):
+    """The `Status` of the first state at rest, shapes (n,), (n, n_q), that violates what was dropped; or None."""
+    if not system.dropped:
+        return None
+    found = first_violated(system, t, np.hstack([q, np.zeros_like(q)]))
+    return None if found is None else Status.failure(
+        found[4], None, found[1], [], f"'{found[2]}' is violated by {found[3]:.3g}")
 
 
 def _in_steps(equations, x, start, t, n_steps, bar):

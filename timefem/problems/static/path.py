@@ -23,7 +23,7 @@ from ...solution.turns import warn_of_bends
 from ...status import Answer, Reason, Status
 from ...types import Floats, States
 from .equations import StaticEquations
-from .equilibrium import from_guess, newton, rest_coordinates, solve, undetermined
+from .equilibrium import dropped_fault, from_guess, newton, rest_coordinates, solve, undetermined, without_redundant
 from .options import OPTIONS
 
 if TYPE_CHECKING:
@@ -105,13 +105,18 @@ def equilibrium_path(system: System, t_end: float, guess: States | None = None, 
     if t_end == start:
         raise InputError(f"t_end must differ from start, {digits(start)}")
     n_steps = validate.integer("n_steps", n_steps, minimum=1)
+    system, q = without_redundant(system, rest_coordinates(system, guess, start), start)
     follower = _Follower(StaticEquations(system), t_end - start)
-    x = np.concatenate([rest_coordinates(system, guess, start), np.zeros(system.n_constraints)])
+    x = np.append(q, np.zeros(system.n_constraints))
     first = from_guess(follower.equations, x, start)
     if not first.success:
         raise InputError(f"there is no equilibrium at the start of the path: {first.status.message}")
     with progress_bar("equilibrium path", 100, progress) as bar:
-        return follower.follow(np.concatenate([first.q, first.multipliers]), start, t_end, n_steps, max_steps, bar)
+        path = follower.follow(np.concatenate([first.q, first.multipliers]), start, t_end, n_steps, max_steps, bar)
+    fault = dropped_fault(system, path.t, vars(path)["q"])
+    if fault is not None:
+        path.status = fault
+    return path
 
 
 class _Follower:

@@ -1,0 +1,77 @@
+"""What joints carry in an equilibrium, by balances of forces and moments."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+import timefem as tf
+
+ORIGIN, Z, G = (0, 0, 0), (0, 0, 1), 9.81
+
+
+@pytest.mark.parametrize("rotation", ["quaternion", "directors"])
+def test_clamp_of_a_beam(rotation):
+    section = tf.Section(EA=1e6, GA=1e6, GJ=0.8, EI=1.0, mass=1.0, inertia=(2e-5, 1e-5, 1e-5))
+    beam = tf.Beam(1.0, section, 3, rotation=rotation, name="beam")
+    clamp = tf.Weld(beam.start, point_a=ORIGIN, point_b=ORIGIN, name="clamp")
+    loads = [tf.LineForce(beam, (0, 0, -0.01)), tf.Torque(beam.end, (0.3, 0, 0))]
+    rest = tf.equilibrium(tf.System([beam, clamp, *loads]))
+    held = rest.joint("clamp")
+    assert np.allclose(held.force(), [0, 0, 0.01], rtol=0, atol=1e-9)
+    arm = rest.along(beam, np.linspace(0, 1, 201)).position[:-1, 0].mean() + 0.0025  # of the load
+    assert 0.4 < arm < 0.5 and np.allclose(held.torque(), [-0.3, -0.01 * arm, 0], rtol=0, atol=1e-6)
+    assert np.allclose(rest.rotation_matrix(beam.start) @ held.torque("a"), held.torque(), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("coordinates", ["bodies", "joint"])
+def test_hinge_with_a_spring(coordinates):
+    bar = tf.RigidBody(2.0, (0.1, 0.01, 0.1), name="bar")
+    hinge = tf.Revolute(bar, point_a=(0, 0.5, 0), point_b=ORIGIN, axis_a=(1, 0, 0), axis_b=(1, 0, 0), name="hinge")
+    system = tf.System([bar, hinge, tf.JointSpring(hinge, stiffness=100)], gravity=(0, 0, -G), coordinates=coordinates)
+    rest = tf.equilibrium(system, {hinge: 0.0}).joint(hinge)
+    angle = brentq(lambda x: 100 * x - G * np.cos(x), 0, 0.5, xtol=1e-14)
+    assert rest.coordinate() == pytest.approx(angle, abs=1e-10)
+    assert rest.drive() == pytest.approx(-100 * angle, abs=1e-8)
+    assert np.allclose(rest.force(), [0, 0, 2 * G], rtol=0, atol=1e-9) and np.allclose(rest.torque(), 0, atol=1e-9)
+
+
+def test_two_hinges_share_the_weight_of_a_door():
+    door = tf.RigidBody(3.0, (1, 1, 1), name="door")
+    hinges = [tf.Revolute(door, point_a=(-0.4, 0, z), point_b=(0, 0, z), axis_a=Z, axis_b=Z, name=f"hinge {z:+}")
+              for z in (-1, 1)]
+    spring = tf.JointSpring(hinges[0], stiffness=5.0)
+    system = tf.System([door, *hinges, spring], gravity=(0, 0, -G), redundant="drop")
+    rest = tf.equilibrium(system, {door: tf.Pose((0.4, 0, 0))})
+    low, high = (rest.joint(hinge) for hinge in hinges)
+    assert np.allclose(low.force() + high.force(), [0, 0, 3 * G], rtol=0, atol=1e-8)
+    moment = low.torque() + high.torque() + np.cross((0, 0, -1), low.force()) + np.cross((0, 0, 1), high.force())
+    assert np.allclose(moment, [0, -0.4 * 3 * G, 0], rtol=0, atol=1e-8)
+
+
+def test_parallelogram_with_a_third_rod():
+    """Its rod between the middles of the cranks repeats the coupler, and all four hinges hold the plane."""
+    z = {"axis_a": Z, "axis_b": Z}
+    bars = [tf.RigidBody(1.0, (0.1, 0.1, 0.1), name=f"bar {i}") for i in range(3)]
+    floor = [tf.Revolute(bar, point_a=(0, -0.5, 0), point_b=(i, 0, 0), **z) for i, bar in enumerate(bars[:2])]
+    top = [tf.Revolute(bars[2], bar, point_a=(i - 0.5, 0, 0), point_b=(0, 0.5, 0), **z)
+           for i, bar in enumerate(bars[:2])]
+    rod = tf.RigidDistance(bars[0], bars[1], length=1.0)
+    push = tf.Force(bars[2], (30.0, 0, 0), time=tf.Ramp(0, 1, 0, 1))
+    parts = [*bars, *floor, *top, rod, tf.JointSpring(floor[0], stiffness=40), push]
+    system = tf.System(parts, redundant="drop")
+    guess = {bar: tf.Pose((i, 0.5, 0)) for i, bar in enumerate(bars[:2])} | {bars[2]: tf.Pose((0.5, 1, 0))}
+    rest, path = tf.equilibrium(system, guess, t=1.0), tf.equilibrium_path(system, 1.0, guess, progress=False)
+    angle = brentq(lambda x: 40 * x + 30 * np.cos(x), -1.5, 0)
+    assert rest.success and rest.joint(floor[0]).coordinate() == pytest.approx(angle, abs=1e-9)
+    assert path.success and np.allclose(path.position(bars[2])[-1], rest.position(bars[2]), rtol=0, atol=1e-8)
+    assert np.allclose(rest.position(bars[2]), [0.5 - np.sin(angle), np.cos(angle), 0], rtol=0, atol=1e-9)
+
+
+def test_a_rod_that_repeats_others_at_the_start_alone_is_reported():
+    slide = tf.RigidBody(1.0, (1, 1, 1), name="slide")
+    rail = tf.Prismatic(slide, point_a=ORIGIN, point_b=ORIGIN, axis_b=(0, 1, 0), name="rail")
+    rod = tf.RigidDistance(slide, None, point_b=(1, 0, 0), length=1.0, name="rod")
+    push = tf.Force(slide, (0, 3.0, 0), time=tf.Ramp(0, 1, 0, 1))
+    system = tf.System([slide, rail, rod, push, tf.JointSpring(rail, stiffness=10)], redundant="drop")
+    for found in (tf.equilibrium(system, t=1.0), tf.equilibrium_path(system, 1.0, progress=False)):
+        assert found.status.reason == "constraints not redundant" and "rod" in found.status.message
