@@ -50,7 +50,7 @@ def excess(system, element, t, z, nodal):
         The first element where a component goes beyond that, or n.
     """
     (difference, factor), largest = differences(element), np.zeros(z.shape[1])
-    bound = factor * _amplitudes(system, z)
+    bound = factor * _amplitudes(system, t, z)
     if len(difference):
         first = _missed(np.ascontiguousarray(nodal), difference, bound, largest)
     else:
@@ -87,17 +87,19 @@ def _differences(points):
     return difference, float(np.abs(difference @ np.exp(1j * FAR * (len(points) - 1) * points)))
 
 
-def _amplitudes(system, z):
+def _amplitudes(system, t, z):
     """Amplitudes of the components of states, shape (n_z,): the largest of the block they belong to."""
     (blocks, kinds), out = kept(system, blocks_of), np.zeros(system.n_z)
-    _find_amplitudes(np.ascontiguousarray(z), blocks, kinds, system.mass_scale, np.zeros((2, len(kinds))), out)
+    memory, duration = np.zeros((2, len(kinds))), abs(float(t[-1] - t[0]))
+    _find_amplitudes(np.ascontiguousarray(z), duration, blocks, kinds, system.mass_scale, memory, out)
     return np.maximum(out, NOISE * system.state_scale)
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
-def _find_amplitudes(z, blocks, kinds, mass, of_block, out):
+def _find_amplitudes(z, duration, blocks, kinds, mass, of_block, out):
     """Amplitudes of coordinates, and of momenta, which count over the mass; those of blocks that hardly move beside
-    others are a part of theirs, and momenta drift. `of_block` is memory, (2, n_blocks)."""
+    others are a part of theirs, as momenta are that stay while coordinates move, such as those of what floats; and
+    momenta drift. `of_block` is memory, (2, n_blocks)."""
     n, end = mass.shape[0], z.shape[0] - 1
     for c in range(2 * n):
         low = high = z[0, c]
@@ -115,6 +117,8 @@ def _find_amplitudes(z, blocks, kinds, mass, of_block, out):
                 largest_0 = max(largest_0, of_block[level, b])
         for i in range(n):
             size = max(of_block[level, blocks[i]], LEAST * (largest_1 if kinds[blocks[i]] else largest_0))
+            if level == 1:
+                size = max(size, LEAST * of_block[0, blocks[i]] / duration)
             out[level * n + i] = size if level == 0 else max(
                 size * mass[i], DRIFT * max(abs(z[0, n + i]), abs(z[end, n + i])))
 
@@ -166,7 +170,7 @@ def elements_that_do(system, element, t_span, z0, times):
         if status.success:
             nodal = plan.columns.unpack(x)[0]
             z = np.concatenate([z0[None], nodal[:, -1]])
-            off = (np.abs(z[-1] - before) / _amplitudes(system, z)).max() * times
+            off = (np.abs(z[-1] - before) / _amplitudes(system, mesh.nodes, z)).max() * times
             if off <= CLOSE and excess(system, element, mesh.nodes, z, nodal)[0].max() <= 1.0:
                 return n
             before = z[-1]
