@@ -40,6 +40,25 @@ def test_windows_keep_the_tests_between_them(problem, degree):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("drop", ["start", "end"])
+def test_what_follows_moves_the_first_node_where_the_first_test_is_left_out(drop):
+    """So that no windows can be the global solve there; see docs/theory/elements.md, whose numbers are for y' = a y."""
+    mass = tf.PointMass(1.0, dimension=1, name="mass")
+    system = tf.System([mass, tf.Spring(mass, stiffness=4.0, length=0.0)])
+    first = [tf.solve(tf.InitialValueProblem(system, {mass: tf.Pose((1, 0, 0))}, (0, 0.2 * n)),
+                      tf.BubnovGalerkin(1, drop=drop), n, driver="global", progress=False).z[1] for n in (1, 2, 3, 6)]
+    apart = np.abs(np.diff(first, axis=0)).max(axis=1)
+    assert (apart > 1e-4).all() if drop == "start" else (apart < 1e-12).all()
+
+    def ratio(n, b=-1.0):
+        tests = np.diag(np.full(n, -2 * b / 3)) + np.diag(np.full(n - 1, 0.5 - b / 6), 1) \
+            - np.diag(np.full(n - 1, 0.5 + b / 6), -1)
+        tests[-1, -1] = 0.5 - b / 3
+        return np.linalg.solve(tests, np.eye(n)[0] * (0.5 + b / 6))[0]
+
+    np.testing.assert_allclose([ratio(n) for n in (1, 2, 3)], [0.4, 0.357, 0.368], rtol=0, atol=5e-4)
+
+
 @pytest.mark.parametrize("element, step, bound", [(tf.BubnovGalerkin(3), 0.02, 0.2),
                                                   (tf.BubnovGalerkin(1, drop="end"), 0.005, 0.02)], ids=str)
 def test_hundreds_of_turns_at_once(element, step, bound):
