@@ -136,6 +136,35 @@ def ramp(friction=0.3, radius=0.1, spin=2.0):
     return tf.InitialValueProblem(tf.System([disc, slope, wall], gravity=UP), {disc: start}, (0, 1))
 
 
+def journal(friction=0.4, radius=0.08, mass=2.0, lowest=-0.3):
+    """A rod on a pin with friction by its reaction, which hits a stop."""
+    rod = tf.RigidBody(mass, (0.2, 0.25, 0.1), name="rod")
+    pin = tf.Revolute(rod, None, **HINGE, name="pin")
+    rub = tf.BearingFriction(pin, friction=friction, friction_width=0.5, radius=radius, name="rub")
+    stop = tf.EndStop(pin, lowest=lowest, restitution=0.5, name="stop")
+    system = tf.System([rod, pin, rub, stop], gravity=UP)
+    return tf.InitialValueProblem(system, system.state({"pin": (1.2, 0.0)}), (0, 1.0))
+
+
+def driven(friction=0.3, mass=2.0, rate=1.0):
+    """A rotor on a pin with dry friction by its weight, which stops, and is driven on."""
+    body = tf.RigidBody(mass, (0.2, 0.25, 0.2), name="rotor")
+    pin = tf.Revolute(body, None, **HINGE | {"point_a": (0, 0, 0)}, name="pin")
+    parts = [body, pin, tf.BearingFriction(pin, friction=friction, radius=0.05, name="rub"),
+             tf.JointForce(pin, value=lambda t: 0.4 * t**2, name="drive")]
+    system = tf.System(parts, gravity=UP)
+    return tf.InitialValueProblem(system, system.state({"pin": (0.2, -rate)}), (0, 1.5))
+
+
+def creeping(creep=0.4, friction=0.2, mass=2.0, speed=1.5, height=0.05):
+    """A block that falls, bounces, and slides to rest, with friction and a drag by its load."""
+    block = tf.PointMass(mass, 2, name="block")
+    floor = tf.PlaneContact(block, normal=(0, 1, 0), friction=friction, restitution=0.5, name="floor")
+    drag = tf.FormulaForce(block, lambda f, t, c, r: -c[0] * r[0] * f[0].velocity, parameters=[creep], reactions=floor)
+    system = tf.System([block, floor, drag], gravity=systems.DOWN)
+    return tf.InitialValueProblem(system, {block: tf.Pose((0, height, 0), velocity=(speed, 0, 0))}, (0, 0.6))
+
+
 def look(bodies, t):
     b = bodies[-1]
     if not hasattr(b, "position"):
@@ -211,7 +240,8 @@ def test_six_impacts_that_stick_and_slip():
     (pendulum, 40, {"impact"}), (lambda mass=1.0, restitution=0.5, place=-0.3, rate=0.1: pendulum(
         mass, restitution, place, rate, "joint"), 40, {"impact"}),
     (arm, 60, {"impact", "sticks"}), (box, 30, {"impact"}), (limits, 30, {"impact"}), (clutch, 15, {"sticks"}),
-    (table, 30, {"impact"}), (ramp, 60, {"sticks", "impact"}), (rests, 30, {"impact", "rests"})])
+    (table, 30, {"impact"}), (ramp, 60, {"sticks", "impact"}), (rests, 30, {"impact", "rests"}),
+    (journal, 30, {"impact"}), (driven, 30, {"sticks", "slips"}), (creeping, 20, {"impact", "rests", "sticks"})])
 def test_every_kind_of_event(build, n, kinds):
     rtol = 1e-8 if build is not puck else 3e-8  # not smooth at the stop
     sol, _ = check(build, n, tf.EndValue(look), step=1e-4, rtol=rtol)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..mechanics.system import System
     from .symmetry import Symmetry
 
-node_tangents = Late("timefem.solvers.nonsmooth.node_tangents")
+node_tangents = Late("timefem.solvers.nonsmooth.derivatives.node_tangents")
 states = Late("timefem.solvers.nonsmooth.states")
 
 

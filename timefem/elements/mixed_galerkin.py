@@ -159,12 +159,14 @@ class MixedGalerkin(TimeElement):
         return self._form.explicit(self)
 
     def fitting(self, system: System) -> MixedGalerkin:
-        """Of trees, whose mass matrix varies: Lagrange's form, with constraints or `keep="all"` the energy form."""
+        """Of trees, whose mass matrix varies: Lagrange's form; with constraints, forces that see theirs or those of
+        contacts, or `keep="all"` the energy form."""
         trees = any(body.velocity_by_solve for body in system.bodies)
         if not trees or not self._any_form or system.n_nonholonomic:
             return self
         given = self.n_points != self._form.most_points * self.degree
-        return replace(self, form="energy" if system.n_constraints or self.lifted else "lagrange",
+        constrained = system.n_constraints or any(part.reactions_of for part in system.parts)
+        return replace(self, form="energy" if constrained or self.lifted else "lagrange",
                        n_points=self.n_points if given else None)
 
     def check(self, system: System) -> None:

@@ -18,10 +18,11 @@ from ..elements.augmented.part_numbers import NumberPlaces
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError, NotDifferentiable, warn
 from ..solvers.nonsmooth import events
-from ..solvers.nonsmooth.modes import element_of, without_contacts
-from ..solvers.nonsmooth.node_tangents import NodeTangents
+from ..solvers.nonsmooth.derivatives.node_tangents import NodeTangents
+from ..solvers.nonsmooth.modes import element_of
 from ..solvers.nonsmooth.options import CONTACT
-from ..solvers.nonsmooth.states import BEGINS, Contacts
+from ..solvers.nonsmooth.sharing import BEGINS, without_contacts
+from ..solvers.nonsmooth.states import Contacts
 from .derivatives import Derivatives, check_solution
 from .functionals import Evaluated
 from .initial_state import Start

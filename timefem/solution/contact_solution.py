@@ -9,6 +9,7 @@ import numpy as np
 
 from ..assembly import TimeMesh
 from ..late import Late
+from ..mechanics.values.of_parts import rates_follow
 from ..polynomials import gauss_legendre
 from ..types import Floats
 from .solution import Solution
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 states = Late("timefem.solvers.nonsmooth.states")
 of_events = Late("timefem.solvers.nonsmooth.events")
 evaluate = Late("timefem.mechanics.values.evaluate")
+closed = Late("timefem.mechanics.contacts.closed")
 
 
 class ContactSolution(Solution):
@@ -89,19 +91,46 @@ class ContactSolution(Solution):
             At events, after or before.
         """
         t = self.t if t is None else np.asarray(t, float)
-        e, _ = self._places(t.ravel(), side)
-        z, contacts = self(t.ravel(), side=side), self._contacts
-        found = np.zeros((t.size, contacts.n, 3))
+        found = np.zeros((t.size, len(self.contact_names), 3))
+        for own, here in self._in_modes(t.ravel(), side):
+            found[own] = here.forces
+        return found.reshape(*t.shape, -1, 3)
+
+    def _in_modes(self, t, side="right"):
+        """`InMode` of those of times (n,) that have the same modes, and which ones these are."""
+        e, _ = self._places(t, side)
+        z, contacts = self(t, side=side), self._contacts
         given = np.isin(self.contact_modes, states.ALONG_GIVEN)[:, :, None]
         ways = np.where(given, self.slip_directions, self.slip_signs[:, :, None] * [1.0, 0.0])
         keys = np.concatenate([self.contact_modes, ways.reshape(len(ways), -1)], axis=1)[e]
         for key in np.unique(keys, axis=0):
             own = np.flatnonzero((keys == key).all(axis=1))
             modes, along = key[:contacts.n].astype(int), key[contacts.n:].reshape(-1, 2)
-            if (modes != states.OPEN).any():
-                here = contacts.at_state(t.ravel()[own], z[own])
-                found[own] = states.InMode(here, modes, along).forces
-        return found.reshape(*t.shape, contacts.n, 3)
+            yield own, states.InMode(contacts.at_state(t[own], z[own]), modes, along)
+
+    def _constraint_forces(self, t):
+        reactions, m = self._contacts.reactions, self.system.n_constraints
+        if reactions is None or not rates_follow(self.system):
+            return super()._constraint_forces(t)
+        t = np.asarray(t, float)
+        found = np.zeros((t.size, m + self.system.n_nonholonomic))
+        for own, here in self._in_modes(t.ravel()):
+            found[own] = here.constraint_forces
+        found = found.reshape(*t.shape, -1)
+        return np.concatenate([found[..., :m], np.zeros_like(found[..., :m])], axis=-1), found[..., m:]
+
+    def _pressed_forces(self, t):
+        reactions, found = self._contacts.reactions, {}
+        if reactions is None:
+            return found
+        gamma = self._constraint_forces(t.ravel())[0][:, :reactions.m]
+        normal = self.contact_forces(t).reshape(t.size, -1, 3)[:, reactions.normal, 0]
+        seen = np.concatenate([gamma, normal], axis=1)
+        for group in reactions.system.groups:
+            for part, places in zip(group.members, group.reaction_index, strict=True):
+                if isinstance(part, closed.PressedForce):
+                    found[part.force_seen] = part, seen[:, places]
+        return found
 
     def contact_pushes(self, t: np.ndarray, z: np.ndarray) -> np.ndarray:
         """`contact_forces` at times (n,) and states (n, n_z) there, as forces on the coordinates, (n, n_q)."""
@@ -182,13 +211,18 @@ class ContactSolution(Solution):
             moving = contacts.at(t, z[:, :self.system.n_q], rate / h[:, None])
             pulled = moving.gamma - moving.drift  # surfaces that move do work
             here = contacts.at_state(t, z)
-            for c in np.flatnonzero(np.isin(key, states.RUBS)):
+            load = here.load
+            if contacts.reactions is not None:
+                gamma = self.nodal_multipliers[many][..., :self.system.n_constraints]
+                seen = np.einsum("gi,gia->ga", self.element.multiplier.basis.values(at), gamma)
+                load = contacts.reactions.loads(here, seen)
+            for c in np.flatnonzero(states.IS_RUBBING[key]):
                 along = states.direction(here.gamma[:, c, 1:], np.array([1.0, 0.0]), contacts.n_slip[c])
                 if key[c] in states.ALONG_GIVEN:
                     along = self.slip_directions[many, c]
                 elif contacts.n_slip[c] == 1:
                     along = along * self.slip_signs[many, c][:, None]
-                pressed = here.load[:, c] if contacts.persistent[c] else force[:, c, 0]
+                pressed = load[:, c] if contacts.persistent[c] else force[:, c, 0]
                 force[:, c, 1:] = -(here.friction[:, c] * pressed)[:, None] * along
                 force[:, c, 0] = 0.0 if contacts.persistent[c] else force[:, c, 0]
             out[own] = (force * pulled).sum(axis=-1)
@@ -203,6 +237,16 @@ class ContactSolution(Solution):
             name = self.system.label(part)
             found[name] = found.get(name, 0.0) + value
         return found
+
+    @property
+    def _seen_by_forces(self):
+        system, reactions = super()._seen_by_forces[0], self._contacts.reactions
+        if reactions is None:
+            return system, self.nodal_multipliers
+        m = system.n_constraints
+        normal = self.nodal_contact_forces[:, :, reactions.normal, 0]
+        gamma, mu = self.nodal_multipliers[..., :m], self.nodal_multipliers[..., m:]
+        return reactions.system, np.concatenate([gamma, normal, mu, np.zeros_like(normal)], axis=-1)
 
     def _element_work(self, e, end):
         return super()._element_work(e, end) + self._friction_work(e, end).sum(axis=1)

@@ -132,13 +132,14 @@ class Invariants:
         basis = self.element.state.basis
         z = interpolate(basis.values(xi), self.nodal_state)
         rate = efforts_and_rates(self, np.repeat(e, len(x)), xi).reshape(len(e), len(x), -1)
-        multipliers = interpolate(self.element.multiplier.basis.values(xi), self.nodal_multipliers)
+        system, nodal_multipliers = self._seen_by_forces
+        multipliers = interpolate(self.element.multiplier.basis.values(xi), nodal_multipliers)
         times = self.t[e, None] + h[:, None] * xi.reshape(len(e), -1)
         rolling = None
         if self.system.n_nonholonomic:
             basis = self.element.trial["nonholonomic"].basis
             rolling = interpolate(basis.values(xi), self.fields["nonholonomic"])
-        power = self.system.power(times, z, rate, multipliers, rolling)
+        power = system.power(times, z, rate, multipliers, rolling)
         if "controls" in self.fields:
             controls = interpolate(self.element.trial["controls"].basis.values(xi), self.fields["controls"])
             power = power + (self.system.control_force(times, z, controls) * rate).sum(axis=-1)
@@ -168,8 +169,9 @@ class Invariants:
 
     def _powers(self, e, xi):
         h, basis = np.diff(self.t)[e], self.element.state.basis
+        system, nodal_multipliers = self._seen_by_forces
         z = np.einsum("gi,gia->ga", basis.values(xi), self.nodal_state[e])
-        multipliers = np.einsum("gi,gia->ga", self.element.multiplier.basis.values(xi), self.nodal_multipliers[e])
+        multipliers = np.einsum("gi,gia->ga", self.element.multiplier.basis.values(xi), nodal_multipliers[e])
         controls = None
         if "controls" in self.fields:
             shapes = self.element.trial["controls"].basis.values(xi)
@@ -180,8 +182,13 @@ class Invariants:
             seen = self.system.velocity(t, z)
             for place in (self.system.coordinates(body) for body in self.system.bodies if body.is_port):
                 seen[:, place] = rate[:, place]
-        found = powers(self.system, t, z, rate, multipliers, controls, seen)
-        return {self.system.label(part): value for part, value in found.items()}
+        found = powers(system, t, z, rate, multipliers, controls, seen)
+        return {self.system.label(getattr(part, "force_seen", part)): value for part, value in found.items()}
+
+    @property
+    def _seen_by_forces(self):
+        """The system, and its multipliers in the elements, by which forces that depend on these have power."""
+        return self.system, self.nodal_multipliers
 
     def energy_balance(self, t: Floats | None = None) -> np.ndarray:
         """Energy that the method gained or lost [J], H(t) - H(start) - work: zero for the exact motion."""

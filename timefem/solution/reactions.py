@@ -36,7 +36,7 @@ def all_multipliers(solution, t):
     system = solution.system
     complete = system.complete or system
     if rates_follow(system):
-        values, rolling = consistent_multipliers(solution, t)
+        values, rolling = solution._constraint_forces(t)
     else:
         values, rolling = solution.multipliers(t, kind="element"), np.zeros((*t.shape, 0))
         if system.n_nonholonomic:
@@ -46,6 +46,18 @@ def all_multipliers(solution, t):
         np.zeros((*t.shape, sum(p.n_controls for p in system.parts)))
     contacts = solution.contact_forces(t).reshape(*t.shape, -1) if system.rigid_contacts else controls[..., :0]
     return values[..., :complete.n_constraints], rolling, controls, contacts
+
+
+def acting(solution, t):
+    """All parts of the complete system with what they see, as of `own_values`, list of tuples, at times (n,)."""
+    system, values, found = solution.system, all_multipliers(solution, t), []
+    others = solution._pressed_forces(t)
+    for part in (getattr(part, "part", part) for part in (system.complete or system).parts):
+        own = [x.reshape(t.size, x.shape[-1]) for x in own_values(system, part, values)]
+        if part in others:
+            part, own[0] = others[part]
+        found.append((part, *own))
+    return found
 
 
 def own_values(system, part, values):

@@ -122,9 +122,17 @@ class Solution(SolvedElements, Invariants, Shown):
             For consistent ones where constraints are redundant, or the mass matrix has no inverse.
         """
         kind = validate.choice("kind", kind or MULTIPLIERS[not rates_follow(self.system)], MULTIPLIERS)
-        values = consistent_multipliers(self, t)[0] if kind == "consistent" else \
+        values = self._constraint_forces(t)[0] if kind == "consistent" else \
             self._interpolate(self.nodal_multipliers, self.element.multiplier.basis, t)
         return redundancy.minimum_norm_multipliers(self.system, t, self(t), values) if minimum_norm else values
+
+    def _constraint_forces(self, t):
+        """Consistent multipliers of all constraints, and of the nonholonomic ones."""
+        return consistent_multipliers(self, t)
+
+    def _pressed_forces(self, t):
+        """Forces that see those of contacts, at times (n,): dict part -> (the part that does so, what it sees)."""
+        return {}
 
     def joint(self, joint: Part | str) -> JointMotion | TreeJointMotion:
         """Motion and reactions of a joint; see `timefem.solution.joint_motion.JointMotion`."""

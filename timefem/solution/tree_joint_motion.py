@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..mechanics.bodies.tree.reactions import transmitted
 from ..mechanics.values.of_parts import coordinate_at
 from ..types import Floats
-from .reactions import AXES, all_multipliers, own_values
+from .reactions import AXES, acting
 
 if TYPE_CHECKING:
     from ..mechanics.bodies.tree.frames import TreeJointCoordinate
@@ -28,10 +28,8 @@ def along(solution, tree, t, fixed=None):
     """`Transmitted` by all joints of a tree along a solution, or by a fixed joint, of leading shape t.shape."""
     last = _LAST.get(solution)
     if last is None or last[0] is not tree or last[3] != fixed or not np.array_equal(last[1], t):
-        system, values = solution.system, all_multipliers(solution, t)
-        parts = [(part, *(x.reshape(t.size, x.shape[-1]) for x in own_values(system, part, values)))
-                 for part in (getattr(part, "part", part) for part in (system.complete or system).parts)]
-        found = transmitted(system, tree, t.ravel(), solution(t).reshape(t.size, -1), parts, fixed)
+        parts = acting(solution, t)
+        found = transmitted(solution.system, tree, t.ravel(), solution(t).reshape(t.size, -1), parts, fixed)
         last = _LAST[solution] = tree, t, type(found)(*(x.reshape(*t.shape, *x.shape[1:]) for x in found)), fixed
     return last[2]
 

@@ -10,10 +10,12 @@ import casadi as ca
 import numpy as np
 
 from ..part import Part
+from ..symbols import n_reactions
 from .rigid import RigidContact
 
 if TYPE_CHECKING:
     from ..symbols import Symbols
+    from .reacting import ReactionForce
 
 
 class Bystander(Part):
@@ -79,6 +81,8 @@ class ClosedContact(Part):
             self._numbers[one] = slice(first, first + len(one.own_parameters))
             first += len(one.own_parameters)
         self._first = first
+        if contact.reactions_of and rubbing:
+            self.reactions_of, self.kept_reactions = contact.reactions_of, contact.kept_reactions
         self.own_parameters = np.concatenate([*(one.own_parameters for one in seen),
                                               *([*one.direction, one.share] for one in rubbing)])
         name = contact.contact_names[row]
@@ -89,7 +93,7 @@ class ClosedContact(Part):
     def kind(self) -> Hashable:
         order = list(self._numbers)
         seen = tuple((one.kind, tuple(self.bodies.index(body) for body in one.bodies)) for one in order)
-        return (ClosedContact, seen, self.row, self.sticks, self.kept,
+        return (ClosedContact, seen, self.row, self.sticks, self.kept, self.kept_reactions,
                 tuple((order.index(one.contact), one.row, one.begins) for one in self.rubbing))
 
     def _given(self, s, contact):
@@ -111,11 +115,14 @@ class ClosedContact(Part):
         return -self._slip(s, self.contact, self.row)[[i - 1 for i in self.kept if i]]
 
     def force(self, s: Symbols) -> ca.SX:
-        if not (self.contact.persistent and self.rubbing):
+        if not (self.contact.persistent and self.rubbing) or self.reactions_of:
             return super().force(s)
         return self._friction(s, self.contact.load(self._given(s, self.contact))[self.row])
 
     def multiplier_force(self, s: Symbols, w: ca.SX) -> ca.SX | None:
+        if self.reactions_of:
+            seen = self.contact.seen(w, {})
+            return self._friction(s, self.contact.load_by(self._given(s, self.contact), seen)[self.row])
         return self._friction(s, w) if self.constraint_names and self.rubbing else None
 
     def _slip(self, s, contact, row):
@@ -143,6 +150,58 @@ class ClosedContact(Part):
     def numbers_from(self) -> dict[RigidContact, slice]:
         """Where the numbers of each contact stand."""
         return self._numbers
+
+
+class SeenContact(ClosedContact):
+    """Stands for the normal force of a row, where forces that see it are evaluated: it constrains nothing."""
+
+    @property
+    def kind(self) -> Hashable:
+        return SeenContact, super().kind
+
+    def constraints(self, s: Symbols) -> ca.SX:
+        return ca.SX(1, 1)
+
+
+class PressedForce(Part):
+    """A force that sees normal forces of rigid contacts, some of which are closed.
+
+    Parameters
+    ----------
+    force : ReactionForce
+        With the numbers that count.
+    closed : list of ClosedContact
+        Whose multipliers are seen.
+    shares : list of (int, int, float)
+        Place among what the force sees, which one of `closed`, and the share of its multiplier.
+    """
+
+    def __init__(self, force: ReactionForce, closed: list[ClosedContact], shares: list[tuple[int, int, float]]) -> None:
+        self.force_seen, self.bodies, self.name = force, force.bodies, force.name
+        self._n_seen = n_reactions(force)
+        joints = tuple(part for part in force.reactions_of if not part.n_contacts)
+        self.reactions_of = (*joints, *closed)
+        if force.kept_reactions is not None:
+            first = sum(len(part.constraint_names) for part in joints)
+            self.kept_reactions = (*force.kept_reactions, *range(first, first + len(closed)))
+        self._places = tuple((place, k) for place, k, _ in shares)
+        self.own_parameters = np.concatenate([force.own_parameters, [share for *_, share in shares]])
+
+    @property
+    def kind(self) -> Hashable:
+        return PressedForce, self.force_seen.kind, self._places, len(self.reactions_of), self.kept_reactions
+
+    def multiplier_force(self, s: Symbols, w: ca.SX) -> ca.SX | None:
+        n, given, pressed = len(self.force_seen.own_parameters), copy(s), {}
+        given.own = s.own[:n]
+        for i, (place, k) in enumerate(self._places):
+            pressed[place] = pressed.get(place, 0) + s.own[n + i] * w[self._n_seen + k]
+        return ca.SX(self.force_seen.reaction_force(given, self.force_seen.seen(w[:self._n_seen, 0], pressed)))
+
+    @property
+    def numbers_from(self) -> dict[Part, slice]:
+        """Where the numbers of the force stand."""
+        return {self.force_seen: slice(0, len(self.force_seen.own_parameters))}
 
 
 class StruckContact(ClosedContact):

@@ -13,6 +13,7 @@ from ..forces.on_joints import check_breakaway, dry_friction
 from ..joints.on_joint import JointPart
 from ..numbers.arithmetic import joined
 from ..part import Part
+from .rigid import RigidContact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,13 +21,21 @@ if TYPE_CHECKING:
     from ..symbols import Symbols
     from ..system import System
 
+
+def forces_seen(part: Any) -> tuple[str, ...]:
+    """Of a part in `reactions_of`: names of its constraints, or of a rigid contact of what may be closed."""
+    if getattr(part, "n_contacts", 0):
+        return () if part.persistent else part.contact_names
+    return getattr(part, "constraint_names", ())
+
+
 def check_reactions(title: str, parts: Sequence[Any]) -> None:
     """InputError where one of the parts has no constraint forces among the unknowns."""
     for part in parts:
         if is_on_tree(part):
             raise InputError(f"{title}: {part!r} has no constraint force, because the coordinates of a tree enforce "
                              "it; state bodies and joints: System(..., coordinates='joint') keeps such a joint as one")
-        if not getattr(part, "constraint_names", ()):
+        if not forces_seen(part):
             raise InputError(f"{title}: {part!r} has no constraints, whose forces could be seen")
 
 
@@ -63,7 +72,7 @@ class Reactions(Field):
         return found
 
     def form(self, value: Any) -> Any:
-        return tuple(len(part.constraint_names) for part in value) or None
+        return tuple((len(part.constraint_names), part.n_contacts) for part in value) or None
 
     def described(self, value: Any, refer: Any) -> list[Any]:
         return [refer.part(part) for part in value]
@@ -78,7 +87,8 @@ class Reactions(Field):
 class ReactionForce(Part, abstract=True):
     """Base of forces that see those of the constraints of the parts in `reactions_of`.
 
-    A subclass states `reaction_force`. Where redundant constraints are left out the forces of these are zero.
+    A subclass states `reaction_force`. Where redundant constraints are left out the forces of these are zero, and so
+    are those of rigid contacts but where a march finds them, see `PressedForce`.
     """
 
     @property
@@ -86,18 +96,30 @@ class ReactionForce(Part, abstract=True):
         return (*super()._form, self.kept_reactions)
 
     def reaction_force(self, s: Symbols, w: ca.SX) -> ca.SX:
-        """Generalized force by the multipliers `w` of the constraints of `reactions_of`, SX."""
+        """Generalized force by the multipliers `w` of the constraints of `reactions_of`, SX; of rigid contacts by their
+        normal forces."""
         raise NotImplementedError
 
     def multiplier_force(self, s: Symbols, w: ca.SX) -> ca.SX | None:
-        if not self.reactions_of:
-            return None
+        return ca.SX(self.reaction_force(s, self.seen(w, {}))) if self.reactions_of else None
+
+    def seen(self, w: ca.SX, pressed: dict[int, ca.SX]) -> ca.SX:
+        """What `reaction_force` takes, by the multipliers of constraints and the normal forces `pressed` of contacts
+        that are closed, by their place."""
         if self.kept_reactions is not None:
-            every = ca.SX.zeros(sum(len(part.constraint_names) for part in self.reactions_of))
+            whole = ca.SX.zeros(sum(len(part.constraint_names) for part in self.reactions_of))
             if self.kept_reactions:
-                every[list(self.kept_reactions)] = w
-            w = every
-        return ca.SX(self.reaction_force(s, w))
+                whole[list(self.kept_reactions)] = w
+            w = whole
+        every, first = [], 0
+        for part in self.reactions_of:
+            if part.n_contacts:
+                start = sum(x.numel() for x in every)
+                every.append(ca.vertcat(*(pressed.get(start + i, 0) for i in range(part.n_contacts))))
+            else:
+                every.append(w[first:first + len(part.constraint_names), 0])
+                first += len(part.constraint_names)
+        return ca.vertcat(ca.SX(0, 1), *every)
 
 
 def norm(x: ca.SX) -> ca.SX:
@@ -105,7 +127,7 @@ def norm(x: ca.SX) -> ca.SX:
     return ca.sqrt(ca.sumsqr(x) + 1e-200)  # below the square of any force
 
 
-class BearingFriction(ReactionForce, JointPart):
+class BearingFriction(RigidContact, ReactionForce, JointPart):
     """Friction of a bearing or guide by the force that the joint itself carries.
 
     Along a displacement the friction is `mu (|N_1| + |N_2|)`, N_1 and N_2 the forces across the guide at the two ends
@@ -116,9 +138,11 @@ class BearingFriction(ReactionForce, JointPart):
     forces in the same way: the pin touches where R goes past its centre at the radius of the friction circle. A collar
     adds `mu |F_n| collar` by the force along the axis.
 
-    With the rate v of the coordinate mu is `(mu_c + (mu_s - mu_c) exp(-(v/v_s)^2)) tanh(v/w)`, so that it creeps in the
-    place of sticking. Joints and what they carry are found together: self-locking and jams are in. The joint must be
-    one of bodies, whose constraint forces are unknowns.
+    Without a friction_width mu is Coulomb's, set-valued: the joint sticks while what drives it is below that, and
+    slides with mu_c. With one it is regularised: with the rate v of the coordinate mu is `(mu_c + (mu_s - mu_c)
+    exp(-(v/v_s)^2)) tanh(v/w)`, so that it creeps instead of sticking. Joints and what they carry are found
+    together: self-locking and jams are in. In impacts of rigid contacts it has no part: their impulses make no friction
+    in joints. The joint must be one of bodies, whose constraint forces are unknowns.
 
     Raises
     ------
@@ -127,12 +151,28 @@ class BearingFriction(ReactionForce, JointPart):
     """
 
     friction = Real("mu_c, sliding friction per load", "", least=0)
-    friction_width = Real("w, rate below which friction is regularised", "rad/s or m/s", None, above=0)
+    restitution = None
+    friction_width = Real("w, rate below which friction is regularised; set-valued unless given", "rad/s or m/s", None,
+                          above=0, optional=True)
     radius = Term("of the pin; of a guide where it carries the moment about its axis", "m", 0.0, least=0)
     length = Term("of the bearing or guide, along its axis; zero: it carries no moment across", "m", 0.0, least=0)
     collar = Term("mean radius of the collar that carries the force along the axis", "m", 0.0, least=0)
-    breakaway = Term("mu_s at rest; mu_c where zero", "", 0.0, least=0)
+    breakaway = Term("mu_s at rest, with a friction_width; mu_c where zero", "", 0.0, least=0)
     stribeck = Term("v_s", "rad/s or m/s", 0.0, least=0)
+    persistent = True
+    made_soft_by = "a friction_width"
+
+    @property
+    def is_rigid(self) -> bool:
+        return self.friction_width is None
+
+    @property
+    def n_contacts(self) -> int:
+        return int(self.is_rigid)
+
+    @property
+    def n_slip(self) -> int:
+        return self.n_contacts
 
     def _complete(self):
         check_reactions(f"{self._title}: joint", (self.joint,))
@@ -144,6 +184,9 @@ class BearingFriction(ReactionForce, JointPart):
             raise InputError(f"{self._title}: a collar belongs to a bearing that turns; {self.coordinate!r} is a "
                              "displacement")
         check_breakaway(self)
+        if self.breakaway and self.is_rigid:
+            raise InputError(f"{self._title}: breakaway and stribeck belong to regularised friction; give a "
+                             "friction_width")
 
     @property
     def turns(self) -> bool:
@@ -168,8 +211,30 @@ class BearingFriction(ReactionForce, JointPart):
         push, turn = self.bound.direction(s.q, c.axes)
         return force, torque, turn if self.turns else push
 
+    def gap(self, s: Symbols) -> ca.SX:
+        return ca.SX(1, 1)
+
+    def slip(self, s: Symbols) -> ca.SX:
+        return self.rate_of(s)
+
+    def load_by(self, s: Symbols, w: ca.SX) -> ca.SX:
+        c = self.named(s.own)
+        return self._friction(s, c, c.friction, w)
+
+    def frictions(self, s: Symbols) -> ca.SX:
+        return ca.SX.ones(1)
+
+    def restitutions(self, s: Symbols) -> ca.SX:
+        return ca.SX.zeros(1)
+
     def reaction_force(self, s: Symbols, w: ca.SX) -> ca.SX:
-        c, v = self.named(s.own), self.rate_of(s)
+        c = self.named(s.own)
+        if self.is_rigid:  # a march finds whether it slides
+            return self.along(s, ca.SX(1, 1))
+        return self.along(s, -self._friction(s, c, dry_friction(self, c, self.rate_of(s)), w))
+
+    def _friction(self, s, c, mu, w):
+        """Force or moment of friction with the coefficient mu."""
         force, torque, axis = self._carried(s, c, w)
         axis = axis / ca.sqrt(ca.sumsqr(axis))
         across = force - ca.dot(axis, force) * axis
@@ -177,11 +242,10 @@ class BearingFriction(ReactionForce, JointPart):
         if self.length:
             pair = ca.cross(axis, torque) / c.length
             loads = norm(across / 2 + pair) + norm(across / 2 - pair)
-        mu = dry_friction(self, c, v)
         if not self.turns:
             along = norm(ca.dot(axis, torque)) / c.radius if self.radius else 0
-            return self.along(s, -mu * (loads + along))
+            return mu * (loads + along)
         moment = mu / ca.sqrt(1 + mu**2) * c.radius * loads if self.radius else 0
         if self.collar:
             moment += mu * norm(ca.dot(axis, force)) * c.collar
-        return self.along(s, -moment)
+        return moment

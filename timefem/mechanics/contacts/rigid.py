@@ -70,6 +70,10 @@ class RigidContact(Part, abstract=True):
         """Normal forces of persistent rows, SX (n_contacts,): friction is at most mu times as large."""
         return ca.SX(self.n_contacts, 1)
 
+    def load_by(self, s: Symbols, w: ca.SX) -> ca.SX:
+        """The same of rows with `reactions_of`, by the forces `w` of those constraints."""
+        return self.load(s)
+
     def restitutions(self, s: Symbols) -> ca.SX:
         """Newton's e of each row, SX (n_contacts,)."""
         return self._of_rows(self.named(s.own).restitution)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...types import Expression
-from ..contacts.reacting import ReactionForce, Reactions
+from ..contacts.reacting import ReactionForce, Reactions, forces_seen
 from ..declared import Field, Formula, Integer, Numbers
 from ..formulas.formula import call, check_symbols, polynomial_degree
 from ..formulas.text import TextFormula
@@ -149,13 +149,14 @@ class FormulaForce(ReactionForce, FormulaPart, Actuator):
     those of the actuators in `controls`. They may enter in any way; inverse dynamics and controllers take formulas that
     are affine in them. With `reactions` it is `formula(frames, t, c, r)`, r the multipliers gamma of their constraints,
     whose force on the coordinates is `-Phi_q^T gamma`: of a joint at a point the force that its body b, or the ground,
-    exerts on body a. `frames` holds per body a `MovingFrame` with `position`, `velocity`, `rotation`,
-    `angular_velocity`, `q`, `rate`, `direction(a)` and `velocity_at(arm)`; `t` is the time [s], `c` the parameters. It
-    returns one vector per body (the vector alone for one body): the force in space axes [N] at the centre of mass,
-    shape (3,), or force and torque, shape (6,); of bodies without a place in space the generalized force, shape (n_q,);
-    of a `State` what it adds to the rate of x, and of a `VariableMass` force and rate of the mass, shape (4,). Zero
-    stands for none. Forces whose formulas state the same share a kernel; each new one is compiled. As text the frames
-    are `f`: `"c[0] * cross([0, 0, 1], f[0].velocity)"`.
+    exerts on body a; of a rigid contact the normal forces, one a row, zero where it is open and for impulses. `frames`
+    holds per body a `MovingFrame` with `position`, `velocity`, `rotation`, `angular_velocity`, `q`, `rate`,
+    `direction(a)` and `velocity_at(arm)`; `t` is the time [s], `c` the parameters. It returns one vector per body (the
+    vector alone for one body): the force in space axes [N] at the centre of mass, shape (3,), or force and torque,
+    shape (6,); of bodies without a place in space the generalized force, shape (n_q,); of a `State` what it adds to the
+    rate of x, and of a `VariableMass` force and rate of the mass, shape (4,). Zero stands for none. Forces whose
+    formulas state the same share a kernel; each new one is compiled. As text the frames are `f`: `"c[0] * cross([0, 0,
+    1], f[0].velocity)"`.
 
     Raises
     ------
@@ -175,7 +176,7 @@ class FormulaForce(ReactionForce, FormulaPart, Actuator):
     formula_parameters = Numbers("c of the formula", (), argument="parameters")
     n_controls = Integer("of u, its own; without controls it is a force like any other", 0, least=0, most=1000)
     acting = Actuators("whose controls follow in u", argument="controls")
-    reactions_of = Reactions("joints and other constraints whose multipliers are r", argument="reactions")
+    reactions_of = Reactions("joints, other constraints and rigid contacts whose forces are r", argument="reactions")
 
     def _complete(self):
         if self.reactions_of and self.controls:
@@ -229,7 +230,7 @@ class FormulaForce(ReactionForce, FormulaPart, Actuator):
         return [ca.vertsplit(ca.vec(v)) for v in self._values(*arguments, u, r)], symbols | {"u": u, "r": r}
 
     def _reaction_symbols(self):
-        return ca.SX.sym("r", sum(len(part.constraint_names) for part in self.reactions_of))
+        return ca.SX.sym("r", sum(len(forces_seen(part)) for part in self.reactions_of))
 
     def _on(self, i, value, frame, s):
         body, n = self.bodies[i], value.numel()

@@ -76,8 +76,13 @@ class MotionFormulas(Formulas):
 
     @cached_property
     def row(self):
-        further = self.part.multiplier_force(self.symbols, self.gamma)
-        return self.free_row if further is None else self.free_row - further
+        return self.free_row - self.rubbed
+
+    @cached_property
+    def rubbed(self):
+        """Forces that depend on those of constraints."""
+        found = self.part.multiplier_force(self.symbols, self.gamma)
+        return ca.SX(self.n, 1) if found is None else found
 
     @cached_property
     def free_row(self):
@@ -114,7 +119,11 @@ class MotionFormulas(Formulas):
     def laws(self):
         """Restitution, friction and given load of each row, columns."""
         part, s = self.part, self.symbols
-        return ca.horzcat(part.restitutions(s), part.frictions(s), part.load(s)) if part.n_contacts else ca.SX(0, 3)
+        if not part.n_contacts:
+            return ca.SX(0, 3)
+        seen = part.seen(self.gamma[self.phi.numel():, 0], {}) if part.reactions_of else None
+        load = part.load(s) if seen is None else part.load_by(s, seen)
+        return ca.horzcat(part.restitutions(s), part.frictions(s), load)
 
     def function(self, *names):
         if names not in self._functions:
@@ -144,8 +153,8 @@ _CONTACTS = {"gap": lambda f: f.gap, "gap rate": lambda f: f.rate_of(f.gap),
              "gap acceleration": lambda f: f.rate_of(f.rate_of(f.gap)),
              "restitution": lambda f: f.laws[:, 0], "friction": lambda f: f.laws[:, 1], "load": lambda f: f.laws[:, 2]}
 _SLIPS = {"slip": lambda f: f.slip, "slip rate": lambda f: f.rate_of(f.slip)}
-_ROWS = {"row": "coordinates", "free_row": "coordinates", "psi": "positions", "second": "positions", "form": "forms",
-         "third": "forms", "momenta": "coordinates"}
+_ROWS = {"row": "coordinates", "free_row": "coordinates", "rubbed": "coordinates", "psi": "positions",
+         "second": "positions", "form": "forms", "third": "forms", "momenta": "coordinates"}
 _BY = {"q": "q", "v": "v", "a": "a", "u": "controls", "g": "gamma"}
 MotionFormulas.quantities = {
     "sizes": Quantity(_acts(lambda f: ca.fabs(f.row)), "coordinates", None, tuple(MotionFormulas.inputs)),

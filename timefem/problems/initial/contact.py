@@ -9,7 +9,6 @@ from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
 from ...interrupts import answer, asked
 from ...late import Late
-from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.newton import Newton
@@ -21,6 +20,7 @@ contact_march = Late("timefem.solvers.nonsmooth.contact_march")
 events = Late("timefem.solvers.nonsmooth.events")
 modes = Late("timefem.solvers.nonsmooth.modes")
 options = Late("timefem.solvers.nonsmooth.options")
+sharing = Late("timefem.solvers.nonsmooth.sharing")
 states = Late("timefem.solvers.nonsmooth.states")
 assembly = Late("timefem.assembly")
 
@@ -30,8 +30,6 @@ def check_contacts(problem, element):
     if not problem.system.rigid_contacts:
         return
     modes.refuse(problem.system, element)
-    refuse_reaction_forces(problem.system, "a march with rigid contact", "give the contact a stiffness, or the joint a "
-                           "JointFriction with a given load")
     contacts = states.Contacts(problem.system)
     start = contacts.at_state(problem.t_span[0], problem.z0)
     jacobian = np.abs(start.jacobian.dense_rows(3 * np.arange(contacts.n))[0])
@@ -94,7 +92,7 @@ def march_with_contacts(task, mesh):
 
 
 def _reference(driver, system, element, mesh, z0):
-    free = modes.without_contacts(system)
+    free = sharing.without_contacts(system)
     return assembly.Scaling.of(driver.scaling, free, element, mesh.nodes[0], z0).reference
 
 

@@ -12,10 +12,11 @@ from ...errors import InputError, NotSolved, warn
 from ...mechanics.states.given import states_of
 from ...mechanics.values.equations_of_motion import parts_by_time
 from ...solvers.nonsmooth import events
-from ...solvers.nonsmooth.node_tangents import NodeTangents
+from ...solvers.nonsmooth.derivatives.node_tangents import NodeTangents
+from ...solvers.nonsmooth.derivatives.tangents import CONTACTS, FORCES, IMPACT, VELOCITY, Rows, force_solve, numbers_of
 from ...solvers.nonsmooth.options import CONTACT
-from ...solvers.nonsmooth.states import BEGINS, CLOSED, HELD, OPEN, SLIDES, STICKS, Contacts
-from ...solvers.nonsmooth.tangents import CONTACTS, FORCES, IMPACT, VELOCITY, Rows, force_solve, numbers_of
+from ...solvers.nonsmooth.sharing import BEGINS, CLOSED, HELD, OPEN, SLIDES, STICKS
+from ...solvers.nonsmooth.states import Contacts
 from ..common.end_state import EndState
 from ..optimal.guesses.guess import Guess
 from ..optimal.problem import OptimalControl
@@ -235,7 +236,7 @@ class ContactSequence:
             if kind == events.OPENS:
                 limit = force[0]
             else:
-                law = rows.as_expressions(end.t, q=q, v=v)
+                law = rows.as_expressions(end.t, q=q, v=v, gamma=x[n:n + self.system.n_constraints])
                 pressed = law[load] if self.contacts.persistent[c] else force[0]
                 limit = law[friction] * pressed - ca.sqrt(ca.sumsqr(force[1:]))
             return ca.vertcat(found, limit)

@@ -17,7 +17,8 @@ from .modes import Mode, ModeSystem
 from .node import NodeLaw, event, fallback_event
 from .options import CONTACT
 from .search import Candidate, Search
-from .states import ALONG_GIVEN, BEGINS, CLOSED, HELD, OPEN, SLIDES, STICKS, Contacts, held
+from .sharing import ALONG_GIVEN, BEGINS, CLOSED, HELD, OPEN, SLIDES, STICKS
+from .states import Contacts, held
 
 
 class Piece(NamedTuple):
@@ -214,14 +215,15 @@ class ContactMarch(EventElements):
     @property
     def systems(self):
         """Those of the modes met, list of `ModeSystem`."""
-        return list(self._systems.values())
+        return [system for _, system in self._systems.values()]
 
     def mode_system(self):
         """The `ModeSystem` of now."""
         mode = self.mode
-        if mode not in self._systems or set(ALONG_GIVEN).intersection(mode.modes):  # with the directions of now
-            self._systems[mode] = ModeSystem(self.contacts, self.element, mode, self.directions, self.how)
-        return self._systems[mode]
+        along = self.directions[[what in ALONG_GIVEN for what in mode.modes]].tobytes()  # the directions of now
+        if self._systems.get(mode, (None,))[0] != along:
+            self._systems[mode] = along, ModeSystem(self.contacts, self.element, mode, self.directions, self.how)
+        return self._systems[mode][1]
 
     def _begin(self, length):
         """A very short element in which slips in space begin, in the direction of their accelerations."""
@@ -231,7 +233,7 @@ class ContactMarch(EventElements):
         self._stretch(np.array([self.t, self.t + h]))
         if before == (len(self.events), len(self.located)):  # no event came between, where others may begin
             self.located.append((self.n_elements, events.BEGINNING, -1))
-            states = self.contacts.at_state(self.t, self.z)
+            states = self._here
             slips = np.flatnonzero((self.modes == BEGINS) & (self.contacts.n_slip == 2))
             self._projected(states, self.law.along(states, slips, self.directions, self.mode.sharing))
             self.modes = np.where(self.modes == BEGINS, SLIDES, self.modes)
@@ -368,7 +370,7 @@ class ContactMarch(EventElements):
 
     def _predicted_stop(self, nodes, rows):
         """Go to the end of sliding in space of contacts at once, where it is predicted within the next element."""
-        states = self.contacts.at_state(self.t, self.z)
+        states = self._here
         here, length, found = self._in_mode(states), nodes[1] - nodes[0], []
         for c in rows:
             slip, rate = states.gamma[0, c, 1:], here.accelerations[0, c, 1:]
@@ -412,7 +414,7 @@ class ContactMarch(EventElements):
         """Impacts and modes at the node where the march is."""
         contacts, law, n_events = self.contacts, self.law, len(self.events)
         self._taken = 0.0
-        states = contacts.at_state(self.t, self.z)
+        states = self._here
         length = self.longest
         law.meet(states.gap, states.gamma)
         law.know(states, length)

@@ -6,7 +6,8 @@ from ...mechanics.values.evaluate import quantities_at
 from . import events
 from .events import CLOSES, AtOnce, Stuck
 from .search import values_of
-from .states import HELD, OPEN, SLIDES, STICKS, InMode
+from .sharing import HELD, OPEN, SLIDES, STICKS
+from .states import InMode
 
 
 class EventElements:
@@ -16,9 +17,21 @@ class EventElements:
         """Time that is none, in elements of a length."""
         return 2 * np.finfo(float).eps * max(abs(self.t), length)
 
+    _states = _forces = None  # what was found last, and of what
+
+    @property
+    def _here(self):
+        """`ContactStates` where the march is."""
+        if self._states is None or self._states[0] != self.t or self._states[1] is not self.z:
+            self._states = self.t, self.z, self.contacts.at_state(self.t, self.z)
+        return self._states[2]
+
     def _in_mode(self, states):
         """`InMode` of the mode of now."""
-        return InMode(states, self.mode.modes, self.directions, self.mode.sharing)
+        of, last = (states, self.mode, self.directions.tobytes()), self._forces
+        if last is None or last[0] is not states or last[1:3] != of[1:]:
+            last = self._forces = *of, InMode(states, self.mode.modes, self.directions, self.mode.sharing)
+        return last[3]
 
     def _solve(self, nodes, exact=True):
         """Elements over nodes in the mode of now.
@@ -30,7 +43,7 @@ class EventElements:
         slips = np.flatnonzero((self.modes == SLIDES) & (contacts.n_slip == 2))
         if not exact or not len(slips):
             return system.march(nodes, self.z, exact)
-        states = contacts.at_state(self.t, self.z)
+        states = self._here
         here, slip = self._in_mode(states), states.gamma[0, :, 1:]
         size = np.hypot(*slip.T)
         slips = slips[(size[slips] < h * np.hypot(*here.accelerations[0, slips, 1:].T)) & (size[slips] > 0)]
@@ -87,16 +100,16 @@ class EventElements:
 
     def _slipping_with(self, c):
         """A contact that begins to slip, and others whose friction is at its limit too, such as its mirror image."""
-        states = self.contacts.at_state(self.t, self.z)
+        states = self._here
         here = self._in_mode(states)
-        bound = states.friction[0] * np.where(self.contacts.persistent, states.load[0], here.forces[0, :, 0])
+        bound = states.friction[0] * np.where(self.contacts.persistent, here.load[0], here.forces[0, :, 0])
         at_limit = bound - np.hypot(*here.forces[0, :, 1:].T) <= self.options.at_limit * bound
         also = np.flatnonzero(((self.modes == STICKS) & at_limit | (self.modes == HELD)) & (bound > 0))
         return tuple({c, *also.tolist()})
 
     def _stopping_with(self, c):
         """A contact whose slip ends, and others as slow that are about to stop, such as the other corners of a box."""
-        states = self.contacts.at_state(self.t, self.z)
+        states = self._here
         slip = states.gamma[0, :, 1:]
         rate = self._in_mode(states).accelerations[0, :, 1:]
         slow = np.hypot(*slip.T) <= self.options.rest * self.law.speed

@@ -17,7 +17,7 @@ from ...status import Reason
 from .events import Stuck, some
 from .impact_law import complementary, stepped
 from .modes import Mode, ModeSystem
-from .states import NOTHING_SHARED, OPEN
+from .sharing import NOTHING_SHARED, OPEN
 
 optimize = Late("scipy.optimize")
 
@@ -56,6 +56,11 @@ class Fallback:
 
     def __init__(self, contacts, element, how, options):
         self.contacts, self.element, self.options = contacts, element, options
+        seeing = [part for part in contacts.system.parts if (part.n_contacts and part.reactions_of) or any(
+            other.n_contacts for other in part.reactions_of)]
+        if seeing:
+            names = some([contacts.system.label(part) for part in seeing])
+            raise Stuck(Reason.IMPACT_BUDGET, f"the fallback for many impacts has no normal forces for {names}")
         points = None if element.n_points == element._form.most_points * element.degree else 1
         open_ = Mode((OPEN,) * contacts.n, (1,) * contacts.n, NOTHING_SHARED)
         self.forces = [MeanForce(body) for body in contacts.system.bodies]

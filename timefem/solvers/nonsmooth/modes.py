@@ -16,7 +16,7 @@ from ...status import Status
 from ..march.halving import march_halving
 from ..march.loop import march_elements
 from ..march.march import REASONS, LoopArrays, Run, march
-from .states import ALONG_GIVEN, HOLDS, OPEN, RUBS, Sharing
+from .sharing import ALONG_GIVEN, HOLDS, OPEN, RUBS, Sharing, without_contacts
 
 SOLVED = Status(True)
 
@@ -88,7 +88,7 @@ class ModeSystem:
         made = [closed.ClosedContact(*contacts.parts[c], mode.modes[c] in HOLDS, rows,
                                      rubbing(contacts, mode, c, directions))
                 for c, rows in kept.items() if rows or contacts.persistent[c]]
-        self.system = without_contacts(base, [*made, *further])
+        self.system = without_contacts(base, [*made, *further], mode.sharing)
         self.element = element_of(element, self.system)
         self.element.check(self.system)
         self.plan = how.plan(self.system, self.element, mode)
@@ -213,12 +213,6 @@ def rubbing(contacts, mode, c, directions):
             along = directions[other] if given else (mode.signs[other], 0.0)
             found.append(closed.Rubbing(*contacts.parts[other], given, tuple(along), share))
     return found
-
-
-def without_contacts(system, further=()):
-    """The system without its rigid contacts, and with further parts; what counts turns for contacts stays."""
-    counted = [closed.Bystander(part) for part in system.rigid_contacts if any(body.helper for body in part.bodies)]
-    return system.of_parts([*(part for part in system.parts if not part.n_contacts), *counted, *further])
 
 
 def element_of(element, system):

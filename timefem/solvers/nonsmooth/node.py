@@ -8,7 +8,8 @@ from .impact_law import OPEN as SEPARATES
 from .impact_law import PRESSED, complementary, impact
 from .impact_law import SLIDES as SLIDE
 from .impact_law import STICKS as STICK
-from .states import BEGINS, CLOSED, OPEN, SLIDES, STICKS, shared
+from .sharing import BEGINS, CLOSED, OPEN, SLIDES, STICKS
+from .states import shared
 
 SAID = {SEPARATES: "separates", SLIDE: "slides", STICK: "sticks", PRESSED: "pressed"}
 
@@ -136,10 +137,9 @@ class NodeLaw:
         if not len(inside):
             return modes, directions
         friction = states.friction[0] * (contacts.n_slip > 0)
-        bound = np.where(contacts.persistent, friction * states.load[0], 0.0)
         size = np.hypot(gamma[:, 1], gamma[:, 2])
         rows = (3 * inside[:, None] + np.arange(3)).ravel()
-        columns, given = np.eye(len(rows)), np.zeros(len(rows))
+        columns, rubs = np.eye(len(rows)), np.zeros(len(rows))
         law_friction, slides = np.where(contacts.persistent, 0.0, friction), {}
         for i, c in enumerate(inside):
             moving = contacts.n_slip[c] and size[c] > self.still[c] and c not in slips
@@ -150,18 +150,28 @@ class NodeLaw:
             place = slice(3 * i + 1, 3 * i + 3)
             columns[place, place] = 0.0
             if contacts.persistent[c]:
-                given[place] = -bound[c] * along
+                rubs[place] = -friction[c] * along
             else:
                 columns[place, 3 * i] = -friction[c] * along
-            law_friction[c] = bound[c] = 0.0
-        compliance = states.compliance(rows)
-        matrix, free = compliance @ columns, states.free[0, rows] + compliance @ given
-        for i in np.flatnonzero(np.isin(inside, list(slides))):
-            matrix[3 * i + 1:3 * i + 3], free[3 * i + 1:3 * i + 3] = 0.0, 0.0
-        found = complementary(matrix, free, law_friction[inside], bound[inside])
+            law_friction[c] = 0.0
+        turns, dry = np.isin(inside, list(slides)), friction * contacts.persistent
+        dry[list(slides)] = 0.0
+
+        def found_with(free, compliance, load):
+            given = rubs * load[inside].repeat(3)
+            matrix, free = compliance @ columns, free + compliance @ given
+            for i in np.flatnonzero(turns):
+                matrix[3 * i + 1:3 * i + 3], free[3 * i + 1:3 * i + 3] = 0.0, 0.0
+            found = complementary(matrix, free, law_friction[inside], (dry * load)[inside])
+            return None if found is None else (*found, given)
+
+        if states.reacting is None:
+            found = found_with(states.free[0, rows], states.compliance(rows), states.load[0])
+        else:
+            found = self._with_reactions(states, inside, rows, columns, found_with)
         if found is None:
             return None
-        forces, statuses = found
+        forces, statuses, given = found
         none = self.options.none * max(np.abs(forces).max(initial=0.0), np.abs(given).max())  # beside dry friction, too
         for c, force, status in zip(inside, forces, statuses, strict=True):
             if not contacts.persistent[c] and (status == SEPARATES or force[0] <= none):
@@ -176,6 +186,26 @@ class NodeLaw:
             else:
                 modes[c] = STICKS
         return modes, directions
+
+    def _with_reactions(self, states, inside, rows, columns, found_with):
+        """The same where forces depend on those of constraints and contacts, step by step linear."""
+        found, reacting, every = None, states.reacting, np.zeros((1, self.contacts.n, 3))
+
+        def step(seen):
+            nonlocal found
+            linear = reacting.linear(seen)
+            load = reacting.reactions.loads(states, seen)[0]
+            found = found_with(states.free_with(linear.accelerations)[0, rows], linear.compliance(rows), load)
+            if found is None:
+                return np.full_like(seen, np.nan)
+            every[0, inside] = (columns @ found[0].ravel() + found[2]).reshape(-1, 3)
+            return linear.seen(every)
+
+        try:
+            reacting.solved(step)
+        except events.Stuck:
+            return None
+        return found
 
     def jam(self, states, touching):
         """Impulses where forces alone are not consistent (Painleve): those of an impact with a very slow approach."""

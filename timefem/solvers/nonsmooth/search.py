@@ -9,7 +9,8 @@ from . import events
 from .crossings import closings, first_negative, quintic
 from .events import CLOSES
 from .options import CONTACT
-from .states import HELD, HOLDS, OPEN, SLIDES, InMode
+from .sharing import HELD, HOLDS, OPEN, SLIDES
+from .states import InMode
 
 
 class Candidate(NamedTuple):
@@ -163,7 +164,7 @@ def values_of(mode, directions, here):
         if what == SLIDES:  # what begins has hardly a slip, and ends as soon as it has
             found[events.STICKS, c] = states.gamma[:, c, 1:] @ directions[c]
         elif what in HOLDS:
-            normal = states.load[:, c] if contacts.persistent[c] else here.forces[:, c, 0]
+            normal = here.load[:, c] if contacts.persistent[c] else here.forces[:, c, 0]
             limit = states.friction[:, c] * normal * (1 + CONTACT.lean * (what == HELD))
             found[events.SLIPS, c] = limit - np.hypot(*here.forces[:, c, 1:].T)
     return found

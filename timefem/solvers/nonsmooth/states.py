@@ -6,18 +6,15 @@ import numpy as np
 
 from ...mechanics.values.equations_of_motion import MotionFormulas
 from ...mechanics.values.evaluate import Matrix, evaluator
+from ...mechanics.values.reaction_forces import has_reaction_forces
 from ...mechanics.values.state_values import velocities_at
 from .mobility import blocks_of, constrained
 from .options import RANK
+from .reacting import Reacting, Reactions
+from .sharing import ALONG_GIVEN, HELD, HOLDS, IS_RUBBING, NOTHING_SHARED, OPEN, Sharing
 
 NAMES = ("row", "row_a", "psi", "form", "psi_v", "form_v", "second", "third", "gap", "gap rate", "gap acceleration",
          "gap_q", "slip", "slip rate", "slip_v", "restitution", "friction", "load")
-
-OPEN, CLOSED, SLIDES, STICKS, BEGINS, HELD = range(6)
-ALONG_GIVEN = BEGINS, HELD  # to slide in space; at the limit of friction while it is kept from slipping
-RUBS = SLIDES, *ALONG_GIVEN
-HOLDS = STICKS, HELD  # what is HELD does so across the direction in which others keep it from slipping
-
 
 class Contacts:
     """The rows of rigid contact of a system, without numbers that depend on a state.
@@ -46,6 +43,11 @@ class Contacts:
         self._blocks, self.stacks = None, {}
         self.helpers = np.concatenate([np.zeros(0, int), *(np.arange(system.n_q)[system.coordinates(b)]
                                                            for b in system.bodies if b.is_counter)])
+
+    @cached_property
+    def reactions(self):
+        """`Reactions` of forces that depend on those of constraints and contacts, None without any."""
+        return Reactions(self) if has_reaction_forces(self.system) else None
 
     @cached_property
     def labels(self):
@@ -175,18 +177,34 @@ class ContactStates:
         return self.contacts.stacked("psi_v", "form_v", self._of)
 
     @cached_property
+    def reacting(self):
+        """`Reacting` of forces that depend on those of constraints and contacts, None without any."""
+        reactions = self.contacts.reactions
+        return None if reactions is None else Reacting(self, reactions)
+
+    @cached_property
     def blocks(self):
         """`Block`s of coordinates."""
         return self.contacts.blocks(self._of["row_a"], self.gradient)
 
     @cached_property
-    def _motion(self):
-        """`Mobility` of the constrained system, and the accelerations without contacts, (n, n_q)."""
-        of, gradient = self._of, self.gradient
-        right = -np.concatenate([of["second"], of["third"]], axis=1)
-        force = -of["row"]
+    def forces(self):
+        """On the coordinates, without those of constraints and contacts, and what depends on them, shape (n, n_q)."""
+        force = -self._of["row"]
         force[:, self.contacts.helpers] = 0.0
-        return constrained(self.blocks, of["row_a"], gradient, force, right)
+        return force
+
+    @cached_property
+    def plain(self):
+        """`Mobility` of the constrained system, and the accelerations by `forces`, (n, n_q)."""
+        of = self._of
+        right = -np.concatenate([of["second"], of["third"]], axis=1)
+        return constrained(self.blocks, of["row_a"], self.gradient, self.forces, right)
+
+    @cached_property
+    def constraint_forces_by_forces(self):
+        """Multipliers of constraints, nonholonomic ones last, that hold forces on the coordinates, (n, m, n_q)."""
+        return np.linalg.pinv(self.gradient.dense().swapaxes(1, 2))
 
     def momenta_of(self, v):
         """Mass times velocities (n, n_q)."""
@@ -202,12 +220,12 @@ class ContactStates:
         if not gradient.shape[1]:
             return self.v
         missing = -np.einsum("nij,nj->ni", np.linalg.pinv(gradient), np.concatenate([of["psi"], of["form"]], axis=1))
-        return self.v + missing - self._motion[0](self.momenta_of(missing))
+        return self.v + missing - self.plain[0](self.momenta_of(missing))
 
     @cached_property
     def rooted(self):
         """All rows at the first state times R, with the mobility `R R^T`, shape (3 n_contacts, n_q)."""
-        return self._motion[0].rooted(self.jacobian.dense()[0])
+        return self.plain[0].rooted(self.jacobian.dense()[0])
 
     def compliance(self, rows):
         """D of some of the rows at the first state, shape (n_rows, n_rows)."""
@@ -225,12 +243,16 @@ class ContactStates:
     @cached_property
     def free(self):
         """Accelerations of the rows without forces of contacts, shape (n, 3 n_contacts)."""
+        return self.free_with(self.plain[1])
+
+    def free_with(self, accelerations):
+        """The same with other accelerations of the coordinates."""
         known = self._rows(self._of["gap acceleration"], self._of["slip rate"])
-        return known + self.jacobian.times(self._motion[1])
+        return known + self.jacobian.times(accelerations)
 
     def moved_by(self, impulses):
         """What impulses (n, n_contacts, 3) of the contacts change of velocities, shape (n, n_q)."""
-        return self._motion[0](self.jacobian.transposed_times(impulses.reshape(len(impulses), -1)))
+        return self.plain[0](self.jacobian.transposed_times(impulses.reshape(len(impulses), -1)))
 
     def velocities_after(self, impulses):
         """Velocities after impulses (n, n_contacts, 3) of the contacts, shape (n, n_q)."""
@@ -256,28 +278,59 @@ class InMode:
         Normal forces and friction.
     accelerations : ndarray, shape (n, n_contacts, 3)
         Of the gaps and slips.
+    load : ndarray, shape (n, n_contacts)
+        Given normal forces of persistent rows.
+    of_coordinates : ndarray, shape (n, n_q)
+        Accelerations of the coordinates.
     pressed : ndarray
         Normal forces at the first state that are multipliers, as others follow from them.
     """
 
     def __init__(self, states, modes, signs, sharing=None):
-        contacts, n = states.contacts, len(states.t)
         modes = np.asarray(modes)
-        self.states, self.modes = states, modes
-        if not (modes != OPEN).any():
-            self.forces, self._pushed = np.zeros((n, contacts.n, 3)), np.zeros_like(states.q)
-            self.accelerations, self.pressed = states.free.reshape(n, -1, 3), np.zeros(0)
-            return
+        self.states, self.modes, reacting = states, modes, states.reacting
         sharing = shared(states, modes) if sharing is None else sharing
-        rows, jacobian, mobility = sharing.rows, states.jacobian, states._motion[0]
+        if reacting is None:
+            self.load = states.load
+            self._take(states.free, *states.plain, None, signs, sharing)
+            return
+
+        def step(seen):
+            linear = reacting.linear(seen)
+            self.load, free = reacting.reactions.loads(states, seen), states.free_with(linear.accelerations)
+            self._take(free, linear.mobility, linear.accelerations, linear.by_normal, signs, sharing)
+            return linear.seen(self.forces)
+
+        self._seen = reacting.solved(step)
+
+    @cached_property
+    def constraint_forces(self):
+        """Multipliers of the constraints, and of nonholonomic ones after them, shape (n, m)."""
+        states = self.states
+        pushed = states.jacobian.transposed_times(self.forces.reshape(len(self.forces), -1))
+        if states.reacting is not None:  # what slides by them is among the forces
+            pushed = pushed + states.reacting.reactions(states.t, states.q, states.v, self._seen)[0]
+        left = states.forces + pushed - states.pattern("row_a").times(self.of_coordinates)
+        return np.einsum("nij,nj->ni", states.constraint_forces_by_forces, left)
+
+    def _take(self, free, mobility, accelerations, by_normal, signs, sharing):
+        """Take forces and accelerations, linear in each other, from those without forces of contacts."""
+        states, modes, contacts, n = self.states, self.modes, self.states.contacts, len(self.states.t)
+        if not (modes != OPEN).any():
+            self.forces, self.of_coordinates = np.zeros((n, contacts.n, 3)), accelerations
+            self.accelerations, self.pressed = free.reshape(n, -1, 3), np.zeros(0)
+            return
+        rows, jacobian = sharing.rows, states.jacobian
         own = jacobian.dense_rows(sharing.own)
         pushes = jacobian.dense_rows(rows).swapaxes(1, 2)  # forces on the coordinates by those of the contacts
+        if by_normal is not None:
+            pushes[:, :, :sharing.n_normal] += by_normal[:, :, rows[:sharing.n_normal] // 3]
         given, sliding = np.zeros((n, 3 * contacts.n)), []
-        for c in np.flatnonzero(np.isin(modes, RUBS)):
+        for c in np.flatnonzero(IS_RUBBING[modes]):
             given_by = 1 if modes[c] in ALONG_GIVEN else contacts.n_slip[c]
             along = states.friction[:, c, None] * direction(states.gamma[:, c, 1:], signs[c], given_by)
             if contacts.persistent[c]:
-                given[:, 3 * c + 1:3 * c + 3] = -states.load[:, c, None] * along
+                given[:, 3 * c + 1:3 * c + 3] = -self.load[:, c, None] * along
             else:
                 place = int(np.searchsorted(rows[:sharing.n_normal], 3 * c))
                 pushes[:, :, place] -= np.einsum("nij,ni->nj", jacobian.dense_rows(3 * c + np.array([1, 2])), along)
@@ -286,20 +339,16 @@ class InMode:
         forces, self.pressed = given, np.zeros(0)
         if len(rows):
             pushed = mobility(pushes @ sharing.matrix)
-            right = -states.free[:, sharing.own] - np.einsum("nij,nj->ni", own, moved)
+            right = -free[:, sharing.own] - np.einsum("nij,nj->ni", own, moved)
             unknown = solved(own @ pushed, right)
             self.pressed = unknown[0, :(sharing.own % 3 == 0).sum()]
             forces[:, rows] += unknown @ sharing.matrix.T
             for c, along in sliding:
                 forces[:, 3 * c + 1:3 * c + 3] -= forces[:, 3 * c, None] * along
             moved = moved + np.einsum("nij,nj->ni", pushed, unknown)
-        self.forces, self._pushed = forces.reshape(n, -1, 3), moved
-        self.accelerations = (states.free + jacobian.times(moved)).reshape(n, -1, 3)
-
-    @cached_property
-    def of_coordinates(self):
-        """Accelerations of the coordinates, shape (n, n_q)."""
-        return self.states._motion[1] + self._pushed
+        self.forces = forces.reshape(n, -1, 3)
+        self.accelerations = (free + jacobian.times(moved)).reshape(n, -1, 3)
+        self.of_coordinates = accelerations + moved
 
 
 def direction(slip, sign, n_slip):
@@ -315,43 +364,6 @@ def solved(matrix, right):
     scale = 1 / np.sqrt(np.maximum(np.abs(np.einsum("nii->ni", matrix)), 1e-300))
     scaled = scale[:, :, None] * matrix * scale[:, None, :]
     return scale * np.linalg.solve(scaled, (scale * right)[:, :, None])[:, :, 0]
-
-
-class Sharing:
-    """How closed contacts whose rows depend on each other share their forces: with the least squares of friction, and
-    of normal forces after it.
-
-    Forces are `matrix` times those of the rows that are kept as constraints: with all rows `W = B W_kept` it is
-    `S B (B^T S B)^-1`, S small where there is friction, the same in elements and at nodes, so that what slides has the
-    same friction. Where normal forces of what slides would follow from friction of what sticks, they follow from the
-    other normal forces alone, and directions of sticking that depend on normals have no force.
-
-    Attributes
-    ----------
-    rows : ndarray of int
-        Normal rows of what is closed, then those of what sticks, of the three of each contact.
-    n_normal : int
-    own : ndarray of int
-        Those that are kept, in the same order.
-    matrix : ndarray, shape (n_rows, n_own)
-    """
-
-    def __init__(self, rows, n_normal, own, matrix):
-        self.rows, self.n_normal, self.own, self.matrix = rows, n_normal, own, matrix
-        self._key = tuple(rows.tolist()), tuple(own.tolist()), matrix.round(10).tobytes()
-
-    def __eq__(self, other):
-        return isinstance(other, Sharing) and self._key == other._key
-
-    def __hash__(self):
-        return hash(self._key)
-
-    def kept(self, c):
-        """Which of the three rows of a contact are constraints, tuple of int."""
-        return tuple(int(row) - 3 * c for row in self.own if row // 3 == c)
-
-
-NOTHING_SHARED = Sharing(np.zeros(0, int), 0, np.zeros(0, int), np.zeros((0, 0)))
 
 
 def shared(states, modes):
@@ -376,7 +388,7 @@ def shared(states, modes):
     push = np.where(np.arange(len(rows)) < len(normal), 1.0, RANK.friction)[:, None] * depends
     matrix = push @ np.linalg.inv(depends.T @ push)
     matrix[np.abs(matrix) < RANK.independent] = 0.0
-    slides = np.isin(modes[normal // 3], RUBS)
+    slides = IS_RUBBING[modes[normal // 3]]
     sticking = kept >= len(normal)
     if matrix[:len(normal)][np.ix_(slides, sticking)].any():  # what slides takes its normal force from those of gaps
         matrix = np.zeros_like(depends)
@@ -397,7 +409,7 @@ def held(states, modes, directions, slow):
     found = np.array(modes)
     if not (found != OPEN).any():
         return found
-    rubbing = np.flatnonzero(np.isin(found, RUBS) & slow)
+    rubbing = np.flatnonzero(IS_RUBBING[found] & slow)
     if not len(rubbing):
         return found
     _, rows, vectors, size = _closed_rows(states, modes)

@@ -17,7 +17,8 @@ from ..mobility import Block
 from ..modes import Solved
 from ..node import SAID
 from ..options import LAW
-from ..states import NAMES, OPEN
+from ..sharing import OPEN
+from ..states import NAMES
 from .loop import fly
 from .records import LOOKS, QUANTITIES, Flight, Formulas, Limits, Moving, Rows, Told
 
@@ -25,7 +26,7 @@ from .records import LOOKS, QUANTITIES, Flight, Formulas, Limits, Moving, Rows, 
 def can_fly(contacts, element):
     """Whether a system with all contacts open is one that the compiled loop knows."""
     system = contacts.system
-    plain = not (system.couples_inertia or system.n_nonholonomic or contacts.persistent.any()
+    plain = not (system.couples_inertia or system.n_nonholonomic or contacts.persistent.any() or contacts.reactions
                  or any(body.velocity_by_solve for body in system.bodies))
     driven = any(group.part.has_velocity and not (group.part.is_body or group.part.is_counter)
                  for group in system.groups)

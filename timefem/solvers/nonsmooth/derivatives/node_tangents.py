@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...assembly import Scaling
-from ...errors import InputError
-from ...mechanics.contacts.closed import ClosedContact, StruckContact
-from ..nonlinear.newton import Newton
-from . import events
-from .modes import Marching, Mode, ModeSystem, element_of, rubbing, without_contacts
-from .options import CONTACT
-from .states import ALONG_GIVEN, CLOSED, HOLDS, OPEN, SLIDES, STICKS, shared
+from ....assembly import Scaling
+from ....errors import InputError
+from ....mechanics.contacts.closed import ClosedContact, StruckContact
+from ...nonlinear.newton import Newton
+from .. import events
+from ..modes import Marching, Mode, ModeSystem, element_of, rubbing
+from ..options import CONTACT
+from ..sharing import ALONG_GIVEN, CLOSED, HOLDS, OPEN, SLIDES, STICKS, without_contacts
+from ..states import shared
 from .tangents import CONTACTS, FORCES, IMPACT, VELOCITY, Rows, force_solve, impact_solve, numbers_of, velocity_solve
 
 SAID = {"sticks": STICKS, "slides": SLIDES, "pressed": CLOSED}
@@ -193,7 +194,10 @@ class NodeTangents:
             if kind == events.SLIPS:
                 by_forces = -force[1:] @ matrix[1:] / np.hypot(*force[1:])
                 if contacts.persistent[c]:
+                    seen = slice(n, n + self.system.n_constraints)
+                    value, by, by_numbers = rows(t, q=q, v=v, gamma=x[seen])
                     row[load], row[friction] = value[friction], value[load]
+                    by_forces[seen] += row @ by[:, rows.columns["gamma"]]
                 else:
                     by_forces, row[friction] = by_forces + value[friction] * matrix[0], force[0]
         columns = rows.columns

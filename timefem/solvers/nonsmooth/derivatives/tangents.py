@@ -6,12 +6,13 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from ...elements.augmented.part_numbers import NumberPlaces
-from ...mechanics.contacts.closed import ClosedContact, StruckContact
-from ...mechanics.values.equations_of_motion import MotionFormulas
-from ...mechanics.values.point_functions import evaluate
-from ...mechanics.values.quantities import formulas_of, places_of
-from .options import RANK
+from ....elements.augmented.part_numbers import NumberPlaces
+from ....mechanics.contacts.closed import ClosedContact, PressedForce, StruckContact
+from ....mechanics.values.equations_of_motion import MotionFormulas
+from ....mechanics.values.point_functions import evaluate
+from ....mechanics.values.quantities import formulas_of, places_of
+from ....mechanics.values.reaction_forces import OPTIONS
+from ..options import RANK
 
 VELOCITY, FORCES, IMPACT, CONTACTS = "velocity", "forces", "impact", "contacts"
 INPUTS = "q", "v", "a", "gamma", "nu"
@@ -34,11 +35,12 @@ class TangentFormulas(MotionFormulas):
         if which == FORCES:
             return [self.row, self.second, self.third]
         part, s = self.part, self.symbols
-        pushed = part.constraint_force(s, self.gamma) + ca.jtimes(self.form, self.v, self.nu, True)
+        held = part.constraint_force(s, self.gamma[:self.phi.numel(), 0])
+        pushed = held + ca.jtimes(self.form, self.v, self.nu, True)
         if which == VELOCITY:
             return [self.momenta + pushed, self.psi, self.form]
-        rubbed = part.multiplier_force(s, self.gamma)
-        pushed = pushed if rubbed is None else pushed - rubbed
+        if isinstance(part, StruckContact):  # other forces that see those of constraints have no part in impacts
+            pushed = pushed - self.rubbed
         back = part.restitution(s) if isinstance(part, StruckContact) else 0
         return [self.momenta - self._before(self.momenta) + pushed, self.psi + back * self._before(self.psi), self.form]
 
@@ -181,7 +183,8 @@ def numbers_of(system, base):
     own, every = NumberPlaces(system), NumberPlaces(base)
     i, j = [np.zeros(0, int)], [np.zeros(0, int)]
     for part, start in own.start.items():
-        sources = part.numbers_from if isinstance(part, ClosedContact) else {part: slice(0, len(part.own_parameters))}
+        sources = part.numbers_from if isinstance(part, ClosedContact | PressedForce) else {
+            part: slice(0, len(part.own_parameters))}
         for source, at in sources.items():
             if source in every.start:
                 i.append(start + np.arange(at.start, at.stop))
@@ -232,8 +235,8 @@ def impact_solve(rows, t, q, before, after, numbers):
 def force_solve(rows, t, q, v, numbers):
     """Accelerations, normal forces and friction in a mode: their `Solve`, which is by velocities as what was before."""
     columns, n = rows.columns, len(q)
-    x = np.zeros(columns["nu"].stop - 2 * n)
-    for _ in range(3):  # linear
+    x, change = np.zeros(columns["nu"].stop - 2 * n), np.inf
+    for _ in range(OPTIONS.iterations):  # linear but for forces that depend on others
         own = {"a": x[:n], "gamma": x[n:columns["gamma"].stop - 2 * n], "nu": x[columns["nu"].start - 2 * n:]}
         found, by, by_numbers = rows(t, q=q, v=v, **own)
         unknowns = _unknowns(by, columns, ("a", "gamma", "nu"))
@@ -243,7 +246,11 @@ def force_solve(rows, t, q, v, numbers):
         unknowns[rows.helpers, rows.helpers] = 1.0
         found[rows.helpers] = x[rows.helpers]
         solve = Solve(unknowns, by[:, columns["q"]], by_v, by[:, -1], by_numbers @ numbers)
-        x = x + solve._inverse @ found
+        step = solve._inverse @ found
+        x, last, change = x + step, change, np.abs(step).max(initial=0.0)
+        size = np.abs(x).max(initial=0.0)
+        if change <= OPTIONS.rounding * size or (change <= OPTIONS.small * size and change >= last / 2):
+            break
     return solve, x
 
 

@@ -1,0 +1,1 @@
+"""Derivatives of motions with rigid contact, by their nodes."""
