@@ -181,6 +181,8 @@ class OptimalOptions(Options):
     widest_switch: int = option(2, "elements over which a switch is spread")
     switch_moves: int = option(5, "solves with moved nodes at most")
     switch_settled: float = option(1e-7, "moves of nodes, of an element, that are none")
+    dependent_switches: float = option(1e-9, "singular values of conditions by switches, of the largest, that are none")
+    switch_best: float = option(1e-4, "the same, of nodes that go to where the cost is least")
     least_element: float = option(0.05, "what is left of an element beside a switch")
 
 

@@ -58,6 +58,30 @@ def with_nodes_at(mesh, times):
     return TimeMesh(nodes), max(moves)
 
 
+def settled_at_best(bounds, mesh, sol, solve_on, step_of):
+    """The same as of `settled`, with switches moved on to where the cost is least, and the last `SwitchStep`.
+
+    Parameters
+    ----------
+    step_of : callable
+        `step_of(mesh, sol)` -> SwitchStep.
+    """
+    mesh, sol, times = settled(bounds, mesh, sol, solve_on)
+    step = step_of(mesh, sol)
+    for _ in range(OPTIONS.switch_moves):
+        moved, most = with_nodes_at(mesh, step.better) if len(step.better) else (mesh, 0.0)
+        if most <= OPTIONS.switch_best:
+            break
+        other = solve_on(moved, sol)
+        if other.success:
+            moved, other, further = settled(bounds, moved, other, solve_on)
+        if not other.success or not other.objective < sol.objective:
+            break
+        mesh, sol, times = moved, other, further
+        step = step_of(mesh, sol)
+    return mesh, sol, times, step
+
+
 def settled(bounds, mesh, sol, solve_on):
     """A solution on a mesh whose nodes were moved to the switches of its controls, by a few more solves, and these.
 

@@ -4,6 +4,7 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
+from scipy.sparse import csc_array
 
 from ....assembly import Assembler
 from ....elements.augmented.optimality import Functional
@@ -310,6 +311,11 @@ class TangentParts:
                      np.searchsorted(rows, self._pattern.row_starts))
         lu.factor(values)
         return lu
+
+    def sparse(self, rows, columns):
+        """Rows and columns, none of them twice, as a `csc_array`."""
+        i, j, values = self._part(rows, columns)
+        return csc_array((values, (i, j)), shape=(len(rows), len(columns)))
 
     def dense(self, rows, columns):
         """Rows and columns, none of them twice, as a dense matrix."""
