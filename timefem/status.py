@@ -38,7 +38,9 @@ class Reason(str, Enum):
     NOT_FINITE = "not finite", "the model gave NaN or infinity: use a smaller step or check loads and potentials"
     NOT_REACHED = "not reached", ("ask for less, give a better guess, or follow the solution from an easier problem "
                                   "with {continuation}")  # by a homotopy; the message says how far it came
-    INFEASIBLE = "infeasible", "loosen bounds and conditions, give more time, or another guess"
+    INFEASIBLE = "infeasible", "loosen bounds and conditions, or give more time"  # of linear rows: nothing holds them
+    NOT_FOUND = "not found", ("from this guess what is missed has a least that is not zero: give another guess, loosen "
+                              "bounds and conditions, or give more time")
     UNBOUNDED = "unbounded", "give bounds of controls or limits, or correct the sign of a cost"
     NOT_ACCURATE = ("not accurate",
                     "loosen the tolerance, which may be beyond rounding, or take an element of higher degree")
@@ -64,7 +66,7 @@ class Reason(str, Enum):
 
 # What may help: another start, or another method; nothing but other data; a shorter element
 RETRY = frozenset({Reason.NOT_CONVERGED, Reason.SINGULAR_TANGENT, Reason.LINEAR_SOLVER_FAILED, Reason.NOT_FINITE,
-                   Reason.INFEASIBLE, Reason.CONSTRAINTS_VIOLATED})
+                   Reason.INFEASIBLE, Reason.NOT_FOUND, Reason.CONSTRAINTS_VIOLATED})
 FINAL = frozenset({Reason.STOPPED, Reason.UNBOUNDED})
 SHORTER = frozenset({Reason.NOT_CONVERGED, Reason.SINGULAR_TANGENT, Reason.NOT_FINITE})
 REFUSED = f"{Reason.INPUT_REFUSED}: "  # before what is wrong with the numbers of a run
@@ -81,14 +83,15 @@ class Status:
     ----------
     success : bool
     reason : Reason
-        Which is a text as well: "converged", "not converged", "singular tangent", "linear solver failed", "not
-        finite", "no guess", "not reached" (by a homotopy; the message says how far it came), "infeasible" and
-        "unbounded" (of optimal control with conditions that contradict each other, and with a cost without a least
-        value), "not accurate" (after mesh refinement), "step too small" (of step-size control), "constraints
-        violated" at the nodes, or in optimal control between them, "constraints not redundant" (of those that were
-        dropped as redundant), "turns not counted" (of a spring or stop), "no consistent mode" (of rigid contacts),
-        "motion blocked" (by a contact, where it is prescribed), "budget of impacts" (whose law was not solved with the
-        work that it may take), or "stopped" (by SIGINT or SIGTERM).
+        Which is a text as well: "converged", "not converged", "singular tangent", "linear solver failed", "not finite",
+        "no guess", "not reached" (by a homotopy; the message says how far it came), "infeasible", "not found" and
+        "unbounded" (of optimal control with linear conditions that contradict each other, with conditions that are not
+        met from the guess, and with a cost without a least value), "not accurate" (after mesh refinement), "step too
+        small" (of step-size control), "constraints violated" at the nodes, or in optimal control between them,
+        "constraints not redundant" (of those that were dropped as redundant), "turns not counted" (of a spring or
+        stop), "no consistent mode" (of rigid contacts), "motion blocked" (by a contact, where it is prescribed),
+        "budget of impacts" (whose law was not solved with the work that it may take), or "stopped" (by SIGINT or
+        SIGTERM).
     message : str
         One line for people: what happened, where, and a remedy.
     element : int or None

@@ -98,7 +98,7 @@ def test_integrals_stand_against_and_not_their_sums():
     """Of the rows by which an integral is defined, IPOPT has the larger multipliers."""
     limit = tf.Limit("u[0]**2", upper=1, at="integral", name="energy")
     sol = tf.solve(slider(at(2.0), limits=limit), ELEMENT, 4, method="ipopt", guess=tf.Guess())
-    assert sol.status.reason == "infeasible"
+    assert sol.status.reason == "not found"
     assert "the limit most in its way is the integral of energy[0], at t = 1" in sol.status.message
 
 
@@ -150,7 +150,8 @@ def test_what_was_asked_for_is_named_before_equations(name, method):
     """Of most of these an equation of motion in the middle of the time was named."""
     problem, against = INFEASIBLE[name]
     sol = tf.solve(problem, ELEMENT, 10, method=method, guess=tf.Guess(), progress=False)
-    assert sol.status.reason == "infeasible" and sol.status.element == 9
+    proved = name not in ("force", "duration")  # where the duration is free equations are not linear
+    assert sol.status.reason == ("infeasible" if proved else "not found") and sol.status.element == 9
     assert re.search(r"the position of slider at the end at t = [\d.]+ stays violated by [^;]*; .* most in its way is "
                      + against, sol.status.message)
 
@@ -167,7 +168,7 @@ def test_what_stands_against_a_limit_is_another_one(limits, bound, told):
     """Multipliers of the violated rows are the largest, but say nothing more; alone they are not named again."""
     end = tf.EndState(velocity=[0, None, None])
     sol = tf.solve(slider(end, limits=limits, bounds=bound and {"push": (-bound, bound)}), ELEMENT, 10)
-    assert sol.status.reason == "infeasible"
+    assert sol.status.reason == ("not found" if "root" in told else "infeasible")
     assert re.search(told, sol.status.message), sol.status.message
 
 

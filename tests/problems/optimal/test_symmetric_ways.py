@@ -37,7 +37,7 @@ def test_without_pushes_the_guess_is_bent():
 def test_too_little_force():
     """1 N moves 1 kg by 2.25 m in 3 s."""
     sol = past_an_obstacle(20, force=1.0)
-    assert sol.status.reason == "infeasible" and sol.statistics["newton_iterations"]["max"] <= 1200
+    assert sol.status.reason == "not found" and sol.statistics["newton_iterations"]["max"] <= 1200
 
 
 @pytest.mark.parametrize("inertia, axis, angle, symmetric, best", [
@@ -76,8 +76,8 @@ def test_an_acrobot_of_little_torque():
 
 
 @pytest.mark.parametrize("tilt, glide, free, n, objective", [
-    (0, 1.5, False, 20, 69.887294), (0.5, 0, False, 40, 69.885918), (0, 1.5, True, 20, 46.293259),
-    (0.5, 1.5, True, 20, 47.797766)])
+    (0, 1.5, False, 20, 69.887294), (0.5, 0, False, 40, 69.885918), (0, 1.5, True, 20, 46.295462),
+    (0.5, 1.5, True, 20, 47.798713)])
 def test_a_lander_with_squares_of_its_thrust_limited(tilt, glide, free, n, objective):
     """Squares in their own units are far from one: steps crept along the violation that the filter allows, for 28 to 95
     iterations with a filter that is emptied, IPOPT 24 to 39."""

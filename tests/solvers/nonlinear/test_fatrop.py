@@ -77,8 +77,8 @@ def test_a_rocket_that_lands_with_a_thrust_cone(free_time):
         cost=tf.Cost(lambda u, q, v, t: size(u), actuators=[thrust], bodies=[body]), **free)
     own, _, _ = objective_and_iterations(problem, ELEMENT, 30, "interior-point")
     other, iterations, _ = objective_and_iterations(problem, ELEMENT, 30, "fatrop")
-    assert other == pytest.approx(own, rel=1e-7) and iterations < 60
-    assert own == pytest.approx(32.398056 if free_time else 49.9554443, rel=1e-6)
+    assert other == pytest.approx(own, rel=1e-7) and iterations < 100
+    assert own == pytest.approx(32.398662 if free_time else 49.9554443, rel=1e-6)
 
 
 @pytest.mark.long

@@ -222,13 +222,15 @@ def failed(program, v, reason, history, detail, multipliers=None):
         detail += f"; {row.name} at t = {row.time:.6g} stays violated by {violated:.3g} of its size"
         place = row
     if most > OPTIONS.missed and reason == Reason.INFEASIBLE and not by_asked:
-        detail += "; the prescribed conditions hold, but the motion cannot be made with these bounds"
+        detail += "; the prescribed conditions hold, but not the motion with these bounds"
     if multipliers is not None:
         of_rows = largest(np.where(roles == LIMIT, np.abs(multipliers), 0.0), but=place.name)
         of_bounds = largest(_at_bounds(program, v, multipliers), program.describe_variable)
         size, limit = max(of_rows, of_bounds, key=lambda pair: pair[0])
         if size > OPTIONS.opposed * over.largest(np.abs(multipliers).max(initial=0.0)):
             detail += f"; the limit most in its way is {limit.name}, at t = {limit.time:.6g}"
+    if reason == Reason.INFEASIBLE and not program.has_linear_rows():  # a least violation near by proves nothing
+        reason = Reason.NOT_FOUND
     return Status.failure(reason, place.element, place.time, history, detail, remedy=remedy)
 
 

@@ -67,7 +67,7 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
     told = _worst(*stated(task, solution))
     if told is not None:
         size, name, place = told
-        solution.status = Status.failure(Reason.INFEASIBLE, None, None, [], f"{name} at t = {place:.6g} is missed by "
+        solution.status = Status.failure(Reason.NOT_FOUND, None, None, [], f"{name} at t = {place:.6g} is missed by "
                                                                             f"{size:.3g} of its size; what is left of "
                                                                             "it at the end of the guess holds")
     return solution
