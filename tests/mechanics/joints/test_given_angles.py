@@ -203,3 +203,19 @@ def test_discs_in_directors_start_with_a_cardan_joint(inertia):
     phi, rates = sol.joint(driving).angle(), [sol.joint(joint).rate() for joint in (driven, driving)]
     assert phi[-1] > 2 and abs(rates[1][0] - 3) < 1e-12
     assert np.allclose(rates[0] / rates[1], np.cos(beta) / (1 - (np.sin(beta) * np.cos(phi))**2), rtol=1e-10)
+
+
+def test_a_beam_on_a_hub_is_to_be_given_with_it():
+    """Joints do not say how a beam bends: its nodes are at rest unless they are given; here it turns as a rigid one."""
+    hub = tf.RigidBody(1.0, (1, 1, 1), name="hub")
+    hinge = tf.Revolute(hub, point_a=(0, 0, 0), point_b=(0, 0, 0), **Z, name="hinge")
+    beam = tf.Beam(1.0, tf.Section(EA=1e4, GA=1e4, GJ=1, EI=1, mass=1, inertia=(2e-3, 1e-3, 1e-3)), 1, name="beam")
+    weld = tf.Weld(beam.start, hub, point_a=(0, 0, 0), point_b=(0, 0, 0), name="weld")
+    system = tf.System([hub, hinge, beam, weld])
+    for state in ({hinge: 0.5}, {hinge: (0.0, 2.0)}):
+        with pytest.raises(tf.InputError, match="nodes of beam stand as they do at rest unless they are given"):
+            tf.InitialValueProblem(system, state, (0, 1))
+    turn = about_z(0.5)
+    nodes = {node: tf.Pose(turn @ node.reference.position, turn, np.cross((0, 0, 2), turn @ node.reference.position),
+                           (0, 0, 2)) for node in beam.nodes}
+    assert len(z_of(system.state({hinge: (0.5, 2.0), **nodes}))) == system.n_z

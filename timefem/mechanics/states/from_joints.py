@@ -32,8 +32,8 @@ def state_of_joints(system, given, base=None, t=0.0, approximate=False):
         Joint, or its name -> value of its coordinate [rad or m], or (value, rate). For joints with several coordinates
         a dict from their names, `{"angle": 0.1, "displacement": (0.2, rate)}`; for a `Spherical` joint the orientation
         of a seen from b, a quaternion or matrix, (orientation, angular velocity in the axes of b), or a `Pose` of both,
-        whose angular velocity is in the axes of a unless `frame="space"`. Bodies may stand beside joints, with a
-        `Pose` or another state.
+        whose angular velocity is in the axes of a unless `frame="space"`. Bodies may be given, too, with a `Pose`
+        or another state.
     base : Pose, or dict from Body to Pose, optional
         Of bodies that no joint connects with the ground: the first one in each part of the system. Default: at the
         origin in the reference orientation, at rest.
@@ -83,10 +83,14 @@ def state_of_joints(system, given, base=None, t=0.0, approximate=False):
 
     try:
         return Closing(system, held, tree.roots, t).state(near, at_zero) | turned
-    except InputError:
+    except InputError as error:
         if approximate:
             return found | turned
-        raise
+        nodes = [body for body in tree.roots if isinstance(body.owner, Composite) and body not in states]
+        if not nodes:
+            raise
+        raise InputError(f"{error}; nodes of {system.label(nodes[0].owner)} stand as they do at rest unless they are "
+                         "given: give all of them a Pose") from None
 
 
 def _turns(system, values):
