@@ -110,16 +110,18 @@ def rolling_stone(t_end=2.0, n=400):
     return body, tf.solve(problem, tf.MixedGalerkin(2), n, progress=False)
 
 
-def tippe_top(t_end=0.15, n=150):
-    """A ball with its centre of mass below the centre, and a stem, which spins fast."""
+def tippe_top(t_end=0.15, n=150, on_stem=False):
+    """A ball with its centre of mass below the centre, and a stem, which spins fast: on the ball or, turned over, on
+    the stem. Also the place of the sphere on which it stands, along its axis, and its radius."""
     m, radius, low = 6e-3, 0.015, 0.0039
     top = tf.RigidBody(m, (8e-7, 8e-7, 7e-7), name="top")
     hull = tf.PlaneContact(top, points=((0, 0, low),), radius=radius, friction=0.3, name="hull")
     stem = tf.PlaneContact(top, points=((0, 0, low + 0.0185),), radius=1.5e-3, friction=0.3, name="stem")
-    lean = 0.1
+    low, radius = (low + 0.0185, 1.5e-3) if on_stem else (low, radius)
+    lean = np.pi - 0.3 if on_stem else 0.1
     axis = np.array([np.sin(lean), 0, np.cos(lean)])
     state = tf.Pose((0, 0, radius) - low * axis, (np.cos(lean / 2), 0, np.sin(lean / 2), 0),
-                    angular_velocity=(0, 0, 180.0))
+                    angular_velocity=180 * axis if on_stem else (0, 0, 180.0))
     sol = solved([top, hull, stem], {top: state}, t_end, n)
     return top, sol, low, radius
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+import timefem as tf
 from tests.nonsmooth.mechanisms import GENEVA, G, geneva, slider_crank, woodpecker
 
 
@@ -81,3 +82,53 @@ def test_a_geneva_drive_follows_its_pin():
     assert not forces[:4, 0].any() and not forces[5:, 1].any()
     opens, = (event for event in sol.events if event.kind == "opens")
     assert opens.t == pytest.approx(np.pi / 4 / spin, rel=1e-4)
+
+
+def _kane_and_levinson(angles, rates, restitution, friction):
+    """Impulses up and along the floor, and rates after: Newton's and Coulomb's laws for two rods of 1 m and 1 kg."""
+    inertia = np.array([[4 / 3, np.cos(angles[0] - angles[1]) / 2], [np.cos(angles[0] - angles[1]) / 2, 1 / 3]])
+    tip = np.array([np.sin(angles), np.cos(angles)])
+    compliance, before = tip @ np.linalg.solve(inertia, tip.T), tip @ rates
+    right = -before * (1 + restitution, 1)
+    impulses = np.linalg.solve(compliance, right)
+    if abs(impulses[1]) > friction * impulses[0]:
+        along = np.sign(impulses[1]) * friction
+        impulses = right[0] / (compliance[0] @ (1, along)) * np.array([1, along])
+    after = rates + np.linalg.solve(inertia, tip.T @ impulses)
+    return impulses, after, (after @ inertia @ after - rates @ inertia @ rates) / 2
+
+
+@pytest.mark.parametrize("rotation", ["quaternion", "directors"])
+@pytest.mark.parametrize("restitution, friction", [(0.0, 0.5), (0.5, 0.5), (0.7, 0.5)])
+def test_the_double_pendulum_of_kane_and_levinson_gains_no_energy(rotation, restitution, friction):
+    """Its tip strikes a floor. With Newton's law kinetic energy would grow by half and more, as they found; with the
+    largest share of the restitution that takes none it does not, and impulses are those of that share."""
+    angles, rates = np.deg2rad([20.0, 30.0]), np.array([-0.1, -0.2])
+    down = np.array([np.sin(angles), -np.cos(angles), [0, 0]]).T  # along the rods
+    speeds = rates[:, None] * np.array([np.cos(angles), np.sin(angles), [0, 0]]).T
+    rods = [tf.RigidBody(1.0, (1 / 12, 1e-3, 1 / 12), rotation, name=name) for name in ("upper", "lower")]
+    along, half = {"axis_a": (0, 0, 1), "axis_b": (0, 0, 1)}, (0, 0.5, 0)
+    joints = [tf.Revolute(rods[0], None, point_a=half, point_b=(0, 0, 0), **along),
+              tf.Revolute(rods[0], rods[1], point_a=(0, -0.5, 0), point_b=half, **along)]
+    floor = tf.PlaneContact(rods[1], normal=(0, 1, 0), plane_point=(0, down[:, 1].sum(), 0), points=[(0, -0.5, 0)],
+                            restitution=restitution, friction=friction, name="floor")
+    state, start, velocity = {}, np.zeros(3), np.zeros(3)
+    for i, rod in enumerate(rods):
+        turned = (np.cos(angles[i] / 2), 0, 0, np.sin(angles[i] / 2))
+        state[rod] = tf.Pose(start + down[i] / 2, turned, velocity=velocity + speeds[i] / 2,
+                             angular_velocity=(0, 0, rates[i]))
+        start, velocity = start + down[i], velocity + speeds[i]
+    system = tf.System([*rods, *joints, floor], redundant="drop")
+    sol = tf.solve(tf.InitialValueProblem(system, state, (0, 0.01)), tf.MixedGalerkin(2), 4, progress=False)
+    assert sol.success
+    impact = sol.events[0]
+    assert impact.kind == "impact" and impact.t == 0
+    _, _, gain = _kane_and_levinson(angles, rates, restitution, friction)
+    energy = -gain if restitution == 0 else gain
+    assert energy > 0.001  # by Newton's law
+    impulses, after, gain = _kane_and_levinson(angles, rates, impact.share * restitution, friction)
+    size = np.abs(impulses).max()
+    assert np.sort(np.abs(impact.impulses[0])) == pytest.approx(np.sort([0, *np.abs(impulses)]), abs=1e-9 * size)
+    assert [sol.angular_velocity(rod, 0.0)[2] for rod in rods] == pytest.approx(after, rel=1e-8)
+    assert impact.energy == pytest.approx(gain, abs=1e-12) and impact.energy <= 1e-12
+    assert (impact.share < 1) == (restitution > 0)
