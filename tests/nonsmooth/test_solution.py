@@ -1,5 +1,7 @@
 """What a solution with rigid contact tells, keeps in files, and what is refused."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -154,3 +156,17 @@ def test_a_driven_paddle_works_on_what_it_hits(n):
     sol = tf.solve(tf.InitialValueProblem(system, start, (0, 1)), tf.MixedGalerkin(2), n, progress=False)
     np.testing.assert_allclose([sol.work()[-1], -sol.energy_lost()["contact"]], 4.0, rtol=1e-12)
     assert np.abs(sol.energy_balance()).max() < 1e-13
+
+
+@pytest.mark.parametrize("angle, told", [(0.5, False), (2.7, True)])
+def test_spins_too_fast_for_the_elements_are_told_where_contacts_are_closed(angle, told):
+    """A ball of directors that slides with so much spin per element; at 2.7 rad its axes are off by nearly 1."""
+    ball = tf.RigidBody(1.0, (0.004,) * 3, "directors", name="ball")
+    system = tf.System([ball, tf.PlaneContact(ball, radius=0.1, friction=0.01)], gravity=(0, 0, -9.81))
+    start = {ball: tf.Pose((0, 0, 0.1), velocity=(5, 0, 0), angular_velocity=(0, -20, 0))}
+    problem = tf.InitialValueProblem(system, start, (0, angle))
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False)
+    said = [str(one.message) for one in found if issubclass(one.category, tf.UnderResolved)]
+    assert bool(said) == told and all("ball moves too fast" in text for text in said)

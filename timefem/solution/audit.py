@@ -13,7 +13,7 @@ from ..mechanics.part_names import body_of
 from ..mechanics.values.at_start import constraint_sizes
 from ..mechanics.values.evaluate import kept, quantities_at
 from ..mechanics.values.loops import largest_squares
-from ..mechanics.values.measures import LEAST
+from ..mechanics.values.measures import LEAST, blocks_of
 from ..mechanics.values.of_parts import coordinate_at
 from ..solvers.march.events import missed_forces
 from ..solvers.march.resolution import elements_that_do, excess, is_polynomial
@@ -64,8 +64,10 @@ def audited(solution, cut=False, smooth=True):
     lost = _lost_turns(solution)
     if lost is not None:
         solution.status = Status.failure(Reason.TURNS_NOT_COUNTED, *lost)
-    if not (_warn_of_turns(solution) or _warn_of_forces(solution)) and smooth:
-        if (cut and solution.element.can_march) or not _warn_of_rates(solution):
+    if not (_warn_of_turns(solution) or _warn_of_forces(solution)):
+        if not smooth:
+            _warn_of_what_is_missed(solution, False, turns=True)
+        elif (cut and solution.element.can_march) or not _warn_of_rates(solution):
             _warn_of_what_is_missed(solution, cut)
     _warn_of_energy(solution)
     return solution
@@ -268,14 +270,22 @@ def _warn_of_rates(solution):
     return True
 
 
-def _warn_of_what_is_missed(solution, marched):
+def _warn_of_what_is_missed(solution, marched, turns=False):
     """Warn of the body of whose motion elements of a lower degree would miss most, when that is too much. Of what was
-    marched the system alone tells how many elements do, as controls and what is estimated are not in it."""
-    system, element, t = solution.system, _stated(solution.element), solution.t
-    own, first = excess(system, element, t, solution.z, solution.nodal_state)
+    marched the system alone tells how many elements do, as controls and what is estimated are not in it.
+
+    Of motions with impacts only `turns` are looked at, each element for itself: flights are exact however long.
+    """
+    system, element, t, nodal = solution.system, _stated(solution.element), solution.t, solution.nodal_state
+    if turns:
+        if element.state.basis.degree == 1:
+            return
+        blocks, rotates = blocks_of(system)
+        nodal = np.where(np.tile(rotates[blocks] > 0, 2), nodal, 0.0)
+    own, first = excess(system, element, t, solution.z, nodal)
     if not (own > 1.0).any():
         return
-    own[is_polynomial(element, t, solution.nodal_state, own > 1.0)] = 0.0
+    own[is_polynomial(element, t, nodal, own > 1.0)] = 0.0
     worst = int(np.argmax(own))
     if not own[worst] > 1.0:
         return
