@@ -5,6 +5,7 @@ import numpy as np
 from ...mechanics.part import Part
 from ...mechanics.system import System
 from ...solution.joint_motion import joint_motion
+from ...solution.reactions import consistent_multipliers
 
 
 class JointAtRest:
@@ -51,6 +52,12 @@ class _Still:
 
     def __call__(self, t):
         return np.broadcast_to(self.z[0], (*np.shape(t), self.z.shape[1]))
+
+    def _constraint_forces(self, t):
+        return consistent_multipliers(self, t)
+
+    def _pressed_forces(self, t):
+        return {}
 
     def multipliers(self, t, kind=None):
         return np.broadcast_to(self._multipliers, (*np.shape(t), len(self._multipliers)))
