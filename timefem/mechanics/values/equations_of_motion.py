@@ -336,11 +336,13 @@ class EquationsOfMotion:
         return self.multipliers + self._by_controls[self.n:] @ (u - self.u)
 
     def balance(self, wanted=0.0):
-        """Controls of smallest norm whose forces leave least between the acceleration and the wanted one (n_q,), in
-        the metric of the mass."""
-        root = np.sqrt(self.system.mass_scale)[:, None]
-        change = np.linalg.lstsq(root * self.by_controls(), root[:, 0] * (wanted - self.acceleration), rcond=1e-10)[0]
-        return self.u + change
+        """Controls whose forces leave least between the acceleration and the wanted one (n_q,), in the metric of the
+        mass: those nearest to the ones at hand, each by what it does alone, so that forces compare with torques."""
+        root = np.sqrt(self.system.mass_scale)
+        effect = root[:, None] * self.by_controls()
+        size = np.linalg.norm(effect, axis=0)
+        size[size == 0] = 1.0
+        return self.u + np.linalg.lstsq(effect / size, root * (wanted - self.acceleration), rcond=1e-10)[0] / size
 
     def momenta(self, dq, dv):
         """Changes of the momenta with those of coordinates and velocities, columns (n_q, n)."""

@@ -43,9 +43,10 @@ class InverseDynamics(NamedArguments):
     them), and of systems with many constraints that have as many outputs and controls as degrees of freedom, and no
     `end`, the coordinates follow from the outputs at each time, and the controls from these, exactly and without a
     mesh. Outputs may be fewer than motions: then the coordinates are as near as possible to those of `start`, by the
-    mass. Controls may be more: then they are the least ones. Trees with fewer drives, such as arms on free bases, take
-    as many outputs as controls, which are constraints kept by the controls: without `end` the motion goes on from its
-    start, element by element.
+    mass. Controls may be more: then they are those with the least sum of squares of their numbers, of forces and
+    torques alike, which depends on the unit of length where there are both. Trees with fewer drives, such as arms on
+    free bases, take as many outputs as controls, which are constraints kept by the controls: without `end` the motion
+    goes on from its start, element by element.
 
     Where inertia couples bodies, as with `mass="gauss"` or "consistent" of beams and ropes, no inverse of the mass
     matrix is there to differentiate with: outputs are constraints then, kept by the controls as multipliers, and
