@@ -232,6 +232,24 @@ def test_wrong_input_is_refused(arguments, words):
         tf.prepare(box(), tf.MixedGalerkin(1), 4).solve_many(**arguments)
 
 
+def test_runs_of_optimal_control_that_fail_have_no_cost():
+    """The others have theirs: 0.75 times the square of the mass, up to where 2 N do not bring it there."""
+    body = tf.PointMass(1.0, dimension=2, name="body")
+    push = tf.ControlForce(body, [(1, 0, 0)], name="push")
+    problem = tf.OptimalControl(tf.System([body]), {body: tf.Pose((0, 0, 0))},
+                                {body: tf.EndState(position=[1, None, None], velocity=[0, None, None])}, (0, 2),
+                                tf.Effort(push), bounds={push: (-2, 2)})
+    with pytest.warns(tf.NotSolved, match="1 of 3 runs failed"):
+        found = tf.prepare(problem, tf.MixedGalerkin(2), 10).solve_many(parameters={"body.mass": [1.0, 1.2, 4.0]})
+    assert found.success.tolist() == [True, True, False] and found.reasons[2] == "infeasible"
+    np.testing.assert_allclose(found.values["objective"], [0.75, 0.75 * 1.44, np.nan], rtol=1e-9)
+
+
+def test_sweeps_of_optimal_control_tell_the_cost(timefem):
+    status, out, _ = timefem("sweep", "quadrotor", "--n-elements", 10, "--parameter", "frame.mass=1,1.1")
+    assert status == 0 and "objective" in out
+
+
 def test_long_sweeps_are_told_in_short(timefem):
     status, out, _ = timefem("sweep", "spinning-box", "--n-elements", 2, "--t-end", 0.1, "--parameter",
                              "box.mass=-1:9:101")

@@ -152,7 +152,7 @@ def sweep(options):
         print_json(facts)
     else:
         title = f"{found.title} ({found.name}): {counted(len(ensemble), 'run')}"
-        shown = {name: values for name, values in ends.items() if PLACE.search(name)}
+        shown = {name: values for name, values in ends.items() if name == "objective" or PLACE.search(name)}
         shown = dict(list(shown.items())[:6])
         make_console().print(_table(title, axes, runs, ensemble.reasons, shown))
         if path is None:

@@ -258,7 +258,7 @@ def _one(solver, case, mesh, kept):
             return np.zeros(0), np.zeros((0, solver.system.n_z)), *[f"{REFUSED}{error}"] * 2, {}, []
     heard = [(one.category, str(one.message)) for one in heard]
     values = {"iterations": sol.statistics["newton_iterations"]["max"], **sol.parameters}
-    if "objective" in sol.statistics:
+    if "objective" in sol.statistics and sol.success:
         values["objective"] = sol.objective
     message = "" if sol.status.message == Reason.CONVERGED else sol.status.message
     places = kept if sol.success else kept[:1]
