@@ -177,7 +177,8 @@ class OptimalControl(NamedArguments):
             raise InputError("there is nothing to control: give actuators, for instance ControlTorque(body), or "
                              "unknown numbers")
         if self.end_cost is None and not any(isinstance(part, Cost) for part in self.system.parts):
-            raise InputError("the cost is missing: give cost=Effort(actuator), another Cost, or end_cost")
+            raise InputError("the cost is missing: give cost=Effort(actuator), another Cost, or end_cost; "
+                             "end_cost='0' where any motion will do, or in a phase that costs nothing by itself")
         self.numbers, self.guesses = self._numbered(self.system)
         self.limits = self._given["limits"] = limits_of(path, self.limits)
         self.bounds, self.number_bounds, timed = bounds_of(self, self.bounds)
