@@ -1,8 +1,9 @@
 """Error against time with rigid contact, beside MuJoCo and Exudyn: balls that bounce and begin to roll, a bar, a
-four-bar linkage with a stop.
+four-bar linkage with a stop, a robot that lands on four legs and stands.
 
 The balls have closed forms; the bar, which bounces on its ends with friction, a piecewise one (`tests/data/nonsmooth`);
-the linkage, whose rocker meets a stop once without losses, a march of 640 elements. timefem marches mG(2), bar and
+the linkage, whose rocker meets a stop once without losses, a march of 640 elements; the robot, held by its motors, a
+march of 400 elements, by the height of its trunk and four joints after it has landed. timefem marches mG(2), bar and
 linkage mG(3), with rigid contact; its time is that of a second solve, with the kernels at hand. MuJoCo and Exudyn (`pip
 install mujoco exudyn`) have no rigid contact here: contacts are soft, as hard as the time step takes (`solref = -k 0`
 without damping where energy is kept, else a time constant of two steps; Exudyn: limit stops with k), in MuJoCo with
@@ -19,6 +20,7 @@ import functools
 import importlib
 import json
 import os
+import tempfile
 import time
 from pathlib import Path
 
@@ -29,10 +31,10 @@ import numpy as np  # noqa: E402
 
 import timefem as tf  # noqa: E402
 
-BAR_CASE, LINKAGE = "bar with friction", "four-bar with a stop"
+BAR_CASE, LINKAGE, ROBOT = "bar with friction", "four-bar with a stop", "robot that stands"
 G, RADIUS, MASS, FRICTION = 9.81, 0.1, 1.0, 0.2
 DROP, SPEED = 0.8, 1.0  # m above the floor, m/s
-ENDS = {"bouncing ball": 3.0, "ball that begins to roll": 0.4, BAR_CASE: 1.5, LINKAGE: 0.8}  # s
+ENDS = {"bouncing ball": 3.0, "ball that begins to roll": 0.4, BAR_CASE: 1.5, LINKAGE: 0.8, ROBOT: 1.0}  # s
 BAR = json.loads((Path(__file__).parents[1] / "tests/data/nonsmooth/bar.json").read_text())
 XML = """<mujoco><option timestep="{h}" gravity="0 0 -9.81" integrator="{integrator}" cone="elliptic" tolerance="1e-12"
 iterations="200" impratio="100"/><worldbody><geom type="plane" size="9 9 1" {law}/><body pos="0 0 {z}"><freejoint/>
@@ -49,6 +51,46 @@ solimplimit="0.9999 0.9999 0.001"/><inertial pos="0.2 0 0" mass="1" diaginertia=
 <site name="top" pos="0.4 0 0"/></body></worldbody>
 <equality><connect site1="end" site2="top" solref="{soft} 1" solimp="0.9999 0.9999 0.001"/></equality></mujoco>"""
 
+LEG = """<body name="thigh{i}" pos="{x} {y} 0"><joint name="hip{i}" type="hinge" axis="0 1 0"/>
+<inertial pos="0 0 -0.1" mass="0.4" diaginertia="0.002 0.002 0.0005"/><body name="shank{i}" pos="0 0 -0.2">
+<joint name="knee{i}" type="hinge" axis="0 1 0"/>
+<inertial pos="0 0 -0.1" mass="0.2" diaginertia="0.001 0.001 0.0002"/>
+<geom name="foot{i}" type="sphere" size="0.02" pos="0 0 -0.2" {law}/></body></body>"""
+ROBOT_XML = """<mujoco><compiler angle="radian"/><option timestep="{h}" gravity="0 0 -9.81" integrator="{integrator}"
+cone="elliptic" tolerance="1e-12" iterations="200" impratio="100"/><worldbody>
+<geom name="floor" type="plane" size="9 9 1" {law}/><body name="trunk" pos="0 0 {z}"><freejoint/>
+<inertial pos="0 0 0" mass="4" diaginertia="0.05 0.1 0.12"/>{legs}</body></worldbody><actuator>{motors}</actuator>
+</mujoco>"""
+LEGS, HOLD = ((0.2, 0.1), (0.2, -0.1), (-0.2, 0.1), (-0.2, -0.1)), (80.0, 3.0)
+BENT = {f"{name}{i}": angle for i in range(4) for name, angle in (("hip", 0.5), ("knee", -1.0))}
+HEIGHT = 0.02 + 0.1 + 0.4 * np.cos(0.5)  # of the trunk at the start, with feet 0.1 m above the floor
+STANDS = "hip0", "knee0", "hip2", "knee2"
+
+
+def robot_xml(h=1e-3, integrator="Euler", law='friction="0.8 0 0"', motors=True):
+    """The robot in MJCF, held by motors with position and damping."""
+    legs = "".join(LEG.format(i=i, x=x, y=y, law=law) for i, (x, y) in enumerate(LEGS))
+    held = "".join(f'<position joint="{name}" kp="{HOLD[0]}" kv="{HOLD[1]}"/>' for name in BENT)
+    return ROBOT_XML.format(h=h, integrator=integrator, law=law, legs=legs, motors=held if motors else "", z=HEIGHT)
+
+
+def robot_by_timefem(n):
+    """Height, and angles of two hips and two knees, at the end."""
+    with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
+        file.write(robot_xml(motors=False))
+        file.flush()
+        robot = tf.read_mjcf(file.name, contacts="rigid")
+    tree = robot.tree
+    hold = [tf.PDControl(tree.joint(name), stiffness=HOLD[0], damping=HOLD[1], reference=angle, name=f"hold {name}")
+            for name, angle in BENT.items()]
+    state = {tree: {tree.joint_names[0]: tf.Pose((0, 0, HEIGHT)), **BENT}}
+    problem = tf.InitialValueProblem(robot.system(parts=hold), state, (0, ENDS[ROBOT]))
+    begin = time.process_time()
+    sol = tf.solve(problem, tf.MixedGalerkin(2), n, progress=False)
+    seconds = time.process_time() - begin
+    angles = [float(sol.joint(name).coordinate()[-1]) for name in STANDS]
+    return np.array([sol.position(tree.link("trunk"), ENDS[ROBOT])[2], *angles]), seconds
+
 
 def linkage():
     """Ends of crank, coupler and rocker at the start, and their angles."""
@@ -62,7 +104,6 @@ def linkage():
     return ends, [float(np.arctan2(*(b - a)[::-1])) for a, b in ends]
 
 
-@functools.cache
 def linkage_by_timefem(n):
     """Angle and rate of the crank at the end."""
     ends, angles = linkage()
@@ -89,11 +130,21 @@ def linkage_by_timefem(n):
                      sol.angular_velocity(crank, ENDS[LINKAGE], "space")[2]]), seconds
 
 
+MARCHED = {LINKAGE: (linkage_by_timefem, 640), ROBOT: (robot_by_timefem, 400)}  # and elements of what they are near to
+
+
+@functools.cache
+def by_march(name):
+    """The state at the end by many elements."""
+    march, n = MARCHED[name]
+    return march(n)[0]
+
+
 def exact(name):
     """Place along and above the floor at the end, and the velocities; of the bar with its angle."""
     end = ENDS[name]
-    if name == LINKAGE:
-        return linkage_by_timefem(640)[0]
+    if name in MARCHED:
+        return by_march(name)
     if name == BAR_CASE:
         return np.array([float(x) for x in BAR["end"]])
     if name == "bouncing ball":
@@ -133,8 +184,8 @@ def by_timefem(name, n):
     """Error and seconds of n elements."""
     if name == BAR_CASE:
         return bar_by_timefem(n)
-    if name == LINKAGE:
-        found, seconds = linkage_by_timefem.__wrapped__(n)
+    if name in MARCHED:
+        found, seconds = MARCHED[name][0](n)
         return apart(found, exact(name)), seconds
     ball = tf.RigidBody(MASS, [0.4 * MASS * RADIUS**2] * 3, name="ball")
     bounces = name == "bouncing ball"
@@ -164,6 +215,20 @@ def by_mujoco(mujoco, name, n):
                 mujoco.mj_step(model, data)
             seconds = time.process_time() - begin
             found.append((apart(np.array([angles[0] + data.qpos[0], data.qvel[0]]), exact(name)), seconds))
+            continue
+        if name == ROBOT:
+            law = f'solref="{2 * h} 1" solimp="0.9999 0.9999 0.001" friction="0.8 0 0"'
+            model = mujoco.MjModel.from_xml_string(robot_xml(h, integrator, law))
+            data = mujoco.MjData(model)
+            for joint, angle in BENT.items():
+                data.joint(joint).qpos = angle
+                data.ctrl[list(BENT).index(joint)] = angle
+            begin = time.process_time()
+            for _ in range(n):
+                mujoco.mj_step(model, data)
+            seconds = time.process_time() - begin
+            state = np.array([data.qpos[2], *(data.joint(joint).qpos[0] for joint in STANDS)])
+            found.append((apart(state, exact(name)), seconds))
             continue
         law = f'solref="{-stiffness} 0" friction="0"' if bounces else f'solref="{2 * h} 1" friction="{FRICTION} 0 0"'
         model = mujoco.MjModel.from_xml_string(XML.format(
@@ -260,7 +325,8 @@ def main():
     result = {}
     for name in ENDS:
         by_timefem(name, 10)  # kernels
-        ours = [(n, *by_timefem(name, n)) for n in ((10, 40) if options.quick else (10, 20, 40, 80))]
+        numbers = (50, 100, 200) if name == ROBOT else (10, 20, 40, 80)
+        ours = [(n, *by_timefem(name, n)) for n in (numbers[::2] if options.quick else numbers)]
         steps = (2_000, 20_000) if options.quick else (1_000, 10_000, 100_000, 1_000_000)
         theirs = [(n, *by_mujoco(mujoco, name, n)) for n in steps] if mujoco and name != BAR_CASE else []
         others = [(n, *by_exudyn(exudyn, n)) for n in steps] if exudyn and name == "bouncing ball" else []
