@@ -1,4 +1,4 @@
-"""Costs with kinks are told, with what to write instead; algebraic controls that costs alone see are solved."""
+"""Costs with kinks are reported, with what to write instead; algebraic controls that costs alone see are solved."""
 
 import warnings
 

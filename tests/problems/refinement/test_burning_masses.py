@@ -1,4 +1,4 @@
-"""Errors of a mass that burns are told relative to what burns, so that refinement ends where the motion is resolved."""
+"""Errors of a mass that burns are relative to what burns, so that refinement ends where the motion is resolved."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_the_size_of_a_mass_is_what_burns():
 
 @pytest.mark.long
 def test_a_descent_takes_few_elements():
-    """3335 of them where errors of the mass were told relative to 0.2 kg; the cost by a transcription in phases."""
+    """3335 of them where errors of the mass were reported relative to 0.2 kg; the cost by a transcription in phases."""
     sol = tf.solve(descent(), tf.MixedGalerkin(2), 60, tolerance=1e-3, progress=False)
     assert sol.success and len(sol.t) < 150
     assert sol.objective == pytest.approx(398.073869, rel=1e-5)

@@ -37,7 +37,7 @@ class Limit(NamedArguments):
     Parameters
     ----------
     formula : callable, str, sequence of str, Joint or Output
-        Of a joint its first coordinate is limited, of an output its value; angles without counted turns are told
+        Of a joint its first coordinate is limited, of an output its value; angles without counted turns are taken
         within half a turn of the middle of the bounds. Else `formula(now, u)` -> expressions in CasADi symbols, or
         such a formula as text. `now` gives `t`, `z`, `q(body)`, `rates(body)`, `position(body, point)`,
         `velocity(body, point)`, `rotation_matrix(body)`, `angular_velocity(body, frame)`, `joint(joint)`,
@@ -109,7 +109,7 @@ class Limit(NamedArguments):
 
     @property
     def _middle(self):
-        """Between its bounds, about which an angle is told that counts no turns: zero where a bound is missing."""
+        """Between its bounds, about which an angle is taken that counts no turns: zero where a bound is missing."""
         ends = None if self._timed else np.array([*self.lower, *self.upper])
         return ends.mean() if ends is not None and len(ends) == 2 and np.isfinite(ends).all() else 0.0
 

@@ -34,7 +34,7 @@ class TimeChain(LinearOptions):
         of the unknowns of an element. "dissection": nested dissection of space and time, for long beams and chains of
         bodies. "auto": in time, unless elements are wide and the estimated work is less by dissection. The report says
         which was taken (`statistics["ordering"]`). In time, some 10^4 elements and more between conditions at both
-        ends are taken in groups, whose tangents and factors are made anew on the way back of a solve.
+        ends are taken in groups, whose tangents and factors are rebuilt on the way back of a solve.
     memory : str or float, optional
         For the factors, such as "4 GB", or a number of bytes. Where they do not fit, parts of the dissection are
         factored one after the other, and again on the way back of a solve: at most twice the time.
