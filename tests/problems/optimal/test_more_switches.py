@@ -82,3 +82,15 @@ def test_no_gain_where_conditions_fix_the_switches():
     mesh = TimeMesh(sol.t * problem.t_span[1] / sol.t[-1])
     step = switch_step(problem, ELEMENT, mesh, sol)
     assert len(step.times) == 1 and abs(step.gain) < 1e-12 and abs(sol.objective - np.sqrt(3)) < 1e-7
+
+
+def test_farthest_at_a_given_time():
+    """Nothing is asked at the end: u has the sign of sin(T - t), and x(T) is the integral of its magnitude."""
+    problem = oscillator(0.0, 0.0)
+    bead = problem.system.find("bead")
+    problem = tf.OptimalControl(problem.system, {bead: tf.Pose()}, {}, (0, 10), end_cost="-end.position('bead')[0]",
+                                bounds={"push": (-1, 1)})
+    sol = tf.solve(problem, ELEMENT, tolerance=1e-6, progress=False)
+    exact = 6 + 1 - np.cos(10 - 3 * np.pi)
+    assert sol.success and abs(sol.objective + exact) < 1e-6 * exact
+    assert sol.statistics["n_elements"] <= 200

@@ -106,8 +106,10 @@ def _free_costates(equations):
     ends, of_elements, rows = np.arange(n - n_end, n), np.flatnonzero(dual[:n - n_end]), np.flatnonzero(primal)
     numbers = np.sort(equations.columns_of("constants")[-1, -1]) if equations.problem.unknown_names else rows[:0]
     rows = np.setdiff1d(rows, numbers)
-    if len(rows) != len(of_elements) or not n_end:
+    if len(rows) != len(of_elements):
         return None
+    if not n_end:
+        return np.zeros((0, n))
     tangent = TangentParts(equations)
     try:
         lu = splu(tangent.sparse(rows, of_elements))
