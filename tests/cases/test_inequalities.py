@@ -118,13 +118,14 @@ def test_methods_agree_from_one_start(name, n):
 
 @pytest.mark.long
 def test_few_steps_where_mu_is_predicted():
-    """Convex problems, or nearly; where mu falls only once its barrier problem is solved 16 and 101 iterations, final
-    steps not counted."""
+    """Convex problems, or nearly; where mu falls only once its barrier problem is solved 16 and 107 iterations, final
+    steps not counted. The crane's limits of controls and states at both ends take 19 of them; its cost on 15 elements
+    of degree 2 is then 1e-3 off, and was 2e-2 below."""
     assert iterations(solved("bryson-denham", 60)) <= 16
     crane = [tf.solve(CASES["container-crane"].make(), tf.MixedGalerkin(k, n_points=k), n)
              for k, n in ((2, 15), (3, 15), (3, 30), (4, 20))]
     assert all(sol.success for sol in crane)
-    assert sum(map(iterations, crane)) <= 90
+    assert sum(map(iterations, crane)) <= 104
     assert iterations(solved("speed-limit", 400)) <= 22  # on two meshes; 26
 
 
