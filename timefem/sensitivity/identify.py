@@ -11,7 +11,7 @@ import scipy
 
 from .. import validate
 from ..argument_names import NamedArguments
-from ..errors import InputError, SolveError
+from ..errors import InputError, SolveError, warn
 from ..progress import progress
 from ..solution.solution import Solution
 from ..solving.solve import solve
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ..elements.element import TimeElement
     from ..problems.initial.problem import InitialValueProblem
     from ..solving.keywords import OfRun, Unpack
+
+UNLIKELY = 10  # standard deviations that the misfit is above one
 
 
 class Measurement(NamedArguments):
@@ -138,6 +140,11 @@ def identify(build: Callable[[Any], InitialValueProblem], guess: Vector, element
         For bad arguments, and parameters that the measurements do not determine; names them.
     SolveError
         When the model cannot be solved with the guess.
+
+    Warns
+    -----
+    UserWarning
+        Where the motion found is further from the measurements than their noise explains, as at a wrong minimum.
     """
     guess = validate.array("guess", np.atleast_1d(guess), (None,))
     validate.integer("max_solves", max_solves, minimum=1)
@@ -166,7 +173,12 @@ def _identified(model, guess, bounds, max_solves, bar):
         raise InputError(f"bounds do not fit the guess: {error}") from None
     model.at(found.x)
     covariance = _covariance(model.jacobian(found.x), model.labels)
-    misfit = 2 * found.cost / max(1, len(found.fun) - len(guess))
+    more = max(1, len(found.fun) - len(guess))
+    misfit = 2 * found.cost / more
+    if misfit > 1 + UNLIKELY * np.sqrt(2 / more):
+        warn(f"the motion found is off from the measurements by {np.sqrt(misfit):.3g} times their deviations, where 1 "
+             "is to be expected: this may be one of several minima, so try other guesses; else the model, or the mesh, "
+             "leaves something out, or the deviations are larger")
     return Identification(found.x, np.sqrt(np.diag(covariance)), covariance, model.labels, misfit, model.solution,
                           bool(found.success), found.message, model.n_solves)
 
