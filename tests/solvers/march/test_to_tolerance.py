@@ -225,7 +225,7 @@ def test_options_of_the_march():
     assert [sol.statistics["estimated_error"] <= 1e-6 for sol in swing] == [True, True]
     assert swing[1].statistics["n_elements"] > 1.2 * swing[0].statistics["n_elements"]
     folder = Path(step_control.__file__).parent
-    read = {node.attr for name in ("pilot", "pilot_run", "to_tolerance") for node in ast.walk(ast.parse(
+    read = {node.attr for name in ("pilot", "to_tolerance") for node in ast.walk(ast.parse(
         (folder / f"{name}.py").read_text())) if isinstance(node, ast.Attribute)}
     assert [f.name for f in fields(tf.MarchOptions) if f.name not in read] == []
     with pytest.raises(TypeError, match="did you mean 'aim'"):
