@@ -86,7 +86,7 @@ def test_compiled_code_that_never_returns(number):
 LONG = """
 import os, sys, timefem
 from timefem.cli import main
-from timefem.solvers.march import many, march, pilot_run
+from timefem.solvers.march import many, march, pilot
 sent = []
 def sending(original):
     def called(*arguments):
@@ -95,7 +95,7 @@ def sending(original):
             sent.append(os.kill(os.getpid(), int(sys.argv[1])))
         return found
     return called
-module, name = {"pilot": (pilot_run, "adapt_elements"), "march": (march, "march_elements"),
+module, name = {"pilot": (pilot, "adapt_elements"), "march": (march, "march_elements"),
                 "sweep": (many, "march_runs")}[sys.argv[2]]
 setattr(module, name, sending(getattr(module, name)))
 sys.exit(main(sys.argv[3:]))

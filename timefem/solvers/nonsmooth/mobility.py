@@ -22,7 +22,8 @@ class Block(Record):
     mass: np.ndarray  # (n_entries, 4) of int
     gradient: np.ndarray  # (n_entries, 4) of int
     counters: np.ndarray  # (n_counters, 2) of int, block and place there of coordinates that count turns: no masses
-    dependent: float  # length of a row without what others have of it, of the longest: it repeats others
+    dependent: float  # of the length of a row, what others do not have of it: it repeats others
+    rounding: float  # length of a row, of the longest: it holds nothing
     heavy: np.ndarray  # (n_blocks, n_coordinates, n_coordinates) scratch
     held: np.ndarray  # (n_blocks, n_rows, n_coordinates) scratch
     turned: np.ndarray  # (n_coordinates, n_coordinates) scratch
@@ -67,7 +68,7 @@ def blocks_of(mass, gradient, helpers, size):
         gradients = *divmod(row_at[gradient.rows[held]], max(m_own, 1)), at[gradient.columns[held]] % n_own, held
         found.append(Block(
             coordinates, rows, size[coordinates], np.stack(masses, 1), np.stack(gradients, 1),
-            np.stack(divmod(count, n_own), 1), RANK.dependent,
+            np.stack(divmod(count, n_own), 1), RANK.dependent, RANK.rounding,
             np.zeros((len(own), n_own, n_own)), np.zeros((len(own), m_own, n_own)), *np.zeros((2, n_own, n_own)),
             np.zeros((2, n_own + m_own)), np.zeros(m_own, int)))
     return found
@@ -204,12 +205,20 @@ def move_block(block, mass, gradient, force, right, roots, accelerations):
         for b in range(n_blocks):
             heavy, held, size, root = block.heavy[b], block.held[b], block.size[b], roots[k, b]
             first, tau, known = work[0, :n], work[0, n:], work[1, :n]
+            lengths, longest = work[1, n:], 0.0
             for j in range(held.shape[0]):
                 for i in range(n):
                     held[j, i] /= size[i]
+                lengths[j] = np.sqrt(_dot(held[j], held[j], 0))
+                longest = max(longest, lengths[j])
+            for j in range(held.shape[0]):  # lengths, squares of them and angles side by side, in any unit
+                if not lengths[j] > block.rounding * longest:
+                    lengths[j] = longest if longest > 0.0 else 1.0
+                for i in range(n):
+                    held[j, i] /= lengths[j]
             rank = _triangle(held, order, tau, block.dependent)
             for j in range(rank):
-                first[j] = right[k, block.rows[b, order[j]]]
+                first[j] = right[k, block.rows[b, order[j]]] / lengths[order[j]]
             _directions(held, tau, rank, first, q)
             for i in range(n):
                 first[i] /= size[i]

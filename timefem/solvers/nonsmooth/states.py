@@ -204,7 +204,12 @@ class ContactStates:
     @cached_property
     def constraint_forces_by_forces(self):
         """Multipliers of constraints, nonholonomic ones last, that hold forces on the coordinates, (n, m, n_q)."""
-        return np.linalg.pinv(self.gradient.dense().swapaxes(1, 2))
+        weight = 1 / np.sqrt(self.contacts.system.mass_scale)
+        gradient = self.gradient.dense() * weight
+        length = np.linalg.norm(gradient, axis=2)
+        longest = length.max(axis=1, initial=0.0, keepdims=True)
+        length = np.where(length > RANK.rounding * longest, length, np.where(longest > 0, longest, 1.0))[:, :, None]
+        return np.linalg.pinv((gradient / length).swapaxes(1, 2), rcond=RANK.dependent) / length * weight
 
     def momenta_of(self, v):
         """Mass times velocities (n, n_q)."""
@@ -215,12 +220,8 @@ class ContactStates:
     @cached_property
     def allowed(self):
         """Velocities that the constraints allow, by the least impulse, shape (n, n_q)."""
-        of = self._of
-        gradient = np.concatenate([of["psi_v"].dense(), of["form_v"].dense()], axis=1)
-        if not gradient.shape[1]:
-            return self.v
-        missing = -np.einsum("nij,nj->ni", np.linalg.pinv(gradient), np.concatenate([of["psi"], of["form"]], axis=1))
-        return self.v + missing - self.plain[0](self.momenta_of(missing))
+        right = -np.concatenate([self._of["psi"], self._of["form"]], axis=1)
+        return self.v + constrained(self.blocks, self._of["row_a"], self.gradient, np.zeros_like(self.v), right)[1]
 
     @cached_property
     def rooted(self):

@@ -194,7 +194,7 @@ class CompiledFlight:
             number += n_own
         tables = [np.ascontiguousarray(np.concatenate(found[name]), np.int64) for name in found]
         return Block(coordinates.astype(np.int64), rows.astype(np.int64), size, *tables, blocks[0].dependent,
-                     np.zeros((n_blocks, b, b)), np.zeros((n_blocks, m, b)), *np.zeros((2, b, b)),
+                     blocks[0].rounding, np.zeros((n_blocks, b, b)), np.zeros((n_blocks, m, b)), *np.zeros((2, b, b)),
                      np.zeros((2, b + m)), np.zeros(m, np.int64)), here.gradient.shape[0]
 
     def go(self, march, k):
