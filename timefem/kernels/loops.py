@@ -33,7 +33,7 @@ _SOURCES = ("kernels", "elements/evaluation", "assembly/assembly_loop.py", "mech
             "solvers/linear/element", "solvers/linear/condensation", "solvers/linear/time_chain",
             "solvers/linear/compressed_rows.py", "solvers/linear/norms.py",
             "solvers/nonlinear/newton.py", "solvers/nonlinear/products.py", "solvers/interior_point/bounds_loops.py",
-            "solvers/interior_point/block_ldl", "solvers/nonsmooth")
+            "solvers/interior_point/block_ldl", "solvers/nonsmooth", "mechanics/redundancy/sparse_lu.py")
 
 
 VARIABLES = "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"  # of Numba: another processor than that at hand

@@ -4,12 +4,12 @@ import numpy as np
 
 from ...errors import InputError
 from ...late import Late
-from ...sparse_lu import sparse_lu
 from ..values.at_start import at_start, is_small
 from ..values.evaluate import quantities_at
 from ..values.of_parts import consistent_velocity, nonholonomic_derivatives
 from ..values.reaction_forces import has_reaction_forces, reaction_force, reaction_forces, solved
 from .redundant_rows import factored, redundant_names
+from .sparse_lu import sparse_lu
 
 scipy = Late("scipy")
 

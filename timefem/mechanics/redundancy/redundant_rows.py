@@ -4,8 +4,8 @@ import numpy as np
 
 from ...estimated_norm import estimated_norm
 from ...late import Late
-from ...sparse_lu import sparse_lu
 from ..values.at_start import constraints_at, is_small
+from .sparse_lu import sparse_lu
 
 scipy = Late("scipy")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from timefem.sparse_lu import sparse_lu
+from timefem.mechanics.redundancy.sparse_lu import sparse_lu, structural_rank
 
 
 def saddle_points(rng, n=60):
@@ -32,6 +32,26 @@ def test_singular_by_structure():
     assert refused > 10
     with pytest.raises(RuntimeError, match="by structure"):
         sparse_lu(scipy.sparse.csc_array([[1.0, 2.0], [0.0, 0.0]]))
+
+
+def test_structural_ranks_are_those_of_scipy():
+    rng, full = np.random.default_rng(2), 0
+    for n in rng.integers(1, 12, 300):
+        matrix = scipy.sparse.random(n, n, rng.uniform(0.05, 0.6), format="csc", random_state=rng)
+        full += (rank := structural_rank(matrix)) == n
+        assert rank == scipy.sparse.csgraph.structural_rank(matrix)
+    assert 50 < full < 250
+
+
+def test_structural_ranks_take_no_time():
+    """SciPy's search did not end within minutes where equations stand far from what they determine, as those of phases
+    do."""
+    rng, n = np.random.default_rng(3), 20000
+    band = scipy.sparse.diags_array([rng.normal(size=n) for _ in range(5)], offsets=range(-2, 3), shape=(n, n))
+    assert structural_rank(band.tocsc()[:, rng.permutation(n)]) == n
+    none = band.tocsc() @ scipy.sparse.diags_array((np.arange(n) != n // 2).astype(float))
+    none.eliminate_zeros()
+    assert structural_rank(none.tocsc()[:, rng.permutation(n)]) == n - 1
 
 
 def test_factors_are_those_of_superlu():
