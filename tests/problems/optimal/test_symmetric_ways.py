@@ -58,7 +58,7 @@ def test_turns_in_least_time(inertia, axis, angle, symmetric, best):
 
 
 def test_an_acrobot_of_little_torque():
-    """Two links with a motor between them, 8 Nm where 20 are needed to go straight up: from waving controls."""
+    """Two links with a motor between them, 8 Nm where 20 are needed to go straight up: by pumping energy."""
     def kinetic(q, v, c):
         one = v[0] * ca.vertcat(ca.cos(q[0]), ca.sin(q[0]))
         two = one + (v[0] + v[1]) * ca.vertcat(ca.cos(q[0] + q[1]), ca.sin(q[0] + q[1]))
@@ -70,7 +70,7 @@ def test_an_acrobot_of_little_torque():
     problem = tf.OptimalControl(system, tf.Coordinates([0, 0]), {body: tf.Coordinates([np.pi, 0], [0, 0])}, (0, 4),
                                 tf.Effort(elbow), bounds={elbow: (-8, 8)})
     sol = tf.solve(problem, tf.MixedGalerkin(2), 40, progress=False)
-    assert sol.success and sol.objective < 91 and sol.statistics["newton_iterations"]["max"] <= 1000
+    assert sol.success and sol.objective < 44 and sol.attempts[-1].iterations <= 100
     assert np.abs(sol.fields["controls"]).max() <= 8 + 1e-6
     np.testing.assert_allclose(sol.z[-1], [np.pi, 0, 0, 0], rtol=0, atol=1e-8)
 
