@@ -38,7 +38,7 @@ def test_the_outermost_bar_is_drawn_and_notes_what_the_others_tell(drawn):
     with progress("next", 3, True) as following:
         following.advance()
         assert following.bar.tasks[0].completed == 1
-    assert drawn == [told.replace(",", "", 1), "next "]
+    assert list(dict.fromkeys(drawn)) == [told.replace(",", "", 1), "next "]  # bars are looked at every second
 
 
 def test_lines_in_a_file(monkeypatch, capfd):
