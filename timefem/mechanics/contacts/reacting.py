@@ -9,11 +9,9 @@ import casadi as ca
 from ...errors import InputError
 from ..body_frame import is_on_tree
 from ..declared import Field, Real, Term
-from ..forces.on_joints import check_breakaway, dry_friction
-from ..joints.on_joint import JointPart
+from ..forces.on_joints import DryFriction, dry_friction
 from ..numbers.arithmetic import joined
 from ..part import Part
-from .rigid import RigidContact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,7 +125,7 @@ def norm(x: ca.SX) -> ca.SX:
     return ca.sqrt(ca.sumsqr(x) + 1e-200)  # below the square of any force
 
 
-class BearingFriction(RigidContact, ReactionForce, JointPart):
+class BearingFriction(DryFriction, ReactionForce):
     """Friction of a bearing or guide by the force that the joint itself carries.
 
     Along a displacement the friction is `mu (|N_1| + |N_2|)`, N_1 and N_2 the forces across the guide at the two ends
@@ -151,7 +149,6 @@ class BearingFriction(RigidContact, ReactionForce, JointPart):
     """
 
     friction = Real("mu_c, sliding friction per load", "", least=0)
-    restitution = None
     friction_width = Real("w, rate below which friction is regularised; set-valued unless given", "rad/s or m/s", None,
                           above=0, optional=True)
     radius = Term("of the pin; of a guide where it carries the moment about its axis", "m", 0.0, least=0)
@@ -159,20 +156,6 @@ class BearingFriction(RigidContact, ReactionForce, JointPart):
     collar = Term("mean radius of the collar that carries the force along the axis", "m", 0.0, least=0)
     breakaway = Term("mu_s at rest, with a friction_width; mu_c where zero", "", 0.0, least=0)
     stribeck = Term("v_s", "rad/s or m/s", 0.0, least=0)
-    persistent = True
-    made_soft_by = "a friction_width"
-
-    @property
-    def is_rigid(self) -> bool:
-        return self.friction_width is None
-
-    @property
-    def n_contacts(self) -> int:
-        return int(self.is_rigid)
-
-    @property
-    def n_slip(self) -> int:
-        return self.n_contacts
 
     def _complete(self):
         check_reactions(f"{self._title}: joint", (self.joint,))
@@ -183,10 +166,6 @@ class BearingFriction(RigidContact, ReactionForce, JointPart):
         if self.collar and not self.turns:
             raise InputError(f"{self._title}: a collar belongs to a bearing that turns; {self.coordinate!r} is a "
                              "displacement")
-        check_breakaway(self)
-        if self.breakaway and self.is_rigid:
-            raise InputError(f"{self._title}: breakaway and stribeck belong to regularised friction; give a "
-                             "friction_width")
 
     @property
     def turns(self) -> bool:
@@ -211,21 +190,9 @@ class BearingFriction(RigidContact, ReactionForce, JointPart):
         push, turn = self.bound.direction(s.q, c.axes)
         return force, torque, turn if self.turns else push
 
-    def gap(self, s: Symbols) -> ca.SX:
-        return ca.SX(1, 1)
-
-    def slip(self, s: Symbols) -> ca.SX:
-        return self.rate_of(s)
-
     def load_by(self, s: Symbols, w: ca.SX) -> ca.SX:
         c = self.named(s.own)
         return self._friction(s, c, c.friction, w)
-
-    def frictions(self, s: Symbols) -> ca.SX:
-        return ca.SX.ones(1)
-
-    def restitutions(self, s: Symbols) -> ca.SX:
-        return ca.SX.zeros(1)
 
     def reaction_force(self, s: Symbols, w: ca.SX) -> ca.SX:
         c = self.named(s.own)

@@ -7,11 +7,10 @@ from timefem.mechanics.joints.joint import Joint
 from timefem.types import Number
 from typing import Any
 from ..declared import Field
-from ..joints.on_joint import JointPart
+from ..forces.on_joints import DryFriction
 from ..part import Part
 from ..symbols import Symbols
 from ..system import System
-from .rigid import RigidContact
 
 
 def forces_seen(part: Any) -> tuple[str, ...]: ...
@@ -47,33 +46,20 @@ class ReactionForce(Part):
 def norm(x: ca.SX) -> ca.SX: ...
 
 
-class BearingFriction(RigidContact, ReactionForce, JointPart):
+class BearingFriction(DryFriction, ReactionForce):
     friction: float
-    restitution: Any
     friction_width: float | None
     radius: float
     length: float
     collar: float
     breakaway: float
     stribeck: float
-    persistent: bool
-    made_soft_by: str
-    @property
-    def is_rigid(self) -> bool: ...
-    @property
-    def n_contacts(self) -> int: ...
-    @property
-    def n_slip(self) -> int: ...
     @property
     def turns(self) -> bool: ...
     @property
     def reactions_of(self) -> tuple[Part, ...]: ...
     def numbers(self, c: Any) -> dict[str, Any]: ...
-    def gap(self, s: Symbols) -> ca.SX: ...
-    def slip(self, s: Symbols) -> ca.SX: ...
     def load_by(self, s: Symbols, w: ca.SX) -> ca.SX: ...
-    def frictions(self, s: Symbols) -> ca.SX: ...
-    def restitutions(self, s: Symbols) -> ca.SX: ...
     def reaction_force(self, s: Symbols, w: ca.SX) -> ca.SX: ...
     def __init__(self, joint: Joint | TreeJointCoordinate, *, coordinate: str | None = None, friction: Number,
                  friction_width: Number | None = None, radius: Number = 0.0, length: Number = 0.0, collar: Number = 0.0,

@@ -60,15 +60,6 @@ class JointForce(JointPart):
         return self.along(s, value)
 
 
-def check_breakaway(part: Any) -> None:
-    """InputError where `breakaway` and `stribeck` of a part do not fit its `friction`."""
-    if bool(part.breakaway) != bool(part.stribeck):
-        raise InputError(f"{part._title}: breakaway and stribeck belong together; give both, or neither")
-    if part.breakaway and part.breakaway < part.friction:
-        raise InputError(f"{part._title}: breakaway must be at least friction, {digits(part.friction)}, not "
-                         f"{digits(part.breakaway, part.friction)}")
-
-
 def dry_friction(part: Any, c: Any, v: ca.SX) -> ca.SX:
     """`(f_c + (f_s - f_c) exp(-(v/v_s)^2)) tanh(v/w)` of the rate v, regularised; f_s = f_c without a breakaway."""
     size = c.friction
@@ -77,23 +68,13 @@ def dry_friction(part: Any, c: Any, v: ca.SX) -> ca.SX:
     return size * ca.tanh(v / c.friction_width)
 
 
-class JointFriction(RigidContact, JointPart):
-    """Dry and viscous friction in a joint.
+class DryFriction(RigidContact, JointPart, abstract=True):
+    """Base of frictions along a coordinate of a joint, which are set-valued unless they have a friction_width.
 
-    Without a friction_width it is Coulomb's, set-valued: the joint sticks while what drives it is below f_c, and slides
-    against f_c. With one it is regularised: with the rate v of the coordinate the force is
-    `-(f_c + (f_s - f_c) exp(-(v/v_s)^2)) tanh(v/w) - d v`. f_c is the sliding (Coulomb) friction, f_s the breakaway
-    friction and v_s the rate of Stribeck, f_s = f_c unless given. The joint creeps instead of sticking: a small force F
-    moves it at the rate `w F / f_s`. Friction by what the joint carries is `BearingFriction`.
+    A subclass declares `friction`, `friction_width`, `breakaway` and `stribeck`.
     """
 
     restitution = None
-    friction = Real("f_c", "N m or N", least=0)
-    friction_width = Real("w, rate below which friction is regularised; set-valued unless given", "rad/s or m/s", None,
-                          above=0, optional=True)
-    breakaway = Term("f_s at rest, with a friction_width; f_c where zero", "N m or N", 0.0, least=0)
-    stribeck = Term("v_s", "rad/s or m/s", 0.0, least=0)
-    damping = Real("d", "N m s/rad or N s/m", 0.0, least=0)
     persistent = True
     made_soft_by = "a friction_width"
 
@@ -111,7 +92,11 @@ class JointFriction(RigidContact, JointPart):
 
     def _complete(self):
         super()._complete()
-        check_breakaway(self)
+        if bool(self.breakaway) != bool(self.stribeck):
+            raise InputError(f"{self._title}: breakaway and stribeck belong together; give both, or neither")
+        if self.breakaway and self.breakaway < self.friction:
+            raise InputError(f"{self._title}: breakaway must be at least friction, {digits(self.friction)}, not "
+                             f"{digits(self.breakaway, self.friction)}")
         if self.breakaway and self.is_rigid:
             raise InputError(f"{self._title}: breakaway and stribeck belong to regularised friction; give a "
                              "friction_width")
@@ -122,14 +107,32 @@ class JointFriction(RigidContact, JointPart):
     def slip(self, s: Symbols) -> ca.SX:
         return self.rate_of(s)
 
-    def load(self, s: Symbols) -> ca.SX:
-        return self.named(s.own).friction
-
     def restitutions(self, s: Symbols) -> ca.SX:
         return ca.SX.zeros(1)
 
     def frictions(self, s: Symbols) -> ca.SX:
         return ca.SX.ones(1)
+
+
+class JointFriction(DryFriction):
+    """Dry and viscous friction in a joint.
+
+    Without a friction_width it is Coulomb's, set-valued: the joint sticks while what drives it is below f_c, and slides
+    against f_c. With one it is regularised: with the rate v of the coordinate the force is
+    `-(f_c + (f_s - f_c) exp(-(v/v_s)^2)) tanh(v/w) - d v`. f_c is the sliding (Coulomb) friction, f_s the breakaway
+    friction and v_s the rate of Stribeck, f_s = f_c unless given. The joint creeps instead of sticking: a small force F
+    moves it at the rate `w F / f_s`. Friction by what the joint carries is `BearingFriction`.
+    """
+
+    friction = Real("f_c", "N m or N", least=0)
+    friction_width = Real("w, rate below which friction is regularised; set-valued unless given", "rad/s or m/s", None,
+                          above=0, optional=True)
+    breakaway = Term("f_s at rest, with a friction_width; f_c where zero", "N m or N", 0.0, least=0)
+    stribeck = Term("v_s", "rad/s or m/s", 0.0, least=0)
+    damping = Real("d", "N m s/rad or N s/m", 0.0, least=0)
+
+    def load(self, s: Symbols) -> ca.SX:
+        return self.named(s.own).friction
 
     def force(self, s: Symbols) -> ca.SX:
         c, v = self.named(s.own), self.rate_of(s)

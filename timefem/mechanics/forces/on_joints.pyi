@@ -39,19 +39,11 @@ class JointForce(JointPart):
                  value: Number | TimeFunction | UserFunction, name: str | None = None) -> None: ...
 
 
-def check_breakaway(part: Any) -> None: ...
-
-
 def dry_friction(part: Any, c: Any, v: ca.SX) -> ca.SX: ...
 
 
-class JointFriction(RigidContact, JointPart):
+class DryFriction(RigidContact, JointPart):
     restitution: Any
-    friction: float
-    friction_width: float | None
-    breakaway: float
-    stribeck: float
-    damping: float
     persistent: bool
     made_soft_by: str
     @property
@@ -62,9 +54,19 @@ class JointFriction(RigidContact, JointPart):
     def n_slip(self) -> int: ...
     def gap(self, s: Symbols) -> ca.SX: ...
     def slip(self, s: Symbols) -> ca.SX: ...
-    def load(self, s: Symbols) -> ca.SX: ...
     def restitutions(self, s: Symbols) -> ca.SX: ...
     def frictions(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, joint: Joint | TreeJointCoordinate, *, coordinate: str | None = None, friction: Number = 0.0,
+                 name: str | None = None) -> None: ...
+
+
+class JointFriction(DryFriction):
+    friction: float
+    friction_width: float | None
+    breakaway: float
+    stribeck: float
+    damping: float
+    def load(self, s: Symbols) -> ca.SX: ...
     def force(self, s: Symbols) -> ca.SX: ...
     def __init__(self, joint: Joint | TreeJointCoordinate, *, coordinate: str | None = None, friction: Number,
                  friction_width: Number | None = None, breakaway: Number = 0.0, stribeck: Number = 0.0,
