@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse.linalg import splu
 
+from ....mechanics.redundancy.sparse_lu import sparse_lu
 from ....polynomials import gauss_legendre
 from ..guesses.guess import from_solution
 from ..options import OPTIONS
@@ -45,7 +45,8 @@ def switch_step(problem, element, mesh, sol):
     plan = optimality_plan(problem, element)
     equations = OptimalityEquations(problem, plan, mesh, scaling_of("full", problem, plan, mesh.nodes[0]))
     slopes = equations.evaluate(equations.with_end_costates(from_solution(problem, plan, mesh, sol)))
-    tangent, free = TangentParts(equations), _free_costates(equations)
+    tangent = TangentParts(equations)
+    free = _free_costates(equations, tangent)
     if free is None:
         return NONE
     columns, sizes = equations.columns_of("controls"), equations.assembler.column_scale[
@@ -97,7 +98,7 @@ def _switches(controls, bounds):
             yield i, c, (upper - lower if high[i] else lower - upper)
 
 
-def _free_costates(equations):
+def _free_costates(equations, tangent):
     """Directions of the costates that leave the gradient by all but controls as it is, an array (k, n_unknowns); None
     where states and unknown numbers do not follow from controls and conditions."""
     n, dual, n_end = equations.n_unknowns, equations.dual, equations.blocks[1].n_unknowns
@@ -110,9 +111,8 @@ def _free_costates(equations):
         return None
     if not n_end:
         return np.zeros((0, n))
-    tangent = TangentParts(equations)
     try:
-        lu = splu(tangent.sparse(rows, of_elements))
+        lu = sparse_lu(tangent.sparse(rows, of_elements))
     except RuntimeError:  # singular
         return None
     found = np.zeros((n_end, n))
