@@ -49,21 +49,21 @@ def _free_gradient(system, t, z):
     weights, bodies = system.mass_scale**-0.5, [(body, system.coordinates(body)) for body in system.bodies]
     if is_small(system):
         gradient = constraints_at(system, t, z)[1][:m, :n] * weights
-        gradient /= _sizes(np.linalg.norm(gradient, axis=1))[:, None]
+        gradient /= row_sizes(np.linalg.norm(gradient, axis=1))[:, None]
         return np.hstack([gradient[rows, place] @ null_space(gradient[own[body], place]) if body.has_orientation
                           else gradient[rows, place] for body, place in bodies]), rows
     gradient = scipy.sparse.csr_array(system.derivatives(t, z)[1][:m, :n] @ scipy.sparse.diags_array(weights))
-    size = _sizes(np.sqrt(gradient.multiply(gradient).sum(axis=1)))
+    size = row_sizes(np.sqrt(gradient.multiply(gradient).sum(axis=1)))
     gradient = scipy.sparse.csr_array(scipy.sparse.diags_array(1 / size) @ gradient)
     free = [null_space(gradient[own[body], place].toarray()) if body.has_orientation else np.eye(body.n_q)
             for body, place in bodies]
     return scipy.sparse.csr_array(gradient[rows] @ scipy.sparse.block_diag(free, format="csr")), rows
 
 
-def _sizes(norms):
-    """By what gradients are divided: their norms, the largest of them where they are zero or rounding."""
-    largest = norms.max(initial=0.0)
-    return np.where(norms > np.finfo(float).eps * largest, norms, largest if largest > 0 else 1.0)
+def row_sizes(norms, rounding=np.finfo(float).eps):
+    """By what rows with these norms (..., m) are divided: the largest of them where they are zero or rounding."""
+    largest = norms.max(axis=-1, initial=0.0, keepdims=True)
+    return np.where(norms > rounding * largest, norms, np.where(largest > 0, largest, 1.0))
 
 
 def null_space(a):

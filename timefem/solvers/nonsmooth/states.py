@@ -4,6 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...mechanics.redundancy.redundant_rows import row_sizes
 from ...mechanics.values.equations_of_motion import MotionFormulas
 from ...mechanics.values.evaluate import Matrix, evaluator
 from ...mechanics.values.reaction_forces import has_reaction_forces
@@ -206,9 +207,7 @@ class ContactStates:
         """Multipliers of constraints, nonholonomic ones last, that hold forces on the coordinates, (n, m, n_q)."""
         weight = 1 / np.sqrt(self.contacts.system.mass_scale)
         gradient = self.gradient.dense() * weight
-        length = np.linalg.norm(gradient, axis=2)
-        longest = length.max(axis=1, initial=0.0, keepdims=True)
-        length = np.where(length > RANK.rounding * longest, length, np.where(longest > 0, longest, 1.0))[:, :, None]
+        length = row_sizes(np.linalg.norm(gradient, axis=2), RANK.rounding)[:, :, None]
         return np.linalg.pinv((gradient / length).swapaxes(1, 2), rcond=RANK.dependent) / length * weight
 
     def momenta_of(self, v):
