@@ -342,6 +342,10 @@ class Evaluated:
         """Derivative of the values, shape (m,), by the relative length of the time span, with the dofs as they are."""
         return self.forward_ends(x, (self._nodes - t0)[:, None])[:, 0]
 
+    def by_start(self, x):
+        """The same by the time at which the mesh starts, as a whole."""
+        return self.forward_ends(x, np.ones((len(self._nodes), 1)))[:, 0]
+
     def _by_ends(self, x):
         """Derivatives of the formula at the points by the times of start and end of their elements, with the dofs as
         they are, shape (2, n_points, n), and those of the weights, (2, n_points)."""

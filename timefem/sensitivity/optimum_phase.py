@@ -158,6 +158,8 @@ class OptimumPhase:
         if problem.free_time:
             at = self._of(functional)
             found[0] += at.by_length(self._dofs, self.solution.t[0])[0] / self.numbers_found[0]
+            if problem.begins is not None:
+                found[problem.begins_with] += at.by_start(self._dofs)[0]
         for i in range(problem.free_time, len(found)) if enters_parts(problem) and of_numbers.any() else ():
             found[i] += of_numbers @ differentiated(lambda x, i=i: NumberPlaces(self._system_of(
                 problem, system, element, np.where(np.arange(len(found)) == i, x, self.numbers_found))).values,
@@ -212,6 +214,8 @@ class OptimumPhase:
         found = at.forward(dx[:, None], numbers[:, None])[:, 0]
         if problem.free_time:
             found = found + at.by_length(self._dofs, self.solution.t[0]) * unknown[0] / self.numbers_found[0]
+            if problem.begins is not None:
+                found = found + at.by_start(self._dofs) * unknown[problem.begins_with]
         return found
 
 

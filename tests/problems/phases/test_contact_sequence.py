@@ -1,5 +1,7 @@
 """Marches with rigid contact as phases: all at once, with the laws of impact as links."""
 
+import warnings
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -107,14 +109,63 @@ def test_controls_between_impacts():
 
 
 def test_what_is_no_sequence_says_so():
-    ball, problem = falling(end=2.0)
-    push = tf.FormulaForce(ball, lambda f, t, c: ca.vertcat(ca.cos(t), 0, 0), name="push")
-    shaken = tf.System([*problem.system.parts, push])
-    march = tf.solve(tf.InitialValueProblem(shaken, {ball: tf.Pose((0.5, 0, 0))}, (0, 0.5)), tf.MixedGalerkin(1), 4)
-    with pytest.raises(tf.InputError, match=r"push depends on the time.*tf\.periodic"):
-        march.phases()
+    _, problem = falling(end=0.5)
+    march = tf.solve(problem, tf.MixedGalerkin(1), 8)
     with pytest.raises(tf.InputError, match="duration must be"):
         march.phases(duration="long")
+    with pytest.raises(tf.InputError, match="begins must be one of the unknown numbers"):
+        tf.OptimalControl(problem.system, {problem.system.bodies[0]: tf.EndState()}, end_cost="0", free_time=True,
+                          parameters={"a": 1.0}, begins="b")
+
+
+def hopping_from_a_table():
+    """Rests on a table, is thrown off and lands again."""
+    ball = tf.PointMass(0.02, 1, name="ball")
+    table = tf.PlaneContact(ball, normal=(1, 0, 0), restitution=0.5, motion=("0.02*sin(30*t)", 0, 0), name="table")
+    system = tf.System([ball, table], gravity=(-G, 0, 0))
+    return tf.InitialValueProblem(system, {ball: tf.Pose((0, 0, 0), velocity=(0.6, 0, 0))}, (0, 0.25))
+
+
+def pushed_to_and_fro():
+    """Sticks, slides and sticks by a force that depends on the time, from 0.05 s on."""
+    mass = tf.PointMass(1.0, 2, name="mass")
+    push, floor = tf.Force(mass, ("6*sin(3*t)", 0, 0)), tf.PlaneContact(mass, normal=(0, 1, 0), friction=0.3, name="floor")
+    system = tf.System([mass, push, floor], gravity=(0, -G, 0))
+    return tf.InitialValueProblem(system, {mass: tf.Pose()}, (0.05, 2.05))
+
+
+def driven_pivot(coordinates):
+    """A pendulum, whose pivot has a prescribed motion, hits a wall."""
+    rod, slider = tf.RigidBody(1.0, (0.02, 0.02, 0.001), name="rod"), tf.RigidBody(1.0, (0.01,) * 3, name="slider")
+    rail = tf.Prismatic(slider, None, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_b=(1, 0, 0), name="rail")
+    hinge = tf.Revolute(rod, slider, point_a=(0, 0, 0.3), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0),
+                        name="hinge")
+    wall = tf.PlaneContact(rod, normal=(1, 0, 0), plane_point=(-0.2, 0, 0), points=[[0, 0, -0.3]], restitution=0.6,
+                           friction=0.2, name="wall")
+    drive = tf.PrescribedJoint(rail, value="0.1*sin(7*t)")
+    system = tf.System([slider, rod, rail, hinge, drive, wall], gravity=(0, 0, -G), coordinates=coordinates)
+    return tf.InitialValueProblem(system, system.state({"rail": (0.0, 0.7), "hinge": (0.2, 0.0)}), (0, 1.0))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("build", "kinds", "rtol"), [
+    (hopping_from_a_table, ["table opens", "table closes", "table closes"], 1e-10),
+    (pushed_to_and_fro, ["floor slips", "floor sticks"], 1e-9),
+    (lambda: driven_pivot("bodies"), ["wall closes"], 2e-4), (lambda: driven_pivot("joint"), ["wall closes"], 2e-4)])
+def test_phases_know_their_time(build, kinds, rtol):
+    """Of motions that depend on the time: each phase starts when the one before ends, wherever that is."""
+    problem = build()
+    march, fine = (tf.solve(problem, tf.MixedGalerkin(k), n) for k, n in ((1, 40), (3, 100)))
+    phases = march.phases()
+    assert [links[0].name for links in phases.links] == kinds
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tf.NotSolved)  # the sequence holds, forces that vanish at events, too
+        sol = tf.solve(phases, tf.MixedGalerkin(2), 10)
+    assert sol.success and sol.statistics["newton_iterations"]["max"] <= 4
+    times = problem.t_span[0] + np.cumsum(sol.durations)[:-1]
+    np.testing.assert_allclose(times, [fine.t[node] for node, *_ in fine.located], rtol=rtol)
+    np.testing.assert_allclose([phase.t[0] for phase in sol], [problem.t_span[0], *times], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(sol[-1].z[-1], fine.z[-1], rtol=0, atol=rtol * np.abs(fine.z).max())
 
 
 @pytest.mark.long
@@ -150,10 +201,30 @@ def test_surfaces_that_move_by_the_time_drive_the_motion():
     system, start, period = shaken_table()
     march = tf.solve(tf.InitialValueProblem(system, start, (0, period)), tf.MixedGalerkin(2), 20)
     assert any(event.kind == "impact" for event in march.events)
-    with pytest.raises(tf.InputError, match="phases: table depends on the time"):
-        march.phases()
     found = tf.periodic(system, start, period, tf.MixedGalerkin(2), 20)
     assert found.success and found.period == period
+    sol = tf.solve(march.phases(periodic=True), tf.MixedGalerkin(2), 4)
+    assert sol.success and 40 * sol.durations[0] == pytest.approx(np.arccos(0.8), rel=1e-9)
+    assert sol[0].z[0, 0] == pytest.approx(1.25 * G * period / 2 * 0.3 / 1.7 / 40 * 0.6 + G * period / 2 * sol.durations[0]
+                                         - G * sol.durations[0]**2 / 2, rel=1e-9)
+
+
+@pytest.mark.long
+def test_derivatives_know_the_time_of_phases():
+    """How far a ball is above its table at the end, by gravity: the last phase begins at another time, and lasts
+    shorter."""
+    (shaken, start, period), h = shaken_table(), 1e-4
+    ball, table = shaken.parts[:2]
+
+    def end(g):
+        system = tf.System([ball, table, tf.FormulaForce(ball, "(c[0], 0, 0)", parameters=[0.02 * g], name="weight")])
+        march = tf.solve(tf.InitialValueProblem(system, start, (0, 1.2 * period)), tf.MixedGalerkin(1), 20)
+        return tf.OptimumLinearization(tf.solve(march.phases(), tf.MixedGalerkin(2), 3))
+
+    above = tf.InPhase(2, tf.Integral(lambda bodies, t: ca.sin(40 * t) * bodies[0].position[0]))
+    found = tf.gradient(end(-G), above, tf.Parameter("weight", "parameters"))
+    low, high = (end(-G + s).value(above)[0] for s in (-h, h))
+    assert 0.02 * found[0] == pytest.approx((high - low) / (2 * h), rel=1e-6)
 
 
 def test_a_loaded_march_is_a_sequence_as_well(tmp_path):

@@ -37,15 +37,14 @@ def with_carrier(system, element):
 
 @dataclass(frozen=True)
 class Constants:
-    """Components of constants in time: n of them; the carrier sees all, every part the first `shared` ones and those
-    that stand for numbers of its own."""
+    """Components of constants in time: n of them; the carrier sees all, every part the `shared` ones and those that
+    stand for numbers of its own."""
 
     n: int
-    shared: int = 0
+    shared: tuple[int, ...] = ()
 
     def __call__(self, system):
-        shared = tuple(range(self.shared))
-        places = [[range(self.n) if isinstance(part, Carrier) else (*shared, *part.seen_constants)
+        places = [[range(self.n) if isinstance(part, Carrier) else (*self.shared, *part.seen_constants)
                    for part in group.members] for group in system.groups]
         return Components(self.n, [np.array(place, dtype=int) for place in places])
 
@@ -65,24 +64,31 @@ class WithConstants(Extended):
         The first one is the length of the time span over that of the mesh.
     start : float
         Where the mesh starts [s], for a free time.
+    begins : int, optional
+        Which constant, of a free time, is the time [s] at which the mesh starts instead.
     """
 
     n: int = 0
     free_time: bool = False
     start: float = 0.0
+    begins: int | None = None
 
     @property
     def density_key(self):
-        return type(self), self.n, self.free_time, self.start, self.element.density_key
+        return type(self), self.n, self.free_time, self.start, self.begins, self.element.density_key
+
+    @property
+    def shared(self):
+        """Which constants all parts see."""
+        return (0,) * self.free_time + (() if self.begins is None else (self.begins,))
 
     @property
     def trial(self):
-        constants = Constants(self.n, int(self.free_time))
-        return self.element.trial | {"constants": Space(LagrangeBasis(1), True, constants)}
+        return self.element.trial | {"constants": Space(LagrangeBasis(1), True, Constants(self.n, self.shared))}
 
     @property
     def test(self):
-        return self.element.test | {"constants": Space(LagrangeBasis(0), False, Constants(self.n, int(self.free_time)))}
+        return self.element.test | {"constants": Space(LagrangeBasis(0), False, Constants(self.n, self.shared))}
 
     @property
     def slots(self):
@@ -98,7 +104,7 @@ class WithConstants(Extended):
             stretch = s.slots["constants", "value"][0]
             rates = [v for (_, where), v in s.slots.items() if where == "rate"][:-1]
             old = [*rates, s.t, s.h]
-            new = [*(r / stretch for r in rates), self.start + (s.t - self.start) * stretch, s.h * stretch]
+            new = [*(r / stretch for r in rates), self._time(s), s.h * stretch]
             rows = ca.substitute([ca.SX(r) for r in rows], old, new)
             # dt = stretch dtau in the integrals; tests by their rate, d/dt, divide by it
             rows = [r if where == "rate" else stretch * r
@@ -110,7 +116,7 @@ class WithConstants(Extended):
         """Expressions with unknown numbers instead of the parameters that follow from them."""
         values, constants = {}, s.slots["constants", "value"]
         if s.part.unknown_numbers is not None:
-            values |= s.part.unknown_numbers(constants[int(self.free_time):])
+            values |= s.part.unknown_numbers(constants[len(self.shared):])
         if self.free_time:
             values |= {place: constants[0] * s.parameters[place] for place in s.part.durations}
         if not values:
@@ -122,8 +128,15 @@ class WithConstants(Extended):
         cost, = self._with_unknowns(s, [ca.SX(self.element.cost(s))])
         if not self.free_time:
             return cost
-        stretch = s.slots["constants", "value"][0]
-        return stretch * ca.substitute(cost, s.t, self.start + (s.t - self.start) * stretch)
+        return s.slots["constants", "value"][0] * ca.substitute(cost, s.t, self._time(s))
+
+    def _time(self, s):
+        """Of a free time, by that of the mesh."""
+        constants = s.slots["constants", "value"]
+        begins = self.start
+        if self.begins is not None:
+            begins = constants[self.begins if isinstance(s.part, Carrier) else 1]
+        return begins + (s.t - self.start) * constants[0]
 
     def nodal_values(self, system, times, state, multipliers):
         values = self.element.nodal_values(system, times, state, multipliers)
@@ -146,7 +159,7 @@ class Clocked(Extended):
 
     @property
     def trial(self):
-        return self.element.trial | {"clock": Space(LagrangeBasis(0), False, Constants(2, 2))}
+        return self.element.trial | {"clock": Space(LagrangeBasis(0), False, Constants(2, (0, 1)))}
 
     @property
     def slots(self):

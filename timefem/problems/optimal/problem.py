@@ -103,6 +103,9 @@ class OptimalControl(NamedArguments):
         Whether the state at the end equals that at the start, part of which must be free.
     near : dict, optional
         States as in `InitialValueProblem`, of bodies whose start is free, near which it is looked for: a guess.
+    begins : str, optional
+        Which of `parameters` is the time at which the motion starts [s], with `free_time`: for systems that depend on
+        the time, as phases that begin when the one before ends. Default: the motion starts with `t_span`.
 
     Attributes
     ----------
@@ -144,6 +147,7 @@ class OptimalControl(NamedArguments):
     couplings: Coupling | Sequence[Coupling] = ()
     periodic: bool = False
     near: GivenStates | None = None
+    begins: str | None = None
 
     held = sized_as = None
     turns_go_on = False  # whether turns at a free start are those of a phase before
@@ -180,6 +184,9 @@ class OptimalControl(NamedArguments):
             raise InputError("the cost is missing: give cost=Effort(actuator), another Cost, or end_cost; "
                              "end_cost='0' where any motion will do, or in a phase that costs nothing by itself")
         self.numbers, self.guesses = self._numbered(self.system)
+        if self.begins is not None and not (self.free_time and self.begins in self.parameters):
+            raise InputError(f"begins must be one of the unknown numbers, of a problem with free_time=True, not "
+                             f"{self.begins!r}")
         self.limits = self._given["limits"] = limits_of(path, self.limits)
         self.bounds, self.number_bounds, timed = bounds_of(self, self.bounds)
         self.limits = [*self.limits, *timed]
@@ -224,7 +231,7 @@ class OptimalControl(NamedArguments):
         other._like = self
         other.__init__(system, t_span=self.t_span if t_span is None else t_span, end_cost=self.end_cost,
                        parameters=own_parts(system, self.parameters), follows=own_entries(system, self.follows),
-                       free_time=self.free_time, **given)
+                       free_time=self.free_time, begins=self.begins, **given)
         return other
 
     def check_element(self, element: TimeElement) -> None:
@@ -329,7 +336,7 @@ class OptimalControl(NamedArguments):
     def _at_end(self, z, numbers):
         """The arguments of formulas of the end, in the symbols of the state there and of the unknown numbers."""
         unknowns = dict(zip(self.unknown_names, ca.vertsplit(numbers) if numbers.numel() else [], strict=True))
-        t = self.t_span[0] + unknowns["duration"] if self.free_time else ca.SX(self.t_span[1])
+        t = self.time(self.t_span[1], numbers / self.units) if self.free_time else ca.SX(self.t_span[1])
         return self._end(z, t, unknowns), unknowns
 
     def _end(self, z, t, unknowns, u=None):
@@ -389,12 +396,22 @@ class OptimalControl(NamedArguments):
         """A time in the symbols of the state there, of the unknown numbers and, for limits, of all controls."""
         return self._end(z, t, self._at_end(z, numbers)[1], u)
 
+    @property
+    def begins_with(self) -> int | None:
+        """Which of the unknown numbers is the time of the start; None where that is given."""
+        return None if self.begins is None else self.unknown_names.index(self.begins)
+
+    def time(self, tau: Expression, numbers: Any) -> Expression:
+        """The time by that of the mesh, with unknown numbers over their units."""
+        t0 = begins = self.t_span[0]
+        if self.begins is not None:
+            begins = numbers[self.begins_with]
+        return begins + (tau - t0) * (numbers[0] if self.free_time else 1.0)
+
     def symbols_at(self, last: int) -> tuple[Any, ca.SX]:
         """An end, the last one or not, and the symbols of state and constants in which it is written."""
         z, c = ca.SX.sym("z", self.system.n_z), ca.SX.sym("c", len(self.guesses))
-        t0, t1 = self.t_span
-        return self.now(z, t0 + (t1 - t0) * (c[0] if self.free_time else ca.SX(1)) * last, c * self.units), \
-            ca.vertcat(z, c)
+        return self.now(z, ca.SX(self.time(self.t_span[last], c)), c * self.units), ca.vertcat(z, c)
 
     def __repr__(self):
         return (f"OptimalControl({self.system!r}, t_span={self.t_span}, {self.n_controls} controls, "

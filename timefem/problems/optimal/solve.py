@@ -105,9 +105,7 @@ def solution_of(problem, driver, backend, mesh, found):
     statistics["stated"] = OnDemand(lambda: problem.stated)
     if enters_parts(problem) and (outcome.status.success or not any(of_bodies(problem.numbers))):
         system = system_with_values(problem, element, parameters)
-    t, (t0, t1) = mesh.nodes, problem.t_span
-    if problem.free_time:
-        t = t0 + (t - t0) * (numbers[0] / (t1 - t0))
+    t = problem.time(mesh.nodes, numbers / problem.units) if problem.free_time else mesh.nodes
     made = system, element, t, outcome.state[0, 0], outcome.values, outcome.status, statistics
     return OptimalSolution.of(*made).of_problem(problem)
 

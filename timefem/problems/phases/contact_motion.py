@@ -48,7 +48,7 @@ class ContactMotion(ContactSolution):
         Raises
         ------
         InputError
-            For sequences that are not phases between single events, and systems that depend on the time; says why.
+            For sequences that are not phases between single events; says why.
         """
         given = {"start": start, "end": end, "duration": validate.choice("duration", duration, ("same", "free")),
                  "periodic": validate.flag("periodic", periodic), "cost": cost, "actuators": actuators,

@@ -54,6 +54,7 @@ class ContactSequence:
         bounds = [0, *self._cuts(), len(solution.t) - 1]
         self.stretches = [_Stretch(*pair, self.nodes.mode_system(pair[0])) for pair in pairwise(bounds)]
         self._at = Rows(self.system, CONTACTS)
+        self._timed = bool(parts_by_time(self.system))
 
     def _check(self):
         sol = self.solution
@@ -76,11 +77,7 @@ class ContactSequence:
     def problem(self) -> Phases:
         """The phases, with their guess."""
         sol, given, phases, links, guesses, names = self.solution, self.given, [], [], [], []
-        last, timed = len(self.stretches) - 1, parts_by_time(self.system)
-        if last and timed:
-            raise InputError(f"phases: {', '.join(dict.fromkeys(map(self.system.label, timed)))} depends on the time, "
-                             "which each phase counts anew; give what drives the motion as a body of its own, or use "
-                             "tf.periodic, which marches")
+        last = len(self.stretches) - 1
         for k, stretch in enumerate(self.stretches):
             self.jumps = [None] if k == 0 else [*self.jumps, self._jump(k)]
             phases.append(self._phase(k, stretch, last))
@@ -116,7 +113,7 @@ class ContactSequence:
         # turns are counted from the start of the first phase on
         free = {body: EndState() for body in near if k or not body.helper}
         start = near if given["start"] is None and not given["periodic"] else {**free, **(given["start"] or {})}
-        parameters = {BEGINS_AT: t0 - float(sol.t[0])}
+        parameters = {BEGINS_AT: t0}
         if self.jumps[k] is not None:
             parameters |= _named(IMPULSE, self.jumps[k][1])
         force = self._forces(k)
@@ -124,15 +121,16 @@ class ContactSequence:
             parameters |= _named(FORCE, force)
         conditions = []
         if k == 0:
-            conditions.append(lambda end, p: p[BEGINS_AT])
+            conditions.append(lambda end, p: p[BEGINS_AT] - t0)
         if k == last and given["duration"] == "same":
-            conditions.append(lambda end, p: p[BEGINS_AT] + p["duration"] - float(sol.t[-1] - sol.t[0]))
+            conditions.append(lambda end, p: p[BEGINS_AT] + p["duration"] - float(sol.t[-1]))
         cost = {"cost": given["cost"]} if given["cost"] is not None else {"end_cost": lambda end, p: 0 * end.t}
         return OptimalControl(
             system, start if k == 0 else free, given["end"] if k == last else None, (t0, t1), **cost,
             actuators=given["actuators"], parameters=parameters, free_time=True, bounds=given["bounds"],
             limits=given["limits"], end_conditions=(lambda end, p: ca.vertcat(*(own(end, p) for own in conditions)))
-            if conditions else None, near=near if k or start is not near else None)
+            if conditions else None, near=near if k or start is not near else None,
+            begins=BEGINS_AT if self._timed else None)
 
     # ---- links
 
@@ -257,7 +255,8 @@ class ContactSequence:
             open_ = (np.array(stretch.own.mode.modes) == OPEN) & ~contacts.persistent
             for c in np.flatnonzero(open_ & (states.gap.min(axis=0) < -CONTACT.violated * max(size, 1e-300))):
                 said.append(f"{name}: {contacts.names[c]} is penetrated by {-states.gap[:, c].min():.3g}")
-            forces = stretch.own._shared(phase.nodal_multipliers, phase.fields)[1]
+            every, slips = phase._constraint_forces(t)
+            forces = stretch.own._shared(every, {"nonholonomic": slips})[1]
             largest = np.abs(forces).max(initial=0.0)
             for c in np.flatnonzero(~open_ & ~contacts.persistent):
                 if forces[..., c, 0].min(initial=0.0) < -CONTACT.violated * largest:

@@ -39,8 +39,8 @@ def coupled(first, second, couplings, words, places):
     """
     symbols, ends = {}, []
     for problem, word, last in zip((first, second), words, places, strict=True):
-        z, c, (t0, t1) = ca.SX.sym("z", problem.system.n_z), ca.SX.sym("c", len(problem.guesses)), problem.t_span
-        ends.append(problem.now(z, t0 + last * (c[0] if problem.free_time else ca.SX(t1 - t0)), c))
+        z, c = ca.SX.sym("z", problem.system.n_z), ca.SX.sym("c", len(problem.guesses))
+        ends.append(problem.now(z, ca.SX(problem.time(problem.t_span[last], c / problem.units)), c))
         symbols |= {f"{word}.z": z, **_numbers(problem, c, f"{word}.")}
     write = _writer(symbols)
     return [{"formula": write(coupling.formula, *ends), "lower": plain(coupling.lower), "upper": plain(coupling.upper),

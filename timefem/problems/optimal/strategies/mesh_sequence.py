@@ -42,7 +42,7 @@ def optimality_element(problem, element):
     problem.check_element(element)
     element, system, n = Controlled(element), problem.system, len(problem.unknown_names)
     if n:
-        element = WithConstants(element, n, problem.free_time, problem.t_span[0])
+        element = WithConstants(element, n, problem.free_time, problem.t_span[0], problem.begins_with)
         parts = parts_with_unknowns(system, problem.numbers, n, problem.length)
         system, whole = system.of_parts(parts), system
         system.complete, system.kept, system.dropped = whole.complete, whole.kept, whole.dropped

@@ -134,7 +134,7 @@ def _least(solution, node):
 
 def _reduced(phase, solution):
     """The problem with its conditions reduced at the ends of a solution."""
-    t0, t1 = phase.t_span
+    t0, t1 = solution.t[[0, -1]].tolist()
     numbers = np.array([solution.statistics["parameters"][name] for name in phase.unknown_names])
     start = phase.start_conditions.reduced_near(solution.z[0], t0, numbers) if phase.free_start else None
     other = phase.restated(start, phase.conditions.reduced_near(solution.z[-1], t1, numbers))

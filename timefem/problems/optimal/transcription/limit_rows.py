@@ -46,11 +46,11 @@ class LimitRows:
         problem = self.problem
         z, u, c = (ca.SX.sym(name, k) for name, k in (("z", chain.plan.system.n_z), ("u", problem.n_controls),
                                                       ("c", len(problem.guesses))))
-        self._tau, t0 = ca.SX.sym("tau"), problem.t_span[0]  # time on the mesh
+        self._tau = ca.SX.sym("tau")  # time on the mesh
         self._sized = not has_contacts(problem)
         self._stretch = c[0] if problem.free_time else ca.SX(1)
         self._symbols, self._w = (z, u, c), ca.vertcat(z, u, c)
-        self._now = problem.now(z, t0 + (self._tau - t0) * self._stretch, c * problem.units, u)
+        self._now = problem.now(z, problem.time(self._tau, c), c * problem.units, u)
         self._v = ca.SX.sym("v", chain.plan.system.n_q) if self._has_velocities else None
         self._now.take_velocities(self._v)
         if problem.free_start and chain.reaches[0]:
@@ -58,7 +58,7 @@ class LimitRows:
             view, v = views("state", first, place), None
             if "velocity" in chain.plan.element.trial:
                 view, v = View.joined(view, views("velocity", first, place)), ca.SX.sym("v", chain.plan.system.n_q)
-            w, rows, names = start_rows(problem.start_conditions, problem.now(z, t0, c), z, v, c, view, problem.guesses)
+            w, rows, names = start_rows(problem.start_conditions, problem.now(z, ca.SX(problem.time(problem.t_span[0], c)), c), z, v, c, view, problem.guesses)
             rows = ca.substitute(rows, c, c * problem.units)
             self.rows.append(PointRows(names, (ca.vertcat(w, c), ca.SX(0, 1)), rows, (0.0, 0.0),
                                        View.joined(view, views.constants(first)), [0], chain.mesh.nodes[:1]))

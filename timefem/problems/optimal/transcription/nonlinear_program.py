@@ -372,9 +372,7 @@ class OptimalProgram(NonlinearProgram):
     def _row(self, name, element, t):
         """A `Row` with the time on the mesh as it is after the duration found."""
         problem = self.chain.problem
-        t0, t1 = problem.t_span
-        stretch = self.chain.numbers(self.x)[0] / (t1 - t0) if problem.free_time else 1.0
-        return Row(name, element, float(t0 + (t - t0) * stretch))
+        return Row(name, element, float(problem.time(t, self.chain.numbers(self.x) / problem.units)))
 
 
 def _next_ones(groups):
