@@ -58,7 +58,8 @@ class LimitRows:
             view, v = views("state", first, place), None
             if "velocity" in chain.plan.element.trial:
                 view, v = View.joined(view, views("velocity", first, place)), ca.SX.sym("v", chain.plan.system.n_q)
-            w, rows, names = start_rows(problem.start_conditions, problem.now(z, ca.SX(problem.time(problem.t_span[0], c)), c), z, v, c, view, problem.guesses)
+            start = problem.now(z, ca.SX(problem.time(problem.t_span[0], c)), c)
+            w, rows, names = start_rows(problem.start_conditions, start, z, v, c, view, problem.guesses)
             rows = ca.substitute(rows, c, c * problem.units)
             self.rows.append(PointRows(names, (ca.vertcat(w, c), ca.SX(0, 1)), rows, (0.0, 0.0),
                                        View.joined(view, views.constants(first)), [0], chain.mesh.nodes[:1]))
