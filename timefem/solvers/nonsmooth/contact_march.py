@@ -9,7 +9,7 @@ import numpy as np
 from ...status import Reason, Status
 from . import events
 from .event_elements import EventElements
-from .events import CLOSES, AtOnce, Stuck, some
+from .events import CLOSES, Stuck, some
 from .fallback import Fallback
 from .flight.flight import Flights
 from .flight.records import STRIKES
@@ -135,8 +135,7 @@ class ContactMarch(EventElements):
         self._entered = first + starts[-1] if starts else self._entered
         self.t, self.z, self.n_elements, self.zero = flown.t, flown.z, first + n, flown.zero
         if flown.code == STRIKES:
-            self.located.append((self.n_elements, CLOSES, flown.closes))
-            self._node((flown.closes,))
+            self._at_once(CLOSES, flown.closes)
 
     def _go_on(self, nodes):
         """Elements over nodes, or up to the first event in them."""
@@ -299,63 +298,7 @@ class ContactMarch(EventElements):
         closed = [f"{self.contacts.names[c]} {said[self.modes[c]]}" for c in np.flatnonzero(self.modes != OPEN)]
         return some(closed)
 
-    # ---- elements that end on events
-
-    def _accept_at(self, solved, kind, c):
-        """Keep the element whose end an event located."""
-        self._accept(self._on_mesh(solved, kind, c), 1)
-        self.located.append((self.n_elements, kind, c))
-
-    def _go_to(self, candidate, length):
-        """The element that ends on an event, and what follows from it."""
-        kind, c, theta = candidate
-        try:
-            self._go_to_inside(kind, c, theta, length)
-        except AtOnce as event:
-            self.located.append((self.n_elements, event.kind, event.contact))
-            self._at_event(event.kind, event.contact)
-
-    def _go_to_inside(self, kind, c, theta, length):
-        """The same; AtOnce where an event is here, to rounding."""
-        solved = self._located(kind, c, theta * length, length)
-        for _ in range(self.contacts.n):
-            before = None if solved is None else self._passed(solved, c if kind == CLOSES else None)
-            if before is None:
-                break
-            h = solved.nodes[1] - solved.nodes[0]
-            earlier = self._located(CLOSES, before, h, h)
-            if earlier is None:
-                break
-            kind, c, solved = CLOSES, before, earlier
-        if solved is None:  # it does not happen after all
-            solved = self.mode_system().march(np.array([self.t, self.t + length]), self.z)
-            if not len(solved.state):
-                raise Stuck(solved.status.reason, self._closed_names(), solved.status.residual_history)
-            other = self._passed(solved, None)
-            closing = None if other is None else self._located(CLOSES, other, 0.9 * length, length)
-            if closing is None:
-                self._accept(solved, 1)
-                return
-            kind, c, solved = CLOSES, other, closing
-        if kind == events.TOUCHES:
-            states = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1])
-            gap = states.gap[0, c]
-            if gap < 0:
-                h = solved.nodes[1] - solved.nodes[0]
-                acceleration = self._in_mode(states).accelerations[0, c, 0]
-                start = h - np.sqrt(2 * -gap / acceleration) if acceleration > 0 else h / 2
-                closing = self._located(CLOSES, c, max(start, 1e-3 * h), h)
-                if closing is not None:
-                    self._accept_at(closing, CLOSES, c)
-                    self._node((c,))
-                    return
-            self._accept_at(solved, kind, c)
-            if gap <= self.options.touching * self.law.length[c]:
-                self._log(events.TOUCHES, [c])
-                self.zero = {(CLOSES, c)}
-            return
-        self._accept_at(solved, kind, c)
-        self._at_event(kind, c)
+    # ---- elements that end on events, see `EventElements`
 
     def _at_event(self, kind, c):
         """What follows from an event at the node where the march is."""
@@ -444,6 +387,7 @@ class ContactMarch(EventElements):
             if found is None:
                 raise Stuck(Reason.NO_MODE, some([contacts.names[c] for c in touching]) + " after a jam")
         self._enter(states, *found)
+        pressed = self._pressed_from_now_on(states, [c for c in closes if c not in struck])
         rests = [c for c in struck if self.modes[c] != OPEN and before[c] == OPEN and states.restitution[0, c] > 0]
         if rests:
             self._log(events.RESTS, rests)
@@ -456,7 +400,7 @@ class ContactMarch(EventElements):
             self.events[-1] = replace(self.events[-1], energy=self.events[-1].energy + self._taken)
         begins = {(events.STICKS, c) for c in (*slips, *stops) if self.modes[c] in (SLIDES, BEGINS)}
         near = states.gap[0] <= law.rounding
-        self.zero = begins | {(CLOSES, c) for c in (*touching, *opens) if self.modes[c] == OPEN and near[c]}
+        self.zero = begins | pressed | {(CLOSES, c) for c in (*touching, *opens) if self.modes[c] == OPEN and near[c]}
 
     def _impact(self, states, touching, length):
         """The states after the impact of those that touch, if they approach, and which contacts had a part in it."""

@@ -60,6 +60,104 @@ class EventElements:
             guess.append(contacts.state_of(there.t[0], z, self.law.along(there, slips, directions, self.mode.sharing)))
         return system.march(nodes, self.z, guess=(np.array(guess), here.pressed))
 
+    def _accept_at(self, solved, kind, c):
+        """Keep the element whose end an event located."""
+        self._accept(self._on_mesh(solved, kind, c), 1)
+        self.located.append((self.n_elements, kind, c))
+
+    def _go_to(self, candidate, length):
+        """The element that ends on an event, and what follows from it."""
+        kind, c, theta = candidate
+        try:
+            self._go_to_inside(kind, c, theta, length)
+        except AtOnce as event:
+            self._at_once(event.kind, event.contact)
+
+    def _at_once(self, kind, c):
+        """What follows from an event where the march is, whose time is that of the node where it happens: but not of a
+        contact that touches there already, and is pressed from now on."""
+        if kind != CLOSES or not self._touches_at_rest(c):
+            self.located.append((self.n_elements, kind, c))
+        self._at_event(kind, c)
+
+    def _go_to_inside(self, kind, c, theta, length):
+        """The same; AtOnce where an event is here, to rounding."""
+        solved = self._located(kind, c, theta * length, length)
+        if solved is not None and kind == CLOSES and self._touches_at_rest(c):
+            rate = self._gaps_at([solved.nodes[-1]], [solved.state[-1, -1]])[1][0, c]
+            way = abs(rate) * (solved.nodes[-1] - self.t)
+            if abs(rate) <= self.law.still[c] or way <= self.law.rounding[c]:  # it did not part before
+                raise AtOnce(kind, c)
+        for _ in range(self.contacts.n):
+            before = None if solved is None else self._passed(solved, c if kind == CLOSES else None)
+            if before is None:
+                break
+            h = solved.nodes[1] - solved.nodes[0]
+            earlier = self._located(CLOSES, before, h, h)
+            if earlier is None:
+                break
+            kind, c, solved = CLOSES, before, earlier
+        if solved is None:  # it does not happen after all
+            solved = self.mode_system().march(np.array([self.t, self.t + length]), self.z)
+            if not len(solved.state):
+                raise Stuck(solved.status.reason, self._closed_names(), solved.status.residual_history)
+            other = self._passed(solved, None)
+            closing = None if other is None else self._located(CLOSES, other, 0.9 * length, length)
+            if closing is None:
+                self._accept(solved, 1)
+                return
+            kind, c, solved = CLOSES, other, closing
+        if kind == events.TOUCHES:
+            states = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1])
+            gap = states.gap[0, c]
+            if gap < 0:
+                h = solved.nodes[1] - solved.nodes[0]
+                acceleration = self._in_mode(states).accelerations[0, c, 0]
+                start = h - np.sqrt(2 * -gap / acceleration) if acceleration > 0 else h / 2
+                closing = self._located(CLOSES, c, max(start, 1e-3 * h), h)
+                if closing is not None:
+                    self._accept_at(closing, CLOSES, c)
+                    self._node((c,))
+                    return
+            self._accept_at(solved, kind, c)
+            if gap <= self.options.touching * self.law.length[c]:
+                self._log(events.TOUCHES, [c])
+                self.zero = {(CLOSES, c)}
+            return
+        self._accept_at(solved, kind, c)
+        self._at_event(kind, c)
+
+    def _touches_at_rest(self, c):
+        """Whether a contact touches where the march is, and stays."""
+        here = self._here
+        return here.gap[0, c] <= self.law.rounding[c] and abs(here.gamma[0, c, 0]) <= self.law.still[c]
+
+    def _pressed_from_now_on(self, states, closes):
+        """Enter the modes of contacts that touch, and that nothing presses yet, but a little later: as by a force that
+        grows from zero, or by the tension of a pendulum that starts from the side. The forces of now do not tell.
+
+        Returns
+        -------
+        set of (str, int)
+            Functions of them that are zero here, and do not count.
+        """
+        closes = [c for c in closes if self.modes[c] == OPEN and self._touches_at_rest(c)]
+        if not closes:
+            return set()
+        solved = self._solve(np.array([self.t, self.t + self.options.look * self.longest]))
+        if not len(solved.state):
+            return set()
+        there = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1])
+        there = self.contacts.at(there.t, there.q, states.v)  # what has no slip now sticks or begins
+        self.law.know(there, self.longest)
+        found = self.law.modes(there, self.law.touching(there, self.modes, closes), self.longest)
+        if found is None or not found[0][closes].any():
+            return set()
+        modes, directions = self.modes.copy(), self.directions.copy()
+        modes[closes], directions[closes] = found[0][closes], found[1][closes]
+        self._enter(states, modes, directions)
+        return {(kind, c) for c in closes for kind in (events.OPENS, events.SLIPS, events.STICKS)}
+
     def _passed(self, solved, c):
         """The open contact besides c whose gap is most negative at the end of an element, if one is: it closed before.
         """
