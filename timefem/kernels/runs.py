@@ -268,3 +268,73 @@ def spread_eight(typing, y, base, table, first, x, j, row):
         return context.get_dummy_value()
 
     return types.void(y, types.int64, table, types.int64, x, types.int64, types.int64), emit
+
+
+@intrinsic
+def add_gathered(typing, y, i, x, table, j):
+    """y[i + m] += x[table[j + m]] for m = 0, ..., 7, of a table of int32."""
+
+    def emit(context, builder, signature, args):
+        ty, _, tx, tt, _ = signature.args
+        y, i, x, table, j = args
+        data, place = cgutils.create_struct_proxy(tx)(context, builder, x).data, _places(context, builder, tt, table)
+        values = ir.Constant(vector(), ir.Undefined)
+        for m in range(LANES):
+            at = place(builder.add(j, ir.Constant(j.type, m)))
+            one = builder.load(builder.gep(data, [at]))
+            values = builder.insert_element(values, one, ir.Constant(ir.IntType(32), m))
+        target = lane_pointer(context, builder, ty, y, i)
+        builder.store(builder.fadd(builder.load(target, align=8), values), target, align=8)
+        return context.get_dummy_value()
+
+    return types.void(y, types.int64, x, table, types.int64), emit
+
+
+@intrinsic
+def set_product(typing, y, i, x, j, z, k):
+    """y[i:i+8] = x[j:j+8] * z[k:k+8], lane by lane."""
+
+    def emit(context, builder, signature, args):
+        ty, _, tx, _, tz, _ = signature.args
+        y, i, x, j, z, k = args
+        product = builder.fmul(lane_load(context, builder, tx, x, j), lane_load(context, builder, tz, z, k))
+        builder.store(product, lane_pointer(context, builder, ty, y, i), align=8)
+        return context.get_dummy_value()
+
+    return types.void(y, types.int64, x, types.int64, z, types.int64), emit
+
+
+@intrinsic
+def set_two_products(typing, y, i, x, places, z, others):
+    """y[i:i+8] = x[a:a+8] * z[c:c+8] + x[b:b+8] * z[d:d+8], lane by lane, for places (a, b) and others (c, d)."""
+
+    def emit(context, builder, signature, args):
+        ty, _, tx, _, tz, _ = signature.args
+        y, i, x, places, z, others = args
+        (a, b), (c, d) = (cgutils.unpack_tuple(builder, pair, 2) for pair in (places, others))
+        first = builder.fmul(lane_load(context, builder, tx, x, a), lane_load(context, builder, tz, z, c))
+        both = fused(builder, lane_load(context, builder, tx, x, b), lane_load(context, builder, tz, z, d), first)
+        builder.store(both, lane_pointer(context, builder, ty, y, i), align=8)
+        return context.get_dummy_value()
+
+    pair = types.UniTuple(types.int64, 2)
+    return types.void(y, types.int64, x, pair, z, pair), emit
+
+
+@intrinsic
+def take_two_products(typing, y, i, x, places, others):
+    """y[i:i+8] -= x[a:a+8] * y[c:c+8] + x[b:b+8] * y[d:d+8], lane by lane, for places (a, b) and others (c, d)."""
+
+    def emit(context, builder, signature, args):
+        ty, _, tx, _, _ = signature.args
+        y, i, x, places, others = args
+        target = lane_pointer(context, builder, ty, y, i)
+        sum_ = builder.load(target, align=8)
+        for at, other in zip(*(cgutils.unpack_tuple(builder, pair, 2) for pair in (places, others)), strict=True):
+            minus = builder.fneg(lane_load(context, builder, tx, x, at))
+            sum_ = fused(builder, minus, lane_load(context, builder, ty, y, other), sum_)
+        builder.store(sum_, target, align=8)
+        return context.get_dummy_value()
+
+    pair = types.UniTuple(types.int64, 2)
+    return types.void(y, types.int64, x, pair, pair), emit

@@ -6,6 +6,7 @@ from threading import Barrier
 import numpy as np
 import pytest
 
+from timefem.solvers.interior_point.block_ldl import inside
 from timefem.solvers.interior_point.block_ldl.factors import BlockLDL, SharedLDL
 
 
@@ -126,3 +127,97 @@ def test_slabs_give_the_solution_and_the_inertia_of_the_whole(cuts):
         for solution in (whole.solve(b), y):  # solutions differ by the condition, 4e12 with a curvature of 1e6
             backward_error = np.abs(b - matrix @ solution) / (np.abs(matrix) @ np.abs(solution) + np.abs(b))
             assert backward_error.max() <= 1e-13
+
+
+def long_chain(rng, n_blocks, size):
+    """`chain` with entries that change along it a little, in time order."""
+    matrix, blocks = np.zeros((n_blocks * size, n_blocks * size)), np.repeat(np.arange(n_blocks), size)
+    n, m = (size - 2) // 2, 2
+    first, h = np.arange(n), rng.standard_normal((m + n, m + n))
+    a, b, c = rng.standard_normal((n, m + n)), rng.standard_normal((m + n, n)), rng.standard_normal((n, n))
+    for e in range(n_blocks):
+        y, w = e * size + first, e * size + np.arange(n, size)
+        matrix[np.ix_(w, w)] = (h + h.T) * (1 + 0.1 * np.sin(e)) + 3 * np.eye(m + n)
+        matrix[np.ix_(y, w)] = a * (1 + 0.1 * np.cos(e)) + 3 * np.eye(n, m + n)
+        matrix[np.ix_(w, y)] = matrix[np.ix_(y, w)].T
+        matrix[y, y] = -1e-6
+        if e:
+            before = (e - 1) * size + np.arange(size - n, size)
+            for rows, coupling in ((y, c), (w, b)):
+                matrix[np.ix_(rows, before)] = coupling
+                matrix[np.ix_(before, rows)] = coupling.T
+    return matrix, blocks
+
+
+class TestInsideFirst:
+    """What is inside of blocks first, against the chain of blocks."""
+
+    @pytest.fixture(autouse=True)
+    def soon(self, monkeypatch):
+        monkeypatch.setattr(inside, "LIMITS", inside.Limits(least_blocks=1, least_inside=0.1))
+
+    def both(self, matrix, blocks, border=0, last=()):
+        n = len(blocks)
+        rows, columns = np.nonzero(np.tril(matrix))
+        with_it, without = (BlockLDL(blocks, rows, columns, None, border, last, condenses=condenses)
+                            for condenses in (True, False))
+        values = matrix[rows, columns]
+        for one in (with_it, with_it, without):
+            assert one.factor(values)
+        assert with_it._by is not None
+        assert with_it.negative == without.negative
+        return with_it, without, n
+
+    @pytest.mark.parametrize("n_blocks", [12, 21, 30])
+    def test_solution_inertia_and_least_pivot(self, n_blocks):
+        rng = np.random.default_rng(n_blocks)
+        for _ in range(10):
+            matrix, blocks = long_chain(rng, n_blocks, 8)
+            with_it, _, n = self.both(matrix, blocks)
+            assert with_it.negative == np.sum(np.linalg.eigvalsh(matrix) < 0)
+            assert 0 < with_it.least_pivot < np.inf
+            b = rng.standard_normal(n)
+            x = with_it.solve(b)
+            x += with_it.solve(b - matrix @ x)
+            assert np.abs(b - matrix @ x).max() <= 1e-13 * np.abs(matrix).max() * np.abs(x).max() * n
+
+    def test_border_and_last_unknowns(self):
+        rng = np.random.default_rng(3)
+        matrix, blocks = long_chain(rng, 20, 8)
+        n, border, last = len(blocks), 3, np.arange(157, 160)
+        whole = np.zeros((n + border,) * 2)
+        whole[:n, :n] = matrix
+        whole[n:, :8] = rng.standard_normal((border, 8))
+        with_it, without, _ = self.both(whole, blocks, border, last)
+        np.testing.assert_allclose(with_it.ends, without.ends, rtol=1e-9, atol=1e-9 * np.abs(without.ends).max())
+        b, ends = rng.standard_normal(n), rng.standard_normal(border + len(last))
+        (work, left), (other, other_left) = with_it.eliminate(b), without.eliminate(b)
+        np.testing.assert_allclose(left, other_left, rtol=1e-9, atol=1e-9 * np.abs(other_left).max())
+        x, y = with_it.recover(work, ends), without.recover(other, ends)
+        np.testing.assert_allclose(x, y, rtol=1e-8, atol=1e-8 * np.abs(y).max())
+
+    def test_pivots_are_chosen_again_where_they_would_not_do(self):
+        rng = np.random.default_rng(5)
+        matrix, blocks = long_chain(rng, 20, 8)
+        rows, columns = np.nonzero(np.tril(matrix))
+        ldl = BlockLDL(blocks, rows, columns)
+        for _ in range(2):
+            assert ldl.factor(matrix[rows, columns])
+        before, weak = ldl._by, matrix.copy()
+        for pivot, _ in before.order:  # in one block they are next to nothing
+            weak[72 + pivot[0], 72 + pivot[-1]] *= 1e-9
+            weak[72 + pivot[-1], 72 + pivot[0]] = weak[72 + pivot[0], 72 + pivot[-1]]
+        assert ldl.factor(weak[rows, columns])
+        assert ldl._by is not before
+        assert ldl.negative == np.sum(np.linalg.eigvalsh(weak) < 0)
+
+    def test_singular_and_not_finite(self):
+        matrix, blocks = long_chain(np.random.default_rng(1), 20, 8)
+        rows, columns = np.nonzero(np.tril(matrix))
+        values, ldl = matrix[rows, columns], BlockLDL(blocks, rows, columns)
+        assert ldl.factor(values) and ldl.factor(values) and ldl._by is not None
+        bad = values.copy()
+        bad[len(bad) // 2] = np.nan
+        assert not ldl.factor(bad) and ldl.negative == -1
+        assert not ldl.factor(0 * values)
+        assert ldl.factor(values)

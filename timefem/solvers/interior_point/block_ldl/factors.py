@@ -11,6 +11,7 @@ import numpy as np
 
 from ....kernels.lanes import LANES, aligned_zeros
 from . import loops, places, solves
+from .inside import InsideFirst
 
 
 class BlockLDL:
@@ -20,6 +21,8 @@ class BlockLDL:
     only, the numbers of negative eigenvalues of all S_e sum up to that of the matrix (Haynsworth, Linear Algebra Appl.
     1 (1968)). It is regular where a chain of equations determines each block from the one before; what is lost to
     pivots that are not chosen across blocks comes back by one step of refinement.
+
+    Where many blocks are alike, what is inside of them is eliminated first (`InsideFirst`).
 
     Parameters
     ----------
@@ -33,6 +36,8 @@ class BlockLDL:
         Unknowns n, n + 1, ... that come before the first block, are coupled to it, and are not eliminated.
     last : ndarray of int
         Unknowns of the last block that what follows is coupled to, rising.
+    condenses : bool
+        Whether what is inside of blocks may be eliminated first.
 
     Attributes
     ----------
@@ -42,7 +47,7 @@ class BlockLDL:
         `-[C E]^T A^-1 [C E]` with the coupling C to the border and the columns E of the last unknowns.
     """
 
-    def __init__(self, blocks, rows, columns, sources=None, border=0, last=()):
+    def __init__(self, blocks, rows, columns, sources=None, border=0, last=(), condenses=True):
         n, n_blocks = len(blocks), int(blocks.max()) + 1
         blocks = np.concatenate([blocks, np.full(border, -1)])
         rows, columns, last = map(_whole_numbers, (rows, columns, last))
@@ -71,10 +76,15 @@ class BlockLDL:
         places.settle(self._chain, blocks, (rows, columns, sources), place, skipped, heights, strides, following)
         width = border + int(n_held[-1])
         self.ends = np.zeros((width, width))
-        self.negative = -1
+        self.negative, self._by = -1, None
+        self._inside = InsideFirst(self._chain, blocks[:n], last, BlockLDL) if condenses else None
 
     def factor(self, values):
         """Factor the matrix with these entries; False where a block is singular or not finite."""
+        self._by = self._inside.factor(values) if self._inside else None
+        if self._by is not None:
+            self.negative, self.ends[:] = self._by.negative, self._by.ends
+            return True
         negative, singular = loops.factor(self._chain, values, self.ends)
         self.negative = negative if singular < 0 else -1
         return singular < 0
@@ -82,6 +92,8 @@ class BlockLDL:
     @property
     def least_pivot(self):
         """The least magnitude of a pivot of the last matrix; of those of order 2, determinant over largest entry."""
+        if self._by is not None:
+            return self._by.least_pivot
         d, off = self._chain.d, self._chain.off
         least, first = np.abs(d), np.flatnonzero(off)
         one, other, beside = d[first], d[first + 1], off[first]
@@ -96,12 +108,16 @@ class BlockLDL:
 
     def eliminate(self, b):
         """What `recover` needs of a right-hand side, and `-[C E]^T A^-1 b`."""
+        if self._by is not None:
+            return self._by.eliminate(b)
         work, ends = np.empty(len(b)), np.empty(len(self.ends))
         solves.forward(self._chain, b, work, ends)
         return work, ends
 
     def recover(self, work, ends):
         """The x of `A x + [C E] ends = b`, shape (n,)."""
+        if self._by is not None:
+            return self._by.recover(work, ends)
         out = np.empty_like(work)
         solves.backward(self._chain, work, ends, out)
         return out

@@ -1,0 +1,341 @@
+"""Unknowns inside of blocks eliminated before the chain of blocks, 8 blocks at a time, by one list of multiplications.
+
+In an element between two nodes these are states and controls inside, with as many equations. Pivots of order 1 and 2
+are chosen by some blocks, so that no multiplier is large, and tested in all; what is eliminated is symmetric still, so
+that negative eigenvalues sum up.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ....kernels.lanes import LANES
+from ....kernels.record import aligned
+from . import inside_loops as loops
+
+
+@dataclass(frozen=True)
+class Limits:
+    """From where on the inside of blocks is eliminated first, and by which pivots."""
+
+    least_blocks: int = 1000  # of a chain: preparing takes as long as four iterations, and some 10 ms
+    least_inside: float = 0.3  # of the unknowns of a block
+    most_plans: int = 6
+    samples: int = 16  # blocks by which pivots are chosen
+    good: float = 100.0  # multiplier in those
+    largest: float = 1e4  # in any, which one step of refinement makes up for
+
+
+LIMITS = Limits()
+
+
+class Alike:
+    """Blocks of a chain that have one pattern.
+
+    Parameters
+    ----------
+    chain : Chain
+
+    Attributes
+    ----------
+    blocks : ndarray of int
+        Rising, a multiple of 8 of them.
+    n, before, held : int
+        Unknowns of each, of the one before that it is coupled to, and its own that the next one is coupled to.
+    rows, columns : ndarray of int
+        Places of the entries, local: unknowns of the block, then of the one before.
+    """
+
+    def __init__(self, chain):
+        sizes, of_own, of_coupled = np.diff(chain.starts), np.diff(chain.own), np.diff(chain.coupled)
+        before = np.concatenate([[-1], chain.held[:-1]])
+        block = len(sizes) // 2
+        counts = sizes, chain.held, before, of_own, of_coupled, np.concatenate([[0], sizes[:-1]])
+        same = np.all([count == count[block] for count in counts], axis=0)
+        same[0] = False  # coupled to what is before the chain
+        blocks = np.flatnonzero(same)
+        for starts, places in ((chain.own, chain.own_places), (chain.coupled, chain.coupled_places)):
+            n = starts[block + 1] - starts[block]
+            found = places[starts[blocks][:, None] + np.arange(n)]
+            blocks = blocks[np.all(found == places[starts[block]:starts[block] + n], axis=1)]
+        self.blocks = blocks = blocks[:len(blocks) // LANES * LANES]
+        self._chain, self.n = chain, int(sizes[block])
+        self.before, self.held = int(before[block]), int(chain.held[block])
+        height, stride = (-(-n // LANES) * LANES for n in (self.n + self.held + chain.border, self.n))
+        own, coupled = (places[starts[block]:starts[block + 1]].astype(int) for starts, places in (
+            (chain.own, chain.own_places), (chain.coupled, chain.coupled_places)))
+        self.rows = np.concatenate([own % height, self.n + coupled // stride])
+        self.columns = np.concatenate([own // height, coupled % stride])
+
+    @property
+    def present(self):
+        """Which entries are no structural zeros."""
+        out = np.zeros((self.n + self.before,) * 2, bool)
+        out[self.rows, self.columns] = out[self.columns, self.rows] = True
+        return out
+
+    def entries(self, which=slice(None)):
+        """Starts, sources and numbers of the entries of some blocks: of their own, then of those of couplings."""
+        c, blocks = self._chain, self.blocks[which]
+        return [(starts[blocks], sources, np.arange(starts[self.blocks[0] + 1] - starts[self.blocks[0]]))
+                for starts, sources in ((c.own, c.own_sources), (c.coupled, c.coupled_sources))]
+
+    @property
+    def unknowns(self):
+        """By their local numbers, shape (n_blocks, n + before)."""
+        first = self._chain.starts[self.blocks][:, None]
+        return self._chain.unknowns[first + np.concatenate([np.arange(self.n), np.arange(-self.before, 0)])]
+
+    def matrices(self, values, which):
+        """Some of them as dense symmetric matrices."""
+        n = self.n + self.before
+        sources = np.concatenate([table[starts[:, None] + at] for starts, table, at in self.entries(which)], axis=1)
+        out = np.zeros((len(which), n, n))
+        np.add.at(out, (slice(None), self.rows, self.columns), values[sources])
+        lower = np.tril(out)
+        return lower + np.tril(out, -1).transpose(0, 2, 1)
+
+
+def choose_pivots(samples, present, n_inside, good):
+    """Pivots in the order of elimination, each as (unknowns, unknowns that take from them).
+
+    Those of fewest multiplications whose multipliers are no larger than `good` in all samples, until none is left.
+
+    Parameters
+    ----------
+    samples : (n, m, m) float, overwritten
+    present : (m, m) bool, overwritten
+        Which entries are no structural zeros.
+    n_inside : int
+        Unknowns that may be eliminated, the first ones.
+    good : float
+    """
+    inside, here, order = list(range(n_inside)), np.ones(len(present), bool), []
+    with np.errstate(all="ignore"):
+        while inside:
+            best, candidates = (np.inf,), [(k,) for k in inside if present[k, k]]
+            candidates += [(k, m) for k in inside for m in inside if m > k and present[m, k]]
+            for pivot in candidates:
+                at = list(pivot)
+                taking = here & present[:, at].any(axis=1)
+                taking[at] = False
+                taking, cost = np.flatnonzero(taking), np.count_nonzero(taking)
+                if cost < best[0] and not _multipliers(samples, at, taking).max(initial=0.0) > good:
+                    best = cost, pivot, taking
+            if len(best) == 1:
+                break
+            _, pivot, taking = best
+            at = list(pivot)
+            change = np.einsum("sik,sjk->sij", samples[:, taking][:, :, at], _multipliers(samples, at, taking, np.copy))
+            samples[:, taking[:, None], taking] -= change
+            present[np.ix_(taking, taking)] = True
+            present[np.ix_(taking, at)] = True
+            order.append((pivot, taking))
+            here[at] = False
+            inside = [k for k in inside if k not in pivot]
+    return order
+
+
+def _multipliers(samples, pivot, taking, of=np.abs):
+    """`L = C D^-1`, infinite where the pivot D is singular."""
+    c = samples[:, taking][:, :, pivot]
+    d = samples[:, pivot][:, :, pivot]
+    if len(pivot) == 1:
+        return of(np.where(d != 0, c / d, np.inf))
+    a, b, e = d[:, 0, 0], d[:, 0, 1], d[:, 1, 1]
+    size = a * e - b * b
+    inverse = np.array([[e, -b], [-b, a]]).transpose(2, 0, 1) / size[:, None, None]
+    return of(np.where(size[:, None, None] != 0, c @ inverse, np.inf))
+
+
+def make_plan(order, alike):
+    """The `Plan` for an order of elimination, local numbers outside, and (rows, columns) of what is left by these."""
+    n, inside = alike.n + alike.before, [k for pivot, _ in order for k in pivot]
+    outside = np.setdiff1d(np.arange(n), inside)
+    number = np.empty(n, int)
+    number[np.concatenate([inside, outside]).astype(int)] = np.arange(n)
+    back = np.argsort(number)
+    present = alike.present[np.ix_(back, back)]
+    steps = [([number[k] for k in pivot], number[taking]) for pivot, taking in order]
+    for pivot, taking in steps:
+        for rows, columns in ((taking, taking), (taking, pivot), (pivot, taking), (pivot, pivot)):
+            present[np.ix_(rows, columns)] = True
+    left = np.nonzero(np.tril(present[len(inside):, len(inside):]))
+    done = np.nonzero(np.tril(present) & (np.arange(n) < len(inside)))
+    place = np.full((n, n), -1)
+    place[done] = np.arange(len(done[0]))
+    place[len(inside) + left[0], len(inside) + left[1]] = len(done[0]) + np.arange(len(left[0]))
+    place = np.maximum(place, place.T)
+    rows, tables, kept = np.zeros(len(steps), loops.STEP), ([], [], []), 0
+    for s, (pivot, taking) in enumerate(steps):
+        k, m = pivot[0], pivot[-1]
+        second = m * LANES if len(pivot) == 2 else -1
+        starts = [sum(map(len, table)) for table in tables]
+        rows[s] = (k * LANES, second, place[k, k] * LANES, place[k, m] * LANES, place[m, m] * LANES, kept * LANES,
+                   starts[0], len(taking), starts[1], starts[2])
+        kept += 2 * len(pivot) - 1 + len(pivot) * len(taking)
+        i, j = np.triu_indices(len(taking))
+        for table, found in zip(tables, (taking, place[pivot][:, taking].ravel(), place[taking[i], taking[j]]),
+                                strict=True):
+            table.append(found)
+    numbers, entries, targets, places = (np.ascontiguousarray(np.asarray(table) * LANES, np.int32) for table in (
+        *map(np.concatenate, tables), place[number[alike.rows], number[alike.columns]]))
+    n_places = (len(done[0]) + len(left[0])) * LANES
+    plan = loops.Plan(rows, numbers, entries, targets, places, n_places, len(left[0]), kept, len(inside), len(outside))
+    return plan, outside, left
+
+
+class Inside:
+    """The inside of blocks, and the chain that is left.
+
+    Parameters
+    ----------
+    chain : Chain
+    alike : Alike
+    order : list
+        As of `choose_pivots`.
+    blocks, last
+        As of `BlockLDL`.
+    make : callable
+        `BlockLDL`, for what is left.
+
+    Attributes
+    ----------
+    order
+    negative, ends
+        As of `BlockLDL`.
+    bad : ndarray of int
+        Which blocks, of those alike, had too large a multiplier.
+    """
+
+    def __init__(self, chain, alike, order, blocks, last, make):
+        self.order, (self.plan, outside, (rows, columns)) = order, make_plan(order, alike)
+        plan, n, border = self.plan, len(chain.unknowns), chain.border
+        unknowns, inside = alike.unknowns, [k for pivot, _ in order for k in pivot]
+        stays = np.ones(n, bool)
+        stays[unknowns[:, inside]] = False
+        self._left, number = np.flatnonzero(stays), np.full(n + border, -1)
+        number[self._left], number[n:] = np.arange(len(self._left)), len(self._left) + np.arange(border)
+        places, n_blocks = number[unknowns[:, outside]], len(unknowns)
+        first = np.arange(n_blocks)
+        self.group = loops.Group(
+            _in_lanes(n_blocks, alike.entries()),
+            *(_in_lanes(n_blocks, [(first * table.shape[1], table.ravel(), at)])
+              for table, at in ((unknowns, np.array(inside)), (places, np.arange(len(outside))))),
+            aligned(n_blocks * plan.n_kept), aligned(n_blocks * plan.n_inside), aligned(n_blocks),
+            aligned(plan.n_places + LANES * LANES), aligned((plan.n_inside + plan.n_outside) * LANES))
+        of_others = self._others(chain, alike, number)
+        self._of_others = of_others[2]
+        self._values = np.empty(len(of_others[2]) + n_blocks * plan.n_left)
+        self._reduced = make(
+            blocks[self._left], *(np.concatenate([other, places[:, at].ravel()])
+                                  for other, at in zip(of_others[:2], (rows, columns), strict=True)),
+            None, border, number[last], condenses=False)
+
+    @staticmethod
+    def _others(chain, alike, number):
+        """Places and sources of entries of other blocks."""
+        others = np.ones(len(chain.held), bool)
+        others[alike.blocks] = False
+        found = [[], [], []]
+        before = np.concatenate([[chain.border], chain.held[:-1]])
+        for e in np.flatnonzero(others):
+            first, n = chain.starts[e], chain.starts[e + 1] - chain.starts[e]
+            height, stride = (-(-k // LANES) * LANES for k in (n + chain.held[e] + chain.border, n))
+            own, coupled = slice(*chain.own[e:e + 2]), slice(*chain.coupled[e:e + 2])
+            at, beside = chain.own_places[own], chain.coupled_places[coupled]
+            of_before = chain.unknowns[first - before[e]:first] if e else len(chain.unknowns) + np.arange(before[e])
+            unknowns = chain.unknowns[first:first + n]
+            for part, values in zip(found, ((unknowns[at % height], of_before[beside // stride]),
+                                            (unknowns[at // height], unknowns[beside % stride]),
+                                            (chain.own_sources[own], chain.coupled_sources[coupled])), strict=True):
+                part.extend(values)
+        rows, columns, sources = (np.concatenate([np.zeros(0, int), *part]).astype(int) for part in found)
+        return number[rows], number[columns], sources
+
+    def factor(self, values):
+        """Factor the matrix; False where a multiplier is too large, or what is left is singular."""
+        n = len(self._of_others)
+        self._values[:n] = values[self._of_others]
+        negative, self._least, n_bad = loops.eliminate(self.plan, self.group, values, LIMITS.largest, self._values[n:])
+        self.bad = np.flatnonzero(self.group.good == 0) if n_bad else ()
+        if n_bad or not self._reduced.factor(self._values):
+            return False
+        self.negative = negative + self._reduced.negative
+        return True
+
+    @property
+    def ends(self):
+        return self._reduced.ends
+
+    @property
+    def least_pivot(self):
+        return min(self._least, self._reduced.least_pivot)
+
+    def eliminate(self, b):
+        left = np.empty(len(self._left))
+        loops.forward(self.plan, self.group, b, self._left, left)
+        return self._reduced.eliminate(left)
+
+    def recover(self, work, ends):
+        x, out = self._reduced.recover(work, ends), np.empty(len(self._left) + self.group.inside.size)
+        loops.backward(self.plan, self.group, x, self._left, out)
+        return out
+
+
+class InsideFirst:
+    """Decides whether the inside of blocks is eliminated first, and by which pivots.
+
+    Those are chosen by the second matrix, as the first is a start's, and again, with blocks that they did not do for,
+    where there are such. To join blocks that are left in pairs, and go on with what is inside of these, saves a
+    tenth of an iteration, and takes as long to prepare as ten of them.
+
+    Parameters
+    ----------
+    chain, blocks, last, make
+        As of `Inside`.
+    """
+
+    def __init__(self, chain, blocks, last, make):
+        self._chain, self._others, self._samples, self._last = chain, (blocks, last, make), [], None
+        self._pays, self._first = len(chain.held) >= LIMITS.least_blocks, True
+
+    def factor(self, values):
+        """Factor the matrix; the `Inside` that did, None where the chain of blocks is to."""
+        first, self._first = self._first, False
+        if first or not self._pays:
+            return None
+        if self._last is None:
+            self._choose(values, np.linspace(0, len(self._alike.blocks) - 1, LIMITS.samples).astype(int))
+        while self._last is not None and not self._last.factor(values):
+            if not len(self._last.bad):
+                return None
+            self._choose(values, self._last.bad[:LIMITS.samples])
+        return self._last
+
+    @cached_property
+    def _alike(self):
+        return Alike(self._chain)
+
+    def _choose(self, values, which):
+        """Choose pivots by some blocks, and those of earlier choices."""
+        alike, self._last = self._alike, None
+        self._pays = len(self._samples) < LIMITS.most_plans and 2 * len(alike.blocks) >= len(self._chain.held)
+        if not self._pays:
+            return
+        self._samples.append(alike.matrices(values, which))
+        order = choose_pivots(np.concatenate(self._samples), alike.present, alike.n - alike.held, LIMITS.good)
+        self._pays = sum(len(pivot) for pivot, _ in order) >= LIMITS.least_inside * alike.n
+        if self._pays:
+            self._last = Inside(self._chain, alike, order, *self._others)
+
+
+def _in_lanes(n_blocks, tables):
+    """Numbers `table[start + at]` for 8 blocks after another, as int32; tables are (start of each block, table, at)."""
+    width, row = sum(len(at) for *_, at in tables), 0
+    out = np.empty(n_blocks * width, np.int32)
+    for starts, table, at in tables:
+        loops.into_lanes(np.ascontiguousarray(starts), table, at, row, width, out)
+        row += len(at)
+    return out
