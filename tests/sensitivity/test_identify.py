@@ -31,3 +31,29 @@ def test_a_misfit_that_noise_does_not_explain_is_reported(guess, deviation, righ
     assert bool(abs(found.values[0] - 4) < 0.05) is (right is not False)
     assert any("times their deviations" in str(w.message) for w in caught) is (right is not True)
     assert all(w.filename == __file__ for w in caught)
+
+
+@pytest.mark.parametrize("bounds, words", [
+    ((0, 3), "bounds of number 0, 0 to 3, do not fit its guess, 4"), ((5, 3), "bounds of number 0, 5 to 3"),
+    ((0, 3, 5), "bounds must be a pair"), (([0, 0], [9, 9]), "one or 1 each")])
+def test_bounds_that_do_not_fit(bounds, words):
+    measured = tf.Measurement(lambda bodies, t: bodies[0].position[0], [1.0], [0.2], deviation=0.1)
+    with pytest.raises(tf.InputError, match=words):
+        tf.identify(oscillator, [4.0], tf.MixedGalerkin(2), 60, measured, bounds=bounds)
+
+
+def test_nothing_measured():
+    with pytest.raises(tf.InputError, match="measurements is empty"):
+        tf.identify(oscillator, [4.0], tf.MixedGalerkin(2), 60, [])
+
+
+def test_an_error_of_the_model_is_not_one_of_bounds():
+    """What `build` raises on the way is undone, or told as it is."""
+    def build(values):
+        if values[0] != 4.0:
+            raise RuntimeError("no such oscillator")
+        return oscillator(values)
+
+    measured = tf.Measurement(lambda bodies, t: bodies[0].position[0], [1.0], [0.2], deviation=0.1)
+    with pytest.raises(RuntimeError, match="no such oscillator"):
+        tf.identify(build, [4.0], tf.MixedGalerkin(2), 60, measured)

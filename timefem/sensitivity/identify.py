@@ -152,25 +152,39 @@ def identify(build: Callable[[Any], InitialValueProblem], guess: Vector, element
     for measurement in measurements:
         if not isinstance(measurement, Measurement):
             raise InputError(f"measurements must be a list of Measurement, not {measurement!r}")
+    if not measurements:
+        raise InputError("measurements is empty: give at least one Measurement")
+    low, high = _limits(bounds, guess)
     model = _Model(build, element, n_elements, measurements, options, names)
     with progress("identification", max_solves) as bar:
-        return _identified(model, guess, bounds, max_solves, bar)
+        return _identified(model, guess, (low, high), max_solves, bar)
+
+
+def _limits(bounds, guess):
+    """Smallest and largest values, one for each number."""
+    if bounds is None:
+        return np.full(len(guess), -np.inf), np.full(len(guess), np.inf)
+    try:
+        low, high = (np.broadcast_to(np.asarray(bound, float), guess.shape) for bound in bounds)
+    except (TypeError, ValueError):
+        raise InputError(f"bounds must be a pair of the smallest and the largest values, one or {len(guess)} each, not "
+                         f"{bounds!r}") from None
+    for k in np.flatnonzero(~((low < high) & (low <= guess) & (guess <= high))):
+        raise InputError(f"bounds of number {k}, {low[k]:g} to {high[k]:g}, do not fit its guess, {guess[k]:g}")
+    return low, high
 
 
 def _identified(model, guess, bounds, max_solves, bar):
     model.at(guess)
     if model.failure:
         raise SolveError(f"the model cannot be solved with the guess: {model.failure}")
-    low, high = (-np.inf, np.inf) if bounds is None else bounds
-    try:
-        def residual(values):
-            bar.step()
-            return model.residual(values)
 
-        found = scipy.optimize.least_squares(residual, guess, model.jacobian, bounds=(low, high), x_scale="jac",
-                                             ftol=1e-12, xtol=1e-10, gtol=1e-10, max_nfev=max_solves)
-    except ValueError as error:
-        raise InputError(f"bounds do not fit the guess: {error}") from None
+    def residual(values):
+        bar.step()
+        return model.residual(values)
+
+    found = scipy.optimize.least_squares(residual, guess, model.jacobian, bounds=bounds, x_scale="jac", ftol=1e-12,
+                                         xtol=1e-10, gtol=1e-10, max_nfev=max_solves)
     model.at(found.x)
     covariance = _covariance(model.jacobian(found.x), model.labels)
     more = max(1, len(found.fun) - len(guess))

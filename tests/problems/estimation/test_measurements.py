@@ -244,3 +244,20 @@ def test_noise_and_priors_of_joints_of_a_tree_by_name():
         found.append(tf.solve(problem, tf.MixedGalerkin(1), 5, progress=False))
     np.testing.assert_allclose(found[0].z, found[1].z, rtol=0, atol=1e-7)
     np.testing.assert_allclose(found[0].std("knee", times), found[1].std("knee", times), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dimension", [1, 2])
+def test_priors_of_places_of_masses_that_move_along_fewer_axes(dimension):
+    """As those of coordinates: by a number, or by one for each axis of space."""
+    mass = tf.PointMass(1.0, dimension, name="mass")
+    camera = tf.Marker("mass", axes="x", times=[0.5, 1.0], values=[[0.2], [0.5]], sigma=0.1)
+
+    def found(**prior):
+        problem = tf.Estimation(tf.System([mass]), [camera], noise={"mass": 0.1}, t_span=(0, 1),
+                                prior={"mass": tf.StatePrior(tf.Pose((0.1, 0, 0)), **prior)})
+        sol = tf.solve(problem, tf.MixedGalerkin(2), 4, progress=False)
+        return sol.value("mass", 0.3), sol.std("mass", 0.3)
+
+    exact = found(q=0.2, v=0.4)
+    for prior in ({"position": 0.2, "velocity": 0.4}, {"position": [0.2] * 3, "velocity": [0.4] * 3}):
+        assert np.allclose(found(**prior), exact, rtol=1e-13, atol=0)

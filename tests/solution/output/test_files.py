@@ -217,6 +217,22 @@ def test_missing_foreign_and_truncated_files(sol, tmp_path):
             load(path)
 
 
+def test_the_name_of_phases_says_where_they_are(tmp_path):
+    """Each is in a file of its own, so that there is none of the name that was given."""
+    mass = tf.PointMass(1.0, dimension=1, name="mass")
+    push = tf.ControlForce(mass, [(1, 0, 0)], name="push")
+
+    def way(start, end):
+        return tf.OptimalControl(tf.System([mass]), {mass: start}, {mass: end}, (0, 1), tf.Effort(push))
+
+    half, rest = tf.EndState(position=(1, None, None)), tf.EndState(position=(2, None, None), velocity=(0, None, None))
+    found = tf.solve(tf.Phases([way(tf.Pose(), half), way(half, rest)]), tf.MixedGalerkin(1), 2, progress=False)
+    names = found.save(str(tmp_path / "way.h5"))
+    assert np.array_equal(tf.load(names[1]).z, found[1].z)
+    with pytest.raises(tf.InputError, match=r"there is no file .*way\.h5; solutions of phases .* first in way-1\.h5$"):
+        tf.load(tmp_path / "way.h5")
+
+
 def test_damaged_bytes_do_not_pass_for_numbers(sol, tmp_path):
     path = tmp_path / "a.h5"
     sol.save(path)

@@ -155,10 +155,10 @@ class StartSensors:
                     body, times=[self._t], values=[values[name]], sigma=sigma, name=f"prior of {name} of {label}"))
             return
         given = {"q": own.q, "v": own.v}
-        if body in system.bodies and body.has_position and body.n_q == 3:
+        if body in system.bodies and body.has_position and body.n_q == body.dimension:
             self._check_used(body, own, ("orientation", "angular_velocity"))
-            given = {"q": own.q if own.position is None else own.position,
-                     "v": own.v if own.velocity is None else own.velocity}
+            given = {"q": own.q if own.position is None else self._along_axes(own.position, body),
+                     "v": own.v if own.velocity is None else self._along_axes(own.velocity, body)}
         else:
             self._check_used(body, own, own.of_pose)
         values, sizes = {"q": z[:n][place]}, {"q": self._length, "v": self._length / self._span}
@@ -172,6 +172,11 @@ class StartSensors:
             k = len(values[name])
             self._add(given[name], size, narrow, wide, lambda sigma, k=k, name=name: StateSensor(
                 body, name, k, times=[self._t], values=[values[name]], sigma=sigma, name=f"prior of {name} of {label}"))
+
+    @staticmethod
+    def _along_axes(sigma, body):
+        """Standard deviations along the axes in which a body moves: of three given ones the first."""
+        return sigma[:body.n_q] if np.shape(sigma) == (3,) else sigma
 
     def _any_orientation(self, body, q):
         """A wide prior of an orientation: of the entries of its matrix, which any small turn changes as much."""

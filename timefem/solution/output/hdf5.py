@@ -226,7 +226,11 @@ def reading(path, what, version):
                 raise InputError(f"{shown} has format version {found}; this timefem reads version {version}")
             yield file
     except FileNotFoundError:
-        raise InputError(f"there is no file {shown}") from None
+        root, ending = os.path.splitext(real)
+        first = f"{os.path.basename(root)}-1{ending}"
+        beside = os.path.exists(os.path.join(os.path.dirname(real), first))
+        hint = f"; solutions of phases are in files of their own, the first in {printable(first)}" if beside else ""
+        raise InputError(f"there is no file {shown}{hint}") from None
     except InputError as error:
         if shown in str(error):
             raise
