@@ -192,6 +192,7 @@ from .solvers.march.step_control import MarchOptions, StepControl
 from .solvers.nonlinear.engines.fatrop import Fatrop
 from .solvers.nonlinear.engines.ipopt import Ipopt
 from .solvers.nonlinear.newton import Newton
+from .solving.contact_search import contact_sequences
 from .solving.many_solutions import continuation, solve_all
 from .solving.receding.horizon import RecedingHorizon
 from .solving.restart import restart
@@ -201,7 +202,7 @@ __version__: str
 
 __all__ = [
     "Complementary", "CoulombFriction", "Coupling", "PhasedSolution", "Phases", "SpringContact",
-    "BoundaryValueProblem", "EndState", "continuation", "solve_all",
+    "BoundaryValueProblem", "EndState", "contact_sequences", "continuation", "solve_all",
     "BubnovGalerkin", "CanonicalState", "Constraint", "Cylindrical", "ElementBatch", "Fatrop", "FixedPoint", "Gravity",
     "ActiveSetChange", "IllConditioned", "NotAsked", "NotDifferentiable", "NotSolved", "OpenJoint", "SuspectUnits",
     "UnderResolved", "Unstable",

@@ -62,6 +62,19 @@ class OfSeveral(OfSolve, total=False):
     processes: int | None
 
 
+class OfSequences(TypedDict, total=False):
+    """Further arguments of `contact_sequences`."""
+
+    march_elements: int
+    seed: int
+    progress: bool | None
+    start: States | Any
+    end: States | Any
+    duration: str
+    bounds: Mapping[Any, Any] | None
+    limits: Any
+
+
 class Arguments(OfSolve, total=False):
     """All of `solve` that go by name only, and of `restart`."""
 

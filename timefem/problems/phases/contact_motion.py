@@ -39,7 +39,8 @@ class ContactMotion(ContactSolution):
         periodic : bool
             Whether the state at the end is that at the start.
         cost, actuators, bounds, limits
-            Of each phase, as in `OptimalControl`.
+            Of each phase, as in `OptimalControl`. What moved these actuators in the march, a `Controller`, is left out;
+            one by the time alone is the guess of their controls.
 
         Returns
         -------

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError, NotSolved, warn
+from ...mechanics.forces.controllers import Controller
 from ...mechanics.states.given import states_of
 from ...mechanics.values.equations_of_motion import parts_by_time
 from ...solvers.nonsmooth import events
@@ -48,8 +49,10 @@ class ContactSequence:
     """
 
     def __init__(self, solution: ContactSolution, given: dict[str, Any]) -> None:
-        self.solution, self.given, self.contacts = solution, given, Contacts(solution.system)
-        self.system, self.nodes = solution.system, NodeTangents(self.contacts, solution)
+        self.solution, self.given = solution, given
+        self.system, self._guessed = _without_controllers(solution.system, given["actuators"])
+        self.contacts = Contacts(self.system)
+        self.nodes = NodeTangents(self.contacts, solution)
         self._check()
         bounds = [0, *self._cuts(), len(solution.t) - 1]
         self.stretches = [_Stretch(*pair, self.nodes.mode_system(pair[0])) for pair in pairwise(bounds)]
@@ -83,12 +86,13 @@ class ContactSequence:
             phases.append(self._phase(k, stretch, last))
             t, e = sol.t[stretch.start:stretch.stop + 1], slice(stretch.start, stretch.stop)
             states = np.concatenate([sol.nodal_state[stretch.start, :1], sol.nodal_state[e, -1]])
-            guesses.append(Guess(states, times=t, duration=float(t[-1] - t[0])))
+            controls = {drive: law(t) for drive, law in self._guessed.items()} or None
+            guesses.append(Guess(states, times=t, controls=controls, duration=float(t[-1] - t[0])))
             names.append(self._name(stretch))
         for k in range(last):
             links.append([Coupling(self._link(k), name=self._event_name(k))])
         couplings = SameState(phases[-1], phases[0], name="periodic", closing=True) if given["periodic"] else ()
-        return Phases(phases, links, couplings, names, guesses, self.check)
+        return Phases(phases, links, couplings, names, guesses, self)
 
     # ---- phases
 
@@ -243,8 +247,15 @@ class ContactSequence:
 
     # ---- afterwards
 
-    def check(self, found: Any) -> list[str]:
-        """What of the sequence does not hold in a solution of the phases; warns (`NotSolved`) of it."""
+    def __call__(self, found: Any) -> None:
+        """Warn (`NotSolved`) of what of the sequence does not hold in a solution of the phases."""
+        said = self.violations(found)
+        if said:
+            warn(f"the sequence of contacts does not hold, so that another one is needed: {'; '.join(said)}",
+                 NotSolved)
+
+    def violations(self, found: Any) -> list[str]:
+        """What of the sequence does not hold in a solution of the phases."""
         said = []
         for k, (phase, stretch) in enumerate(zip(found.phases, self.stretches, strict=True)):
             contacts, name = self.contacts, f"phase {k} ({self._name(stretch)})"
@@ -271,9 +282,6 @@ class ContactSequence:
                 if back < -CONTACT.violated * np.abs(states.gamma).max(initial=0.0):
                     said.append(f"{name}: {contacts.names[c]} slides the other way, with {-back:.3g}")
             said += self._impulses_that_pull(k, phase)
-        if said:
-            warn(f"the sequence of contacts does not hold, so that another one is needed: {'; '.join(said)}",
-                 NotSolved)
         return said
 
     def _impulses_that_pull(self, k, phase):
@@ -289,6 +297,26 @@ class ContactSequence:
                     found.append(f"the impulse before phase {k} would have to pull: {impulse:.3g} of {part.name}")
                 gap += 1
         return found
+
+
+def _without_controllers(system, actuators):
+    """The system without controllers of these actuators, and what they do, by the time, as dict drive -> function."""
+    actuators = actuators if isinstance(actuators, list | tuple) else [actuators]
+    left_out = [part for part in system.parts
+                if isinstance(part, Controller) and all(drive in actuators for drive in part.drives)]
+    if not left_out:
+        return system, {}
+    guessed = {}
+    for part in left_out:
+        if part.inputs:  # what they measured is that of another motion
+            continue
+        t, first = ca.SX.sym("t"), 0
+        law = ca.Function("law", [t], [part._of_law(ca.SX(0, 1), ca.SX(0, 1), t, ca.DM(part.law_parameters))])
+        for drive in part.drives:
+            own = slice(first, first + drive.n_controls)
+            guessed[drive] = lambda times, law=law, own=own: np.array(law(times[None])).T[:, own]
+            first = own.stop
+    return system.of_parts([part for part in system.parts if part not in left_out]), guessed
 
 
 def _named(name, values):

@@ -1,0 +1,135 @@
+"""Sequences of contacts that are not known: marches with perturbed controls, each handed over to phases and polished."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from .. import validate
+from ..argument_names import refuse_unknown
+from ..elements.mixed_galerkin import MixedGalerkin
+from ..errors import InputError
+from ..mechanics.forces.actuators import Actuator
+from ..mechanics.forces.controllers import Controller
+from ..problems.initial.problem import InitialValueProblem
+from ..problems.kinds import check_kind
+from ..progress import progress as progress_bar
+from .keywords import OfSequences
+from .solve import solve
+
+if TYPE_CHECKING:
+    from ..elements.element import TimeElement
+    from ..problems.phases.solution import PhasedSolution
+    from .keywords import Unpack
+
+WAVES = 3  # of perturbed controls, the first one constant: those of the marches need not be like those that are found
+
+
+def contact_sequences(problem: InitialValueProblem, actuators: Actuator | Sequence[Actuator], element: TimeElement,
+                      n_elements: int = 8, *, cost: Any, sizes: Mapping[Actuator, float] | float, n_starts: int = 20,
+                      **others: Unpack[OfSequences]) -> list[PhasedSolution]:
+    """Motions with rigid contact of least cost, with sequences of contacts that are found.
+
+    The problem is marched without controls, and with others that are drawn at random, which vary slowly. Each sequence
+    of contacts that comes up becomes `Phases` (see `phases` of its solution), which have the marched motion as their
+    guess and are solved with the sequence as it is. Those whose gaps, forces, friction or impulses do not hold are left
+    out, and of several minima with the same sequence the least one stays. Nothing says that there is no better one.
+
+    Parameters
+    ----------
+    problem : InitialValueProblem
+        With rigid contacts, without the actuators; its duration is where the marches end.
+    actuators : Actuator or sequence of Actuator
+    element, n_elements
+        Of the phases.
+    cost
+        As in `OptimalControl`.
+    sizes : float or dict
+        Of the controls that are drawn, their standard deviations [N or N m]; a dict by actuators.
+    n_starts : int
+        Marches.
+    others
+        Of the marches `march_elements` (40 unless given), and `seed` of the controls that are drawn; `progress`; and
+        what `phases` of a march takes: `end`, `start`, `duration`, `bounds`, `limits`.
+
+    Returns
+    -------
+    list of PhasedSolution
+        One for each sequence that holds, by increasing cost. `statistics` has "sequence", the events by name, and
+        "starts", the numbers of the marches with it.
+
+    Raises
+    ------
+    InputError
+        For input that cannot be used.
+
+    Examples
+    --------
+    >>> import timefem as tf
+    >>> ball = tf.PointMass(1.0, 1)
+    >>> floor = tf.PlaneContact(ball, normal=(1, 0, 0), restitution=0.8, name="floor")
+    >>> start = tf.InitialValueProblem(tf.System([ball, floor], gravity=(-9.81, 0, 0)), {ball: tf.Pose((0.5, 0, 0))},
+    ...                                (0, 0.65))
+    >>> push = tf.ControlForce(ball, [(1, 0, 0)])
+    >>> end = {ball: tf.EndState(position=(0.5, None, None), velocity=(0, None, None))}
+    >>> found = tf.contact_sequences(start, push, tf.MixedGalerkin(2), 4, cost=tf.Effort(push), sizes=5.0, end=end,
+    ...                              n_starts=1, march_elements=10, progress=False)
+    >>> found[0].statistics["sequence"]
+    ('floor closes',)
+    """
+    check_kind(problem, "initial")
+    if not problem.system.rigid_contacts:
+        raise InputError("the system has no rigid contacts, whose sequence could be looked for; take solve")
+    actuators = list(actuators) if isinstance(actuators, list | tuple) else [actuators]
+    for one in actuators:
+        if not isinstance(one, Actuator):
+            raise InputError(f"actuators must be actuators such as ControlForce(body), not {one!r}")
+    refuse_unknown("contact_sequences()", others, list(OfSequences.__annotations__))
+    n_starts = validate.integer("n_starts", n_starts, minimum=1)
+    march_elements, seed, progress = (others.pop(*one) for one in (("march_elements", 40), ("seed", 0),
+                                                                   ("progress", None)))
+    size = np.concatenate([np.full(one.n_controls, validate.real("sizes", sizes[one] if isinstance(sizes, Mapping)
+                                                                 else sizes, positive=True)) for one in actuators])
+    rng, found, tried = np.random.default_rng(seed), {}, {}
+    with progress_bar("sequences of contacts", n_starts, progress) as bar:
+        for k in range(n_starts):
+            waves = np.zeros((WAVES, len(size))) if k == 0 else rng.normal(size=(WAVES, len(size))) * size
+            march = _march(problem, actuators, waves, march_elements)
+            bar.advance()
+            if not march.success:
+                continue
+            try:
+                phases = march.phases(actuators=actuators, cost=cost, **others)
+            except InputError:
+                if k == 0 and not march.events:  # then it is what was asked for
+                    raise
+                continue
+            sequence = tuple(link.name for links in phases.links for link in links if not link.name.startswith("turns"))
+            tried.setdefault(sequence, []).append(k)
+            unchecked = copy(phases)
+            unchecked.check = None
+            solution = solve(unchecked, element, n_elements, progress=False)
+            better = sequence not in found or solution.objective < found[sequence].objective
+            if solution.success and better and not phases.check.violations(solution):
+                found[sequence] = solution
+    for sequence, solution in found.items():
+        solution.statistics.update(sequence=sequence, starts=tried[sequence])
+    return sorted(found.values(), key=lambda solution: solution.objective)
+
+
+def _march(problem, actuators, waves, n):
+    """The motion with controls that are sums of cosines."""
+    t0, t1 = problem.t_span
+
+    def law(x, v, t, c):
+        along = (t - t0) / (t1 - t0)
+        own = ca.reshape(c, waves.shape[1], WAVES)
+        return own @ ca.vertcat(*(ca.cos(i * np.pi * along) for i in range(WAVES)))
+
+    driven = problem.system.of_parts([*problem.system.parts, Controller(actuators, law, inputs=[],
+                                                                        parameters=waves.ravel())])
+    return solve(InitialValueProblem(driven, problem.z0, problem.t_span), MixedGalerkin(1), n, progress=False)
