@@ -1,4 +1,4 @@
-"""Sequences of contacts that are not known: marches with perturbed controls, each handed over to phases and polished."""
+"""Sequences of contacts that are not known: marches with perturbed controls, each handed over to phases."""
 
 from __future__ import annotations
 
