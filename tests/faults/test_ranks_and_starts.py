@@ -136,3 +136,16 @@ def test_a_body_in_springs(fault, length, coordinates):
     again = tf.equilibrium(system, np.concatenate([rest.q, 0 * rest.q]))  # a whole state as the guess
     for name, found in (("place", rest), ("from a whole state", again)):
         fault(name, (-0.008303, -0.004808, -0.198291), found.position(body) / length, atol=1e-6)
+
+
+@pytest.mark.parametrize("rotation", ["quaternion", "directors"])
+def test_what_falls_without_end_is_named(rotation):
+    """A sled on a rail by a spring whose force has a bound of 3 N: held against less, and named under more."""
+    sled = tf.RigidBody(2.0, (0.1, 0.2, 0.25), rotation, name="sled")
+    rail = tf.Prismatic(sled, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_b=(1, 0, 0), name="rail")
+    weak = tf.FormulaEnergy([sled], "3 * sqrt(0.25 + dot(f[0].position, f[0].position))", name="weak")
+    start = {sled: tf.Pose((0.1, 0, 0))}
+    held = tf.equilibrium(tf.System([sled, rail, weak], gravity=(1.2, 0, -3)), start)
+    np.testing.assert_allclose(held.position(sled), [2 / 3, 0, 0], rtol=0, atol=1e-9)
+    falls = tf.equilibrium(tf.System([sled, rail, weak], gravity=(5, 0, -3)), start)
+    assert not falls.success and "sled falls without end" in falls.status.message

@@ -74,6 +74,22 @@ def test_an_infeasible_program_names_the_row(name):
     assert "the length at t = 0.5 stays violated by 4" in answer.status.message
 
 
+def test_no_step_leads_to_where_rows_are_no_numbers():
+    """The sum of violations that are no numbers was none, and so the best there is."""
+    class WithAnEdge(Hs071):
+        refused = 0
+
+        def rows(self, v):
+            outside = v @ v > 60
+            self.refused += outside
+            return super().rows(v) + (np.nan if outside else 0.0)
+
+    program = WithAnEdge((1.2, 1.2, 1.2, 1.2), upper=50.0)
+    answer = METHODS["interior-point"]().solve(program)
+    assert answer.status.success and program.refused
+    np.testing.assert_allclose(answer.v, [1, 4.742999643, 3.821149978, 1.379408293], rtol=0, atol=1e-7)
+
+
 @pytest.mark.parametrize("role, told", [
     (LIMIT, "; the length at t = 0.5 stays violated by 4"),
     (MOTION, "; the length at t = 0.5 stays violated by 4 of its size; the prescribed conditions hold, but not the"),

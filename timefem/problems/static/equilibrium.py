@@ -223,15 +223,21 @@ def from_guess(equations, x, t, on_iteration=lambda iteration, norm: None):
     found = newton(equations, x, t, on_iteration)
     if found.success or found.status.reason not in RETRY:
         return found
-    starts = (lambda: equations.with_multipliers(x, t)) if equations.m else None, \
-        lambda: relaxed(equations, x, t, solve, equations.error)
-    for start in starts:
-        other = None if start is None else start()
-        if other is not None:
-            again = newton(equations, other, t, on_iteration)
-            again.iterations += found.iterations
-            if again.success:
-                return again
+
+    def again(start):
+        other = newton(equations, start, t, on_iteration)
+        other.iterations += found.iterations
+        return other
+
+    if equations.m and (other := again(equations.with_multipliers(x, t))).success:
+        return other
+    start, fallen = relaxed(equations, x, t, solve, equations.error)
+    if start is not None and (other := again(start)).success:
+        return other
+    if fallen is not None and found.status.reason == Reason.NOT_CONVERGED:
+        found.status.message = f"{found.status.reason} at the load of t = {t:g}: " \
+            f"{equations.system.label(_moved_most(equations, fallen))} falls without end, and no force grows to hold " \
+            "it: hold it by a joint or a spring"
     return found
 
 
@@ -284,7 +290,7 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
     """Newton's method from x at the load of t; an `Equilibrium`."""
     history, system, n, change = [], equations.system, equations.n_q, np.inf
     residual, tangent, _ = equations.evaluate(x, t)
-    first = tangent
+    first = x
     for iteration in range(OPTIONS.iterations):
         history.append(equations.error(residual, tangent, x))
         on_iteration(iteration, history[-1])
@@ -307,7 +313,8 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
         if not np.isfinite(residual).all():
             break
     remedy = "take more load steps (n_steps), or a nearer guess"
-    body = _most_free(equations, first, OPTIONS.singular)
+    first = equations.evaluate(equations.with_multipliers(first, t), t)[1]  # by whose forces directors resist turns
+    body = _most_free(equations, first, OPTIONS.singular) if np.isfinite(first.data).all() else None
     if body is not None:
         remedy = f"where it starts nothing holds {system.label(body)}, which is free to move as a whole: hold it by " \
                  "a joint or a spring, or give a nearer guess"

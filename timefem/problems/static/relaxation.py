@@ -27,7 +27,7 @@ RELAXATION = RelaxationOptions()
 
 
 def relaxed(equations, x, t, solve, error):
-    """Unknowns near an equilibrium, from far; None where none is reached.
+    """Unknowns near an equilibrium, from far, None where none is reached; and how far coordinates fell without end.
 
     Parameters
     ----------
@@ -39,12 +39,18 @@ def relaxed(equations, x, t, solve, error):
         `solve(equations, matrix, b)`; RuntimeError where the matrix is singular.
     error : callable
         `error(residual, tangent, x)`, of the forces that make it up.
+
+    Returns
+    -------
+    x : ndarray or None
+    fallen : ndarray, shape (n_q,), or None
+        Changes of coordinates that go on without end.
     """
     options, n, system = RELAXATION, equations.n_q, equations.system
     x = equations.with_multipliers(x, t)
     residual, tangent, _ = equations.evaluate(x, t)
     if not np.isfinite(residual).all():
-        return None
+        return None, None
     start, root = x[:n], np.sqrt(system.mass_scale)
     size, fall = _size(system, start, root), np.abs(residual[:n] / root).max()
     s = options.first * size / fall if fall > 0 else 1.0
@@ -61,7 +67,7 @@ def relaxed(equations, x, t, solve, error):
         trial = equations.counted(x - step)
         gone = np.abs((x[:n] - start) * root).max()
         if gone > options.endless * size:
-            return None
+            return None, x[:n] - start
         if not way <= options.furthest * max(size, gone):
             s /= 2
             continue
@@ -71,9 +77,9 @@ def relaxed(equations, x, t, solve, error):
             continue
         x, (residual, tangent, _) = trial, found
         if error(residual, tangent, x) <= options.near:
-            return x
+            return x, None
         s *= options.growth
-    return None
+    return None, None
 
 
 def _size(system, q, root):

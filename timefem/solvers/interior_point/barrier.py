@@ -153,7 +153,7 @@ class Barrier:
     def values(self, w):
         """Objective, rows of shape (m,), the sum of their magnitudes, the barrier over mu, and slacks of bounds.
 
-        A sum that is rounding is zero: no step makes it smaller.
+        A sum that is rounding is zero, as no step makes it smaller; NaN stays, as no step may lead there.
         """
         v, t = w[:self.n], w[self.n:]
         f, c = self.scaled.values(v)
@@ -163,7 +163,7 @@ class Barrier:
         theta = loops.add_and_sum(c, self.auxiliary.row, self.auxiliary.coefficient, w, self.n)
         slack, well = self.bounds.slacks_and_well(w)
         f, theta, well = self.over.combined(sums=(float(f), theta, well))
-        return f, c, theta if theta > self.options.rounding * self.n_rows else 0.0, well, slack
+        return f, c, 0.0 if theta <= self.options.rounding * self.n_rows else theta, well, slack
 
     def gradient(self, w):
         """Gradient of the objective, shape (n + n_t,)."""
