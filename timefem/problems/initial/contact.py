@@ -30,7 +30,7 @@ def check_contacts(problem, element):
     if not problem.system.rigid_contacts:
         return
     modes.refuse(problem.system, element)
-    contacts = states.Contacts(problem.system)
+    contacts = states.contacts_of(problem.system)
     start = contacts.at_state(problem.t_span[0], problem.z0)
     jacobian = np.abs(start.jacobian.dense_rows(3 * np.arange(contacts.n))[0])
     sizes = jacobian @ _lengths(problem)

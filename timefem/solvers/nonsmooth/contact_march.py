@@ -18,7 +18,7 @@ from .node import NodeLaw, event, fallback_event
 from .options import CONTACT
 from .search import Candidate, Search
 from .sharing import ALONG_GIVEN, BEGINS, CLOSED, HELD, OPEN, SLIDES, STICKS
-from .states import Contacts, held
+from .states import contacts_of, held
 
 
 class Piece(NamedTuple):
@@ -62,7 +62,8 @@ class ContactMarch(EventElements):
     """
 
     def __init__(self, system, element, mesh, z0, how, options=CONTACT):
-        self.contacts, self.element, self.mesh, self.how, self.options = Contacts(system), element, mesh, how, options
+        self.contacts, self.options = contacts_of(system), options
+        self.element, self.mesh, self.how = element, mesh, how
         self.law, self.search = NodeLaw(self.contacts, options), Search(self.contacts, element.degree, mesh.nodes[-1])
         self.pieces, self.events, self.located, self.status = [], [], [], Status(True)
         self.t, self.z, self.n_elements = mesh.nodes[0], np.array(z0), 0

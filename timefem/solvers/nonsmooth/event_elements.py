@@ -222,7 +222,7 @@ class EventElements:
         low, high = 0.0, None
         known, best = [], None
         rounding = self._rounding(longest)
-        longest = 1.5 * longest
+        whole, longest = longest, 1.5 * longest
         for _ in range(self.options.locations):
             if self.t + h <= self.t:
                 raise AtOnce(kind, c)
@@ -253,6 +253,8 @@ class EventElements:
             step = -value / slope if slope and slope < 0 else None
             if step is not None and abs(step) <= rounding:
                 break
+            if step is None and high is None and low >= whole:
+                return None  # it does not fall towards zero, and all of the element is behind
             new = h + step if step is not None else (low + (high if high is not None else longest)) / 2
             if high is not None and high - low <= rounding:
                 break

@@ -5,6 +5,7 @@ eliminated) and `b = ((1 + e) gamma_N, gamma_T)` of the velocities gamma before 
 rows, the normal one and two along the surface; those that it has not have zeros in D and b.
 """
 
+import threading
 from functools import cached_property
 from typing import NamedTuple
 
@@ -79,7 +80,9 @@ class _Scaled:
 
     @cached_property
     def _law(self):
-        return law_arrays(self.d, np.array(self.mu, float), np.array(self.bound, float), self.options)
+        law = kept_law(self.n, self.options)
+        law.compliance[:], law.friction[:], law.bound[:], law.count[0] = self.d, self.mu, self.bound, 0
+        return law
 
     @property
     def iterations(self):
@@ -138,6 +141,23 @@ class _Scaled:
                     return found
         left = [self.residual(start, b) for start in starts]  # no method may improve on rounding
         return starts[int(np.argmin(left))] if min(left, default=np.inf) < o.stalled else None
+
+
+class _Laws(threading.local):
+    """A `Law` of each thread for each number of contacts: to make one takes longer than to solve it."""
+
+    def __init__(self):
+        self.known = {}
+
+
+_laws = _Laws()
+
+
+def kept_law(n, options):
+    """The `Law` of this thread at n contacts, with what the last one left."""
+    if (n, options) not in _laws.known:
+        _laws.known[n, options] = law_arrays(np.zeros((3 * n, 3 * n)), *np.zeros((2, n)), options)
+    return _laws.known[n, options]
 
 
 def law_arrays(compliance, friction, bound, options):

@@ -92,13 +92,15 @@ class ModeSystem:
         self.element = element_of(element, self.system)
         self.element.check(self.system)
         self.plan = how.plan(self.system, self.element, mode)
-        self._loop = self._scale = self._one = None
+        self._loop = self._scale = self._one = self._two = None
 
     def march(self, nodes, z, exact=False, guess=None):
         """Elements from the state z on, `Solved`; unless `exact` halved where Newton's method fails."""
-        if len(nodes) == 2 and exact and guess is None:
+        if guess is not None:
+            return self._guessed(nodes, *guess)
+        if len(nodes) == 2 and exact:
             return self._element(nodes, z)
-        mesh, x, n, status, iterations = self.dofs(nodes, z, exact) if guess is None else self._guessed(nodes, *guess)
+        mesh, x, n, status, iterations = self.dofs(nodes, z, exact)
         columns = self.plan.columns
         state, every, others = self.plan.unpack(x[:columns.n_node + n * columns.step])
         return Solved(mesh.nodes[:n + 1], state, *self._shared(every, others), iterations, status)
@@ -113,11 +115,17 @@ class ModeSystem:
         one.x[:] = self._first(TimeMesh(nodes), z) if self.element.form != "hamilton" else 0.0
         one.x[columns.first] = z
         one.t[0], one.h[0] = nodes[0], nodes[1] - nodes[0]
+        return self._last(one, 0, nodes)
+
+    def _last(self, arrays, e, nodes):
+        """Solve the last element of those in `MarchArrays`, `Solved`."""
         self._loop.begin()
-        n, code, _ = march_elements(one, 0, 1)
-        status = SOLVED if n else Status.failure(REASONS[code], 0, nodes[0], one.history[np.isfinite(one.history)])
-        state, every, others = self.plan.unpack(one.x if n else one.x[:columns.n_node])
-        return Solved(nodes[:n + 1], state, *self._shared(every, others), np.abs(one.iterations[:n]), status)
+        stop, code, _ = march_elements(arrays, e, e + 1)
+        x, history = arrays.x[e * self.plan.columns.step:], arrays.history
+        n = stop - e
+        status = SOLVED if n else Status.failure(REASONS[code], 0, nodes[0], history[np.isfinite(history)])
+        state, every, others = self.plan.unpack(x if n else x[:self.plan.columns.n_node])
+        return Solved(nodes[:n + 1], state, *self._shared(every, others), np.abs(arrays.iterations[e:stop]), status)
 
     def dofs(self, nodes, z, exact=False):
         """The same, as dofs in time order: mesh, dofs, number of elements solved, status, iterations."""
@@ -140,9 +148,9 @@ class ModeSystem:
                 self._scale.reference = max(self._scale.reference, self.how.reference())
             self._loop = LoopArrays(self.plan, self._scale)
 
-    def arrays(self, x, starts, lengths):
+    def arrays(self, x, starts, lengths, keeps=None):
         """`MarchArrays` of elements in dofs x, after `prepare`."""
-        return self._loop.march(x, starts, lengths, self.how.settings, self._scale.reference)
+        return self._loop.march(x, starts, lengths, self.how.settings, self._scale.reference, keeps)
 
     def spread(self, every):
         """Multipliers of the system, and those of contacts, of elements of a system with open contacts alone."""
@@ -159,15 +167,16 @@ class ModeSystem:
         self.prepare(nodes[0], state[0])
         multipliers, m = np.zeros(self.system.n_multipliers), self.contacts.system.n_constraints
         multipliers[m:m + len(pressed)] = pressed
-        mesh = TimeMesh(np.array([nodes[0] - h, *nodes]))
-        x = np.zeros(plan.columns.n_node + 2 * plan.columns.step)
-        before = plan.first_element(mesh, state[0], multipliers)
-        before[plan.columns.fields[0]] = basis.values(basis.points - 1).astype(float) @ state
-        before[plan.columns.fields[0][-1]] = state[0]
-        x[:len(before)] = before
-        x, n, status, iterations = march(plan, mesh, state[0], multipliers, self._scale, self.how.settings,
-                                         Run(loop=self._loop, x=x, start=1))
-        return TimeMesh(nodes), x[plan.columns.step:], n - 1, status, iterations
+        if self._two is None:  # where slips turn at once factors are of no use to the next iterate
+            x = np.zeros(plan.columns.n_node + 2 * plan.columns.step)
+            self._two = self.arrays(x, *np.zeros((2, 2)), keeps=False), basis.values(basis.points - 1).astype(float)
+        two, back = self._two
+        before = plan.first_element(TimeMesh(np.array([nodes[0] - h, nodes[0]])), state[0], multipliers)
+        before[plan.columns.first] = back @ state
+        before[plan.columns.first[-1]] = state[0]
+        two.x[:len(before)], two.x[len(before):] = before, 0.0
+        two.t[:], two.h[:] = (nodes[0] - h, nodes[0]), h
+        return self._last(two, 1, nodes)
 
     def _first(self, mesh, z):
         """Dofs of the first element, at rest without forces of contacts."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...mechanics.redundancy.redundant_rows import row_sizes
 from ...mechanics.values.equations_of_motion import MotionFormulas
-from ...mechanics.values.evaluate import Matrix, evaluator
+from ...mechanics.values.evaluate import Matrix, PerThread, evaluator
 from ...mechanics.values.reaction_forces import has_reaction_forces
 from ...mechanics.values.state_values import velocities_at
 from .mobility import blocks_of, constrained
@@ -128,6 +128,14 @@ class Contacts:
         return np.concatenate([z[:n], momenta])
 
 
+def contacts_of(system):
+    """The `Contacts` of a system that this thread keeps with it."""
+    things = system.__dict__.setdefault("_contacts", PerThread()).things
+    if things.get("of") is not system:  # a copy of the system may have come with them
+        things["of"], things["contacts"] = system, Contacts(system)
+    return things["contacts"]
+
+
 class ContactStates:
     """At n states; of each contact the normal row comes first, then two along the surface, zero where there is none.
 
@@ -225,7 +233,7 @@ class ContactStates:
     @cached_property
     def rooted(self):
         """All rows at the first state times R, with the mobility `R R^T`, shape (3 n_contacts, n_q)."""
-        return self.plain[0].rooted(self.jacobian.dense()[0])
+        return self.plain[0].rooted(self.jacobian)
 
     def compliance(self, rows):
         """D of some of the rows at the first state, shape (n_rows, n_rows)."""
