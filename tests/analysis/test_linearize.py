@@ -275,3 +275,12 @@ def test_counters_of_turns_do_not_count():
     assert found.success and abs(found.period * oscillation(model).imag / (2 * np.pi) - 1) < 0.01
     at_rest = settle(model.system, {arm: tf.CanonicalState(*arm.state(start))})
     assert np.abs(at_rest[arm].q[:3] - [0, 0, -0.5]).max() < 1e-9
+
+
+def test_what_nothing_can_move():
+    """A system whose motion is prescribed has no states, and no modes."""
+    body = tf.RigidBody(1.0, (1, 1, 1), name="body")
+    system = tf.System([body, tf.Weld(body, point_a=(0, 0, 0), point_b=(0, 0, 0))])
+    model = tf.linearize(system, {body: tf.Pose()})
+    assert model.A.shape == (0, 0) and len(model.eigenvalues) == 0 and model.n_unstable == 0
+    assert len(model.modes()) == 0 and "0" in repr(tf.modes(system))

@@ -149,3 +149,39 @@ def test_an_impact_on_a_node_of_the_mesh(n):
     assert len(march.t) == (31 if n == 30 else 33) and np.diff(march.t).min() > 0.01 * period
     found = tf.periodic(system, {hinge: 1.2}, period, element, n, free_period=False)
     assert found.success and found.gap < 1e-12
+
+
+def _held(delay=0.0):
+    mass = tf.PointMass(2.0, 1, name="mass")
+    force = tf.ControlForce(mass, [(1, 0, 0)], name="force")
+    law = "5 * cos(2 * pi * t / 0.3) - 30 * x[0] - 8 * v[0]"
+    hold = tf.SampledController([force], law, 0.1, delay, [tf.PositionOutput(mass, "x")], name="hold")
+    return tf.System([mass, hold, tf.Spring(mass, None, stiffness=5.0)]), mass
+
+
+def test_feedback_in_discrete_time():
+    """Multipliers of what is sampled and held, over whole periods of it; and refusals of all that would not see it."""
+    system, mass = _held()
+    found = tf.periodic(system, {mass: tf.Pose((0.1, 0, 0))}, 0.3, tf.MixedGalerkin(3), 6)
+    assert found.success and found.period == 0.3
+    w = np.sqrt(2.5)
+    free = np.array([[np.cos(w / 10), np.sin(w / 10) / w], [-w * np.sin(w / 10), np.cos(w / 10)]])
+    push = np.array([(1 - np.cos(w / 10)) / 5, np.sin(w / 10) / w / 2])
+    matrix = free - np.outer(push, [30, 8])
+    start = np.linalg.solve(np.exp(2j * np.pi / 3) * np.eye(2) - matrix, 5 * push).real
+    np.testing.assert_allclose(found.solution.z[0], start * [1, 2], atol=1e-10)
+    once = np.linalg.eigvals(matrix)
+    np.testing.assert_allclose(np.sort_complex(found.multipliers), np.sort_complex(once**3), atol=1e-9)
+    sol = tf.solve(tf.InitialValueProblem(system, {mass: tf.Pose((0.1, 0, 0))}, (0, 0.3)), tf.MixedGalerkin(2), 6)
+    for ask in (lambda: tf.linearize(system, {mass: tf.Pose()}), lambda: tf.modes(system), lambda: tf.lyapunov(sol),
+                lambda: tf.equilibrium(system), lambda: tf.equilibrium_path(system, 1.0)):
+        with pytest.raises(tf.InputError, match="hold is feedback in discrete time"):
+            ask()
+    late, mass = _held(0.02)
+    for ask in (lambda: tf.periodic(system, {}, 0.25), lambda: tf.periodic(late, {late["mass"]: tf.Pose()}, 0.2),
+                lambda: tf.floquet(tf.solve(tf.InitialValueProblem(system, {"mass": tf.Pose((0.1, 0, 0))}, (0, 0.25)),
+                                            tf.MixedGalerkin(2), 5))):
+        with pytest.raises(tf.InputError, match="hold holds forces beyond the end"):
+            ask()
+    with pytest.raises(tf.InputError, match="determines the period"):
+        tf.periodic(system, {}, 0.3, free_period=True)

@@ -269,3 +269,21 @@ def test_a_path_where_no_load_changes_ends(n_steps):
     assert not path.success and "no load changes" in path.status.message and len(path.t) < 50
     (point,) = path.critical
     assert point["kind"] == "limit" and abs(point["t"] - 9.9499169577446) < 1e-9
+
+
+def test_limit_points_of_a_truss():
+    """Two springs, a flat gable, that snap through: both limit loads by their closed form, to round-off."""
+    wide, high, k = 1.0, 0.3, 100.0
+    rest = np.hypot(wide, high)
+    top = tf.PointMass(1.0, name="top")
+    springs = [tf.Spring(top, None, point_b=(side * wide, 0, 0), stiffness=k, length=rest) for side in (-1, 1)]
+    guide = tf.Constraint(top, "f[0].position[1]", 1)
+    push = tf.Force(top, (0, 0, -1), time=tf.Ramp(-1000, 1000, -1000, 1000))
+    path = tf.equilibrium_path(tf.System([top, *springs, guide, push]), 8.0, {top: tf.Pose((0, 0, high))},
+                               progress=False)
+    length = (rest * wide**2)**(1 / 3)  # at which (rest / length - 1) z is largest
+    limit = 2 * k * (rest / length - 1) * np.sqrt(length**2 - wide**2)
+    assert path.success and [point["kind"] for point in path.critical] == ["limit", "limit"]
+    np.testing.assert_allclose([point["t"] for point in path.critical], [limit, -limit], rtol=1e-9)
+    np.testing.assert_allclose([point["q"][2] for point in path.critical],
+                               [np.sqrt(length**2 - wide**2), -np.sqrt(length**2 - wide**2)], rtol=1e-9)

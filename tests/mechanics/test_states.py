@@ -140,7 +140,6 @@ def test_bad_input():
             (lambda: tf.FormulaForce(mass, "0 * u", controls=[state]), "must be actuators"),
             (lambda: tf.InitialValueProblem(tf.System([state]), {state: [0.0]}, (0, 1)), "Coordinates of 2 values"),
             (lambda: tf.solve(motor(), tf.EML(), 4), "does not take current, a State of first order"),
-            (lambda: tf.linearize(motor().system, {"current": 0.0}), "no states of first order"),
             (lambda: tf.VariableMass(0.0), "mass")):
         with pytest.raises(tf.InputError, match=message):
             make()

@@ -1,5 +1,7 @@
 """What a solution with rigid contact tells, keeps in files, and what is refused."""
 
+import base64
+import re
 import warnings
 
 import numpy as np
@@ -99,7 +101,7 @@ def test_what_does_not_take_rigid_contact_says_so():
         tf.PlaneContact(body, normal=(1, 0, 0), damping=1.0)
 
 
-def test_contact_forces_in_space_and_in_pictures():
+def test_contact_forces_in_space_and_in_pictures(tmp_path):
     """A ball that slides: its force is on its lowest point, up and against the slip; pictures have it in proportion."""
     ball = tf.RigidBody(2.0, (0.008,) * 3, name="ball")
     floor = tf.PlaneContact(ball, radius=0.1, friction=0.2, name="floor")
@@ -118,6 +120,9 @@ def test_contact_forces_in_space_and_in_pictures():
     drawn = force.points[:, 1] - force.points[:, 0]
     np.testing.assert_allclose(drawn / np.linalg.norm(drawn[0]), expected / np.linalg.norm(expected) * np.ones((2, 1)),
                                rtol=0, atol=1e-9)
+    sol.to_vtk(tmp_path / "motion.pvd", t)
+    kinds = re.search('Name="kind"[^>]*>([^<]*)<', (tmp_path / "motion" / "motion_1.vtu").read_text())[1]
+    assert np.count_nonzero(np.frombuffer(base64.b64decode(kinds)[8:], "i8") == 7) == 1
     stop = systems.nonlinear_stop(1, 20)[0]  # of no place in space
     assert np.isnan(stop.contact_points()).all()
 

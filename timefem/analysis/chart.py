@@ -42,7 +42,7 @@ def components(system):
         if body.has_orientation:
             names += [f"{label}.{what}[{i}]" for what in ("position", "rotation") for i in range(3)]
         elif body.has_position:
-            names += [f"{label}.position[{i}]" for i in range(body.n_q)]
+            names += [f"{label}.{'q' if i in body.first_order else 'position'}[{i}]" for i in range(body.n_q)]
         elif hasattr(body, "moving"):
             names += [f"{label}.{name}" for joint in _joints(body) for name in _names(joint)]
         else:
@@ -87,6 +87,8 @@ class Chart:
         `dq = P eta`.
     vectors : list of (int, int)
         Where displacements start that are vectors of space, or of its first axes, and how many components they have.
+    flows : list of int
+        Displacements that are coordinates of first order.
     lengths, length_rates : ndarray, shape (n_lengths, n_q)
         Changes of the lengths of quaternions that no constraint holds, those of joints of trees, and their rates: what
         is not a displacement.
@@ -99,7 +101,7 @@ class Chart:
 
     def __post_init__(self):
         blocks, self.vectors, start = [[], [], [], []], [], 0
-        lengths = []
+        lengths, self.flows = [], []
         for body in self.system.bodies:
             part = self.system.coordinates(body)
             if body.has_orientation:
@@ -116,7 +118,8 @@ class Chart:
             else:
                 n = body.n_q
                 own = [np.eye(n), np.zeros((n, n)), np.zeros((n, n)), np.eye(n)]
-                self.vectors += [(start, n)] * body.has_position
+                self.vectors += [(start, n - len(body.first_order))] * body.has_position
+                self.flows += [start + i for i in body.first_order]
             start += len(own[0])
             for block, value in zip(blocks, own, strict=True):
                 block.append(value)
@@ -150,7 +153,15 @@ class Chart:
 
     @cached_property
     def acceleration(self):
+        """Its rates; of coordinates of first order their rates."""
         return self.y @ self.a + self.first @ self.v
+
+    @property
+    def rates(self):
+        """Of all displacements along the motion, shape (n_displacements,)."""
+        rates = self.velocity.copy()
+        rates[self.flows] = self.acceleration[self.flows]
+        return rates
 
     def turning(self, omega):
         """W with `W eta = omega x eta` of all displacements that are vectors of space."""

@@ -125,8 +125,10 @@ def floquet(solution: Solution, *, linear: LinearOptions | str | None = None,
     Raises
     ------
     InputError
-        When the motion does not close, or is not a solution of an initial-value problem.
+        When the motion does not close, or is not a solution of an initial-value problem; where feedback in discrete
+        time holds forces beyond its end.
     """
+    check_held(solution.system, float(solution.t[-1] - solution.t[0]))
     first, last, back = monodromy_ends(solution, modulo)
     gap = state_gap(last, first)
     size = np.abs(first.chart.velocity).max(initial=0) + np.abs(gap).max(initial=0) + 1e-3
@@ -134,6 +136,15 @@ def floquet(solution: Solution, *, linear: LinearOptions | str | None = None,
         raise InputError(f"the motion is not periodic: after {solution.t[-1] - solution.t[0]:g} s states differ by "
                          f"{np.abs(gap).max():.2g}; find a periodic one with tf.periodic")
     return of_ends(solution, first, last, linear, back)
+
+
+def check_held(system, length):
+    """InputError where forces of feedback in discrete time go on beyond the end of a period: they are no state here."""
+    for part in system.parts:
+        count = 0.0 if part.period is None else length / part.period
+        if part.period is not None and (part.delay or abs(count - round(count)) > OPTIONS.closes):
+            raise InputError(f"{system.label(part)} holds forces beyond the end of {length:g} s; take a whole number "
+                             f"of its periods of {part.period:g} s, and no delay")
 
 
 def monodromy_ends(solution, modulo=None):

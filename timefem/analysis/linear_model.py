@@ -120,7 +120,7 @@ class LinearModel(Summarized):
     @property
     def neutral(self) -> float:
         """Growth that is none [1/s]: rounding."""
-        return OPTIONS.neutral_growth * np.linalg.norm(balanced(self.A)[0], 2)
+        return OPTIONS.neutral_growth * (np.linalg.norm(balanced(self.A)[0], 2) if len(self.A) else 0.0)
 
     def modes(self) -> Modes:
         """Natural modes, as a `Modes`: a sequence that prints as a table."""

@@ -11,7 +11,7 @@ import numpy as np
 from .. import validate
 from ..argument_names import named_arguments
 from ..errors import InputError
-from ..mechanics.contacts.rigid import refuse_rigid_contacts
+from ..mechanics.contacts.rigid import refuse_events
 from ..mechanics.formulas.formula import call_vector, check_symbols
 from ..mechanics.inversion.outputs import Output
 from ..mechanics.redundancy.redundancy import drop_redundant, redundant_rows
@@ -88,7 +88,7 @@ def linearize(system: System, state: GivenStates | Equilibrium | Solution | None
     """
     balanced = isinstance(controls, str) and validate.choice("controls", controls, ("balance",))
     system, t, z, u = _at(system, state, t, None if balanced else controls)
-    refuse_rigid_contacts(system, "a linear model")
+    refuse_events(system, "a linear model")
     at = EquationsOfMotion.of_state(system, t, z, u)
     if balanced:
         at = EquationsOfMotion.of_state(system, t, z, at.balance())
@@ -105,10 +105,6 @@ def _at(system, state, t, controls):
     """System without redundant constraints, time, state, and controls there."""
     if not isinstance(system, System):
         raise InputError(f"system must be a System, not {system!r}")
-    states = [body for body in system.bodies if body.first_order]
-    if states:
-        raise InputError(f"linear models have no states of first order, such as {system.label(states[0])}: take the "
-                         "sensitivities of a short march, or state them by a GeneralizedBody")
     n_controls = sum(p.n_controls for p in system.parts)
     if controls is not None:
         controls = validate.array("controls", controls, (n_controls,))

@@ -11,7 +11,7 @@ from .. import validate
 from ..argument_names import named_arguments
 from ..display import Card
 from ..errors import InputError
-from ..mechanics.contacts.rigid import refuse_rigid_contacts
+from ..mechanics.contacts.rigid import refuse_events
 from ..progress import progress
 from ..solution.drawing.plots import new_axes
 from ..solution.solution import Solution
@@ -84,7 +84,7 @@ def lyapunov(solution: Solution, n: int | None = None, *, every: int = OPTIONS.p
         When the solution failed or is not one of an initial-value problem.
     """
     if isinstance(solution, Solution):
-        refuse_rigid_contacts(solution.system, "tf.lyapunov")
+        refuse_events(solution.system, "tf.lyapunov")
     if type(solution) is not Solution or not solution.success:
         raise InputError("solution must be a Solution that succeeded")
     every = validate.integer("every", every, minimum=1)

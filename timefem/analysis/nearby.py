@@ -36,6 +36,7 @@ def moved(reduction, x):
     at, chart, system = reduction.at, reduction.chart, reduction.at.system
     move = reduction.displacements @ x
     speed = chart.velocity + (chart.y @ reduction.dv + chart.first @ reduction.dq) @ x
+    speed[chart.flows] = 0.0  # not even rounding
     states, start = {}, 0
     for body in moving(system):
         n = 6 if body.has_orientation else body.n_q
@@ -56,7 +57,7 @@ def displaced(body, q, move, velocity, angular_velocity=(0.0, 0.0, 0.0)):
         q = q + move
         if not body.has_position or body.has_inverse_mass is False:
             return CanonicalState(*body.state(Coordinates(q, velocity)))
-        if not body.begins_with_position:
+        if not body.begins_with_position or body.first_order:
             return body.of_coordinates(Coordinates(q, velocity))
         return CanonicalState(q, body.mass_scale * velocity)
     angle = np.linalg.norm(move[3:])

@@ -21,7 +21,7 @@ from ..solution.solution import Solution
 from ..solving.solve import solve
 from ..status import Answer, Reason, Status
 from .chart import Chart
-from .floquet import Floquet, floquet, monodromy_ends, of_ends
+from .floquet import Floquet, check_held, floquet, monodromy_ends, of_ends
 from .nearby import moved, state_gap
 from .options import OPTIONS
 from .tangent_motion import minimal_changes
@@ -160,6 +160,11 @@ def periodic(system: System, state: GivenStates, period: float, element: TimeEle
     element = MixedGalerkin(2) if element is None else element
     n_elements = validate.integer("n_elements", n_elements, minimum=1)
     problem, history = _problem(system, state, t, period), []
+    if any(part.period is not None for part in problem.system.parts):
+        if free_period:
+            raise InputError("free_period: feedback in discrete time determines the period; leave it out")
+        check_held(problem.system, period)
+        free_period = False
     found, damping, best = None, 1.0, None
     with progress("periodic motion", OPTIONS.periodic_iterations) as bar:
         for iteration in range(OPTIONS.periodic_iterations + 1):
@@ -213,7 +218,7 @@ class _Trial:
         self.period = float(solution.t[-1] - solution.t[0])
         self.difference = state_gap(last, first)
         y, s = first.chosen
-        self.drive = np.concatenate([last.chart.velocity[y], _acceleration(solution, last)[s]]) if free_period else None
+        self.drive = np.concatenate([last.chart.rates[y], _acceleration(solution, last)[s]]) if free_period else None
         # displacements, and rates times a time, in the metric of the mass
         root = np.sqrt(np.maximum(np.diag(first.mass), 0))
         heaviest, time = root.max(), self.period / (2 * np.pi)
@@ -221,6 +226,9 @@ class _Trial:
         system, (t, z) = solution.system, (solution.t, solution.z)
         energy = system.kinetic_energy(t, z, system.velocity(t, z)).max()
         self.size = max(np.sqrt(2 * energy) * time / heaviest, 1e-9)
+        for displacement, place in zip(first.chart.flows, first.at.flows, strict=True):
+            own = np.ptp(z[:, place]) or np.abs(z[:, place]).max() or 1.0  # in a unit of its own: how far it goes
+            self.weight[:len(y)][y == displacement] = self.size / own
         self.back, self.neutral = back, np.zeros((len(self.difference), 0))
         if modulo is not None:
             changes = modulo.tangents(solution.system, back(solution.z[-1]))

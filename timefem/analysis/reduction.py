@@ -16,7 +16,8 @@ from .options import OPTIONS
 class Reduction:
     """Linear equations of a system at one state in minimal coordinates x = (y, s).
 
-    y are independent displacements, s independent ones of their rates, in a frame that turns with `omega`.
+    y are independent displacements, s independent ones of their rates, in a frame that turns with `omega`. States of
+    first order are among y, and their rates follow.
 
     Parameters
     ----------
@@ -58,18 +59,22 @@ class Reduction:
         right = np.concatenate([np.zeros((at.m, len(eye))), eye[:len(y)], none])
         self.dq = self._solved(rows, right)
         none[len(at.counters):] = -(chart.length_rates @ self.dq)
-        rows = np.concatenate([gradient, chart.y[s], at.counters, chart.lengths])
-        right = np.concatenate([-(by_q @ self.dq), eye[len(y):] - first[s] @ self.dq, none])
+        rows = np.concatenate([gradient, chart.y[s], at.counters, chart.lengths, chart.y[chart.flows]])
+        efforts = at.efforts_by_state @ self.dq
+        right = np.concatenate([-(by_q @ self.dq), eye[len(y):] - first[s] @ self.dq, none, efforts])
         self.dv = self._solved(rows, right)
         (self.da, size), self.by_controls = at.tangent(self.dq, self.dv), at.by_controls()
-        rows = (chart.y[y], self.dv, 1), (first[y], self.dq, 1), (chart.y[s], self.da, 1), (first[s], self.dv, 2), \
-            (second[s], self.dq, 1)
-        terms = [factor * (a @ b) for a, b, factor in rows]
-        sizes = [np.abs(a) @ (size if b is self.da else np.abs(b)) for a, b, _ in rows]
+        rates, of_rates = self.dv.copy(), np.abs(self.dv)
+        rates[at.flows], of_rates[at.flows] = self.da[at.flows], size[at.flows]
+        of_q, of_v = np.abs(self.dq), np.abs(self.dv)
+        rows = ((chart.y[y], rates, of_rates, 1), (first[y], self.dq, of_q, 1), (chart.y[s], self.da, size, 1),
+                (first[s], self.dv, of_v, 2), (second[s], self.dq, of_q, 1))
+        terms = [factor * (a @ b) for a, b, _, factor in rows]
+        sizes = [np.abs(a) @ of_b for a, _, of_b, _ in rows]
         value, size = (np.concatenate([x[0] + x[1], x[2] + x[3] + x[4]]) for x in (terms, sizes))
         # rounding among exact zeros would spread eigenvalues that are zero
         self.a, self.terms = np.where(np.abs(value) > OPTIONS.rounding * size, value, 0.0), size
-        self.b = np.concatenate([np.zeros((len(y), self.by_controls.shape[1])), chart.y[s] @ self.by_controls])
+        self.b = np.concatenate([chart.y[y][:, at.flows] @ self.by_controls[at.flows], chart.y[s] @ self.by_controls])
         self.displacements = chart.y @ self.dq
 
     def _solved(self, rows, right):
@@ -88,18 +93,22 @@ class Reduction:
 
     @cached_property
     def mass(self):
-        """Mass matrix in the displacements of all bodies."""
-        return self.chart.p.T @ self.at.mass @ self.chart.p
+        """Mass matrix in the displacements of all bodies; of states of first order 1."""
+        return self.chart.p.T @ self.at.inertia @ self.chart.p
 
     def stays(self):
         """Whether the matrix A stays as it is while the motion goes on: by invariants of it, a little later."""
         at, a = self.at, self.a
-        rate = np.abs(self.chart.velocity).max(initial=0)
+        rate = np.abs(self.chart.rates).max(initial=0)
         if not rate and not at.timed:
             return True
         step = OPTIONS.moved / max(np.linalg.norm(a, 2), rate, 1e-3)
-        q = at.q + step * at.v + step**2 / 2 * at.acceleration
-        later = EquationsOfMotion(at.system, at.t + step, q, at.v + step * at.acceleration, at.u)
+        bends = at.acceleration.copy()
+        bends[at.flows] = 0.0
+        q = at.q + step * at.rates + step**2 / 2 * bends
+        v = at.v + step * bends
+        v[at.flows] += at.efforts_by_state @ (q - at.q)
+        later = EquationsOfMotion(at.system, at.t + step, q, v, at.u)
         b, size = Reduction(later, self.chosen, bool(self.omega.any())).a, np.linalg.norm(a)
         powers = a, b
         for k in range(1, 5):
@@ -121,7 +130,7 @@ class Reduction:
         y, step = _free(g[:at.m])
         # rates of y that the constraints on velocities leave: A P N
         s = y[_free(g[at.m:] @ step)[0]] if at.k else y
-        return y, s
+        return y, s[~np.isin(s, self.chart.flows)]
 
     def _frame(self):
         """The angular velocity of a frame in which the motion is steady, and whether it is."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..errors import SolveError
 from ..mechanics.bodies.states import CanonicalState
-from ..mechanics.values.equations_of_motion import EquationsOfMotion
+from ..mechanics.values.equations_of_motion import EquationsOfMotion, put_efforts
 from .chart import moving
 from .nearby import moved
 from .options import OPTIONS
@@ -72,4 +72,6 @@ def _put(system, q, states):
 
 def _rest(system, t, q):
     u = np.zeros(sum(p.n_controls for p in system.parts))
-    return EquationsOfMotion(system, t, q, np.zeros_like(q), u)
+    v = np.zeros_like(q)
+    put_efforts(system, q, v)
+    return EquationsOfMotion(system, t, q, v, u)

@@ -33,6 +33,8 @@ def split_zeros(matrix, sizes=None, terms=None):
         Orthonormal; its first columns are the kernel of A.
     """
     matrix, n = np.asarray(matrix, float), len(matrix)
+    if not n:  # of what nothing can move
+        return matrix, [], matrix, matrix
     rows, columns = _equilibrated(np.abs(matrix) if terms is None else terms)
     kernel, found, wanted = np.zeros((n, 0)), [], None if sizes is None else list(sizes)
     while kernel.shape[1] < n:
@@ -65,6 +67,8 @@ def _equilibrated(terms):
 
 def balanced(matrix):
     """A balanced matrix and the scale d with `matrix = diag(d) balanced diag(1/d)`."""
+    if not len(matrix):
+        return matrix, np.ones(0)
     value, (scale, _) = scipy.linalg.matrix_balance(matrix, permute=False, separate=True)
     return value, scale
 

@@ -13,6 +13,7 @@ from .. import validate
 from ..argument_names import did_you_mean, known_names, named_arguments
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError
+from ..mechanics.bodies.point_mass import VariableMass
 from ..mechanics.bodies.tree.numbers import named_numbers, spelt_out
 from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.body_frame import BodyFrame, is_on_tree
@@ -225,6 +226,12 @@ def _blocks(system, own, places, entries, z):
     """Changes of the numbers of all parts by some entries, and of rotors at the start, which gears move; `own` are the
     parts without redundant constraints."""
     found = []
+    for k, (part, *path) in enumerate(entries):
+        if isinstance(part, VariableMass) and path == ["mass"]:  # that of the start, unless the state tells another
+            place = system.coordinates(part).start + part.dimension
+            column = np.zeros((1, len(entries)))
+            column[0, k] = z[place] == part.mass
+            found.append((Q, place, column))
     for part, matrix in NumberMap(system).jacobian(entries).items():
         found += [(kind, places.start[own[part]], matrix) for kind in (NUMBERS, KEPT)]
         if isinstance(part, Gear):

@@ -233,6 +233,11 @@ class PortSystem(FirstOrder):
         """w = dH/dx, SX (n,)."""
         return ca.densify(ca.gradient(self.stored_in(x, c), x))
 
+    def effort_by_state(self, q: np.ndarray) -> np.ndarray:
+        """dw/dx, shape (n, n)."""
+        x, c = ca.SX.sym("x", self.n), ca.SX(ca.DM(self.own_parameters))
+        return np.array(ca.Function("by_state", [x], [ca.densify(ca.jacobian(self.effort(x, c), x))])(q))
+
     def velocity_of_momenta(self, q: ca.SX, p: ca.SX, c: ca.SX) -> ca.SX:
         return self.effort(q, c)
 

@@ -16,12 +16,16 @@ if TYPE_CHECKING:
     from ..system import System
 
 
-def refuse_rigid_contacts(system: System, what: str) -> None:
-    """InputError of what does not take rigid contacts, by name."""
+def refuse_events(system: System, what: str) -> None:
+    """InputError, by name, of parts whose forces change at times of their own: rigid contacts, sampled controllers."""
     if system.rigid_contacts:
         first, name = system.rigid_contacts[0], system.label(system.rigid_contacts[0])
         raise InputError(f"{name} is a rigid contact, which {what} does not take; solve an initial-value problem with "
                          f"driver='march', or give {name} {first.made_soft_by}")
+    for part in system.parts:
+        if part.period is not None:
+            raise InputError(f"{system.label(part)} is feedback in discrete time, which {what} does not take; take a "
+                             "Controller, or march an initial-value problem")
 
 
 class RigidContact(Part, abstract=True):

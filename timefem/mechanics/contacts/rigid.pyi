@@ -8,7 +8,7 @@ from ..symbols import Symbols
 from ..system import System
 
 
-def refuse_rigid_contacts(system: System, what: str) -> None: ...
+def refuse_events(system: System, what: str) -> None: ...
 
 
 class RigidContact(Part):

@@ -4,6 +4,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...late import Late
+from ..symbols import first_order_places
 from ..values.at_start import at_start, is_small
 from ..values.evaluate import quantities_at
 from ..values.of_parts import consistent_velocity, nonholonomic_derivatives
@@ -86,6 +87,7 @@ def _independent(system, t, z, force=None):
     jacobian = jacobian.dense()
     if force is not None:
         gradient = gradient - np.concatenate([force, np.zeros_like(force)], axis=1)
+    gradient = _with_flows(system, t, z, gradient)
     turned = np.concatenate([-jacobian[:, :, n:], jacobian[:, :, :n]], axis=2)  # grad Theta J
     size = np.sqrt(((jacobian * system.state_scale)**2).sum(axis=2))
     scale = 1 / np.where(size > 0, size, 1.0)
@@ -113,6 +115,17 @@ def _independent(system, t, z, force=None):
     return scale * values, fine
 
 
+def _with_flows(system, t, z, gradient):
+    """Gradients of H less forces, (n, n_z), by which coordinates of first order go at their rates: masses that change.
+    """
+    places = np.array(first_order_places(system), int)
+    if places.size:
+        gradient, by_state = gradient.copy(), quantities_at(system, t, z, "energy by state")[0]
+        gradient[:, system.n_q + places] = by_state[:, places] - gradient[:, places]
+        gradient[:, places] = 0.0
+    return gradient
+
+
 def _inverse(matrix):
     try:
         return np.linalg.inv(matrix)
@@ -125,6 +138,7 @@ def _sparse(system, t, z, force):
     grad, jac, rate = system.derivatives(t, z)
     if force is not None:
         grad[:system.n_q] -= force
+    grad = _with_flows(system, np.full(1, float(t)), np.asarray(z, float)[None], grad[None])[0]
     if system.n_nonholonomic:
         a, derivative, drift, drift_rate = nonholonomic_derivatives(system, t, z)
         none = scipy.sparse.csr_array((system.n_nonholonomic, system.n_q))

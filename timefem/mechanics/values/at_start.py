@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...kernels.record import Record
+from ..symbols import first_order_places
 from .evaluate import evaluator, kept, sees_solved_velocities
 from .loops import CONDITION, EMPHASIZED, FINITE, REFERENCE, VIOLATION, assess
 from .measures import blocks_of
@@ -53,7 +54,7 @@ class AtStart:
         self.small = is_small(system)
         blocks, kinds = kept(system, blocks_of)
         self.solves = (self.small and m <= OPTIONS.few_multipliers and not system.n_nonholonomic
-                       and not has_reaction_forces(system))
+                       and not has_reaction_forces(system) and not first_order_places(system))
         solved = m if self.solves else 0
         self._scales = scales = Scales(
             np.zeros(n), np.zeros(n // 2), blocks, kinds, np.zeros(m), np.zeros(m), np.zeros(m), np.ones(n // 2),

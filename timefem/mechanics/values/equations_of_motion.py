@@ -12,7 +12,7 @@ from ...errors import InputError
 from ...kernels.store import store
 from ..lasting_name import lasting_name
 from ..redundancy.redundant_rows import redundant_names
-from ..symbols import Symbols, applied_force, first_order, n_reactions
+from ..symbols import Symbols, applied_force, first_order, first_order_places, n_reactions
 from .evaluate import evaluator
 from .of_parts import consistent_velocity
 from .quantities import Formulas, Quantity, formulas_of, places_of
@@ -90,8 +90,10 @@ class MotionFormulas(Formulas):
         part, s = self.part, self.symbols
         potential = ca.SX(0) if part.is_body else ca.SX(part.energy(s))
         held = part.constraint_force(s, self.gamma[:self.phi.numel(), 0]) + ca.jtimes(self.form, self.v, self.nu, True)
-        row = (self.rate_of(self.momenta) - ca.gradient(self._kinetic - potential, self.q) * (1 - first_order(part))
-               + held)
+        # masses that change do so by the rates that are solved for as accelerations: those coordinates have no velocity
+        flows = first_order(part)
+        rate = self.rate_of(self.momenta) + ca.jtimes(self.momenta, self.q, self.a * flows)
+        row = rate - ca.gradient(self._kinetic - potential, self.q) * (1 - flows) + held
         return row - applied_force(part, s, self.controls)
 
     @cached_property
@@ -173,6 +175,9 @@ MotionFormulas.quantities = {
 class EquationsOfMotion:
     """Accelerations, multipliers and derivatives of the equations of motion of a system at one state.
 
+    Coordinates of first order have no velocity: what stands among the accelerations for them are their rates, and among
+    the velocities what forces see, efforts of ports.
+
     Parameters
     ----------
     system : System
@@ -200,6 +205,37 @@ class EquationsOfMotion:
     v: np.ndarray
     u: np.ndarray
 
+    @cached_property
+    def flows(self):
+        """Numbers of the coordinates of first order, ndarray of int."""
+        return np.array(first_order_places(self.system), int)
+
+    @cached_property
+    def efforts_by_state(self):
+        """Changes of the velocities of coordinates of first order with all coordinates, shape (n_flows, n_q)."""
+        matrix = np.zeros((self.n, self.n))
+        for body in self.system.bodies:
+            if body.is_port:
+                place = self.system.coordinates(body)
+                matrix[place, place] = body.effort_by_state(self.q[place])
+        return matrix[self.flows]
+
+    @cached_property
+    def inertia(self):
+        """Derivatives of the momenta by the velocities, shape (n_q, n_q)."""
+        if not self.flows.size:
+            return self.mass
+        matrix = self.mass.copy()
+        matrix[:, self.flows] = np.eye(self.n)[:, self.flows]
+        return matrix
+
+    @cached_property
+    def rates(self):
+        """Of all coordinates along the motion, shape (n_q,)."""
+        rates = self.v.copy()
+        rates[self.flows] = self.acceleration[self.flows]
+        return rates
+
     @classmethod
     def of_state(cls, system, t, z, u=None):
         """At a state `z = (q, p)`, without controls unless they are given."""
@@ -209,6 +245,7 @@ class EquationsOfMotion:
         for body in system.bodies:
             if body.is_counter:
                 v[system.coordinates(body)] = 0
+        put_efforts(system, z, v)
         return cls(system, t, np.array(z[:system.n_q]), v, u)
 
     def __post_init__(self):
@@ -346,7 +383,9 @@ class EquationsOfMotion:
 
     def momenta(self, dq, dv):
         """Changes of the momenta with those of coordinates and velocities, columns (n_q, n)."""
-        return self._at["momenta_q"] @ dq + self.mass @ dv
+        dp = self._at["momenta_q"] @ dq + self.inertia @ dv
+        dp[self.flows] = 0.0
+        return dp
 
     def velocities(self, dq, dp):
         """Changes of the velocities with those of coordinates and momenta that the constraints allow, columns."""
@@ -357,6 +396,13 @@ class EquationsOfMotion:
     def levels(self):
         """Of the constraints on velocities, holonomic ones first: their derivatives by v and by q."""
         return self.gradient, np.concatenate([self._at["psi_q"], self._at["form_q"]])
+
+
+def put_efforts(system, z, v):
+    """Put efforts of ports at coordinates (n_q,) or a state, which forces see, where velocities are."""
+    for body in system.bodies:
+        if body.is_port:
+            v[system.coordinates(body)] = body.velocity(z[system.coordinates(body)], None)
 
 
 def parts_by_time(system):

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from ...errors import InputError
 from ...late import Late
-from ...mechanics.contacts.rigid import refuse_rigid_contacts
+from ...mechanics.contacts.rigid import refuse_events
 from ...solution.audit import audited
 from ...validate.options import spelt
 
@@ -140,11 +140,7 @@ class Kind:
         """InputError for parts and elements that need all conditions at the start, where some stand elsewhere."""
         if self.causal:
             return
-        refuse_rigid_contacts(system, self.title)
-        periodic = [part for part in system.parts if part.period is not None]
-        if periodic:
-            raise InputError(f"{system.label(periodic[0])} is feedback in discrete time, which is for initial-value "
-                             f"problems; {self.name} takes a Controller")
+        refuse_events(system, self.title)
         joints = [part for part in system.parts if part.constraint_names and not part.is_body]
         if element.joints_drift and joints:
             raise InputError(f"{element.name} holds {system.label(joints[0])} on the level of accelerations, so that "

@@ -13,7 +13,7 @@ import numpy as np
 from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.bodies.states import CanonicalState
-from ...mechanics.contacts.rigid import refuse_rigid_contacts
+from ...mechanics.contacts.rigid import refuse_events
 from ..optimal.statement.couplings import BOTH_ENDS, LINK, Coupling, SameState
 from ..optimal.statement.stated import coupled
 
@@ -132,7 +132,7 @@ class Phases(NamedArguments):
     def check_element(self, element: TimeElement) -> None:
         """Refuse elements that cannot solve one of the phases."""
         for k, phase in enumerate(self.phases):
-            refuse_rigid_contacts(phase.system, "a phase")
+            refuse_events(phase.system, "a phase")
             element.check(phase.system)
             phase.check_element(element)
             phase.check_numbers(self._linked(k))

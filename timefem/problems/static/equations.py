@@ -4,8 +4,8 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from ...mechanics.contacts.rigid import refuse_rigid_contacts
-from ...mechanics.symbols import Symbols, n_reactions
+from ...mechanics.contacts.rigid import refuse_events
+from ...mechanics.symbols import Symbols, first_order, n_reactions
 from ...mechanics.values.measures import blocks_of
 from ...mechanics.values.of_parts import coordinate_at
 from ...mechanics.values.point_functions import evaluate
@@ -22,11 +22,13 @@ def _functions(part):
         s = Symbols(part)
         q, p = ca.vertcat(*s.q), ca.vertcat(*s.p)
         if sees_velocities(part):
-            s.velocity = [ca.SX.zeros(b.n_q) for b in part.bodies]
+            s.velocity = [b.effort(q, c) if b.is_port else ca.SX.zeros(b.n_q)
+                          for b, q, c in zip(part.bodies, s.q, s.bodies, strict=True)]
         m = len(part.constraint_names)
         gamma = ca.SX.sym("gamma", m + n_reactions(part))  # then those of other parts that it sees
         phi, further = part.constraints(s), part.multiplier_force(s, gamma)
-        residual = ca.gradient(ca.SX(part.energy(s)), q) - part.force(s) + part.constraint_force(s, gamma[:m, 0])
+        potential = ca.gradient(ca.SX(part.energy(s)), q) * (1 - first_order(part))
+        residual = potential - part.force(s) + part.constraint_force(s, gamma[:m, 0])
         residual = residual if further is None else residual - further
         residual = ca.vertcat(residual, phi, ca.SX.zeros(n_reactions(part)))
         residual = ca.substitute(residual, p, ca.SX.zeros(p.numel()))
@@ -53,7 +55,7 @@ class StaticEquations:
     """
 
     def __init__(self, system):
-        refuse_rigid_contacts(system, "an equilibrium")
+        refuse_events(system, "an equilibrium")
         self.system, self.n_q, self.m = system, system.n_q, system.n_constraints
         self.n = self.n_q + self.m
         self._groups = []

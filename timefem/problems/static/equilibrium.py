@@ -332,6 +332,22 @@ def solve(equations, tangent, b):
     return x
 
 
+def bordered(equations, tangent, column, row, b):
+    """Solution for b (n + 1,) by the balanced tangent with one more column (n,) and row (n + 1,); RuntimeError where
+    that is singular."""
+    scale = equations.scales(tangent)
+    column, row = scale * column, row * np.append(scale, 1.0)
+    tau = 1 / (np.abs(column).max() or 1.0)
+    rho = 1 / (max(np.abs(row[:-1]).max(), np.abs(row[-1]) * tau) or 1.0)
+    weights = scipy.sparse.diags_array(scale)
+    matrix = scipy.sparse.block_array([[weights @ tangent @ weights, (tau * column)[:, None]],
+                                       [rho * row[None, :-1], np.array([[rho * tau * row[-1]]])]], format="csc")
+    x = np.append(scale, tau) * sparse_lu(matrix).solve(np.append(scale, rho) * b)
+    if not np.isfinite(x).all():
+        raise RuntimeError("singular")
+    return x
+
+
 def _long_step(equations, tangent, x, t, residual):
     try:
         return solve(equations, _with_inertia(equations, tangent, x, t), residual)

@@ -1,7 +1,7 @@
 """`equilibrium_path`: equilibria followed along the load, past limit points, with the loads at which they are critical.
 
 Pseudo-arc length (Keller 1977): unknowns (x, t), a step along the tangent of the curve, Newton's method in the plane
-across it, by two solves with the same factors.
+across it, by the tangent bordered with the derivative by the load and the plane: at a limit point it is regular.
 """
 
 from __future__ import annotations
@@ -23,7 +23,16 @@ from ...solution.turns import warn_of_bends
 from ...status import Answer, Reason, Status
 from ...types import Floats, States
 from .equations import StaticEquations
-from .equilibrium import dropped_fault, from_guess, newton, rest_coordinates, solve, undetermined, without_redundant
+from .equilibrium import (
+    bordered,
+    dropped_fault,
+    from_guess,
+    newton,
+    rest_coordinates,
+    solve,
+    undetermined,
+    without_redundant,
+)
 from .options import OPTIONS
 
 if TYPE_CHECKING:
@@ -143,21 +152,21 @@ class _Follower:
 
     def corrected(self, y, direction):
         """The equilibrium in the plane through y across `direction`, and iterations; None where there is none."""
-        n, base, change = self.equations.n_q, y.copy(), np.inf
+        n, base, change, loaded = self.equations.n_q, y.copy(), np.inf, np.inf
         for iteration in range(OPTIONS.path_iterations):
             residual, tangent, by_time = self.equations.evaluate(y[:-1], y[-1])
-            if self.equations.error(residual, tangent, y[:-1]) <= OPTIONS.tolerance and change <= OPTIONS.increment:
+            fine = self.equations.error(residual, tangent, y[:-1]) <= OPTIONS.tolerance
+            # where the tangent vanishes, at a limit point, so do the forces that rounding is measured against
+            if change <= OPTIONS.increment and (fine or loaded <= OPTIONS.increment):
                 return y, iteration
+            across = self.weight * direction
             try:
-                a, b = solve(self.equations, tangent, np.column_stack([residual, by_time])).T
+                step = -bordered(self.equations, tangent, by_time, across, np.append(residual, across @ (y - base)))
             except RuntimeError:
                 return None
-            across = self.weight[:-1] * direction[:-1]
-            gap = self.weight @ (direction * (y - base))
-            dt = (across @ a - gap) / (self.weight[-1] * direction[-1] - across @ b)
-            step = np.append(-a - b * dt, dt)
             y = np.append(self.equations.counted((y + step)[:-1]), y[-1] + step[-1])
             change = np.abs(step[:n]).max() / max(1e-300, np.abs(y[:n]).max())
+            loaded = abs(step[-1] / self.span)
             if not np.isfinite(y).all():
                 return None
         return None

@@ -13,7 +13,7 @@ from ..drawing.scene import make_scene
 
 VERTEX, LINE, POLYLINE, POLYGON, QUAD, HEXAHEDRON = 1, 3, 4, 7, 9, 12
 ORDER = [0, 4, 6, 2, 1, 5, 7, 3]  # corners of a box in the order of VTK's hexahedron
-KINDS = {"body": 0, "joint": 1, "rod": 2, "spring": 3, "damper": 4, "rope": 5, "beam": 6}
+KINDS = {"body": 0, "joint": 1, "rod": 2, "spring": 3, "damper": 4, "rope": 5, "beam": 6, "force": 7}
 TYPES = {np.dtype("float64"): "Float64", np.dtype("int64"): "Int64", np.dtype("uint8"): "UInt8"}
 
 
@@ -21,9 +21,9 @@ def to_vtk(solution, path, times=None):
     """Write the motion for ParaView: `path` (.pvd), and one `.vtu` file per time in a folder of the same name.
 
     Bodies with a `size` are hexahedra or polygons, other rigid bodies three lines along their axes, point masses and
-    joints vertices; rods, springs and dampers are lines, ropes polylines, beams quadrilaterals. Point data: `velocity`
-    [m/s] of the material point. Cell data: `number`, of the body or link among those drawn, and `kind`: 0 body,
-    1 joint, 2 rod, 3 spring, 4 damper, 5 rope, 6 beam.
+    joints vertices; rods, springs, dampers and forces of contacts are lines, ropes polylines, beams quadrilaterals.
+    Point data: `velocity` [m/s] of the material point. Cell data: `number`, of the body or link among those drawn, and
+    `kind`: 0 body, 1 joint, 2 rod, 3 spring, 4 damper, 5 rope, 6 beam, 7 force.
 
     Parameters
     ----------
