@@ -7,6 +7,7 @@ from pathlib import Path
 import casadi as ca
 import numpy as np
 import pytest
+from scipy.optimize import fsolve
 
 import timefem as tf
 from tests.example_systems import slope
@@ -287,3 +288,24 @@ def test_limit_points_of_a_truss():
     np.testing.assert_allclose([point["t"] for point in path.critical], [limit, -limit], rtol=1e-9)
     np.testing.assert_allclose([point["q"][2] for point in path.critical],
                                [np.sqrt(length**2 - wide**2), -np.sqrt(length**2 - wide**2)], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("degree", "slack", "error"), [(1, True, 3e-4), (2, True, 3e-7), (3, False, 2e-8)])
+def test_a_rope_hangs_between_supports(degree, slack, error):
+    """Longer than its supports are apart, from the straight line in which it was made: the elastic catenary."""
+    ea, length, span, rise = 50.0, 2.0, 1.5, 0.4
+    rope = Rope(Line((0, 0, 0), (length, 0, 0)), RopeSection(EA=ea, mass=1.0), 24 // degree, degree, slack=slack,
+                name="rope")
+    ends = [tf.Constraint(rope.start, "f[0].position", 3),
+            tf.Constraint(rope.end, "f[0].position - c", 3, parameters=[span, 0, rise])]
+    rest = equilibrium(tf.System([rope, *ends], gravity=(0, 0, -1.0)))
+    assert rest.success and rest.n_unstable == 0
+
+    def gaps(pull):  # Irvine's closed form
+        h, v = pull
+        rest = v - length
+        return (h * length / ea + h * (np.arcsinh(v / h) - np.arcsinh(rest / h)) - span,
+                (length**2 / 2 - v * length) / ea - np.hypot(h, v) + np.hypot(h, rest) - rise)
+
+    h, v = fsolve(gaps, [0.5, 0.8], xtol=1e-14)
+    np.testing.assert_allclose(rest.multipliers[:3], [h, 0, -v], atol=error)

@@ -54,21 +54,24 @@ def relaxed(equations, x, t, solve, error):
     start, root = x[:n], np.sqrt(system.mass_scale)
     size, fall = _size(system, start, root), np.abs(residual[:n] / root).max()
     s = options.first * size / fall if fall > 0 else 1.0
-    none = scipy.sparse.csc_array((equations.m, equations.m))
+    none, forces = scipy.sparse.csc_array((equations.m, equations.m)), np.arange(equations.n) < n
     for _ in range(options.most_steps):
         mass = system.mass_matrix(t, np.append(x[:n], np.zeros(n)))
         matrix = scipy.sparse.csc_array(tangent + scipy.sparse.block_diag([mass / s, none]))
         try:
-            step = solve(equations, matrix, residual)
+            step, onto = solve(equations, matrix, np.column_stack([residual * forces, residual * ~forces])).T
         except RuntimeError:
             s /= 4
             continue
-        way = np.abs(step[:n] * root).max()
-        trial = equations.counted(x - step)
         gone = np.abs((x[:n] - start) * root).max()
         if gone > options.endless * size:
             return None, x[:n] - start
-        if not way <= options.furthest * max(size, gone):
+        # what joints are apart, as supports of a rope that is longer, does not shrink with s: a part of it at a time
+        furthest, far = options.furthest * max(size, gone), np.abs(onto[:n] * root).max()
+        step = step + onto * min(1.0, furthest / (2 * far) if far > 0 else 1.0)
+        way = np.abs(step[:n] * root).max()
+        trial = equations.counted(x - step)
+        if not way <= furthest:
             s /= 2
             continue
         found = equations.evaluate(trial, t)
