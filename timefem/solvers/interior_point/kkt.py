@@ -82,10 +82,9 @@ class KktMatrix:
         sources = np.concatenate([np.arange(starts[1]), starts[1] + entries, np.arange(starts[2], starts[3]),
                                   starts[3] + kept, np.arange(starts[4], starts[5])])
         rows, columns = number[rows[entries]], columns[entries]
-        places = [np.concatenate([second, rows, np.arange(n), np.arange(m), pairs[0]]),
-                  np.concatenate([first, columns, np.arange(n), np.arange(m), pairs[1]])]
-        counts = len(first), len(rows), n, m, len(pairs[0])
-        of_row = np.repeat([[False, True, False, True, False], [False, False, False, True, False]], counts, axis=1)
+        of_m = n + np.arange(m)  # rows stand behind variables
+        places = [np.concatenate([second, n + rows, np.arange(n), of_m, pairs[0]]),
+                  np.concatenate([first, columns, np.arange(n), of_m, pairs[1]])]
         self.n, self.m, self.n_rows, self._values = n, m, int(scaled.over.total(m)), np.empty(starts[-1])
         self._parts = [self._values[i:j] for i, j in pairwise(starts)]
         self._loose = np.asarray(program.loose, int)
@@ -93,12 +92,14 @@ class KktMatrix:
         blocks = np.concatenate([program.variable_blocks[:n], of_rows[:m]])
         of_factors = blocks if program.joined is None else program.joined[blocks]
         if program.comm is None:
-            self._ldl = BlockLDL(of_factors, *(p + n * r for p, r in zip(places, of_row, strict=True)), sources)
+            self._ldl = BlockLDL(of_factors, *places, sources)
             return
         # unknowns of other ranks behind own variables and rows
         n_all = len(program.variable_blocks)
         every = np.concatenate([blocks, program.variable_blocks[n:], of_rows[m:]])
-        rows, columns = (np.where(r, np.where(p < m, n + p, n_all + p), np.where(p < n, p, m + p))
+        counts = len(first), len(rows), n, m, len(pairs[0])
+        of_row = np.repeat([[False, True, False, True, False], [False, False, False, True, False]], counts, axis=1)
+        rows, columns = (np.where(r, np.where(p < n + m, p, n_all - n + p), np.where(p < n, p, m + p))
                          for p, r in zip(places, of_row, strict=True))
         border = np.unique(np.concatenate([a[(every[a] < 0) & (b < n + m)] for a, b in ((rows, columns),
                                                                                        (columns, rows))]))

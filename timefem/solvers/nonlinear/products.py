@@ -5,6 +5,8 @@ import numpy as np
 from ...kernels.lanes import load, store
 from ...kernels.loops import compiled
 
+FEW = 256  # entries whose surroundings stay in the nearest cache
+
 
 @compiled(error_model="numpy")
 def add_product(rows, columns, data, x, factor, out):
@@ -81,6 +83,38 @@ def add_spread(slots, sources, factors, values, out):
         store(out, at, load(out, at) + load(factors, k) * load(values, load(sources, k)))
 
 
+@compiled(error_model="numpy", _nrt=False)
+def count_parts(indptr, indices, variable, equation):
+    """How many entries of a symmetric matrix, by rows, are in the upper triangle of the Hessian, and in the Jacobian.
+
+    `variable` and `equation` are numbers of those that unknowns are, -1 else.
+    """
+    of_hessian, of_jacobian = 0, 0
+    for row in range(len(indptr) - 1):
+        first, is_equation = load(variable, row), load(equation, row) >= 0
+        for k in range(indptr[row], indptr[row + 1]):
+            column = load(variable, load(indices, k))
+            of_hessian += first >= 0 and column >= first
+            of_jacobian += is_equation and column >= 0
+    return of_hessian, of_jacobian
+
+
+@compiled(error_model="numpy", _nrt=False)
+def find_parts(indptr, indices, numbers, hessian, jacobian):
+    """Fill in (entries, rows, columns) of both; `numbers` are (variable, equation) as of `count_parts`."""
+    (variable, equation), i, j = numbers, 0, 0
+    for row in range(len(indptr) - 1):
+        first, own = load(variable, row), load(equation, row)
+        for k in range(indptr[row], indptr[row + 1]):
+            column = load(variable, load(indices, k))
+            if first >= 0 and column >= first:
+                hessian[0][i], hessian[1][i], hessian[2][i] = k, first, column
+                i += 1
+            if own >= 0 and column >= 0:
+                jacobian[0][j], jacobian[1][j], jacobian[2][j] = k, own, column
+                j += 1
+
+
 @compiled(error_model="numpy")
 def take(values, places, factor, n):
     """`factor values[places]`, and zeros behind, shape (n,)."""
@@ -88,6 +122,23 @@ def take(values, places, factor, n):
     for k in range(len(places)):
         store(out, k, factor * load(values, load(places, k)))
     return out
+
+
+@compiled(error_model="numpy")
+def take_both(values, places, factor, n, others, m):
+    """`factor values[places]` and `values[others]`, with zeros behind, shapes (n,) and (m,), of places that rise: in
+    turns, so that the values are read once."""
+    out, other, j = np.zeros(n), np.zeros(m), 0
+    for i in range(0, len(places), FEW):
+        stop = min(i + FEW, len(places))
+        for k in range(i, stop):
+            store(out, k, factor * load(values, load(places, k)))
+        while j < len(others) and load(others, j) <= load(places, stop - 1):
+            store(other, j, load(values, load(others, j)))
+            j += 1
+    for k in range(j, len(others)):
+        store(other, k, load(values, load(others, k)))
+    return out, other
 
 
 def pairs_within(starts):

@@ -37,7 +37,7 @@ class OptimalProgram(NonlinearProgram):
 
     def __init__(self, chain, x, on_iteration=lambda residual=None: None, warm=False):
         self.on_iteration, self._given = on_iteration, (chain.problem, chain.mesh, x, warm)
-        self.chain, self.base, self._key = chain, chain.with_costates(x, 0), None
+        self.chain, self.base, self._point = chain, chain.with_costates(x, 0), None
         self._expected = self._value = None  # multipliers that are asked for next; the last variables and objective
         self.primal, self.dual = np.flatnonzero(~chain.dual), np.flatnonzero(chain.dual)
         self.n_chain, self.n_equations = len(self.primal), len(self.dual)
@@ -70,7 +70,7 @@ class OptimalProgram(NonlinearProgram):
         if problem is not self.chain.problem or mesh is not self.chain.mesh or was_warm is not warm or \
                 not np.array_equal(x, given):
             return False
-        self.on_iteration, self._key, self._expected, self._value = on_iteration, None, None, None
+        self.on_iteration, self._point, self._expected, self._value = on_iteration, None, None, None
         return True
 
     def start_from(self, node):
@@ -79,7 +79,7 @@ class OptimalProgram(NonlinearProgram):
         change = node - dofs[:len(node)]
         dofs[:len(node)] = node
         self._added.move_start(change)
-        self._key = self._given = self._expected = self._value = None
+        self._point = self._given = self._expected = self._value = None
 
     def later(self, v):
         """Variables of a motion that is one element ahead."""
@@ -198,16 +198,14 @@ class OptimalProgram(NonlinearProgram):
         return self._added.starts[self._added.sets.index(rows)] + np.arange(rows.n_rows)[which]
 
     def _places(self, number):
-        p = self.chain.pattern
-        rows = np.repeat(np.arange(p.n_rows), np.diff(p.indptr))
-        row, column = number[rows], number[p.indices]
-        equation = np.full(self.chain.n_unknowns, -1)
-        equation[self.dual] = np.arange(self.n_equations)
-        self._of_hessian = np.flatnonzero((row >= 0) & (column >= row))
-        self._of_jacobian = np.flatnonzero((equation[rows] >= 0) & (column >= 0))
-        self.hessian_places = row[self._of_hessian], column[self._of_hessian]
-        self.jacobian_places = self._equation_places = (equation[rows[self._of_jacobian]].astype(np.int64),
-                                                        column[self._of_jacobian].astype(np.int64))
+        p, numbers = self.chain.pattern, (number, np.full(self.chain.n_unknowns, -1))
+        numbers[1][self.dual] = np.arange(self.n_equations)
+        parts = [tuple(np.empty(n, kind) for kind in (np.int32, np.int64, np.int64))
+                 for n in products.count_parts(p.indptr, p.indices, *numbers)]
+        products.find_parts(p.indptr, p.indices, numbers, *parts)
+        (self._of_hessian, *hessian), (self._of_jacobian, *jacobian) = parts
+        self.hessian_places, self.jacobian_places = tuple(hessian), tuple(jacobian)
+        self._equation_places = tuple(np.asarray(x, np.int32) for x in jacobian)  # half of the memory to pass over
 
     def _blocks(self, added):
         """One block per element; the first has the first node as well, and the last the conditions at the end."""
@@ -268,28 +266,28 @@ class OptimalProgram(NonlinearProgram):
 
     def _at(self, v, costates=None):
         """The optimality system at v, kept for the next question; with any costates unless they are given."""
-        key = v.tobytes()
-        if costates is None and self._key is not None and key == self._key[0]:
-            return self.x
+        same = self._point is not None and np.array_equal(v, self._point)
         if costates is None:
-            expected, self._expected = self._expected, None
-            costates = expected[1] if expected and expected[0] == key else np.zeros(self.n_equations)
-        key = key, costates.tobytes()
-        if self._key != key:
-            self.x, self._costates = self.place(v, costates), costates
-            self.residual, self._key = self.chain.evaluate(self.x), key
-            self.data, self._entries = self.chain.data, None
+            if same:
+                return self.x
+            (expected, costates), self._expected = self._expected or (None, None), None
+            if expected is None or not np.array_equal(v, expected):
+                costates = np.zeros(self.n_equations)
+        if not (same and np.array_equal(costates, self._costates)):
+            self.x, self._costates, self._point = self.place(v, costates), costates, self._point if same else v.copy()
+            self.residual, self._entries = self.chain.evaluate(self.x), None
+            self.data = self.chain.data
         return self.x
 
     def expect(self, v, factor, multipliers):
         y = multipliers[:self.n_equations]
-        self._expected = v.tobytes(), y / factor if factor else y.copy()
+        self._expected = v.copy(), y / factor if factor else y.copy()
         self._added.expect(multipliers)
 
     def objective(self, v):
-        x, key = self._at(v), self._key[0]
-        if self._value is None or self._value[0] != key:
-            self._value = key, self.chain.own_objective(x) / self.chain.objective_size
+        x = self._at(v)
+        if self._value is None or self._value[0] is not self._point:
+            self._value = self._point, self.chain.own_objective(x) / self.chain.objective_size
         return self._value[1]
 
     def gradient(self, v):
@@ -297,29 +295,37 @@ class OptimalProgram(NonlinearProgram):
         gradient = products.take(self.residual, self.primal, 1.0, self.n)
         if self._costates.any():  # the residual is the gradient of the Lagrangian
             rows, columns = self._equation_places
-            products.add_product(columns, rows, self._jacobian, self._costates, -1.0, gradient)
+            entries = self._jacobian[:len(rows)]
+            products.add_product(columns, rows, entries, self._costates, -1.0, gradient)
         return gradient
 
     def rows(self, v):
         self._at(v)
-        rows = self.residual[self.dual]
-        return self._added.values(rows, v)
+        rows = products.take(self.residual, self.dual, 1.0, self.n_rows)
+        self._added.put_values(v, rows[self.n_equations:])
+        return rows
 
     @property
     def _jacobian(self):
-        """Entries of the Jacobian of the equations at the last point."""
+        """Entries of the Jacobian at the last point, those of the equations filled in."""
         if self._entries is None:
-            self._entries = self.data[self._of_jacobian]
+            self._entries = products.take(self.data, self._of_jacobian, 1.0, len(self.jacobian_places[0]))
         return self._entries
 
     def jacobian(self, v):
         self._at(v)
-        return self._added.jacobian(self._jacobian, v)
+        self._added.put_jacobian(v, self._jacobian[len(self._of_jacobian):])
+        return self._jacobian
 
     def hessian(self, v, factor, multipliers):
         y = multipliers[:self.n_equations]
-        self._at(v, y / factor if factor else y)
-        values = products.take(self.data, self._of_hessian, factor or 1.0, len(self.hessian_places[0]))
+        self._at(v, y / factor if factor else y.copy())
+        if self._entries is None:
+            values, self._entries = products.take_both(
+                self.data, self._of_hessian, factor or 1.0, len(self.hessian_places[0]), self._of_jacobian,
+                len(self.jacobian_places[0]))
+        else:
+            values = products.take(self.data, self._of_hessian, factor or 1.0, len(self.hessian_places[0]))
         if not factor:  # without the cost, which the system always has
             self._at(v, np.zeros(self.n_equations))
             values[:len(self._of_hessian)] -= self.data[self._of_hessian]

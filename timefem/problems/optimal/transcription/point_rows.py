@@ -314,12 +314,17 @@ class AddedRows:
         for rows, start in zip(self.sets, self.starts, strict=False):
             rows.expect(multipliers[start:start + rows.n_rows])
 
-    def values(self, known, v):
-        """Rows that are known, and those added."""
-        return np.concatenate([known, *(rows.values(v) for rows in self.sets)]) if self.sets else known
+    def put_values(self, v, out):
+        """Write the rows added."""
+        for rows, start in zip(self.sets, self.starts, strict=False):
+            out[start - self.starts[0]:start - self.starts[0] + rows.n_rows] = rows.values(v)
 
-    def jacobian(self, known, v):
-        return np.concatenate([known, *(rows.jacobian(v) for rows in self.sets)]) if self.sets else known
+    def put_jacobian(self, v, out):
+        """Write the entries of the rows added."""
+        at = 0
+        for rows in self.sets:
+            entries = rows.jacobian(v)
+            out[at:at + len(entries)], at = entries, at + len(entries)
 
     def add_hessian(self, v, multipliers, out):
         """Add what they have to the entries at `hessian_places`."""

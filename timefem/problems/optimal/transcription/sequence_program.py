@@ -180,10 +180,15 @@ class SequenceProgram(NonlinearProgram):
         return np.concatenate([*self._of_programs("gradient", v), np.zeros(self.n - self._columns[-1])])
 
     def rows(self, v):
-        return self._added.values(np.concatenate(self._of_programs("rows", v)), v)
+        out = np.concatenate([*self._of_programs("rows", v), np.zeros(self.n_rows - self._rows[-1])])
+        self._added.put_values(v, out[self._rows[-1]:])
+        return out
 
     def jacobian(self, v):
-        return self._added.jacobian(np.concatenate(self._of_programs("jacobian", v)), v)
+        known = np.concatenate(self._of_programs("jacobian", v))
+        out = np.append(known, np.zeros(len(self.jacobian_places[0]) - len(known)))
+        self._added.put_jacobian(v, out[len(known):])
+        return out
 
     def hessian(self, v, factor, multipliers):
         known = [p.hessian(x, factor, y) for p, x, y in zip(self.programs, self._split(v, self._columns),
