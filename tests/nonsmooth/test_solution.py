@@ -175,3 +175,21 @@ def test_spins_too_fast_for_the_elements_are_told_where_contacts_are_closed(angl
         tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False)
     said = [str(one.message) for one in found if issubclass(one.category, tf.UnderResolved)]
     assert bool(said) == told and all("ball moves too fast" in text for text in said)
+
+
+def test_friction_where_a_joint_carries_the_load_is_reported():
+    """A planar joint along a rigid plane holds the gap: nothing presses, nothing rubs. Without it mu g brakes."""
+    body = tf.RigidBody(1.0, (0.1, 0.1, 0.1), name="body")
+    guide = tf.Planar(body, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1), name="guide")
+    floor = tf.PlaneContact(body, friction=0.3, name="floor")
+
+    def speed(*parts):
+        problem = tf.InitialValueProblem(tf.System([body, floor, *parts], gravity=(0, 0, -9.81)),
+                                         {body: tf.Pose(velocity=(2, 0, 0))}, (0, 0.5))
+        return tf.solve(problem, tf.MixedGalerkin(2), 10, progress=False).velocity(body, 0.5)[0]
+
+    with pytest.warns(tf.NotAsked, match="floor: touches where joints hold the gap"):
+        assert abs(speed(guide) - 2) < 1e-12
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert abs(speed() - (2 - 0.3 * 9.81 * 0.5)) < 1e-12

@@ -205,17 +205,30 @@ def test_discs_in_directors_start_with_a_cardan_joint(inertia):
     assert np.allclose(rates[0] / rates[1], np.cos(beta) / (1 - (np.sin(beta) * np.cos(phi))**2), rtol=1e-10)
 
 
-def test_a_beam_on_a_hub_is_to_be_given_with_it():
-    """Joints do not say how a beam bends: its nodes are at rest unless they are given; here it turns as a rigid one."""
-    hub = tf.RigidBody(1.0, (1, 1, 1), name="hub")
+@pytest.mark.parametrize("rotation", ["quaternion", "directors"])
+def test_a_beam_on_a_hub_turns_with_it(rotation):
+    """In its shape at rest, unless its nodes are given; and so does what hangs on its end, by a hinge of its own."""
+    hub, load = (tf.RigidBody(1.0, (1, 1, 1), rotation=rotation, name=name) for name in ("hub", "load"))
     hinge = tf.Revolute(hub, point_a=(0, 0, 0), point_b=(0, 0, 0), **Z, name="hinge")
-    beam = tf.Beam(1.0, tf.Section(EA=1e4, GA=1e4, GJ=1, EI=1, mass=1, inertia=(2e-3, 1e-3, 1e-3)), 1, name="beam")
-    weld = tf.Weld(beam.start, hub, point_a=(0, 0, 0), point_b=(0, 0, 0), name="weld")
-    system = tf.System([hub, hinge, beam, weld])
-    for state in ({hinge: 0.5}, {hinge: (0.0, 2.0)}):
-        with pytest.raises(tf.InputError, match="nodes of beam stand as they do at rest unless they are given"):
-            tf.InitialValueProblem(system, state, (0, 1))
-    turn = about_z(0.5)
-    nodes = {node: tf.Pose(turn @ node.reference.position, turn, np.cross((0, 0, 2), turn @ node.reference.position),
-                           (0, 0, 2)) for node in beam.nodes}
-    assert len(z_of(system.state({hinge: (0.5, 2.0), **nodes}))) == system.n_z
+    section = tf.Section(EA=1e4, GA=1e4, GJ=1, EI=1, mass=1, inertia=(2e-3, 1e-3, 1e-3))
+    beam = tf.Beam([tf.Line((0.2, 0, 0), (1, 0, 0)), tf.Line((1, 0, 0), (1, 0.5, 0))], section, 1, triads="space",
+                   rotation=rotation, marks=[("tip", 2)], name="beam")
+    weld = tf.Weld(beam.at(0), hub, point_a=(0, 0, 0), point_b=(0.2, 0, 0), name="weld")
+    joint = tf.Revolute(load, beam.at(2), point_a=(0, -0.1, 0), point_b=(0, 0, 0), **Z, name="joint")
+    system, turn = tf.System([hub, hinge, beam, weld, load, joint]), about_z(0.5)
+
+    def along(place, orientation, spin=2):
+        return tf.Pose(place, orientation, np.cross((0, 0, 2), place), (0, 0, spin))
+
+    nodes = {node: along(turn @ node.reference.position, turn) for node in beam.nodes}
+    beyond, arm = about_z(0.8), np.array([1, 0.5, 0])
+    at = turn @ arm + beyond @ (0, 0.1, 0)
+    moved = np.cross((0, 0, 2), turn @ arm) + np.cross((0, 0, 3), beyond @ (0, 0.1, 0))
+    exact = {hub: along((0, 0, 0), turn), **nodes, load: tf.Pose(at, beyond, moved, (0, 0, 3))}
+    z = tf.InitialValueProblem(system, {hinge: (0.5, 2.0), joint: (0.3, 1.0)}, (0, 1)).z0
+    assert np.allclose(z, tf.InitialValueProblem(system, exact, (0, 1)).z0, rtol=0, atol=1e-12)
+    given = tf.InitialValueProblem(system, {hinge: (0.5, 2.0), joint: (0.3, 1.0), **nodes}, (0, 1)).z0
+    assert np.allclose(z, given, rtol=0, atol=1e-12)
+    some = {hinge: 0.5, beam.nodes[0]: nodes[beam.nodes[0]]}
+    with pytest.raises(tf.InputError, match="nodes of beam stand as they do at rest unless they are given"):
+        tf.InitialValueProblem(system, some, (0, 1))

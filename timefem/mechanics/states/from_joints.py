@@ -33,7 +33,7 @@ def state_of_joints(system, given, base=None, t=0.0, approximate=False):
         a dict from their names, `{"angle": 0.1, "displacement": (0.2, rate)}`; for a `Spherical` joint the orientation
         of a seen from b, a quaternion or matrix, (orientation, angular velocity in the axes of b), or a `Pose` of both,
         whose angular velocity is in the axes of a unless `frame="space"`. Bodies may be given, too, with a `Pose`
-        or another state.
+        or another state. Beams of which no node is given move with their joints, in their shape at rest.
     base : Pose, or dict from Body to Pose, optional
         Of bodies that no joint connects with the ground: the first one in each part of the system. Default: at the
         origin in the reference orientation, at rest.
@@ -90,7 +90,7 @@ def state_of_joints(system, given, base=None, t=0.0, approximate=False):
         if not nodes:
             raise
         raise InputError(f"{error}; nodes of {system.label(nodes[0].owner)} stand as they do at rest unless they are "
-                         "given: give all of them a Pose") from None
+                         "given: give all of them a Pose, or none") from None
 
 
 def _turns(system, values):
@@ -125,8 +125,9 @@ class JointTree:
         self.system, self.states, self.values = system, dict(states), dict(values)
         self.poses = {GROUND: Pose()}
         joints = [part for part in map(whole, system.parts) if _is_edge(part)]
+        self.shapes = _shapes(system, states)
         for body in system.bodies:
-            if body in states or isinstance(body.owner, Composite):
+            if body in states or (isinstance(body.owner, Composite) and body not in self.shapes):
                 self._place(body, states.get(body, body.reference))
         self.roots = [body for body in self.poses if body is not GROUND]
         self._place_links(joints)
@@ -140,6 +141,7 @@ class JointTree:
                 self._place_afloat(body)
             elif body.has_position and body not in self.poses:
                 self._place(body, base or body.reference)
+                self._set(body, self.poses[body])
                 self.roots.append(body)
                 base = None  # of the first part of the system alone
             else:
@@ -175,7 +177,10 @@ class JointTree:
                                     link.angular_velocity(x, rates))
 
     def _set(self, body, pose):
-        """Place a body, or with a link the tree that floats."""
+        """Place a body, with a node the beam in its shape at rest, or with a link the tree that floats."""
+        if body in self.shapes:
+            self.poses.update(_moved_along(body, pose, self.shapes[body]))
+            return
         if body is GROUND or not is_on_tree(body):
             self.poses[body] = pose
             return
@@ -221,6 +226,28 @@ class JointTree:
         arm, back = r @ joint.point_a, r_b @ (joint.point_b + place)
         self._set(b, Pose(x + arm - back, q_b, v + np.cross(omega, arm) - np.cross(omega_b, back) - r_b @ rate,
                           omega_b, "space"))
+
+
+def _shapes(system, states):
+    """Node -> all nodes of its beam, of beams of which none is given: joints move them as they are at rest."""
+    found = {}
+    for body in system.bodies:
+        if isinstance(body.owner, Composite):
+            found.setdefault(body.owner, []).append(body)
+    return {body: nodes for nodes in found.values() for body in nodes
+            if all(node.has_orientation and node not in states for node in nodes)}
+
+
+def _moved_along(body, pose, others):
+    """Poses of bodies that move as one rigid body with one of them, from their references."""
+    at, turn = body.reference, matrix_from_quaternion(pose.quaternion)
+    back = np.array(at.quaternion) * [1, -1, -1, -1]
+    omega, found = pose.angular_velocity_in("space"), {}
+    for other in others:
+        arm = turn @ matrix_from_quaternion(back) @ (other.reference.position - at.position)
+        quaternion = product(product(pose.quaternion, back), other.reference.quaternion)
+        found[other] = Pose(pose.position + arm, quaternion, pose.velocity + np.cross(omega, arm), omega, "space")
+    return found
 
 
 def _continued(joint, values):

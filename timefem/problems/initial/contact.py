@@ -6,7 +6,7 @@ from functools import cache, partial
 import numpy as np
 
 from ...elements.evaluation.nodal_values import NodalValues
-from ...errors import InputError
+from ...errors import InputError, NotAsked, warn
 from ...interrupts import answer, asked
 from ...late import Late
 from ...progress import progress
@@ -37,6 +37,22 @@ def check_contacts(problem, element):
     for name, gap, size in zip(contacts.names, start.gap[0], sizes, strict=True):
         if gap < -options.CONTACT.inside * size:
             raise InputError(f"{name} overlaps at the start by {-gap:.3g}: rigid bodies start apart, or touch")
+    touches = np.abs(start.gap[0]) <= options.CONTACT.inside * sizes
+    _report_idle_friction(start, touches & (start.friction[0] > 0) & ~contacts.persistent)
+
+
+def _report_idle_friction(start, rows):
+    """Warn of contacts with friction that touch where constraints hold the gap: these carry the load."""
+    if not rows.any():
+        return
+    normal = start.jacobian.dense_rows(3 * np.arange(start.contacts.n))[0]
+    free = (normal**2 / start.contacts.system.mass_scale).sum(axis=1)  # mobility without constraints
+    held = (start.rooted[::3]**2).sum(axis=1) <= options.RANK.dependent**2 * free
+    names = [start.contacts.names[c] for c in np.flatnonzero(rows & held)]
+    if names:
+        warn(f"{', '.join(names[:4])}: touches where joints hold the gap, and these carry the load: the contact has no "
+             "force and no friction; leave the joint free along the normal, or give it the friction "
+             "(JointFriction, BearingFriction)", NotAsked)
 
 
 def _lengths(problem):
