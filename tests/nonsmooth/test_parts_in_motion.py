@@ -138,3 +138,16 @@ def test_a_block_on_a_belt_slips(mass, stiffness, friction, speed):
     assert [event.kind for event in sol.events] == ["slips"]
     assert sol.events[0].t == pytest.approx(limit / speed, rel=1e-10)
     assert sol.position(block, end)[0] == pytest.approx(limit + speed / rate * np.sin(4), abs=1e-6 * speed / rate)
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.2])
+def test_a_mass_that_leaks_on_the_floor(friction):
+    """It falls and slides as any other; the floor carries what is left of it."""
+    tank = tf.VariableMass(2.0, name="tank")
+    floor = tf.PlaneContact(tank, friction=friction, name="floor")
+    system = tf.System([tank, floor, tf.FormulaForce(tank, "[0, 0, 0, -0.5]")], gravity=(0, 0, -9.81))
+    start = {tank: tf.Pose((0, 0, 0.2), velocity=(3, 0, 0))}
+    sol = tf.solve(tf.InitialValueProblem(system, start, (0, 2)), tf.MixedGalerkin(2), 40, progress=False)
+    t = np.array([0.5, 1.0, 1.5])  # all that the fall and the slide take together is mu g t, as on the floor
+    np.testing.assert_allclose(sol.velocity(tank, t)[:, 0], np.maximum(3 - friction * 9.81 * t, 0), atol=1e-9)
+    np.testing.assert_allclose(sol.contact_forces(t)[:, 0, 0], (2 - 0.5 * t) * 9.81, rtol=1e-9)

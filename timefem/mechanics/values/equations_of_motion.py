@@ -90,11 +90,14 @@ class MotionFormulas(Formulas):
         part, s = self.part, self.symbols
         potential = ca.SX(0) if part.is_body else ca.SX(part.energy(s))
         held = part.constraint_force(s, self.gamma[:self.phi.numel(), 0]) + ca.jtimes(self.form, self.v, self.nu, True)
-        # masses that change do so by the rates that are solved for as accelerations: those coordinates have no velocity
-        flows = first_order(part)
-        rate = self.rate_of(self.momenta) + ca.jtimes(self.momenta, self.q, self.a * flows)
-        row = rate - ca.gradient(self._kinetic - potential, self.q) * (1 - flows) + held
+        row = (self.rate_of(self.momenta) - ca.gradient(self._kinetic - potential, self.q) * (1 - first_order(part))
+               + held)
         return row - applied_force(part, s, self.controls)
+
+    @cached_property
+    def flowing_row(self):
+        """With masses that change by the rates that are solved for among the accelerations: they have no velocity."""
+        return self.row + ca.jtimes(self.momenta, self.q, self.a * first_order(self.part))
 
     @cached_property
     def psi(self):
@@ -155,8 +158,8 @@ _CONTACTS = {"gap": lambda f: f.gap, "gap rate": lambda f: f.rate_of(f.gap),
              "gap acceleration": lambda f: f.rate_of(f.rate_of(f.gap)),
              "restitution": lambda f: f.laws[:, 0], "friction": lambda f: f.laws[:, 1], "load": lambda f: f.laws[:, 2]}
 _SLIPS = {"slip": lambda f: f.slip, "slip rate": lambda f: f.rate_of(f.slip)}
-_ROWS = {"row": "coordinates", "free_row": "coordinates", "rubbed": "coordinates", "psi": "positions",
-         "second": "positions", "form": "forms", "third": "forms", "momenta": "coordinates"}
+_ROWS = {"row": "coordinates", "flowing_row": "coordinates", "free_row": "coordinates", "rubbed": "coordinates",
+         "psi": "positions", "second": "positions", "form": "forms", "third": "forms", "momenta": "coordinates"}
 _BY = {"q": "q", "v": "v", "a": "a", "u": "controls", "g": "gamma"}
 MotionFormulas.quantities = {
     "sizes": Quantity(_acts(lambda f: ca.fabs(f.row)), "coordinates", None, tuple(MotionFormulas.inputs)),
@@ -252,16 +255,17 @@ class EquationsOfMotion:
         system = self.system
         n, m, k = system.n_q, system.n_constraints, system.n_nonholonomic
         self.n, self.m, self.k = n, m, k
+        self._row = "flowing_row" if self.flows.size else "row"
         if has_reaction_forces(system):
             solution = self._converged(self._take(np.zeros(n + m + k), "free_row"))
         else:
             solution = self._take(np.zeros(n + m + k))
         self.acceleration, self.multipliers = solution[:n], solution[n:]
 
-    def _take(self, x, row="row"):
+    def _take(self, x, row=None):
         """Take the equations at accelerations and multipliers, and give those of a step of Newton's method from there.
         """
-        names = tuple(name.replace("row", row) for name in FIRST)
+        names = tuple(name.replace("row", row or self._row) for name in FIRST)
         first = self._evaluated(names, x[:self.n], x[self.n:])
         first = self._unmoved = dict(zip(FIRST, first.values(), strict=True))
         vars(self).pop("_factors", None)
@@ -281,7 +285,9 @@ class EquationsOfMotion:
     @cached_property
     def _at(self):
         """Derivatives, with the accelerations and multipliers."""
-        return self._unmoved | self._evaluated(FURTHER, self.acceleration, self.multipliers)
+        names = tuple(name.replace("row", self._row) for name in FURTHER)
+        found = self._evaluated(names, self.acceleration, self.multipliers)
+        return self._unmoved | dict(zip(FURTHER, found.values(), strict=True))
 
     @property
     def places(self):
