@@ -66,3 +66,19 @@ def planar_quadrotor() -> tf.OptimalControl:
     return tf.OptimalControl(
         tf.System([drone, rotors]), {drone: tf.Coordinates([0, 0, 0])}, {drone: tf.Coordinates([2, 1, 0])}, (0, 1.5),
         "(u[0] - 4.905)**2 + (u[1] - 4.905)**2", bounds={rotors: (0, 10)})
+
+
+@case(0.6006452, "transcription (Furuta's pendulum, swung up; acados)", n=80, within=3e-4, finer=4)
+def furuta() -> tf.OptimalControl:
+    """An arm of 85 mm that a motor turns, and a rod of 129 mm at its end; sizes of acados' example."""
+    coupled, rod, arm = 0.024 * 0.085 * 0.0645, 0.024 * 0.129**2 / 3, 0.3 * 0.085**2 / 3 + 0.024 * 0.085**2
+
+    def kinetic(q, v, c):
+        return ((arm + rod * ca.sin(q[1])**2) * v[0]**2 + rod * v[1]**2) / 2 + coupled * ca.cos(q[1]) * v[0] * v[1]
+
+    pendulum = tf.GeneralizedBody(2, kinetic, name="pendulum")
+    motor = tf.FormulaForce(pendulum, "[0.05 * u[0], 0.024 * 9.81 * 0.0645 * sin(f[0].q[1])]", n_controls=1,
+                            name="motor")
+    return tf.OptimalControl(
+        tf.System([pendulum, motor]), {pendulum: tf.Coordinates([0, np.pi])}, {pendulum: tf.Coordinates([0, 0])},
+        (0, 1), "u[0]**2", bounds={motor: (-1, 1)})

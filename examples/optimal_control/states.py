@@ -98,3 +98,16 @@ def hanging_chain() -> tf.OptimalControl:
     length = tf.Limit("sqrt(1 + u[0]**2)", 4, 4, at="integral", name="length")
     return of_states(lambda x, u: u, [1], [3], (0, 1), [(None, None)], "now.q('x')[0] * sqrt(1 + u[0]**2)",
                      limits=[length])
+
+
+@case(0.3769917, "transcription (Aly, a double integrator whose control is singular at last; PSOPT)", n=100)
+def singular_at_last() -> tf.OptimalControl:
+    return of_states(lambda x, u: ca.vertcat(x[1], u[0]), [0, 1], [None, None], (0, 5), [(-1, 1)],
+                     "(now.q('x')[0]**2 + now.q('x')[1]**2) / 2")
+
+
+@case(-0.3765299, "transcription (an isoperimetric problem; PSOPT)", n=20)
+def isoperimetric() -> tf.OptimalControl:
+    power = tf.Limit("u[0]**2", None, 10, at="integral", name="power")
+    return of_states(lambda x, u: ca.vertcat(u[0] - ca.sin(x[0])), [1], [0], (0, 1), [(-4, 10)], "now.q('x')[0]",
+                     limits=[power])

@@ -168,3 +168,18 @@ def brachistochrone_above_a_line() -> float:
         path=lambda x, u, t: [8.5 - x[1] - x[0] / 2],
         guess=lambda s: [10 * s, 10 - 4 * s, 0.1 + 9 * s],
     )[0]
+
+
+def furuta() -> float:
+    """Accelerations solved by hand: masses 0.3 and 0.024 kg, an arm of 85 mm, a rod of 129 mm."""
+    coupled, rod, arm = 0.024 * 0.085 * 0.0645, 0.024 * 0.129**2 / 3, 0.3 * 0.085**2 / 3 + 0.024 * 0.085**2
+
+    def rate(x, u, t):
+        s, c = ca.sin(x[1]), ca.cos(x[1])
+        first = 0.05 * u[0] - 2 * rod * s * c * x[2] * x[3] + coupled * s * x[3]**2
+        second = rod * s * c * x[2]**2 + 0.024 * 9.81 * 0.0645 * s
+        a, b = arm + rod * s**2, coupled * c
+        det = a * rod - b**2
+        return [x[2], x[3], (rod * first - b * second) / det, (a * second - b * first) / det]
+
+    return transcribe(rate, [0, np.pi, 0, 0], [0, 0, 0, 0], (0, 1), [(-1, 1)], 240, running=lambda x, u, t: u[0]**2)[0]

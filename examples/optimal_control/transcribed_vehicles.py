@@ -142,3 +142,32 @@ def cannonball() -> float:
         a, b = high - 0.618034 * (high - low), low + 0.618034 * (high - low)
         low, high = (low, b) if found(a) < found(b) else (a, high)
     return found((low + high) / 2)
+
+
+def race_car() -> float:
+    return transcribe(
+        lambda x, u, t: [x[1], u[0] - x[1]],
+        [0, 0],
+        [1, None],
+        (0, 1),
+        [(0, 1)],
+        320,
+        terminal=lambda x, T: T,
+        duration=(0.1, 10),
+        path=lambda x, u, t: [x[1] + ca.sin(2 * np.pi * x[0]) / 2 - 1],
+    )[0]
+
+
+def parking() -> float:
+    """From a path that goes ahead and back, with its speeds."""
+    return transcribe(
+        lambda x, u, t: [x[3] * ca.cos(x[2]), x[3] * ca.sin(x[2]), x[3] * ca.tan(x[4]) / 2.5, u[0], u[1]],
+        [0, 0, 0, 0, 0],
+        [0, 2.5, 0, 0, 0],
+        (0, 9),
+        [(-1.5, 1.5), (-0.8, 0.8)],
+        240,
+        running=lambda x, u, t: u[0] ** 2 + u[1] ** 2,
+        states=[(-INF, INF)] * 4 + [(-0.6, 0.6)],
+        guess=lambda s: [5 * np.sin(np.pi * s), 2.5 * s, 0.3 * np.sin(2 * np.pi * s), 2 * np.cos(np.pi * s), 0],
+    )[0]

@@ -136,3 +136,13 @@ if __name__ == "__main__":
     for name, value in list(globals().items()):
         if getattr(value, "__module__", "") == __name__ and callable(value):
             print(f"{name:24}{value():16.9g}")
+
+
+def singular_at_last() -> float:
+    return transcribe(lambda x, u, t: [x[1], u[0]], [0, 1], [None, None], (0, 5), [(-1, 1)], 160,
+                      running=lambda x, u, t: (x[0]**2 + x[1]**2) / 2)[0]
+
+
+def isoperimetric() -> float:
+    return transcribe(lambda x, u, t: [u[0] - ca.sin(x[0]), u[0]**2], [1, 0], [0, None], (0, 1), [(-4, 10)],
+                      running=lambda x, u, t: x[0], states=[(-INF, INF), (-INF, 10)])[0]

@@ -148,3 +148,36 @@ def cannonball() -> tf.OptimalControl:
         bounds={"duration": (5, 80)},
     )
     return problem.guessed_near({"x": tf.EndState(q=[0, 0, 0.6, 4.0, 0.5])})
+
+
+@case(1.904681, "transcription (CasADi, race_car)", n=60, finer=8)
+def race_car() -> tf.OptimalControl:
+    """Once round in least time, with a limit of the speed that depends on the place."""
+    speed = tf.Limit("now.q('x')[1] + sin(2 * pi * now.q('x')[0]) / 2", None, 1, name="speed")
+    return of_states(
+        lambda x, u: ca.vertcat(x[1], u[0] - x[1]),
+        [0, 0],
+        [1, None],
+        (0, 1),
+        [(0, 1)],
+        end_cost="end.t",
+        free_time=True,
+        bounds={"duration": (0.1, 10)},
+        limits=[speed],
+    )
+
+
+@case(9.638421, "transcription (a car of 2.5 m that parks beside itself; opty and others)", n=60, starts=3, finer=4)
+def parking() -> tf.OptimalControl:
+    """Place, heading, speed and steering angle, within 1.5 m/s^2 and 0.8 rad/s; 2.5 m to the side in 9 s."""
+    return of_states(
+        lambda x, u: ca.vertcat(
+            x[3] * ca.cos(x[2]), x[3] * ca.sin(x[2]), x[3] * ca.tan(x[4]) / 2.5, u[0], u[1]
+        ),
+        [0, 0, 0, 0, 0],
+        [0, 2.5, 0, 0, 0],
+        (0, 9),
+        [(-1.5, 1.5), (-0.8, 0.8)],
+        "u[0]**2 + u[1]**2",
+        limits=[tf.Limit("now.q('x')[4]", -0.6, 0.6, name="steering")],
+    )

@@ -13,7 +13,7 @@ from gallery import CASES, refined, replayed
 pytestmark = pytest.mark.long
 
 QUICK = ("block_in_least_time", "hanging_chain", "tangent_steering", "goddard", "batch_reactor", "orbit_raising",
-         "muscles")
+         "muscles", "isoperimetric")
 
 
 names = pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow)

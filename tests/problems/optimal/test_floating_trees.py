@@ -235,4 +235,4 @@ def test_wheels_that_turn_many_times_are_told_while_the_solve_goes_on():
     assert solved("joint", tf.MixedGalerkin(2, form="lagrange")).objective == pytest.approx(
         6 * angle**2 / t**3, rel=1e-4)
     with pytest.warns(tf.UnderResolved, match=r"wheel turns by up to .* which MixedGalerkin.* coordinates='joint'"):
-        solved("bodies", tf.MixedGalerkin(2), newton=tf.Newton(max_iterations=150), strategies=[])
+        solved("bodies", tf.MixedGalerkin(2), newton=tf.Newton(max_iterations=170), strategies=[])

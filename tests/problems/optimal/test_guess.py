@@ -12,6 +12,7 @@ import timefem as tf
 from timefem.assembly import TimeMesh
 from timefem.cases import CASES
 from timefem.elements.evaluation.plan import ElementPlan
+from timefem.mechanics.bodies import rotations
 from timefem.problems.optimal.diagnosis.reach import Unreached
 from timefem.problems.optimal.guesses.guess import Guess, first_guess
 from timefem.problems.optimal.guesses.paths import Way, path
@@ -351,3 +352,24 @@ def test_guessed_controls_balance_loads_that_they_enter_anyhow(force, load, boun
     system = tf.System([mass, tf.Force(mass, load), tf.FormulaForce(mass, force, n_controls=1)])
     controls = balance(system, np.array(bounds, float)[:, None], np.array([0.0, 1.0]), np.zeros((2, 6)))[1]
     np.testing.assert_allclose(controls, exact, rtol=1e-5)
+
+
+@pytest.mark.parametrize("degrees", [60, 180, 300, 360])
+@pytest.mark.parametrize("kind", ["spherical", "floating"])
+def test_quaternions_of_trees_turn_and_keep_their_length(kind, degrees):
+    """Straight ways between them pass nearer to zero the farther the turn, through it where it is a full one."""
+    half, first = np.deg2rad(degrees) / 2, (0.6, 0.0, 0.8, 0.0)
+    links = [tf.Link("ground"), tf.Link("hull", mass=2.0, inertia=(1.0, 2.0, 3.0))]
+    tree = tf.Tree(links, [tf.TreeJoint("free", "ground", "hull", kind=kind)], name="craft")
+    drive = tf.GeneralizedControl(tree, np.eye(tree.n_q)[:, -4:], name="drive")
+    last = rotations.product((np.cos(half), np.sin(half), 0, 0), first)
+    there = {"free": last if kind == "spherical" else (1.0, 0, 0, *last)}
+    problem = tf.OptimalControl(tf.System([tree, drive]),
+                                {tree: {"free": first if kind == "spherical" else (0.0, 0, 0, *first)}}, {tree: there},
+                                (0, 2), tf.Effort(drive))
+    t = np.linspace(0, 2, 41)
+    q = tf.Guess().states(problem, t[None])[0][0, :, tree.n_q - 4:tree.n_q]
+    assert np.allclose(np.linalg.norm(q, axis=1), 1, rtol=0, atol=1e-12)
+    assert np.allclose(q[0], first) and np.allclose(q[-1], last)
+    turns = 2 * np.rad2deg(np.arccos(np.clip((q[1:] * q[:-1]).sum(axis=1), -1, 1)))
+    assert turns.sum() == pytest.approx(degrees, rel=1e-6) and turns.max() < 0.04 * degrees

@@ -94,6 +94,25 @@ def _closed(system, t, q):
     return closed
 
 
+def _oriented(first, whole, spins, shares):
+    """Orientations (n, 4), and angular velocities in space, of a turn by axis times angle that has these (2, 3) at its
+    ends; `shares` of the way, their rates, and both of the velocities at the ends."""
+    s, rate, add, add_rate = shares
+    spins = np.array([spins[0], rate_before(whole, spins[1])])
+    turns = s * whole + add @ spins
+    return turned(first, turns), rate_of_turn(turns, rate * whole + add_rate @ spins)
+
+
+def _turning(first, last, rates, shares):
+    """A quaternion that is a coordinate, and its rates, shape (n, 4) each: it turns, and keeps its length."""
+    length, maps = np.linalg.norm(first), [rotations.spatial_map(q) for q in (first, last)]
+    spins = np.array([2 * m @ v / (q @ q) for m, v, q in zip(maps, rates, (first, last), strict=True)])
+    unit, end = first / length, last / np.linalg.norm(last)
+    orientation, omega = _oriented(unit, turn(unit, end), spins, shares)
+    turning = np.einsum("...ab,...a->...b", rotations.spatial_map(orientation), omega / 2)
+    return length * orientation, length * turning
+
+
 def steadily(tau):
     """Shares of a way from rest to rest, at shares of the time."""
     return tau**2 * (3 - 2 * tau)
@@ -115,14 +134,11 @@ def between(way, times):
         a, b, ends = z0[part], z1[part], np.array([v[part] for v in rates])
         if body.has_orientation:
             first, last = quaternions(body, a, b)
-            whole = turn(first, last, easiest_axis(body))
             spins = np.array([np.linalg.lstsq(body.turning(q)[0], v, rcond=None)[0]
                               for q, v in zip((a, b), ends, strict=True)])
-            spins[1] = rate_before(whole, spins[1])
             x, v = a[:3] + s * (b[:3] - a[:3]) + add @ ends[:, :3], rate * (b[:3] - a[:3]) + add_rate @ ends[:, :3]
-            turns = s * whole + add @ spins
-            omega = rate_of_turn(turns, rate * whole + add_rate @ spins)
-            orientation = turned(first, turns)
+            orientation, omega = _oriented(first, turn(first, last, easiest_axis(body)), spins,
+                                           (s, rate, add, add_rate))
             if hasattr(body, "states"):  # of many times at once
                 own = np.einsum("...ab,...a->...b", rotations.matrix_from_quaternion(orientation), omega)
                 out[:, part], out[:, momenta] = body.states(x, orientation, v, own)
@@ -131,6 +147,8 @@ def between(way, times):
                 out[i, part], out[i, momenta] = body.state(Pose(x[i], orientation[i], v[i], omega[i], "space"))
             continue
         q, v = a + s * (b - a) + add @ ends, rate * (b - a) + add_rate @ ends
+        for places in getattr(body, "quaternions", ()):
+            q[:, places], v[:, places] = _turning(a[places], b[places], ends[:, places], (s, rate, add, add_rate))
         out[:, part] = q
         if not body.has_position:
             v = np.einsum("...ab,...b->...a", body.mass_matrix(q), v)

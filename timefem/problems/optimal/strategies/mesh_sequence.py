@@ -152,7 +152,11 @@ class OneMesh:
     @property
     def spent(self):
         """Whether all iterations of the method were taken."""
-        return self.problem.bounded and self.iterations >= self._method.max_iterations
+        return self._left <= 0
+
+    @property
+    def _left(self):
+        return self._method.max_iterations - self.iterations
 
     def _place(self, level):
         return sum(level.n_elements <= other.n_elements for other in self._levels)  # 1 for the last
@@ -193,8 +197,9 @@ class OneMesh:
         fine, at_last = level.n_elements > OPTIONS.coarse, level is self._levels[-1]
         small = saddle_point.SMALL if at_last else OPTIONS.rough_residual
         find = saddle_point.solve_saddle if fine else saddle_point.solve_minimum
-        few = min(OPTIONS.few_steps, self._newton.max_iterations)
-        settings = self._newton if fine else replace(self._newton, max_iterations=few)
+        most = max(1, min(self._newton.max_iterations, self._left))
+        few = min(OPTIONS.few_steps, most)
+        settings = replace(self._newton, max_iterations=most if fine else few)
         x, status = find(equations, equations.take(guess), settings, bar.iteration, small)
         x, n = equations.gather(x), len(status.residual_history) - 1
         again = status.reason in RETRY and (status.reason != Reason.SINGULAR_TANGENT or n == 0)  # where it begins
@@ -202,12 +207,12 @@ class OneMesh:
             return x, status, n
         step = WatchedTurns(bar.step, self.plan, self.problem.free_time)
         step.program = program = OptimalProgram(equations, guess, step, near)  # which bends the Hessian as needed
-        answer = self._method.solve(program)
+        answer = after(self._method, self.iterations + n).solve(program)
         n += answer.iterations
         if answer.status.success or answer.status.reason in (Reason.UNBOUNDED, Reason.NOT_FINITE):
             return program.place(answer.v, answer.multipliers), answer.status, n
-        if self._newton.max_iterations > n:
-            more = replace(self._newton, max_iterations=self._newton.max_iterations - n)
+        if most > n:
+            more = replace(self._newton, max_iterations=most - n)
             x, status = find(equations, equations.take(x), more, bar.iteration)
             x, n = equations.gather(x), n + len(status.residual_history) - 1
         return x, status, n
