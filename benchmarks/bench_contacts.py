@@ -1,5 +1,5 @@
 """Error against time with rigid contact, beside MuJoCo and Exudyn: balls that bounce and begin to roll, a bar, a
-four-bar linkage with a stop, a robot that lands on four legs and stands.
+four-bar linkage with a stop, a robot that lands on four legs and stands, twenty discs in a box.
 
 The balls have closed forms; the bar, which bounces on its ends with friction, a piecewise one (`tests/data/nonsmooth`);
 the linkage, whose rocker meets a stop once without losses, a march of 640 elements; the robot, held by its motors, a
@@ -8,7 +8,9 @@ linkage mG(3), with rigid contact; its time is that of a second solve, with the 
 install mujoco exudyn`) have no rigid contact here: contacts are soft, as hard as the time step takes (`solref = -k 0`
 without damping where energy is kept, else a time constant of two steps; Exudyn: limit stops with k), in MuJoCo with
 elliptic cones and Newton's solver at 1e-12. The bar is timefem's alone, as soft contact has another law of impact, and
-the ball that rolls is not stated in Exudyn. All use one thread.
+the ball that rolls is not stated in Exudyn. The discs (`discs.py`: 51 impacts without losses, by which an error at the
+start grows a hundred times) are compared with closed forms from impact to impact; there is Newton, too (`pip install
+newton`, its semi-implicit solver on the processor, in single precision). All use one thread.
 
 `--events` tells instead what contacts cost that do not touch, and events in elements of the same march, mG(2).
 
@@ -27,14 +29,17 @@ from pathlib import Path
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
+import discs  # noqa: E402
 import numpy as np  # noqa: E402
 
 import timefem as tf  # noqa: E402
 
 BAR_CASE, LINKAGE, ROBOT = "bar with friction", "four-bar with a stop", "robot that stands"
+DISCS = "twenty discs in a box"
 G, RADIUS, MASS, FRICTION = 9.81, 0.1, 1.0, 0.2
 DROP, SPEED = 0.8, 1.0  # m above the floor, m/s
-ENDS = {"bouncing ball": 3.0, "ball that begins to roll": 0.4, BAR_CASE: 1.5, LINKAGE: 0.8, ROBOT: 1.0}  # s
+ENDS = {"bouncing ball": 3.0, "ball that begins to roll": 0.4, BAR_CASE: 1.5, LINKAGE: 0.8, ROBOT: 1.0,
+        DISCS: discs.END}  # s
 BAR = json.loads((Path(__file__).parents[1] / "tests/data/nonsmooth/bar.json").read_text())
 XML = """<mujoco><option timestep="{h}" gravity="0 0 -9.81" integrator="{integrator}" cone="elliptic" tolerance="1e-12"
 iterations="200" impratio="100"/><worldbody><geom type="plane" size="9 9 1" {law}/><body pos="0 0 {z}"><freejoint/>
@@ -143,6 +148,8 @@ def by_march(name):
 def exact(name):
     """Place along and above the floor at the end, and the velocities; of the bar with its angle."""
     end = ENDS[name]
+    if name == DISCS:
+        return discs.by_events()[0]
     if name in MARCHED:
         return by_march(name)
     if name == BAR_CASE:
@@ -184,8 +191,8 @@ def by_timefem(name, n):
     """Error and seconds of n elements."""
     if name == BAR_CASE:
         return bar_by_timefem(n)
-    if name in MARCHED:
-        found, seconds = MARCHED[name][0](n)
+    if name == DISCS or name in MARCHED:
+        found, seconds = discs.by_timefem(n) if name == DISCS else MARCHED[name][0](n)
         return apart(found, exact(name)), seconds
     ball = tf.RigidBody(MASS, [0.4 * MASS * RADIUS**2] * 3, name="ball")
     bounces = name == "bouncing ball"
@@ -203,6 +210,10 @@ def by_mujoco(mujoco, name, n):
     """Error and seconds of n steps, the better one of two integrators."""
     h, bounces, found = ENDS[name] / n, name == "bouncing ball", []
     for integrator in ("Euler", "RK4"):
+        if name == DISCS:
+            state, seconds = discs.by_mujoco(mujoco, n, integrator)
+            found.append((apart(state, exact(name)), seconds))
+            continue
         stiffness = (0.2 / h)**2  # the contact takes some 30 steps
         if name == LINKAGE:
             angles, inertia = linkage()[1], [f"{x**2 / 12} {x**2 / 12} {x**2 / 12}" for x in LENGTHS]
@@ -244,12 +255,16 @@ def by_mujoco(mujoco, name, n):
     return min(found)
 
 
-def by_exudyn(exudyn, n):
-    """Error and seconds of n steps of the bouncing ball, the better one of two integrators."""
+def by_exudyn(exudyn, name, n):
+    """Error and seconds of n steps of the bouncing ball or the discs, the better one of two integrators."""
     from exudyn import itemInterface as items
 
     end, found = ENDS["bouncing ball"], []
     for solver in (exudyn.DynamicSolverType.GeneralizedAlpha, exudyn.DynamicSolverType.RK44):
+        if name == DISCS:
+            state, seconds = discs.by_exudyn(exudyn, n, solver)
+            found.append((apart(state, exact(name)), seconds))
+            continue
         model = exudyn.SystemContainer().AddSystem()
         ground = model.AddMarker(items.MarkerNodeCoordinate(nodeNumber=model.AddNode(items.NodePointGround()),
                                                             coordinate=0))
@@ -321,7 +336,7 @@ def main():
     if options.events:
         costs()
         return
-    mujoco, exudyn = installed("mujoco"), installed("exudyn")
+    mujoco, exudyn, newton = map(installed, ("mujoco", "exudyn", "newton"))
     result = {}
     for name in ENDS:
         by_timefem(name, 10)  # kernels
@@ -329,8 +344,12 @@ def main():
         ours = [(n, *by_timefem(name, n)) for n in (numbers[::2] if options.quick else numbers)]
         steps = (2_000, 20_000) if options.quick else (1_000, 10_000, 100_000, 1_000_000)
         theirs = [(n, *by_mujoco(mujoco, name, n)) for n in steps] if mujoco and name != BAR_CASE else []
-        others = [(n, *by_exudyn(exudyn, n)) for n in steps] if exudyn and name == "bouncing ball" else []
+        few = steps[:3] if name == DISCS else steps
+        others = [(n, *by_exudyn(exudyn, name, n)) for n in few] if exudyn and name in ("bouncing ball", DISCS) else []
         result[name] = {"timefem": ours, "mujoco": theirs, "exudyn": others}
+        if newton and name == DISCS:
+            found = [(n, *discs.by_newton(newton, n)) for n in few[:2]]
+            result[name]["newton"] = [(n, apart(state, exact(name)), seconds) for n, state, seconds in found]
     if options.json:
         print(json.dumps(result))
         return
