@@ -22,6 +22,7 @@ PROBLEM = tf.InitialValueProblem(tf.System([BOX]), {}, (0, 1))
     (lambda: tf.Pose(positon=(1, 2, 3)), TypeError, "did you mean 'position'?"),
     (lambda: tf.solve(PROBLEM, tf.MixedGalerkin(1), 4, dirver="march"), TypeError, "did you mean 'driver'?"),
     (lambda: tf.solve(PROBLEM, tf.MixedGalerkin(1), 4, driver="marsh"), tf.InputError, "did you mean 'march'?"),
+    (lambda: tf.Revolute(BOX, axis_A=(0, 0, 1)), TypeError, "did you mean 'axis_a'?"),
     (lambda: tf.Sprng, AttributeError, "did you mean 'Spring'?"),
     (lambda: PROBLEM.system.find("bax"), tf.InputError, "it has box"),
 ], ids=lambda x: x if isinstance(x, str) else "")

@@ -16,11 +16,17 @@ MANY = 24  # names that a message lists at most
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+def nearest_name(name: Any, names: Iterable[str]) -> str | None:
+    """The nearest of some names, small and capital letters alike; None where none is near."""
+    names = {str(known).lower(): known for known in names}
+    close = difflib.get_close_matches(name.lower(), names, 1) if isinstance(name, str) else ()
+    return names[close[0]] if close else None
+
+
 def did_you_mean(name: Any, names: Iterable[str]) -> str:
     """End of a message: the nearest of some names, if any is near."""
-    names = [known for known in names if not str(known).startswith("_")]
-    close = difflib.get_close_matches(name, names, 1) if isinstance(name, str) else ()
-    return "".join(f"; did you mean {c!r}?" for c in close)
+    close = nearest_name(name, [known for known in names if not str(known).startswith("_")])
+    return "" if close is None else f"; did you mean {close!r}?"
 
 
 def known_names(name: Any, names: Iterable[str], lead: str = "it has", further: Iterable[str] = ()) -> str:

@@ -151,3 +151,19 @@ def test_bad_input():
     with pytest.raises(tf.InputError, match="current has no velocity"):
         tf.OptimalControl(problem, {"mass": tf.Pose(), "current": 0.0}, {}, (0, 1), "now.rates('current')[0]**2",
                           actuators=tf.GeneralizedControl(problem["current"], [[1.0]]))
+
+
+def test_a_mass_between_two_places():
+    """A rocket that is to be at a place after a second: its velocity at the start, and its mass."""
+    rocket = tf.VariableMass(2.0, name="rocket")
+    system = tf.System([rocket, tf.FormulaForce(rocket, "[0, 0, 30, -0.3]")], gravity=(0, 0, -9.81))
+    start, end = (tf.EndState(position=place) for place in ((0, 0, 0), (1, 0, 2)))
+    rise = 30 / 0.3 * (1 - (2 / 0.3 - 1) * np.log(2 / 1.7)) - 9.81 / 2
+    for condition in ("start.q('rocket')[3] - 2", "end.q('rocket')[3] - 1.7"):
+        problem = tf.BoundaryValueProblem(system, (0, 1), {rocket: start}, {rocket: end}, conditions=condition)
+        sol = tf.solve(problem, tf.MixedGalerkin(3), 20, progress=False)
+        assert sol.coordinates("rocket", 0.0)[3] == pytest.approx(2.0)
+        np.testing.assert_allclose(sol.velocity("rocket", 0.0), [1, 0, 2 - rise], atol=1e-8)
+    with pytest.raises(tf.InputError, match="7 independent conditions are needed, 7 for the 7 free components of the "
+                                            r"state, but 6 are given: .*\(3\), .*\(3\); add 1"):
+        tf.BoundaryValueProblem(system, (0, 1), {rocket: start}, {rocket: end})

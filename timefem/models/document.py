@@ -2,13 +2,13 @@
 
 import codecs
 import copy
-import difflib
 import json
 import os
 import re
 import stat
 from functools import cache, cached_property
 
+from ..argument_names import nearest_name
 from ..atomic_write import real_path
 from ..errors import InputError
 from ..late import tomllib
@@ -302,8 +302,8 @@ def explain(error):
 
 def suggest(word, known):
     """What a word that is not known may have meant."""
-    close = difflib.get_close_matches(word, known, 1)
-    return (f"did you mean {close[0]!r}? " if close else "") + f"known are {', '.join(known) or 'none'}"
+    close = nearest_name(word, known)
+    return (f"did you mean {close!r}? " if close is not None else "") + f"known are {', '.join(known) or 'none'}"
 
 
 def shorten(value):

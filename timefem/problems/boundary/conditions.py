@@ -26,6 +26,7 @@ from ..common.parameters import of_bodies
 from .conditions_loop import relative_to_terms, step_of_known_rank
 
 ENDS = ("start", "end")
+NO_MOMENTA = "momenta of states of first order at the start"
 FORMULAS = "structure", "symbols", "ends", "names", "rows", "constraints", "_function", "_depends"
 FEW, NEAR = 3, 0.5  # steps, and change of a Jacobian, up to which reductions are taken over
 STIFF = 1e-3  # how readily masses change, relative to states, where the search looks for momenta that fit velocities
@@ -122,7 +123,7 @@ class BoundaryConditions:
             self.names += [f"{system.label(body)} at the start"] * 2
         places = first_order_places(system)
         rows.append(self.symbols[0][[system.n_q + i for i in places]])  # no momenta
-        self.names += ["states of first order at the start"] * len(places)
+        self.names += [NO_MOMENTA] * len(places)
         if problem.periodic:
             rows.append(self.symbols[1] - self.symbols[0])
             self.names += ["periodicity"] * n
@@ -261,16 +262,19 @@ class BoundaryConditions:
             rank = np.linalg.matrix_rank(free, INDEPENDENT)
         if sum(ranks) == rank == needed:
             return
-        count = f"{needed} independent conditions are needed, {freedom} for the "
-        count += (counted(freedom // 2, "degree of freedom", "degrees of freedom") if not system.n_nonholonomic
-                  else f"{freedom} free components of the state")
+        flows = len(first_order_places(system))  # whose momenta are none, which nobody has to say
+        freedom -= flows
+        count = f"{needed - flows} independent conditions are needed, {freedom} for the "
+        count += (f"{freedom} free components of the state" if system.n_nonholonomic or flows
+                  else counted(freedom // 2, "degree of freedom", "degrees of freedom"))
         if len(self.c):
             count += f" and {len(self.c)} for {', '.join(problem.unknown_names)}"
-        given = ", ".join(f"{name} ({n})" for name, n in self._counts(free).items() if n) or "none"
+        counts = self._counts(free).items()
+        given = ", ".join(f"{name} ({n})" for name, n in counts if n and name != NO_MOMENTA) or "none"
         remedy = (f"add {needed - rank}" if rank < needed else
                   f"leave out {rank - needed}, or name as many unknown parameters" if rank > needed else
                   "conditions at the start repeat those at the end; leave these out")
-        raise InputError(f"{count}, but {rank} are given: {given}; {remedy}")
+        raise InputError(f"{count}, but {rank - flows} are given: {given}; {remedy}")
 
     def _counts(self, free):
         """How many independent conditions each name adds to those before it."""

@@ -215,7 +215,7 @@ class BoundaryValueProblem(NamedArguments):
             return q
         fixed = [body for body in system.bodies if body in targets and _is_configuration(body, targets[body], True)]
         for body in system.bodies:
-            own.append(np.zeros(body.n_q) if body in fixed else _reference(body))
+            own.append(np.zeros(body.n_q) if body in fixed and not body.first_order else _reference(body))
             near = () if body in fixed else (self._near.get(body), others.get(body))
             for target in (*near, targets.get(body)):
                 if target is not None:
