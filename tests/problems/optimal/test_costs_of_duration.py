@@ -102,3 +102,21 @@ def test_durations_of_phases():
     assert sol.success and other.objective == pytest.approx(sol.objective, rel=1e-9)
     stationary(lambda x: solved((x, second), False).objective, first, sol.objective)
     stationary(lambda x: solved((first, x), False).objective, second, sol.objective)
+
+
+def test_a_duration_that_shrinks_to_nothing_is_no_answer():
+    """From rest to rest over 0.8 T costs T + 3.84 / T. In no time nothing moves, and nothing is missed by much."""
+    mass = tf.PointMass(1.0, 1, name="mass")
+    push = tf.ControlForce(mass, [(1, 0, 0)], name="push")
+    rest = tf.EndState(velocity=[0, None, None])
+
+    def found(end, **options):
+        problem = tf.OptimalControl(tf.System([mass]), {mass: tf.Pose()}, end, (0, 1), tf.Effort(push), free_time=True,
+                                    end_cost="end.t", **options)
+        return tf.solve(problem, tf.MixedGalerkin(2), 10, progress=False)
+
+    gone = found({mass: rest}, couplings=[tf.Coupling("end.q('mass')[0] - 0.8 * end.t")])
+    assert gone.success and abs(gone.objective - 2 * 3.84**0.5) < 1e-8
+    assert [attempt.name for attempt in gone.attempts][-1] == "held durations"
+    still = found({})  # without an end the best motion is none
+    assert still.status.reason == "not converged" and "the duration shrank to nothing" in still.status.message

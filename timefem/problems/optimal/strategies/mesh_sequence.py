@@ -19,7 +19,7 @@ from ....solvers.equations.outcome import Outcome
 from ....solvers.nonlinear.methods import after, method_for_inequalities
 from ....solvers.nonlinear.newton import Newton
 from ....solvers.nonlinear.slab_program import SlabProgram
-from ....status import FINAL, RETRY, Reason
+from ....status import FINAL, RETRY, Reason, Status
 from ...common.parameters import parts_with_unknowns
 from ...initial.global_driver import Global
 from ..diagnosis.reach import check_reach, guess_in_reach, note_held
@@ -131,6 +131,10 @@ class OneMesh:
                 x, status, n = self._within_bounds(equations, x, level, near, shared, bar)
             else:
                 x, status, n = self._by_newton(equations, x, level, hold, near, bar)
+        if status.success and problem.free_time and \
+                equations.numbers(equations.take(x))[0] < 2 * OPTIONS.shortest * problem.units[0]:
+            status = Status.failure(Reason.NOT_CONVERGED, None, None, (), "the duration shrank to nothing",
+                                    remedy="give it a lower bound, and a guess")  # no motion: sizes have no meaning
         self.iterations += n
         self.attempts[-1]["iterations"] += n
         self.attempts[-1]["outcome"] = "solved" if status.success else str(status.reason)
