@@ -126,6 +126,17 @@ def tippe_top(t_end=0.15, n=150, on_stem=False):
     return top, sol, low, radius
 
 
+def top_that_turns_over(t_end=1.6, n=1600, m=0.015, inertia=(1.3e-6, 1.3e-6, 1.35e-6), low=0.003, spin=150, mu=0.2):
+    """Another one without a stem, which spins about its axis: it slides until it stands on its head, where it rolls."""
+    radius, lean = 0.015, 0.1
+    top = tf.RigidBody(m, inertia, name="top")
+    hull = tf.PlaneContact(top, points=((0, 0, low),), radius=radius, friction=mu, name="hull")
+    axis = np.array([np.sin(lean), 0, np.cos(lean)])
+    state = tf.Pose((0, 0, radius) - low * axis, (np.cos(lean / 2), 0, np.sin(lean / 2), 0),
+                    angular_velocity=spin * axis)
+    return top, solved([top, hull], {top: state}, t_end, n), low, radius
+
+
 def boards(n=20):
     """Two boards that cross, the upper one dropped on the lower one: no corner is on the other board."""
     size, m, turn = np.array([1.0, 0.2, 0.1]), 1.0, np.pi / 6

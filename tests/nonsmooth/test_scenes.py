@@ -19,6 +19,7 @@ from tests.nonsmooth.contact_scenes import (
     solved,
     stone,
     tippe_top,
+    top_that_turns_over,
 )
 
 
@@ -130,14 +131,42 @@ def test_a_tippe_top_keeps_what_jellett_found(on_stem):
     top, sol, low, radius = tippe_top(on_stem=on_stem)
     balanced(sol, 1e-10)
     assert "sticks" in [event.kind for event in sol.events] or on_stem
-    t = sol.t
-    axis = sol.rotation_matrix(top, t)[:, :, 2]
-    spin = np.einsum("nij,j,nj->ni", sol.rotation_matrix(top, t), (8e-7, 8e-7, 7e-7),
-                     sol.angular_velocity(top, t, "body"))
-    arm = low * axis - (0, 0, radius)
-    jellett = np.einsum("ni,ni->n", spin, arm)
+    jellett, axis = jellett_of(top, sol, (8e-7, 8e-7, 7e-7), low, radius)
     assert np.ptp(jellett) < 1e-5 * np.abs(jellett).max()
     assert np.ptp(axis[:, 2]) > 1e-3
+
+
+def jellett_of(top, sol, inertia, low, radius):
+    """L.a of a top, and its axis."""
+    turns = sol.rotation_matrix(top, sol.t)
+    spin = np.einsum("nij,j,nj->ni", turns, inertia, sol.angular_velocity(top, sol.t, "body"))
+    return np.einsum("ni,ni->n", spin, low * turns[:, :, 2] - (0, 0, radius)), turns[:, :, 2]
+
+
+@pytest.mark.long
+def test_slips_in_space_begin_once():
+    """Those of a top that rolls, and slips in each turn: what is seen of a slip that begins is that along it, of many
+    times its rounding, or else it ends at once, begins again, and so on, up to the fallback."""
+    top, sol, _, _ = top_that_turns_over(1.2, 1200, 6e-3, (8e-7, 8e-7, 7e-7), 0.0039, 120, 0.3)
+    balanced(sol, 1e-10)
+    kinds = [event.kind for event in sol.events]
+    assert kinds == ["slips", "sticks"] * 5
+
+
+@pytest.mark.long
+def test_a_tippe_top_turns_over():
+    """Its centre of mass rises; in space it goes on to turn the same way, so that about its own axis it turns back.
+    What it spins with about the vertical follows from Jellett's constant, as far as it is upside down."""
+    top, sol, low, radius = top_that_turns_over()
+    balanced(sol, 1e-10)
+    assert [event.kind for event in sol.events] == ["slips", "sticks"]
+    jellett, axis = jellett_of(top, sol, (1.3e-6, 1.3e-6, 1.35e-6), low, radius)
+    assert np.ptp(jellett) < 1e-6 * np.abs(jellett).max()
+    assert axis[0, 2] > 0.99 and axis[-1, 2] < -0.9
+    assert sol.position(top, sol.t[-1])[2] > radius + 0.9 * low
+    own, upright = (sol.angular_velocity(top, sol.t, frame)[:, 2] for frame in ("body", "space"))
+    assert own[0] == pytest.approx(150, rel=0.01) and own[-1] < -80
+    assert upright[-1] == pytest.approx(150 * (radius - low) / (radius + low), rel=0.03)
 
 
 @pytest.mark.slow

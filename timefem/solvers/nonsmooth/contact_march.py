@@ -240,13 +240,14 @@ class ContactMarch(EventElements):
             self.mode = self.mode._replace(modes=tuple(self.modes.tolist()))
 
     def _slips_by(self, t):
-        """Whether slips that begin are seen at a time, or the element fails."""
+        """Whether slips that begin are seen at a time, along their directions or back, or the element fails."""
         solved = self._solve(np.array([self.t, t]))
         if not len(solved.state):
             return True
         slip = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1]).gamma[0, :, 1:]
         begins = self.modes == BEGINS
-        return bool((np.hypot(*slip[begins].T) > self.options.seen_slip * self.law.still[begins]).all())
+        ahead = np.abs((slip * self.directions)[begins].sum(axis=1))
+        return bool((ahead > self.options.seen_slip * self.law.still[begins]).all())
 
     def _stretch(self, nodes, exact=False):
         """Solve elements up to the first event in them."""

@@ -65,7 +65,7 @@ class ContactOptions:
     reach: float = 10.0  # times the deepest overlap: contacts that are looked at where overlaps are moved apart
     beginning: float = 1e-5  # of an element, in which a slip in space begins in a fixed direction
     growth: float = 4.0  # of that length, until the slip is seen: from stick it grows by the square of the time
-    seen_slip: float = 1e-4  # of `still`, some hundred times its rounding
+    seen_slip: float = 1e-3  # of `still`, some thousand times its rounding: its direction is known by as much
     bridge: float = 1e-3  # of an element, by the fallback where slips in space have no solution, then longer
     stop_ahead: float = 1.2  # of an element, within which a predicted end of sliding in space is gone to at once
     halvings: int = 8  # of an element in which something slides in space and that has no solution
