@@ -124,6 +124,59 @@ def boundary(seed):
     yield "boundary", seen(made, found), seen(made, sol), 100 * SAME
 
 
+@relation
+def boundary_in_units(seed):
+    """From the guess that a problem makes itself, or from the march where that leads nowhere."""
+    draft, found = leaving(drawn(seed), OWN_STATES), []
+    for guessed in (False, True):
+        for world in (World(), *UNITS.values()):
+            made = built(draft, world, rotation="directors" if seed % 2 else "quaternion")
+            sol, span = solved(made), made.problem.t_span
+            ends = [{body: tf.Pose(sol.position(body, t), sol.rotation_matrix(body, t)) for body in made.bodies}
+                    for t in span]
+            again = tf.solve(tf.BoundaryValueProblem(made.problem.system, span, *ends), made.element, N,
+                             guess=sol if guessed else None, progress=False)
+            found.append(seen(made, again) if again.success else np.zeros(0))
+        if len(found[0]) or guessed:
+            break
+        found = []
+    for name, motion_there in zip(UNITS, found[1:], strict=True):
+        yield name, motion_there, found[0], 1e-9
+
+
+@relation
+def inverse_in_units(seed):
+    """Forces that keep the middle of the first body on a parabola, and the motion of all."""
+    draft, found = free_first(leaving(drawn(seed), (*OWN_STATES, *KINKS))), []
+    body = draft["bodies"][0]
+    along = body["place"], body["velocity"], np.random.default_rng(seed + 2).normal(0, 3, 3)
+    for world in (World(), *UNITS.values()):
+        push = tf.ControlForce((made := built(draft, world)).bodies[0], name="push")
+        outputs = {tf.PositionOutput(made.bodies[0], axis): tf.Polynomial(
+            [x * world.length / world.second**i for i, x in enumerate(row)], world.time)
+            for axis, row in zip(np.eye(3), np.transpose(along), strict=True)}
+        problem = tf.InverseDynamics(made.problem.system, outputs, made.problem.z0, t_span=made.problem.t_span,
+                                     actuators=push)
+        sol = tf.solve(problem, tf.MixedGalerkin(2), N, progress=False)
+        if not (sol.success or found):
+            return  # modes of the internal dynamics grow, and their end is not given
+        if not sol.success:
+            raise Fails(f"inverse dynamics: {sol.status.message}")
+        t = np.linspace(*problem.t_span, N + 1)
+        found.append((seen(made, sol), sol.controls(t, "push") / world.force))
+    for name, (places_there, forces) in zip(UNITS, found[1:], strict=True):
+        yield f"motion, {name}", places_there, found[0][0], 1e-9
+        yield f"forces, {name}", forces, found[0][1], 1e-9
+
+
+def free_first(draft):
+    """Without the joint of body 0 to space, which controls of that body would push against."""
+    if not (draft["joints"] and draft["joints"][0]["a"] == 0):
+        return draft
+    return draft | {"joints": draft["joints"][1:], "forces": [f for f in draft["forces"] if "joint" not in f],
+                    "extras": [e for e in draft["extras"] if "joint" not in e]}
+
+
 def enough(draft):
     """Number of elements, of 5 and 20, on which the motion of itself is resolved, and twice as many hardly change it;
     or None."""
@@ -181,10 +234,7 @@ def _as_joined(draft, one, n):
 
 @relation
 def optimum(seed):
-    draft, rng = leaving(drawn(seed), ("motor", *KINKS)), np.random.default_rng(seed + 2)
-    if draft["joints"] and draft["joints"][0]["a"] == 0:  # which the controls of body 0 would push against
-        draft = draft | {"joints": draft["joints"][1:], "forces": [f for f in draft["forces"] if "joint" not in f],
-                         "extras": [e for e in draft["extras"] if "joint" not in e]}
+    draft, rng = free_first(leaving(drawn(seed), ("motor", *KINKS))), np.random.default_rng(seed + 2)
     n = enough(draft)
     if n is None:
         return

@@ -79,6 +79,14 @@ def test_impacts_beside_joints_are_the_same_in_all_units(length):
     np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-12)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("relation, seed", [("inverse_in_units", 4002), ("inverse_in_units", 4003),
+                                            ("boundary_in_units", 4003)])
+def test_problems_of_other_kinds_are_the_same_in_all_units(relation, seed):
+    """In mg, mm and ms rows of controls outweighed those of the motion, and the search of controls stood still."""
+    assert not failures_of(relation, seed)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 100 + MANY))
 def test_many(seed, tmp_path):

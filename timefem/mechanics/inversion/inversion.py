@@ -48,7 +48,9 @@ class Inversion:
     n_hidden : list of int
         Per output: hidden constraints, the deviation itself and some of its derivatives.
     rows : SX function of (z, gamma, u, t)
-        Zero along the motion that is sought, one per output, of the size of a control.
+        Zero along the motion that is sought, one per output, of the size of rates of states by their sizes.
+    per_control : ndarray, shape (n_controls,)
+        Controls that change a state by its size in a unit of time.
     hidden : list of list of Function
         Per output, of (z, t).
 
@@ -75,6 +77,9 @@ class Inversion:
         targets = ca.densify(targets)
         hidden = [ca.substitute(ca.vertcat(*h), s.y, targets) for h in s.hidden]
         rows = ca.substitute(rows, s.y, targets)
+        by_forces = ca.Function("by_forces", [s.z, s.t], [ca.densify(ca.jacobian(rows, s.w))])
+        size = np.linalg.norm(np.array(by_forces(z, t)) * s.per_force, axis=1)
+        rows = rows / np.where(size > 0, size, 1.0)
         arguments = [s.z, s.t]
         self.hidden = [ca.Function("hidden", arguments, [h, ca.jacobian(h, s.z)]) for h in hidden]
         self.theta = ca.Function("theta", arguments, [s.theta, ca.jacobian(s.theta, s.z)])
@@ -85,6 +90,10 @@ class Inversion:
         self._matrix = ca.Function("matrix", [s.z, s.t], [ca.densify(ca.jacobian(every, s.w))])
         self.rate = ca.Function("rate", [s.z, s.w, s.t], [
             s.rate, ca.jacobian(s.rate, s.z), ca.jacobian(s.rate, s.w)])
+
+    @property
+    def per_control(self):
+        return self._per_force[self.n_forces:]
 
     def forces(self, t, z):
         """Joint forces and controls (gamma, u) of a state, by the rows; shape (n_forces + n_controls,)."""

@@ -1,6 +1,7 @@
 """Inverse dynamics: conditions at the ends, the guess, and the global solve."""
 
 import time
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -39,7 +40,9 @@ def solve_inverse(task, mesh):
     values = make_guess(problem, plan, mesh, task.guess)
     comm = own_world() if driver.distributed else None
     equations = inverse_equations(problem, plan, mesh, driver, comm, task.kept)
-    x, reference = plan.columns.pack(*values), equations.assembler.scaling.size(values[0])
+    x = plan.columns.pack(*values)
+    reference = equations.assembler.scaling.size(values[0]) if driver.scaling != "full" else \
+        float(np.abs(values[0] / problem.scale).max()) or 1.0
     setup = time.perf_counter() - start
     settings = task.newton or Newton(line_search=True)
     goal = settings.tol_residual * reference
@@ -85,6 +88,10 @@ def inverse_plan(problem, element, kept):
 def inverse_equations(problem, plan, mesh, driver, comm=None, kept=None):
     """The equations of a problem, for a plan by `inverse_plan`, on a mesh, shared among the ranks of `comm`."""
     scale = Scaling.of(driver.scaling, plan.system, plan.element, mesh.nodes[0], problem.start)
+    if driver.scaling == "full":
+        scale = replace(scale, lifts=(problem.unit_of_time, 1.0))
+        if not problem.inversion.by_constraints:
+            scale = replace(scale, controls=problem.inversion.per_control / problem.unit_of_time)
     make_blocks = constraints.end_blocks if problem.inversion.by_constraints else end_blocks
     ends = Ends.unrestricted(plan, make_blocks(problem, plan))
     return (kept or Kept()).thing(("equations", mesh.n_elements), plan,
@@ -110,8 +117,15 @@ def end_blocks(problem, plan):
         conditions = problem.conditions[0 if first else 1]
         if len(conditions):
             rows.append(ca.DM(conditions) @ (z - (problem.start if first else problem.end)))
+        rows = [_of_unit_size(problem, ca.vertcat(ca.SX(0, 1), *rows), z, problem.start if first else problem.end)]
         blocks.append(EndBlock(node, ca.SX(0, 1), ca.vertcat(ca.SX(0, 1), *rows)))
     return blocks
+
+
+def _of_unit_size(problem, rows, z, at):
+    """Rows with gradients of length one in states of their sizes."""
+    gradient = np.array(ca.Function("gradient", [z], [ca.densify(ca.jacobian(rows, z))])(at)) * problem.scale
+    return rows / np.linalg.norm(gradient, axis=1)
 
 
 def first_guess(problem, plan, mesh, guess):

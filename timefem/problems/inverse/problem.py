@@ -19,6 +19,7 @@ from ...mechanics.inversion.direct import DirectInversion, is_direct, is_settled
 from ...mechanics.inversion.inversion import Inversion
 from ...mechanics.inversion.outputs import Output
 from ...mechanics.inversion.servo_constraint import ServoInversion
+from ...mechanics.inversion.structure_algorithm import OPTIONS as STRUCTURE
 from ...mechanics.states.consistent import assemble
 from ...mechanics.states.given import states_of
 from ...mechanics.system import System
@@ -206,8 +207,15 @@ class InverseDynamics(NamedArguments):
 
     @property
     def scale(self) -> np.ndarray:
-        """Size of `(q, p)`, by the mass."""
-        return self.system.state_scale
+        """Size of `(q, p)`, by the mass and the unit of time."""
+        n = self.system.n_q
+        return self.system.state_scale * np.repeat([self.unit_of_time, 1.0], [n, n])
+
+    @property
+    def unit_of_time(self) -> float:
+        """In which outputs and their derivatives count alike: by it, states are fitted by what is quick."""
+        frequencies = getattr(self.inversion, "frequencies", None) or {0: STRUCTURE.modes / np.ptp(self.t_span)}
+        return 1 / max(frequencies.values())
 
     def fitted(self, t: float, z: np.ndarray, where: str | None = None, tolerance: float = 1e-11) -> np.ndarray:
         """The nearest state to `z` on the manifold of constraints and trajectories, by steps of least norm.
