@@ -249,7 +249,7 @@ def test_warm_starts_take_fewer_iterations():
 
 
 def test_many_elements_come_from_fewer():
-    """Above 256 elements the own method starts on coarser meshes, and ends where IPOPT does on the mesh itself."""
+    """Above 128 elements the own method starts on coarser meshes, and ends where IPOPT does on the mesh itself."""
     own, other = solved("speed-limit", 260), solved("speed-limit", 260, "ipopt")
     assert own.objective == pytest.approx(other.objective, rel=1e-7)
 

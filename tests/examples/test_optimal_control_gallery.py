@@ -10,6 +10,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "optimal_control
 
 from gallery import CASES, refined, replayed
 
+import timefem as tf
+
 pytestmark = pytest.mark.long
 
 QUICK = ("block_in_least_time", "hanging_chain", "tangent_steering", "goddard", "batch_reactor", "orbit_raising",
@@ -32,6 +34,14 @@ def test_case(name):
 @names
 def test_finer_meshes(name):
     assert refined(CASES[name]) < 1e-6
+
+
+@pytest.mark.parametrize("n", [160, 240])
+def test_a_descent_on_many_elements(n):
+    """From the straight path on these elements alone it ended at 447.8 and 429.3 kg, as by IPOPT, without a word."""
+    case = CASES["powered_descent"]
+    sol = tf.solve(case.make(), case.element, n, progress=False)
+    assert sol.success and sol.objective == pytest.approx(case.value, rel=1e-5)
 
 
 def test_each_case_is_short():

@@ -131,7 +131,7 @@ PROBLEMS = {
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_beside_ipopt(name):
-    """Chains have many minima; the links of those of 8 turn too fast for these elements, which is told."""
+    """Chains have many minima; the links of those of 8 turn too fast for these elements, which a warning says."""
     make, element, n = PROBLEMS[name]
     whips = name.startswith("chain of 8")
     with pytest.warns(tf.UnderResolved) if whips else nullcontext():

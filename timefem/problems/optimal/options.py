@@ -126,7 +126,9 @@ class OptimalOptions(Options):
 
     # ---- mesh sequence
     many_elements: int = option(
-        256, "elements from which on a problem with inequalities is solved on coarser meshes first")
+        128, "elements from which on a problem with inequalities is solved on coarser meshes first",
+        "18 problems on 160 to 240 elements cost as much or less, four of them 1.5 to 63 % less, in half the time; on "
+        "80 to 128 coarse meshes gain no time")
     coarse: int = option(64, "elements of the coarsest mesh, which ranks do not share")
     mesh_ratio: int = option(10, "factor of elements from one mesh to the next")
     kept_numbers: float = option(
