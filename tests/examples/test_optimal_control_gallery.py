@@ -38,7 +38,7 @@ def test_finer_meshes(name):
 
 @pytest.mark.parametrize("n", [160, 240])
 def test_a_descent_on_many_elements(n):
-    """From the straight path on these elements alone it ended at 447.8 and 429.3 kg, as by IPOPT, without a word."""
+    """From the straight path on these elements alone it ended at 447.8 and 429.3 kg silently, as by IPOPT."""
     case = CASES["powered_descent"]
     sol = tf.solve(case.make(), case.element, n, progress=False)
     assert sol.success and sol.objective == pytest.approx(case.value, rel=1e-5)
