@@ -5,8 +5,6 @@ import numpy as np
 from ...kernels.lanes import load, store
 from ...kernels.loops import compiled
 
-FEW = 256  # entries whose surroundings stay in the nearest cache
-
 
 @compiled(error_model="numpy")
 def add_product(rows, columns, data, x, factor, out):
@@ -128,9 +126,9 @@ def take(values, places, factor, n):
 def take_both(values, places, factor, n, others, m):
     """`factor values[places]` and `values[others]`, with zeros behind, shapes (n,) and (m,), of places that rise: in
     turns, so that the values are read once."""
-    out, other, j = np.zeros(n), np.zeros(m), 0
-    for i in range(0, len(places), FEW):
-        stop = min(i + FEW, len(places))
+    out, other, j, few = np.zeros(n), np.zeros(m), 0, 256  # entries whose surroundings stay in the nearest cache
+    for i in range(0, len(places), few):
+        stop = min(i + few, len(places))
         for k in range(i, stop):
             store(out, k, factor * load(values, load(places, k)))
         while j < len(others) and load(others, j) <= load(places, stop - 1):

@@ -19,7 +19,7 @@ from . import inside_loops as loops
 class Limits:
     """From where on the inside of blocks is eliminated first, and by which pivots."""
 
-    least_blocks: int = 1000  # of a chain: preparing takes as long as four iterations, and some 10 ms
+    least_blocks: int = 1000  # of a chain: preparing takes as long as an iteration, and some 20 ms
     least_inside: float = 0.3  # of the unknowns of a block
     most_plans: int = 6
     samples: int = 16  # blocks by which pivots are chosen
@@ -288,8 +288,7 @@ class InsideFirst:
     """Decides whether the inside of blocks is eliminated first, and by which pivots.
 
     Those are chosen by the second matrix, as the first is a start's, and again, with blocks that they did not do for,
-    where there are such. To join blocks that are left in pairs, and go on with what is inside of these, saves a
-    tenth of an iteration, and takes as long to prepare as ten of them.
+    where there are such.
 
     Parameters
     ----------
@@ -324,7 +323,10 @@ class InsideFirst:
         self._pays = len(self._samples) < LIMITS.most_plans and 2 * len(alike.blocks) >= len(self._chain.held)
         if not self._pays:
             return
-        self._samples.append(alike.matrices(values, which))
+        samples = alike.matrices(values, which)
+        if not np.isfinite(samples).all():  # they would tell nothing
+            return
+        self._samples.append(samples)
         order = choose_pivots(np.concatenate(self._samples), alike.present, alike.n - alike.held, LIMITS.good)
         self._pays = sum(len(pivot) for pivot, _ in order) >= LIMITS.least_inside * alike.n
         if self._pays:
