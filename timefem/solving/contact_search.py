@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from ..problems.phases.solution import PhasedSolution
     from .keywords import Unpack
 
-WAVES = 3  # of perturbed controls, the first one constant: those of the marches need not be like those that are found
-
 
 def contact_sequences(problem: InitialValueProblem, actuators: Actuator | Sequence[Actuator], element: TimeElement,
                       n_elements: int = 8, *, cost: Any, sizes: Mapping[Actuator, float] | float, n_starts: int = 20,
@@ -95,9 +93,10 @@ def contact_sequences(problem: InitialValueProblem, actuators: Actuator | Sequen
     size = np.concatenate([np.full(one.n_controls, validate.real("sizes", sizes[one] if isinstance(sizes, Mapping)
                                                                  else sizes, positive=True)) for one in actuators])
     rng, found, tried = np.random.default_rng(seed), {}, {}
+    shape = 3, len(size)  # waves of each, the first one constant: marches need not be like what is found
     with progress_bar("sequences of contacts", n_starts, progress) as bar:
         for k in range(n_starts):
-            waves = np.zeros((WAVES, len(size))) if k == 0 else rng.normal(size=(WAVES, len(size))) * size
+            waves = np.zeros(shape) if k == 0 else rng.normal(size=shape) * size
             march = _march(problem, actuators, waves, march_elements)
             bar.advance()
             if not march.success:
@@ -127,8 +126,8 @@ def _march(problem, actuators, waves, n):
 
     def law(x, v, t, c):
         along = (t - t0) / (t1 - t0)
-        own = ca.reshape(c, waves.shape[1], WAVES)
-        return own @ ca.vertcat(*(ca.cos(i * np.pi * along) for i in range(WAVES)))
+        own = ca.reshape(c, waves.shape[1], len(waves))
+        return own @ ca.vertcat(*(ca.cos(i * np.pi * along) for i in range(len(waves))))
 
     driven = problem.system.of_parts([*problem.system.parts, Controller(actuators, law, inputs=[],
                                                                         parameters=waves.ravel())])
