@@ -18,6 +18,7 @@ from ..formulas.formula import Same, call, call_vector, check_symbols, checked_n
 from ..formulas.stored import StoredFormula
 from ..numbers.arithmetic import is_symbolic, joined
 from ..part import Body
+from .general_position import general_position
 from .solved_energy import solved_energy
 from .states import CanonicalState, Coordinates
 
@@ -134,9 +135,9 @@ class GeneralizedBody(Body):
         return mass
 
     def _always_singular(self, mass, q, c):
-        """Whether M is singular, for one that depends on q at some place in general position."""
-        place = np.random.default_rng(0).uniform(0.1, 1, self.n_q)
-        value = np.array(ca.Function("mass", [q, c], [ca.densify(mass)])(place, self.formula_parameters))
+        """Whether M is singular, for one that depends on q in general position."""
+        function = ca.Function("mass", [q, c], [ca.densify(mass)])
+        value = np.array(function(general_position(self.n_q), self.formula_parameters))
         return np.isfinite(value).all() and abs(_smallest(value)) < 1e-12
 
     def _constant_diagonal(self, mass, q, c, values=None):

@@ -7,6 +7,7 @@ import numpy as np
 import scipy
 
 from ...errors import InputError
+from ..bodies.general_position import general_position
 from ..forces.actuators import control_name
 from ..part import Body
 from ..symbols import Symbols, applied_force, first_order
@@ -86,18 +87,19 @@ class Structure:
     # ---- numbers
 
     def _near(self, t, z):
-        """The given state, and some near it that the constraints allow, with derivatives of the trajectories."""
-        rng = np.random.default_rng(5)
+        """The given state, and some in general position near it that the constraints allow, with derivatives of the
+        trajectories."""
         jets = np.zeros((len(self.outputs), self.most + 1))
+        away = 4 * general_position(3, len(z) + jets.size) - 2.2  # of a size of about one
         scale = self._sizes(z)
         theta = ca.Function("theta", [self.z, self.t], [self.theta, ca.jacobian(self.theta, self.z)])
         samples = [(z, jets)]
-        for _ in range(3):
-            other = z + 0.05 * scale * rng.standard_normal(len(z))
+        for own in away:
+            other = z + 0.05 * scale * own[:len(z)]
             for _ in range(8 if self.theta.numel() else 0):
                 value, jacobian = (np.array(x) for x in theta(other, t))
                 other = other - scale * np.linalg.lstsq(jacobian * scale, value.ravel(), rcond=1e-10)[0]
-            samples.append((other, 0.1 * rng.standard_normal(jets.shape)))
+            samples.append((other, 0.1 * own[len(z):].reshape(jets.shape)))
         return [(z, t, jets) for z, jets in samples]
 
     def _sizes(self, z):

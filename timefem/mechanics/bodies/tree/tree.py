@@ -16,6 +16,7 @@ from ...declared import Choice, Name, Real
 from ...numbers.arguments import inside, unchecked
 from ...part import Body
 from ...shapes import Piece, Stroke
+from ..general_position import general_position
 from ..solved_energy import solved_energy
 from ..states import CanonicalState, Coordinates
 from .dynamics import TreeDynamics, resistance, spring_energy
@@ -111,8 +112,7 @@ class Tree(TreeDynamics, Body):
         if rubbing and self.friction_width is None:
             raise InputError(f"{self._title}: joint {rubbing[0]!r} has Coulomb friction, which needs a friction_width "
                              "[rad/s or m/s]")
-        self.mass_scale = checked_mass(
-            self._title, self.mass_matrix(np.random.default_rng(0).uniform(0.1, 1, self.n_q)), self._first)
+        self.mass_scale = checked_mass(self._title, self.mass_matrix(general_position(self.n_q)), self._first)
         self._frames, self.reference = {}, Coordinates(np.concatenate([b.motion.start for b in self._first.values()]))
         self.frame_names = {b.joint.name: "joint" for b in self.moving} | dict.fromkeys(self._sits, "link")
 
