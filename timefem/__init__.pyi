@@ -122,9 +122,11 @@ from .mechanics.joints.rolling import KnifeEdge, NonTwisting, RollingDisc, Rolli
 from .mechanics.joints.sliding import Cylindrical, Planar, Prismatic
 from .mechanics.joints.turning import Revolute, Spherical, Universal, Weld
 from .mechanics.part import Part
+from .mechanics.describe import describe
 from .mechanics.redundancy.redundancy import redundant_constraints
 from .mechanics.states.consistent import assemble
 from .mechanics.system import System
+from .mechanics.values.conserved import constant_momenta
 from .models.build import load_model
 from .models.mjcf.read import read_mjcf
 from .models.motion.data import MarkerData, MotionTable
@@ -211,7 +213,8 @@ __all__ = [
     "MissingBackend", "MixedGalerkin", "Newton", "Part", "Planar", "PointMass", "Pose", "PrescribedAngle",
     "PrescribedPosition", "Prismatic",
     "RankError", "Revolute", "RigidBody", "RigidDistance", "Solution", "SolveError", "Spherical", "StepControl",
-    "System", "TimeElement", "TimeMesh", "Universal", "Weld", "assemble", "gauss_legendre", "load", "prepare",
+    "System", "TimeElement", "TimeMesh", "Universal", "Weld", "assemble", "constant_momenta", "describe",
+    "gauss_legendre", "load", "prepare",
     "redundant_constraints", "restart", "solve", "studies",
     # drivers
     "Checkpoint", "Global", "March", "Windows",

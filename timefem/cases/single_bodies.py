@@ -1,11 +1,12 @@
 """Single bodies: free ones, pendulums, tops; rotations in closed form by their torque (Zupan & Zupan 2017, IV.A)."""
 
+from math import factorial
+
 import casadi as ca
 import numpy as np
 
 from timefem import FixedPoint, Pose, RigidBody, System, Torque
 
-from ..mechanics.bodies.quaternions import exponential, product
 from .table import define_case
 
 GRAVITY = (0.0, 0.0, -9.81)
@@ -123,3 +124,17 @@ def _motion(vector, time):
     torque = ca.vertcat(0, ca.jacobian(momentum, t) + ca.cross(w, momentum))
     values = q, w, product(product(q, torque), conjugate * q)[1:]
     return [ca.substitute(value, t, time) for value in values]
+
+
+def exponential(u):
+    """Unit quaternion of the rotation vector 2 u, SX (4,); where u is small by series."""
+    square = ca.sumsqr(u)
+    small = square < 1e-2
+    angle = ca.sqrt(ca.if_else(small, 1, square))
+    cosine, sine = (sum((-square) ** n / factorial(2 * n + first) for n in range(6)) for first in (0, 1))
+    return ca.vertcat(ca.if_else(small, cosine, ca.cos(angle)), ca.if_else(small, sine, ca.sin(angle) / angle) * u)
+
+
+def product(a, b):
+    """Of quaternions, SX (4,)."""
+    return ca.vertcat(a[0] * b[0] - ca.dot(a[1:], b[1:]), a[0] * b[1:] + b[0] * a[1:] + ca.cross(a[1:], b[1:]))

@@ -1,6 +1,9 @@
 """A system as plain data, for files, and back: no code is stored, and none is run from a file."""
 
+from __future__ import annotations
+
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
@@ -109,8 +112,12 @@ FORMULAS = {cls.__name__: cls for cls in (GeneralizedBody, GeneralizedPotential)
 VALUES = TIME_FUNCTIONS | {cls.__name__: cls for cls in (Line, Section, RopeSection, Link, TreeJoint, StoredFormula)}
 
 
-def describe(system):
-    """Plain data (dict, list, str, numbers) from which `build` makes the same system.
+def describe(system: System) -> dict[str, Any]:
+    """A system as plain data (dict, list, str, numbers), as files of solutions hold it.
+
+    Parameters
+    ----------
+    system : System
 
     Returns
     -------

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from timefem import InputError, Solution, SolveError, TimeElement, TimeMesh, gauss_legendre
+from timefem import InputError, Solution, SolveError, TimeElement, TimeMesh, constant_momenta, gauss_legendre
 
 from .. import validate
-from ..mechanics.values.conserved import constant_momenta
 from .common import element_label, initial_value_problem, solve_on
 from .drift import Drift, drift
-
-if TYPE_CHECKING:
-    from ..solving.keywords import Arguments, Unpack
 
 KEPT = 500  # values of each series
 
@@ -84,7 +80,7 @@ class Conservation:
 
 
 def conservation(problem: Any, element: TimeElement | None = None, n_elements: int | None = None, *,
-                 axes: Sequence[int] | None = None, **arguments: Unpack[Arguments]) -> Conservation:
+                 axes: Sequence[int] | None = None, **arguments: Any) -> Conservation:
     """Invariants and constraints of one solution, at the nodes and at quadrature points.
 
     Which momenta are conserved follows from the rigid motions of space that all parts leave alone (Noether).

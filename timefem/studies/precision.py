@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from timefem import InputError, SolveError, TimeElement, TimeMesh
 
 from .. import validate
 from .common import initial_value_problem, solve_on
-
-if TYPE_CHECKING:
-    from ..solving.keywords import Arguments, Unpack
 
 QUANTITIES = ("coordinates", "state")
 
@@ -69,7 +66,7 @@ class QuotientOfPrecision:
 
 
 def quotient_of_precision(problem: Any, element: TimeElement, n_elements: int, *, quantity: str = "coordinates",
-                          **arguments: Unpack[Arguments]) -> QuotientOfPrecision:
+                          **arguments: Any) -> QuotientOfPrecision:
     """Second quotient of precision `|y_h - y_(h/2)| / |y_(h/2) - y_(h/4)|`, Gebhardt & Romero, Appendix A.
 
     From three solutions with elements of length h, h/2 and h/4, the finer meshes made by halving. It tends to 2^p for a

@@ -8,12 +8,11 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
-from timefem import InputError, SolveError
+from timefem import InputError, SolveError, describe
 
 from .. import validate
 from ..atomic_write import write_text
 from ..errors import warn
-from ..mechanics.describe import describe
 from ..progress import progress
 
 

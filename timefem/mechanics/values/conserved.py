@@ -1,6 +1,9 @@
 """What nothing changes, whatever the actuators do: momenta, the motion of centres of mass, and what rests."""
 
+from __future__ import annotations
+
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -11,6 +14,9 @@ from ..symbols import first_order_places
 from ..symmetry import INDEPENDENT, common, lever, null_space, plain_basis
 from .forces import n_seen, power_of
 from .quantities import formulas_of
+
+if TYPE_CHECKING:
+    from ..system import System
 
 
 def values_at_rest(system, z):
@@ -108,9 +114,19 @@ def conserved(system, t0):
 
 
 @lru_cache(maxsize=8)
-def constant_momenta(system):
-    """Directions (v, w) in which `v.P + w.L` is constant along all motions, of the linear momentum P and the angular
-    momentum L about the origin: columns of shape (6, k), none where nothing is known to be constant."""
+def constant_momenta(system: System) -> np.ndarray:
+    """Directions in which momenta are constant along all motions, by the rigid motions that all parts leave alone.
+
+    Parameters
+    ----------
+    system : System
+
+    Returns
+    -------
+    ndarray, shape (6, k)
+        Columns (v, w), such that `v.P + w.L` is constant, of the linear momentum P and the angular momentum L about
+        the origin; none where nothing is known to be constant.
+    """
     parts = [part for part in system.parts if not part.is_counter]  # which pull at nothing
     if system.couples_inertia or system.n_nonholonomic or any(part.is_body and not part.helper and part.mass is None
                                                                   for part in parts):
