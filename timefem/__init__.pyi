@@ -80,6 +80,7 @@ from .mechanics.contacts.reacting import BearingFriction
 from .mechanics.contacts.spheres import DiscContact, SphereContact
 from .mechanics.contacts.surfaces import FormulaContact, SurfaceContact
 from .mechanics.contacts.tether import Tether
+from .mechanics.describe import describe
 from .mechanics.forces.actuators import (
     Control,
     ControlForce,
@@ -122,7 +123,6 @@ from .mechanics.joints.rolling import KnifeEdge, NonTwisting, RollingDisc, Rolli
 from .mechanics.joints.sliding import Cylindrical, Planar, Prismatic
 from .mechanics.joints.turning import Revolute, Spherical, Universal, Weld
 from .mechanics.part import Part
-from .mechanics.describe import describe
 from .mechanics.redundancy.redundancy import redundant_constraints
 from .mechanics.states.consistent import assemble
 from .mechanics.system import System
@@ -136,7 +136,7 @@ from .models.robot import Robot
 from .models.urdf import read_urdf
 from .polynomials import LagrangeBasis, gauss_legendre
 from .problems.boundary.problem import BoundaryValueProblem
-from .problems.common.end_state import EndState
+from .problems.ends.targets import EndState
 from .problems.estimation.estimate.noise_levels import most_likely_noise
 from .problems.estimation.estimate.solution import Estimate
 from .problems.estimation.loss import Huber, Student

@@ -22,8 +22,7 @@ RANDOM = {  # what random numbers are for, by module: "start" perturbs one, "nam
     "solvers.interior_point.algorithm": "start", "solvers.nonlinear.saddle_point": "start", "estimated_norm": "start",
     "solvers.linear.dissection.order": "name", "problems.initial.checkpoint": "name", "analysis.lyapunov": "start",
     "analysis.tangents.conditioning": "start", "analysis.tangents.rank": "start",
-    "problems.boundary.problem": "start", "problems.optimal.guesses.guess": "start",
-    "problems.optimal.guesses.paths": "start",
+    "problems.optimal.guesses.guess": "start", "problems.optimal.guesses.paths": "start",
     "problems.optimal.statement.end_conditions": "start", "sensitivity.identification": "start",
     "solving.contact_search": "start",
     "problems.estimation.estimate.solution": "data", "problems.estimation.kinematic.estimate": "data"}

@@ -7,7 +7,7 @@ import numpy as np
 from ..mechanics.body_frame import BodyFrame
 from ..mechanics.numbers.unknown import present_value
 from ..mechanics.states.given import given_states
-from ..problems.common.end_state import EndState
+from ..problems.ends.targets import EndState
 from ..problems.kinds import in_files
 from .entries import find, naming
 from .given_states import state_of_body, state_of_joint

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import brentq
 
 import timefem as tf
-from timefem.problems.common.end_state import EndState
+from timefem.problems.ends.targets import EndState
 from timefem.problems.kinds import error_estimate
 from timefem.problems.refinement.grading import density_of, graded
 from timefem.solvers.march.motion import size_of_motion

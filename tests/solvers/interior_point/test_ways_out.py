@@ -10,7 +10,7 @@ import timefem as tf
 from timefem.cases import CASES
 from timefem.cases.inequalities import cart_pole
 from timefem.models import load_model
-from timefem.problems.common.end_state import EndState
+from timefem.problems.ends.targets import EndState
 from timefem.problems.optimal.guesses.guess import starts
 
 

@@ -85,7 +85,7 @@ class BoundaryForm:
         key = "ends", element, self.symmetric, tuple(self.copied), tuple(len(r.rows) for r in conditions.reductions)
         # numbers of conditions that couple the ends, and of configurations prescribed at both, are in their formulas
         fixed = not self.symmetric and not len(conditions.reductions[2].rows)
-        self.ends = reduced_ends(self, self._kept.thing(key, conditions.structure, lambda: end_blocks(self),
+        self.ends = reduced_ends(self, self._kept.thing(key, conditions.formulas, lambda: end_blocks(self),
                                                         lambda ends: fixed))
 
     def _fixed_constraints(self):
@@ -176,7 +176,7 @@ class BoundaryForm:
         c, numbers = self.conditions, self.numbers(x)
         residual = c.residual(*self.ends_of(x), np.array(list(numbers.values())))
         worst = int(residual.argmax()) if len(residual) else 0
-        return (c.names[worst], residual[worst]) if len(residual) else ("", 0.0)
+        return (c.formulas.names[worst], residual[worst]) if len(residual) else ("", 0.0)
 
     def numbers(self, x):
         """The unknown numbers by name."""
@@ -211,7 +211,7 @@ def end_blocks(form):
     conditions, c = form.conditions, form.plan.columns
     nodes = [ca.SX.sym(name, c.n_node) for name in ("first", "last")]
     state, constants = node_places(form, "state"), node_places(form, "constants")
-    z0, z1, numbers = conditions.symbols
+    z0, z1, numbers = conditions.formulas.symbols
     own = [node[constants] if constants else ca.SX(0, 1) for node in nodes]
     values = [o[:form.n_unknown] * ([form.span] * form.problem.free_time
                                     + [1.0] * (form.n_unknown - form.problem.free_time))
@@ -232,8 +232,8 @@ def end_blocks(form):
     if form.symmetric:
         return Ends(free, kept, _stationary(form, nodes[1], free, kept))
     kept[0][:] = False
-    start, end = (conditions.rows[r.rows.tolist()] if len(r.rows) else none for r in conditions.reductions[:2])
-    first = [at_start(start), at_start(conditions.constraints)]
+    start, end = (conditions.formulas.rows[r.rows.tolist()] if len(r.rows) else none for r in conditions.reductions[:2])
+    first = [at_start(start), at_start(conditions.formulas.constraints)]
     if form.copied:
         first.append(own[0][form.n_unknown:] - nodes[0][[state[i] for i in form.copied]])
     first += _consistent(form, nodes[0], at_start)
@@ -252,13 +252,13 @@ def reduced_ends(form, ends):
 
 def _consistent(form, node, at_start):
     """Rows for what the first node holds besides the state: velocities, multipliers."""
-    rows, end, n = [], form.conditions.ends[0], form.problem.system.n_q
+    rows, end, n = [], form.conditions.formulas.ends[0], form.problem.system.n_q
     if node_places(form, "velocity"):
         rates = ca.vertcat(*(end.rates(b) for b in form.problem.system.bodies))
         rows.append(node[node_places(form, "velocity")] - at_start(rates))
     if node_places(form, "multipliers"):
         multipliers = ca.SX.sym("multipliers", form.problem.system.n_multipliers)
-        theta, z = form.conditions.constraints[:multipliers.numel()], end.z
+        theta, z = form.conditions.formulas.constraints[:multipliers.numel()], end.z
         slope = end.gradient() + ca.jtimes(theta, z, multipliers, True)
         rate = ca.jtimes(theta, z, ca.vertcat(slope[n:], -slope[:n]))
         if isinstance(end.t, ca.SX):

@@ -31,7 +31,8 @@ def make_from_file(model):
 
 
 def file_facts(problem):
-    return {"conditions": list(dict.fromkeys(problem.conditions_at_ends.names)), "unknown": problem.unknown_names}
+    names = problem.conditions_at_ends.formulas.names
+    return {"conditions": list(dict.fromkeys(names)), "unknown": problem.unknown_names}
 
 
 FILES = FileFormat(

@@ -14,7 +14,7 @@ def report_facts(problem, sol):
     """Violations of the conditions by name, and the numbers found."""
     c = problem.conditions_at_ends
     numbers = np.array([sol.parameters[name] for name in problem.unknown_names])
-    return {"conditions": worst(c.names, c.residual(sol.z[0], sol.z[-1], numbers)),
+    return {"conditions": worst(c.formulas.names, c.residual(sol.z[0], sol.z[-1], numbers)),
             "parameters": {name: float(value) for name, value in sol.parameters.items()}}
 
 

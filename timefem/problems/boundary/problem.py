@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from copy import copy
 from dataclasses import KW_ONLY, InitVar, dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,6 +13,7 @@ import numpy as np
 from ... import validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
+from ...mechanics.bodies.general_position import general_position
 from ...mechanics.bodies.states import CanonicalState, Pose
 from ...mechanics.formulas.text import as_formula, refuse_comparison
 from ...mechanics.redundancy.redundancy import drop_redundant
@@ -20,9 +22,8 @@ from ...mechanics.system import System
 from ...mechanics.values.at_start import positions_hold, surely_fine
 from ...mechanics.values.of_parts import not_finite
 from ...types import UserFormula
-from ..common.end_state import EndState
 from ..common.parameters import checked_parameters, own_entries, own_parts
-from ..common.targets import check_turns, checked_targets
+from ..ends.targets import EndState, check_turns, checked_targets
 from ..initial.problem import checked_span, merged
 from .conditions import BoundaryConditions
 
@@ -171,8 +172,8 @@ class BoundaryValueProblem(NamedArguments):
         asked = {name: merged(system, self._arguments[name] or {}, targets)
                  for name, targets in (("start", start), ("end", end)) if targets is not None}
         if system is self.system and not arguments:
-            other = object.__new__(BoundaryValueProblem)
-            other.__dict__.update(self.__dict__, _arguments=self._arguments | asked)
+            other = copy(self)
+            other._arguments = self._arguments | asked
             other._ask(self.conditions_at_ends)
             return other
         own = {"system": system, "t_span": self.t_span, **self._arguments, **asked, **arguments}
@@ -261,7 +262,7 @@ class BoundaryValueProblem(NamedArguments):
 
 @cache
 def _noise(n):
-    return np.random.default_rng(0).uniform(-0.1, 0.1, (2, n))
+    return 0.2 / 0.9 * (general_position(2, n) - 0.55)
 
 
 def _is_configuration(body, target, at_least=False):

@@ -7,7 +7,7 @@ from ...argument_names import known_names
 from ...errors import InputError
 from ...mechanics.forces.gravity import Gravity
 from ...mechanics.symbols import Symbols
-from ..common.end import End
+from ..ends.end import End
 
 
 class Moment(End):

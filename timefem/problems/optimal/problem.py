@@ -21,10 +21,10 @@ from ...mechanics.formulas.formula import call
 from ...mechanics.formulas.text import as_formula, refuse_comparison
 from ...mechanics.system import System
 from ...types import Expression, UserFormula
-from ..common.end import End
 from ..common.kept import Kept
 from ..common.parameters import checked_parameters, own_entries, own_parts
-from ..common.targets import check_turns
+from ..ends.end import End
+from ..ends.targets import check_turns
 from ..initial.problem import merged
 from .statement.checks import all_of, check_costs_of_controls, check_element, check_formulas, check_numbers, limits_of
 from .statement.complementarity import Soft
@@ -38,7 +38,7 @@ from .statement.stated import stated
 if TYPE_CHECKING:
     from ...elements.element import TimeElement
     from ...mechanics.states.given import GivenStates
-    from ..common.end_state import EndState
+    from ..ends.targets import EndState
 
 REFUSED = (Cost,)  # parts whose numbers cannot be unknown
 
@@ -276,9 +276,8 @@ class OptimalControl(NamedArguments):
         formula = self._given["end_conditions"], self._at_end
         found = EndConditions(self.system, self._given["end"], formula, self.t_span[1], self.z0, self.guesses,
                               known=self._known)
-        if not (self.free_start or len(self.numbers)):
-            found.count_conserved(self.z0, *self.t_span)
-        return found
+        fixed = not (self.free_start or len(self.numbers))
+        return found.with_conserved(self.z0, *self.t_span) if fixed else found
 
     @cached_property
     def stated(self) -> dict[str, Any]:

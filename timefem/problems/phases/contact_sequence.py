@@ -18,7 +18,8 @@ from ...solvers.nonsmooth.derivatives.tangents import CONTACTS, FORCES, IMPACT, 
 from ...solvers.nonsmooth.options import CONTACT
 from ...solvers.nonsmooth.sharing import BEGINS, CLOSED, HELD, OPEN, SLIDES, STICKS
 from ...solvers.nonsmooth.states import Contacts
-from ..common.end_state import EndState
+from ..ends.reduction import null_space, unit_rows
+from ..ends.targets import EndState
 from ..optimal.guesses.guess import Guess
 from ..optimal.problem import OptimalControl
 from ..optimal.statement.couplings import Coupling, SameState
@@ -164,8 +165,8 @@ class ContactSequence:
         rows = Rows(after.own.system, VELOCITY)
         _, by, _ = rows(t, q=z[:n], v=self.nodes.velocity(t, z))
         levels = by[n:, rows.columns["v"]]
-        open_q = _null_space(levels[:after.own.system.n_constraints])
-        open_v = _null_space(levels)
+        open_q = null_space(unit_rows(levels[:after.own.system.n_constraints]))
+        open_v = null_space(unit_rows(levels))
         jump, event, impulses = self.jumps[k + 1], self._event_row(k, kind, c), 0
         if jump is not None:
             struck = Rows(jump[0], IMPACT)
@@ -323,12 +324,3 @@ def _named(name, values):
     """Unknown numbers with their guesses, whose sizes scale them: what is rounding is zero."""
     kept = np.where(np.abs(values) > CONTACT.violated * np.abs(values).max(initial=0.0), values, 0.0)
     return {f"{name} {i}": float(x) for i, x in enumerate(kept)}
-
-
-def _null_space(matrix):
-    """Orthonormal columns (n, n_free)."""
-    if not len(matrix):
-        return np.eye(matrix.shape[1])
-    size = np.abs(matrix).max(axis=1, keepdims=True)
-    _, values, rows = np.linalg.svd(matrix / np.where(size > 0, size, 1.0))
-    return rows[int((values > 1e-10 * values.max(initial=0.0)).sum()):].T

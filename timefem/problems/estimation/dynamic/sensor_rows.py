@@ -5,7 +5,7 @@ import numpy as np
 
 from ....elements.along import lagrange, value
 from ....mechanics.values.of_parts import rates_follow
-from ...common.end_state import body_velocity
+from ...ends.targets import body_velocity
 from ...optimal.transcription.views import View
 from ..options import DEFAULTS
 from .terms import SensorTerm

@@ -5,8 +5,7 @@ import numpy as np
 from ....errors import InputError
 from ....mechanics.symbols import first_order_places
 from ....mechanics.values.equations_of_motion import EquationsOfMotion
-from ...common.conditions import directions_left
-from ...common.end_state import INDEPENDENT
+from ...ends.reduction import INDEPENDENT, null_space
 from ..options import OPTIONS
 
 
@@ -115,7 +114,7 @@ def _left(conditions, t, span):
     n = conditions.system.n_q
     gradients = conditions.jacobian(t) * conditions.system.state_scale * np.repeat([span, 1.0], n)
     lengths = np.linalg.norm(gradients, axis=1, keepdims=True)
-    return np.abs(directions_left(gradients / np.where(lengths > 0, lengths, 1.0))).max(axis=1, initial=0.0)
+    return np.abs(null_space(gradients / np.where(lengths > 0, lengths, 1.0))).max(axis=1, initial=0.0)
 
 
 def controls_along(way, bounds, states):

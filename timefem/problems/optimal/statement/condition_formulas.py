@@ -7,7 +7,7 @@ from ....kernels.buffered import Buffered
 from ....mechanics.formulas.formula import call_vector, check_symbols
 from ....mechanics.formulas.text import as_formula, refuse_comparison
 from ....mechanics.values.conserved import conserved, values_at_rest, with_unit_lengths
-from ...common.frame_targets import asked_of, expressions
+from ...ends.targets import expressions
 
 
 class ConditionFormulas:
@@ -19,7 +19,7 @@ class ConditionFormulas:
         Of `key_of`: conditions with the same key differ in what is wanted only.
     system : System
     asked : list
-        Of `asked_of_all`.
+        Of `Prescribed`.
     formula, at_end : callable or str or None, callable
         As in `EndConditions`.
 
@@ -43,18 +43,17 @@ class ConditionFormulas:
         z, c = ca.SX.sym("z", system.n_z), ca.SX.sym("numbers", key[-1])
         self.key, self.names, self._at_end, rows, wanted = key, [], at_end, [], []
         (end, unknowns), unit = at_end(z, c), with_unit_lengths(system, z)
-        wanted = [ca.SX.sym("wanted", np.count_nonzero(np.isfinite(one[-1]))) for one in asked]
+        wanted = [ca.SX.sym("wanted", len(one.given)) for one in asked]
         momenta = _by_momenta(end, asked, wanted)
-        for (body, frame, what, values), symbols in zip(asked, wanted, strict=True):
-            whole, dofs = _whole(body)
-            if what == "velocities" and whole in momenta:
+        for one, symbols in zip(asked, wanted, strict=True):
+            whole, dofs = _whole(one.body)
+            if one.what == "velocities" and whole in momenta:
                 rows.append(momenta[whole][dofs])
             else:
-                given = np.flatnonzero(np.isfinite(values)).tolist()
-                rows.append(expressions(end, body, what, frame, given) - symbols)
-            if what in ("coordinates", "orientation"):
+                rows.append(expressions(end, one) - symbols)
+            if one.what in ("coordinates", "orientation"):
                 rows[-1] = ca.substitute(rows[-1], z, unit)
-            self.names += [f"{what} of {system.label(body)}"] * rows[-1].numel()
+            self.names += [f"{one.what} of {system.label(one.body)}"] * rows[-1].numel()
         if formula is not None:
             formula = as_formula("end_conditions", formula, ["end", "parameters"])
             refuse_comparison("end_conditions", formula, "zero, the difference of both sides")
@@ -86,8 +85,7 @@ class ConditionFormulas:
     @staticmethod
     def key_of(system, asked, formula, n_numbers):
         """What formulas depend on besides the time span: the system, which components are asked for, the formula."""
-        components = tuple((body, frame, what, tuple(np.isfinite(wanted))) for body, frame, what, wanted in asked)
-        return system, components, formula, n_numbers
+        return system, tuple(one.form for one in asked), formula, n_numbers
 
     def with_gradient(self, z, numbers, wanted):
         """The conditions, (n,), and their gradients by states and unknown numbers, (n, n_z + n_numbers)."""
@@ -95,43 +93,19 @@ class ConditionFormulas:
         return values.copy(), gradient.reshape(-1, len(z) + len(numbers)).copy()
 
 
-def asked_of_all(system, which, targets):
-    """What is prescribed for bodies: a list of (body, frame, what, wanted), with nan in `wanted` for what is free.
-
-    Parameters
-    ----------
-    which : str
-        For messages.
-    targets : dict
-        Body -> `EndState` or `CanonicalState`, checked.
-    """
-    out = []
-    for body, target in targets.items():
-        for what, wanted in asked_of(body, target).items():
-            given = np.isfinite(wanted)
-            if given.any():
-                out.append((body, getattr(target, "frame", ""), what, wanted))
-    return out
-
-
-def wanted_numbers(asked):
-    """The numbers that are asked for, one behind the other."""
-    return np.concatenate([np.zeros(0), *(wanted[np.isfinite(wanted)] for *_, wanted in asked)])
-
-
 def filled_in(system, asked, z):
     """The state `z`, with coordinates and momenta that are asked for."""
     z, n = z.copy(), system.n_q
-    for body, _, what, wanted in asked:
-        places, given = np.arange(n)[system.coordinates(body)], np.isfinite(wanted)
-        if not body.is_body and what != "coordinates":
+    for one in asked:
+        places = np.arange(n)[system.coordinates(one.body)]
+        if not one.body.is_body and one.what != "coordinates":
             continue
-        if what in ("position", "coordinates"):
-            z[places[:len(wanted)][given]] = wanted[given]
-        elif what == "orientation":
-            z[places[3:]] = wanted
-        elif what == "momenta":
-            z[n + places] = wanted
+        if one.what in ("position", "coordinates"):
+            z[places[list(one.given)]] = one.values
+        elif one.what == "orientation":
+            z[places[3:]] = one.values
+        elif one.what == "momenta":
+            z[n + places] = one.values
     return z
 
 
@@ -139,9 +113,9 @@ def _by_momenta(end, asked, wanted):
     """Body or tree of which all velocities are asked for, also joint by joint -> momenta less those by these, SX: so no
     inverse of a mass matrix stands in the conditions."""
     found = {}
-    for (body, _, what, values), symbols in zip(asked, wanted, strict=True):
-        whole, dofs = _whole(body)
-        if what == "velocities" and whole and np.isfinite(values).all() and not whole.has_inverse_mass:
+    for one, symbols in zip(asked, wanted, strict=True):
+        whole, dofs = _whole(one.body)
+        if one.what == "velocities" and whole and len(one.given) == one.n and not whole.has_inverse_mass:
             found.setdefault(whole, ca.SX.nan(whole.n_q))[dofs] = symbols
     return {whole: end.p(whole) - whole.momenta_of_velocity(end.q(whole), v, end.own_parameters(whole))
             for whole, v in found.items() if not any(x.is_constant() for x in ca.vertsplit(v))}

@@ -8,7 +8,7 @@ from ....mechanics.forces.actuators import Actuator
 from ....mechanics.forces.costs import Cost, FormulaCost
 from ....mechanics.formulas.formula import call, check_symbols
 from ....mechanics.formulas.text import as_formula, refuse_comparison, text_of
-from ...common.end import End
+from ...ends.end import End
 from .kinks import tell_kinks
 
 MINIMISED = "to be minimised; a condition is a Limit"

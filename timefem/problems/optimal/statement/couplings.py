@@ -14,7 +14,8 @@ from ....mechanics.formulas.formula import call_vector, check_symbols
 from ....mechanics.formulas.text import TextFormula, as_formula, refuse_comparison
 from ....mechanics.values.conserved import with_unit_lengths
 from ....types import Floats, UserFormula
-from ...common.end_state import INDEPENDENT, body_velocity
+from ...ends.reduction import INDEPENDENT
+from ...ends.targets import body_velocity
 from ..transcription.point_rows import PointRows
 from ..transcription.views import View
 

@@ -10,12 +10,11 @@ from ....errors import InputError
 from ....mechanics.values.at_start import constraints_at
 from ....mechanics.values.conserved import names_at_rest
 from ....mechanics.values.of_parts import nonholonomic_derivatives
-from ...common.conditions import directions_left, independent_combinations, least_norm_search, lengths_of_rows
-from ...common.end_state import INDEPENDENT
-from ...common.targets import checked_targets
+from ...ends.reduction import INDEPENDENT, lengths_of_rows, null_space, reduced, search, unit_rows
+from ...ends.targets import checked_targets, prescribed
 from ..guesses.shapes import carried
 from ..options import OPTIONS
-from .condition_formulas import ConditionFormulas, asked_of_all, constraints_by_numbers, filled_in, wanted_numbers
+from .condition_formulas import ConditionFormulas, constraints_by_numbers, filled_in
 from .limits import Limit
 
 
@@ -73,18 +72,18 @@ class EndConditions:
 
     def __init__(self, system, targets, formula, t, z, numbers=(), which="end", known=None):
         self.system, self.numbers, self._which = system, np.asarray(numbers, float), which
-        asked = asked_of_all(system, which, checked_targets(system, which, targets, t, rates=True))
+        asked = [one for body, target in checked_targets(system, which, targets, t, rates=True).items()
+                 for one in prescribed(body, target)]
         same = ConditionFormulas.key_of(system, asked, formula[0], len(self.numbers))
         self.formulas = known if known is not None and known.key == same else \
             ConditionFormulas(same, system, asked, *formula)
         self._constraints = constraints_by_numbers(system, formula[1], len(self.numbers))
-        self.names, self.wanted, self._size = self.formulas.names, wanted_numbers(asked), system.state_scale
+        self.names, self.wanted, self._size = self.formulas.names, _values(asked), system.state_scale
         z, before = filled_in(system, asked, z), z
-        self.state, *gradients = self._search(self._followed(before, carried(system, before, z), t), t)
-        self._reduce(*gradients)
+        self._find(self._followed(before, carried(system, before, z), t), t)
 
-    def count_conserved(self, start, t0, t):
-        """Let what nothing changes, such as momenta, count as constraints where some conditions repeat it.
+    def with_conserved(self, start, t0, t):
+        """The same, where some conditions repeat what nothing changes, such as momenta, which count as constraints.
 
         Parameters
         ----------
@@ -98,25 +97,22 @@ class EndConditions:
         InputError
             Where conditions ask for the contrary.
         """
-        without = vars(self).copy()
+        other = copy(self)
         if len(self.combinations):
-            self._at_start = self.formulas.conserved_since(t0, start)
+            other._at_start = self.formulas.conserved_since(t0, start)
         try:
-            if len(self._at_start) and self._repeat(t):
-                self.state, *gradients = self._search(self.state, t)
-                self._reduce(*gradients)
+            if len(other._at_start) and other._repeat(t):
+                other._find(self.state, t)
         except InputError:
-            self._refuse_the_contrary(t)
-        if len(self.combinations) == len(without["combinations"]):
-            vars(self).update(without, _at_start=np.zeros(0))
+            other._refuse_the_contrary(t)
+        return self if len(other.combinations) == len(self.combinations) else other
 
     def _repeat(self, t):
         """Whether some of the conditions that are kept follow from constraints and what nothing changes, at the state.
         """
         _, *both = self.with_constraints(self.state, t, self.numbers)
         both, stop = np.hstack(both), len(both[0]) - len(self.names)
-        implied = both[:stop] / np.maximum(lengths_of_rows(both[:stop])[:, None], 1e-300)
-        left = self.combinations @ both[stop:] @ directions_left(implied)
+        left = self.combinations @ both[stop:] @ null_space(unit_rows(both[:stop]))
         return np.linalg.matrix_rank(left, INDEPENDENT) < len(left)
 
     def _refuse_the_contrary(self, t):
@@ -127,7 +123,7 @@ class EndConditions:
         timeless = [i for i in range(len(self._at_start)) if not by_numbers[first + i].any()]
         own = np.array(timeless, int) + first
         size = np.maximum(lengths_of_rows(both[own]), 1e-300)
-        left = both[own] @ directions_left(np.delete(both, own, axis=0)) / size[:, None]
+        left = both[own] @ null_space(np.delete(both, own, axis=0)) / size[:, None]
         vectors, moved, _ = np.linalg.svd(left)
         told = vectors[:, np.count_nonzero(moved > INDEPENDENT):]
         wrong = told @ (told.T @ (values[own] / size))
@@ -174,8 +170,7 @@ class EndConditions:
         """
         other = copy(self)
         other.numbers = np.asarray(numbers, float)
-        other.state, *gradients = other._search(z, t)
-        other._reduce(*gradients)
+        other._find(z, t)
         return other
 
     def with_constraints(self, z, t, numbers):
@@ -226,14 +221,14 @@ class EndConditions:
                 values[len(values) - len(first):] -= left * first
                 return values, jacobian
 
-            at, violated, _ = least_norm_search(evaluate, at, self._size, lambda x: 1.0)
+            at, violated, _ = search(evaluate, at, self._size, lambda x: 1.0)
             if violated is not None:
                 return z
         return at
 
-    def _search(self, z, t):
-        """A state near `z` that satisfies constraints and conditions, by Gauss-Newton steps of least norm, and the
-        Jacobians there.
+    def _find(self, z, t):
+        """Take a state near `z` that satisfies constraints and conditions, by Gauss-Newton steps of least norm, and the
+        combinations that are independent there.
 
         From another place near by where that fails, for conditions can have no gradient at `z`.
         """
@@ -243,8 +238,8 @@ class EndConditions:
         for _ in range(OPTIONS.end_searches):
             found, numbers, gradients, fault = self._searched(start, numbers, unit, t)
             if fault is None:
-                self.numbers = numbers
-                return found, *gradients
+                self.state, self.numbers = found, numbers
+                return self._reduce(*gradients)
             first, rng = first or fault, rng or np.random.default_rng(0)
             start = z + 0.1 * self._size * rng.standard_normal(len(z))
             numbers = self.numbers * rng.uniform(0.5, 1.5, len(self.numbers))  # a duration may be far from its guess
@@ -262,25 +257,18 @@ class EndConditions:
             values, jacobian, by_numbers = self.with_constraints(x[:n], t, x[n:])
             return values, np.hstack([jacobian, by_numbers * unit]), jacobian, by_numbers
 
-        x, violated, (_, _, *gradients) = least_norm_search(
+        x, violated, (_, _, *gradients) = search(
             evaluate, np.concatenate([z, numbers]), np.concatenate([self._size, unit]), lambda x: 1.0)
         fault = None if violated is None else f"{names[violated[0]]} stays violated by {violated[1]:.3g}"
         return x[:n], x[n:], gradients, fault
 
     def _reduce(self, jacobian, by_numbers):
-        m = len(jacobian) - len(self.names)
-        both = np.hstack([jacobian, by_numbers])
-        own, size = both[m:], np.maximum(lengths_of_rows(jacobian[:m])[:, None], 1e-300)
-        self.tangent = tangent = directions_left(jacobian[:m] / size)
-        self.freedom = tangent.shape[1]
-        weight = 1 / np.maximum(lengths_of_rows(own)[:, None], 1e-300)
-        if not both[:m, len(tangent):].any():
-            along = np.hstack([own[:, :len(tangent)] @ tangent, own[:, len(tangent):]])
-        else:  # what the constraints imply for one value of a number only is asked for still
-            along = own @ directions_left(both[:m] / size)
-        self.combinations = independent_combinations(weight * along) * weight[:, 0]
-        gradient = lengths_of_rows(self.combinations @ own)[:, None]
-        self.combinations = self.combinations / np.maximum(gradient, 1e-300)  # rows of unit gradient
+        m, both = len(jacobian) - len(self.names), np.hstack([jacobian, by_numbers])
+        self.tangent = null_space(unit_rows(jacobian[:m]))
+        self.freedom = self.tangent.shape[1]
+        (combinations,), _ = reduced(both[m:], both[:m], [self.tangent], [np.arange(len(self.names))])
+        gradient = lengths_of_rows(combinations @ both[m:])[:, None]
+        self.combinations = combinations / np.maximum(gradient, 1e-300)  # rows of unit gradient
 
     def jacobian(self, t):
         """Of constraints and all conditions at the state, by scaled states, shape (..., n_z)."""
@@ -291,6 +279,11 @@ class EndConditions:
         if not len(self.combinations):
             return ca.SX(0, 1)
         return ca.sparsify(ca.DM(self.combinations)) @ self.formulas.function(z, numbers, self.wanted)
+
+
+def _values(asked):
+    """The numbers that are asked for, one behind the other."""
+    return np.concatenate([np.zeros(0), *(one.values for one in asked)])
 
 
 class Shifted:
@@ -341,7 +334,7 @@ def towards_limits(phase):
         return None
     for k in range(OPTIONS.limit_searches):
         start = conditions.state + k * OPTIONS.limit_spread * phase.system.state_scale * rng.standard_normal(n)
-        z, violated, _ = least_norm_search(evaluate, start, phase.system.state_scale, lambda z: 1.0)
+        z, violated, _ = search(evaluate, start, phase.system.state_scale, lambda z: 1.0)
         if violated is None:
             try:
                 return phase.with_conditions(conditions.reduced_near(z, t1, numbers))

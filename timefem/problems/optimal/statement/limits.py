@@ -18,7 +18,7 @@ from ....mechanics.formulas.formula import call, call_vector, check_symbols
 from ....mechanics.formulas.text import as_formula, refuse_comparison
 from ....mechanics.inversion.outputs import JointOutput, Output
 from ....types import Floats, UserFormula, UserFunction
-from ...common.end import End
+from ...ends.end import End
 from ..options import OPTIONS
 from .stated import plain
 

@@ -11,10 +11,8 @@ from ....mechanics.bodies.states import CanonicalState, Coordinates, Pose
 from ....mechanics.part_names import body_of
 from ....mechanics.states.given import with_followers
 from ....mechanics.values.conserved import names_at_rest, values_at_rest
-from ...common.end import End
-from ...common.end_state import AsCounted, EndState, body_velocity
-from ...common.frame_targets import split_targets
-from ...common.targets import in_coordinates
+from ...ends.end import End
+from ...ends.targets import AsCounted, EndState, body_velocity, in_coordinates, split_targets
 from ...initial.problem import InitialValueProblem, checked_span
 from ..options import OPTIONS
 from .end_conditions import EndConditions

@@ -1,15 +1,15 @@
-"""Conditions with redundant rows: a point that holds them, and the combinations that are independent."""
+"""Conditions with redundant rows: a point that satisfies them, and the combinations that are independent."""
 
 import numpy as np
 
-from .end_state import INDEPENDENT, TOLERANCE
-
+TOLERANCE = 1e-10  # of conditions and constraints at the end, against their size
+INDEPENDENT = 1e-8  # smallest singular value of conditions that do not repeat others
 STEPS = 100
 AS_EXPECTED = 0.75  # share of what a cut step should take away, from which on the next may be longer
 LEAST_TERMS = 1e-6  # terms of a condition, over the largest component of x / size, that none falls below
 
 
-def least_norm_search(evaluate, x, size, most):
+def search(evaluate, x, size, most):
     """A point near x that satisfies conditions b(x) = 0, by Gauss-Newton steps of least norm.
 
     A condition holds where its violation is small beside its terms, |db/dx| |x|. Steps become twice as long each time
@@ -53,14 +53,51 @@ def least_norm_search(evaluate, x, size, most):
     return x, (worst, abs(values[worst])), evaluated
 
 
-def violations(values, jacobian):
-    """Of conditions, relative to the lengths of their gradients, shape (n,)."""
-    return np.abs(values) * _weights(jacobian)
-
-
 def _weights(jacobian):
     lengths = lengths_of_rows(jacobian)
     return 1 / np.maximum(lengths, 1e-12 * lengths.max(initial=0.0) or 1.0)
+
+
+def reduced(rows, constraints, tangents, groups):
+    """Combinations of conditions that are independent along the motions that the constraints leave open.
+
+    Those are kept that are left singular vectors of the gradients there: group by group, and of the last group what the
+    others do not settle already.
+
+    Parameters
+    ----------
+    rows, constraints : ndarray, shapes (n, n_x), (m, n_x)
+        Gradients of the conditions and of the constraints, by the scaled states at the ends, and by numbers.
+    tangents : list of ndarray
+        Directions of the state at each end that its constraints leave open, columns.
+    groups : list of ndarray
+        Numbers of conditions.
+
+    Returns
+    -------
+    combinations : list of ndarray, shapes (n_kept, n_rows)
+        Of the conditions of each group.
+    along : ndarray, shape (n, n_free)
+        Gradients of the conditions, of unit length, in the directions that the constraints leave open.
+    """
+    lengths = np.maximum(lengths_of_rows(rows), 1e-300)
+    along, found = _along(rows / lengths[:, None], constraints, tangents), []
+    for group in groups:
+        block = along[group]
+        if group is groups[-1] and len(group):
+            settled = _spanned(along[np.concatenate([*groups[:-1], group[:0]])])
+            block = block - (block @ settled.T) @ settled
+        found.append(independent_combinations(block) / lengths[group])
+    return found, along
+
+
+def _along(rows, constraints, tangents):
+    """Rows in the directions that the constraints leave open: of the states at the ends, then of the numbers."""
+    stops = np.cumsum([len(tangent) for tangent in tangents])
+    if constraints[:, stops[-1]:].any():  # what they imply for one value of a number only is asked for still
+        return rows @ null_space(unit_rows(constraints))
+    at_ends = [rows[:, stop - len(tangent):stop] @ tangent for stop, tangent in zip(stops, tangents, strict=True)]
+    return np.hstack([*at_ends, rows[:, stops[-1]:]])
 
 
 def lengths_of_rows(matrix):
@@ -68,7 +105,12 @@ def lengths_of_rows(matrix):
     return np.sqrt(np.add.reduce(matrix * matrix, axis=1))
 
 
-def directions_left(gradients):
+def unit_rows(matrix):
+    """Rows over their lengths; zeros stay."""
+    return matrix / np.maximum(lengths_of_rows(matrix)[:, None], 1e-300)
+
+
+def null_space(gradients):
     """Orthonormal directions, columns, that none of the rows sees, shape (n, n - rank)."""
     if not len(gradients):
         return np.eye(gradients.shape[1])
@@ -78,12 +120,14 @@ def directions_left(gradients):
 
 def independent_combinations(gradients):
     """Combinations of rows that are independent: left singular vectors, shape (rank, n); the rows if all are."""
+    if not len(gradients):
+        return np.zeros((0, 0))
     u, s, _ = np.linalg.svd(gradients, full_matrices=False)
     rank, n = int((s > INDEPENDENT).sum()), len(gradients)
     return u[:, :rank].T if rank < n else np.eye(n)
 
 
-def rows_of(matrix):
+def _spanned(matrix):
     """Orthonormal rows that span the rows of a matrix."""
     if not len(matrix):
         return matrix
