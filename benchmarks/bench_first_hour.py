@@ -24,7 +24,7 @@ from _common import quick_or_json
 
 import timefem as tf
 from timefem.cases import find_case
-from timefem.cases.bicycle import bicycle
+from timefem.cases.nonholonomic import bicycle
 from timefem.solution.drawing.scene import make_scene
 
 matplotlib.use("Agg")

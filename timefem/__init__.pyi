@@ -182,7 +182,7 @@ from .sensitivity import (
     identify,
     sensitivities,
 )
-from .solution.output.load import load
+from .solution.output.save import load
 from .solution.solution import Solution
 from .solvers.interior_point.algorithm import InteriorPoint
 from .solvers.interior_point.options import InteriorPointOptions

@@ -66,7 +66,7 @@ def _viewer(sol):
     if not chromium:
         print("no chromium: viewer.png stays as it is")
         return
-    from timefem.solution.drawing.viewer import viewer_page
+    from timefem.solution.drawing.page import viewer_page
 
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"

@@ -2,7 +2,7 @@
 
 import timefem as tf
 from timefem.cases import find_case
-from timefem.cases.top_on_tip import top_on_tip
+from timefem.cases.single_bodies import top_on_tip
 
 SCHEMES = {"QUAT_EM": tf.EMH(), "QUAT_VI": tf.QuatVI(), "DIR_EM": tf.DirEM(), "ALGO_C1": tf.AlgoC1()}
 MARKERS = dict(zip(SCHEMES, "osDv", strict=True))

@@ -6,7 +6,7 @@ Claim: DIR_EM performs best for a given step.
 import numpy as np
 from common import draw_mass_centre, run_top
 
-from timefem.cases.top_on_tip import exact_mass_centre, mass_centre
+from timefem.cases.single_bodies import exact_mass_centre, mass_centre
 from timefem.reproduction import Finding, script
 
 

@@ -6,7 +6,7 @@ Claim: the step had to be reduced from 0.01 s to 0.007 s for the iterations of Q
 import numpy as np
 from common import draw_mass_centre, run_top
 
-from timefem.cases.top_on_tip import exact_mass_centre, mass_centre
+from timefem.cases.single_bodies import exact_mass_centre, mass_centre
 from timefem.reproduction import Finding, script
 
 

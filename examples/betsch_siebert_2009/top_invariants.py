@@ -7,7 +7,7 @@ Claim: QUAT_EM conserves both, independent of the step; DIR_EM is the most accur
 import numpy as np
 from common import SCHEMES, draw_errors, run_top
 
-from timefem.cases.top_on_tip import exact_mass_centre, mass_centre
+from timefem.cases.single_bodies import exact_mass_centre, mass_centre
 from timefem.reproduction import Finding, script
 
 

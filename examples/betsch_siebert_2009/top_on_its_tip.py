@@ -7,7 +7,7 @@ import numpy as np
 from common import run_top
 
 import timefem as tf
-from timefem.cases.top_on_tip import HEIGHT, cone, exact_mass_centre, mass_centre, top_on_tip
+from timefem.cases.single_bodies import HEIGHT, cone, exact_mass_centre, mass_centre, top_on_tip
 from timefem.reproduction import Finding, script
 
 

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import timefem as tf
-from timefem.cases.bicycle import bicycle
+from timefem.cases.nonholonomic import bicycle
 
 SYSTEM, RIDING = bicycle()
 

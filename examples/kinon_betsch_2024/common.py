@@ -4,7 +4,7 @@ import numpy as np
 
 import timefem as tf
 from timefem.cases import find_case
-from timefem.cases.top_on_tip import top_on_tip
+from timefem.cases.single_bodies import top_on_tip
 
 SCHEMES = {"EML": tf.EML(), "EMH": tf.EMH(), "MPL": tf.MPL(), "MPH": tf.MPH()}
 COLOURS = {"EML": "C0", "EMH": "C1", "MPL": "C2", "MPH": "C3"}

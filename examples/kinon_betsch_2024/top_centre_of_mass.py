@@ -6,7 +6,7 @@ Claim: both are alike in the vertical component; EML is more accurate in the hor
 import numpy as np
 from common import COLOURS, run_top
 
-from timefem.cases.top_on_tip import exact_mass_centre, mass_centre
+from timefem.cases.single_bodies import exact_mass_centre, mass_centre
 from timefem.reproduction import Finding, script
 
 

@@ -7,7 +7,7 @@ lowest.
 import numpy as np
 from common import COLOURS, SCHEMES, run_top
 
-from timefem.cases.top_on_tip import exact_mass_centre, mass_centre
+from timefem.cases.single_bodies import exact_mass_centre, mass_centre
 from timefem.reproduction import Finding, script
 
 

@@ -6,7 +6,7 @@ Claim: the energy-momentum schemes EML and EMH conserve the energy, the midpoint
 import numpy as np
 from common import COLOURS, SCHEMES, frame, generalized_energy, largest_step, run_top
 
-from timefem.cases.top_on_tip import cone, exact_mass_centre, mass_centre
+from timefem.cases.single_bodies import cone, exact_mass_centre, mass_centre
 from timefem.reproduction import Finding, script
 
 

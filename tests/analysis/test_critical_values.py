@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 from scipy.special import mathieu_a, mathieu_b
 
 import timefem as tf
-from timefem.cases.bicycle import bicycle
+from timefem.cases.nonholonomic import bicycle
 
 G = 9.81
 

@@ -9,7 +9,7 @@ import scipy
 import timefem as tf
 from timefem.analysis.floquet import monodromy_ends, of_ends
 from timefem.analysis.settle import settle
-from timefem.cases.bicycle import bicycle
+from timefem.cases.nonholonomic import bicycle
 
 G = 9.81
 ROTATIONS = ("quaternion", "directors")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.cases.top_on_tip import exact_mass_centre, mass_centre, top_on_tip
+from timefem.cases.single_bodies import exact_mass_centre, mass_centre, top_on_tip
 
 SCHEMES = [tf.EML(), tf.REML(), tf.NullEML(), tf.EMH(), tf.NullEMH(), tf.NonTwistingEM()]
 X, Z = (1, 0, 0), (0, 0, 1)

@@ -10,8 +10,7 @@ from timefem.cases import CASES, find_case
 from timefem.cli import main
 from timefem.polynomials import gauss_legendre
 from timefem.studies import Conservation, conservation, plot_conservation, table
-from timefem.studies.conservation import conserved_axes
-from timefem.studies.drift import drift
+from timefem.studies.conservation import conserved_axes, drift
 
 pytestmark = pytest.mark.long
 

@@ -17,19 +17,17 @@ FILES = Path(__file__).with_name("files")
 MODULES = {  # that enter cases when they are imported, and their names
     "single_bodies": ("spinning-box", "free-body", "physical-pendulum", "heavy-top", "nutating-top", "rotation-i",
                       "rotation-ii"),
-    "benchmarks": ("andrews-squeezer", "bricard"),
-    "boundary": ("pendulum-boundary", "reorientation", "four-bar-boundary", "pendulum-periodic"),
-    "files": tuple(path.stem for path in sorted(FILES.glob("*.toml"))),
-    "flexible": ("right-angle-cantilever", "flying-beam", "flexible-pendulum"),
-    "formulas": ("mass-spring", "spring-pendulum"),
+    "mechanisms": ("four-bar", "double-pendulum", "slider-crank", "closed-chain-4", "closed-chain", "closed-chain-10",
+                   "closed-chain-100", "andrews-squeezer", "bricard", "right-angle-cantilever", "flying-beam",
+                   "flexible-pendulum", "mass-spring", "spring-pendulum"),
+    "nonholonomic": ("nontwisting-1", "nontwisting-2", "nontwisting-3", "chaplygin-sleigh", "rolling-disc"),
+    "inverse": ("crane-inverse", "trolley-crane", "elastic-arm", "pendulum-boundary", "reorientation",
+                "four-bar-boundary", "pendulum-periodic"),
     "inequalities": ("cart-pole", "cart-pole-limited", "reorientation-time", "bryson-denham", "breakwell",
                      "speed-limit", "container-crane", "robot-arm-time", "two-link-arm-time", "manutec",
                      "reorientation-effort", "slew-time"),
-    "inverse": ("crane-inverse", "trolley-crane", "elastic-arm"),
-    "mechanisms": ("four-bar", "double-pendulum", "slider-crank", "closed-chain-4", "closed-chain", "closed-chain-10",
-                   "closed-chain-100"),
-    "nonholonomic": ("nontwisting-1", "nontwisting-2", "nontwisting-3", "chaplygin-sleigh", "rolling-disc"),
     "walking": ("walking",),
+    "files": tuple(path.stem for path in sorted(FILES.glob("*.toml"))),
 }
 
 

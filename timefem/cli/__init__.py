@@ -11,8 +11,8 @@ from ..errors import InputError, MissingBackend, RankError, SolveError, WriteErr
 from ..interrupts import stoppable
 from ..validate.options import spelt_as
 from ..version import __version__
-from .output import UNWRITTEN, give_up_stdout
 from .process import Guard, LazyCommands, Stopped, imported, meet, rank, world
+from .report import UNWRITTEN, give_up_stdout
 
 PETSC_PREFIX = "-timefem_"
 SEVERAL_VALUES = {"study": ("studies", "repeat_options"), "sensitivity": ("options", "repeat_values"),

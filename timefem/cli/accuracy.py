@@ -18,8 +18,7 @@ from ..studies.common import element_label
 from ..studies.run import Cache, problem_key, run_jobs
 from ..version import __version__
 from .options import with_fields
-from .output import check_output, stdout_to_stderr
-from .report import case_to_study, make_console, print_json
+from .report import case_to_study, check_output, make_console, print_json, stdout_to_stderr
 
 CASE = Annotated[str, typer.Argument(metavar="CASE", help="A case that `timefem list` names.")]
 ELEMENT = Annotated[list[str], typer.Option(help="mg, bg, or schemes that `timefem list` names.")]

@@ -11,10 +11,9 @@ from ..mechanics.bodies.states import CanonicalState
 from ..problems.static.equilibrium import at_rest
 from ..sensitivity.names import derivatives, functionals_of, parameters_of
 from ..solving.solve import solve
-from .chosen import chosen
-from .output import stdout_to_stderr
+from .options import chosen
 from .process import rank
-from .report import make_console, make_table, print_json
+from .report import make_console, make_table, print_json, stdout_to_stderr
 
 
 def _linear(options, inputs=None, outputs=()):

@@ -108,7 +108,7 @@ class Guard:
 # ---- Commands whose modules are imported when they are called: help, versions and bad input need no heavy package
 
 COMMANDS = {  # name -> (module, function or group in it, what it does)
-    "list": ("listing", "list_command", "List cases, elements, drivers and linear solvers."),
+    "list": ("viewing", "list_command", "List cases, elements, drivers and linear solvers."),
     "run": ("options", "run", "Solve a case, or a model file."),
     "estimate": ("options", "estimate", "Estimate a motion from measurements."),
     "check": ("model_files", "check", "Describe what a model file states."),
@@ -119,11 +119,11 @@ COMMANDS = {  # name -> (module, function or group in it, what it does)
     "modes": ("options", "modes", "Natural modes around a state."),
     "linearize": ("options", "linearize", "Linear equations around a state."),
     "study": ("studies", "study", "Studies of methods."),
-    "reproduce": ("evidence", "reproduce", "Reproduce figures of the papers."),
-    "verify": ("evidence", "verify", "Solve motions that others have solved, and compare."),
-    "gallery": ("evidence", "gallery", "Machines with a number and a picture each: list or run them."),
+    "reproduce": ("studies", "reproduce", "Reproduce figures of the papers."),
+    "verify": ("studies", "verify", "Solve motions that others have solved, and compare."),
+    "gallery": ("studies", "gallery", "Machines with a number and a picture each: list or run them."),
     "plot": ("viewing", "plot", "Draw a saved solution, or write its motion."),
-    "info": ("listing", "info", "Versions, processors, and what is installed."),
+    "info": ("viewing", "info", "Versions, processors, and what is installed."),
     "prepare": ("compiled", "prepare", "Compile the loops ahead, for all later runs."),
     "cache": ("compiled", "cache", "Compiled code kept on disk: how much, where; remove it."),
 }

@@ -1,21 +1,42 @@
 """`timefem run`: solve a case or a model file."""
 
+import os
+import re
 import sys
+from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import product
 from signal import SIGTERM
 
+import numpy as np
+
 from .. import interrupts
-from ..errors import InputError
+from ..display import counted
+from ..errors import InputError, SolveError
 from ..late import Late
 from ..solution.slab_solution import SlabSolution
+from ..solving.many_solutions import action
+from ..solving.many_solutions import solve_all as solve_for_all
 from ..solving.solve import prepare, solve
 from ..status import Reason
 from . import PETSC_PREFIX
-from .chosen import chosen, follower
-from .output import check_output, check_solution, stdout_to_stderr
+from .options import chosen, follower
 from .process import note, rank, world
-from .report import phases_report, print_details, print_json, print_phases, print_report, run_report
+from .report import (
+    check_output,
+    check_solution,
+    kind_facts,
+    make_console,
+    make_table,
+    phases_report,
+    print_details,
+    print_json,
+    print_phases,
+    print_report,
+    run_report,
+    stdout_to_stderr,
+)
 
 save = Late("timefem.solution.output.save")
 watching = Late(f"{__package__}.viewing")
@@ -132,3 +153,190 @@ def _tell(found, sol, output, as_json, verbose, follow=None):
         if not sol.success:
             print("timefem: failed:", " ".join(sol.status.message.split()), file=sys.stderr, flush=True)
     return status
+
+
+# ---- `timefem solve-all` and `timefem sweep`: several solutions of a problem, or one for each of many numbers
+
+def solve_all(options):
+    """Do what `timefem solve-all` does; returns the exit status, after a stop that of the signal."""
+    turns, output, as_json = options.pop("turns", None), options.pop("output", None), options.pop("as_json", False)
+    starts = options.pop("starts", None)
+    found = chosen(options)
+    if found.kind.name not in ("boundary", "optimal"):
+        raise InputError("solve-all looks for several solutions of boundary-value and optimal control problems, and "
+                         f"{found.name} is neither")
+    for kind, name, value in (("boundary", "turns", turns), ("optimal", "starts", starts)):
+        if value is not None and found.kind.name != kind:
+            raise InputError(f"--{name} is not used: {found.name} is {found.kind.title}; leave it out")
+    stated = {} if found.model is None else found.model.several
+    if output is not None:
+        check_solution(output, options["case"])
+    several = {"turns": stated.get("turns", 1) if turns is None else turns} if found.kind.name == "boundary" else \
+        {"n_starts": stated.get("n_starts") if starts is None else starts}
+    with stdout_to_stderr() if as_json else nullcontext():
+        solutions = solve_for_all(found.problem, found.element, found.n_elements, **several, **found.arguments)
+    stop = interrupts.asked()
+    status = 0 if stop is None else 128 + stop
+    if rank():
+        return status
+    if not solutions and stop is not None:
+        raise interrupts.Interrupted(stop)
+    if not solutions:
+        raise SolveError(f"no solution was found from the guesses with {several}")
+    root, ending = os.path.splitext(output or "")
+    facts = []
+    for number, sol in enumerate(solutions, 1):
+        path = f"{root}-{number}{ending}" if output else None
+        if path:
+            sol.save(path)
+        if found.kind.name == "optimal":
+            facts.append({"objective": sol.objective, "duration": float(sol.t[-1] - sol.t[0]), "file": path,
+                          **{key: sol.statistics[key] for key in ("starts", "failed_starts", "parameters")}})
+            continue
+        energy = sol.energy()
+        facts.append({"action": action(sol), "energy": float(energy[0]), "start": _velocities(sol),
+                      **_facts(found.problem, sol), "file": path})
+    if as_json:
+        print_json({"case": found.name, "element": found.element.name, "n_elements": found.n_elements, **several,
+                    "solutions": facts})
+    elif found.kind.name == "optimal":
+        _minima(found, facts)
+    else:
+        _solutions(found, facts)
+    return status
+
+
+def _solutions(found, facts):
+    table = make_table(f"{found.title} ({found.name}): {len(facts)} solutions", "number", "action [J s]",
+                       "energy [J]", "conditions met to", "found", "velocities at the start")
+    for number, f in enumerate(facts, 1):
+        table.add_row(str(number), f"{f['action']:.8g}", f"{f['energy']:.8g}", f"{max(f['conditions'].values()):.1e}",
+                      ", ".join(f"{name} {value:.8g}" for name, value in f["parameters"].items()),
+                      "\n".join(f"{name}: {', '.join(f'{v:.5g}' for v in _without_noise(values))}"
+                                for name, values in f["start"].items()))
+    make_console().print(table)
+
+
+def _minima(found, facts):
+    table = make_table(f"{found.title} ({found.name}): {len(facts)} minima", "number", "cost", "duration [s]", "found",
+                       "starts")
+    for number, f in enumerate(facts, 1):
+        table.add_row(str(number), f"{f['objective']:.8g}", f"{f['duration']:.8g}",
+                      ", ".join(f"{name} {value:.8g}" for name, value in f["parameters"].items()),
+                      ", ".join(map(str, f["starts"])))
+    make_console().print(table)
+
+
+def _facts(problem, sol):
+    """Facts of the kind of problem, with the signs of quaternions at the end that the solution has."""
+    every = [kind_facts("boundary", one, sol) for one in problem.windings()]
+    return min(every, key=lambda facts: max(facts["conditions"].values(), default=0.0))
+
+
+def _without_noise(values):
+    largest = max(map(abs, values))
+    return [v if abs(v) > 1e-12 * largest else 0.0 for v in values]
+
+
+def _velocities(sol):
+    """Angular velocities of rigid bodies, velocities of others, at the start."""
+    found = {}
+    for body in sol.system.bodies:
+        name = "angular_velocity" if hasattr(body, "angular_velocity") else "velocity"
+        part, n = sol.system.coordinates(body), sol.system.n_q
+        found[sol.system.label(body)] = getattr(body, name)(sol.z[0, :n][part], sol.z[0, n:][part]).tolist()
+    return found
+
+
+# ---- `timefem sweep`: a case or model file solved for many values of its numbers
+
+MOST_ROWS = 100  # of the table on standard output
+MOST_RUNS = 10**7
+PLACE = re.compile(r"\.([xyz] \[m\]|q\d+ \[SI\])$")  # numbers at the end of a run: centres of mass, coordinates
+FORM = "NAME=FIRST:LAST:NUMBER, or NAME=A,B,C"
+
+
+def sweep(options):
+    """Do what `timefem sweep` does; returns the exit status."""
+    texts, path, workers, as_json = (options.pop(name, None) for name in ("parameter", "csv", "workers", "as_json"))
+    if not texts:
+        raise InputError(f"there is nothing to vary: give --parameter {FORM}, once or several times")
+    axes = _axes(texts)
+    if path is not None:
+        check_output(path, options["case"])
+    found = chosen(options)
+    if found.arguments.pop("checkpoint", None) is not None:
+        raise InputError("--checkpoint belongs to a single run")
+    runs = np.array(list(product(*axes.values())))
+    solver = prepare(found.problem, found.element, found.n_elements, **found.arguments)
+    with stdout_to_stderr() if as_json else nullcontext():
+        ensemble = solver.solve_many(parameters=dict(zip(axes, runs.T, strict=True)), n_workers=workers)
+    status = 0 if ensemble.success.all() else 1
+    if Reason.STOPPED in ensemble.reasons:
+        status = status_of_stop(ensemble.statistics["n_ranks"])
+    if rank():
+        return status
+    if path is not None:
+        ensemble.to_csv(path)
+    ends = ensemble.end_columns()
+    facts = {"case": found.name, "runs": len(ensemble), "converged": int(ensemble.success.sum()),
+             "parameters": ensemble.parameter_columns(), "end": ends,
+             "failed": {str(i): ensemble.messages.get(i, reason) for i, reason in enumerate(ensemble.reasons)
+                        if reason != Reason.CONVERGED}, "seconds": ensemble.statistics["seconds"], "csv": path}
+    if as_json:
+        print_json(facts)
+    else:
+        title = f"{found.title} ({found.name}): {counted(len(ensemble), 'run')}"
+        shown = {name: values for name, values in ends.items() if name == "objective" or PLACE.search(name)}
+        shown = dict(list(shown.items())[:6])
+        make_console().print(_table(title, axes, runs, ensemble.reasons, shown))
+        if path is None:
+            print("All numbers at the end of each run: --csv FILE, or --json.")
+    return status
+
+
+def _table(title, axes, runs, reasons, ends):
+    """A row for each run, with numbers at its end; of very many the number of each end, with the first of them."""
+    if len(runs) <= MOST_ROWS:
+        table = make_table(title, *axes, "how it ended", *ends)
+        for values, reason, *numbers in zip(runs, reasons, *ends.values(), strict=True):
+            table.add_row(*(f"{v:g}" for v in values), reason, *(f"{v:.6g}" for v in numbers))
+        return table
+    firsts = [f"first at {name}" for name in axes]
+    table = make_table(f"{title}, each with --csv FILE", "how they ended", "runs", *firsts)
+    kinds = [reason.partition(":")[0] for reason in reasons]
+    for kind, count in Counter(kinds).most_common():
+        first = kinds.index(kind)
+        table.add_row(reasons[first], str(count), *(f"{v:g}" for v in runs[first]))
+    return table
+
+
+def _axes(texts):
+    """Name -> values, of all parameters."""
+    axes, runs = {}, 1
+    for text in texts:
+        name, values = _values(text)
+        if name in axes:
+            raise InputError(f"--parameter {text!r}: {name} is given twice; give all of its values at once, as in "
+                             f"{name}=1,2,5")
+        axes[name], runs = values, runs * len(values)
+        if runs > MOST_RUNS:
+            raise InputError(f"--parameter {text!r} makes more than {MOST_RUNS} runs; give fewer values")
+    return axes
+
+
+def _values(text):
+    """Name and values of `name=1:2:50` or `name=1,2,5`."""
+    name, _, rest = text.partition("=")
+    try:
+        if rest.count(":") == 2:
+            first, last, n = rest.split(":")
+            # one more than may be is refused with the others
+            values = np.linspace(float(first), float(last), min(int(n), MOST_RUNS + 1))
+        else:
+            values = np.array([float(x) for x in rest.split(",")])
+        if not name or not values.size or not np.all(np.isfinite(values)):
+            raise ValueError
+    except ValueError:
+        raise InputError(f"--parameter {text!r} must be {FORM}, as box.mass=1:2:50") from None
+    return name, values

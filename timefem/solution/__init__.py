@@ -3,7 +3,6 @@
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
-    "output.load": ["load"],
-    "output.save": ["save"],
+    "output.save": ["load", "save"],
     "solution": ["Solution"],
 })

@@ -4,10 +4,14 @@ Newton's method converges on the discrete equations whatever the mesh. An elemen
 gives numbers without a complaint; what follows looks at the motion itself.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
+from ..assembly import TimeMesh
 from ..elements.augmented.extended import Extended
 from ..errors import UnderResolved, warn
+from ..late import Late
 from ..mechanics.inversion.direct import coordinate_names
 from ..mechanics.part_names import body_of
 from ..mechanics.values.at_start import constraint_sizes
@@ -19,7 +23,6 @@ from ..solvers.march.events import missed_forces
 from ..solvers.march.resolution import elements_that_do, excess, is_polynomial
 from ..status import Reason, Status
 from .options import OPTIONS
-from .turns import sharp_bends, unwrapped
 
 
 def audited(solution, cut=False, smooth=True):
@@ -308,3 +311,145 @@ def _stated(element):
     while isinstance(element, Extended):
         element = element.element
     return element
+
+
+# ---- Whether a motion stays near its constraints between the nodes, where elements ask for nothing
+# Optimisers find motions that hold the constraints at all nodes, and go straight from one side of a joint to the
+# other in one element, which costs nothing. No real motion is near these.
+
+BETWEEN = np.arange(2, 7) / 8  # places between two nodes
+
+
+class Jump(NamedTuple):
+    """Where a motion leaves a constraint: element, time [s], name of the constraint."""
+
+    element: int
+    time: float
+    name: str
+
+
+def jump_of(solution):
+    """The `Jump` of a solution, where it leaves a constraint most; None where it stays near all of them."""
+    system, basis = solution.system.complete or solution.system, solution.element.state.basis
+    m, n = system.n_constraints, system.n_q
+    if not m or len(solution.t) == 1:
+        return None
+    points = basis.points if basis.n_shapes > 1 else np.array([0.0, 1.0])
+    times = solution.t[:-1, None] + np.diff(solution.t)[:, None] * points
+    z = solution.nodal_state if basis.n_shapes > 1 else solution(times)
+    size = _ways(system, z[..., :n])
+    steps = np.diff(z[..., :n], axis=1) / size
+    element, place = np.nonzero((np.abs(steps) > OPTIONS.between_small).any(axis=2))
+    if not len(element):
+        return None
+    first, last = times[element, place], times[element, place + 1]
+    between = first[:, None] + (last - first)[:, None] * BETWEEN
+    residuals = np.abs(system.constraints(between.ravel(), solution(between).reshape(between.size, -1))[:, :m])
+    residuals, middle = residuals.reshape(*between.shape, m).max(axis=1), (first + last) / 2
+    chosen = np.argsort(-residuals.max(axis=1))[:OPTIONS.between_places]
+    residuals, element, place, middle = residuals[chosen], element[chosen], place[chosen], middle[chosen]
+    gradients = np.array([[system.derivatives(times[e, j], z[e, j])[1][:m, :n].toarray() * size for j in (i, i + 1)]
+                          for e, i in zip(element, place, strict=True)])
+    lengths, gradients = np.linalg.norm(gradients, axis=3).min(axis=1), gradients[:, 0]
+    largest = np.abs(gradients).max(axis=0)
+    seen = largest > OPTIONS.between_seen * largest.max(axis=1, keepdims=True)
+    ways = np.sqrt(np.einsum("ka,ia->ki", steps[element, place]**2, seen))
+    first_order = lengths * ways
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = np.where(ways > OPTIONS.between_small, residuals / first_order, 0.0)
+    k, i = np.unravel_index(np.argmax(np.nan_to_num(shares)), shares.shape)
+    if shares[k, i] > OPTIONS.between_left:
+        return Jump(int(element[k]), float(middle[k]), system.constraint_names[i])
+    return None
+
+
+def _ways(system, q):
+    """How far each coordinate moves, or those of a place in space, or of a rotation, together; shape (n_q,)."""
+    way = np.ptp(q, axis=(0, 1))
+    for body in system.bodies:
+        own = way[system.coordinates(body)]
+        first = body.dimension if body.has_position else len(own)
+        for group in (own[:first], own[first:]):
+            group[:] = group.max(initial=0.0)
+    return np.maximum(way, OPTIONS.between_noise * max(np.abs(q).max(), 1e-300))
+
+
+# ---- Angles of joints along a solution, with their turns; and what neighbouring nodes of beams turn apart
+
+_beams = Late("timefem.mechanics.composites.beam.beam")  # most systems have none
+
+
+def turn_table(solution, bound):
+    """Times, and an angle there with its turns, close enough for turns to be reported; at the nodes among others.
+
+    The increments are those that the rates predict, so that no turn is missed.
+    """
+    system = solution.system
+    if len(solution.t) == 1:
+        return solution.t, first_angle(solution, bound, coordinate_at(system, bound, solution.z)[0])
+    rates = np.abs(coordinate_at(system, bound, solution.nodal_state)[1]).max(axis=1)
+    n = np.maximum(2, np.ceil(rates * np.diff(solution.t) / OPTIONS.largest_turn)).astype(int)
+    if n.sum() > OPTIONS.most_turn_points:
+        n = np.full(len(n), max(2, OPTIONS.most_turn_points // len(n)))
+    mesh, e = TimeMesh(solution.t), np.repeat(np.arange(len(n)), n)
+    place = (np.arange(len(e)) - np.repeat(np.cumsum(n) - n, n)) / n[e]
+    times = np.append(mesh.nodes[e] + mesh.lengths[e] * place, solution.t[-1])
+    values, rate = coordinate_at(system, bound, solution(times))
+    steps, expected = np.diff(values), np.diff(times) * (rate[1:] + rate[:-1]) / 2
+    steps += 2 * np.pi * np.round((expected - steps) / (2 * np.pi))
+    return times, first_angle(solution, bound, values[:1]) + np.concatenate([[0.0], np.cumsum(steps)])
+
+
+def first_angle(solution, bound, value):
+    """The angle at the start, with the turns that its counter starts with."""
+    system = solution.system
+    if "counter" in vars(bound) and bound.counter in system.bodies:
+        start = solution.z[0][system.coordinates(bound.counter)]
+        return value + 2 * np.pi * np.round((start - value) / (2 * np.pi))
+    return value
+
+
+def unwrapped(solution, bound, t=None, table=None):
+    """An angle with its turns at times, the ends of the elements unless given; shape t.shape."""
+    times, angles = turn_table(solution, bound) if table is None else table
+    t = solution.t if t is None else np.asarray(t, float)
+    value = coordinate_at(solution.system, bound, solution(t) if len(solution.t) > 1 else solution.z)[0]
+    predicted = np.interp(t, times, angles)
+    return value + 2 * np.pi * np.round((predicted - value) / (2 * np.pi))
+
+
+def sharp_bends(system, z):
+    """What is to be reported states, shape (n, >= n_q), in which neighbouring nodes of a beam turn too far apart for
+    what is interpolated between them, or None. Quaternions turn by half of the angle, directors by all of it."""
+    worst, sharpest, angle = 1.0, None, 0.0
+    for beam in system.composites:
+        bend = largest_bend(system, beam, z) if isinstance(beam, _beams.Beam) else 0.0
+        share = bend / OPTIONS.sharp_bend * (2 if bend and beam.rotation == "directors" else 1)
+        if share > worst:
+            worst, sharpest, angle = share, beam, bend
+    if sharpest is None:
+        return None
+    n = int(np.ceil(sharpest.n_elements * worst))
+    return (f"{system.label(sharpest)} bends or twists by up to {angle:.2g} rad from node to node, which its elements "
+            f"do not resolve: the solution may be far off; give it {n} elements or more, or a higher degree")
+
+
+def largest_bend(system, beam, z):
+    """Angle between the turns of neighbouring nodes from their rest, the largest in states of shape (n, >= n_q)."""
+    least = 3.0
+    for leg in beam.legs:
+        last = None
+        for i in leg:
+            node = system.find(beam.nodes[i])
+            turn = node.rotation_matrix(z[:, system.coordinates(node)]) @ beam.node_axes(i).T
+            if last is not None:
+                least = min(least, (turn * last).sum(axis=(-2, -1)).min())
+            last = turn
+    return float(np.arccos(np.clip((least - 1) / 2, -1, 1)))
+
+
+def warn_of_bends(system, z):
+    """Warn of `sharp_bends`, of any kind of solution."""
+    text = sharp_bends(system, z)
+    if text is not None:
+        warn(text, UnderResolved)

@@ -17,9 +17,9 @@ from ..mechanics.states.in_trees import joints_of_trees, tree_joint
 from ..mechanics.values.forces import generalized_forces, wrench
 from ..mechanics.values.of_parts import coordinate_at
 from ..types import Floats
-from .reactions import AXES, all_multipliers, own_values
+from .audit import turn_table, unwrapped
+from .invariants import AXES, all_multipliers, own_values
 from .tree_joint_motion import FixedJointMotion, TreeJointMotion, public_names, relative_spin
-from .turns import turn_table, unwrapped
 
 if TYPE_CHECKING:
     from .solved_elements import SolvedElements

@@ -49,25 +49,25 @@ class Shown(Summarized):
         output.vtk.to_vtk(self, path, times)
 
     def to_xarray(self, times: Floats | None = None) -> Any:
-        """The same data as an xarray Dataset; see `timefem.solution.output.summary.to_xarray`."""
-        return output.summary.to_xarray(self, times)
+        """The same data as an xarray Dataset; see `timefem.solution.output.tables.to_xarray`."""
+        return output.tables.to_xarray(self, times)
 
     def summary(self) -> Card:
         """Element, solver, errors and bodies as a table: text where it is printed, HTML in a notebook."""
-        return output.summary.summarize(self)
+        return output.tables.summarize(self)
 
     def save_html(self, path: FilePath | None = None, times: Floats | None = None, title: str | None = None,
                   view: Any = None, up: Any = None, traces: Any = True) -> Any:
         """Write a page that plays the motion in a browser, or return it, for notebooks; see
-        `timefem.solution.drawing.viewer.save_html`."""
+        `timefem.solution.drawing.page.save_html`."""
         if path is not None:
             check_ending(path, "save_html")
-        return drawing.viewer.save_html(self, path, times, title, view, up, traces)
+        return drawing.page.save_html(self, path, times, title, view, up, traces)
 
     def animate(self, path: FilePath | None = None, times: Floats | None = None, fps: float = 25, traces: Any = True,
                 view: Any = None, up: Any = None) -> Any:
-        """A film of the motion, .gif or .mp4; see `timefem.solution.drawing.animation.animate`."""
-        return drawing.animation.animate(self, path, times, fps, traces, view, up)
+        """A film of the motion, .gif or .mp4; see `timefem.solution.drawing.snapshots.animate`."""
+        return drawing.snapshots.animate(self, path, times, fps, traces, view, up)
 
     def plot(self, times: int | Floats = 6) -> Figure:
         """Draw the motion in space and what there is over time on one page, as `timefem plot` does; see
@@ -87,16 +87,16 @@ class Shown(Summarized):
         return drawing.plots.plot_constraints(self, ax)
 
     def plot_controls(self, ax: Any = None) -> Any:
-        """Controls over time; see `timefem.solution.drawing.controls.plot_controls`."""
-        return drawing.controls.plot_controls(self, ax)
+        """Controls over time; see `timefem.solution.drawing.plots.plot_controls`."""
+        return drawing.plots.plot_controls(self, ax)
 
     def plot_phase(self, *what: Any, times: Floats | None = None, ax: Axes | None = None) -> Axes:
         """Rates over coordinates; see `timefem.solution.drawing.phase.plot_phase`."""
         return drawing.phase.plot_phase(self, *what, times=times, ax=ax)
 
     def plot_joint(self, joint: Any, times: Floats | None = None, ax: Any = None) -> Figure:
-        """Coordinates, rates and reactions of a joint; see `timefem.solution.drawing.joints.plot_joint`."""
-        return drawing.joints.plot_joint(self, joint, times, ax)
+        """Coordinates, rates and reactions of a joint; see `timefem.solution.drawing.artists.plot_joint`."""
+        return drawing.artists.plot_joint(self, joint, times, ax)
 
     def plot_snapshots(self, times: Floats, body: BodyFrame | str | None = None, ax: Any = None, **options: Any) -> Any:
         """Everything in space at chosen times; see `timefem.solution.drawing.snapshots.plot_snapshots`."""

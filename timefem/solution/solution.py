@@ -14,8 +14,7 @@ from ..late import Late
 from ..mechanics.values.of_parts import consistent_velocity, rates_follow, with_own_momenta
 from ..parallel import rank
 from ..types import Floats
-from .invariants import Invariants
-from .reactions import consistent_multipliers, costates_of
+from .invariants import Invariants, consistent_multipliers, costates_of
 from .shown import Shown
 from .solved_elements import SolvedElements
 

@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..mechanics.bodies.tree.reactions import transmitted
 from ..mechanics.values.of_parts import coordinate_at
 from ..types import Floats
-from .reactions import AXES, acting
+from .invariants import AXES, acting
 
 if TYPE_CHECKING:
     from ..mechanics.bodies.tree.frames import TreeJointCoordinate

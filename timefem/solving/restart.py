@@ -14,7 +14,7 @@ from ..mechanics.describe import build
 from ..problems.initial.checkpoint import Checkpoint as CheckpointFile
 from ..problems.initial.checkpoint_option import Checkpoint
 from ..problems.initial.problem import InitialValueProblem
-from ..solution.output.load import build_element
+from ..solution.output.save import build_element
 from ..types import FilePath
 from .solve import solve
 

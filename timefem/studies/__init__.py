@@ -4,9 +4,8 @@ iterations of preconditioners."""
 from timefem import Conditioning, MultiplierRank, conditioning, multiplier_rank
 
 from .common import unit_body
-from .conservation import Conservation, conservation
+from .conservation import Conservation, Drift, conservation
 from .convergence import Convergence, convergence
-from .drift import Drift
 from .plots import plot_conditioning, plot_conservation, plot_convergence
 from .precision import QuotientOfPrecision, quotient_of_precision
 from .preconditioners import Preconditioning, preconditioners

@@ -18,7 +18,7 @@ from .. import (
     linearize,
     solve,
 )
-from ..cases.bicycle import bicycle
+from ..cases.nonholonomic import bicycle
 from .entry import entry
 from .library import LIBRARY
 from .newton_euler import Mechanism

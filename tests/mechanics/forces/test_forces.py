@@ -12,7 +12,7 @@ from timefem.kernels import compile_count
 from timefem.mechanics.bodies.rotations import as_quaternion, matrix_from_quaternion
 from timefem.mechanics.symbols import Symbols
 from timefem.mechanics.values.of_parts import has_power
-from timefem.solution.turns import unwrapped
+from timefem.solution.audit import unwrapped
 
 PAIRS = list(itertools.product(ROTATIONS, (*ROTATIONS, None)))
 A, B = np.array([0.3, -0.4, 0.2]), np.array([-0.5, 0.1, 0.6])

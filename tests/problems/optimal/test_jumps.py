@@ -5,7 +5,7 @@ import pytest
 
 import timefem as tf
 from tests.problems.optimal.test_reduced_again import LEAST, STILL, UP, phase
-from timefem.solution.between_nodes import jump_of
+from timefem.solution.audit import jump_of
 
 HANGING = tf.Pose((0, -1, 0))
 pytestmark = [pytest.mark.filterwarnings("ignore:control . of push"), pytest.mark.long]

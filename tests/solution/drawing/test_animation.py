@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.solution.drawing.animation import Film, film_times
 from timefem.solution.drawing.artists import axes3d
+from timefem.solution.drawing.page import quaternions, viewer_page
 from timefem.solution.drawing.scene import make_scene
-from timefem.solution.drawing.viewer import quaternions, viewer_page
+from timefem.solution.drawing.snapshots import Film, film_times
 
 pytestmark = pytest.mark.long
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.solution.drawing.page import viewer_page
 from timefem.solution.drawing.scene import make_scene
 from timefem.solution.drawing.snapshots import Snapshots
-from timefem.solution.drawing.viewer import viewer_page
 
 matplotlib.use("Agg")
 TIMES = np.linspace(0, 0.4, 5)

@@ -18,7 +18,7 @@ from PIL import Image
 from scipy.ndimage import uniform_filter
 
 import timefem as tf
-from timefem.solution.drawing.viewer import viewer_page
+from timefem.solution.drawing.page import viewer_page
 
 pytestmark = pytest.mark.long
 

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-LEAST = 0.1  # away from zero, where users like to put things
-
 
 def general_position(*shape: int) -> np.ndarray:
     """Numbers from 0.1 to 1, of which no polynomial with rational coefficients takes the sines and cosines to zero.
@@ -14,7 +12,7 @@ def general_position(*shape: int) -> np.ndarray:
     """
     n = int(np.prod(shape))
     roots = np.sqrt(_primes(n))
-    return (LEAST + (1 - LEAST) * (roots - np.floor(roots))).reshape(shape)
+    return (0.1 + 0.9 * (roots - np.floor(roots))).reshape(shape)  # away from zero, where users like to put things
 
 
 def _primes(n):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...errors import UnderResolved, warn
-from ...solution.between_nodes import jump_of
+from ...solution.audit import jump_of
 from ..refinement.estimate import ErrorEstimate
 from ..refinement.loop import solve_refined
 from .solver import BoundarySolver

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ...solution.output.load import load
+from ...solution.output.save import load
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from ...mechanics.states.consistent import assembled
 from ...mechanics.states.given import canonical_states, given_states
 from ...mechanics.system import System
 from ...progress import progress
-from ...solution.audit import first_violated
-from ...solution.turns import warn_of_bends
+from ...solution.audit import first_violated, warn_of_bends
 from ...status import RETRY, Answer, Reason, Status
 from ...types import Floats, States
 from .equations import StaticEquations

@@ -4,8 +4,8 @@ import numpy as np
 
 from ...mechanics.part import Part
 from ...mechanics.system import System
+from ...solution.invariants import consistent_multipliers
 from ...solution.joint_motion import joint_motion
-from ...solution.reactions import consistent_multipliers
 
 
 class JointAtRest:

@@ -19,7 +19,7 @@ from ...errors import InputError
 from ...mechanics.composites.beam.along import along
 from ...mechanics.system import System
 from ...progress import progress as progress_bar
-from ...solution.turns import warn_of_bends
+from ...solution.audit import warn_of_bends
 from ...status import Answer, Reason, Status
 from ...types import Floats, States
 from .equations import StaticEquations

@@ -3,4 +3,4 @@
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
-    __name__, submodules=["animation", "controls", "joints", "page", "phase", "plots", "snapshots", "viewer"])
+    __name__, submodules=["artists", "page", "phase", "plots", "snapshots"])

@@ -5,7 +5,10 @@ import itertools
 import numpy as np
 
 from ...display import COLOURS, STYLES
+from ...errors import InputError
+from ..joint_motion import joint_fields
 from .options import OPTIONS
+from .plots import lines_over_time
 
 WIDTHS = {"joint": dict(marker="o", markersize=4, linestyle=""), "rod": dict(linewidth=1.5),
           "spring": dict(linewidth=1.0), "damper": dict(linewidth=1.0, linestyle="--"), "rope": dict(linewidth=2.0),
@@ -186,3 +189,51 @@ def coil(a, b, radius):
     angle = 2 * np.pi * OPTIONS.spring_turns * s
     round_it = radius * (np.outer(np.cos(angle), across) + np.outer(np.sin(angle), third))
     return np.concatenate([a[None], a + np.outer(0.1 + 0.8 * s, along) + round_it, b[None]])
+
+
+# ---- Coordinates, rates and reactions of a joint over time
+
+def plot_joint(solution, joint, times=None, ax=None):
+    """A figure of one joint: coordinates, rates, force and torque on body a in axes of space.
+
+    Parameters
+    ----------
+    solution : Solution
+    joint : Part or str
+    times : array_like, optional
+        Default: the ends of the elements.
+    ax : sequence of Axes, or Figure, optional
+        As many axes as there are units, or a figure to draw them in.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    name = solution.joint(joint).name
+    fields = joint_fields(solution, times, (name,))[name]
+    by_unit = {}
+    for quantity, (values, unit) in fields.items():
+        parts = {quantity: values} if values.ndim == 1 else {f"{quantity} {a}": v for a, v in
+                                                             zip("xyz", values.T, strict=True)}
+        by_unit.setdefault(unit, {}).update(parts)
+    t = solution.t if times is None else np.asarray(times, float)
+    axes = _axes(ax, name, list(by_unit))
+    for ax, (unit, lines) in zip(axes, by_unit.items(), strict=True):
+        name_of = next(iter(lines)) if len(lines) == 1 else next(iter(lines)).rpartition(" ")[0]
+        lines_over_time(ax, t, lines, f"{name_of} [{unit}]")
+    axes[0].set_title(name)
+    return axes[0].figure
+
+
+def _axes(given, name, units):
+    """Axes for each unit: those given, or new ones, in a figure that is given or new."""
+    n = len(units)
+    if given is None:
+        import matplotlib.pyplot as plt
+
+        given = plt.figure(figsize=(7, 2.4 * n), layout="constrained")
+    axes = np.ravel(given.subplots(n, 1) if hasattr(given, "subplots") else given)
+    if len(axes) != n:
+        raise InputError(f"plot_joint: {name} needs {n} axes, one for each of {', '.join(units)}, or a figure; ax has "
+                         f"{len(axes)}")
+    return axes

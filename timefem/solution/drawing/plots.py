@@ -1,11 +1,14 @@
 """Quantities of a solution over time. Line styles differ as well as colours, so that they can be read in print."""
 
 import itertools
+from dataclasses import dataclass
 
 import numpy as np
 
 from ... import validate
 from ...display import COLOURS, STYLES
+from ...mechanics.composites.beam.along import along
+from ...mechanics.composites.beam.mesh import CurveMesh
 from .options import OPTIONS
 
 
@@ -125,3 +128,161 @@ def lines_over_time(ax, t, lines, ylabel, looks=None):
     if len(lines) > 1:
         ax.legend(frameon=True, framealpha=0.9, edgecolor="0.8", fontsize="small")
     return ax
+
+
+# ---- Beams in pictures: the surface that the shape of the section sweeps
+
+@dataclass(frozen=True, eq=False)
+class DrawnCurve:
+    """A curve of a beam at the times of a scene.
+
+    Attributes
+    ----------
+    name : str
+    beam : Beam
+    centre, velocity, angular_velocity : ndarray, shape (n_times, n_stations, 3)
+        In space axes [m, m/s, rad/s].
+    rotation : ndarray, shape (n_times, n_stations, 3, 3)
+        Section axes in space.
+    outline : ndarray, shape (n_corners, 2)
+        Of the section, along its axes 2 and 3 [m].
+    """
+
+    name: str
+    beam: object
+    centre: np.ndarray
+    velocity: np.ndarray
+    rotation: np.ndarray
+    angular_velocity: np.ndarray
+    outline: np.ndarray
+
+    def surface(self, n):
+        """Points on the surface at the time number n, shape (n_stations, n_corners, 3)."""
+        arms = np.einsum("sab,cb->sca", self.rotation[n][..., 1:], self.outline)
+        return self.centre[n][:, None] + arms
+
+    def velocity_of_surface(self, n):
+        """Velocities of these points, shape (n_stations, n_corners, 3)."""
+        arms = self.surface(n) - self.centre[n][:, None]
+        return self.velocity[n][:, None] + np.cross(self.angular_velocity[n][:, None], arms)
+
+    def faces(self, n):
+        """Four corners of each face at the time number n, shape (n_faces, 4, 3)."""
+        return sides(self.surface(n))
+
+
+def sides(x):
+    """Four corners of each face between stations, (n_stations, n_corners, 3) -> (n_faces, 4, 3)."""
+    y = np.roll(x, -1, axis=1)
+    return np.stack([x[:-1], y[:-1], y[1:], x[1:]], axis=2).reshape(-1, 4, 3)
+
+
+def outline(section):
+    """Corners of the shape of a section, shape (n, 2); none where it has none."""
+    shape, *sizes = getattr(section, "shape", None) or ("line",)
+    if shape == "line":
+        return np.zeros((0, 2))
+    if shape == "rectangle":
+        return np.array([(1, 1), (-1, 1), (-1, -1), (1, -1)]) * np.array(sizes) / 2
+    angle = 2 * np.pi * np.arange(OPTIONS.circle_corners) / OPTIONS.circle_corners
+    return sizes[0] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def has_surface(composite):
+    """Whether it is a beam whose section has a shape."""
+    return isinstance(composite, CurveMesh) and len(outline(composite.section)) > 0
+
+
+def curves_of(system, state):
+    """`DrawnCurve` of every curve of the beams of a system whose sections have a shape.
+
+    Parameters
+    ----------
+    system : System
+    state : tuple
+        Times (n_times,), coordinates (n_times, n_q), and rates (n_times, n_q).
+    """
+    return [curve for beam in system.composites if has_surface(beam) for curve in _curves(system, beam, state)]
+
+
+def _curves(system, beam, state):
+    several, q = len(beam.legs) > 1, state[1]
+    n = min(OPTIONS.curve_stations, OPTIONS.curve_per_element * beam.n_elements) + 1
+    for j in range(len(beam.legs)):
+        a = along(system, beam, j + np.linspace(0, 1, n), state)
+        # the last station is the first one of the next curve, with the section of this one
+        places = [beam.make_place(j + x, *_within(beam, j, x)) for x in np.linspace(0, 1, n)]
+        rotation = np.stack([p.section_axes(q[:, system.coordinates(p)]) for p in places], axis=1)
+        yield DrawnCurve(system.label(beam) + f" {j + 1}" * several, beam, a.position, a.velocity, rotation,
+                         a.angular_velocity, outline(beam.section))
+
+
+def _within(beam, j, x):
+    """Curve, element, and place in it, of the part x of a curve."""
+    e = min(int(x * beam.n_elements), beam.n_elements - 1)
+    return j, e, x * beam.n_elements - e
+
+
+# ---- Controls over time, units apart, with their bounds
+
+BOUND = {"linestyle": (0, (7, 4)), "linewidth": 1.0, "zorder": 1}
+
+
+def plot_controls(solution, ax=None):
+    """Controls of all actuators over time, of problems that determine them; they may jump between elements.
+
+    Each unit has an axis of its own. Bounds of an `OptimalControl` are long dashes, in the colour of the control, or
+    grey where all controls of an axis have them.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    inside = np.linspace(0.0, 1.0, 7)[1:-1]
+    times = (solution.t[:-1, None] + np.diff(solution.t)[:, None] * inside).ravel()
+    values, bounds = solution.controls(times).T, bounds_of(solution).T
+    by_unit, ax, column = {}, new_axes(ax), 0
+    for part in solution.system.parts:
+        for i in range(part.n_controls):
+            name = solution.system.label(part) + f" {i + 1}" * (part.n_controls > 1)
+            by_unit.setdefault(part.unit, {})[name] = column
+            column += 1
+    looks = zip(itertools.cycle(STYLES), itertools.cycle(COLOURS), strict=False)
+    axes = [ax] + [ax.twinx() for _ in range(len(by_unit) - 1)]
+    for n, (one, (unit, columns)) in enumerate(zip(axes, by_unit.items(), strict=True)):
+        lines = {name: values[column] for name, column in columns.items()}
+        what = next(iter(lines)) if len(lines) == 1 else "controls"
+        lines_over_time(one, times, lines, what + f" [{unit}]" * bool(unit), looks)
+        _draw_bounds(one, one.get_lines(), bounds[list(columns.values())])
+        if n:  # scales of their own, beside each other
+            one.spines["right"].set_position(("outward", OPTIONS.scales_apart * (n - 1)))
+            one.grid(False)
+    drawn = [(line, unit) for one, unit in zip(axes, by_unit, strict=True) for line in one.get_lines()
+             if not line.get_label().startswith("_")]
+    if len(drawn) > 1:
+        for one in axes:
+            if one.get_legend():
+                one.get_legend().remove()
+        names = [line.get_label() + f" [{unit}]" * bool(unit and len(axes) > 1) for line, unit in drawn]
+        axes[-1].legend([line for line, _ in drawn], names, fontsize="small", framealpha=0.9)
+    return ax
+
+
+def bounds_of(solution):
+    """Lower and upper bounds of the controls, shape (2, n_controls), infinite where there are none."""
+    none = np.full((2, sum(part.n_controls for part in solution.system.parts)), np.inf) * [[-1], [1]]
+    given = np.array(solution.statistics.get("control_bounds", none), float)
+    return np.where(np.isnan(given), none, given)
+
+
+def _draw_bounds(ax, lines, bounds):
+    """Bounds (n, 2) of the controls that these lines show."""
+    if not np.isfinite(bounds).any():
+        return
+    shared = [np.unique(side).size == 1 for side in bounds.T]
+    for line, own in zip(list(lines), bounds, strict=True):
+        for value, same in zip(own, shared, strict=True):
+            if np.isfinite(value) and (not same or line is lines[0]):
+                ax.axhline(value, color="0.35" if same else line.get_color(), **BOUND)
+    ax.relim()
+    ax.autoscale(axis="y")

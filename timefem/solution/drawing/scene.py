@@ -7,8 +7,8 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
-from .curves import curves_of, has_surface
 from .options import OPTIONS
+from .plots import curves_of, has_surface
 
 # ---- from where a motion is looked at
 

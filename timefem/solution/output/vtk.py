@@ -8,7 +8,7 @@ import numpy as np
 
 from ...atomic_write import as_path, check_writable, folder_beside, replacing
 from ...errors import InputError
-from ..drawing.curves import sides
+from ..drawing.plots import sides
 from ..drawing.scene import make_scene
 
 VERTEX, LINE, POLYLINE, POLYGON, QUAD, HEXAHEDRON = 1, 3, 4, 7, 9, 12

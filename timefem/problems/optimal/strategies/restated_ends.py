@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from ....errors import InputError, warn
-from ....solution.between_nodes import jump_of
+from ....solution.audit import jump_of
 from ....status import RETRY, Reason, Status
 from ..diagnosis.between_points import look_between_points
 from ..diagnosis.turns import look_at_turns
