@@ -51,7 +51,7 @@ def test_a_task_of_boundary_values_is_handed_on_through_few_files(stone):
     problem = tf.BoundaryValueProblem(system, (0, 0.1), start={ball: tf.EndState(position=(0, 0, 0))},
                                       end={ball: tf.EndState(position=(1, 0, 0))})
     files = walk(lambda: tf.solve(problem, tf.MixedGalerkin(2), 2), Task)
-    assert "problems/boundary/solve.py" in files and len(files) <= 10, sorted(files)
+    assert "problems/boundary/solver.py" in files and len(files) <= 10, sorted(files)
 
 
 @pytest.mark.parametrize("name", ["six-axis-arm", "quadrotor", "bouncing-ball"])

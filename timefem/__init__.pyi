@@ -68,10 +68,9 @@ from .mechanics.bodies.rigid import RigidBody
 from .mechanics.bodies.states import CanonicalState, Coordinates, Pose
 from .mechanics.bodies.tree.links import Link, TreeJoint
 from .mechanics.bodies.tree.tree import Tree
-from .mechanics.composites.beam.beam import Beam
+from .mechanics.composites.beam.beam import Beam, Rope
 from .mechanics.composites.beam.curve import Curve, Line
 from .mechanics.composites.beam.line_loads import LineForce, LineTorque
-from .mechanics.composites.beam.rope import Rope
 from .mechanics.composites.beam.section import RopeSection, Section
 from .mechanics.composites.mass_spring_chain import MassSpringChain as MassSpringChain
 from .mechanics.contacts.boxes import BoxPairContact, EdgeContact
@@ -85,26 +84,32 @@ from .mechanics.forces.actuators import (
     Control,
     ControlForce,
     ControlTorque,
+    Cost,
+    Effort,
     GeneralizedControl,
     JointControl,
     LengthControl,
     Thruster,
 )
 from .mechanics.forces.controllers import Controller, PDControl, SampledController
-from .mechanics.forces.costs import Cost, Effort
-from .mechanics.forces.dampers import Damper, RayleighDissipation, TorsionalDamper
 from .mechanics.forces.formula_force import FormulaEnergy, FormulaForce, StateRate
-from .mechanics.forces.gravity import Gravity
-from .mechanics.forces.loads import Force, Torque
-from .mechanics.forces.motor import Motor
-from .mechanics.forces.on_joints import EndStop, JointDamper, JointForce, JointFriction, JointSpring
-from .mechanics.forces.one_sided import Drag, SlackRope
+from .mechanics.forces.loads import Force, Gravity, Torque
+from .mechanics.forces.on_joints import EndStop, JointDamper, JointForce, JointFriction, JointSpring, Motor
 from .mechanics.forces.ports import Port, PortConnection, connect
-from .mechanics.forces.springs import NonlinearSpring, RotationalSpring, Spring, TorsionalSpring
+from .mechanics.forces.springs import (
+    Damper,
+    Drag,
+    NonlinearSpring,
+    RayleighDissipation,
+    RotationalSpring,
+    SlackRope,
+    Spring,
+    TorsionalDamper,
+    TorsionalSpring,
+)
 from .mechanics.forces.tyre import Tyre
 from .mechanics.formulas.sympy_bridge import from_sympy
-from .mechanics.functions.base import TimeFunction
-from .mechanics.functions.elementary import Constant, Ramp, Sine, Step, TrianglePulse
+from .mechanics.functions.base import Constant, Ramp, Sine, Step, TimeFunction, TrianglePulse
 from .mechanics.functions.formula import Formula
 from .mechanics.functions.table import Table
 from .mechanics.functions.trajectories import Polynomial, Spline, Transfer
@@ -113,15 +118,15 @@ from .mechanics.inversion.outputs import (
     CoordinateOutput,
     FormulaOutput,
     JointOutput,
+    OrientationOutput,
     PositionOutput,
+    pose_outputs,
 )
-from .mechanics.inversion.pose import OrientationOutput, pose_outputs
-from .mechanics.joints.fixed_point import FixedPoint, RigidDistance
 from .mechanics.joints.nonholonomic import Constraint, NonholonomicConstraint
 from .mechanics.joints.prescribed import PrescribedAngle, PrescribedJoint, PrescribedPosition
 from .mechanics.joints.rolling import KnifeEdge, NonTwisting, RollingDisc, RollingSphere
 from .mechanics.joints.sliding import Cylindrical, Planar, Prismatic
-from .mechanics.joints.turning import Revolute, Spherical, Universal, Weld
+from .mechanics.joints.turning import FixedPoint, Revolute, RigidDistance, Spherical, Universal, Weld
 from .mechanics.part import Part
 from .mechanics.redundancy.redundancy import redundant_constraints
 from .mechanics.states.consistent import assemble
@@ -139,11 +144,10 @@ from .problems.boundary.problem import BoundaryValueProblem
 from .problems.ends.targets import EndState
 from .problems.estimation.estimate.noise_levels import most_likely_noise
 from .problems.estimation.estimate.solution import Estimate
-from .problems.estimation.loss import Huber, Student
-from .problems.estimation.measurements.directions import DirectionSensor, OrientationSensor
 from .problems.estimation.measurements.inertial import Accelerometer, Gyroscope
 from .problems.estimation.measurements.joints import FormulaSensor, JointSensor, ReactionSensor
-from .problems.estimation.measurements.points import Marker, PointVelocity
+from .problems.estimation.measurements.points import DirectionSensor, Marker, OrientationSensor, PointVelocity
+from .problems.estimation.noise import Huber, Student
 from .problems.estimation.prior import Prior
 from .problems.estimation.problem import Estimation
 from .problems.estimation.start_prior import StatePrior

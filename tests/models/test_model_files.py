@@ -26,8 +26,8 @@ from timefem.models import inspect, load_model, read_model
 from timefem.models.build import ACTUATORS, COMPOSITES, FORCES, JOINTS
 from timefem.models.document import key_lines
 from timefem.models.entries import FUNCTIONS
-from timefem.models.problem import OPTIMAL
 from timefem.models.schema import schema
+from timefem.models.settings import OPTIMAL
 
 pytestmark = pytest.mark.long
 

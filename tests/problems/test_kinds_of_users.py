@@ -81,7 +81,7 @@ def test_a_solve_that_returns_no_solution(kind, answer):
 def test_a_model_file(tmp_path):
     """Keys come with the kind, in a process in which no file was read before."""
     (tmp_path / "own.py").write_text(textwrap.dedent("""
-        from timefem.problems.common.file_format import FileFormat
+        from timefem.problems.common.kind import FileFormat
         from timefem.problems.kinds import KINDS
         from tests.problems.test_kinds_of_users import Faster, Kind, InitialErrors, solve_faster, tf
 

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from ..mechanics.values.point_functions import evaluate
+from ..mechanics.values.evaluate import evaluate
 from ..uncollected import Recent
 
 _MAPS = Recent()

@@ -17,7 +17,7 @@ from .composites.beam.curve import Line
 from .composites.beam.section import RopeSection, Section
 from .composites.composite import Composite
 from .formulas.stored import StoredFormula
-from .functions.elementary import Constant, Ramp, Sine, Step, TrianglePulse
+from .functions.base import Constant, Ramp, Sine, Step, TrianglePulse
 from .functions.formula import Formula as FormulaOfTime
 from .functions.table import Table
 from .functions.trajectories import Polynomial, Spline, Transfer

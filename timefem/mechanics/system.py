@@ -19,7 +19,7 @@ from ..types import Floats, States, Vector
 from .bodies.tree.rotors import StandIns, with_rotors
 from .body_frame import BodyFrame, is_on_tree, seen_by
 from .declared.declared import Declared
-from .forces.gravity import Gravity
+from .forces.loads import Gravity
 from .numbers.records import with_records
 from .part import Body, Part
 from .part_groups import grouped, with_helpers

@@ -22,13 +22,11 @@ from ..problems.initial.problem import uncovered
 from ..validate.options import spelt_as
 from .check import inspect
 from .document import Document
-from .entries import naming, value_of
-from .given_states import state_of_joint
+from .entries import naming, state_of_joint, value_of
 from .model import Model
-from .problem import OPTIMAL, kind_of_file
 from .schema import ACTUATORS, COMPOSITES, FORCES, JOINTS
 from .schema_values import SCHEMAS
-from .settings import arguments_of, element_of, with_form
+from .settings import OPTIMAL, arguments_of, element_of, kind_of_file, with_form
 from .trees import Names, settled, tree_of
 
 if TYPE_CHECKING:

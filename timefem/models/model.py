@@ -22,8 +22,7 @@ from ..solving.solve import solve
 from ..validate.options import OPTIONS
 from .check import refuse_element
 from .entries import beside, bounds_of, find, naming, value_of
-from .problem import end_states, plain_state, unknown_numbers
-from .settings import arguments_of
+from .settings import arguments_of, end_states, plain_state, unknown_numbers
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ from ..mechanics.bodies.point_mass import PointMass
 from ..mechanics.bodies.rigid import QuaternionBody
 from ..mechanics.catalogue import file_types
 from ..mechanics.forces.formula_force import FormulaForce
-from ..mechanics.functions.elementary import Ramp, Sine, Step, TrianglePulse
+from ..mechanics.functions.base import Ramp, Sine, Step, TrianglePulse
 from ..mechanics.functions.table import Table
 from ..mechanics.functions.trajectories import Polynomial, Spline, Transfer
 from .motion.schema import MEASUREMENTS, NOISE, PRIOR

@@ -8,8 +8,7 @@ from ..mechanics.inversion import outputs
 from ..mechanics.numbers.records import with_records
 from ..mechanics.states.in_trees import joints_of_trees
 from .document import suggest
-from .entries import beside, naming
-from .given_states import state_of_joint
+from .entries import beside, naming, state_of_joint
 from .mjcf.read import read_mjcf
 from .urdf import read_urdf
 

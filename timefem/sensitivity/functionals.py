@@ -16,7 +16,7 @@ from ..mechanics.body_frame import BodyFrame, is_on_tree
 from ..mechanics.formulas.formula import call_vector, check_symbols
 from ..mechanics.part import Part
 from ..mechanics.symbols import Symbols
-from ..mechanics.values.point_functions import evaluate
+from ..mechanics.values.evaluate import evaluate
 from ..polynomials import gauss_legendre
 from ..types import Floats, UserFunction
 

@@ -14,8 +14,8 @@ from ..mechanics.contacts.reacting import refuse_reaction_forces
 from ..mechanics.redundancy.sparse_lu import sparse_lu
 from ..mechanics.states.consistent import inverse_mass
 from ..mechanics.symbols import Symbols
+from ..mechanics.values.evaluate import evaluate
 from ..mechanics.values.of_parts import nonholonomic_derivatives
-from ..mechanics.values.point_functions import evaluate
 from ..mechanics.values.quantities import sees_velocities
 from ..uncollected import Recent
 

@@ -18,8 +18,7 @@ from .derivatives import Derivatives, check_solution
 from .functionals import Evaluated, Values
 from .initial_state import Start
 from .parameters import Directions
-from .stretch import Stretch
-from .through_events import ThroughEvents
+from .through_events import Stretch, ThroughEvents
 
 if TYPE_CHECKING:
     from ..mechanics.forces.controllers import SampledController

@@ -19,7 +19,7 @@ from ..problems.optimal.solve import enters_parts, system_with_values
 from ..problems.optimal.strategies.mesh_sequence import optimality_element, optimality_plan
 from ..problems.optimal.transcription.equations import OptimalityEquations
 from ..problems.optimal.transcription.sizes import has_contacts, scaling_of, with_objective
-from ..problems.simulated.solution import OptimalSolution
+from ..problems.simulated.controls_marched import OptimalSolution
 from .functionals import Evaluated, UnknownNumber
 from .parameters import differentiated
 

@@ -17,11 +17,11 @@ from ..mechanics.bodies.point_mass import VariableMass
 from ..mechanics.bodies.tree.numbers import named_numbers, spelt_out
 from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.body_frame import BodyFrame, is_on_tree
-from ..mechanics.forces.gravity import Gravity
-from ..mechanics.forces.motor import Gear
-from ..mechanics.numbers.free import with_freed
+from ..mechanics.forces.loads import Gravity
+from ..mechanics.forces.on_joints import Gear
 from ..mechanics.numbers.map import NumberMap
 from ..mechanics.numbers.names import driven_only, entries_named
+from ..mechanics.numbers.unknown import with_freed
 from ..mechanics.part import Part
 from ..mechanics.part_names import number_named
 from ..mechanics.system import System

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from ..assembly.mesh import TimeMesh
     from ..problems.boundary.problem import BoundaryValueProblem
-    from ..problems.common.driver import Driver
+    from ..problems.common.task import Driver
     from ..problems.estimation.problem import Estimation
     from ..problems.initial.checkpoint_option import Checkpoint
     from ..problems.initial.problem import InitialValueProblem

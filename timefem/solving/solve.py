@@ -13,7 +13,7 @@ from ..argument_names import did_you_mean
 from ..elements.element import TimeElement
 from ..errors import InputError
 from ..late import Late
-from ..mechanics.numbers.free import with_free_numbers
+from ..mechanics.numbers.unknown import with_free_numbers
 from ..problems.common.kept import Kept, alone_with
 from ..problems.common.task import Task
 from ..problems.kinds import kind_of
@@ -26,7 +26,7 @@ from .earlier_keywords import translated
 if TYPE_CHECKING:
     from ..assembly.mesh import TimeMesh
     from ..mechanics.system import System
-    from ..problems.common.driver import Driver
+    from ..problems.common.task import Driver
     from ..problems.estimation.estimate.solution import Estimate
     from ..problems.estimation.problem import Estimation
     from ..problems.phases.problem import Phases

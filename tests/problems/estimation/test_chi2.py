@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.problems.estimation.loss import Huber, Loss, Student
+from timefem.problems.estimation.noise import Huber, Loss, Student
 
 MASS, LENGTH, INERTIA, GRAVITY, DAMPING = 0.8, 0.3, 0.02, 9.81, 0.05
 N, FINE, Q = 20, 400, 0.02

@@ -16,10 +16,9 @@ from ...types import Expression, Floats, UserFunction, Vector
 from ..declared import Numbers
 from ..formulas.formula import Same, call, call_vector, check_symbols, checked_names, idle_rows, with_time
 from ..formulas.stored import StoredFormula
-from ..numbers.arithmetic import is_symbolic, joined
+from ..numbers.arguments import is_symbolic, joined
 from ..part import Body
-from .general_position import general_position
-from .solved_energy import solved_energy
+from .solved_energy import general_position, solved_energy
 from .states import CanonicalState, Coordinates
 
 if TYPE_CHECKING:

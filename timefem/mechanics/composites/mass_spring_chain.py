@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from ..bodies.point_mass import PointMass
 from ..bodies.states import Pose
 from ..declared import Integer, Real, Term, Vector
-from ..forces.dampers import Damper
-from ..forces.springs import Spring
+from ..forces.springs import Damper, Spring
 from .composite import Composite
 
 if TYPE_CHECKING:

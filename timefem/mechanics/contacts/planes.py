@@ -12,7 +12,7 @@ from ...errors import InputError
 from ..bodies.rigid.base import Lengths
 from ..declared import Direction, On, Orientation, Point, Real, Rows, Vector, VectorFunction
 from ..joints.joint import across
-from ..numbers.arithmetic import by_rows, diagonal, joined
+from ..numbers.arguments import by_rows, diagonal, joined
 from .geometry import CORNERS, Touch, disc_on_plane, ellipsoid_on_plane, sphere_on_plane
 from .touching import Touching
 

@@ -10,7 +10,7 @@ from ...errors import InputError
 from ..body_frame import is_on_tree
 from ..declared import Field, Real, Term
 from ..forces.on_joints import DryFriction, dry_friction
-from ..numbers.arithmetic import joined
+from ..numbers.arguments import joined
 from ..part import Part
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ import casadi as ca
 from ...errors import InputError
 from ..declared import Formula, Integer, Numbers, On, Point
 from ..formulas.formula import call, check_symbols
-from ..joints.formula_part import FormulaPart
 from ..joints.frame import Frame
-from ..joints.nonholonomic import MovingFrame
+from ..joints.nonholonomic import FormulaPart, MovingFrame
 from ..symbols import Symbols
 from .geometry import Touch
 from .rigid import RigidContact

@@ -6,7 +6,7 @@ from timefem.mechanics.body_frame import BodyFrame
 from timefem.types import Number, UserFunction, Vector
 from typing import Any
 import numpy as np
-from ..joints.formula_part import FormulaPart
+from ..joints.nonholonomic import FormulaPart
 from ..symbols import Symbols
 from .geometry import Touch
 from .rigid import RigidContact

@@ -5,15 +5,19 @@ constructor, the checks of values, what enters its formulas, saved files, model 
 documentation.
 """
 
-from .field import CoordinateName, Field, Name, On, OnJoint
-from .formulas import Formula, SeveralBodies, Texts
+from .declared import Formula, SeveralBodies, Texts
 from .values import (
     Choice,
+    CoordinateName,
     Direction,
+    Field,
     Flag,
     Function,
     Integer,
+    Name,
     Numbers,
+    On,
+    OnJoint,
     Orientation,
     Point,
     Real,

@@ -1,15 +1,16 @@
 # made by tools/stubs.py: change the module
 
 import casadi as ca
+from collections.abc import Hashable, Sequence
 from timefem.mechanics.bodies.tree.frames import TreeJointCoordinate
 from timefem.mechanics.joints.joint import Joint
-from timefem.types import Matrix, Number, UserFunction, Vector
+from timefem.types import Expression, Floats, Matrix, Number, UserFunction, Vector
 from typing import Any, Literal
 import numpy as np
 from ..body_frame import BodyFrame
 from ..declared import Field
-from ..joints.on_joint import JointPart
-from ..part import Part
+from ..joints.bound import JointPart
+from ..part import Body, Part
 from ..symbols import Symbols
 from .between import ForcePart, PointForce
 
@@ -121,3 +122,32 @@ class GeneralizedControl(Actuator):
     def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
     def __init__(self, body: BodyFrame, matrix: Matrix | UserFunction, n_controls: int | None = None,
                  name: str | None = None) -> None: ...
+
+
+class Cost(Part):
+    def __init__(self, formula: UserFunction | str, actuators: Part | Sequence[Part] = (),
+                 bodies: Body | Sequence[Body] = (), name: str | None = None) -> None: ...
+    @property
+    def kind(self) -> Hashable: ...
+    def cost(self, s: Symbols, u: ca.SX) -> Expression: ...
+    formula: Any
+
+
+class FormulaCost(Cost):
+    def __init__(self, given: Any, formula: str, actuators: Sequence[Part], bodies: Sequence[Body],
+                 sources: Sequence[Any]) -> None: ...
+    @property
+    def kind(self) -> Hashable: ...
+    @property
+    def durations(self) -> tuple[int, ...]: ...
+    def numbers(self, c: Any) -> dict[str, Any]: ...
+    given: Any
+    formula: Any
+
+
+class Effort(Cost):
+    weights: np.ndarray
+    def __init__(self, actuator: Part, weights: Floats = 1.0, name: str | None = None) -> None: ...
+    @property
+    def kind(self) -> Hashable: ...
+    def cost(self, s: Symbols, u: ca.SX) -> Expression: ...

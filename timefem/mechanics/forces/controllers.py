@@ -13,9 +13,8 @@ from ...errors import InputError
 from ..declared import Field, Flag, Formula, Function, Numbers, Real
 from ..formulas.formula import Same, call, check_symbols
 from ..inversion.outputs import Output
-from ..joints.on_joint import JointPart
-from ..numbers.arguments import own_parameters
-from ..numbers.arithmetic import joined, size
+from ..joints.bound import JointPart
+from ..numbers.arguments import joined, own_parameters, size
 from ..part import Part
 from ..symbols import Symbols
 from .actuators import Actuator, JointControl

@@ -9,7 +9,7 @@ from timefem.types import Number, UserFunction, Vector
 from typing import Any
 import numpy as np
 from ..declared import Field, Real
-from ..joints.on_joint import JointPart
+from ..joints.bound import JointPart
 from ..part import Body, Part
 from ..symbols import Symbols
 from ..system import System

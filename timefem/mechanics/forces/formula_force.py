@@ -13,9 +13,8 @@ from ..contacts.reacting import ReactionForce, Reactions, forces_seen
 from ..declared import Field, Formula, Integer, Numbers
 from ..formulas.formula import call, check_symbols, polynomial_degree
 from ..formulas.text import TextFormula
-from ..joints.formula_part import FormulaPart
 from ..joints.frame import Frame
-from ..joints.nonholonomic import MovingFrame
+from ..joints.nonholonomic import FormulaPart, MovingFrame
 from ..symmetry import ALL
 from .actuators import Actuator
 from .between import force_at

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from ..contacts.reacting import ReactionForce
 from ..declared import Field
-from ..joints.formula_part import FormulaPart
+from ..joints.nonholonomic import FormulaPart
 from ..part import Part
 from ..symbols import Symbols
 from .actuators import Actuator

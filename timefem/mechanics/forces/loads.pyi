@@ -2,11 +2,12 @@
 
 import casadi as ca
 from collections.abc import Sequence
-from timefem.mechanics.body_frame import BodyFrame
 from timefem.mechanics.functions.base import TimeFunction
-from timefem.types import Number, UserFunction, Vector
-from typing import Literal
+from timefem.types import Expression, Number, UserFunction, Vector
+from typing import Any, Literal
 import numpy as np
+from ..body_frame import BodyFrame
+from ..part import Part
 from ..symbols import Symbols
 from .between import ForcePart
 
@@ -39,3 +40,11 @@ class Torque(_Load):
                  value: Sequence[Number | TimeFunction | UserFunction] | np.ndarray | UserFunction,
                  time: Number | TimeFunction | UserFunction = 1.0, frame: Literal['space', 'body'] = 'space',
                  name: str | None = None) -> None: ...
+
+
+class Gravity(Part):
+    body: BodyFrame
+    acceleration: np.ndarray
+    def numbers(self, c: Any) -> dict[str, Any]: ...
+    def energy(self, s: Symbols) -> Expression: ...
+    def __init__(self, body: BodyFrame, acceleration: Vector, name: str | None = None) -> None: ...

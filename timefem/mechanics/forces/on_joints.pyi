@@ -7,8 +7,10 @@ from timefem.mechanics.joints.joint import Joint
 from timefem.types import Expression, Number, UserFunction
 from typing import Any
 from ..contacts.rigid import RigidContact
-from ..joints.on_joint import JointPart
+from ..joints.bound import Follower, JointPart
+from ..part import Part
 from ..symbols import Symbols
+from .actuators import Actuator
 
 
 TURNS: str
@@ -94,3 +96,32 @@ class EndStop(RigidContact, JointPart):
     def __init__(self, joint: Joint | TreeJointCoordinate, *, coordinate: str | None = None, restitution: Number = 0.0,
                  lowest: Number | None = None, highest: Number | None = None, stiffness: Number | None = None,
                  damping: Number = 0.0, turns: bool = True, name: str | None = None) -> None: ...
+
+
+class Rotor(Follower):
+    ...
+
+
+class Gear(Part):
+    constraint_names: Any
+    table: str
+    helper: bool
+
+
+class Motor(JointPart, Actuator):
+    unit: str
+    n_controls: int
+    gear: float
+    rotor_inertia: float
+    damping: float
+    torque: TimeFunction
+    @property
+    def on_tree(self) -> bool: ...
+    @property
+    def members(self) -> tuple[Part, ...]: ...
+    def force(self, s: Symbols) -> ca.SX: ...
+    def control_force(self, s: Symbols, u: ca.SX) -> ca.SX: ...
+    helpers: Any
+    def __init__(self, joint: Joint | TreeJointCoordinate, *, coordinate: str | None = None, gear: Number = 1.0,
+                 rotor_inertia: Number = 0.0, damping: Number = 0.0, torque: Number | TimeFunction | UserFunction = 0.0,
+                 name: str | None = None) -> None: ...

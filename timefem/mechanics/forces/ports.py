@@ -13,8 +13,7 @@ from ...errors import InputError
 from ..body_frame import is_on_tree
 from ..declared import CoordinateName, Formula, OnJoint, Real
 from ..formulas.formula import call, check_symbols
-from ..joints.formula_part import FormulaPart
-from ..joints.nonholonomic import MovingFrame
+from ..joints.nonholonomic import FormulaPart, MovingFrame
 from ..part import Body
 
 if TYPE_CHECKING:

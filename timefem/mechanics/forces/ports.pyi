@@ -8,8 +8,8 @@ from timefem.mechanics.body_frame import BodyFrame
 from timefem.types import Number, UserFunction
 from typing import Any
 from ...argument_names import NamedArguments, named_arguments
-from ..joints.formula_part import FormulaPart
 from ..joints.joint import Joint
+from ..joints.nonholonomic import FormulaPart
 from ..part import Body
 from ..symbols import Symbols
 

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from ...errors import InputError
 from ...types import Expression
-from ..declared import Choice, Direction, Flag, Formula, Numbers, On, Orientation, Real, Term
+from ..declared import Choice, Direction, Flag, Formula, Numbers, On, Orientation, Point, Real, Term, Vector
 from ..formulas.formula import call, check_symbols
 from ..formulas.text import TextFormula
 from ..joints.bound import BoundCoordinate
 from ..joints.coordinates import Twist, nearest
-from ..numbers.arithmetic import joined
+from ..numbers.arguments import joined
 from ..symmetry import ALL, translations
-from .between import ForcePart, PointForce, relative_rotation
+from .between import ForcePart, PointForce, damping_of_penalty, dissipative_force, relative_rotation
 
 if TYPE_CHECKING:
     from ..part import Part
@@ -162,3 +163,121 @@ def _square_of_angle(u):
     series = sum(2.0 * 4**n / (n**2 * math.comb(2 * n, n)) * u**n for n in range(1, 9))
     some = ca.fmin(ca.fmax(u, SMALL), 1.0)  # so that no branch has an infinite slope at zero
     return ca.if_else(u < SMALL, series, 4 * ca.atan2(ca.sqrt(some), ca.sqrt(1 - some)) ** 2)
+
+
+# ---- Dampers: forces from a dissipation function D of the velocities, Q = -dD/d(qdot)
+
+class Damper(PointForce):
+    """Linear damper along the line of two points: force -c d/dt l with their distance l, D = 1/2 c (dl/dt)^2.
+
+    The points must not coincide, where the line is not defined.
+    """
+
+    damping = Real("c", "N s/m", None, least=0)
+
+    line = "damper"
+
+    def workless_motions(self) -> np.ndarray:
+        return self.line_motions()
+
+    def force(self, s: Symbols) -> ca.SX:
+        along = ca.gradient(ca.sqrt(self._square(s)), ca.vertcat(*s.q))
+        return dissipative_force(s, [along], [self.named(s.own).damping])
+
+
+class TorsionalDamper(ForcePart):
+    """Torsional damper about an axis fixed in body a: torque -c (omega_a - omega_b).axis on a, the opposite on b."""
+
+    body_a = On(rotating=True)
+    body_b = On(rotating=True, ground=True)
+    axis = Direction("in the axes of body a, of any length", default=(0, 0, 1))
+    damping = Real("c", "N m s/rad", None, least=0)
+    needs_rotation = True
+
+    def workless_motions(self) -> np.ndarray:
+        return ALL if len(self.given_bodies) == 2 else translations()
+
+    def force(self, s: Symbols) -> ca.SX:
+        axis = self.bodies[0].frame(s.q[0])[1] @ s.own[:3]
+        maps = [body.angular_velocity_map(q) for body, q in zip(self.bodies, s.q, strict=True)]
+        rate = ca.vertcat(*(sign * m.T @ axis for sign, m in zip((1, -1), maps, strict=False)))
+        return dissipative_force(s, [rate], [s.own[3]])
+
+
+class RayleighDissipation(ForcePart):
+    """Resistance of the surroundings to all motion of a body, D = 1/2 c_l |v|^2 + 1/2 c_a |omega|^2.
+
+    The force on the centre of mass is -c_l v, the torque -c_a omega.
+    """
+
+    body = On()
+    linear = Real("c_l", "N s/m", 0.0, least=0)
+    angular = Real("c_a, zero for a point mass", "N m s/rad", 0.0, least=0)
+
+    def _complete(self):
+        if self.angular and not self.bodies[0].has_orientation:
+            raise InputError(f"{self._title} must act on a rigid body, not on {self.bodies[0]!r}")
+
+    def force(self, s: Symbols) -> ca.SX:
+        body, q = self.bodies[0], s.q[0]
+        rates = ca.vertsplit(ca.jacobian(body.frame(q)[0], q))
+        damping = [s.own[0]] * 3
+        if body.has_orientation:
+            rates += ca.vertsplit(body.angular_velocity_map(q))
+            damping += [s.own[1]] * 3
+        return dissipative_force(s, [rate.T for rate in rates], damping)
+
+
+# ---- Ropes that go slack, and the drag of the air
+
+STILL = 1e-12  # m/s, below which drag is smoothed: it has no direction there
+
+
+class SlackRope(PointForce):
+    """An elastic rope without mass between two points: it pulls where they are further apart than its length L.
+
+    With the strain delta = l - L >= 0 it pulls with `k delta (1 + a ddelta/dt)`, and never pushes.
+    """
+
+    length = Real("L", "m", None, above=0)
+    stiffness = Real("k", "N/m", None, above=0)
+    damping = Term("a", "s/m", 0.0, least=0)
+    line = "rod"
+
+    def _stretch(self, s, square):
+        """Of a slack rope zero, and smooth where its points coincide."""
+        c = self.named(s.own)
+        return c, ca.sqrt(ca.fmax(square, c.length**2)) - c.length
+
+    def energy_of_square(self, s: Symbols, square: ca.SX) -> Expression:
+        c, stretch = self._stretch(s, square)
+        return c.stiffness / 2 * stretch**2
+
+    def workless_motions(self) -> np.ndarray:
+        return self.line_motions()
+
+    def force(self, s: Symbols) -> ca.SX:
+        if not self.damping:
+            return super().force(s)
+        c, stretch = self._stretch(s, self._square(s))
+        along = ca.gradient(stretch, ca.vertcat(*s.q))
+        rate = ca.dot(along, ca.vertcat(*s.velocity))
+        return -damping_of_penalty(c, stretch, rate) * along
+
+
+class Drag(ForcePart):
+    """Resistance of a fluid, quadratic in the velocity v of a point against it: force `-c |v| v`.
+
+    c is density times area times coefficient of drag, divided by two.
+    """
+
+    body = On()
+    coefficient = Real("c", "N s^2/m^2", None, least=0)
+    point = Point("where it acts, in body axes from the centre of mass", (0.0, 0.0, 0.0))
+    wind = Vector("velocity of the fluid, in space", "m/s", (0.0, 0.0, 0.0))
+
+    def force(self, s: Symbols) -> ca.SX:
+        c, q = self.named(s.own), s.q[0]
+        place = self._place(s, 0, c.point)
+        v = ca.jtimes(place, q, s.velocity[0]) - c.wind
+        return ca.jtimes(place, q, -c.coefficient * ca.sqrt(ca.sumsqr(v) + STILL**2) * v, True)

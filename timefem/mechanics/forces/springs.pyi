@@ -12,6 +12,7 @@ from .between import ForcePart, PointForce
 
 
 SMALL: float
+STILL: float
 
 
 class Spring(PointForce):
@@ -69,3 +70,56 @@ class RotationalSpring(ForcePart):
     def __init__(self, body_a: BodyFrame, body_b: BodyFrame | None = None, stiffness: Number = ...,
                  orientation: Vector | Matrix = (1, 0, 0, 0), law: Literal['cosine', 'angle'] = 'cosine',
                  name: str | None = None) -> None: ...
+
+
+class Damper(PointForce):
+    damping: float
+    line: str
+    def workless_motions(self) -> np.ndarray: ...
+    def force(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, body_a: BodyFrame, body_b: BodyFrame | None = None, point_a: Vector = (0, 0, 0),
+                 point_b: Vector = (0, 0, 0), damping: Number = ..., name: str | None = None) -> None: ...
+
+
+class TorsionalDamper(ForcePart):
+    body_a: BodyFrame
+    body_b: BodyFrame | None
+    axis: np.ndarray
+    damping: float
+    needs_rotation: bool
+    def workless_motions(self) -> np.ndarray: ...
+    def force(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, body_a: BodyFrame, body_b: BodyFrame | None = None, axis: Vector = (0, 0, 1),
+                 damping: Number = ..., name: str | None = None) -> None: ...
+
+
+class RayleighDissipation(ForcePart):
+    body: BodyFrame
+    linear: float
+    angular: float
+    def force(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, body: BodyFrame, linear: Number = 0.0, angular: Number = 0.0,
+                 name: str | None = None) -> None: ...
+
+
+class SlackRope(PointForce):
+    length: float
+    stiffness: float
+    damping: float
+    line: str
+    def energy_of_square(self, s: Symbols, square: ca.SX) -> Expression: ...
+    def workless_motions(self) -> np.ndarray: ...
+    def force(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, body_a: BodyFrame, body_b: BodyFrame | None = None, point_a: Vector = (0, 0, 0),
+                 point_b: Vector = (0, 0, 0), length: Number = ..., stiffness: Number = ..., damping: Number = 0.0,
+                 name: str | None = None) -> None: ...
+
+
+class Drag(ForcePart):
+    body: BodyFrame
+    coefficient: float
+    point: np.ndarray
+    wind: np.ndarray
+    def force(self, s: Symbols) -> ca.SX: ...
+    def __init__(self, body: BodyFrame, coefficient: Number = ..., point: Vector = (0.0, 0.0, 0.0),
+                 wind: Vector = (0.0, 0.0, 0.0), name: str | None = None) -> None: ...

@@ -13,7 +13,7 @@ from ... import validate
 from ...errors import InputError
 from ...late import Late
 from ...types import Converted, Vector
-from ..numbers.arithmetic import is_symbolic, joined
+from ..numbers.arguments import is_symbolic, joined
 from .base import TimeFunction, clip
 
 if TYPE_CHECKING:

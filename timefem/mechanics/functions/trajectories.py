@@ -14,7 +14,7 @@ from ... import validate
 from ...errors import InputError
 from ...late import Late
 from ...types import Converted, Vector
-from ..numbers.arithmetic import as_symbols, is_symbolic, joined
+from ..numbers.arguments import as_symbols, is_symbolic, joined
 from .base import TimeFunction, clip
 
 scipy = Late("scipy")

@@ -17,7 +17,7 @@ from ...errors import InputError
 from ...uncollected import Recent
 from ..functions.trajectories import derivatives
 from ..symbols import Symbols
-from ..values.point_functions import evaluate
+from ..values.evaluate import evaluate
 from ..values.quantities import formulas_of
 from .inversion import OPTIONS
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from ..numbers.arithmetic import chosen, cross, dot, joined, least_axis, unit
+from ..numbers.arguments import chosen, cross, dot, joined, least_axis, unit
 
 if TYPE_CHECKING:
     from .frame import Frame

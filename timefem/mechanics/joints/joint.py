@@ -12,7 +12,7 @@ import casadi as ca
 from ...argument_names import known_names
 from ...errors import InputError
 from ..declared import On
-from ..numbers.arithmetic import cross, least_axis, unit
+from ..numbers.arguments import cross, least_axis, unit
 from ..part import Part
 from ..shapes import Stroke
 from .bound import BoundCoordinate

@@ -13,12 +13,12 @@ import numpy as np
 
 from ...errors import InputError
 from ..declared import Direction, Function, On, Point, VectorFunction
-from ..numbers.arithmetic import cross
+from ..numbers.arguments import cross
 from ..shapes import Stroke
 from ..symmetry import ALL, translations
+from .bound import JointPart
 from .frame import frames_of
 from .joint import Joint, gap
-from .on_joint import JointPart
 
 if TYPE_CHECKING:
     from ..symbols import Symbols

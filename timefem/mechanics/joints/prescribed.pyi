@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from ..shapes import Stroke
 from ..symbols import Symbols
+from .bound import JointPart
 from .frame import Frame
 from .joint import Joint
-from .on_joint import JointPart
 
 
 class _Prescribed(Joint):

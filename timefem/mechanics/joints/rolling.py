@@ -8,7 +8,7 @@ import casadi as ca
 
 from ...errors import InputError
 from ..declared import Direction, On, Real, Vector
-from ..numbers.arithmetic import joined
+from ..numbers.arguments import joined
 from ..part import Part
 from .joint import across
 from .nonholonomic import MovingFrame

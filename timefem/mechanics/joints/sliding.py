@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..declared import Direction, Orientation, Point
-from ..numbers.arithmetic import joined
+from ..numbers.arguments import joined
 from ..symmetry import ALL, translations, turns
 from .coordinates import Angle, Displacement, turned_by, turning_angle
 from .joint import Joint, across, gap, products, tilts

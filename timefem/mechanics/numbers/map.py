@@ -10,8 +10,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
-from .arguments import Arguments, number_at, own_parameters, put, symmetric
-from .arithmetic import is_symbolic
+from .arguments import Arguments, is_symbolic, number_at, own_parameters, put, symmetric
 from .records import sees
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 from ...argument_names import did_you_mean, known_names
 from ...errors import InputError
 from ..bodies.tree.numbers import named_numbers, spelt_out
-from ..forces.gravity import Gravity
+from ..forces.loads import Gravity
 from ..part_names import number_named
 from .arguments import INERTIA, entries
 

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
-from ..forces.gravity import Gravity
+from ..forces.loads import Gravity
 from ..symbols import first_order_places
 from ..symmetry import INDEPENDENT, common, lever, null_space, plain_basis
 from .forces import n_seen, power_of

@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import InputError
 from ...uncollected import Recent
 from ..symbols import Symbols, applied_force, n_reactions
-from .point_functions import evaluate
+from .evaluate import evaluate
 
 if TYPE_CHECKING:
     from ..part import Part

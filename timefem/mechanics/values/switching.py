@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from ...kernels.operations import operation_names
-from .point_functions import evaluate
+from .evaluate import evaluate
 from .quantities import formulas_of
 
 if TYPE_CHECKING:

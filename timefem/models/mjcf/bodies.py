@@ -7,8 +7,7 @@ import numpy as np
 from ...mechanics.bodies import rotations
 from ...mechanics.bodies.tree.links import Link
 from ..surfaces import about, from_euler, from_z, joined
-from .attributes import ELEMENTS
-from .defaults import ORIENTATIONS
+from .attributes import ELEMENTS, ORIENTATIONS
 from .geoms import Geoms
 from .joints import JointReader
 

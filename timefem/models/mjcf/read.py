@@ -18,11 +18,10 @@ from ...types import FilePath
 from ..robot import Notes, Robot, checked, limits_note, rubbing, stops
 from ..surfaces import Meshes, hull, surface_mass
 from ..xml_file import XmlFile
-from .actuators import fixed_tendons, read_actuators
-from .attributes import ELEMENTS
+from .attributes import ELEMENTS, Defaults
 from .bodies import WORLD, BodyReader
-from .defaults import Defaults
 from .equalities import Equalities
+from .joints import fixed_tendons, read_actuators
 from .touching import Touching
 
 SECTIONS = ("size", "statistic", "visual", "asset", "custom", "sensor", "keyframe", "option", "compiler", "default",

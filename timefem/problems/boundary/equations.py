@@ -12,7 +12,7 @@ from ...elements.evaluation.nodal_values import ValuesOfDofs
 from ...errors import InputError
 from ...late import Late
 from ...mechanics.contacts.reacting import refuse_reaction_forces
-from ...mechanics.numbers.free import with_values
+from ...mechanics.numbers.unknown import with_values
 from ...solvers.equations.ends import EndBlock, Ends
 from ...solvers.equations.make import make_equations
 from ..common.kept import Kept

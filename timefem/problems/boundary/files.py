@@ -1,6 +1,6 @@
 """Boundary-value problems in model files."""
 
-from ..common.file_format import FileFormat, check_guess, solution_guess
+from ..common.kind import FileFormat, check_guess, solution_guess
 from .problem import BoundaryValueProblem
 
 PLACES = "position", "orientation", "state"  # of bodies in a file: guesses

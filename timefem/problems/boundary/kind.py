@@ -6,8 +6,7 @@ from ..common.kind import Kind
 from ..common.statistics import worst
 from ..initial.global_driver import Global
 from .problem import BoundaryValueProblem
-from .solve import BoundaryErrors, solve_boundary
-from .solver import GUESSES
+from .solver import GUESSES, BoundaryErrors, solve_boundary
 
 
 def report_facts(problem, sol):

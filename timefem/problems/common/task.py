@@ -1,14 +1,25 @@
 """A problem, and how it is to be solved: what `solve` hands to the kind of the problem."""
 
+from __future__ import annotations
+
 import dataclasses
-from typing import Any
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ... import validate
+from ...argument_names import NamedArguments
 from ...assembly import TimeMesh
 from ...elements.element import TimeElement
 from ...errors import InputError
+from ...solvers.linear.table import linear_options
 from ...solvers.nonlinear.newton import Newton
+from ...validate.options import check_fields
 from .kept import Kept
+
+if TYPE_CHECKING:
+    from ...solvers.equations.outcome import Outcome
+    from ..initial.driver_input import DriverInput
 
 CLOSE = 1e-12
 
@@ -119,3 +130,51 @@ def through_kinks(t_span, n_elements, kinks):
     """A `TimeMesh` of nearly equal elements, with nodes at kinks inside of the time span."""
     inside = sorted({t for t in kinks if t_span[0] < t < t_span[1]})
     return TimeMesh.uniform(t_span, max(n_elements, len(inside) + 1), through=inside)
+
+
+# ---- What a driver offers
+
+@dataclass(frozen=True)
+class Driver(NamedArguments, ABC):
+    """How a chain of elements is solved; a frozen dataclass whose fields are its options.
+
+    Attributes
+    ----------
+    name : str
+        Its shorthand.
+    """
+
+    name: ClassVar[str]
+
+    def __post_init__(self):
+        check_fields(self)
+
+    @classmethod
+    def takes(cls, element: TimeElement) -> bool:
+        """Whether it can solve an element of that kind."""
+        return True
+
+    def check(self, element: TimeElement, guess: Any) -> None:
+        """InputError for an element, or a guess, that it cannot take."""
+
+    def identity(self) -> dict[str, Any]:
+        """Options that a checkpoint must share, by name."""
+        return {"driver": self.name, "scaling": self.scaling}
+
+    linear = None  # solver of systems of more than one element
+
+    @property
+    def distributed(self) -> bool:
+        """Whether ranks share the work."""
+        return self.linear is not None and self.linear.distributed
+
+    @abstractmethod
+    def solve(self, job: DriverInput) -> Outcome:
+        """Solve the elements of a `DriverInput`; returns an `Outcome`."""
+
+
+def check_linear(driver):
+    """Put the linear solver of a driver in place of its shorthand, and check `gather`."""
+    object.__setattr__(driver, "linear", linear_options(driver.linear))
+    if driver.gather is not None and not driver.linear.distributed:
+        raise InputError("gather is given, but only windows and global solves with linear=tf.PETSc() are distributed")

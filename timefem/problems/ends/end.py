@@ -8,7 +8,7 @@ import numpy as np
 from ...argument_names import known_names
 from ...errors import InputError
 from ...mechanics.body_frame import is_on_tree
-from ...mechanics.forces.gravity import Gravity
+from ...mechanics.forces.loads import Gravity
 from ...mechanics.inversion.outputs import JointOutput
 from ...mechanics.joints.bound import BoundCoordinate
 from ...mechanics.states.in_trees import joints_of_trees, tree_joint

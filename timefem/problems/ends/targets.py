@@ -104,7 +104,6 @@ def body_velocity(body, q, p, own=None):
 
 # ---- What is prescribed for bodies at an end of a motion, checked
 
-SPACE = 3  # dimensions
 ASKED_BY = "leave it out, or ask for it by an EndState or by conditions, as in end.joint_rate('hinge') - 0.5"
 
 
@@ -307,7 +306,7 @@ def _checked(title, body, target, rates):
     for name in wrong if isinstance(target, EndState) else ():
         if getattr(target, name) is not None:
             raise InputError(f"{title}: {body!r} has no {name.replace('_', ' ')}")
-    for name in ("position", "velocity") if isinstance(target, EndState) and body.dimension < SPACE else ():
+    for name in ("position", "velocity") if isinstance(target, EndState) and body.dimension < 3 else ():
         beyond = getattr(target, name)
         if beyond is not None and np.any(np.nan_to_num(beyond[body.dimension:])):
             raise InputError(f"{title}: {name} {digits(beyond)} leaves the first {body.dimension} axes, in which it "

@@ -1,11 +1,10 @@
 """Estimation in model files."""
 
 from ...mechanics.bodies.states import CanonicalState
-from ..common.file_format import FileFormat
-from .measurements.directions import DirectionSensor, OrientationSensor
+from ..common.kind import FileFormat
 from .measurements.inertial import Accelerometer, Gyroscope
 from .measurements.joints import FormulaSensor, JointSensor, ReactionSensor
-from .measurements.points import Marker, PointVelocity
+from .measurements.points import DirectionSensor, Marker, OrientationSensor, PointVelocity
 from .prior import Prior
 from .problem import Estimation
 from .start_prior import StatePrior

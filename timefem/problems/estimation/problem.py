@@ -23,10 +23,9 @@ from ..common.kept import Kept
 from ..common.parameters import checked_parameters
 from ..initial.problem import InitialValueProblem, checked_span
 from .kinematic.statement import check_kinematic_element, frames_of, without_dynamics
-from .loss import Loss, as_loss
+from .loads import Moment
 from .measurements.base import Sensor
-from .moment import Moment
-from .noise import with_noise
+from .noise import Loss, as_loss, with_noise
 from .options import DEFAULTS
 from .prior import Prior
 from .start_prior import StartSensors

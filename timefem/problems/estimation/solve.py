@@ -7,7 +7,7 @@ import numpy as np
 from ...elements.augmented.constants import with_carrier
 from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
-from ...mechanics.numbers.free import with_values
+from ...mechanics.numbers.unknown import with_values
 from ...parallel import own_world
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome

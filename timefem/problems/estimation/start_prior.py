@@ -14,12 +14,11 @@ from ...errors import InputError
 from ...mechanics.part_names import is_joint
 from ...mechanics.states.in_trees import tree_joint
 from ...types import Vector
+from .loads import Moment
 from .measurements.base import Sensor
-from .measurements.directions import OrientationSensor
 from .measurements.inertial import Gyroscope
 from .measurements.joints import JointSensor
-from .measurements.points import Marker, PointVelocity
-from .moment import Moment
+from .measurements.points import Marker, OrientationSensor, PointVelocity
 from .options import DEFAULTS
 
 if TYPE_CHECKING:

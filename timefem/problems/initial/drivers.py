@@ -7,7 +7,7 @@ from ...errors import InputError
 from ...late import Late, LateTable
 from ...parallel import end_together, own_world
 from ...validate.memory import check_memory
-from ..common.driver import Driver
+from ..common.task import Driver
 from .options import OPTIONS
 
 DRIVERS = LateTable(__package__, {name: f".{name}_driver.{name.title()}" for name in ("march", "windows", "global")})

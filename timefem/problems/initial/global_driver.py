@@ -14,7 +14,7 @@ from ...solvers.equations.elements import ElementEquations
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.newton import newton
 from ...validate.options import field
-from ..common.driver import Driver, check_linear
+from ..common.task import Driver, check_linear
 
 if TYPE_CHECKING:
     from ...solvers.linear.base import LinearOptions

@@ -1,7 +1,6 @@
 """Initial-value problems in the table of kinds."""
 
-from ..common.file_format import FileFormat
-from ..common.kind import Kind
+from ..common.kind import FileFormat, Kind
 from .contact import check_contacts
 from .drivers import DRIVERS
 from .problem import InitialValueProblem

@@ -15,7 +15,7 @@ from ...solvers.equations.outcome import Outcome
 from ...solvers.march.halving import march_halving
 from ...solvers.march.march import CHUNK, LoopArrays, Run, march
 from ...validate.options import field, said
-from ..common.driver import Driver
+from ..common.task import Driver
 
 if TYPE_CHECKING:
     from ...elements.element import TimeElement

@@ -13,7 +13,7 @@ from ...display import digits
 from ...errors import InputError
 from ...late import Late
 from ...mechanics.bodies.states import Pose
-from ...mechanics.functions.unbounded import check_integrable
+from ...mechanics.functions.formula import check_integrable
 from ...mechanics.part_names import is_joint
 from ...mechanics.states.consistent import assemble as assembled
 from ...mechanics.states.given import GivenStates, canonical_states, given_states

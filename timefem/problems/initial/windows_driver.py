@@ -22,7 +22,7 @@ from ...solvers.nonlinear.newton import newton
 from ...status import Reason, Status
 from ...validate.memory import free_memory
 from ...validate.options import field, said
-from ..common.driver import Driver, check_linear
+from ..common.task import Driver, check_linear
 from .global_driver import equations_on, local_equations
 from .guess import first_iterate
 from .options import OPTIONS

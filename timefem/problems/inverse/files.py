@@ -5,7 +5,7 @@ from ...mechanics.bodies.states import Pose
 from ...mechanics.body_frame import is_on_tree
 from ...mechanics.part_names import is_joint
 from ...mechanics.states.consistent import assemble
-from ..common.file_format import FileFormat, check_guess, solution_guess
+from ..common.kind import FileFormat, check_guess, solution_guess
 from .problem import InverseDynamics
 
 

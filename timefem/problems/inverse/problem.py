@@ -25,7 +25,7 @@ from ...mechanics.states.given import states_of
 from ...mechanics.system import System
 from ...types import Floats
 from ..initial.problem import InitialValueProblem, merged, uncovered
-from .held import at_rest, held_at_rest
+from .constraints import at_rest, held_at_rest
 from .options import OPTIONS
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from ...polynomials import gauss_legendre
 from ...solvers.march.motion import size_of_motion
 from ..common.task import Task
 from ..refinement.estimate import BETWEEN_NODES, ErrorEstimate, size_of_controls
-from ..refinement.grading import density_of, halved, size_of_components, surplus
+from ..refinement.loop import density_of, halved, size_of_components, surplus
 from .guesses.guess import from_solution
 from .options import OPTIONS
 from .strategies.mesh_sequence import optimality_plan, solve_optimal

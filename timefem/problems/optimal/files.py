@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ...mechanics.forces.costs import Effort
+from ...mechanics.forces.actuators import Effort
 from ...mechanics.formulas.text import as_formula
 from ...mechanics.functions.formula import as_time_function
 from ...mechanics.part_names import is_joint
-from ..common.file_format import FileFormat, solution_guess
+from ..common.kind import FileFormat, solution_guess
 from ..ends.targets import EndState
 from .guesses.guess import Guess
 from .problem import OptimalControl

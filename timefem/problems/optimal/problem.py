@@ -15,8 +15,7 @@ from ... import validate
 from ...argument_names import NamedArguments
 from ...display import digits
 from ...errors import InputError
-from ...mechanics.forces.actuators import Actuator, control_name
-from ...mechanics.forces.costs import Cost
+from ...mechanics.forces.actuators import Actuator, Cost, control_name
 from ...mechanics.formulas.formula import call
 from ...mechanics.formulas.text import as_formula, refuse_comparison
 from ...mechanics.system import System

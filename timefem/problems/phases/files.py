@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from ..common.file_format import FileFormat
+from ..common.kind import FileFormat
 from ..optimal.files import FILES as OF_ONE
 from ..optimal.files import KEYS, couplings_from_file
 from ..optimal.statement.couplings import SameState

@@ -30,7 +30,7 @@ from ..optimal.transcription.equations import OptimalityEquations
 from ..optimal.transcription.nonlinear_program import OptimalProgram
 from ..optimal.transcription.sequence_program import Closing, SequenceProgram
 from ..optimal.transcription.sizes import has_contacts, scaling_of, with_objective
-from ..refinement.grading import graded, halved
+from ..refinement.loop import graded, halved
 from ..refinement.options import OPTIONS
 from .share import Share
 from .solution import PhasedSolution

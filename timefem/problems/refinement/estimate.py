@@ -14,7 +14,7 @@ import numpy as np
 from ...elements.mixed_galerkin import MixedGalerkin
 from ...solvers.equations.transfer import transferred
 from ...solvers.march.motion import size_of_motion
-from .grading import defects, density_of, surplus
+from .loop import defects, density_of, surplus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from ...argument_names import named_arguments
 from ...assembly import TimeMesh
 from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError, UnderResolved, warn
+from ...late import Late
+from ...solution.solution import Solution
 from ..optimal.guesses.guess import from_solution, stretched
 from ..optimal.strategies.mesh_sequence import optimality_plan
 from ..optimal.transcription.equations import OptimalityEquations
@@ -19,9 +21,7 @@ from ..optimal.transcription.nonlinear_program import OptimalProgram
 from ..optimal.transcription.sizes import has_contacts, scaling_of
 
 if TYPE_CHECKING:
-    from ...solution.solution import Solution
     from ..optimal.problem import OptimalControl
-
 
 @dataclass(frozen=True)
 class Simulation:
@@ -148,3 +148,45 @@ def simulate(problem: OptimalControl, solution: Solution, *, finer: int = 4, far
     if result.reason:
         warn(f"simulate: {result.reason}", UnderResolved)
     return result
+
+
+# ---- Solutions of optimal control, which know the problem that they solve
+
+controls_marched = Late(f"{__package__}.controls_marched")
+
+
+class OptimalSolution(Solution):
+    """A `Solution` of optimal control."""
+
+    _problem: OptimalControl | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies in other processes know no problem."""
+        return {name: value for name, value in vars(self).items() if name != "_problem"}
+
+    def of_problem(self, problem: OptimalControl) -> OptimalSolution:
+        """The same, of a problem."""
+        self._problem = problem
+        return self
+
+    def simulate(self, *, finer: int = 4, far: float = 1e-2) -> Simulation:
+        """March the controls on a finer mesh, and tell how far that motion is from this one, and why.
+
+        Warns (`UnderResolved`) where it is far: see `timefem.simulate`, which takes a problem and also a loaded
+        solution.
+
+        Parameters
+        ----------
+        finer : int
+            Elements of the march in each of the solution, of the same kind.
+        far : float
+            Distance relative to the size of the motion, beyond which a warning is given.
+
+        Raises
+        ------
+        InputError
+            For contacts, and for copies that know no problem.
+        """
+        if self._problem is None:
+            raise InputError("this solution does not know its problem; use timefem.simulate(problem, solution)")
+        return controls_marched.simulate(self._problem, self, finer=finer, far=far)

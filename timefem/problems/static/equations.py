@@ -6,9 +6,9 @@ import scipy
 
 from ...mechanics.contacts.rigid import refuse_events
 from ...mechanics.symbols import Symbols, first_order, n_reactions
+from ...mechanics.values.evaluate import evaluate
 from ...mechanics.values.measures import blocks_of
 from ...mechanics.values.of_parts import coordinate_at
-from ...mechanics.values.point_functions import evaluate
 from ...mechanics.values.quantities import sees_velocities
 from ...uncollected import Recent
 from .relaxation import RELAXATION

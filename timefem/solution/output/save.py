@@ -16,7 +16,7 @@ from ...elements.augmented.constants import Carrier, with_carrier
 from ...elements.components import components
 from ...errors import InputError
 from ...mechanics.describe import build, describe, plain
-from ...mechanics.forces.costs import Cost
+from ...mechanics.forces.actuators import Cost
 from ...mechanics.redundancy.redundancy import keep_constraints
 from ...mechanics.system import System
 from ...solvers.nonsmooth.events import LOCATED, ContactEvent

@@ -15,7 +15,7 @@ from ....display import digits
 from ....errors import InputError, SuspectUnits, warn
 from ....types import Floats
 from ...declared import Choice, Field, Real, Vector
-from ...numbers.arithmetic import diagonal
+from ...numbers.arguments import diagonal
 from ...part import Body
 from ...shapes import SHAPES, Piece
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....types import Expression, Floats
 from ...declared import Name
-from ...numbers.arithmetic import diagonal, inverse, trace, upper_triangle
+from ...numbers.arguments import diagonal, inverse, trace, upper_triangle
 from .. import rotations
 from .base import RigidBodyBase, turn
 

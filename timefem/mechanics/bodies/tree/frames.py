@@ -18,7 +18,7 @@ from ...body_frame import BodyFrame
 from ...joints.bound import BoundCoordinate
 from ...joints.coordinates import OwnCoordinate
 from ...shapes import Piece
-from ...values.point_functions import evaluate
+from ...values.evaluate import evaluate
 from .numbers import moves_places, parameters_of_link, square
 from .recursion import path, placements, twists
 

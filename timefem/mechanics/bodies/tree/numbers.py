@@ -5,8 +5,7 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
-from ...numbers.arguments import entries, inside, put
-from ...numbers.arithmetic import by_rows, is_symbolic, joined, upper_triangle
+from ...numbers.arguments import by_rows, entries, inside, is_symbolic, joined, put, upper_triangle
 from .links import Link, TreeJoint
 from .structure import moving_bodies
 

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...forces.gravity import Gravity
+from ...forces.loads import Gravity
 from ...values.forces import generalized_forces
+from .dynamics import TreeFunctions
 from .frames import TreeLink, loose_links
-from .functions import TreeFunctions
 from .motions import MOTIONS
 from .numbers import pattern_of, values
 from .structure import moving_bodies

@@ -6,8 +6,7 @@ import casadi as ca
 import numpy as np
 
 from ....errors import InputError
-from ...numbers.arguments import unchecked
-from ...numbers.arithmetic import (
+from ...numbers.arguments import (
     as_symbols,
     columns,
     cross,
@@ -17,6 +16,7 @@ from ...numbers.arithmetic import (
     matrix_of,
     outer,
     trace,
+    unchecked,
     unit,
 )
 from .links import TreeJoint

@@ -16,12 +16,10 @@ from ...declared import Choice, Name, Real
 from ...numbers.arguments import inside, unchecked
 from ...part import Body
 from ...shapes import Piece, Stroke
-from ..general_position import general_position
-from ..solved_energy import solved_energy
+from ..solved_energy import general_position, solved_energy
 from ..states import CanonicalState, Coordinates
-from .dynamics import TreeDynamics, resistance, spring_energy
+from .dynamics import TreeDynamics, TreeFunctions, resistance, spring_energy
 from .frames import TreeJointCoordinate, TreeLink
-from .functions import TreeFunctions
 from .links import Link, Rows, TreeJoint
 from .motions import coordinates_of
 from .numbers import TURNING, moves_places, pattern_of, values, with_symbols

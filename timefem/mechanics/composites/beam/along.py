@@ -14,7 +14,7 @@ from ....errors import InputError, needed
 from ....polynomials import LagrangeBasis, gauss_legendre
 from ....uncollected import Recent
 from ...symbols import Symbols
-from ...values.point_functions import evaluate
+from ...values.evaluate import evaluate
 from .mesh import CurveMesh
 
 PER_ELEMENT = 4  # intervals between places, where none are given

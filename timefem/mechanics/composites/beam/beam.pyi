@@ -5,9 +5,10 @@ from timefem.mechanics.composites.beam.curve import Curve, Line
 from timefem.types import Number
 from typing import Any, Literal
 import numpy as np
+from ...bodies.states import Pose
 from ...part import Body, Part
 from .mesh import CurveMesh
-from .section import Section
+from .section import RopeSection, Section
 
 
 class Beam(CurveMesh):
@@ -31,3 +32,26 @@ class Beam(CurveMesh):
                  triads: Literal['section', 'space'] = 'section',
                  mass: Literal['lumped', 'consistent', 'gauss'] = 'lumped', marks: Sequence[tuple[str, float]] = (),
                  name: str | None = None) -> None: ...
+
+
+class StretchPoint(Part):
+    ...
+
+
+class Rope(CurveMesh):
+    curve: tuple[Line | Curve, ...]
+    section: RopeSection
+    n_elements: int
+    degree: int
+    strain: str
+    slack: bool
+    marks: tuple[tuple[str, float], ...]
+    mass: str
+    dimension: int
+    def make_nodes(self) -> Iterable[Body]: ...
+    def reference(self, i: int) -> Pose: ...
+    def make_elements(self) -> Iterable[Part]: ...
+    def __init__(self, curve: Number | Line | Curve | Sequence[Line | Curve], section: RopeSection, n_elements: int,
+                 degree: int = 1, strain: Literal['linear', 'green'] = 'linear', slack: bool = False,
+                 marks: Sequence[tuple[str, float]] = (), mass: Literal['lumped', 'consistent', 'gauss'] = 'lumped',
+                 dimension: int = 3, name: str | None = None) -> None: ...

@@ -13,7 +13,7 @@ from ....display import digits
 from ....errors import InputError
 from ....polynomials import gauss_legendre
 from ...declared import Choice, Function, Numbers, On, VectorFunction
-from ...numbers.arithmetic import size
+from ...numbers.arguments import size
 from ...part import Part
 from ..composite import Composite
 from .mesh import CurveMesh

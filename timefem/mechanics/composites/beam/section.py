@@ -12,7 +12,7 @@ from ....argument_names import NamedArguments
 from ....display import digits
 from ....errors import InputError
 from ....types import Converted, Vector
-from ...numbers.arithmetic import joined
+from ...numbers.arguments import joined
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -18,11 +18,10 @@ from ...common.task import Task
 from ...initial.march_driver import March
 from ...initial.problem import InitialValueProblem
 from ..options import DEFAULTS
-from .chain import EstimationChain, element_of
+from .chain import EstimationChain, SlabKkt, can_share, element_of
 from .gauss_newton import Kkt, gauss_newton
 from .posterior import Posterior
 from .program import EstimationProgram
-from .slab_kkt import SlabKkt, can_share
 
 ASTRAY = "the search moved away from the motion that was measured"
 

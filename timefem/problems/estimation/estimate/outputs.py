@@ -11,9 +11,9 @@ from ....mechanics.formulas.text import as_formula
 from ....mechanics.inversion.outputs import Output
 from ....mechanics.part_names import frame_named
 from ....mechanics.states.in_trees import tree_joint
-from ..dynamic.sensor_rows import SensorRows
-from ..measurements.directions import OrientationSensor
+from ..dynamic.program import SensorRows
 from ..measurements.joints import FormulaSensor
+from ..measurements.points import OrientationSensor
 
 
 class BodySensor(OrientationSensor):

@@ -4,9 +4,8 @@ from itertools import combinations, permutations
 
 import numpy as np
 
-from ..measurements.directions import OrientationSensor
 from ..measurements.joints import JointSensor
-from ..measurements.points import Marker
+from ..measurements.points import Marker, OrientationSensor
 from ..options import DEFAULTS
 
 DEGREES = np.pi / 180

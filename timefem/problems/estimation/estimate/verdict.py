@@ -10,7 +10,7 @@ import numpy as np
 
 from ....display import digits
 from ....late import Late
-from ..loss import of_normal_errors
+from ..noise import of_normal_errors
 from ..options import DEFAULTS
 from .suspicions import misfit, suspicions
 

@@ -17,8 +17,8 @@ from ..estimate.solution import Estimate
 from ..estimate.suspicions import suspicions
 from ..estimate.verdict import Fit, SensorFit, looked_at, told_bounds
 from ..loads import Loads, loads_along
-from ..loss import of_normal_errors
 from ..measurements.base import Sensor
+from ..noise import of_normal_errors
 from .measured import Formulas, Measured
 from .statement import PartNumbers, momenta_of, places_among, sensors_of
 

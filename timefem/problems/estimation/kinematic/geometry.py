@@ -15,7 +15,7 @@ from ....kernels.cache import cached_kernel
 from ....kernels.compile import default_backend
 from ....mechanics.bodies.rigid import RigidBodyBase
 from ....mechanics.inversion.direct import constraints_of, place, quaternions
-from ....mechanics.values.point_functions import evaluate
+from ....mechanics.values.evaluate import evaluate
 from .frame_loops import spread
 from .options import DEFAULT
 

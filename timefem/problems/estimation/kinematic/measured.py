@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 
 from ....errors import InputError
-from ..moment import Moment
+from ..loads import Moment
 from .geometry import Batched
 from .options import DEFAULT
 from .statement import frames, places_among

@@ -9,7 +9,7 @@ import numpy as np
 from ....assembly.mesh import TimeMesh
 from ....elements.evaluation.nodal_values import NodalValues
 from ....errors import InputError
-from ....mechanics.numbers.free import with_values
+from ....mechanics.numbers.unknown import with_values
 from ....parallel import own_world
 from ....progress import progress
 from ....solvers.equations.outcome import Outcome

@@ -16,8 +16,8 @@ from ....argument_names import NamedArguments
 from ....display import digits
 from ....errors import InputError
 from ....types import Floats, Matrix, Vector
-from ..loss import Loss, as_loss
-from ..moment import Moment
+from ..loads import Moment
+from ..noise import Loss, as_loss
 from ..prior import Prior, checked_covariance, covariance_of, numbers_of
 
 MISSING = "error", "skip"

@@ -10,10 +10,10 @@ import numpy as np
 
 from .... import validate
 from ....types import Matrix, Vector
-from ..moment import Moment
+from ..loads import Moment
 from ..prior import Prior
 from .base import Sensor
-from .mounting import AlongAxes, axes_of, check_mounting, check_point, mounting_numbers, point_of
+from .points import AlongAxes, axes_of, check_mounting, check_point, mounting_numbers, point_of
 
 
 @dataclass(eq=False, repr=False)

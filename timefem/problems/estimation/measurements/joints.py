@@ -12,7 +12,7 @@ from ....errors import InputError
 from ....mechanics.formulas.formula import call, call_vector
 from ....mechanics.formulas.text import as_formula
 from ....types import UserFormula
-from ..moment import Moment
+from ..loads import Moment
 from .base import Sensor
 
 

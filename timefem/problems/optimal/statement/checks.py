@@ -5,8 +5,7 @@ import numpy as np
 
 from ....elements.augmented.controlled import Controlled
 from ....errors import InputError
-from ....mechanics.forces.actuators import Control
-from ....mechanics.forces.costs import Cost
+from ....mechanics.forces.actuators import Control, Cost
 from ....mechanics.formulas.formula import check_symbols
 from ....mechanics.symbols import Symbols, applied_force
 from ....mechanics.values.forces import n_seen

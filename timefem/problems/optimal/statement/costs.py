@@ -4,8 +4,7 @@ import casadi as ca
 
 from ....errors import InputError
 from ....mechanics.body_frame import BodyFrame
-from ....mechanics.forces.actuators import Actuator
-from ....mechanics.forces.costs import Cost, FormulaCost
+from ....mechanics.forces.actuators import Actuator, Cost, FormulaCost
 from ....mechanics.formulas.formula import call, check_symbols
 from ....mechanics.formulas.text import as_formula, refuse_comparison, text_of
 from ...ends.end import End

@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 
 from ....errors import InputError
-from ....mechanics.forces.costs import Cost, Effort
+from ....mechanics.forces.actuators import Cost, Effort
 from ....mechanics.formulas.formula import call_vector
 from ....mechanics.formulas.text import TextFormula, text_of
 from ....mechanics.symbols import Symbols

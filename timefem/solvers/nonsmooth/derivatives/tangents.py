@@ -9,7 +9,7 @@ import scipy
 from ....elements.augmented.part_numbers import NumberPlaces
 from ....mechanics.contacts.closed import ClosedContact, PressedForce, StruckContact
 from ....mechanics.values.equations_of_motion import MotionFormulas
-from ....mechanics.values.point_functions import evaluate
+from ....mechanics.values.evaluate import evaluate
 from ....mechanics.values.quantities import formulas_of, places_of
 from ....mechanics.values.reaction_forces import OPTIONS
 from ..options import RANK
