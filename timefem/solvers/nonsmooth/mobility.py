@@ -239,18 +239,6 @@ def move_block(block, mass, gradient, force, right, roots, accelerations):
                 accelerations[k, block.coordinates[b, i]] = first[i]
 
 
-@compiled(interpreted=True, error_model="numpy", _nrt=False)
-def root_rows(rows, columns, data, at, coordinates, roots, rooted):
-    """Add a matrix, by its entries, times the roots (n_blocks, b, b) of one kind of blocks; `at` (n_q,) are the places
-    of coordinates in these, -1 of others."""
-    b = coordinates.shape[1]
-    for e in range(rows.shape[0]):
-        if at[columns[e]] >= 0:
-            block, place = at[columns[e]] // b, at[columns[e]] % b
-            for j in range(b):
-                rooted[rows[e], coordinates[block, j]] += data[e] * roots[block, place, j]
-
-
 class Mobility:
     """Accelerations of the coordinates by forces on them, under the constraints.
 
@@ -273,13 +261,11 @@ class Mobility:
             out[:, coordinates] = moved[..., 0] if forces.ndim == 2 else moved
         return out
 
-    def rooted(self, matrix):
-        """A `Matrix` times R at the first state."""
-        out = np.zeros(matrix.shape)
+    def rooted(self, rows):
+        """Rows (m, n_q) times R at the first state."""
+        out = np.zeros_like(rows)
         for coordinates, root in self.parts:
-            at = np.full(matrix.shape[1], -1)
-            at[coordinates] = np.arange(coordinates.size).reshape(coordinates.shape)
-            root_rows(matrix.rows, matrix.columns, np.ascontiguousarray(matrix.data[0]), at, coordinates, root[0], out)
+            out[:, coordinates] = (rows[:, coordinates].swapaxes(0, 1) @ root[0]).swapaxes(0, 1)
         return out
 
 

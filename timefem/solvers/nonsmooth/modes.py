@@ -148,9 +148,9 @@ class ModeSystem:
                 self._scale.reference = max(self._scale.reference, self.how.reference())
             self._loop = LoopArrays(self.plan, self._scale)
 
-    def arrays(self, x, starts, lengths, keeps=None):
+    def arrays(self, x, starts, lengths):
         """`MarchArrays` of elements in dofs x, after `prepare`."""
-        return self._loop.march(x, starts, lengths, self.how.settings, self._scale.reference, keeps)
+        return self._loop.march(x, starts, lengths, self.how.settings, self._scale.reference)
 
     def spread(self, every):
         """Multipliers of the system, and those of contacts, of elements of a system with open contacts alone."""
@@ -167,9 +167,9 @@ class ModeSystem:
         self.prepare(nodes[0], state[0])
         multipliers, m = np.zeros(self.system.n_multipliers), self.contacts.system.n_constraints
         multipliers[m:m + len(pressed)] = pressed
-        if self._two is None:  # where slips turn at once factors are of no use to the next iterate
+        if self._two is None:
             x = np.zeros(plan.columns.n_node + 2 * plan.columns.step)
-            self._two = self.arrays(x, *np.zeros((2, 2)), keeps=False), basis.values(basis.points - 1).astype(float)
+            self._two = self.arrays(x, *np.zeros((2, 2))), basis.values(basis.points - 1).astype(float)
         two, back = self._two
         before = plan.first_element(TimeMesh(np.array([nodes[0] - h, nodes[0]])), state[0], multipliers)
         before[plan.columns.first] = back @ state

@@ -233,7 +233,7 @@ class ContactStates:
     @cached_property
     def rooted(self):
         """All rows at the first state times R, with the mobility `R R^T`, shape (3 n_contacts, n_q)."""
-        return self.plain[0].rooted(self.jacobian)
+        return self.plain[0].rooted(self.jacobian.dense()[0])
 
     def compliance(self, rows):
         """D of some of the rows at the first state, shape (n_rows, n_rows)."""
