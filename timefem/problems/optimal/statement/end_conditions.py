@@ -127,8 +127,10 @@ class EndConditions:
         vectors, moved, _ = np.linalg.svd(left)
         told = vectors[:, np.count_nonzero(moved > INDEPENDENT):]
         wrong = told @ (told.T @ (values[own] / size))
-        if np.abs(wrong).max(initial=0.0) > OPTIONS.contrary:
-            name = self.formulas.names_of_conserved[timeless[int(np.argmax(np.abs(wrong)))]]
+        missed = np.abs(wrong)
+        if missed.max(initial=0.0) > OPTIONS.contrary:
+            first = int(np.argmax(missed >= (1 - INDEPENDENT) * missed.max()))  # of several that say the same
+            name = self.formulas.names_of_conserved[timeless[first]]
             raise InputError(f"the end cannot be reached: no actuator moves the {name}, which is to differ from what "
                              "follows from the start; leave it out of `end`, or add an actuator") from None
 
