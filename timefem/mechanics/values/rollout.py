@@ -10,7 +10,7 @@ import numpy as np
 from ...display import digits
 from ...errors import InputError
 from ..symbols import first_order_places
-from .equations_of_motion import EquationsOfMotion
+from .equations_of_motion import EquationsOfMotion, put_efforts
 
 if TYPE_CHECKING:
     from ..system import System
@@ -87,14 +87,12 @@ def _mean_rate(system, t, x, h, law):
 def motion_rate(system: System, t: float, x: np.ndarray, law: Law) -> np.ndarray:
     """Rates of `x = (q, v)` under controls `law(t, q, v)`, shape (2 n_q,); of states of first order their rates, and
     zero instead of accelerations."""
-    n, flows = system.n_q, first_order_places(system)
+    n = system.n_q
     q, v = x[:n], x[n:].copy()
-    u = np.asarray(law(t, q, v), float)
-    if flows:  # what velocities of masses do to momenta needs their rates
-        v[flows] = 0.0
-        v[flows] = EquationsOfMotion(system, t, q, v, u).acceleration[flows]
-    rate = np.concatenate([v, EquationsOfMotion(system, t, q, v, u).acceleration])
-    rate[[n + i for i in flows]] = 0.0
+    put_efforts(system, q, v)
+    at = EquationsOfMotion(system, t, q, v, np.asarray(law(t, q, v), float))
+    rate = np.concatenate([at.rates, at.acceleration])
+    rate[n + at.flows] = 0.0
     return rate
 
 
