@@ -1,1 +1,1 @@
-"""Both ends of a motion: what is asked for there, in symbols, and reduced to what constraints leave open."""
+"""Both ends of a motion: what is prescribed there, in symbols, and reduced to what constraints leave open."""
