@@ -62,6 +62,27 @@ def test_states_controls_and_costs_within_bounds_and_limits():
           n=20, step=5e-5)
 
 
+def gust(wind=1.0, place=1.0):
+    """A block in a wind that comes and goes, which is to set off when that costs least."""
+    block = tf.PointMass(2.0, dimension=1, name="block")
+    push = tf.ControlForce(block, [(1, 0, 0)], name="push")
+    force = tf.FormulaForce(block, "[c[0] * sin(3 * t), 0, 0]", parameters=[wind], name="wind")
+    rest = tf.EndState(position=(0, None, None), velocity=(0, None, None))
+    return tf.OptimalControl(tf.System([block, force]), {block: rest}, {block: tf.Pose((place, 0, 0))}, (0, 1.5),
+                             tf.Effort(push), parameters={"at": 0.2}, free_time=True, begins="at",
+                             end_cost="parameters['duration'] + 0.1 * parameters['at']**2")
+
+
+@pytest.mark.long
+def test_a_start_that_is_looked_for():
+    """Its time is that of forces, functionals and the solution."""
+    check(gust, [tf.Objective(), tf.UnknownNumber("at"), tf.UnknownNumber("duration"),
+                 tf.Integral(lambda b, t, u: u * t, actuators="push"), tf.EndValue(lambda b, t: t)],
+          {"wind": tf.Parameter("wind", "parameters", 0), "place": tf.Final("block", "position", 0)})
+    sol = solved(gust())
+    assert sol.t[0] == pytest.approx(sol.parameters["at"], rel=1e-14) and sol.t[0] > 1
+
+
 def steered(mass=2000.0, height=1e5, thrust=4e4, speed=1600.0):
     """Least time to a height and a speed, in SI units."""
     vessel = tf.PointMass(mass, dimension=2, name="vessel")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.mechanics.values.rollout import rollout
+from timefem.mechanics.values.rollout import following, rollout
 
 pytestmark = pytest.mark.long
 
@@ -44,6 +44,26 @@ def test_a_rollout_is_the_motion():
     start = tf.InitialValueProblem(tf.System([rocket, engine]), {rocket: tf.Pose()}, (0, 100.0))
     end = rollout(start.system, start.z0, np.linspace(0, 100, 41), lambda t, q, v: np.array([100.0])).states[-1]
     assert end[1] == pytest.approx(5.0, rel=1e-12) and end[2] == pytest.approx(5 * 2000 * np.log(2), rel=1e-6)
+
+
+def test_a_law_sees_efforts_of_ports():
+    """The current of a coil, by which its voltage is told: what is recorded is what acts."""
+    coil = tf.PortSystem(1, "x[0]**2 / (2 * c[0])", "-c[1] * w[0]", parameters=[0.1, 2.0], name="coil")
+    system = tf.System([coil, tf.FormulaForce(coil, "u[0]", n_controls=1)])
+    times = np.linspace(0, 0.2, 41)
+    found = rollout(system, np.array([0.02, 0.0]), times, lambda t, q, v: 3 - 4 * v, steps=4)
+    np.testing.assert_allclose(found.states[:, 0], 0.05 - 0.03 * np.exp(-60 * times), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(found.controls[:, 0], 3 - 40 * found.states[:, 0], rtol=0, atol=1e-12)
+
+
+def test_a_feedback_draws_states_of_first_order():
+    """To the path at the rate of the feedback, whatever their efforts are."""
+    coil = tf.PortSystem(1, "x[0]**2 / (2 * c[0])", "-c[1] * w[0]", parameters=[0.1, 2.0], name="coil")
+    system = tf.System([coil, tf.FormulaForce(coil, "u[0]", n_controls=1)])
+    law = following(system, lambda t: np.array([[0.05], [0.0]]), lambda t: np.zeros(1), np.array([[-9.0], [9.0]]), 1.0)
+    times = np.linspace(0, 0.5, 26)
+    states = rollout(system, np.zeros(2), times, law, steps=4).states
+    np.testing.assert_allclose(states[:, 0], 0.05 * (1 - np.exp(-12 * times)), rtol=0, atol=1e-8)
 
 
 def test_a_feedback_follows_the_way():

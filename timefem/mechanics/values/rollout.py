@@ -38,7 +38,7 @@ def rollout(system: System, z0: np.ndarray, times: np.ndarray, law: Law, steps: 
     times : ndarray, shape (n,)
         Increasing [s], the start first.
     law : callable
-        Time, coordinates and velocities -> controls of all actuators, shape (n_controls,).
+        Time, coordinates and velocities, or efforts of ports -> controls of all actuators, shape (n_controls,).
     steps : int
         Between two times.
 
@@ -53,7 +53,7 @@ def rollout(system: System, z0: np.ndarray, times: np.ndarray, law: Law, steps: 
     states, controls = [], []
     n_controls = sum(part.n_controls for part in system.parts)
     for i, t in enumerate(times):
-        u = np.asarray(law(float(t), x[:n], x[n:]), float)
+        u = np.asarray(law(float(t), *_seen(system, x)), float)
         if u.shape != (n_controls,) or not np.isfinite(u).all():
             raise InputError(f"rollout: the law must return {n_controls} finite controls at t = {t:g}, not "
                              f"{digits(u)}")
@@ -87,13 +87,18 @@ def _mean_rate(system, t, x, h, law):
 def motion_rate(system: System, t: float, x: np.ndarray, law: Law) -> np.ndarray:
     """Rates of `x = (q, v)` under controls `law(t, q, v)`, shape (2 n_q,); of states of first order their rates, and
     zero instead of accelerations."""
-    n = system.n_q
-    q, v = x[:n], x[n:].copy()
-    put_efforts(system, q, v)
+    q, v = _seen(system, x)
     at = EquationsOfMotion(system, t, q, v, np.asarray(law(t, q, v), float))
     rate = np.concatenate([at.rates, at.acceleration])
-    rate[n + at.flows] = 0.0
+    rate[system.n_q + at.flows] = 0.0
     return rate
+
+
+def _seen(system, x):
+    """Coordinates, and what laws and forces see as velocities, of `x = (q, v)`."""
+    q, v = x[:system.n_q], x[system.n_q:].copy()
+    put_efforts(system, q, v)
+    return q, v
 
 
 def velocity(system: System, t: float, z: np.ndarray) -> np.ndarray:
@@ -132,6 +137,7 @@ def following(system: System, path: Any, held: Any, bounds: np.ndarray, duration
         (place, speed), u = path(t), held(t)
         at = EquationsOfMotion(system, t, q, v, u)
         wanted = rate**2 * (place - q) + 2 * rate * (speed - v)
+        wanted[at.flows] = rate * (place - q)[at.flows]
         return np.clip(at.balance(wanted), *bounds)
 
     return law

@@ -58,7 +58,8 @@ class Guess(NamedArguments):
         Of the directions in which they do.
     rollout : {False, True, "follow"} or callable
         March from the start: with the controls given here and held ones for the others (True), with a feedback that
-        follows the default motion within the bounds ("follow"), or by a law `law(t, q, v)` -> all controls.
+        follows the default motion within the bounds ("follow"), or by a law `law(t, q, v)` -> all controls, with the
+        efforts of ports for their velocities.
     duration : float, optional
         Of problems with free time [s]; default: that of their time span, to which motions are stretched.
     parameters : dict, optional
