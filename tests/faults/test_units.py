@@ -139,7 +139,6 @@ def test_small_satellite(fault):
     fault("a small satellite in least time", 2 * np.sqrt(angle * inertia / torque), sol.objective, rtol=1e-6)
 
 
-
 @pytest.mark.parametrize("mass, speed", [(1.0, 99.0), (1.0, 101.0), (1000.0, 10.0), (1e6, 300.0), (1e-6, 1e7)])
 def test_fast_starts(fault, mass, speed):
     """Braked in 5 s, at least effort (m v)^2 / (2 T)."""

@@ -40,7 +40,6 @@ def test_elements_and_parts_are_told_apart():
     assert not set(names(system, tf.MixedGalerkin(2))) & set(names(directors, tf.MixedGalerkin(2)))
 
 
-
 class Weight(tf.Gravity):
     @property
     def kind(self):

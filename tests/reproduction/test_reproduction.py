@@ -16,10 +16,12 @@ Claim: it is straight.
 """
 from timefem.reproduction import Finding
 
+
 def main(quick=False):
     finding = Finding(data={"x": [1, 2]}, remark="Drawn with a ruler.")
     finding.check("slope", 1.0 if quick else 2.0, "1", quick)
     return finding
+
 
 def plot(finding, figure):
     figure.subplots().plot(finding.data["x"])

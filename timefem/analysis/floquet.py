@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from .symmetry import Symmetry
 
 
-
 @dataclass(eq=False, repr=False)
 class Floquet(Summarized):
     """Stability of a periodic motion.

@@ -27,6 +27,7 @@ from .spectrum import balanced, spectrum, split_zeros
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+
 @dataclass(eq=False, repr=False)
 class LinearModel(Summarized):
     """`xdot = A x + B u`, `y = C x + D u` for small x, u, y around a state.

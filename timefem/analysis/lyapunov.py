@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ..solvers.linear.base import LinearOptions
 
 
-
 @dataclass(eq=False)
 class Lyapunov:
     """Exponents of a motion.

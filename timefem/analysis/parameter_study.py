@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-
 @dataclass(frozen=True)
 class CriticalValue:
     """Where the number of unstable roots changes.

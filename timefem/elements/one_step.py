@@ -21,6 +21,7 @@ from .symbols import ElementSymbols
 if TYPE_CHECKING:
     from ..mechanics.system import System
 
+
 class StepSymbols(ElementSymbols):
     """Symbols of one part in one step, and the terms that schemes are made of.
 

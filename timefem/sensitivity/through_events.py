@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .functionals import Functional
     from .parameters import Directions
 
+
 class Distance(NamedTuple):
     """How far an event is from one that is not smooth.
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..mechanics.composites.composite import Composite
     from ..mechanics.part import Part
 
+
 class Energies(NamedTuple):
     """Kinetic and potential energy of a part [J]."""
 

@@ -16,7 +16,6 @@ from .options import OPTIONS
 identity = Late("timefem.problems.initial.checkpoint")
 
 
-
 def agree_on(task):
     """Compare a `Task` whose work the ranks are to share on all of them.
 

@@ -23,7 +23,6 @@ from .runs import Model, cores, march_runs
 futures, multiprocessing = Late("concurrent.futures"), Late("multiprocessing")
 
 
-
 class Cases:
     """What each run changes.
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ..problems.optimal.problem import OptimalControl
     from .keywords import OfSeveral, OfSolve, Unpack
 
+
 def solve_all(problem: BoundaryValueProblem | OptimalControl, element: TimeElement, n_elements: int | None = None, *,
               turns: int = 1, guesses: Sequence[Any] = (), n_starts: int | None = None, same: float = 1e-6,
               progress: bool | None = None, **arguments: Unpack[OfSeveral]) -> list[Solution]:

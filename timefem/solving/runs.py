@@ -21,7 +21,6 @@ from .options import OPTIONS
 futures = Late("concurrent.futures")
 
 
-
 def cores():
     """Processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -15,6 +15,7 @@ from .body_axes import BodyAxesScheme
 if TYPE_CHECKING:
     from ...mechanics.system import System
 
+
 @dataclass(frozen=True)
 class AlgoC1(OneStep):
     """ALGO_C1 of Simo & Wong, for rigid bodies without joints; order 2.

@@ -15,6 +15,7 @@ from ..one_step import NullSpaceStep, OneStep
 if TYPE_CHECKING:
     from ...mechanics.system import System
 
+
 @dataclass(frozen=True)
 class EMH(OneStep):
     """Hamiltonian energy-momentum scheme, Kinon & Betsch (146); order 2. Conserves energy and angular momentum.

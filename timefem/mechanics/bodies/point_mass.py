@@ -19,6 +19,7 @@ from .states import CanonicalState, Coordinates, Pose
 if TYPE_CHECKING:
     from .states import Pose
 
+
 class PointMass(Body):
     """A point with mass: `q` is its position, `p = m qdot`, `T = |p|^2 / (2 m)`.
 

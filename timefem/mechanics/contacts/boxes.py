@@ -16,6 +16,7 @@ from .touching import Touching
 if TYPE_CHECKING:
     from ..symbols import Symbols
 
+
 class BoxPairContact(Touching):
     """Two boxes that may touch: corners on faces of the other one, and edges on edges; laws as of `PlaneContact`.
 

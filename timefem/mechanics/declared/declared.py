@@ -24,6 +24,7 @@ from .values import REQUIRED, Field, Name, On
 if TYPE_CHECKING:
     from ..functions.base import TimeFunction
 
+
 class Declared(NamedArguments):
     """Has a constructor by its declared arguments, `fields`. `class Joint(Part, abstract=True)` is for subclasses only.
 

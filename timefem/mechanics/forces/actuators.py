@@ -28,6 +28,7 @@ from .between import ForcePart, PointForce, force_at
 if TYPE_CHECKING:
     from ..symbols import Symbols
 
+
 class Actuator(ForcePart, abstract=True):
     """A force or torque whose components are controls: Q = B(q) u(t).
 

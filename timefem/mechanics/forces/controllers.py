@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..part import Body
     from ..system import System
 
+
 class Drives(Field):
     """Joints, pairs of joint and name of a coordinate, and actuators."""
 

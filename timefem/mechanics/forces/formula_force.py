@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..part import Part
     from ..symbols import Symbols
 
+
 class FormulaEnergy(FormulaPart):
     """A potential energy V of one or more bodies, by `formula(frames, t, c)`.
 

@@ -16,6 +16,7 @@ from .between import ForcePart
 if TYPE_CHECKING:
     from ..symbols import Symbols
 
+
 class _Load(ForcePart):
     """A vector of three functions of time times one more, in space or body axes."""
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..symbols import Symbols
     from .coordinates import JointCoordinate
 
+
 class BoundCoordinate:
     """A `JointCoordinate` x(q) of body a against body b, or the ground.
 

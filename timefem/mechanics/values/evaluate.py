@@ -19,7 +19,6 @@ from .quantities import StateFormulas, formulas_of, places_of, sees_velocities
 scipy = Late("scipy")
 
 
-
 class Matrix(NamedTuple):
     """Matrices of one pattern, in compressed rows.
 

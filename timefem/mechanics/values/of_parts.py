@@ -55,7 +55,6 @@ def coordinate_at(system, bound, z):
 scipy = Late("scipy")
 
 
-
 def rates_follow(system):
     """Whether velocities follow from momenta body by body, by an inverse of the mass matrix or a solve with it."""
     return not system.couples_inertia and all(b.has_inverse_mass or b.velocity_by_solve for b in system.bodies)

@@ -27,6 +27,7 @@ from .prior import deviations_of
 if TYPE_CHECKING:
     from ...mechanics.system import System
 
+
 @dataclass(frozen=True, eq=False)
 class Loads:
     """Forces along a motion.

@@ -22,6 +22,7 @@ from .prior import checked_covariance, numbers_of
 if TYPE_CHECKING:
     from ...mechanics.system import System
 
+
 def with_noise(system: System, noise: Mapping[Any, Any]) -> tuple[System, np.ndarray, dict[Any, list[int]]]:
     """The system with an actuator for each unknown force, and the spectral density Q of all controls.
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from .driver_input import DriverInput
 
 
-
 class WindowSize:
     """Elements of the next window: fixed, or from Newton's iterations and from the memory.
 

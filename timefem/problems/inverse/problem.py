@@ -31,6 +31,7 @@ from .options import OPTIONS
 if TYPE_CHECKING:
     from ...mechanics.states.given import GivenStates
 
+
 class InverseDynamics(NamedArguments):
     """Find the controls of actuators that keep as many outputs on given trajectories (servo constraints).
 

@@ -23,6 +23,7 @@ from ..optimal.transcription.sizes import has_contacts, scaling_of
 if TYPE_CHECKING:
     from ..optimal.problem import OptimalControl
 
+
 @dataclass(frozen=True)
 class Simulation:
     """What `simulate` found.

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from ...mechanics.part import Body, Part
 
 
-
 @dataclass(eq=False, repr=False)
 class Equilibrium(Answer):
     """A system at rest.

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from ...mechanics.composites.beam.mesh import CurveMesh
 
 
-
 @dataclass(eq=False)
 class StaticPath(Answer):
     """Equilibria along the load.

@@ -14,7 +14,6 @@ from .states import shared
 SAID = {SEPARATES: "separates", SLIDE: "slides", STICK: "sticks", PRESSED: "pressed"}
 
 
-
 class NodeLaw:
     """Impacts and modes at nodes.
 

@@ -17,6 +17,7 @@ from .sharing import ALONG_GIVEN, HELD, HOLDS, IS_RUBBING, NOTHING_SHARED, OPEN,
 NAMES = ("row", "row_a", "psi", "form", "psi_v", "form_v", "second", "third", "gap", "gap rate", "gap acceleration",
          "gap_q", "slip", "slip rate", "slip_v", "restitution", "friction", "load")
 
+
 class Contacts:
     """The rows of rigid contact of a system, without numbers that depend on a state.
 

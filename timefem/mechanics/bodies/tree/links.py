@@ -21,6 +21,7 @@ from .motions import KINDS, MOTIONS
 if TYPE_CHECKING:
     from ...shapes import Shape
 
+
 class Rows(Field):
     """A sequence of `Link` or `TreeJoint`, or of dicts of their arguments."""
 

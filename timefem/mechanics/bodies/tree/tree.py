@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .frames import TreeFrame
     from .links import Link
 
+
 class Tree(TreeDynamics, Body):
     """Links joined in an open chain: q are the joint coordinates.
 

@@ -27,6 +27,7 @@ from .strains import StrainPoint
 if TYPE_CHECKING:
     from ...part import Body
 
+
 class Beam(CurveMesh):
     """A geometrically exact beam, or a frame of them: nodes with position and rotation, strains along curves.
 
