@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 
 from tests.random_impacts import impact_case
-from timefem.solvers.nonsmooth.impact_law import PRESSED, SLIDES, STICKS, complementary, impact, lemke, stepped
+from timefem.solvers.nonsmooth.impact_law import (
+    LAW,
+    PRESSED,
+    SLIDES,
+    STICKS,
+    complementary,
+    impact,
+    kept_law,
+    lemke,
+    stepped,
+)
 
 
 def _cases(n, seed):
@@ -158,3 +168,12 @@ def test_no_work_is_gained_in_an_element_whose_slip_turns_round():
         found, _, _ = stepped(rows @ rows.T, after, before, turned, e, mu, np.zeros(n))
         mean = (before + after + (rows @ rows.T @ found.ravel()).reshape(-1, 3)) / 2
         assert (found * mean).sum() <= 1e-8 * max(1.0, np.abs(found).max())
+
+
+def test_memory_is_kept_for_few_contacts_only():
+    """That of many would stay, squares of their number, for each number that ever came up."""
+    assert kept_law(LAW.kept, LAW) is kept_law(LAW.kept, LAW)
+    assert kept_law(LAW.kept + 1, LAW) is not kept_law(LAW.kept + 1, LAW)
+    n = LAW.kept + 2
+    found = impact(np.eye(3 * n), np.tile([-1.0, 0.0, 0.0], (n, 1)), np.zeros(n), np.zeros(n))
+    np.testing.assert_allclose(found.impulses, np.tile([1.0, 0.0, 0.0], (n, 1)), rtol=0, atol=1e-10)

@@ -90,6 +90,13 @@ def test_what_does_not_take_rigid_contact_says_so():
             tf.solve(problem, element, 10)
     with pytest.raises(tf.InputError, match=r"floor overlaps at the start by 0\.2"):
         tf.solve(tf.InitialValueProblem(system, {body: tf.Pose((-0.2, 0, 0))}, (0, 1)), tf.MixedGalerkin(1), 10)
+    arm = tf.Tree([tf.Link("ground"), tf.Link("arm", 1.0, (0, 0, 0), (1, 1, 1))],
+                  [tf.TreeJoint("slide", "ground", "arm", "prismatic", axis=(0, 0, 1))], name="arm")
+    parts = [arm, tf.PlaneContact(arm.link("arm"), radius=0.1, name="floor")]
+    start = tf.InitialValueProblem(tf.System(parts), {arm: {"slide": 0.0}}, (0, 1))
+    with pytest.raises(tf.InputError, match="floor overlaps at the start") as caught:
+        tf.solve(start, tf.MixedGalerkin(1), 10)
+    assert caught.value.__context__ is None  # nothing of forms of the element, which fits a tree
     with pytest.raises(tf.InputError, match="give n_elements"):
         tf.solve(problem, tf.MixedGalerkin(1), tolerance=1e-6)
     for work in (tf.equilibrium, tf.linearize):

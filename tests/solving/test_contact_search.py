@@ -62,9 +62,32 @@ def test_what_cannot_be_searched_says_so():
         tf.contact_sequences(problem, push, tf.MixedGalerkin(1), **given, duratoin="free")
     with pytest.raises(tf.InputError, match="actuators must be actuators"):
         tf.contact_sequences(problem, ball, tf.MixedGalerkin(1), **given)
+    with pytest.raises(tf.InputError, match="actuators must be actuators"):
+        tf.contact_sequences(problem, [], tf.MixedGalerkin(1), **given)
+    for wrong, said in (({"sizes": {}}, "sizes must have one number for each"), ({"seed": -1}, "seed must be at least"),
+                        ({"march_elements": 0}, "march_elements must be at least")):
+        with pytest.raises(tf.InputError, match=said):
+            tf.contact_sequences(problem, push, tf.MixedGalerkin(1), **given | wrong)
     free = tf.InitialValueProblem(tf.System([ball]), {ball: tf.Pose()}, (0, 1))
     with pytest.raises(tf.InputError, match="no rigid contacts"):
         tf.contact_sequences(free, push, tf.MixedGalerkin(1), **given)
+
+
+@pytest.mark.long
+def test_searches_that_find_nothing_say_so():
+    """An end of a body that the system has not, which is no fault of a march, and one below a floor, whose name begins
+    as that of links of turns."""
+    ball, problem = bouncing()
+    push, other = tf.ControlForce(ball, [(1, 0, 0)], name="push"), tf.PointMass(1.0, 1, name="other")
+    given = {"cost": tf.Effort(push), "sizes": 1.0, "n_starts": 1, "march_elements": 20, "progress": False}
+    with pytest.raises(tf.InputError, match=r"none of 1 marches becomes phases.*other"):
+        tf.contact_sequences(problem, push, tf.MixedGalerkin(1), 2, end={other: tf.EndState()}, **given)
+    floor = tf.PlaneContact(ball, normal=(1, 0, 0), restitution=E, name="turnstile")
+    turned = tf.InitialValueProblem(tf.System([ball, floor], gravity=(-G, 0, 0)), {ball: tf.Pose((HEIGHT, 0, 0))},
+                                    (0, 0.65))
+    below = {ball: tf.EndState(position=(-0.5, None, None))}
+    with pytest.warns(tf.NotSolved, match="holds; tried were turnstile closes"):
+        assert not tf.contact_sequences(turned, push, tf.MixedGalerkin(1), 2, end=below, **given)
 
 
 @pytest.mark.long

@@ -12,7 +12,7 @@ import numpy as np
 from .. import validate
 from ..argument_names import refuse_unknown
 from ..elements.mixed_galerkin import MixedGalerkin
-from ..errors import InputError
+from ..errors import InputError, NotSolved, warn
 from ..mechanics.forces.actuators import Actuator
 from ..mechanics.forces.controllers import Controller
 from ..problems.initial.problem import InitialValueProblem
@@ -63,7 +63,12 @@ def contact_sequences(problem: InitialValueProblem, actuators: Actuator | Sequen
     Raises
     ------
     InputError
-        For input that cannot be used.
+        For input that cannot be used, and where no march becomes phases; the message says why.
+
+    Warns
+    -----
+    NotSolved
+        Where no sequence that came up was solved and holds: the list is empty then.
 
     Examples
     --------
@@ -83,31 +88,29 @@ def contact_sequences(problem: InitialValueProblem, actuators: Actuator | Sequen
     if not problem.system.rigid_contacts:
         raise InputError("the system has no rigid contacts, whose sequence could be looked for; take solve")
     actuators = list(actuators) if isinstance(actuators, list | tuple) else [actuators]
-    for one in actuators:
+    for one in actuators or [None]:
         if not isinstance(one, Actuator):
             raise InputError(f"actuators must be actuators such as ControlForce(body), not {one!r}")
     refuse_unknown("contact_sequences()", others, list(OfSequences.__annotations__))
     n_starts = validate.integer("n_starts", n_starts, minimum=1)
-    march_elements, seed, progress = (others.pop(*one) for one in (("march_elements", 40), ("seed", 0),
-                                                                   ("progress", None)))
-    size = np.concatenate([np.full(one.n_controls, validate.real("sizes", sizes[one] if isinstance(sizes, Mapping)
-                                                                 else sizes, positive=True)) for one in actuators])
-    rng, found, tried = np.random.default_rng(seed), {}, {}
+    march_elements = validate.integer("march_elements", others.pop("march_elements", 40), minimum=1)
+    rng = np.random.default_rng(validate.integer("seed", others.pop("seed", 0), minimum=0))
+    progress, size = others.pop("progress", None), _sizes(actuators, sizes)
+    found, tried, refused = {}, {}, []
     shape = 3, len(size)  # waves of each, the first one constant: marches need not be like what is found
     with progress_bar("sequences of contacts", n_starts, progress) as bar:
         for k in range(n_starts):
             waves = np.zeros(shape) if k == 0 else rng.normal(size=shape) * size
             march = _march(problem, actuators, waves, march_elements)
-            bar.advance()
-            if not march.success:
-                continue
             try:
                 phases = march.phases(actuators=actuators, cost=cost, **others)
-            except InputError:
-                if k == 0 and not march.events:  # then it is what was asked for
+            except InputError as error:
+                if k == 0 and march.success and not march.events:  # then it is what was asked for
                     raise
+                refused.append(str(error))
+                bar.advance()
                 continue
-            sequence = tuple(link.name for links in phases.links for link in links if not link.name.startswith("turns"))
+            sequence = tuple(event.name for event, *_ in phases.links)
             tried.setdefault(sequence, []).append(k)
             unchecked = copy(phases)
             unchecked.check = None
@@ -115,9 +118,23 @@ def contact_sequences(problem: InitialValueProblem, actuators: Actuator | Sequen
             better = sequence not in found or solution.objective < found[sequence].objective
             if solution.success and better and not phases.check.violations(solution):
                 found[sequence] = solution
+            bar.advance()
+    if not tried:
+        raise InputError(f"none of {n_starts} marches becomes phases; the first one because of {refused[0]}")
+    if not found:
+        names = "; ".join(", ".join(sequence) or "no event" for sequence in tried)
+        warn(f"no sequence of contacts was solved and holds; tried were {names}", NotSolved)
     for sequence, solution in found.items():
         solution.statistics.update(sequence=sequence, starts=tried[sequence])
     return sorted(found.values(), key=lambda solution: solution.objective)
+
+
+def _sizes(actuators, sizes):
+    """Of all controls, shape (n_controls,)."""
+    if isinstance(sizes, Mapping) and set(sizes) != set(actuators):
+        raise InputError(f"sizes must have one number for each of the actuators {actuators}, not for {list(sizes)}")
+    return np.concatenate([np.full(one.n_controls, validate.real(
+        "sizes", sizes[one] if isinstance(sizes, Mapping) else sizes, positive=True)) for one in actuators])
 
 
 def _march(problem, actuators, waves, n):

@@ -199,9 +199,10 @@ def _fitting(kind, problem, element):
         fitting = element.fitting(problem.system) if hasattr(problem, "system") else element
         if fitting is element:
             raise
-        kind.check_element(problem, fitting)
-        return fitting
-    return element
+    else:
+        return element
+    kind.check_element(problem, fitting)
+    return fitting
 
 
 class Solver:

@@ -221,3 +221,20 @@ class TestInsideFirst:
         assert not ldl.factor(bad) and ldl.negative == -1
         assert not ldl.factor(0 * values)
         assert ldl.factor(values)
+
+    @pytest.mark.parametrize("value", [0.0, np.inf, np.nan])
+    def test_unknowns_that_nothing_is_coupled_to(self, value):
+        """Their pivots have no multipliers that would tell."""
+        matrix, blocks = long_chain(np.random.default_rng(1), 20, 8)
+        alone = np.arange(20) * 8  # the first unknown of each block, inside of it
+        matrix[alone] = matrix[:, alone] = 0.0
+        matrix[alone, alone] = 2.0
+        rows, columns = np.nonzero(np.tril(matrix))
+        values, ldl = matrix[rows, columns], BlockLDL(blocks, rows, columns)
+        assert ldl.factor(values) and ldl.factor(values)
+        before = ldl._by
+        assert before is not None and ((0,), ()) in [(pivot, tuple(taking)) for pivot, taking in before.order]
+        bad = values.copy()
+        bad[(rows == 40) & (columns == 40)] = value
+        assert not ldl.factor(bad) and ldl.negative == -1
+        assert ldl.factor(values) and ldl.negative == np.sum(np.linalg.eigvalsh(matrix) < 0)

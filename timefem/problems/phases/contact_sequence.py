@@ -50,6 +50,8 @@ class ContactSequence:
     """
 
     def __init__(self, solution: ContactSolution, given: dict[str, Any]) -> None:
+        if not solution.success:
+            raise InputError(f"phases: the march failed, and has no sequence of contacts: {solution.status.message}")
         self.solution, self.given = solution, given
         self.system, self._guessed = _without_controllers(solution.system, given["actuators"])
         self.contacts = Contacts(self.system)
@@ -62,8 +64,6 @@ class ContactSequence:
 
     def _check(self):
         sol = self.solution
-        if not sol.success:
-            raise InputError(f"phases: the march failed, and has no sequence of contacts: {sol.status.message}")
         for event in sol.events:
             if event.kind.startswith(events.FALLBACK) or event.kind == events.JAM:
                 raise InputError(f"phases: {event.kind} at t = {event.t:g} has no law of its own; take more elements, "

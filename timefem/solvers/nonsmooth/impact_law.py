@@ -145,7 +145,7 @@ class _Scaled:
 
 
 class _Laws(threading.local):
-    """A `Law` of each thread for each number of contacts: to make one takes longer than to solve it."""
+    """A `Law` of each thread for each number of contacts: to make one of few takes longer than to solve it."""
 
     def __init__(self):
         self.known = {}
@@ -155,10 +155,13 @@ _laws = _Laws()
 
 
 def kept_law(n, options):
-    """The `Law` of this thread at n contacts, with what the last one left."""
-    if (n, options) not in _laws.known:
-        _laws.known[n, options] = law_arrays(np.zeros((3 * n, 3 * n)), *np.zeros((2, n)), options)
-    return _laws.known[n, options]
+    """The `Law` of this thread at n contacts, with what the last one left; of many contacts a new one."""
+    law = _laws.known.get((n, options))
+    if law is None:
+        law = law_arrays(np.zeros((3 * n, 3 * n)), *np.zeros((2, n)), options)
+        if n <= options.kept:
+            _laws.known[n, options] = law
+    return law
 
 
 def law_arrays(compliance, friction, bound, options):

@@ -26,6 +26,7 @@ class LawOptions:
     pivots: int = 40  # of it, per row
     work: float = 5e8  # entries of its tables that are changed, in all: a few seconds, then the law has no solution
     gain: float = 1e-10  # of the kinetic energy, that is rounding
+    kept: int = 32  # contacts up to which memory is kept from law to law, 2 MB in all: solving more takes far longer
 
 
 LAW = LawOptions()

@@ -88,7 +88,7 @@ class Alike:
         return self._chain.unknowns[first + np.concatenate([np.arange(self.n), np.arange(-self.before, 0)])]
 
     def matrices(self, values, which):
-        """Some of them as dense symmetric matrices."""
+        """Those of some blocks, dense and symmetric, shape (n, n + before, n + before)."""
         n = self.n + self.before
         sources = np.concatenate([table[starts[:, None] + at] for starts, table, at in self.entries(which)], axis=1)
         out = np.zeros((len(which), n, n))
@@ -121,13 +121,13 @@ def choose_pivots(samples, present, n_inside, good):
                 taking = here & present[:, at].any(axis=1)
                 taking[at] = False
                 taking, cost = np.flatnonzero(taking), np.count_nonzero(taking)
-                if cost < best[0] and not _multipliers(samples, at, taking).max(initial=0.0) > good:
+                if cost < best[0] and _largest_multiplier(samples, at, taking) <= good:
                     best = cost, pivot, taking
             if len(best) == 1:
                 break
             _, pivot, taking = best
             at = list(pivot)
-            change = np.einsum("sik,sjk->sij", samples[:, taking][:, :, at], _multipliers(samples, at, taking, np.copy))
+            change = np.einsum("sik,sjk->sij", samples[:, taking][:, :, at], _multipliers(samples, at, taking))
             samples[:, taking[:, None], taking] -= change
             present[np.ix_(taking, taking)] = True
             present[np.ix_(taking, at)] = True
@@ -137,16 +137,25 @@ def choose_pivots(samples, present, n_inside, good):
     return order
 
 
-def _multipliers(samples, pivot, taking, of=np.abs):
-    """`L = C D^-1`, infinite where the pivot D is singular."""
+def _multipliers(samples, pivot, taking):
+    """`L = C D^-1` of the pivots D, shape (n, n_taking, n_pivot)."""
     c = samples[:, taking][:, :, pivot]
     d = samples[:, pivot][:, :, pivot]
     if len(pivot) == 1:
-        return of(np.where(d != 0, c / d, np.inf))
+        return c / d
     a, b, e = d[:, 0, 0], d[:, 0, 1], d[:, 1, 1]
-    size = a * e - b * b
-    inverse = np.array([[e, -b], [-b, a]]).transpose(2, 0, 1) / size[:, None, None]
-    return of(np.where(size[:, None, None] != 0, c @ inverse, np.inf))
+    return c @ (np.array([[e, -b], [-b, a]]).transpose(2, 0, 1) / _sizes(d))
+
+
+def _sizes(d):
+    """Determinants of pivots, shape (n, 1, 1)."""
+    return d if d.shape[1] == 1 else (d[:, 0, 0] * d[:, 1, 1] - d[:, 0, 1] ** 2)[:, None, None]
+
+
+def _largest_multiplier(samples, pivot, taking):
+    """Its magnitude in all samples; infinite where a pivot is singular, whatever takes from it."""
+    sizes = _sizes(samples[:, pivot][:, :, pivot])
+    return np.abs(_multipliers(samples, pivot, taking)).max(initial=0.0) if sizes.all() else np.inf
 
 
 def make_plan(order, alike):
@@ -259,7 +268,8 @@ class Inside:
         n = len(self._of_others)
         self._values[:n] = values[self._of_others]
         negative, self._least, n_bad = loops.eliminate(self.plan, self.group, values, LIMITS.largest, self._values[n:])
-        self.bad = np.flatnonzero(self.group.good == 0) if n_bad else ()
+        # numbers that are not finite are no fault of the pivots
+        self.bad = np.flatnonzero(self.group.good == 0) if n_bad and np.isfinite(values).all() else ()
         if n_bad or not self._reduced.factor(self._values):
             return False
         self.negative = negative + self._reduced.negative

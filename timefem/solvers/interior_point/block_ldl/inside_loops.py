@@ -58,7 +58,7 @@ def eliminate(plan, group, values, largest, left):
     """Eliminate; what is left of each block goes to `left`, one after the other.
 
     Returns how many eigenvalues are negative, the least pivot, and in how many blocks a multiplier was beyond
-    `largest`, or a pivot zero; `group.good` says which.
+    `largest`, or a pivot zero or not finite; `group.good` says which.
     """
     work, kept, good, steps = group.work, group.kept, group.good, plan.steps
     n_entries, n_left = len(plan.places), plan.n_left
@@ -78,6 +78,8 @@ def eliminate(plan, group, values, largest, left):
                     negative += d < 0
                     least = min(least, abs(d))
                     store(kept, inverse + lane, 1 / d)
+                    if not 0 < abs(1 / d) < np.inf:
+                        store(good, first + lane, np.inf)
                 at = inverse + LANES
                 for i in range(step.n):
                     set_product(kept, at + i * LANES, work, np.int64(load(plan.entries, entry + i)), kept, inverse)
@@ -93,6 +95,8 @@ def eliminate(plan, group, values, largest, left):
                 d = a * c - b * b
                 negative += 1 if d < 0 else (2 if a < 0 else 0)
                 least = min(least, abs(d) / max(abs(a), abs(b), abs(c)))
+                if not 0 < abs(1 / d) < np.inf:
+                    store(good, first + lane, np.inf)
                 store(kept, inverse + lane, c / d)
                 store(kept, inverse + LANES + lane, -b / d)
                 store(kept, inverse + 2 * LANES + lane, a / d)
