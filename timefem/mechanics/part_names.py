@@ -1,4 +1,4 @@
-"""Parts of a system by name."""
+"""Parts of a system by name, and names of kinds of parts that hold beyond a process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kinetic energy of momenta by a mass matrix that is factored in symbols."""
+"""The kinetic energy by a mass matrix that is factored in symbols; places in general position."""
 
 import casadi as ca
 import numpy as np

@@ -1,4 +1,4 @@
-"""Base of what declares its arguments: the constructor, and what follows from the arguments."""
+"""Base of what declares its arguments: the constructor, what follows from them; arguments that are formulas."""
 
 from __future__ import annotations
 

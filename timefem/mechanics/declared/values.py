@@ -1,4 +1,4 @@
-"""Arguments by what they hold: numbers, vectors, choices, functions of time."""
+"""An argument of a part, and arguments by what they hold: numbers, vectors, choices, functions of time."""
 
 import numpy as np
 

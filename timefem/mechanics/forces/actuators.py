@@ -1,4 +1,4 @@
-"""Actuators, whose forces are to be found."""
+"""Actuators, whose forces are to be found, and costs of their use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Applied forces and torques, constant or as functions of time."""
+"""Applied forces and torques, constant or as functions of time; weight."""
 
 from __future__ import annotations
 

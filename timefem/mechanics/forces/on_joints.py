@@ -1,4 +1,4 @@
-"""Forces along a coordinate of a joint: torques about its axis, or forces along it."""
+"""Forces along a coordinate of a joint: torques about its axis, or forces along it; motors with gears."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Springs: forces and torques that derive from a potential of the coordinates."""
+"""Springs, by a potential of the coordinates; dampers, ropes that go slack, and the drag of the air."""
 
 from __future__ import annotations
 

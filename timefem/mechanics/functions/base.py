@@ -1,4 +1,4 @@
-"""What a function of time is."""
+"""What a function of time is, and those with a few numbers: constants, ramps, pulses, steps, oscillations."""
 
 from __future__ import annotations
 

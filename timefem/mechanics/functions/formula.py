@@ -1,4 +1,4 @@
-"""Functions of time given by formulas, and what users may give instead of a function of time."""
+"""Functions of time given by formulas, what users may give instead of one, and where one grows without bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outputs of a system that a trajectory can prescribe: scalar functions of the coordinates of its bodies."""
+"""Outputs of a system that a trajectory can prescribe: scalar functions of the coordinates of its bodies, and poses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A coordinate of two given bodies: its value, its rate, and the counter of its turns."""
+"""A coordinate of two given bodies: its value, its rate, the counter of its turns, and what acts on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nonholonomic constraints, on velocities alone, given by a formula."""
+"""Constraints given by a formula: nonholonomic ones, on velocities alone, and holonomic ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joints that hold a point: spherical, revolute, universal, weld."""
+"""Joints that hold a point: spherical, revolute, universal, weld; points held in space, and at a fixed distance."""
 
 from __future__ import annotations
 

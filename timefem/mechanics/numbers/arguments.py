@@ -1,4 +1,4 @@
-"""Arguments of parts with other numbers, or expressions, instead of some: what formulas of numbers are of."""
+"""Arguments of parts with other numbers, or expressions, instead of some; formulas that are stated once for both."""
 
 from __future__ import annotations
 
@@ -142,6 +142,7 @@ def entries(name: str, value: Any) -> list[tuple[Any, ...]]:
 
 
 # ---- Vectors and matrices of floats (NumPy) or of expressions (CasADi), in formulas that are stated once for both
+#
 # Vectors are ndarray (n,) or SX (n, 1), matrices ndarray (m, n) or SX. Sums, products with numbers and products by
 # `@` of matrices need nothing of this; what differs does.
 

@@ -1,4 +1,4 @@
-"""Unknown numbers, and how the parameters of all parts follow from them."""
+"""Unknown numbers of parts that a problem is to find, and how the parameters of all parts follow from them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -94,7 +94,7 @@ class BoundaryFormulas:
         every = ca.vertcat(self.constraints, self.ends[1].constraints(), self.rows)
         y = ca.vertcat(*self.symbols)
         self.function = Buffered(ca.Function("conditions", [y], [ca.densify(every),
-                                                                  ca.densify(ca.jacobian(every, y).T)]))
+                                                                 ca.densify(ca.jacobian(every, y).T)]))
         self.depends = [np.array(ca.DM(ca.jacobian(self.rows, z).sparsity(), 1)).reshape(len(self.names), n).any(
             axis=1) for z in self.symbols[:2]]
 

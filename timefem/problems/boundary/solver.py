@@ -1,4 +1,4 @@
-"""Boundary-value problems on several meshes: guesses, mesh sequences, homotopy."""
+"""Boundary-value problems solved, on one mesh or on several: guesses, mesh sequences, homotopy, errors."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""What a kind of problem declares."""
+"""What a kind of problem declares, and how it stands in a model file."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""A problem, and how it is to be solved: what `solve` hands to the kind of the problem."""
+"""A problem, and how it is to be solved: what `solve` hands to the kind of the problem; what a driver offers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unknown forces: white noise of given spectral density, as controls to be found."""
+"""Unknown forces: white noise of given spectral density, as controls to be found; losses of outliers."""
 
 from __future__ import annotations
 

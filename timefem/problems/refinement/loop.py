@@ -1,4 +1,4 @@
-"""Global solves to a tolerance, on meshes that are found on the way."""
+"""Global solves to a tolerance, on meshes that are found on the way from estimated errors."""
 
 import dataclasses
 
@@ -101,15 +101,14 @@ def _or_of_equal_elements(sol, told, problem, estimate, solve_on, meshes):
     return (other, error, errors) if better else (sol, *told)
 
 
-# ---- Error estimates from a method of higher order, and meshes on which all elements have the same share of the
-# error
-# With mG(k + 1), of order 2k + 2, as the better method: one Newton step of it on the whole mesh, with the conditions
-# of the problem, estimates the error of a solution at the nodes. The defect of an element is the change of its right
-# node by one Newton step of mG(k + 1) from its left node: what one element adds to the error. Where elements share
-# tests (Bubnov-Galerkin), errors alternate from node to node and defects do not tell where they come from, and in
-# optimal control they come from both ends; there the mesh follows what the better solution has beyond the polynomials
-# of the element. (Tried for Bubnov-Galerkin, and no better: defects averaged over neighbours, meshes graded more
-# evenly.)
+# ---- Errors estimated by a method of higher order, and meshes on which all elements have the same share of them
+#
+# With mG(k + 1), of order 2k + 2, as the better method: one Newton step of it on the whole mesh, with the conditions of
+# the problem, estimates the error of a solution at the nodes. The defect of an element is the change of its right node
+# by one Newton step of mG(k + 1) from its left node: what one element adds to the error. Where elements share tests
+# (Bubnov-Galerkin), errors alternate from node to node and defects do not tell where they come from (their means over
+# neighbours do not either), and in optimal control they come from both ends; there the mesh follows what the better
+# solution has beyond the polynomials of the element.
 
 def defects(plan, mesh, x):
     """Change of the state at the right node of each element by one Newton step from its left node.

@@ -1,4 +1,4 @@
-"""The controls of a solution of optimal control, marched on a finer mesh: how far the motion is from the one told."""
+"""Solutions of optimal control, and their controls marched on a finer mesh: how far that motion is from theirs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Geometrically exact beams (Simo-Reissner) of nodes with a rotation."""
+"""Geometrically exact beams (Simo-Reissner) of nodes with a rotation, and ropes of nodes without."""
 
 from __future__ import annotations
 

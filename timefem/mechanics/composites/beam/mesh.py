@@ -1,4 +1,4 @@
-"""Nodes and finite elements along curves that meet: what beams and ropes share."""
+"""Nodes and finite elements along curves that meet, and mass that couples nodes: what beams and ropes share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The elements of an estimation problem: their equations, and where fields stand among the variables."""
+"""The elements of an estimation problem: equations, places of fields among the variables, Gauss-Newton steps."""
 
 from functools import cached_property
 

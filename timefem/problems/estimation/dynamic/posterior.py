@@ -218,12 +218,13 @@ class Posterior:
         return float(np.linalg.slogdet(matrices)[1].sum())
 
 
-# ---- Blocks of the inverse of a symmetric block-tridiagonal matrix, by a sweep forwards and one backwards, over
-# ranks
-# `S_e = K_ee - B_e C_(e-1) B_e^T`, `C_e` the corner of `S_e^-1` that the next block is coupled to, `Z_ee = S_e^-1 +
-# S_e^-1 E X_e E^T S_e^-1`, `X_e = B_(e+1)^T Z_(e+1,e+1) B_(e+1)`.
-# Of a slab A of blocks, which is coupled by C to copies x' of what is before it and by E to the multipliers of `x -
-# x' = 0` behind it, `Z = A^-1 + W M^-1 W^T` with `W = A^-1 [C E]`, and M what eliminating all slabs leaves between
+# ---- Blocks of the inverse of a symmetric block-tridiagonal matrix, by a sweep forwards and one backwards, over ranks
+#
+# `S_e = K_ee - B_e C_(e-1) B_e^T`, `C_e` the corner of `S_e^-1` that the next block is coupled to,
+# `Z_ee = S_e^-1 + S_e^-1 E X_e E^T S_e^-1`, `X_e = B_(e+1)^T Z_(e+1,e+1) B_(e+1)`.
+#
+# Of a slab A of blocks, which is coupled by C to copies x' of what is before it and by E to the multipliers of
+# `x - x' = 0` behind it, `Z = A^-1 + W M^-1 W^T` with `W = A^-1 [C E]`, and M what eliminating all slabs leaves between
 # them.
 
 class Selected:

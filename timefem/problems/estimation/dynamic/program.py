@@ -1,4 +1,4 @@
-"""Estimation as a nonlinear program on the chain, with Gauss-Newton's Hessian."""
+"""Estimation as a nonlinear program on the chain, with Gauss-Newton's Hessian; sensors at points of the elements."""
 
 import casadi as ca
 import numpy as np

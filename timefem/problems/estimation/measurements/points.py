@@ -1,4 +1,4 @@
-"""Places and velocities of points of bodies."""
+"""Sensors of points and directions of bodies, and how a sensor sits on its body."""
 
 from __future__ import annotations
 
