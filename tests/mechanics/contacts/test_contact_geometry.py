@@ -228,3 +228,16 @@ def test_directions_across_a_normal_are_smooth():
         assert np.linalg.det(frame) == pytest.approx(1, abs=1e-12)
         near = unit(normal + 1e-7 * rng.normal(size=3))
         assert np.abs(np.array(across(near)) - frame[:, :2]).max() < 1e-5
+
+
+@pytest.mark.parametrize("with_edges, n", [(False, 16), (True, 160)])
+def test_places_of_boxes_are_written_once(monkeypatch, with_edges, n):
+    """They are the same formulas for any symbols, which are not written again."""
+    symbols = [ca.SX.sym("x", *shape) for _ in range(2) for shape in ((3,), (3, 3), (3,))]
+    written = geometry._boxes(*symbols, with_edges)
+    geometry.boxes(*symbols, with_edges)
+    monkeypatch.setattr(geometry, "_boxes", None)
+    found = geometry.boxes(*symbols, with_edges)
+    assert len(found) == n
+    for one, other in zip(found, written, strict=True):
+        assert ca.Function("f", symbols, list(one)).serialize() == ca.Function("f", symbols, list(other)).serialize()
