@@ -92,6 +92,27 @@ def test_driven_periodic_motion():
     np.testing.assert_allclose(sorted_roots(found.multipliers), sorted_roots(expected), atol=1e-9)
 
 
+@pytest.mark.parametrize("rate", ["0.01 - x[0]", "-x[0]"])
+def test_states_that_come_to_rest(rate):
+    """Beside a mass that is driven, from far: they are measured by where they set out from, and close."""
+    mass, leak = tf.PointMass(1.0, 1, name="mass"), tf.State("leak", rate)
+    force = tf.FormulaForce(mass, "[sin(2 * pi * t) - 4 * f[0].position[0] - 0.5 * f[0].velocity[0], 0, 0]")
+    found = tf.periodic(tf.System([mass, force, leak]), {mass: tf.Pose(), leak: 3.0}, 1.0, ELEMENT, 20)
+    assert found.success and found.iterations <= 3
+    expected = np.append(np.linalg.eigvals(expm(np.array([[0, 1], [-4, -0.5]]))), np.exp(-1))
+    np.testing.assert_allclose(sorted_roots(found.multipliers), sorted_roots(expected), atol=1e-5)
+
+
+def test_large_efforts_hide_no_gap():
+    """Of a mass that does not come back, beside a store whose effort is 1e10 of its unit."""
+    mass, store = tf.PointMass(1.0, 1, name="mass"), tf.PortSystem(1, "1e10 * x[0]**2 / 2", "1 - x[0]", name="store")
+    force = tf.FormulaForce(mass, "[-f[0].velocity[0], 0, 0]")
+    problem = tf.InitialValueProblem(tf.System([mass, force, store]), {
+        mass: tf.Pose(velocity=(1, 0, 0)), store: [1.0]}, (0, 1.0))
+    with pytest.raises(tf.InputError, match="the motion is not periodic: after 1 s states differ by 0.63"):
+        tf.floquet(tf.solve(problem, ELEMENT, 10, progress=False))
+
+
 def test_van_der_pol():
     """Without any inertia, and with a mass whose damping lags behind: periods of limit cycles, multipliers."""
     both = tf.State("both", "[x[1], (1 - x[0]**2) * x[1] - x[0]]", 2)

@@ -129,12 +129,22 @@ def floquet(solution: Solution, *, linear: LinearOptions | str | None = None,
     """
     check_held(solution.system, float(solution.t[-1] - solution.t[0]))
     first, last, back = monodromy_ends(solution, modulo)
-    gap = state_gap(last, first)
-    size = np.abs(first.chart.velocity).max(initial=0) + np.abs(gap).max(initial=0) + 1e-3
-    if not np.abs(gap).max(initial=0) <= OPTIONS.closes * size:
+    gap, flows = np.abs(state_gap(last, first)), flows_among(first)
+    size = np.abs(np.delete(first.chart.velocity, first.chart.flows)).max(initial=0) + 1e-3
+    size = np.full(len(gap), size + np.delete(gap, list(flows)).max(initial=0))
+    for state, place in flows.items():
+        size[state] = np.abs(solution.z[:, place]).max()
+    if not (gap <= OPTIONS.closes * size).all():
         raise InputError(f"the motion is not periodic: after {solution.t[-1] - solution.t[0]:g} s states differ by "
-                         f"{np.abs(gap).max():.2g}; find a periodic one with tf.periodic")
+                         f"{gap.max():.2g}; find a periodic one with tf.periodic")
     return of_ends(solution, first, last, linear, back)
+
+
+def flows_among(reduction):
+    """Which minimal coordinates are states of first order, dict to their places in the state: each has a unit of its
+    own, in which its size is that of its values."""
+    places = dict(zip(reduction.chart.flows, reduction.at.flows.tolist(), strict=True))
+    return {i: places[y] for i, y in enumerate(reduction.chosen[0]) if y in places}
 
 
 def check_held(system, length):

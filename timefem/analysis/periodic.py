@@ -21,7 +21,7 @@ from ..solution.solution import Solution
 from ..solving.solve import solve
 from ..status import Answer, Reason, Status
 from .chart import Chart
-from .floquet import Floquet, check_held, floquet, monodromy_ends, of_ends
+from .floquet import Floquet, check_held, flows_among, monodromy_ends, of_ends
 from .nearby import moved, state_gap
 from .options import OPTIONS
 from .tangent_motion import minimal_changes
@@ -87,7 +87,8 @@ class Periodic(Answer, Summarized):
         """`Floquet` multipliers and stability."""
         if not self.success:
             raise InputError(f"there is no periodic motion: {self.status.message}")
-        return floquet(self.solution, modulo=self.modulo)
+        first, last, back = monodromy_ends(self.solution, self.modulo)
+        return of_ends(self.solution, first, last, None, back)
 
     # ---- what root loci ask of a family
 
@@ -170,7 +171,7 @@ def periodic(system: System, state: GivenStates, period: float, element: TimeEle
         for iteration in range(OPTIONS.periodic_iterations + 1):
             if modulo is not None and not iteration:
                 modulo.check(problem.system, t, problem.z0)
-            trial = _evaluated(problem, element, n_elements, free_period, modulo)
+            trial = _evaluated(problem, element, n_elements, free_period, modulo, best and best.sizes)
             if best is not None and not trial.gap < best.gap * (1 - 1e-3 * damping):
                 if best.gap <= OPTIONS.periodic_gap:
                     break
@@ -211,9 +212,10 @@ def _problem(system, state, t, period):
 
 
 class _Trial:
-    """A motion over the period, its gap, and what the gap changes with."""
+    """A motion over the period, its gap, and what the gap changes with; states of first order are measured by `sizes`,
+    those of the first motion, for they may go to zero."""
 
-    def __init__(self, solution, first, last, free_period, modulo, back):
+    def __init__(self, solution, first, last, free_period, modulo, back, sizes):
         self.solution, self.first, self.last, self.step = solution, first, last, None
         self.period = float(solution.t[-1] - solution.t[0])
         self.difference = state_gap(last, first)
@@ -226,9 +228,9 @@ class _Trial:
         system, (t, z) = solution.system, (solution.t, solution.z)
         energy = system.kinetic_energy(t, z, system.velocity(t, z)).max()
         self.size = max(np.sqrt(2 * energy) * time / heaviest, 1e-9)
-        for displacement, place in zip(first.chart.flows, first.at.flows, strict=True):
-            own = np.ptp(z[:, place]) or np.abs(z[:, place]).max() or 1.0  # in a unit of its own: how far it goes
-            self.weight[:len(y)][y == displacement] = self.size / own
+        self.sizes = {place: (sizes or {}).get(place) or np.abs(z[:, place]).max() for place in first.at.flows}
+        for state, place in flows_among(first).items():
+            self.weight[state] = self.size / (self.sizes[place] or 1.0)
         self.back, self.neutral = back, np.zeros((len(self.difference), 0))
         if modulo is not None:
             changes = modulo.tangents(solution.system, back(solution.z[-1]))
@@ -242,13 +244,13 @@ class _Trial:
         return self._monodromy
 
 
-def _evaluated(problem, element, n_elements, free_period, modulo):
+def _evaluated(problem, element, n_elements, free_period, modulo, sizes):
     solution = solve(problem, element, n_elements, progress=False)
     if not solution.success:
         raise SolveError(f"the motion over one period could not be solved: {solution.status.message}")
     first, last, back = monodromy_ends(solution, modulo)
     free = not first.at.timed if free_period is None else validate.flag("free_period", free_period)
-    return _Trial(solution, first, last, free, modulo, back)
+    return _Trial(solution, first, last, free, modulo, back, sizes)
 
 
 def _acceleration(solution, last):
