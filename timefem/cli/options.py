@@ -1,4 +1,4 @@
-"""Options of the commands, made from their declarations, and checked by them before anything heavy is imported."""
+"""Options of the commands, made from declarations, checked before anything heavy is imported; and what they choose."""
 
 import functools
 import inspect
@@ -263,8 +263,7 @@ def sweep(ctx, **_):
     return imported("run").sweep(options)
 
 
-# ---- What a command line, or a model file under it, chooses: problem, time element, arguments of `solve`, a path to
-# it
+# ---- What a command line, or a model file under it, chooses: problem, element, arguments of `solve`, a path to it
 
 models = Late("timefem.models")
 checking = Late("timefem.models.check")

@@ -1,4 +1,4 @@
-"""What the commands of `timefem` tell: facts as plain data, tables, JSON and the figure."""
+"""What the commands of `timefem` tell, facts as plain data, tables, JSON and the figure, and the files they write."""
 
 import ctypes
 import errno
@@ -398,7 +398,7 @@ def print_phases(r, case, output):
     make_console().print(table)
 
 
-# ---- Where the commands of `timefem` write: files that can be written, films, pages, data, and a standard output
+# ---- Films, pages and data, by the ending of a name
 
 EXPORTS = {ending: writer for ending, writer in WRITERS.items() if writer != "save"}
 
@@ -428,7 +428,7 @@ def _ending(path):
     return as_path(path).suffix.lower()
 
 
-# ---- Where the commands of `timefem` write: files that can be written, and a standard output for results only
+# ---- Files that can be written, and a standard output for results only
 
 UNWRITTEN = errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE
 

@@ -1,4 +1,4 @@
-"""`timefem run`: solve a case or a model file."""
+"""`timefem run`, `solve-all`, `sweep`: solve a case or a model file, for several solutions, or for many numbers."""
 
 import os
 import re
@@ -155,7 +155,7 @@ def _tell(found, sol, output, as_json, verbose, follow=None):
     return status
 
 
-# ---- `timefem solve-all` and `timefem sweep`: several solutions of a problem, or one for each of many numbers
+# ---- `timefem solve-all`: several solutions of a problem
 
 def solve_all(options):
     """Do what `timefem solve-all` does; returns the exit status, after a stop that of the signal."""

@@ -1,4 +1,4 @@
-"""`timefem study`: studies of methods."""
+"""`timefem study`: studies of methods; and `gallery`, `reproduce`, `verify`: numbers that are known from elsewhere."""
 
 import csv
 import os
@@ -243,8 +243,7 @@ def _save_figure(case, studies, path):
     save_figure(ax.figure, path, dpi=150)
 
 
-# ---- `timefem gallery`, `reproduce`, `verify`: machines, figures of the papers, motions of others, with their
-# numbers
+# ---- `timefem gallery`: machines with a number and a picture each
 
 def gallery(
     machine: Annotated[str | None, typer.Argument(help="One of them, or all; left out: list them.")] = None,

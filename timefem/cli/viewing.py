@@ -1,4 +1,4 @@
-"""Looking at motions: `timefem plot`, and `timefem run --watch`, a page that follows a solve, for this machine only."""
+"""`timefem plot`, `run --watch`, a page that follows a solve, for this machine only, and `timefem list` and `info`."""
 
 import dataclasses
 import os

@@ -1,4 +1,4 @@
-"""Entries of model files: functions of time, references to bodies, and errors that name the entry."""
+"""Entries of model files: functions of time, states, references to bodies, and errors that name the entry."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Settings of a solve as plain data, of a model file or of a command line: from them the objects that `solve` takes."""
+"""Settings and problems as plain data, of a model file or a command line: from them the objects that `solve` takes."""
 
 import dataclasses
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a motion should keep, and how well a solution keeps it: energy, work, momenta, constraints."""
+"""What a motion should keep, and how well: energy, work, momenta, constraints; and multipliers of all parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joints of MJCF bodies as joints of a tree."""
+"""Joints of MJCF bodies as joints of a tree, and the motors and tendons on them."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""Scenes on matplotlib's axes in three dimensions."""
+"""Scenes on matplotlib's axes in three dimensions; joints over time."""
 
 import itertools
 

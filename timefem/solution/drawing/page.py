@@ -1,4 +1,4 @@
-"""One page about a solution: the motion in space, and what there is over time."""
+"""One page about a solution: the motion in space, and what there is over time; and a page that plays the motion."""
 
 import html
 import json

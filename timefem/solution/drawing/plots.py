@@ -1,4 +1,7 @@
-"""Quantities of a solution over time. Line styles differ as well as colours, so that they can be read in print."""
+"""Quantities of a solution over time, and surfaces of beams.
+
+Line styles differ as well as colours, so that they can be read in print.
+"""
 
 import itertools
 from dataclasses import dataclass

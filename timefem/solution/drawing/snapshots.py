@@ -1,4 +1,4 @@
-"""Everything in space at chosen times, in one picture."""
+"""Everything in space at chosen times, in one picture, or as a film."""
 
 import itertools
 import shutil

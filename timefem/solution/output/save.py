@@ -1,4 +1,4 @@
-"""Solutions in HDF5 files: plain arrays and JSON text, written atomically."""
+"""Solutions in HDF5 files, plain arrays and JSON text: written atomically, and read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of a solution for other programs: CSV and JSON."""
+"""Tables of a solution for other programs, CSV, JSON and xarray, and its summary."""
 
 import csv
 import itertools
