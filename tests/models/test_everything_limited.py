@@ -128,7 +128,7 @@ def test_all_limits_hold(tmp_path):
     ('upper = "12 + t"', 'upper = "x"', r":51: actuators.m1.upper: .*unknown name 'x'; it has t, pi"),
     ('upper = "12 + t"', 'upper = "-13 - t"', r"actuators.m1.lower: .*above the upper one at t = 0"),
     ('"60 - 5 * t"', '"60 -"', r":52: actuators.m2: rates of m2: upper: .*cannot be read"),
-    ('"10 * end.t', '"10 * end.T', r":14: problem.end_cost: .*'end' has no 'T'; it has t, z"),
+    ('"10 * end.t', '"10 * end.T', r":14: problem.end_cost: .*'end' has no 'T'; did you mean 't'"),
     ('"10 * end.t', '"10 * end', r":14: problem.end_cost: .*'end' is not a number"),
     ("joint_rate('elbow')**2", "joint_rate('elbw')**2", r":13: problem.cost: .*no joint 'elbw' .*did you mean 'elbow'"),
     ("now.control('m1')**2", "now.control('m3')**2", r":81: limits.work.formula: .*no actuator 'm3' in the system"),

@@ -11,11 +11,10 @@ from ..cases import Case
 from ..display import counted
 from ..errors import InputError, NotAsked
 from ..late import Late
-from ..models import check_tables, inspect, read_model
-from ..models.schema import text
 from .report import add_kept, kept_facts, make_console, make_table, print_json
 
 models = Late("timefem.models")
+schemas = Late("timefem.models.schema")
 
 OF_ROBOT = "joint", "gravity", "friction_width", "base", "meshes"
 T_END, N_ELEMENTS = 1.0, 400
@@ -127,10 +126,10 @@ def check(
     """
     if is_robot(path):
         return check_robot(path, as_json)
-    model = read_model(path)
-    facts = inspect(model)
+    model = models.read_model(path)
+    facts = models.inspect(model)
     if not facts["faults"]:
-        check_tables(model)
+        models.check_tables(model)
         facts |= {} if model.phases else kept_facts(model.system, model.element)
     facts["faults"] = [str(model.document.error(**fault)) for fault in facts["faults"]]
     status = 2 if facts["faults"] else 0
@@ -185,6 +184,6 @@ def _add_rows(table, facts):
 def schema(output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write.")] = None):
     """Print or write the JSON schema of model files, for editors."""
     if output is None:
-        print(text(), end="")
+        print(schemas.text(), end="")
     else:
-        write_text(output, text())
+        write_text(output, schemas.text())

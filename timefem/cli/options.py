@@ -13,7 +13,6 @@ from ..cases import CASES, Case, find_case
 from ..elements.named import ELEMENT_OPTIONS
 from ..errors import InputError
 from ..late import Late
-from ..models.settings import arguments_of, element_of, with_form
 from ..problems.kinds import KINDS
 from ..validate.options import OPTIONS
 from .model_files import OF_ROBOT, case_of_robot, is_robot
@@ -267,6 +266,7 @@ def sweep(ctx, **_):
 
 models = Late("timefem.models")
 checking = Late("timefem.models.check")
+of_settings = Late("timefem.models.settings")
 
 OF_PROBLEM = "rotation", "inverse_mass", "elements_space", "degree_space", "t_end", "data"
 
@@ -332,13 +332,13 @@ def chosen(options):
     notes = ()
     if is_robot(options["case"]):
         case, robot = case_of_robot(options["case"], of_problem, **of_robot)
-        settings, notes = with_form(settings, (robot.tree,), bool(robot.joints)), robot.notes
+        settings, notes = of_settings.with_form(settings, (robot.tree,), bool(robot.joints)), robot.notes
     elif of_robot:
         raise InputError(f"--{next(iter(of_robot)).replace('_', '-')} belongs to robots: .urdf and .xml files")
     else:
         case = _named(options["case"])
-    kind, element = KINDS[case.kind], element_of(settings)
-    arguments = arguments_of(settings, kind, element, case.name)
+    kind, element = KINDS[case.kind], of_settings.element_of(settings)
+    arguments = of_settings.arguments_of(settings, kind, element, case.name)
     problem = case.make(**of_problem)
     kind.check_options(problem, settings)
     n = options.get("n_elements", case.n_elements if "tolerance" not in arguments else None)
@@ -359,9 +359,9 @@ def _of_model(model, options, settings):
     case = Case(options["case"], model.title, model.title, model.t_span[1], model.n_elements, conserved_axes=(),
                 has_rotation=True, make=lambda **_: model.problem, kind=model.kind)
     system = model.system
-    merged = with_form(_stated(model, options) | settings, system.bodies, bool(system.n_constraints))
-    kind, element = KINDS[model.kind], element_of(merged)
-    arguments = arguments_of(merged, kind, element, case.name)
+    merged = of_settings.with_form(_stated(model, options) | settings, system.bodies, bool(system.n_constraints))
+    kind, element = KINDS[model.kind], of_settings.element_of(merged)
+    arguments = of_settings.arguments_of(merged, kind, element, case.name)
     problem = model.problem
     checking.refuse_element(model, element)
     kind.check_options(problem, merged)

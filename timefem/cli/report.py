@@ -23,7 +23,7 @@ from ..errors import InputError, MissingBackend
 from ..late import Late
 from ..parallel import launched_ranks
 from ..problems.kinds import KINDS
-from ..solvers.linear.table import LINEAR_SOLVERS
+from ..validate.options import LINEAR_SOLVERS
 from .process import rank, world
 
 

@@ -47,7 +47,7 @@ def test_a_rollout_is_the_motion():
 
 
 def test_a_law_sees_efforts_of_ports():
-    """The current of a coil, by which its voltage is told: what is recorded is what acts."""
+    """The current of a coil, which gives its voltage: what is recorded is what acts."""
     coil = tf.PortSystem(1, "x[0]**2 / (2 * c[0])", "-c[1] * w[0]", parameters=[0.1, 2.0], name="coil")
     system = tf.System([coil, tf.FormulaForce(coil, "u[0]", n_controls=1)])
     times = np.linspace(0, 0.2, 41)
