@@ -204,3 +204,9 @@ def test_bodies_in_a_plane_keep_what_moves_there():
     function, names, _ = kept(tf.System([a, b, tf.Spring(a, b, stiffness=1.0)]), {b: tf.Pose((1, 0, 0))})
     assert len(names) == 6 and function.size1_out(0) == 6
     assert sum("z" in name for name in names) == 2  # both angular momenta
+
+
+@pytest.mark.parametrize("function", [tf.constant_momenta, tf.describe])
+def test_what_is_no_system_is_refused(function):
+    with pytest.raises(tf.InputError, match="system must be a System, not \\[3\\]"):
+        function([3])

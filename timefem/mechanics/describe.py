@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..argument_names import named_arguments
 from ..errors import InputError
 from .bodies.generalized_body import GeneralizedBody
 from .bodies.generalized_system import GeneralizedPotential
@@ -22,6 +23,7 @@ from .functions.formula import Formula as FormulaOfTime
 from .functions.table import Table
 from .functions.trajectories import Polynomial, Spline, Transfer
 from .part import Body
+from .part_names import NamedParts
 from .redundancy.redundancy import keep_constraints
 from .system import System
 
@@ -112,6 +114,7 @@ FORMULAS = {cls.__name__: cls for cls in (GeneralizedBody, GeneralizedPotential)
 VALUES = TIME_FUNCTIONS | {cls.__name__: cls for cls in (Line, Section, RopeSection, Link, TreeJoint, StoredFormula)}
 
 
+@named_arguments
 def describe(system: System) -> dict[str, Any]:
     """A system as plain data (dict, list, str, numbers), as files of solutions hold it.
 
@@ -130,8 +133,11 @@ def describe(system: System) -> dict[str, Any]:
     Raises
     ------
     InputError
-        When a part has no description, or holds something that is not plain data, such as a function.
+        When it is not a System, or a part has no description, or holds something that is not plain data, such as a
+        function.
     """
+    if not isinstance(system, NamedParts):
+        raise InputError(f"system must be a System, not {system!r}")
     if system.complete is not None:
         return {**describe(system.complete), "kept": system.kept.tolist()}
     places, present, done = {}, {part: part for part in system.parts}, set()

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
+from ...argument_names import named_arguments
 from ...errors import InputError
 from ..forces.loads import Gravity
+from ..part_names import NamedParts
 from ..symbols import first_order_places
 from ..symmetry import INDEPENDENT, common, lever, null_space, plain_basis
 from .forces import n_seen, power_of
@@ -113,7 +115,7 @@ def conserved(system, t0):
     return ca.Function("conserved", [z, t], [ca.densify(ca.vertcat(*rows))]), names
 
 
-@lru_cache(maxsize=8)
+@named_arguments
 def constant_momenta(system: System) -> np.ndarray:
     """Directions in which momenta are constant along all motions, by the rigid motions that all parts leave alone.
 
@@ -126,7 +128,19 @@ def constant_momenta(system: System) -> np.ndarray:
     ndarray, shape (6, k)
         Columns (v, w), such that `v.P + w.L` is constant, of the linear momentum P and the angular momentum L about
         the origin; none where nothing is known to be constant.
+
+    Raises
+    ------
+    InputError
+        When it is not a System.
     """
+    if not isinstance(system, NamedParts):
+        raise InputError(f"system must be a System, not {system!r}")
+    return _constant_momenta(system).copy()
+
+
+@lru_cache(maxsize=8)
+def _constant_momenta(system):
     parts = [part for part in system.parts if not part.is_counter]  # which pull at nothing
     if system.couples_inertia or system.n_nonholonomic or any(part.is_body and not part.helper and part.mass is None
                                                                   for part in parts):
