@@ -69,3 +69,9 @@ def test_the_public_names_are_all_that_is_seen():
     names = [name for name in dir(tf) if not name.startswith("_")]
     assert {"solve", "RigidBody", "Spring"} <= set(names)
     assert not {"os", "display", "validate", "lazy_loader", "did_you_mean"} & set(names)
+
+
+@pytest.mark.parametrize("package", ["mechanics", "problems"])
+def test_names_of_rooms_are_there(package):
+    room = getattr(tf, package)
+    assert room.__all__ and all(getattr(room, name).__module__.startswith("timefem.") for name in room.__all__)

@@ -134,7 +134,7 @@ def text():
         time.sleep(30)
     except BaseException:
         raise RuntimeError("compiled code has lost it")
-model_files.text = text
+model_files.schemas.text = text
 sys.exit(main(["schema"]))
 """
 BUSY = """
@@ -143,7 +143,7 @@ from timefem.cli import main, model_files
 def text():
     os.kill(os.getpid(), int(sys.argv[1]))
     time.sleep(30)
-model_files.text = text
+model_files.schemas.text = text
 sys.exit(main(["schema"]))
 """
 

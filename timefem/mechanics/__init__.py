@@ -1,1 +1,41 @@
-"""What moves: bodies, joints, forces and the system they make."""
+"""What moves: bodies, joints, forces and the system they make. Names are imported when they are first used."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
+    "bodies.generalized_body": ["GeneralizedBody"],
+    "bodies.generalized_system": ["GeneralizedPotential", "GeneralizedSystem"],
+    "bodies.mass_properties": ["MassProperties"],
+    "bodies.point_mass": ["PointMass"],
+    "bodies.rigid": ["RigidBody"],
+    "bodies.rigid.base": ["RigidBodyBase"],
+    "bodies.rigid.directors": ["DirectorBody"],
+    "bodies.rigid.quaternion": ["QuaternionBody"],
+    "bodies.states": ["CanonicalState", "Coordinates", "Pose"],
+    "bodies.tree.links": ["Link", "TreeJoint"],
+    "bodies.tree.tree": ["Tree"],
+    "composites.composite": ["Composite"],
+    "composites.mass_spring_chain": ["MassSpringChain"],
+    "forces.actuators": ["Actuator", "ControlForce", "ControlTorque", "Cost", "Effort", "GeneralizedControl"],
+    "forces.loads": ["Force", "Gravity", "Torque"],
+    "forces.springs": ["Damper", "NonlinearSpring", "RayleighDissipation", "RotationalSpring", "Spring",
+                       "TorsionalDamper", "TorsionalSpring"],
+    "formulas.sympy_bridge": ["from_sympy"],
+    "functions.base": ["Constant", "Ramp", "Sine", "Step", "TimeFunction", "TrianglePulse"],
+    "functions.formula": ["Formula"],
+    "functions.table": ["Table"],
+    "functions.trajectories": ["Polynomial", "Spline", "Transfer"],
+    "inversion.outputs": ["AngleOutput", "CoordinateOutput", "FormulaOutput", "OrientationOutput", "Output",
+                          "PositionOutput", "pose_outputs"],
+    "joints.frame": ["Frame"],
+    "joints.joint": ["Joint"],
+    "joints.nonholonomic": ["Constraint", "MovingFrame", "NonholonomicConstraint"],
+    "joints.prescribed": ["PrescribedAngle", "PrescribedPosition"],
+    "joints.rolling": ["KnifeEdge", "NonTwisting", "RollingDisc", "RollingSphere"],
+    "joints.sliding": ["Cylindrical", "Planar", "Prismatic"],
+    "joints.turning": ["FixedPoint", "Revolute", "RigidDistance", "Spherical", "Universal", "Weld"],
+    "part": ["Body", "Part"],
+    "part_groups": ["PartGroup"],
+    "symbols": ["Symbols"],
+    "system": ["System"],
+})

@@ -1,6 +1,7 @@
 """Tables for people: of systems, elements and solutions, and as xarray."""
 
 import re
+import subprocess
 import sys
 from html.parser import HTMLParser
 
@@ -128,3 +129,13 @@ def test_controls_and_found_parameters():
     np.testing.assert_allclose(controls, np.full((5, 1), 12.0), rtol=0, atol=1e-9)
     sol.statistics["parameters"] = {"stiffness": 2.5}
     assert "found              stiffness = 2.5" in repr(sol.summary())
+
+
+def test_tables_need_no_packages_of_data_frames(tmp_path):
+    code = ("import sys; sys.modules |= {'pandas': None, 'xarray': None}; import timefem as tf\n"
+            "ball = tf.PointMass(1.0, name='ball'); problem = tf.InitialValueProblem(tf.System([ball]), {}, (0, 1.0))\n"
+            "sol = tf.solve(problem, tf.MixedGalerkin(1), 2); sol.to_csv('a.csv'); print(sol.summary())\n"
+            "try: sol.to_xarray()\nexcept tf.MissingBackend as error: print(error)")
+    ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, text=True, capture_output=True, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+    assert "xarray" in ended.stdout and len((tmp_path / "a.csv").read_text().splitlines()) == 4
