@@ -292,7 +292,7 @@ def compile_loop():
 
 
 class PerThread(threading.local):
-    """What each thread keeps with systems of one structure, by what makes it; a copy has nothing."""
+    """What each thread keeps, such as with systems of one structure by what makes it; a copy has nothing."""
 
     def __init__(self):
         self.things = {}

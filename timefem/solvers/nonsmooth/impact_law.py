@@ -5,12 +5,12 @@ eliminated) and `b = ((1 + e) gamma_N, gamma_T)` of the velocities gamma before 
 rows, the normal one and two along the surface; those that it has not have zeros in D and b.
 """
 
-import threading
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from ...mechanics.values.evaluate import PerThread
 from .impact_loop import Law, newton, proximal, residual
 from .options import LAW
 
@@ -144,31 +144,28 @@ class _Scaled:
         return starts[int(np.argmin(left))] if min(left, default=np.inf) < o.stalled else None
 
 
-class _Laws(threading.local):
-    """A `Law` of each thread for each number of contacts: to make one of few takes longer than to solve it."""
-
-    def __init__(self):
-        self.known = {}
-
-
-_laws = _Laws()
+_laws = PerThread()
 
 
 def kept_law(n, options):
-    """The `Law` of this thread at n contacts, with what the last one left; of many contacts a new one."""
-    law = _laws.known.get((n, options))
+    """The `Law` of this thread at n contacts, with what the last one left; of many contacts a new one.
+
+    To make one of few takes longer than to solve it.
+    """
+    law = _laws.things.get((n, options))
     if law is None:
-        law = law_arrays(np.zeros((3 * n, 3 * n)), *np.zeros((2, n)), options)
+        law = law_arrays(n, options)
         if n <= options.kept:
-            _laws.known[n, options] = law
+            _laws.things[n, options] = law
     return law
 
 
-def law_arrays(compliance, friction, bound, options):
-    """The `Law` of n contacts: compliance (3 n, 3 n), friction and bound (n,)."""
-    o, n = options, len(friction)
-    return Law(compliance, friction, bound, o.exact, o.stalled, o.rounds, o.iterations, o.halvings, np.zeros(o.memory),
-               np.zeros(1, int), *np.zeros((6, 3 * n)), *np.zeros((2, n)), np.zeros((3 * n, 3 * n)))
+def law_arrays(n, options):
+    """A `Law` of n contacts, whose compliance (3 n, 3 n), friction and bound (n,) are to be filled in."""
+    o = options
+    return Law(np.zeros((3 * n, 3 * n)), *np.zeros((2, n)), o.exact, o.stalled, o.rounds, o.iterations, o.halvings,
+               np.zeros(o.memory), np.zeros(1, int), *np.zeros((6, 3 * n)), *np.zeros((2, n)),
+               np.zeros((3 * n, 3 * n)))
 
 
 def impact(compliance, before, restitution, friction, bound=None, options=LAW):

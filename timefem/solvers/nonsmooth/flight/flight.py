@@ -160,7 +160,7 @@ class CompiledFlight:
         told = Told(np.zeros((size, n_local)), np.zeros(size), np.zeros(size, np.int64),
                     np.zeros((o.together, 3), np.int64), *np.zeros((2, o.together, o.few), np.int64),
                     np.zeros((o.together, 3)), np.zeros((o.together, o.few, 3)))
-        alone, few = (law_arrays(np.zeros((3 * k, 3 * k)), *np.zeros((2, k)), LAW) for k in (1, o.few))
+        alone, few = (law_arrays(k, LAW) for k in (1, o.few))
         many = mode.arrays(np.zeros(columns.n_node + size * columns.step), *np.zeros((2, size)))
         one = mode.arrays(np.zeros(n_local), *np.zeros((2, 1)))
         return Flight(many, one, np.zeros(n_local), columns.first.astype(np.int64), formulas, moving, rows, limits,
