@@ -1,26 +1,10 @@
 """Problems of the papers on one-step schemes: the free body, and the heavy top as a pure rotation about its tip."""
 
-import casadi as ca
 import numpy as np
 
 import timefem as tf
 from tests.example_systems import reference
-from timefem.mechanics.part import Part
-
-
-class TipWeight(Part):
-    """Weight of a body that turns about the origin, with the inertia about the origin: V = arm.R^T e3."""
-
-    def __init__(self, body, arm):
-        self.bodies, self.own_parameters = (body,), np.array(arm, float)
-
-    @property
-    def kind(self):
-        return "tip weight", self.bodies[0].kind
-
-    def energy(self, s):
-        _, rotation = self.bodies[0].frame(s.q[0])
-        return ca.dot(s.own, rotation[2, :].T)
+from timefem.cases.single_bodies import TipWeight
 
 
 def free_body(rotation="quaternion", t_end=1.0, **options):

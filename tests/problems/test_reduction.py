@@ -40,7 +40,7 @@ def test_search_of_the_nearest_point(scale):
 
     x, violated, (values, _) = search(evaluate, scale * np.array([3.0, 4.0]), scale * np.ones(2), lambda x: 1.0)
     assert violated is None and abs(values[0]) < 1e-9
-    np.testing.assert_allclose(x / scale, [0.6, 0.8], atol=1e-9)
+    np.testing.assert_allclose(x / scale, [0.6, 0.8], rtol=0, atol=1e-9)
 
 
 def test_search_names_what_is_violated():
