@@ -39,3 +39,10 @@ def test_phases_agree(n_ranks):
     run = mpirun(n_ranks, "-m", "tests.parallel.phases")
     assert run.returncode == 0, run.stderr
     assert run.stdout == "6 agree\n"
+
+
+@pytest.mark.parametrize("n_ranks", [2, 3])
+def test_guesses_and_ways_do_not_show_the_ranks(n_ranks):
+    run = mpirun(n_ranks, "-W", "ignore", "-m", "tests.parallel.guesses")
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == "15 alike\n"

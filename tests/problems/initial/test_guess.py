@@ -6,6 +6,7 @@ import pytest
 import timefem as tf
 from timefem.assembly import Scaling, TimeMesh
 from timefem.cases import find_case
+from timefem.elements.evaluation.plan import ElementPlan
 from timefem.problems.initial import guess
 from timefem.solvers.march import march as module
 from timefem.solvers.march.march import NotCompiled, Run, march
@@ -43,7 +44,7 @@ def arguments(name, n_elements, t_end):
 @pytest.mark.parametrize("name, n_elements, t_end", [
     ("spinning-box", 30, 0.5), ("heavy-top", 40, 0.05), ("physical-pendulum", 20, 1.0), ("four-bar", 20, 0.2)])
 def test_short_march_is_the_march(loop, monkeypatch, name, n_elements, t_end):
-    monkeypatch.setattr(guess, "SHORT", 60.0)
+    monkeypatch.setattr(guess, "SHORT", np.inf)
     how = arguments(name, n_elements, t_end)
     with pytest.raises(NotCompiled):
         march(*how, Run(compiles=False))
@@ -65,7 +66,7 @@ def test_long_marches_are_compiled(loop, monkeypatch):
 
 @pytest.mark.parametrize("driver", [tf.Global(), tf.Windows(20)])
 def test_solutions_do_not_depend_on_it(loop, driver, monkeypatch):
-    monkeypatch.setattr(guess, "SHORT", np.inf)  # seconds: those of a busy machine do not count
+    monkeypatch.setattr(guess, "SHORT", np.inf)
     problem, element = find_case("spinning-box").make(), tf.BubnovGalerkin(2)
     cold = tf.solve(problem, element, 100, driver=driver)
     assert cold.success and loop.n_calls == 0
@@ -73,3 +74,31 @@ def test_solutions_do_not_depend_on_it(loop, driver, monkeypatch):
     again = tf.solve(problem, element, 100, driver=driver)
     assert again.success and loop.n_calls
     assert np.max(np.abs(cold.z - again.z)) < 1e-10
+
+
+@pytest.mark.parametrize("chunk", [7, 10, 100])
+@pytest.mark.parametrize("name, n_elements", [("spinning-box", 40), ("bouncing-block", 40)])
+def test_slabs_of_any_size_have_the_guess_of_the_whole(monkeypatch, name, n_elements, chunk):
+    monkeypatch.setattr(guess, "CHUNK", chunk)
+    monkeypatch.setattr(guess, "SHORT", -1)
+    problem = bouncing() if name == "bouncing-block" else find_case(name).make()
+    plan = ElementPlan(problem.system, tf.BubnovGalerkin(2))
+    mesh = TimeMesh(np.linspace(*problem.t_span, n_elements + 1))
+
+    def parts(start, stop):
+        return {e + i: values for e, *chunk in guess.initial_guess("march", plan, mesh, problem.z0, start, stop)
+                for i, values in enumerate(zip(*chunk, strict=True))}
+
+    whole = parts(0, n_elements)
+    assert list(whole) == list(range(n_elements))
+    for start, stop in ((0, 13), (13, 27), (27, n_elements), (39, 40)):
+        own = parts(start, stop)
+        assert list(own) == list(range(start, stop))
+        assert all(np.array_equal(a, b) for e, values in own.items() for a, b in zip(values, whole[e], strict=True))
+
+
+def bouncing():
+    """On an elastic floor, of which steps of many elements see nothing."""
+    block = tf.PointMass(1.0, 3, name="block")
+    floor = tf.PlaneContact(block, normal=(0, 0, 1), stiffness=1e3)
+    return tf.InitialValueProblem(tf.System([block, floor], gravity=(0, 0, -9.81)), {block: tf.Pose((0, 0, 1))}, (0, 1))

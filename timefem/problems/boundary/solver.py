@@ -1,6 +1,7 @@
 """Boundary-value problems solved, on one mesh or on several: guesses, mesh sequences, homotopy, errors."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -191,11 +192,15 @@ class BoundarySolver:
         return COARSE_ELEMENT.fitting(self.problem.system)
 
     def _from_coarse(self, mesh, guess):
-        """The solution by mG(2) on a coarse mesh; the guess itself where there is none."""
+        """The solution by mG(2) on a coarse mesh; the guess itself where there is none.
+
+        Each rank solves there alone: it is quick, and how many ranks there are shows in no guess.
+        """
         stride = -(-mesh.n_elements // COARSE)
         coarse = TimeMesh(mesh.nodes[np.unique(np.append(np.arange(0, mesh.n_elements, stride), mesh.n_elements))])
         element = self._coarse_element
-        rough = BoundarySolver(self.problem, element, self.driver, self.settings, self.show, self.kept)
+        driver = replace(self.driver, linear="chain") if self.driver.distributed else self.driver
+        rough = BoundarySolver(self.problem, element, driver, self.settings, self.show, self.kept)
         sol = rough.solve(coarse, self._states(guess, coarse, element))
         self.iterations += rough.iterations
         if not sol.success:

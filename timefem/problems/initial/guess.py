@@ -1,7 +1,7 @@
-"""Initial guesses for windows and global solves: each rank makes that of its own slab of elements."""
+"""Initial guesses for windows and global solves: each rank has that of its own slab of elements, and the numbers do not
+depend on how many ranks there are."""
 
 import contextlib
-import time
 from functools import lru_cache
 
 import numpy as np
@@ -14,15 +14,14 @@ from ...errors import InputError, SolveError
 from ...parallel import agree
 from ...progress import progress
 from ...solvers.equations.elements import ElementEquations
-from ...solvers.march.march import NotCompiled, Run, march
+from ...solvers.march.march import FIRST_CHUNK, NotCompiled, Run, march
 from ...solvers.nonlinear.newton import Newton, newton
 from ...status import Reason, Status
 
 DEGREE = 2  # of the march: over some hundred turns the phase of mG(1) is too far off for Newton's method
 STEP = 0.1  # relative change of the state per step of the march
 MOST_SUBSTEPS = 16
-MOST_COARSE = 32  # elements of the mesh in a step of the coarse march
-SHORT = 0.5  # seconds that a march may take before its loop is compiled
+SHORT = 50_000  # unknowns of a march whose loop is not compiled for it: half a second
 CHUNK = 20_000  # elements whose guess is made at once
 GUESSES = ("march", "constant")
 _ROUGH = Newton(tol_residual=1e-10, tol_increment=1e-5)
@@ -83,6 +82,9 @@ def _first_node(plan, mesh, z, left):
 def initial_guess(guess, plan, mesh, z0, start, stop):
     """Nodal values of the elements start, ..., stop - 1 to start Newton's method from, a chunk of elements at a time.
 
+    A march goes through the elements before as well: the last rank takes as long as one that has them all, and no rank
+    starts its slab from another state than that.
+
     Parameters
     ----------
     guess : {"march", "constant"}, callable or ndarray
@@ -111,19 +113,13 @@ def initial_guess(guess, plan, mesh, z0, start, stop):
         validate.choice("guess", guess, GUESSES)
     elif not callable(guess):
         guess = validate.array("guess", guess, (element.degree * mesh.n_elements + 1, system.n_z))
-    z = z0
     if isinstance(guess, str) and guess == "march":
-        substeps = _steps(system, mesh, z0, element.state.basis)
-        z = _coarse_march(system, mesh, z0, start) if start else z0
+        yield from _marched(plan, mesh, z0, start, stop)
+        return
     multipliers = system.consistent_multipliers(mesh.nodes[0], z0)
     for e in range(start, stop, CHUNK):
         part = mesh.part(e, min(e + CHUNK, stop))
         times, multiplier_times = part.points(element.state.basis), part.points(element.multiplier.basis)
-        if isinstance(guess, str) and guess == "march":
-            values = _march_guess(system, z, times, multiplier_times, substeps)
-            z = values[0][-1, -1]
-            yield e, *values
-            continue
         if isinstance(guess, str):
             state = np.broadcast_to(z0, (*times.shape, system.n_z))
         elif callable(guess):
@@ -140,6 +136,19 @@ def initial_guess(guess, plan, mesh, z0, start, stop):
         yield e, state, np.broadcast_to(multipliers, (*multiplier_times.shape, system.n_multipliers))
 
 
+def _marched(plan, mesh, z, start, stop):
+    """As `initial_guess`, by a march."""
+    element, substeps = plan.element, _steps(plan.system, mesh, z, plan.element.state.basis)
+    for e in range(0, stop, CHUNK):
+        part = mesh.part(e, min(e + CHUNK, mesh.n_elements))  # all of it on every rank: what is marched at once counts
+        values = _march_guess(plan.system, z, part.points(element.state.basis), part.points(element.multiplier.basis),
+                              substeps)
+        z = values[0][-1, -1]
+        if e + part.n_elements > start:
+            own = slice(max(start - e, 0), stop - e)
+            yield e + own.start, *(v[own] for v in values)
+
+
 def _called(guess, times, n_z):
     """States of a user's function at times, shape (n, n_z)."""
     try:
@@ -154,35 +163,6 @@ def _steps(system, mesh, z0, basis):
     """Steps of a march between two nodes that keep the relative change of the state small."""
     change = _relative_rate(system, mesh.nodes[0], z0) * mesh.lengths.max() * np.diff(np.sort(basis.points)).max()
     return int(np.clip(np.ceil(change / STEP), 1, MOST_SUBSTEPS))
-
-
-def _coarse_march(system, mesh, z0, stop):
-    """State at node `stop` of the mesh, by mG(2) on a mesh that is coarse where the state changes slowly."""
-    change = _relative_rate(system, mesh.nodes[0], z0) * mesh.lengths.max()
-    coarse = int(np.clip(STEP // change if change else MOST_COARSE, 1, MOST_COARSE))
-    fine = int(np.clip(np.ceil(change / STEP), 1, MOST_SUBSTEPS))
-    while True:
-        nodes = np.append(mesh.nodes[0:stop:coarse], mesh.nodes[stop])
-        nodes = np.append((nodes[:-1, None] + np.diff(nodes)[:, None] * np.arange(fine) / fine).ravel(), nodes[-1])
-        plan, z, status, largest = _guess_plan(system), z0, None, 0.0
-        for first in range(0, len(nodes) - 1, CHUNK):
-            part = TimeMesh(nodes[first:first + CHUNK + 1])
-            x, status = _march(plan, part, z)
-            if not status.success:
-                break
-            state = plan.columns.unpack(x)[0]
-            z = state[-1, -1]
-            largest = max(largest, _relative_change(system, state))
-        if status.success and (largest <= 3 * STEP or coarse == 1):
-            return z
-        if coarse == 1:
-            raise SolveError(f"the coarse march failed: {status.message}")
-        coarse = max(1, coarse // 4)
-
-
-def _relative_change(system, state):
-    size = system.state_scale
-    return np.abs((state[:, -1] - state[:, 0]) / size).max() / (np.abs(state[:, 0] / size).max() or 1.0)
 
 
 def _march_guess(system, z, times, multiplier_times, substeps):
@@ -207,9 +187,9 @@ def _march(plan, mesh, z0):
     how = Scaling.of("full", system, plan.element, t0, z0), _ROUGH
     start = plan, mesh, z0, system.consistent_multipliers(t0, z0)
     with contextlib.suppress(NotCompiled):
-        return march(*start, *how, Run(compiles=False))[::2]
+        return march(*start, *how, Run(compiles=False, chunk=FIRST_CHUNK))[::2]
     x = _short_march(*start, *how)
-    return march(*start, *how)[::2] if x is None else (x, Status(True))
+    return march(*start, *how, Run(chunk=FIRST_CHUNK))[::2] if x is None else (x, Status(True))
 
 
 def _short_march(plan, mesh, z, multipliers, scaling, settings):
@@ -218,6 +198,8 @@ def _short_march(plan, mesh, z, multipliers, scaling, settings):
     None where it fails, or is not short.
     """
     n, step = plan.columns.n_node, plan.columns.step
+    if mesh.n_elements * step > SHORT:
+        return None
     x, equations = np.zeros(n + mesh.n_elements * step), ElementEquations(plan, mesh.part(0, 1), scaling)
     equations.condition_known = True
     for e in range(mesh.n_elements):
@@ -226,9 +208,7 @@ def _short_march(plan, mesh, z, multipliers, scaling, settings):
         known = n if e else 0  # dofs of the node that the element before has found
         own[known:] = plan.first_element(part, z, multipliers)[known:]
         own[:], status = newton(equations, own, settings, scaling.reference)
-        if e == 0:
-            begin = time.perf_counter()  # without what is compiled for the first
-        if not status.success or time.perf_counter() - begin > SHORT:
+        if not status.success:
             return None
         state, multipliers, _ = plan.unpack(own)
         z, multipliers = state[-1, -1], multipliers[-1, -1]

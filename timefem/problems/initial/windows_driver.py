@@ -2,7 +2,7 @@
 
 Under mpirun each window is shared among the ranks. The guess of a window starts from the end of the window before, and
 every rank works in every Newton iteration, so that there is no idle time in which the guess of the next window could be
-computed; what overlaps is the guess itself: each rank refines its slab as soon as its coarse march has got there.
+computed.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ REASONS = {Code.NOT_CONVERGED: Reason.NOT_CONVERGED, Code.SINGULAR: Reason.SINGU
 
 CHUNK = 2000  # elements between two words to the caller, if these do not take longer than
 LONG_CHUNK = 0.5  # seconds: compiled code hears no signals
-FIRST_CHUNK = 20
+FIRST_CHUNK = 20  # and the fewest: a march of so many at a time rounds alike however busy the machine is
 
 
 class NotCompiled(Exception):
@@ -93,7 +93,7 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
     record = loop.march(x, mesh.nodes[:-1], mesh.lengths, settings, scaling.reference)
     iterations, history = record.iterations, record.history
     e, code, stopped, left_open = start, 0, False, False
-    chunk = min(most, loop.chunk)
+    chunk, fewest = min(most, loop.chunk), min(most, FIRST_CHUNK)
     while e < mesh.n_elements and not code and not stopped:
         stop, began = min(e + chunk, mesh.n_elements), time.monotonic()
         if not (compiles or march_elements.at_hand(record, e, stop)):
@@ -101,7 +101,7 @@ def march(plan, mesh, z0, multipliers, scaling, settings, run=Run()):
         solved, code, some_open = march_elements(record, e, stop)
         n_new, e, left_open = solved - e, solved, left_open or some_open
         stopped = advance(n_new)
-        chunk = min(2 * chunk, most) if time.monotonic() - began < LONG_CHUNK / 2 else max(chunk // 2, 1)
+        chunk = min(2 * chunk, most) if time.monotonic() - began < LONG_CHUNK / 2 else max(chunk // 2, fewest)
     loop.chunk = chunk
     iterations = iterations[start:e]
     status = Status.with_free_forces(mesh.nodes[start + np.flatnonzero(iterations < 0)]) if left_open else Status(True)

@@ -265,11 +265,11 @@ def solve_optimal(task, mesh):
         if status.reason == Reason.SINGULAR_TANGENT and warm and \
                 note_held(problem, check_reach(solve.all_equations(level), x, quiet=True)):
             equations, found, status = solve(level, x, near=near)
-        if status.success and solve.comm is None and equations.broken(found) > OPTIONS.uncontrolled:
+        if status.success and equations.comm is None and equations.broken(found) > OPTIONS.uncontrolled:
             problem.held = None  # a symmetry of the guess that the best motion has not
             equations, found, status = solve(level, found, near=near)
         failed = not status.success and status.reason not in FINAL
-        alone = solve.comm is None or problem.bounded
+        alone = equations.comm is None or problem.bounded
         if failed and task.guess is None and not (near or solve.certain or solve.spent) and alone:
             with progress("optimal control, another way", 3, task.progress) as bar:
                 rescued = otherwise(Run(solve, level, start_x), strategies, bar)
