@@ -151,3 +151,41 @@ def test_a_mass_that_leaks_on_the_floor(friction):
     t = np.array([0.5, 1.0, 1.5])  # all that the fall and the slide take together is mu g t, as on the floor
     np.testing.assert_allclose(sol.velocity(tank, t)[:, 0], np.maximum(3 - friction * 9.81 * t, 0), atol=1e-9)
     np.testing.assert_allclose(sol.contact_forces(t)[:, 0, 0], (2 - 0.5 * t) * 9.81, rtol=1e-9)
+
+
+def test_a_mass_that_leaks_on_planes_that_move():
+    """What leaves has the velocity of the mass: the plane carries m (g + a), and a belt has nothing to pull."""
+    t = np.array([0.3, 0.9])
+    for what, speed, acceleration in (({"motion": (0, 0, lambda t: 0.7 * t)}, (0, 0, 0.7), 0),
+                                      ({"motion": (0, 0, lambda t: t * t / 2)}, (0, 0, 0), 1),
+                                      ({"surface_velocity": (1.0, 0, 0), "friction": 0.3}, (1.0, 0, 0), 0)):
+        tank = tf.VariableMass(2.0, name="tank")
+        plane = tf.PlaneContact(tank, **what, name="plane")
+        system = tf.System([tank, plane, tf.FormulaForce(tank, "[0, 0, 0, -0.5]")], gravity=DOWN)
+        problem = tf.InitialValueProblem(system, {tank: tf.Pose(velocity=speed)}, (0, 1))
+        forces = tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False).contact_forces(t)[:, 0]
+        np.testing.assert_allclose(forces[:, 0], (2 - 0.5 * t) * (G + acceleration), rtol=1e-12)
+        np.testing.assert_allclose(forces[:, 1:], 0, atol=1e-12)
+
+
+def test_a_mass_that_leaks_slips_on_a_belt():
+    """As soon as the spring pulls with mu m g; and how that depends on the leak and on the friction."""
+    def march(leak=0.5, friction=0.3):
+        tank = tf.VariableMass(2.0, dimension=2, name="tank")
+        parts = [tank, tf.FormulaForce(tank, "[0, 0, 0, -c[0]]", parameters=[leak], name="leak"),
+                 tf.Spring(tank, point_b=(-1, 0, 0), stiffness=30.0, length=1.0),
+                 tf.PlaneContact(tank, normal=(0, 1, 0), surface_velocity=(1, 0, 0), friction=friction, name="belt")]
+        problem = tf.InitialValueProblem(tf.System(parts, gravity=(0, -G, 0)), {tank: tf.Pose(velocity=(1, 0, 0))},
+                                         (0, 0.9))
+        sol = tf.solve(problem, tf.MixedGalerkin(3), 30, progress=False)
+        return sol, float(sol.position(tank, 0.9)[0])
+
+    sol, _ = march()
+    assert [event.kind for event in sol.events] == ["slips"]
+    assert sol.events[0].t == pytest.approx(0.3 * 2 * G / (30 + 0.3 * 0.5 * G), rel=1e-12)
+    found = tf.gradient(sol, tf.EndValue(lambda bodies, t: bodies[0].position[0]),
+                        [tf.Parameter("leak", "parameters"), tf.Parameter("belt", "friction")])
+    h = 1e-4
+    expected = [(march(**{name: value + h})[1] - march(**{name: value - h})[1]) / (2 * h)
+                for name, value in (("leak", 0.5), ("friction", 0.3))]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)

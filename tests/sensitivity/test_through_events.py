@@ -306,6 +306,16 @@ def test_where_there_are_no_derivatives():
         tf.gradient(at, tf.EndValue(look), tf.Initial("ball", "position"))
     assert tf.gradient(at, tf.EndValue(look), tf.Parameter("ball", "mass")) == pytest.approx(0, abs=1e-14)
 
+    bob = tf.PointMass(1.0, 2, name="bob")
+    rope = tf.Tether(bob, length=1.0, restitution=0.5, name="rope")  # taut at once, and it springs back
+    system, start = tf.System([bob, rope], gravity=(0, -9.81, 0)), tf.Pose((0.6, -0.8, 0), velocity=(0.6, -0.8, 0))
+    struck = tf.solve(tf.InitialValueProblem(system, {bob: start}, (0, 0.1)), tf.MixedGalerkin(2), 10)
+    assert struck.events[0].t == 0 and not struck.contact_modes[0].any()
+    at = tf.Linearization(struck)
+    with pytest.warns(tf.NotDifferentiable, match="rope touches at the start, and would not with other rope.length"):
+        tf.gradient(at, tf.EndValue(look), tf.Parameter(rope, "length"))
+    tf.gradient(at, tf.EndValue(look), tf.Parameter("rope", "restitution"))
+
     puck = tf.PointMass(1.0, 3, name="puck")
     ice = tf.PlaneContact(puck, friction=0.3, name="ice")
     system = tf.System([puck, ice, tf.Force(puck, (5.0, 1.0, 0))], gravity=UP)

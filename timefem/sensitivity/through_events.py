@@ -248,9 +248,9 @@ class ThroughEvents(Derivatives):
         return x[(piece.stop - piece.start - 1) * columns.step + columns.first[-1]]
 
     def _check_start(self, given):
-        """Warn where what is closed or sticks at the start would not be with other numbers."""
+        """Warn where what is closed, sticks or strikes at the start would not with other numbers."""
         own = self._nodes.mode_system(0)
-        if not len(own.mode.sharing.own):
+        if not (len(own.mode.sharing.own) or self._nodes.struck_at_start):
             return
         z = self._start_changes(np.eye(self.start.plan.columns.n_node), given)[self.start.plan.columns.first[0]]
         for word, name, changes in self._nodes.broken(own, z, given.numbers):

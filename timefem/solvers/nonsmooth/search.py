@@ -176,9 +176,14 @@ def states_between(theta, states, accelerations, first=None):
     own = slice(None) if first is None else slice(first, first + 2)
     times, q, v, a = states.t[own], *(value[own, None] for value in (states.q, states.v, accelerations))
     h = np.diff(times)
-    x, length = theta[:, None], h[:, None, None]
+    x, length, flows = theta[:, None], h[:, None, None], states.contacts.flows
+    given = v[:, :, flows]
+    if len(flows):  # whose velocities are none, and whose rates stand among the accelerations
+        v, a = v.copy(), a.copy()
+        v[:, :, flows], a[:, :, flows] = a[:, :, flows], 0.0
     c0, c1, c2, c3, c4, c5 = quintic(length, (q[:-1], v[:-1], a[:-1]), (q[1:], v[1:], a[1:]))
     q = c0 + x * (c1 + x * (c2 + x * (c3 + x * (c4 + x * c5))))
     v = (c1 + x * (2 * c2 + x * (3 * c3 + x * (4 * c4 + x * 5 * c5)))) / length
+    v[:, :, flows] = given[:-1] + x * (given[1:] - given[:-1])
     t, n_q = times[:-1, None] + h[:, None] * theta, q.shape[-1]
     return states.contacts.at(t.ravel(), q.reshape(-1, n_q), v.reshape(-1, n_q))

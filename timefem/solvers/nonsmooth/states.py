@@ -5,6 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from ...mechanics.redundancy.redundant_rows import row_sizes
+from ...mechanics.symbols import first_order_places
 from ...mechanics.values.equations_of_motion import MotionFormulas
 from ...mechanics.values.evaluate import Matrix, PerThread, evaluator
 from ...mechanics.values.reaction_forces import has_reaction_forces
@@ -29,6 +30,8 @@ class Contacts:
         Of each row, and which of its rows it is.
     n_slip : ndarray of int, shape (n,)
     persistent : ndarray of bool, shape (n,)
+    helpers, flows : ndarray of int
+        Coordinates that count turns, and those of first order.
     """
 
     def __init__(self, system):
@@ -43,6 +46,7 @@ class Contacts:
         self.tangents = np.concatenate([np.zeros(0, int), *(3 * c + 1 + np.arange(n)
                                                             for c, n in enumerate(self.n_slip))])
         self._blocks, self.stacks = None, {}
+        self.flows = np.array(first_order_places(system), int)
         self.helpers = np.concatenate([np.zeros(0, int), *(np.arange(system.n_q)[system.coordinates(b)]
                                                            for b in system.bodies if b.is_counter)])
 
@@ -151,15 +155,24 @@ class ContactStates:
 
     def __init__(self, contacts, t, q, v):
         self.contacts, self.t, self.q, self.v = contacts, t, q, v
-        system, n = contacts.system, len(q)
-        zeros = {"a": system.n_q, "gamma": system.n_constraints, "nu": system.n_nonholonomic,
-                 "controls": sum(part.n_controls for part in system.parts)}
-        found = evaluator(system, *NAMES, formulas=MotionFormulas)(
-            system, t, q, repeatable=False, v=v, **{name: np.zeros((n, size)) for name, size in zeros.items()})
-        self._of = dict(zip(NAMES, found, strict=True))
+        self._of = dict(zip(NAMES, self._evaluated(*NAMES), strict=True))
+        if len(contacts.flows):  # what comes in or leaves with the velocity of a body changes no velocity
+            rates = np.zeros_like(q)
+            rates[:, contacts.flows] = -self._of["row"][:, contacts.flows]
+            row, = self._evaluated("flowing_row", a=rates)
+            self._of["row"] = row - self._of["row_a"].times(rates)
         self.gap = self._of["gap"]
         self.restitution, self.friction, self.load = (self._of[x] for x in ("restitution", "friction", "load"))
-        self.gamma = self._rows(self._of["gap rate"], self._of["slip"]).reshape(n, -1, 3)
+        self.gamma = self._rows(self._of["gap rate"], self._of["slip"]).reshape(len(q), -1, 3)
+
+    def _evaluated(self, *names, **given):
+        """Quantities of the motion, without multipliers and controls; accelerations are zero unless given."""
+        system, n = self.contacts.system, len(self.q)
+        sizes = {"a": system.n_q, "gamma": system.n_constraints, "nu": system.n_nonholonomic,
+                 "controls": sum(part.n_controls for part in system.parts)}
+        zeros = {name: np.zeros((n, size)) for name, size in sizes.items()}
+        return evaluator(system, *names, formulas=MotionFormulas)(
+            system, self.t, self.q, repeatable=False, v=self.v, **zeros | given)
 
     def _rows(self, normal, along):
         """Three rows of each contact, shape (n, 3 n_contacts)."""

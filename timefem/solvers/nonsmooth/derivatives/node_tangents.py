@@ -103,9 +103,15 @@ class NodeTangents:
         _, momenta = velocity_solve(self._velocity, t, q, v, self._identity)
         return NodeTangent(own.plan, solve, steps, momenta, contacts.helpers, np.concatenate(speeds))
 
+    @property
+    def struck_at_start(self):
+        """Names of what strikes at the start."""
+        return {name for event in self.solution.events if event.node == 0 and event.kind in (events.IMPACT, events.JAM)
+                for name in event.contacts}
+
     def broken(self, own, z, numbers):
-        """What is closed or sticks at the start in a mode: the word, its name, and whether its gap, rate or slip
-        changes with states (n_z, K) and numbers, bool (K,)."""
+        """What is closed, sticks or strikes at the start in a mode: the word, its name, and whether its gap, rate or
+        slip changes with states (n_z, K) and numbers, bool (K,); of what strikes and parts again the gap alone."""
         contacts, rows, sol = self.contacts, self._contacts, self.solution
         t, n = float(sol.t[0]), self.system.n_q
         q, v = sol.z[0][:n], self.velocity(t, sol.z[0])
@@ -117,10 +123,13 @@ class NodeTangents:
         size = np.abs(by) @ np.concatenate([np.abs(z[:n]), solve.size(z[:n], z[n:], numbers)[:n]])
         size += np.abs(by_numbers) @ np.abs(numbers)
         moved = np.abs(change) > CONTACT.smooth * size
+        struck = self.struck_at_start
         for c, kept in enumerate(map(own.mode.sharing.kept, range(contacts.n))):
             own_rows = [c, rows.first[1] + c] if 0 in kept else []
             first = rows.first[2] + int(contacts.n_slip[:c].sum())
             own_rows += [first + i - 1 for i in kept if i]
+            if contacts.names[c] in struck:
+                own_rows.append(c)
             if moved[own_rows].any():
                 word = "sticks" if own.mode.modes[c] in HOLDS else "touches"
                 yield word, contacts.names[c], moved[own_rows].any(axis=0)

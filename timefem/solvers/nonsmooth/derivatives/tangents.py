@@ -33,7 +33,7 @@ class TangentFormulas(MotionFormulas):
             return [self.gap, self.rate_of(self.gap) if self.part.n_contacts else self.gap, self.slip, laws[:, 1],
                     laws[:, 2]]
         if which == FORCES:
-            return [self.row, self.second, self.third]
+            return [self.flowing_row, self.second, self.third]
         part, s = self.part, self.symbols
         held = part.constraint_force(s, self.gamma[:self.phi.numel(), 0])
         pushed = held + ca.jtimes(self.form, self.v, self.nu, True)

@@ -27,7 +27,7 @@ def can_fly(contacts, element):
     """Whether a system with all contacts open is one that the compiled loop knows."""
     system = contacts.system
     plain = not (system.couples_inertia or system.n_nonholonomic or contacts.persistent.any() or contacts.reactions
-                 or any(body.velocity_by_solve for body in system.bodies))
+                 or len(contacts.flows) or any(body.velocity_by_solve for body in system.bodies))
     driven = any(group.part.has_velocity and not (group.part.is_body or group.part.is_counter)
                  for group in system.groups)
     return plain and not driven and element.form == "hamilton" and default_backend() == "llvm"
