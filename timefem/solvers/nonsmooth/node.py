@@ -126,7 +126,7 @@ class NodeLaw:
         directions : ndarray, shape (n_contacts, 2)
             Of slips.
         """
-        contacts, slips = self.contacts, slips or {}
+        contacts, slips = self.contacts, dict(slips or {})
         gamma = states.gamma[0]
         pulled = np.abs(states.free[0].reshape(-1, 3)[:, 0])
         slow = np.maximum(self.still, pulled * self.options.short_flight * length / 2)
@@ -142,6 +142,9 @@ class NodeLaw:
         law_friction, slides = np.where(contacts.persistent, 0.0, friction), {}
         for i, c in enumerate(inside):
             moving = contacts.n_slip[c] and size[c] > self.still[c] and c not in slips
+            carried = states.carried(c) if contacts.n_slip[c] and not moving and c not in slips else None
+            if carried is not None:
+                slips[c] = carried
             if not (moving or c in slips):
                 continue
             along = gamma[c, 1:] / size[c] if moving else slips[c]

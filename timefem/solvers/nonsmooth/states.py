@@ -246,8 +246,12 @@ class ContactStates:
 
     @cached_property
     def rooted(self):
-        """All rows at the first state times R, with the mobility `R R^T`, shape (3 n_contacts, n_q)."""
-        return self.plain[0].rooted(self.jacobian.dense()[0])
+        """All rows at the first state times R, with the mobility `R R^T`, shape (3 n_contacts, n_q); zero where the
+        constraints leave of a row but rounding, which would be divided by."""
+        rows = self.jacobian.dense()[0]
+        found, alone = self.plain[0].rooted(rows), rows / np.sqrt(self.contacts.system.mass_scale)
+        found[np.linalg.norm(found, axis=1) <= RANK.dependent * np.linalg.norm(alone, axis=1)] = 0.0
+        return found
 
     def compliance(self, rows):
         """D of some of the rows at the first state, shape (n_rows, n_rows)."""
@@ -257,6 +261,19 @@ class ContactStates:
     def softness(self):
         """Largest entry of the diagonal of D of each contact at the first state, shape (n_contacts,)."""
         return (self.rooted * self.rooted).sum(axis=1).reshape(-1, 3).max(axis=1)
+
+    def carried(self, c):
+        """Direction (2,) in which constraints alone, whatever the friction, let a contact begin to slip at the first
+        state, as that of a piston at its dead centre; None without any."""
+        rows = 3 * c + np.array([1, 2])
+        known, moved = self._rows(self._of["gap acceleration"], self._of["slip rate"])[0], np.abs(self.plain[1])
+        terms = np.abs(known) + self.jacobian._replace(data=np.abs(self.jacobian.data)).times(moved)[0]
+        across, lengths, _ = np.linalg.svd(np.pad(self.rooted[rows], ((0, 0), (0, 1))))
+        alone = np.linalg.norm(self.jacobian.dense()[0, rows] / np.sqrt(self.contacts.system.mass_scale), axis=1)
+        across = across[:, lengths <= RANK.dependent * alone.max()]
+        along = across @ (self.free[0, rows] @ across)
+        size = np.hypot(*along)
+        return along / size if size > RANK.dependent * terms[rows].max() else None
 
     def terms(self):
         """Size of the terms that gaps at the first state are made of, shape (n_contacts,)."""
@@ -437,9 +454,9 @@ def held(states, modes, directions, slow):
     _, rows, vectors, size = _closed_rows(states, modes)
     basis, _ = _independent(vectors[rows], size[rows // 3])
     for c in rubbing:
-        along = vectors[3 * c + 1:3 * c + 1 + states.contacts.n_slip[c]]
-        left = along - (along @ basis) @ basis.T
-        if np.linalg.norm(directions[c, :len(left)] @ left) <= RANK.independent * size[c]:
+        along = directions[c] @ vectors[3 * c + 1:3 * c + 3]
+        left = along - basis @ (along @ basis)
+        if along.any() and np.linalg.norm(left) <= RANK.independent * size[c]:
             found[c] = HELD
     return found
 
