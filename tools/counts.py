@@ -192,6 +192,16 @@ def compared_reasons():
             if any(isinstance(inner, ast.Constant) and inner.value in known for inner in ast.walk(node))]
 
 
+def compared_kinds():
+    """Comparisons with names of kinds of problems, which declare what differs; "phases" is a key of files, too."""
+    folders = next(node.value for node in modules()["problems.kinds"][1].body if isinstance(node, ast.Assign)
+                   and ast.unparse(node.targets[0]) == "FOLDERS")
+    known = {name.value for name in folders.elts}
+    return [f"{module}:{node.lineno}" for module, node in nodes(ast.Compare | ast.Match)
+            for inner in ast.walk(node) if isinstance(inner, ast.Constant) and inner.value in known
+            and (inner.value != "phases" or "kind" in ast.unparse(node))]
+
+
 def random_structure():
     """Random numbers that decide structure: ranks, patterns, what depends on what; `RANDOM` has the other ones."""
     return [place for place, purpose in random_numbers() if purpose == "structure"]
@@ -322,6 +332,7 @@ COUNTS = {  # what is counted -> (places, target, today's number: it may fall, a
     "public methods beyond 30 in a class": (crowded_methods, 0, 30),
     "files over 500 lines": (long_files, 0, 0),
     "comparisons with texts of reasons": (compared_reasons, 0, 0),
+    "comparisons with names of kinds": (compared_kinds, 0, 0),
     "random numbers that decide structure": (random_structure, 0, 0),
     ".carrier outside mechanics": (carriers, 0, 0),
     "functions over 8 parameters": (many_parameters, 0, 0),

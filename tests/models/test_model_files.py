@@ -27,7 +27,7 @@ from timefem.models.build import ACTUATORS, COMPOSITES, FORCES, JOINTS
 from timefem.models.document import key_lines
 from timefem.models.entries import FUNCTIONS
 from timefem.models.schema import schema
-from timefem.models.settings import OPTIMAL
+from timefem.problems.optimal.files import ACTUATORS as OPTIMAL
 
 pytestmark = pytest.mark.long
 

@@ -10,9 +10,9 @@ import timefem as tf
 from timefem import interrupts
 from timefem.cases import CASES
 from timefem.errors import InputError
+from timefem.problems.optimal import several as many_starts
 from timefem.problems.optimal.guesses.guess import starts
 from timefem.problems.optimal.strategies import strategy
-from timefem.solving import many_solutions as many_starts
 
 pytestmark = pytest.mark.long
 
@@ -120,5 +120,5 @@ def test_a_stop_on_other_ways_is_no_failure(monkeypatch):
 def test_bad_input():
     with pytest.raises(InputError, match="n_starts"):
         tf.solve_all(around(), ELEMENT, 8, n_starts=0)
-    with pytest.raises(InputError, match="guesses belong to boundary-value problems"):
+    with pytest.raises(InputError, match="guesses is for a boundary-value problem; optimal control takes n_starts"):
         tf.solve_all(around(), ELEMENT, 8, guesses=[1])

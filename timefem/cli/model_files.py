@@ -11,6 +11,7 @@ from ..cases import Case
 from ..display import counted
 from ..errors import InputError, NotAsked
 from ..late import Late
+from ..problems.kinds import KINDS
 from .report import add_kept, kept_facts, make_console, make_table, print_json
 
 models = Late("timefem.models")
@@ -164,7 +165,7 @@ def _add_rows(table, facts):
     table.add_row("coordinates, constraints", f"{facts['n_q']}, {facts['n_constraints']} of rank {facts['rank']}")
     table.add_row("degrees of freedom", str(facts["degrees_of_freedom"]))
     table.add_row("redundant constraints", "\n".join(facts["redundant"]) or "none")
-    if facts["kind"] != "initial":
+    if not KINDS[facts["kind"]].usual:
         table.add_row("problem", facts["kind"])
     if "conditions" in facts:
         table.add_row("conditions", "\n".join(facts["conditions"]))

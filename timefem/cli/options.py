@@ -410,7 +410,7 @@ def follower(found, follow, options):
     table = {} if model is None else model.document.data.get("continuation", {})
     if follow is None and not table:
         return None
-    if found.kind.name != "boundary":
+    if not found.kind.follows:
         raise InputError(f"--follow is not used: {case.name} is {found.kind.title}; leave it out")
     if "tolerance" in found.arguments:
         raise InputError("--tolerance is not used with a continuation, whose meshes are given; leave one of them out")

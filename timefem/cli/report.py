@@ -9,7 +9,6 @@ import platform
 import re
 import sys
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from importlib import metadata
 
 import numpy as np
@@ -22,31 +21,18 @@ from ..display import counted, printable
 from ..errors import InputError, MissingBackend
 from ..late import Late
 from ..parallel import launched_ranks
-from ..problems.kinds import KINDS
+from ..problems.kinds import KINDS, kind_of
 from ..validate.options import LINEAR_SOLVERS
 from .process import rank, world
 
 
-def case_to_study(name, kinds=("initial",)):
-    """The case of a study, by name; InputError where it is a problem of none of these kinds."""
+def case_to_study(name, study="convergence"):
+    """The case of a study, by name; InputError where that is not for its kind of problem."""
     case = find_case(name)
-    if case.kind not in kinds:
-        known = " or ".join(f"{KINDS[kind].title.split(' ', 1)[1]}s" for kind in kinds)
+    if study not in KINDS[case.kind].studies:
+        known = " or ".join(f"{kind.title.split(' ', 1)[1]}s" for kind in KINDS.values() if study in kind.studies)
         raise InputError(f"studies are those of {known}, and {name} is {KINDS[case.kind].title}")
     return case
-
-
-def kind_facts(kind, problem, sol):
-    """What matters of a solution besides what all have, as plain data."""
-    if kind == "initial":
-        return {}
-    history = sol.status.residual_history
-    facts = {"kind": kind, "residual": float(history[-1]) if len(history) else None}
-    if len(sol.t) == 1:  # nothing was solved
-        return facts
-    if "continuation" in sol.statistics:
-        facts["continuation"] = sol.statistics["continuation"]
-    return facts | KINDS[kind].facts(problem, sol)
 
 
 def kind_rows(r):
@@ -133,7 +119,7 @@ def run_report(case, problem, sol):
         "constraint_error_max": {level: errors[level] for level in ("configuration", "velocity", "quaternion_momentum")
                                  if level in errors},
         **contact_facts(sol),
-        **kind_facts(case.kind, problem, sol),
+        **kind_of(problem).report(problem, sol),
         **{name: statistics[name] for name in ("tolerance", "estimated_error", "estimated_errors", "meshes", "per_rank")
            if name in statistics},
         "backward_error": statistics["backward_error"], "seconds": statistics["seconds"],
@@ -353,14 +339,13 @@ WHOLE = ("case", "element", "degree", "n_points", "driver", "backend", "n_ranks"
 
 def phases_report(case, problem, sol):
     """The numbers of a run in phases, as they go into the JSON."""
-    one = replace(case, kind="optimal")
-    reports = [run_report(one, *pair) for pair in zip(problem.phases, sol.phases, strict=True)]
+    reports = [run_report(case, *pair) for pair in zip(problem.phases, sol.phases, strict=True)]
     whole = {name: reports[0][name] for name in WHOLE}
     more = {name: sol.statistics[name] for name in ("tolerance", "estimated_error", "meshes") if name in sol.statistics}
     phases = [{"name": name, "start": float(start), "duration": float(duration), "n_elements": own["n_elements"],
                **{key: own[key] for key in OF_PHASE if key in own}}
               for name, start, duration, own in zip(problem.names, sol.starts, sol.durations, reports, strict=True)]
-    return {**whole, "kind": "phases", "n_elements": sum(own["n_elements"] for own in reports),
+    return {**whole, "kind": case.kind, "n_elements": sum(own["n_elements"] for own in reports),
             "n_unknowns": sol.statistics["n_unknowns"], "objective": float(sol.objective), **more, "phases": phases}
 
 

@@ -15,8 +15,8 @@ from .. import interrupts
 from ..display import counted
 from ..errors import InputError, SolveError
 from ..late import Late
+from ..problems.kinds import KINDS, kinds_with_several
 from ..solution.slab_solution import SlabSolution
-from ..solving.many_solutions import action
 from ..solving.many_solutions import solve_all as solve_for_all
 from ..solving.solve import prepare, solve
 from ..status import Reason
@@ -26,7 +26,6 @@ from .process import note, rank, world
 from .report import (
     check_output,
     check_solution,
-    kind_facts,
     make_console,
     make_table,
     phases_report,
@@ -40,8 +39,6 @@ from .report import (
 
 save = Late("timefem.solution.output.save")
 watching = Late(f"{__package__}.viewing")
-
-REPORTS = {"phases": (phases_report, print_phases)}  # of the other kinds: `run_report`, `print_report`
 
 
 def run(options, petsc_options=None):
@@ -74,7 +71,7 @@ def run(options, petsc_options=None):
         for system in getattr(found.problem, "systems", (found.problem.system,)):
             save.check_savable(system)
     _note_on_ranks(found)
-    if watch and found.kind.name == "phases":
+    if watch and not found.kind.one_motion:
         raise InputError("--watch is not used: the page follows one motion, and there are several in phases; leave it "
                          "out")
     with (stdout_to_stderr() if own["as_json"] else nullcontext(),
@@ -131,7 +128,7 @@ def _note_on_ranks(found):
 def _tell(found, sol, output, as_json, verbose, follow=None):
     """Save and report a solution; returns the exit status."""
     status, saved = 0 if sol.success else exit_status(sol), None
-    report_of, print_one = REPORTS.get(found.kind.name, (run_report, print_report))
+    report_of, print_one = (run_report, print_report) if found.kind.one_motion else (phases_report, print_phases)
     if rank() == 0 or isinstance(sol, SlabSolution):  # of which every rank has a part
         if output is not None:
             try:
@@ -159,22 +156,24 @@ def _tell(found, sol, output, as_json, verbose, follow=None):
 
 def solve_all(options):
     """Do what `timefem solve-all` does; returns the exit status, after a stop that of the signal."""
-    turns, output, as_json = options.pop("turns", None), options.pop("output", None), options.pop("as_json", False)
-    starts = options.pop("starts", None)
+    output, as_json = options.pop("output", None), options.pop("as_json", False)
+    known = [kind.in_several for kind in KINDS.values() if kind.several]
+    given = {several: options.pop(several.option, None) for several in known}
     found = chosen(options)
-    if found.kind.name not in ("boundary", "optimal"):
-        raise InputError("solve-all looks for several solutions of boundary-value and optimal control problems, and "
-                         f"{found.name} is neither")
-    for kind, name, value in (("boundary", "turns", turns), ("optimal", "starts", starts)):
-        if value is not None and found.kind.name != kind:
-            raise InputError(f"--{name} is not used: {found.name} is {found.kind.title}; leave it out")
+    several = found.kind.in_several
+    if several is None:
+        raise InputError(f"solve-all looks for several solutions of {kinds_with_several()}, not of {found.name}, "
+                         f"{found.kind.title}")
+    for other, value in given.items():
+        if value is not None and other is not several:
+            raise InputError(f"--{other.option} is not used: {found.name} is {found.kind.title}; leave it out")
     stated = {} if found.model is None else found.model.several
     if output is not None:
         check_solution(output, options["case"])
-    several = {"turns": stated.get("turns", 1) if turns is None else turns} if found.kind.name == "boundary" else \
-        {"n_starts": stated.get("n_starts") if starts is None else starts}
+    number = stated.get(several.number, several.default) if given[several] is None else given[several]
     with stdout_to_stderr() if as_json else nullcontext():
-        solutions = solve_for_all(found.problem, found.element, found.n_elements, **several, **found.arguments)
+        solutions = solve_for_all(found.problem, found.element, found.n_elements, **{several.number: number},
+                                  **found.arguments)
     stop = interrupts.asked()
     status = 0 if stop is None else 128 + stop
     if rank():
@@ -182,70 +181,23 @@ def solve_all(options):
     if not solutions and stop is not None:
         raise interrupts.Interrupted(stop)
     if not solutions:
-        raise SolveError(f"no solution was found from the guesses with {several}")
+        raise SolveError(f"no solution was found from the guesses with {several.number} = {number}")
     root, ending = os.path.splitext(output or "")
     facts = []
-    for number, sol in enumerate(solutions, 1):
-        path = f"{root}-{number}{ending}" if output else None
+    for k, sol in enumerate(solutions, 1):
+        path = f"{root}-{k}{ending}" if output else None
         if path:
             sol.save(path)
-        if found.kind.name == "optimal":
-            facts.append({"objective": sol.objective, "duration": float(sol.t[-1] - sol.t[0]), "file": path,
-                          **{key: sol.statistics[key] for key in ("starts", "failed_starts", "parameters")}})
-            continue
-        energy = sol.energy()
-        facts.append({"action": action(sol), "energy": float(energy[0]), "start": _velocities(sol),
-                      **_facts(found.problem, sol), "file": path})
+        facts.append({**several.facts(found.problem, sol), "file": path})
     if as_json:
-        print_json({"case": found.name, "element": found.element.name, "n_elements": found.n_elements, **several,
-                    "solutions": facts})
-    elif found.kind.name == "optimal":
-        _minima(found, facts)
+        print_json({"case": found.name, "element": found.element.name, "n_elements": found.n_elements,
+                    several.number: number, "solutions": facts})
     else:
-        _solutions(found, facts)
+        table = make_table(f"{found.title} ({found.name}): {len(facts)} {several.noun}", "number", *several.columns)
+        for k, one in enumerate(facts, 1):
+            table.add_row(str(k), *several.row(one))
+        make_console().print(table)
     return status
-
-
-def _solutions(found, facts):
-    table = make_table(f"{found.title} ({found.name}): {len(facts)} solutions", "number", "action [J s]",
-                       "energy [J]", "conditions met to", "found", "velocities at the start")
-    for number, f in enumerate(facts, 1):
-        table.add_row(str(number), f"{f['action']:.8g}", f"{f['energy']:.8g}", f"{max(f['conditions'].values()):.1e}",
-                      ", ".join(f"{name} {value:.8g}" for name, value in f["parameters"].items()),
-                      "\n".join(f"{name}: {', '.join(f'{v:.5g}' for v in _without_noise(values))}"
-                                for name, values in f["start"].items()))
-    make_console().print(table)
-
-
-def _minima(found, facts):
-    table = make_table(f"{found.title} ({found.name}): {len(facts)} minima", "number", "cost", "duration [s]", "found",
-                       "starts")
-    for number, f in enumerate(facts, 1):
-        table.add_row(str(number), f"{f['objective']:.8g}", f"{f['duration']:.8g}",
-                      ", ".join(f"{name} {value:.8g}" for name, value in f["parameters"].items()),
-                      ", ".join(map(str, f["starts"])))
-    make_console().print(table)
-
-
-def _facts(problem, sol):
-    """Facts of the kind of problem, with the signs of quaternions at the end that the solution has."""
-    every = [kind_facts("boundary", one, sol) for one in problem.windings()]
-    return min(every, key=lambda facts: max(facts["conditions"].values(), default=0.0))
-
-
-def _without_noise(values):
-    largest = max(map(abs, values))
-    return [v if abs(v) > 1e-12 * largest else 0.0 for v in values]
-
-
-def _velocities(sol):
-    """Angular velocities of rigid bodies, velocities of others, at the start."""
-    found = {}
-    for body in sol.system.bodies:
-        name = "angular_velocity" if hasattr(body, "angular_velocity") else "velocity"
-        part, n = sol.system.coordinates(body), sol.system.n_q
-        found[sol.system.label(body)] = getattr(body, name)(sol.z[0, :n][part], sol.z[0, n:][part]).tolist()
-    return found
 
 
 # ---- `timefem sweep`: a case or model file solved for many values of its numbers

@@ -196,7 +196,7 @@ def preconditioners_command(given):
     """
     if given.as_json and given.as_csv:
         raise InputError("give either --json or --csv")
-    found = case_to_study(given.case, ("initial", "boundary"))
+    found = case_to_study(given.case, "preconditioners")
     problem = found.make(**({} if given.t_end is None else {"t_end": given.t_end}))
     studied = [named_element(e, degree=k) for e, k in product(given.element, given.degree)]
     with stdout_to_stderr():

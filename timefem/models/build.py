@@ -25,8 +25,8 @@ from .document import Document
 from .entries import naming, state_of_joint, value_of
 from .model import Model
 from .schema import ACTUATORS, COMPOSITES, FORCES, JOINTS
-from .schema_values import SCHEMAS
-from .settings import OPTIMAL, arguments_of, element_of, kind_of_file, with_form
+from .schema_values import OPTIMAL_KEYS, SCHEMAS
+from .settings import arguments_of, element_of, kind_of_file, with_form
 from .trees import Names, settled, tree_of
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ def _parts(document, table, types, known, entries):
         others = {field.key: field.name for field in fields.values() if field.is_body and field.key}
         joints = [name for name, field in fields.items() if field.is_joint and name in entry]
         own = {k: value_of(document, (*keys, k), value) for k, value in entry.items()
-               if k not in ("type", key, *others, *joints, *LISTS, *OPTIMAL)}
+               if k not in ("type", key, *others, *joints, *LISTS, *OPTIMAL_KEYS)}
         for word, found in ((word, getattr(known, LISTS[word])) for word in LISTS if word in entry):
             own[word] = [found((*keys, word, i), given) for i, given in enumerate(entry[word])]
         own |= {word: known.joint((*keys, word), entry[word]) for word in joints}

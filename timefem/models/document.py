@@ -12,6 +12,7 @@ from ..argument_names import nearest_name
 from ..atomic_write import real_path
 from ..errors import InputError
 from ..late import tomllib
+from ..problems.kinds import in_files
 from .schema import schema
 
 TOKEN = re.compile(r'"""(?:[^\\]|\\.)*?"{3,5}' r"|'''.*?'{3,5}" r'|"(?:[^"\\\n]|\\.)*"' r"|'[^'\n]*'"
@@ -155,8 +156,9 @@ class Document:
     def give_data(self, path):
         """Take measured values from another file, of estimation alone."""
         problem = self.data.get("problem", {})
-        if problem.get("kind") != "estimation":
-            raise self.error(("problem", "kind"), 'must be "estimation", which takes measured values')
+        users = [name for name, kind in in_files().items() if "data" in kind.in_files.keys]
+        if problem.get("kind") not in users:
+            raise self.error(("problem", "kind"), f'must be "{users[0]}", which takes measured values')
         problem["data"] = os.path.abspath(path)
 
     def phases(self):

@@ -192,7 +192,7 @@ class Model:
         """
         table = self.document.data.get("continuation", {})
         vary, start = vary or table["vary"], table["start"] if start is None else start
-        if self.kind != "boundary":
+        if not KINDS[self.kind].follows:
             raise InputError(f'continuation is for problems of kind "boundary", and {self.title} is "{self.kind}"')
         steps = {name: table[name] for name in ("first_step", "least_step") if name in table}
         return continuation(lambda value: self.changed({vary: value}).problem, arguments.pop("element"),
@@ -206,8 +206,8 @@ class Model:
     @property
     def several(self) -> dict[str, Any]:
         """How many guesses `solve_all` is to try."""
-        table = self.document.data.get("problem", {})
-        return {name: table[name] for name in ("turns", "n_starts") if name in table}
+        table, several = self.document.data.get("problem", {}), KINDS[self.kind].in_several
+        return {several.number: table[several.number]} if several and several.number in table else {}
 
     def with_guess(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Arguments of `timefem.solve` with the guess that the file states, unless they have one."""

@@ -148,42 +148,38 @@ def _driver(given, kind, element, is_it):
 
 # ---- The table `[problem]` of a model file: checks of what belongs to which kind, and what the kinds read from it
 
-BOUNDS = "lower", "upper"
 LOOPS = {"outputs": "inputs", "actuators": "drives"}  # keys of controllers that name entries of a table
-OPTIMAL = ("effort", "lower", "upper", "lower_rate", "upper_rate")  # keys of actuators
 
 
 def _users(document, keys, users, kind, table=""):
     """InputError at a key that belongs to other kinds."""
-    if kind.name not in users:
-        belongs = " or ".join(f'kind = "{user}"' for user in users)
+    if kind not in users:
+        belongs = " or ".join(f'kind = "{user.name}"' for user in users)
         raise document.error(keys, f"belongs to {table}{belongs}")
 
 
 def kind_of_file(document):
     """The `Kind` of the problem; InputError for what belongs to other kinds, or is missing."""
     data = document.data
-    table = data.get("problem", {"kind": "initial"})
-    kinds = in_files()
-    kind = kinds[table["kind"]]
+    table, kinds = data.get("problem", {}), in_files()
+    kind = kinds[table["kind"]] if "kind" in table else next(one for one in kinds.values() if one.usual)
     for key in table:
         if key != "kind" and key not in kind.in_files.keys:
             users = [f'"{other.name}"' for other in kinds.values() if key in other.in_files.keys]
             raise document.error(("problem", key), f"belongs to kind = {' or '.join(users)}")
     for name in dict.fromkeys(name for other in kinds.values() for name in other.in_files.tables):
-        users = [other.name for other in kinds.values() if name in other.in_files.tables]
+        users = [other for other in kinds.values() if name in other.in_files.tables]
         if name in data and not (name in LOOPS and _act_alone(name, data)):
             _users(document, (name,), users, kind, "[problem] with ")
         if name in kind.in_files.needed and not data.get(name):
             raise document.error(("problem", "kind"), f'"{kind.name}" needs a table of {name}')
-    for name, entry in data.get("actuators", {}).items():
-        for key in OPTIMAL:
-            if key in entry:
-                _users(document, ("actuators", name, key), ["optimal", "phases"], kind, "[problem] with ")
-    for name, entry in table.get("parameters", {}).items():
-        for key in BOUNDS:
-            if key in entry:
-                _users(document, ("problem", "parameters", name, key), ["optimal", "phases"], kind)
+    for own, keys, entries in (("actuators", ("actuators",), data.get("actuators", {})),
+                               ("parameters", ("problem", "parameters"), table.get("parameters", {}))):
+        for name, entry in entries.items():
+            for key in entry:
+                users = [other for other in kinds.values() if key in other.in_files.entries.get(own, ())]
+                if users:
+                    _users(document, (*keys, name, key), users, kind, "[problem] with " * (own == "actuators"))
     kind.in_files.check(document)
     return kind
 

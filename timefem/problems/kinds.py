@@ -33,12 +33,18 @@ def kind_of(problem):
     return found
 
 
-def check_kind(problem, name, what="problem", besides=""):
-    """InputError where a problem is of another kind than that of a name in the table."""
-    cls = KINDS[name].problem
-    if not isinstance(problem, cls):
-        article = "an" if cls.__name__[0] in "AEIOU" else "a"
-        raise InputError(f"{what} must be {article} {cls.__name__}{besides}, not {problem!r}")
+def check_able(problem, able, what="problem", besides=""):
+    """InputError where the kind of a problem does not declare an ability, such as "causal"."""
+    if not getattr(KINDS.of(problem), able, False):
+        names = [kind.problem.__name__ for kind in KINDS.values() if getattr(kind, able)]
+        article = "an" if names[0][0] in "AEIOU" else "a"
+        raise InputError(f"{what} must be {article} {' or '.join(names)}{besides}, not {problem!r}")
+
+
+def kinds_with_several():
+    """In words, the kinds of problems that `solve_all` looks for several solutions of."""
+    return " and ".join(kind.title.removeprefix("a ") + "s" * kind.title.startswith("a ") for kind in KINDS.values()
+                        if kind.several)
 
 
 def error_estimate(problem, element):

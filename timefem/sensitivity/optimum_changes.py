@@ -17,7 +17,7 @@ from ..mechanics.bodies.states import Coordinates
 from ..mechanics.numbers.arguments import number_at
 from ..mechanics.numbers.names import resolve
 from ..mechanics.system import System
-from ..problems.kinds import check_kind
+from ..problems.kinds import KINDS, kind_of
 from ..problems.optimal.statement.limits import by_actuator
 from .parameters import Family, Initial, Parameter, directions
 
@@ -369,7 +369,8 @@ def _of_family(problem, family):
 
     def problem_of(x, i):
         made = family.build(np.where(np.arange(len(values)) == i, x, values))
-        check_kind(made, "phases" if hasattr(problem, "phases") else "optimal", "what build of a Family returns")
+        if KINDS.of(made) is not kind_of(problem):
+            raise InputError(f"what build of a Family returns must be {kind_of(problem).title}, not {made!r}")
         return made
 
     return [Change(name, float(values[i]), lambda x, i=i: problem_of(x, i), made_anew=True)

@@ -25,7 +25,7 @@ from ..mechanics.numbers.unknown import with_freed
 from ..mechanics.part import Part
 from ..mechanics.part_names import number_named
 from ..mechanics.system import System
-from ..problems.kinds import check_kind
+from ..problems.kinds import check_able
 from ..types import Vector
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ def _of_family(system, places, z, family):
 
     def numbers(x):
         problem = family.build(x)
-        check_kind(problem, "initial", "what build of a Family returns")
+        check_able(problem, "has_derivatives", "what build of a Family returns")
         parts = problem.system.parts
         if [part.kind for part in parts] != kinds:
             raise InputError("Family: build makes other parts, or other formulas, than those of the solution; define "

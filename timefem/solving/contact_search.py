@@ -16,7 +16,7 @@ from ..errors import InputError, NotSolved, warn
 from ..mechanics.forces.actuators import Actuator
 from ..mechanics.forces.controllers import Controller
 from ..problems.initial.problem import InitialValueProblem
-from ..problems.kinds import check_kind
+from ..problems.kinds import check_able
 from ..progress import progress as progress_bar
 from .keywords import OfSequences
 from .solve import solve
@@ -84,7 +84,7 @@ def contact_sequences(problem: InitialValueProblem, actuators: Actuator | Sequen
     >>> found[0].statistics["sequence"]
     ('floor closes',)
     """
-    check_kind(problem, "initial")
+    check_able(problem, "causal")
     if not problem.system.rigid_contacts:
         raise InputError("the system has no rigid contacts, whose sequence could be looked for; take solve")
     actuators = list(actuators) if isinstance(actuators, list | tuple) else [actuators]

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from .. import interrupts, validate
+from .. import validate
 from ..errors import InputError
-from ..late import Late
-from ..parallel import own_world
-from ..problems.boundary.guess import interpolation
-from ..problems.kinds import check_kind, kind_of
-from ..problems.optimal.diagnosis.reach import Unreached
-from ..problems.optimal.guesses.guess import starts
-from ..problems.optimal.solve import solution_system
+from ..problems.kinds import KINDS, check_able, kind_of, kinds_with_several
 from ..progress import progress as progress_bar
 from ..solution.solution import Solution
-from ..solvers.interior_point.algorithm import NO_MINIMUM
 from ..solvers.nonlinear.homotopy import follow
 from ..status import Reason, Status
-from .options import OPTIONS
 from .solve import solve
 
 if TYPE_CHECKING:
@@ -32,6 +19,8 @@ if TYPE_CHECKING:
     from ..problems.boundary.problem import BoundaryValueProblem
     from ..problems.optimal.problem import OptimalControl
     from .keywords import OfSeveral, OfSolve, Unpack
+
+UNSET = {"turns": 1, "n_starts": None, "guesses": (), "processes": None}  # what one kind of problem takes alone
 
 
 def solve_all(problem: BoundaryValueProblem | OptimalControl, element: TimeElement, n_elements: int | None = None, *,
@@ -69,41 +58,18 @@ def solve_all(problem: BoundaryValueProblem | OptimalControl, element: TimeEleme
     InputError
         For input that cannot be used, and arguments of the other kind of problem.
     """
-    arguments["n_elements"], processes = n_elements, arguments.pop("processes", None)
-    if kind_of(problem).name == "optimal":
-        if guesses:
-            raise InputError("guesses belong to boundary-value problems; optimal control takes n_starts")
-        n_starts = validate.integer("n_starts", OPTIONS.starts if n_starts is None else n_starts, minimum=1)
-        return solve_from_starts(problem, element, n_starts, same, processes, progress, arguments)
-    check_kind(problem, "boundary")
-    if n_starts is not None or processes is not None:
-        raise InputError("n_starts and processes belong to optimal control; boundary-value problems take turns")
-    validate.integer("turns", turns, minimum=0)
-    found, trials = [], []
-    for one in problem.windings():
-        along = [interpolation(one, n) for n in range(-2 * turns, 2 * turns + 1, 2)]
-        about = [interpolation(one, n, axis) for axis in range(3) for n in range(-turns, turns + 1) if n]
-        trials += [(one, guess) for guess in (*along, *about, *guesses)]
-    with progress_bar("guesses", len(trials), progress) as bar:
-        for one, guess in trials:
-            sol = solve(one, element, guess=guess, progress=progress, **arguments)
-            if sol.success and not any(_alike(sol, other, same) for other in found):
-                found.append(sol)
-            bar.advance()
-    return sorted(found, key=action)
-
-
-def _alike(a, b, same):
-    size = a.system.state_scale
-    return np.abs((a.z - b.z) / size).max() <= same * np.abs(b.z / size).max() \
-        and np.allclose(a.t[-1], b.t[-1], rtol=same)
-
-
-def action(sol):
-    """Integral of twice the kinetic energy of a solution, by the trapezoidal rule [J s]."""
-    n = sol.system.n_q
-    power = (sol.z[:, n:] * sol.system.velocity(sol.t, sol.z)).sum(axis=1)
-    return float(((power[1:] + power[:-1]) / 2 * np.diff(sol.t)).sum())
+    given = {"turns": turns, "n_starts": n_starts, "guesses": tuple(guesses),
+             "processes": arguments.pop("processes", None)}
+    kind = kind_of(problem)
+    several, arguments["n_elements"] = kind.in_several, n_elements
+    if several is None:
+        raise InputError(f"solve_all is for {kinds_with_several()}, not {kind.title}")
+    own = {name: given.pop(name) for name in several.arguments}
+    for name, value in given.items():
+        if value != UNSET[name]:
+            owner = next(one for one in KINDS.values() if one.several and name in one.in_several.arguments)
+            raise InputError(f"{name} is for {owner.title}; {kind.title} takes {several.number}")
+    return several.solve(solve, problem, element, same=same, progress=progress, arguments=arguments, **own)
 
 
 def continuation(make: Callable[[float], BoundaryValueProblem], element: TimeElement, n_elements: int | None,
@@ -153,7 +119,7 @@ def continuation(make: Callable[[float], BoundaryValueProblem], element: TimeEle
 
     with progress_bar("continuation", 100, progress) as bar:
         problem = make(start)
-        check_kind(problem, "boundary", f"make({start:g})")
+        check_able(problem, "follows", f"make({start:g})")
         sol = solve(problem, element, n_elements, guess=first_guess, progress=progress, **arguments)
         if not sol.success:
             raise InputError(f"continuation: there is no solution at the start, {start:g}: {sol.status.message}")
@@ -165,84 +131,3 @@ def continuation(make: Callable[[float], BoundaryValueProblem], element: TimeEle
                                     f"on the way from {start:g} to {end:g} the continuation got as far as "
                                     f"{reached:g}{refused}")
     return sol
-
-
-# ---- optimal control from many starts: the distinct minima, with their costs
-
-multiprocessing = Late("multiprocessing")
-
-task = None  # what the processes of a pool do, from before they part
-
-
-def solve_from_starts(problem, element, n_starts, same, processes, progress, arguments):
-    """Distinct solutions by increasing cost, see `solve_all`."""
-    guesses, comm = starts(problem, n_starts), own_world()
-    shared = comm is not None and comm.size > 1
-
-    def solved(k):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Unreached)
-            sol = solve(problem, element, guess=guesses[k], progress=False, **arguments)
-        return k, (sol.t, sol.z[0], sol.nodal_state, sol.nodal_multipliers, sol.status, sol.statistics, sol.fields)
-
-    with progress_bar("starts", n_starts, progress) as bar:
-        if shared:
-            found = [one for part in comm.allgather([solved(k) for k in range(comm.rank, n_starts, comm.size)])
-                     for one in part]
-        else:
-            found = []
-            for one in _side_by_side(solved, n_starts, processes):
-                found.append(one)
-                bar.advance()
-                if interrupts.asked():
-                    interrupts.answer()
-                    break
-    return _distinct(problem, element, sorted(found, key=lambda one: one[0]), same)
-
-
-def _side_by_side(solved, n, processes):
-    """Results in any order, by processes that share what was in memory before, as formulas cannot be sent."""
-    global task
-    processes = min(n, processes or os.cpu_count() or 1)
-    yield solved(0)  # compiles
-    if processes == 1 or n < 3 or "fork" not in multiprocessing.get_all_start_methods():
-        yield from map(solved, range(1, n))
-        return
-    task = solved
-    try:
-        ended = signal.SIGTERM, signal.SIG_DFL  # by which a pool ends its processes, in silence
-        with multiprocessing.get_context("fork").Pool(processes, signal.signal, ended) as pool:
-            yield from pool.imap_unordered(_run, range(1, n))
-    finally:
-        task = None
-
-
-def _run(k):
-    return task(k)
-
-
-def _distinct(problem, element, found, same):
-    """Solutions that differ, with the numbers of the starts that led to each."""
-    kept, failed = [], []
-    for k, parts in found:
-        t, z0, state, multipliers, status, statistics, fields = parts
-        if not status.success or NO_MINIMUM in status.message:
-            failed.append(k)
-            continue
-        optimality, system = solution_system(problem, element, statistics["parameters"])
-        sol = Solution(system, optimality, t, z0, state, multipliers, status, statistics, fields)
-        twin = next((other for other in kept if _same_minimum(sol, other, same)), None)
-        if twin is None:
-            sol.statistics["starts"] = [k]
-            kept.append(sol)
-        else:
-            twin.statistics["starts"].append(k)
-    for sol in kept:
-        sol.statistics["failed_starts"] = failed
-    return sorted(kept, key=lambda sol: sol.objective)
-
-
-def _same_minimum(a, b, same):
-    size = np.abs(b.z).max(axis=0) + 1e-6 * np.abs(b.z).max()
-    return abs(a.objective - b.objective) <= same * max(abs(b.objective), 1e-9) and \
-        np.abs((a.z - b.z) / size).max() <= same**OPTIONS.ill_determined

@@ -21,13 +21,6 @@ class SolvingOptions(Options):
     # ---- many runs
     runs_together: int = option(8, "runs that a process takes at once")
 
-    # ---- many solutions
-    starts: int = option(8, "starts of optimal control")
-
-    # ---- many starts
-    ill_determined: float = option(
-        1 / 3, "power of the agreement of costs to which states of one minimum agree, where costs are flat")
-
     # ---- runs
     runs_of_a_thread: int = option(32, "runs that a thread takes at once")
 

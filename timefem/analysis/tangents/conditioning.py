@@ -22,7 +22,7 @@ from ...estimated_norm import estimated_norm
 from ...parallel import own_world
 from ...problems.initial.global_driver import Global
 from ...problems.initial.march_driver import March
-from ...problems.kinds import check_kind
+from ...problems.kinds import check_able
 from ...solution.solution import Solution
 from ...solvers.equations.make import make_equations
 from ...solvers.linear.table import linear_options
@@ -133,7 +133,7 @@ def conditioning(problem: Any, element: TimeElement, n_elements: Sequence[int] =
         When there is no trajectory, or a tangent is singular.
     """
     problem = problem.make() if hasattr(problem, "make") else problem
-    check_kind(problem, "initial", besides=" or a Case")
+    check_able(problem, "causal", besides=" or a Case")
     if not isinstance(element, MixedGalerkin | BubnovGalerkin):
         raise InputError(f"element must be a MixedGalerkin or a BubnovGalerkin, not {element!r}")
     counts = [validate.integer("n_elements", n, minimum=1) for n in np.atleast_1d(n_elements).tolist()]

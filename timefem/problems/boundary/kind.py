@@ -21,5 +21,5 @@ BOUNDARY = Kind(
     "boundary", BoundaryValueProblem, "a boundary-value problem", drivers=(Global,), solve=solve_boundary,
     estimate=BoundaryErrors, guesses=GUESSES, newton={"line_search": True}, facts=report_facts,
     changes=("start", "end", "t_span"),
-    files=f"{__package__}.files",
+    files=f"{__package__}.files", follows=True, studies=("preconditioners",), several=f"{__package__}.several",
 )

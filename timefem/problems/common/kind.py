@@ -73,6 +73,16 @@ class Kind:
         Whether motions follow from numbers of the parts and the state at the start alone, by which derivatives go.
     smooth : callable
         `smooth(problem)` -> whether velocities do not jump, and the elements are those of a motion.
+    usual : bool
+        Whether models and cases are of this kind unless they say so; reports do not name it then.
+    one_motion : bool
+        Whether a solution is one motion; else it is several, one after the other.
+    follows : bool
+        Whether a solution can be followed from an easier problem, see `timefem.continuation`.
+    studies : tuple of str
+        What `timefem study` can do with its cases.
+    several : str
+        Module whose `SEVERAL` is the `Several` of `timefem.solve_all`; None: it looks for one solution.
     """
 
     name: str
@@ -97,6 +107,11 @@ class Kind:
     updates: str | None = None
     strategies: Callable | None = None
     smooth: Callable = lambda problem: not problem.system.rigid_contacts
+    usual: bool = False
+    one_motion: bool = True
+    follows: bool = False
+    studies: tuple = ()
+    several: str | None = None
 
     def __reduce__(self):
         return _in_table, (self.name,)  # other processes have it there
@@ -114,6 +129,23 @@ class Kind:
     def in_files(self):
         """The `FileFormat`, or None; imported when a file is read, which most solves do not."""
         return None if self.files is None else import_module(self.files).FILES
+
+    @property
+    def in_several(self):
+        """The `Several`, or None; imported when several solutions are looked for."""
+        return None if self.several is None else import_module(self.several).SEVERAL
+
+    def report(self, problem, solution):
+        """What matters of a solution besides what all have, as plain data."""
+        if self.usual:
+            return {}
+        history = solution.status.residual_history
+        facts = {"kind": self.name, "residual": float(history[-1]) if len(history) else None}
+        if len(solution.t) == 1:  # nothing was solved
+            return facts
+        if "continuation" in solution.statistics:
+            facts["continuation"] = solution.statistics["continuation"]
+        return facts | self.facts(problem, solution)
 
     def window(self, task):
         """What goes on with further measurements; InputError where a problem has none."""
@@ -161,6 +193,47 @@ class Kind:
             raise InputError(f"driver={driver.name!r}: {self.title} ties all elements together; leave driver out")
 
 
+@dataclass(frozen=True)
+class Several:
+    """What several solutions of a kind of problem are, for `solve_all`, model files and the command line.
+
+    Attributes
+    ----------
+    number : str
+        Argument of `solve_all` and key of `[problem]` that says how many guesses are tried.
+    option : str
+        Its name on the command line.
+    solve : callable
+        `solve(solve, problem, element, same=..., progress=..., arguments=..., **own)` -> solutions that differ; it gets
+        `timefem.solve` with its other arguments, and its own of `solve_all`.
+    facts : callable
+        `facts(problem, solution)` -> plain data that tell a solution from others.
+    columns : tuple of str
+        Titles of what `row(facts)` -> tuple of str tells of them in a table.
+    takes : tuple of str
+        Other arguments of `solve_all` that belong to it alone.
+    noun : str
+        What they are called.
+    default : int, optional
+        How many guesses are tried unless a number is given; None: as many as `solve` of it says.
+    """
+
+    number: str
+    option: str
+    solve: Callable
+    facts: Callable
+    columns: tuple
+    row: Callable
+    takes: tuple = ()
+    noun: str = "solutions"
+    default: int | None = 1
+
+    @property
+    def arguments(self):
+        """Names of all arguments of `solve_all` that belong to it alone."""
+        return self.number, *self.takes
+
+
 # ---- How a kind of problem stands in a model file
 
 @dataclass(frozen=True)
@@ -187,6 +260,8 @@ class FileFormat:
         `state(model)` -> the state at the start, (n_z,), where it is not that of the bodies in the file.
     guess : callable
         `guess(model)` -> what the file gives as a guess, None for nothing.
+    entries : dict
+        Table -> keys of its entries that not every kind takes; "parameters" are those of `[problem]`.
     """
 
     make: Callable
@@ -199,6 +274,7 @@ class FileFormat:
     state: Callable | None = None
     guess: Callable = lambda model: None
     schemas: dict = field(default_factory=dict)
+    entries: dict = field(default_factory=dict)
 
     def __post_init__(self):
         object.__setattr__(self, "keys", (*self.keys, *self.schemas))

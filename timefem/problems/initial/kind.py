@@ -20,6 +20,6 @@ INITIAL = Kind(
     drivers=(DRIVERS["march"], DRIVERS["global"], DRIVERS["windows"]), solve=solve_initial, estimate=InitialErrors,
     guesses=("march", "constant"), checkpoints=True, causal=True,
     has_derivatives=True, changes=("start", "t_span"), mesh=mesh_of,
-    warms=warms, fits=check_contacts,
-    files=__name__,
+    warms=warms, fits=check_contacts, usual=True,
+    studies=("conservation", "convergence", "preconditioners"), files=__name__,
 )

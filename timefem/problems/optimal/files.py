@@ -15,9 +15,10 @@ from .statement.complementarity import Complementary, CoulombFriction, SpringCon
 from .statement.couplings import BOTH_ENDS, LINK, Coupling
 from .statement.limits import Limit
 
-ACTUATORS = "effort", "lower", "upper", "lower_rate", "upper_rate"  # keys of actuators that only optimal control takes
+ACTUATORS = "effort", "lower", "upper", "lower_rate", "upper_rate"
 KEYS = ("start", "end", "end_conditions", "path", "periodic", "free_time", "cost", "end_cost", "duration", "parameters",
         "follows")  # of [problem]
+ENTRIES = {"actuators": ACTUATORS, "parameters": ("lower", "upper")}  # keys that only optimal control takes
 STATE = "state", "position", "orientation", "velocity", "angular_velocity"  # keys of bodies
 
 
@@ -145,7 +146,7 @@ def file_facts(problem):
 
 
 FILES = FileFormat(
-    make_from_file, keys=(*KEYS, "n_starts"),
+    make_from_file, keys=(*KEYS, "n_starts"), entries=ENTRIES,
     tables=("actuators", "outputs", "limits", "couplings", "link", "guess"),
     check=check_file, facts=file_facts, state=state_of_file, guess=guess_from_file)
 

@@ -39,5 +39,5 @@ OPTIMAL = Kind(
                             "where controls have bounds, with which an interior-point method deals"),
     changes=("start", "end", "t_span", "bounds"), fits=check_fits,
     files=f"{__package__}.files", strategies=named_strategies,
-    smooth=lambda problem: not has_contacts(problem),
+    smooth=lambda problem: not has_contacts(problem), several=f"{__package__}.several",
 )

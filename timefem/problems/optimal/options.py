@@ -48,6 +48,11 @@ class OptimalOptions(Options):
     # ---- sizes
     rounding_of_states: float = option(1e-9, "size of states of first order at the ends that is rounding, over others")
 
+    # ---- several
+    starts: int = option(8, "starts of `solve_all`")
+    ill_determined: float = option(
+        1 / 3, "power of the agreement of costs to which states of one minimum agree, where costs are flat")
+
     # ---- controllability
     no_effect: float = option(1e-9, "relative size of an effect that is none")
     nearby: float = option(0.3, "controls beside the guess, where reach is tried once more, scaled")

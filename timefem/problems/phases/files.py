@@ -3,8 +3,8 @@
 from itertools import pairwise
 
 from ..common.kind import FileFormat
+from ..optimal.files import ENTRIES, KEYS, couplings_from_file
 from ..optimal.files import FILES as OF_ONE
-from ..optimal.files import KEYS, couplings_from_file
 from ..optimal.statement.couplings import SameState
 from .problem import Phases
 
@@ -58,6 +58,6 @@ def file_facts(problem):
             "couplings": [coupling.name for coupling in problem.couplings]}
 
 
-FILES = FileFormat(make_from_file, keys=KEYS, needed=("phases",),
+FILES = FileFormat(make_from_file, keys=KEYS, needed=("phases",), entries=ENTRIES,
                    tables=("actuators", "outputs", "limits", "couplings", "phases", "guess"),
                    guess=guess_from_file, check=check_file, facts=file_facts)

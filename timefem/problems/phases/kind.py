@@ -16,4 +16,4 @@ def no_estimate(problem, element):
 PHASES = Kind("phases", Phases, "optimal control in phases", drivers=(Global,), solve=solve_phases,
               estimate=no_estimate, files=f"{__package__}.files", fits=Phases.check_element,
               unused=lambda problem: (UNUSED, "where phases are solved by an interior-point method"),
-              smooth=lambda problem: not any(map(has_contacts, problem.phases)))
+              smooth=lambda problem: not any(map(has_contacts, problem.phases)), one_motion=False)
