@@ -43,3 +43,39 @@ def test_limits_over_whole_turns(bounds):
     exact = 6 * INERTIA**2 * 81 / 27
     assert sol.success and abs(sol.objective - exact) < 1e-9 * exact
     assert np.abs(sol.joint(hinge).angle() + 1 - 9 * (3 * (sol.t / 3)**2 - 2 * (sol.t / 3)**3)).max() < 1e-6
+
+
+def turned_on(angle, limits=(), coordinates=None, **options):
+    """Rest to rest from 2.5 to an angle in 1 s: `6 J^2 d^2 / T^3`."""
+    hinge, motor, system = rotor(coordinates)
+    problem = tf.OptimalControl(system, {hinge: 2.5}, {hinge: angle}, (0, 1), limits=limits, **{
+        "cost": tf.Effort(motor), **options})
+    return hinge, motor, tf.solve(problem, tf.MixedGalerkin(2), 20, strategies=[], progress=False)
+
+
+EFFORT = 6 * INERTIA**2
+
+
+@pytest.mark.parametrize("angle", [3.0, 4.0])
+@pytest.mark.parametrize("stated", [
+    {"limits": tf.Limit("now.joint('hinge')", None, 3.5)}, {"end_cost": "end.joint('hinge')"},
+    {"cost": ["now.control('motor')[0]**2 / 2", "1e-3 * now.joint('hinge')"]}])
+def test_formulas_of_angles_that_are_not_counted(stated, angle):
+    """Beyond half a turn, where the angle jumps, they give no answer; joint coordinates count on."""
+    *_, sol = turned_on(angle, **stated)
+    assert sol.success == (angle < np.pi)
+    if not sol.success:
+        assert sol.status.reason == "turns not counted" and "hinge angle" in sol.status.message
+        assert "coordinates='joint'" in sol.status.message
+    if "limits" in stated:  # which the right answer breaks as well
+        return
+    hinge, _, counted = turned_on(angle, coordinates="joint", **stated)
+    assert counted.success and abs(counted.joint(hinge).angle()[-1] - angle) < 1e-9
+
+
+@pytest.mark.parametrize("limit", [
+    tf.Limit("cos(now.joint('hinge'))", -1.5, 1), tf.Limit("now.joint('hinge')", -100, None),
+    tf.Limit("now.joint_rate('hinge')", None, 3)])
+def test_formulas_that_do_not_mind_whole_turns(limit):
+    *_, sol = turned_on(4.0, limit)
+    assert sol.success and abs(sol.objective - EFFORT * 1.5**2) < 1e-5

@@ -43,6 +43,7 @@ class Output(NamedArguments, ABC):
     bodies = ()
     name = None
     by_coordinates = False  # whether it is of coordinates of the bodies themselves
+    turns = False  # whether it is an angle, whose whole turns are not counted
     arguments = {}  # noqa: RUF012  those of the constructor besides bodies and name, for files
 
     refers_to_parts = True
@@ -178,6 +179,8 @@ class AngleOutput(Output):
     name : str, optional
     """
 
+    turns = True
+
     def __init__(self, body: BodyFrame, axis: str | Vector, direction: Vector, reference: Vector | None = None,
                  name: str | None = None) -> None:
         if not getattr(body, "has_orientation", False):
@@ -218,7 +221,7 @@ class JointOutput(Output):
         if not getattr(joint, "coordinates", ()):
             raise InputError(f"JointOutput: joint must be one with an angle or a displacement, not {joint!r}")
         self.bound = joint.bound(coordinate or joint.coordinates[0].name)
-        self.bodies = self.bound.bodies
+        self.bodies, self.turns = self.bound.bodies, self.bound.coordinate.turns
         self.name = name or f"{joint.name or type(joint).__name__} {self.bound.coordinate.name}"
 
     def on(self, system: System) -> Output:

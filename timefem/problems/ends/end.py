@@ -110,7 +110,15 @@ class End:
         """The value of an `Output`, SX scalar; of an angle whose turns are not counted the one next to `near`."""
         output = self._on_own_bodies(output)
         q = [*map(self.q, output.bodies)]
-        return self._placed(near + output.deviation(near, *q) if near else output.value(*q), output.bodies)
+        value = self._placed(near + output.deviation(near, *q) if near else output.value(*q), output.bodies)
+        if self.turns is None or not output.turns:
+            return value
+        joint, coordinate = (output.bound.owner, output.bound.coordinate.name) if isinstance(output, JointOutput) else \
+            (None, None)
+        return value + 2 * np.pi * self.turns.setdefault((output.name, joint, coordinate, near),
+                                                         (ca.SX.sym("turns"), value))[0]
+
+    turns = None  # or a dict that gets symbols of the whole turns of angles, which are added then, and their values
 
     def joint_rate(self, joint, coordinate=None):
         """The rate of a coordinate of a joint, SX scalar."""

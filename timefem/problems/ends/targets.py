@@ -154,6 +154,20 @@ def _moves(value):
     return isinstance(value, list | tuple | np.ndarray) and len(value) == 2
 
 
+def given_angles(system, states):
+    """Angles of joints between bodies that a dict of states gives, by joint and name of the coordinate."""
+    found = {}
+    for key, value in states.items() if isinstance(states, dict) else ():
+        if not is_joint(system, key):
+            continue
+        joint = system.here(system[key] if isinstance(key, str) else key)
+        if is_on_tree(joint) or not getattr(joint, "coordinates", ()) or getattr(joint, "free_rotation", False):
+            continue
+        values = given_coordinates(system.label(joint), joint, value)
+        found |= {(joint, c.name): values[c.name][0] for c in joint.coordinates if c.turns}
+    return found
+
+
 def check_turns(system, start, end):
     """Refuse angles of joints at both ends that orientations of bodies do not tell from others: quaternions tell turns
     of less than a whole one, by their signs, directors of less than half a one.
@@ -164,18 +178,9 @@ def check_turns(system, start, end):
     """
     if not (isinstance(start, dict) and isinstance(end, dict)):
         return
-    angles = [{}, {}]
-    for found, given in zip(angles, (start, end), strict=True):
-        for key, value in given.items():
-            if not is_joint(system, key):
-                continue
-            joint = system.here(system[key] if isinstance(key, str) else key)
-            if is_on_tree(joint) or not getattr(joint, "coordinates", ()) or getattr(joint, "free_rotation", False):
-                continue
-            values = given_coordinates(system.label(joint), joint, value)
-            found |= {(joint, c.name): values[c.name][0] for c in joint.coordinates if c.turns}
-    for (joint, name), last in angles[1].items():
-        turn = abs(last - angles[0].get((joint, name), last))
+    first = given_angles(system, start)
+    for (joint, name), last in given_angles(system, end).items():
+        turn = abs(last - first.get((joint, name), last))
         signed = all(hasattr(body, "quaternion") for body in joint.bodies if body.has_orientation)
         if turn >= (2 if signed else 1) * np.pi:
             raise InputError(f"{system.label(joint)}: {name} goes by {turn:.3g} rad from start to end, which the "

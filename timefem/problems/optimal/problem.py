@@ -260,6 +260,10 @@ class OptimalControl(NamedArguments):
         """Counters of turns whose values at a free start follow from the rest of the state."""
         return counters_at_start(self.system, self._given["start"])
 
+    def given(self, name: str) -> Any:
+        """What was given as "start", "end", "end_conditions", "bounds", "rates", "limits", "couplings" or "near"."""
+        return self._given[name]
+
     def _started_again(self):
         _, self.z0, _, self.start_conditions = start_of(self.system, self._given["start"], self.t_span, self.near,
                                                         self._numbered, self.turns_go_on)

@@ -104,7 +104,7 @@ def _driving(phase, solution, pair):
     function = phase.kept.thing(("between points", pair, n), phase, lambda: _rigid_pairs(phase, pair, n))
     if function is None:
         return None
-    motion = _along(phase, solution, points)
+    motion = along(phase, solution, points)
     values, times = np.array(function(*motion)).T, motion[2][0]
     gap, force = np.split(values, 2, axis=1)
     work = (force[1:] + force[:-1]) / 2 * np.diff(gap, axis=0)
@@ -127,8 +127,8 @@ def _symbols(phase):
 
 
 def _inside(phase, solution, sees_forces):
-    """`_along` inside of elements and at both ends, and forces of constraints there, (n_constraints, n)."""
-    inner, ends = (_along(phase, solution, points) for points in (POINTS, ENDS))
+    """`along` inside of elements and at both ends, and forces of constraints there, (n_constraints, n)."""
+    inner, ends = (along(phase, solution, points) for points in (POINTS, ENDS))
     motion = [np.hstack([a, b[:, [0, -1]]]) for a, b in zip(inner, ends, strict=True)]
     system, (states, controls, (times,), _) = solution.system, motion
     forces = np.full((system.n_constraints, len(times)), np.nan)
@@ -139,7 +139,7 @@ def _inside(phase, solution, sees_forces):
     return *motion, forces
 
 
-def _along(phase, solution, points):
+def along(phase, solution, points):
     """States, controls, times and unknown numbers at points of all elements, shapes (n, n_elements n_points) each."""
     times = (solution.t[:-1, None] + np.diff(solution.t)[:, None] * points).ravel()
     numbers = np.array([[solution.statistics["parameters"][name]] for name in phase.unknown_names]).reshape(-1, 1)

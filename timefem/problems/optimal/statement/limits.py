@@ -38,7 +38,8 @@ class Limit(NamedArguments):
     ----------
     formula : callable, str, sequence of str, Joint or Output
         Of a joint its first coordinate is limited, of an output its value; angles without counted turns are taken
-        within half a turn of the middle of the bounds. Else `formula(now, u)` -> expressions in CasADi symbols, or
+        within half a turn of the middle of two bounds, else of zero, and solves in which they go beyond fail by "turns
+        not counted". Else `formula(now, u)` -> expressions in CasADi symbols, or
         such a formula as text. `now` gives `t`, `z`, `q(body)`, `rates(body)`, `position(body, point)`,
         `velocity(body, point)`, `rotation_matrix(body)`, `angular_velocity(body, frame)`, `joint(joint)`,
         `joint_rate(joint)`, `control(actuator)`, `energy()`, `kinetic_energy(body)`, `potential_energy(part)`,

@@ -14,6 +14,7 @@ from ....solution.audit import jump_of
 from ....status import RETRY, Reason, Status
 from ..diagnosis.between_points import look_between_points
 from ..diagnosis.turns import look_at_turns
+from ..diagnosis.uncounted_turns import tell_uncounted_turns
 from ..options import OPTIONS
 from ..statement.end_conditions import with_allowed_ends
 
@@ -38,6 +39,7 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
     def solve(task, given=solve):
         solution = given(task)
         _tell_jumps(solution, [one for _, one in stated(task, solution)[0]])
+        tell_uncounted_turns(solution, stated(task, solution)[0])
         return solution
 
     first = task.guess
