@@ -53,6 +53,10 @@ class ActiveSetChange(UserWarning):
     """A limit is just reached, without a multiplier, where derivatives of an optimum jump; the message names it."""
 
 
+class StartFollows(UserWarning):
+    """A state at the start that holds constraints with the present numbers only, in derivatives by these."""
+
+
 class SuspectUnits(UserWarning):
     """Numbers that would fit each other with a factor of 1000; the message says which."""
 

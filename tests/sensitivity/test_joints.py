@@ -1,5 +1,7 @@
 """Derivatives by numbers of parts on joints, and of joints that others use, against differences."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -58,3 +60,26 @@ def test_numbers_of_joints_that_other_parts_use(name, index):
     ends = [run(h).position("bar", 0.6)[0] for h in (1e-5, -1e-5)]
     assert abs(gradient[0]) > 1e-3
     assert gradient[0] == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-5)
+
+
+def test_a_start_by_coordinates_of_joints_is_told_from_the_smallest_change():
+    """Where a point of the joint moves, the state that its angle gives moves by more than the joint demands."""
+    def problem(values):
+        bar = tf.RigidBody(1.0, (0.1, 0.1, 0.1), name="bar")
+        hinge = tf.Revolute(bar, point_a=(0, 0, values[0]), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0),
+                            name="hinge")
+        return tf.InitialValueProblem(tf.System([bar, hinge], gravity=(0, 0, -9.81)), {hinge: (0.3, 0.5)}, (0, 1))
+
+    def end(arm):
+        return tf.solve(problem([arm]), tf.MixedGalerkin(2), 20, progress=False).position("bar", 1.0)[0]
+
+    sol = tf.solve(problem([0.5]), tf.MixedGalerkin(2), 20, progress=False)
+    with pytest.warns(tf.errors.StartFollows, match=r"with the present hinge.point_a\[2\] only.*Family"):
+        smallest = tf.gradient(sol, END, [tf.Parameter("hinge", "point_a", 2), tf.Parameter("bar", "mass")])
+    differences = (end(0.5 + 1e-4) - end(0.5 - 1e-4)) / 2e-4
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tf.errors.StartFollows)
+        family = tf.gradient(sol, END, [tf.Family(problem, [0.5])])
+        tf.gradient(sol, END, [tf.Parameter("bar", "mass")])
+    assert family[0] == pytest.approx(differences, rel=1e-5)
+    assert abs(smallest[0] - differences) > 0.01

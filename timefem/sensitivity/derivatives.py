@@ -10,7 +10,7 @@ import numpy as np
 
 from ..argument_names import NamedArguments
 from ..elements.augmented.extended import Extended
-from ..errors import InputError
+from ..errors import InputError, StartFollows, warn
 from ..problems.kinds import KINDS
 from ..solution.contact_solution import ContactSolution
 from ..solution.solution import Solution
@@ -62,9 +62,17 @@ class Derivatives(NamedArguments, ABC):
     def _start_changes(self, x, given):
         """Changes with parameters of values that depend on the first node by gradients `x` (K, n_node), (K, n)."""
         by_z, by_numbers = self.start.backward(x)
-        by_kept, by_q, by_v = self.start.follow(by_z)
+        by_kept, closing, by_q, by_v = self.start.follow(by_z)
         pairs = ((by_numbers, given.numbers), (by_z, given.z), (by_kept, given.kept), (by_q, given.q), (by_v, given.v))
-        return sum((change.T @ by.T).T for by, change in pairs)
+        changes = sum((change.T @ by.T).T for by, change in pairs)
+        moved = np.abs((given.kept.T @ closing.T).T).max(axis=0, initial=0.0)
+        names = [given.labels[i] for i in np.flatnonzero(moved > 1e-12 * np.abs(changes).max(initial=0.0))]
+        if names:
+            more = ", ..." if len(names) > 3 else ""
+            warn(f"the start holds the constraints with the present {', '.join(names[:3])}{more} only: bodies follow "
+                 "it by the smallest change; for a start that follows otherwise, as from coordinates of joints, give "
+                 "a Family", StartFollows)
+        return changes
 
     def _directions(self, parameters):
         system = with_parameters_of_trees(self.system, parameters)

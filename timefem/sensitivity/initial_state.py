@@ -95,7 +95,8 @@ class Start:
 
         Returns
         -------
-        numbers : ndarray, shape (K, n_numbers)
+        numbers, closing : ndarray, shape (K, n_numbers)
+            By the numbers; and what of that is by those of constraints on positions, which the start no longer holds.
         q, v : ndarray, shapes (K, n_q)
             By changes of coordinates and velocities before they are made to hold the constraints.
         """
@@ -110,7 +111,7 @@ class Start:
         # coordinates: the smallest change that holds the constraints
         c = self._solve_q(self._phi @ (self._mobility @ q.T)).T
         _, by_phi = self._terms(size, {"theta": np.concatenate([-c, none], axis=1)})
-        return numbers + by_phi, q - c @ self._phi, v
+        return numbers + by_phi, by_phi, q - c @ self._phi, v
 
     def _of_multipliers(self, gradient):
         """Consistent multipliers solve `B J (f + B^T lambda) + dTheta/dt = 0`, B = grad Theta, f = grad H - (Q, 0)."""
