@@ -77,3 +77,36 @@ def test_numbers_and_phases():
                             limits=disc, free_time=True, bounds={"duration": (0.8, 1.0)})
     with pytest.warns(tf.UnderResolved, match="disc is exceeded"):
         assert tf.solve(tf.Phases([one]), tf.MixedGalerkin(1), 3, progress=False).success
+
+
+def swing(n):
+    """By 3 rad in 3 s with 2 N m at most: 2.69 is least."""
+    rod = tf.RigidBody(1.0, (0.1, 0.1, 0.1), name="rod")
+    hinge = tf.Revolute(rod, point_a=(0, 0, 0.5), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0), name="hinge")
+    motor = tf.JointControl(hinge, name="motor")
+    system = tf.System([rod, hinge, motor], gravity=(0, 0, -9.81), coordinates="joint")
+    return tf.OptimalControl(system, {hinge: 0.0}, {hinge: (3.0, 0.0)}, (0, 3), tf.Effort(motor),
+                             bounds={motor: (-2, 2)}), tf.MixedGalerkin(2), n
+
+
+def weighed(n):
+    """Whoever pushes where the weight is small pays little; points tell that nowhere else it is as small."""
+    mass = tf.PointMass(1.0, 1, name="mass")
+    push = tf.ControlForce(mass, [(1, 0, 0)], name="push")
+    return tf.OptimalControl(tf.System([mass]), {mass: tf.Pose()}, {mass: tf.EndState((1, 0, 0), velocity=(0, 0, 0))},
+                             (0, 1), "(1.05 + cos(60 * now.t)) * u[0]**2", actuators=push), tf.MixedGalerkin(2), n
+
+
+@pytest.mark.parametrize("given, says", [
+    (swing(6), "element 4, at t = 2, misses the motion that its controls make by 0.075 of its size: take more"),
+    (weighed(4), "the cost is 11.539 by the points of the elements, and 13.6856 by those of halved ones")])
+def test_elements_that_do_not_resolve_motion_or_cost_are_told(given, says):
+    with pytest.warns(tf.UnderResolved, match=says):
+        assert tf.solve(*given, progress=False).success
+
+
+@pytest.mark.parametrize("given", [swing(20), weighed(60)])
+def test_elements_that_do_are_quiet(given):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tf.UnderResolved)
+        assert tf.solve(*given, progress=False).success

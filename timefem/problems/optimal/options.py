@@ -158,6 +158,14 @@ class OptimalOptions(Options):
     machine_code_from: int = option(2000, "instructions of formulas at a point from which on they are machine code",
                                     "which takes CasADi some 10 us for each point, and a second to make once")
 
+    # ---- replay
+    replayed_elements: int = option(20000, "elements up to which a solution is looked at on halved ones")
+    unresolved: float = option(
+        0.02, "miss of an element alone, over the size of its states, or of the cost, from which on it is reported",
+        "45 problems of galleries miss 2e-3 at most")
+    unresolved_cost: float = option(
+        1e-6, "difference of the cost that counts, over what changes of size one make of it")
+
     # ---- reduced again
     reduced_missed: float = option(1e-3, "miss of a condition, scaled, below which are errors of the elements")
     reduced_more: float = option(10.0, "the same, times what constraints miss")

@@ -114,41 +114,75 @@ def simulate(problem: OptimalControl, solution: Solution, *, finer: int = 4, far
                          "again on a finer mesh, with this solution as a guess")
     if "controls" not in solution.fields and problem.n_controls:
         raise InputError("simulate takes a solution of the problem, with its controls")
-    own, element = problem.of_motion(), solution.element
-    while hasattr(element, "element"):
-        element = element.element
-    plan = optimality_plan(problem, element)
-    t, coarse = solution.t, stretched(solution.t, problem.t_span)
-    shares = np.arange(finer) / finer
-    nodes = np.append((coarse[:-1, None] + np.diff(coarse)[:, None] * shares).ravel(), coarse[-1])
-    mesh = TimeMesh(nodes)
-    scale = scaling_of("full", problem, plan, nodes[0])
-    chain = OptimalityEquations(own, plan, mesh, scale, "chain")
-    program = OptimalProgram(chain, from_solution(problem, plan, mesh, solution))
-
-    def states(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        x = program.place(v, np.zeros(program.n_equations))
-        return NodalValues(*plan.unpack(chain.dofs(x))).state[:, -1], x
-
-    told, _ = states(np.zeros(program.n))
-    sizes = scale.state * np.repeat(scale.lifts, len(scale.state) // 2)
-    n, defects = len(t) - 1, np.full(len(t) - 1, np.inf)
-    for k in range(n):
-        found = program.marched_alone(np.zeros(program.n), k * finer, (k + 1) * finer)
-        if found is not None:
-            last = (k + 1) * finer - 1
-            defects[k] = np.abs((states(found)[0][last] - told[last]) / sizes).max()
-    v = program.marched(np.zeros(program.n))
-    z = np.full((n + 1, len(sizes)), np.nan)
+    again = Replay(problem, solution, finer)
+    z = np.full((len(solution.t), len(again.sizes)), np.nan)
     z[0], objective = solution.z[0], np.nan
+    v = again.program.marched(np.zeros(again.program.n))
     if v is not None:
-        made, x = states(v)
-        z[1:], objective = made[finer - 1::finer], chain.objective(x)
-    distance = np.abs((z - solution.z) / sizes).max(axis=1)
-    result = Simulation(t, z, distance, defects, float(objective), far)
+        made, x = again.states(v)
+        z[1:], objective = made[finer - 1::finer], again.chain.objective(x)
+    distance = np.abs((z - solution.z) / again.sizes).max(axis=1)
+    result = Simulation(solution.t, z, distance, again.defects(), float(objective), far)
     if result.reason:
         warn(f"simulate: {result.reason}", UnderResolved)
     return result
+
+
+class Replay:
+    """The controls of a solution, its state and its cost on a finer mesh.
+
+    Parameters
+    ----------
+    problem : OptimalControl
+    solution : Solution
+    finer : int
+        Elements in each of the solution.
+
+    Attributes
+    ----------
+    chain : OptimalityEquations
+    program : OptimalProgram
+        Its variables are changes of the solution.
+    sizes : ndarray, shape (n_z,)
+    """
+
+    def __init__(self, problem: OptimalControl, solution: Solution, finer: int) -> None:
+        element = solution.element
+        while hasattr(element, "element"):
+            element = element.element
+        self.plan, self.finer = optimality_plan(problem, element), finer
+        coarse, shares = stretched(solution.t, problem.t_span), np.arange(finer) / finer
+        nodes = np.append((coarse[:-1, None] + np.diff(coarse)[:, None] * shares).ravel(), coarse[-1])
+        mesh = TimeMesh(nodes)
+        scale = scaling_of("full", problem, self.plan, nodes[0])
+        self.chain = OptimalityEquations(problem.of_motion(), self.plan, mesh, scale, "chain")
+        self.program = OptimalProgram(self.chain, from_solution(problem, self.plan, mesh, solution))
+        self.sizes = scale.state * np.repeat(scale.lifts, len(scale.state) // 2)
+
+    def states(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """States at the ends of all elements, and all unknowns, after changes v."""
+        x = self.program.place(v, np.zeros(self.program.n_equations))
+        return NodalValues(*self.plan.unpack(self.chain.dofs(x))).state[:, -1], x
+
+    def defects(self) -> np.ndarray:
+        """What each element of the solution alone misses at its end, in sizes of states: by a step of Newton's method.
+        """
+        none = np.zeros(self.program.n)
+        found, last = self.program.stepped_alone(none, self.finer), slice(self.finer - 1, None, self.finer)
+        told = self.states(none)[0][last]
+        if found is None:
+            return np.full(len(told), np.inf)
+        return np.abs((self.states(found)[0][last] - told) / self.sizes).max(axis=1)
+
+    @property
+    def objective(self) -> float:
+        """Cost of the state of the solution, by the points of the finer mesh."""
+        return float(self.chain.objective(self.states(np.zeros(self.program.n))[1]))
+
+    @property
+    def size_of_objective(self) -> float:
+        """What changes of size one make of the cost."""
+        return float(self.chain.size_of_objective(self.states(np.zeros(self.program.n))[1]))
 
 
 # ---- Solutions of optimal control, which know the problem that they solve

@@ -164,9 +164,10 @@ class OptimalProgram(NonlinearProgram):
         """
         return self._march(v)
 
-    def marched_alone(self, v, first, last):
-        """The same of elements from first to last - 1, with what is before as it is."""
-        return self._march._window(v, first, last, OPTIONS.march_most)[0]
+    def stepped_alone(self, v, width):
+        """The same of each so many elements alone, with what is before as it is, up to what a step of Newton's method
+        leaves."""
+        return self._march.step_alone(v, width) if self._march.determined else None
 
     @cached_property
     def _march(self):
