@@ -308,3 +308,23 @@ def test_a_rope_hangs_between_supports(degree, slack, error):
 
     h, v = fsolve(gaps, [0.5, 0.8], xtol=1e-14)
     np.testing.assert_allclose(rest.multipliers[:3], [h, 0, -v], rtol=0, atol=error)
+
+
+@pytest.mark.parametrize("n_steps", [1, 5])
+def test_skew_bending_by_a_load_that_does_not_change(n_steps):
+    """The Princeton beam at 45 degrees, 13.345 N: as by a load that grows, held by its clamp."""
+    load, turn = np.array([0, 0, -13.345]), np.sqrt(0.5)
+    section = tf.Section.rectangle(E=71.7e9, nu=0.31, density=2800, width=3.2024e-3, height=12.377e-3)
+
+    def rest(time, **how):
+        line = tf.Line((0, 0, 0), (0.508, 0, 0), axis=(0, turn, turn))
+        beam = tf.Beam(line, section, 6, triads="space", name="beam")
+        clamp = tf.Weld(beam.start, point_a=(0, 0, 0), point_b=(0, 0, 0), name="clamp")
+        found = tf.equilibrium(tf.System([beam, clamp, tf.Force(beam.end, load, time=time)]), **how)
+        assert found.success and found.n_unstable == 0
+        return found, found.position(beam.end)
+
+    found, tip = rest(1.0, n_steps=n_steps)
+    _, grown = rest(tf.Ramp(0, 1, 0, 1), t=1.0, n_steps=5)
+    assert found.t == 0 and np.abs(tip - grown).max() < 1e-9
+    assert np.abs(found.joint("clamp").torque() + np.cross(tip, load)).max() < 1e-7

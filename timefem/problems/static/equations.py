@@ -169,3 +169,25 @@ class StaticEquations:
         elif places.any():
             size[places] = np.abs(q[places]).max() or 1.0
         return size
+
+
+class FromGuess(StaticEquations):
+    """The equations at one time, less a part of what a guess leaves unbalanced: in place of the time stands the share
+    of it that is let go. The guess solves them with none; with all of it they are the equations.
+
+    Parameters
+    ----------
+    equations : StaticEquations
+    x : ndarray, shape (n,)
+        The guess.
+    t : float
+    """
+
+    def __init__(self, equations, x, t):
+        vars(self).update(vars(equations))
+        self.t, self.left = t, equations.evaluate(x, t)[0]
+
+    def evaluate(self, x, share):
+        """As those of the equations, with the derivative by the share."""
+        residual, tangent, _ = super().evaluate(x, self.t)
+        return residual - (1 - share) * self.left, tangent, self.left

@@ -23,7 +23,7 @@ from ...progress import progress
 from ...solution.audit import first_violated, warn_of_bends
 from ...status import RETRY, Answer, Reason, Status
 from ...types import Floats, States
-from .equations import StaticEquations
+from .equations import FromGuess, StaticEquations
 from .joint_at_rest import JointAtRest
 from .options import OPTIONS
 from .relaxation import relaxed
@@ -125,7 +125,8 @@ def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, 
     """Solve `dV/dq - Q(q, t) + G^T gamma = 0`, `Phi(q, t) = 0` by Newton's method with load steps.
 
     Loads are taken at the time t. With `n_steps` the load is raised from that of `start` in steps, halved where
-    Newton's method fails and doubled again after quick ones.
+    Newton's method fails and doubled again after quick ones. Where t is `start`, what the guess leaves unbalanced is
+    let go in steps.
 
     Parameters
     ----------
@@ -173,13 +174,17 @@ def at_rest(system, guess=None, t=0.0, n_steps=1, start=None):
     start = 0.0 if start is None else validate.real("start", start)
     system, q = without_redundant(system, rest_coordinates(system, guess, start), start)
     equations, x = StaticEquations(system), np.append(q, np.zeros(system.n_constraints))
-    n_steps = 1 if t == start else n_steps
+    found = None
     if n_steps == 1:
         with progress("equilibrium", OPTIONS.iterations, goal=OPTIONS.tolerance) as bar:
             found = from_guess(equations, x, t, bar.iteration)
-    if n_steps > 1 or (not found.success and t != start):
+    if found is None or not found.success:
         with progress("equilibrium, per cent of the load", 100) as bar:
-            found = _in_steps(equations, x, start, t, n_steps, bar)
+            if t != start:
+                found = _in_steps(equations, x, start, t, n_steps, bar)
+            elif found is None or found.status.reason in RETRY:
+                other = _let_go(equations, x, t, n_steps, bar)
+                found = other if other.success else found or from_guess(equations, x, t)
     fault = dropped_fault(system, np.array([found.t]), found.q[None]) if found.success else None
     if fault is not None:
         found.status = fault
@@ -263,7 +268,7 @@ def dropped_fault(system, t, q):
         found[4], None, found[1], [], f"'{found[2]}' is violated by {found[3]:.3g}")
 
 
-def _in_steps(equations, x, start, t, n_steps, bar):
+def _in_steps(equations, x, start, t, n_steps, bar, least=OPTIONS.least_step):
     step, at, last, total = (t - start) / n_steps, start, None, 0
     while abs(at - t) > 1e-14 * abs(t - start):
         goal = at + step if abs(step) < abs(t - at) else t
@@ -273,7 +278,7 @@ def _in_steps(equations, x, start, t, n_steps, bar):
             bar.advance(100 * (goal - at) / (t - start))
             at, x, last = goal, np.concatenate([found.q, found.multipliers]), found
             step *= 2 if found.iterations <= 5 else 1
-        elif abs(step) <= OPTIONS.least_step * abs(t - start):
+        elif abs(step) <= least * abs(t - start):
             found.status.message += f"; the last load that is carried is that of t = {at:g}"
             if last is not None:
                 found.q, found.multipliers, found.t, found.n_unstable = last.q, last.multipliers, at, last.n_unstable
@@ -282,6 +287,14 @@ def _in_steps(equations, x, start, t, n_steps, bar):
             step /= 2
     last.iterations = total
     return last
+
+
+def _let_go(equations, x, t, n_steps, bar):
+    """The same of loads that do not change: by shares of what is not balanced at the guess."""
+    x = equations.with_multipliers(x, t)
+    found = _in_steps(FromGuess(equations, x, t), x, 0.0, 1.0, n_steps, bar, OPTIONS.least_share)
+    found.t = t
+    return found
 
 
 def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
