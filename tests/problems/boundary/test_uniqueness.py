@@ -69,3 +69,21 @@ def test_long_meshes_are_acquitted_by_coarse_ones(monkeypatch):
     assert seen == [20]
     assert told(oscillator(np.pi), tf.MixedGalerkin(2), 80)
     assert set(seen) == {20, 80, 40}
+
+
+@pytest.mark.parametrize(("start", "end", "time"), [((-1, 0.3), (0.2, -0.4), 0.8), ((-1.9, -1.5), (0.7, 0.6), 0.9)])
+def test_by_shorter_times(start, end, time):
+    """Between any two configurations there is a motion, the one of least action; where Newton's method does not come
+    from the straight way to it, it does from motions that take less time."""
+    links = [tf.Link("base"), tf.Link("upper", mass=1.0, centre=(0.5, 0, 0), inertia=(0, 0.1, 0.1)),
+             tf.Link("lower", mass=0.7, centre=(0.4, 0, 0), inertia=(0, 0.05, 0.05))]
+    joints = [tf.TreeJoint("shoulder", "base", "upper"), tf.TreeJoint("elbow", "upper", "lower", position=(1, 0, 0))]
+    arm = tf.Tree(links, joints)
+    system = tf.System([arm], gravity=(0, -9.81, 0))
+    ends = [{arm: dict(zip(("shoulder", "elbow"), q, strict=True))} for q in (start, end)]
+    sol = tf.solve(tf.BoundaryValueProblem(system, (0, time), *ends), tf.MixedGalerkin(3), 40, progress=False)
+    assert sol.success
+    rates = arm.velocity(*np.split(sol.z[0], 2))
+    thrown = {arm: {name: (q, v) for name, q, v in zip(("shoulder", "elbow"), start, rates, strict=True)}}
+    there = tf.solve(tf.InitialValueProblem(system, thrown, (0, time)), tf.MixedGalerkin(4), 80, progress=False)
+    np.testing.assert_allclose(there.z[-1, :2], end, rtol=0, atol=1e-4)

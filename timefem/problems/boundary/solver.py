@@ -20,8 +20,8 @@ from ...solution.solution import Solution
 from ...solvers.equations.conditioning import WARN_ABOVE
 from ...solvers.equations.outcome import Outcome
 from ...solvers.equations.transfer import transferred
-from ...solvers.nonlinear.homotopy import newton_with_homotopy
-from ...solvers.nonlinear.newton import Newton
+from ...solvers.nonlinear.homotopy import follow, newton_with_homotopy
+from ...solvers.nonlinear.newton import Newton, newton
 from ...status import Reason, Status
 from ..common.parameters import of_bodies
 from ..common.statistics import solve_statistics
@@ -36,6 +36,7 @@ from .equations import BoundaryForm
 from .guess import interpolation
 
 COARSE, COARSE_ELEMENT = 12, MixedGalerkin(2)  # elements of the mesh on which the guess becomes a motion
+SHORTEST = 10  # halvings of the time in which a motion is looked for, where none is found in the whole
 UNMET = {True: 1e-6, False: 0.05}  # violation of a condition that only reduced it holds; Bubnov-Galerkin elements keep
 # constraints at their nodes as well as they are accurate
 GUESSES = ("interpolation", "march")
@@ -63,23 +64,34 @@ class BoundarySolver:
 
     def solve(self, mesh, guess=None):
         guess = self._default_guess() if guess is None else guess
+        coarse = self.element == self._coarse_element and mesh.n_elements < 2 * COARSE
         if isinstance(guess, Solution):
             x = self.from_solution(guess, mesh)
-        elif not isinstance(guess, str) or (self.element == self._coarse_element and mesh.n_elements < 2 * COARSE):
+        elif not isinstance(guess, str) or coarse:
             x = self.from_guess(mesh, guess)
         else:
             x = self._from_coarse(mesh, guess)
         x, status, equations = self.newton(mesh, x)
+        if status.reason == Reason.NOT_REACHED and coarse and isinstance(guess, str) and guess == "interpolation":
+            shorter = self._from_shorter_times(mesh)
+            if shorter is not None:
+                x, status, equations = self.newton(mesh, self.from_solution(shorter, mesh))
         sol = self.solution(mesh, x, status, equations)
         if sol.success and self.tells and self.comm is None:
             warn_if_undetermined(self, sol, x, equations)
         return sol
 
-    def newton(self, mesh, x):
+    def newton(self, mesh, x, homotopy=True):
         equations = self.form.equations(mesh, x, self.driver.scaling, self.driver.linear, self.comm)
         reference = self.form.reference(x)
         with progress_bar("boundary-value problem", self.settings.max_iterations, self.show) as bar:
-            x, status, n = newton_with_homotopy(equations, equations.take(x), self.settings, reference, bar.iteration)
+            if homotopy:
+                x, status, n = newton_with_homotopy(equations, equations.take(x), self.settings, reference,
+                                                    bar.iteration)
+            else:
+                careful = replace(self.settings, line_search=True)
+                x, status = newton(equations, equations.take(x), careful, reference, bar.iteration)
+                n = max(len(status.residual_history) - 1, 0)
         x = equations.gather(x)
         self.iterations += n
         for name in self.seconds:
@@ -201,11 +213,42 @@ class BoundarySolver:
         element = self._coarse_element
         driver = replace(self.driver, linear="chain") if self.driver.distributed else self.driver
         rough = BoundarySolver(self.problem, element, driver, self.settings, self.show, self.kept)
-        sol = rough.solve(coarse, self._states(guess, coarse, element))
+        sol = rough.solve(coarse, guess)
         self.iterations += rough.iterations
         if not sol.success:
             return self.from_guess(mesh, guess)
         return self.from_solution(sol, mesh)
+
+    def _from_shorter_times(self, mesh):
+        """The motion on a mesh by motions that take less time, each the guess of a longer one; None where that leads
+        nowhere. The shorter they are, the less do forces count against inertia, and the straighter they go."""
+        problem, (t0, t1) = self.problem, self.problem.t_span
+        if not problem.prescribes_configurations:
+            return None
+
+        def solve_in(share, before):
+            nodes = TimeMesh(t0 + share * (mesh.nodes - t0))
+            try:
+                other = BoundarySolver(problem.changed(t_span=(t0, t0 + share * (t1 - t0))), self.element, self.driver,
+                                       self.settings, self.show, self.kept)
+                guess = "interpolation"
+                if before is not None:  # momenta go with the inverse of the time
+                    n, longer = problem.system.n_q, share * (t1 - t0) / (before.t[-1] - t0)
+                    guess = before.nodal_state * np.repeat([1.0, 1 / longer], n)
+                x, status, equations = other.newton(nodes, other.from_guess(nodes, guess), homotopy=False)
+            except InputError:  # prescribed motions do not meet the ends then
+                return None, 0
+            self.iterations += other.iterations
+            return (other.solution(nodes, x, status, equations) if status.success else None), other.iterations
+
+        found, halvings = None, 0
+        while found is None and halvings < SHORTEST:
+            halvings += 1
+            found, _ = solve_in(0.5**halvings, None)
+        if found is None:
+            return None
+        found, s = follow(lambda s, sol: solve_in(0.5**(halvings * (1 - s)), sol), found, first=1 / halvings)
+        return found if s == 1 else None
 
     # ---- the result
 
