@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy
 
 import timefem as tf
 
@@ -42,6 +43,33 @@ def test_at_a_bound_as_if_given():
     assert f"damping is at its {side} bound" in sol.fit.verdict
     with pytest.raises(tf.InputError, match="damping is at its bound, where there is no evidence"):
         print(sol.log_evidence)
+
+
+@pytest.mark.parametrize("sigma", [0.1, 1e2, 1e6])
+def test_held_at_a_bound_whatever_the_prior(sigma):
+    """The damping that fits is negative: with its bound the stiffness is that of no damping, by least squares of the
+    closed form, also where the prior is wide."""
+    mass, times = tf.PointMass(1.5, dimension=1, name="mass"), np.arange(1, 41) / 20
+
+    def motion(k, x, v, a=0.0):
+        w = np.sqrt(k / 1.5 - a * a)
+        return np.exp(-a * times) * (x * np.cos(w * times) + (v + a * x) / w * np.sin(w * times))
+
+    seen = motion(20.0, 0.5, 0.0, -0.02) + 1e-3 * np.random.default_rng(0).standard_normal(40)
+    parts = [tf.FormulaEnergy([mass], "c[0] / 2 * f[0].q[0]**2", parameters=[18.0], name="spring"),
+             tf.FormulaForce([mass], "[[-c[0] * f[0].velocity[0], 0, 0]]", parameters=[0.1], name="damper")]
+    problem = tf.Estimation(
+        tf.System([mass, *parts]), [tf.Marker("mass", axes="x", times=times, values=seen, sigma=1e-3)], t_span=(0, 2),
+        prior={"mass": tf.StatePrior(tf.Pose((0.4, 0, 0)))},
+        numbers={"k": ("spring.parameters[0]", tf.Prior(18, 1e3)),
+                 "d": ("damper.parameters[0]", tf.Prior(0.1, sigma, lower=0))})
+    sol = tf.solve(problem, tf.MixedGalerkin(3), 40, progress=False)
+    best = scipy.optimize.least_squares(lambda n: (motion(*n) - seen) / 1e-3, [20, 0.5, 0.0], x_scale=[20, 1, 1],
+                                        xtol=1e-14, ftol=1e-14, gtol=1e-14)
+    std = np.sqrt(np.linalg.inv(best.jac.T @ best.jac).diagonal())
+    assert sol.at_bounds == {"d": "lower"} and sol.parameters["d"] == 0
+    assert abs(sol.parameters["k"] - best.x[0]) < 1e-3 * std[0]
+    np.testing.assert_allclose(np.append(sol.std("k"), sol.std("mass", 0.0)), std, rtol=1e-6)
 
 
 def test_without_dynamics():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy
 
 import timefem as tf
 from timefem.errors import InputError
@@ -266,3 +267,28 @@ def test_a_beam_seen_by_markers_comes_in():
     off = (sol.position(nodes[-1], times) - truth.position(nodes[-1], times)) / sol.std(nodes[-1], times)[:, :3]
     assert 0.5 < np.sqrt(np.mean(off**2)) < 1.3
     assert np.abs(sol.system.constraints(sol.t, sol.z)).max() < 1e-12
+
+
+@pytest.mark.parametrize(("sigma", "wide"), [(1e-2, 1e2), (1e-2, 1e6), (1e-6, 1e2), (1e-7, None)])
+def test_priors_that_say_nothing(sigma, wide):
+    """Start and stiffness of an oscillator by its places: as by least squares of the closed form, however wide priors
+    are and however sharp readings."""
+    mass, times = tf.PointMass(1.5, dimension=1, name="mass"), np.arange(1, 41) / 20
+    spring = tf.FormulaEnergy([mass], "c[0] / 2 * f[0].q[0]**2", parameters=[18.0], name="spring")
+
+    def motion(k, x, v):
+        w = np.sqrt(k / 1.5)
+        return x * np.cos(w * times) + v / w * np.sin(w * times)
+
+    seen = motion(20.0, 0.5, 0.0) + sigma * np.random.default_rng(0).standard_normal(40)
+    problem = tf.Estimation(
+        tf.System([mass, spring]), [tf.Marker("mass", axes="x", times=times, values=seen, sigma=sigma)], t_span=(0, 2),
+        prior={"mass": tf.StatePrior(tf.Pose((0.4, 0, 0)), q=wide, v=wide)},
+        numbers={"k": ("spring.parameters[0]", tf.Prior(18, wide or 1e3))})
+    sol = tf.solve(problem, tf.MixedGalerkin(5), 80, progress=False)
+    best = scipy.optimize.least_squares(lambda n: (motion(*n) - seen) / sigma, [20, 0.5, 0.0], x_scale=[20, 1, 1],
+                                        xtol=1e-15, ftol=1e-15, gtol=1e-15)
+    std = np.sqrt(np.linalg.inv(best.jac.T @ best.jac).diagonal())
+    found = np.append(sol.parameters["k"], sol.value("mass", 0.0))
+    assert sol.success and np.abs((found - best.x) / std).max() < 1e-4
+    np.testing.assert_allclose(np.append(sol.std("k"), sol.std("mass", 0.0)), std, rtol=1e-6)

@@ -43,6 +43,29 @@ def test_a_window_ends_as_the_whole(make, exact):
     np.testing.assert_allclose(found, right, rtol=0, atol=exact * right.max())
 
 
+@pytest.mark.parametrize("sigma", [1e-2, 1e-5])
+def test_sharp_readings_after_a_wide_prior(sigma):
+    """What lies before a window is known as well as by the whole motion, however much narrower than the first prior."""
+    mass, times = tf.PointMass(1.5, dimension=1, name="mass"), np.arange(1, 25) / 20
+    system = tf.System([mass, tf.FormulaEnergy([mass], "10 * f[0].q[0]**2")])
+    seen = 0.5 * np.cos(np.sqrt(20 / 1.5) * times) + sigma * np.random.default_rng(0).standard_normal(24)
+
+    def problem(chosen, end):
+        return tf.Estimation(system, [marker(chosen)], noise={"mass": 0.1 * sigma**2}, t_span=(0, end),
+                             prior={"mass": tf.StatePrior(tf.Pose((0.4, 0, 0)))})
+
+    def marker(chosen):
+        return tf.Marker("mass", axes="x", times=times[chosen], values=seen[chosen], sigma=sigma, name="marker")
+
+    whole = tf.solve(problem(slice(None), 1.2), tf.MixedGalerkin(3), 24, progress=False)
+    solver = tf.prepare(problem(slice(10), 0.5), tf.MixedGalerkin(3), 10, progress=False)
+    for j in range(10, 24):
+        sol = solver.update(marker([j]), window=0.5)
+    assert sol.success and sol.t[0] > 0.6
+    np.testing.assert_allclose(sol.std("mass", 1.2), whole.std("mass", 1.2), rtol=1e-8)
+    assert np.abs((sol.value("mass", 1.2) - whole.value("mass", 1.2)) / whole.std("mass", 1.2)).max() < 1e-6
+
+
 @pytest.mark.long
 def test_numbers_and_constraints_ride_along():
     """A rod on a hinge with a biased gyroscope: the bias found before a window stays known, constraints hold."""

@@ -37,11 +37,11 @@ class EstimationOptions:
     same_time : float
         Difference of times, over the time span, that is none.
     tame : float
-        Posterior variance over that of a wide prior, from which on it is made narrower in sweeps, to this.
+        Posterior variance over that of a prior, from which on it is made narrower in sweeps, to this.
+    none : float
+        The same that is none: constraints rule such a motion out. Seen: 1e-31 of these, 1e-19 of sharp readings.
     rounding : float
         Negative variances over the largest that are none.
-    singular : float
-        Variances over the largest, scaled, that constraints leave none of, in what precedes a window.
     log_step, log_curvature, log_slope : float
         Of logarithms of noise levels: steps of differences, for slopes and for curvatures, and slopes that are none.
     log_most : float
@@ -93,8 +93,8 @@ class EstimationOptions:
     wide: float = 1e3
     same_time: float = 1e-9
     tame: float = 1e-2
+    none: float = 1e-25
     rounding: float = 1e-6
-    singular: float = 1e-11
     log_step: float = 1e-3
     log_curvature: float = 0.05
     log_slope: float = 1e-5

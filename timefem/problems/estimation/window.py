@@ -71,7 +71,7 @@ class Window(LiveData):
         nodes, found = self._found.chain.mesh.nodes, self._found
         n = int(np.searchsorted(mesh.nodes, mesh.nodes[-1] - window * (1 + DEFAULTS.same_time), side="right")) - 1
         n = min(max(n, 0), len(nodes) - 2)
-        if n == 0:
+        if n == 0 or found.posterior is None:  # a search that failed tells nothing of what lies before
             return problem, mesh, (found.chain, found.x)
         self.known_clocks(problem)
         mean, covariance = found.posterior.arrival(n)

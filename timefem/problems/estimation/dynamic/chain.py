@@ -219,6 +219,12 @@ class SlabKkt:
         """As in `Kkt`, of variables alone."""
         return self._solved(np.concatenate([of_variables[self.variables], of_rows[self.rows]]))
 
+    def variance(self, column):
+        """As in `Kkt`; all ranks ask for it."""
+        one = np.zeros(self.program.n)
+        one[column] = 1.0
+        return float(self.solve(one, np.zeros(self.program.n_rows))[column])
+
     def _solved(self, b):
         x = self._ldl.solve(b)
         x = x + self._ldl.solve(b - self._times(x))

@@ -62,10 +62,17 @@ class Kkt:
 
     def solve(self, of_variables, of_rows):
         """Solution of the last matrix, after a step of refinement, of the variables."""
-        b = np.concatenate([of_variables, of_rows])
+        return self._refined(np.concatenate([of_variables, of_rows]))[:self.n]
+
+    def _refined(self, b):
         x = self._ldl.solve(b)
-        x = x + self._ldl.solve(b - self._times(x))
-        return x[:self.n]
+        return x + self._ldl.solve(b - self._times(x))
+
+    def variance(self, column):
+        """Of a variable by the last matrix."""
+        one = np.zeros(self.program.n)
+        one[column] = 1.0
+        return float(self.solve(one, np.zeros(self.program.n_rows))[column])
 
     def _times(self, x):
         out = np.zeros(len(x))
@@ -81,6 +88,32 @@ class Kkt:
         return float(np.sqrt(max(np.dot(values * step[rows], step[columns] * np.where(off, 2.0, 1.0)), 0.0)))
 
 
+class Leading(Kkt):
+    """The same of the first blocks alone: of what is measured in them.
+
+    Parameters
+    ----------
+    program : EstimationProgram
+    last : int
+        Number of the last block.
+    """
+
+    def __init__(self, program, last):
+        super().__init__(program)
+        here = self.blocks <= last
+        self._entries, number = here[self.rows] & here[self.columns], np.cumsum(here) - 1
+        self.rows, self.columns = number[self.rows[self._entries]], number[self.columns[self._entries]]
+        self._off, self._members, self.blocks = self.rows != self.columns, np.flatnonzero(here), self.blocks[here]
+
+    def values(self, v):
+        return super().values(v)[self._entries]
+
+    def solve(self, of_variables, of_rows):
+        out = np.zeros(self.n + self.program.n_rows)
+        out[self._members] = self._refined(np.concatenate([of_variables, of_rows])[self._members])
+        return out[:self.n]
+
+
 def gauss_newton(program, kkt, v, *, near):
     """Variables, status and number of full steps from v, which end where the next one is shorter than `near`, in
     posterior standard deviations, or where they grow."""
@@ -93,7 +126,7 @@ def gauss_newton(program, kkt, v, *, near):
             return v, Status.failure(Reason.SINGULAR_TANGENT, 0, 0.0, lengths, str(error)), n
         if not np.isfinite(step).all():
             return v, Status.failure(Reason.NOT_FINITE, 0, 0.0, lengths, "a step is not finite"), n
-        v, changed = program.within_bounds(v + step)
+        v, changed = program.within_bounds(v + step, kkt)
         lengths.append(kkt.length(step))
         with np.errstate(all="ignore"):
             violations.append(kkt.violation(v))

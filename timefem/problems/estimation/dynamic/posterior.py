@@ -13,6 +13,9 @@ import scipy
 
 from ....errors import SolveError
 from ..options import DEFAULTS
+from .gauss_newton import Leading
+
+START = "wide", "prior", "number"  # roles of what is known of the start and of numbers beforehand
 
 
 class Posterior:
@@ -27,10 +30,10 @@ class Posterior:
         Where it is linearised.
     """
 
-    def __init__(self, program, kkt, v, tame=True):
+    def __init__(self, program, kkt, v):
         self.program, self.v, self.n, self._blocks, self._kkt = program, v.copy(), program.n, None, kkt
         self.blocks = program.joined[np.concatenate([program.variable_blocks, program.row_blocks])]
-        self._tame, self._taken, self._log_taken = tame, None, 0.0
+        self._taken, self._log_taken = None, 0.0
 
     def stays_here(self, kkt):
         """Go on with the matrix of all elements on this process."""
@@ -50,30 +53,35 @@ class Posterior:
     # ---- covariance
 
     def _tamed(self):
-        """Entries of K with wide priors that are only some times wider than the posterior, so that the sweeps lose no
+        """Entries of K with priors that are only some times wider than the posterior, so that the sweeps lose no
         digits; what they say too much is taken away again, `Z = Z' + C (D^-1 - J C)^-1 C^T` with `C = K'^-1 J^T`."""
-        wide = [term for term in self.program.sum.terms if term.role == "wide"]
-        if not (wide and self._tame):
-            return self._kkt.values(self.v)
-        self._kkt.factor(self.v)
-        jacobian = np.concatenate([self.program.dense_jacobian(term, self.v) for term in wide])
-        variances = np.einsum("ij,ji->i", jacobian, self._solved(jacobian))
-        factors = np.maximum(1.0, DEFAULTS.tame / np.maximum(variances, DEFAULTS.tame * DEFAULTS.same_time))
-        first, kept = 0, [term._whitening for term in wide]
-        for term, root in zip(wide, kept, strict=True):
-            n = root.shape[1]
-            term._whitening = root * np.sqrt(factors[first:first + n])[None, :, None]
-            first += n
-        values = self._kkt.values(self.v)
-        self._kkt.factor(self.v)
-        more = factors > 1
-        jacobian, more = jacobian[more], factors[more] - 1
-        columns = self._solved(jacobian)
-        for term, root in zip(wide, kept, strict=True):
-            term._whitening = root
-        inner = np.diag(1 / more) - jacobian @ columns
-        self._taken = columns, np.linalg.inv((inner + inner.T) / 2)
-        self._log_taken = float(np.linalg.slogdet(np.eye(len(more)) - more[:, None] * (jacobian @ columns))[1])
+        priors = [term for term in self.program.sum.terms if term.role in START]
+        jacobian = np.concatenate([self.program.dense_jacobian(term, self.v) for term in priors])
+        factors, ends = np.ones(len(jacobian)), np.cumsum([len(term.rows) for term in priors])[:-1]
+        wide = np.arange(len(jacobian))
+        try:
+            for last in (False, False, True):  # a first look tells variances to 1e-11 of those of priors
+                for term, own in zip(priors, np.split(factors, ends), strict=True):
+                    term.rows[:] = np.sqrt(own)
+                self._kkt.factor(self.v)
+                columns = self._solved(jacobian[wide])
+                variances = factors[wide] * np.einsum("ij,ji->i", jacobian[wide], columns)
+                narrower = np.maximum(1.0, DEFAULTS.tame / np.maximum(variances, DEFAULTS.tame * DEFAULTS.same_time))
+                narrower[np.abs(variances) <= DEFAULTS.none] = 1.0
+                if last or narrower.max(initial=1.0) * DEFAULTS.tame <= 1:
+                    break
+                factors[wide] *= narrower
+                wide = wide[factors[wide] > 1]
+            values = self._kkt.values(self.v)
+        finally:
+            for term in priors:
+                term.rows[:] = 1.0
+        more = factors[wide] > 1
+        if more.any():
+            jacobian, columns, more = jacobian[wide[more]], columns[:, more], factors[wide[more]] - 1
+            inner = np.diag(1 / more) - jacobian @ columns
+            self._taken = columns, np.linalg.inv((inner + inner.T) / 2)
+            self._log_taken = float(np.linalg.slogdet(np.eye(len(more)) - more[:, None] * (jacobian @ columns))[1])
         return values
 
     def _solved(self, jacobian):
@@ -90,9 +98,9 @@ class Posterior:
             own = Selected(kkt.blocks, kkt.entry_rows, kkt.entry_columns, values, len(kkt.border), kkt.last, kkt.own[0])
             self._blocks, self._beside, self._log = shared(kkt.comm, own, len(kkt.border))
         else:
-            self._own = Selected(self.blocks, kkt.rows, kkt.columns, values)
-            self._blocks, self._beside = self._own.backwards()
-            self._log = self._own.log_determinant
+            own = Selected(kkt.blocks, kkt.rows, kkt.columns, values)
+            self._blocks, self._beside = own.backwards()
+            self._log = own.log_determinant
 
     @cached_property
     def _numbers(self):
@@ -135,35 +143,17 @@ class Posterior:
     # ---- what comes before a window
 
     def arrival(self, n):
-        """Mean and covariance of state and unknown numbers at node n by what was measured until then, linearised.
-
-        Where constraints leave the covariance singular their normals get the largest variance: rows at the start hold
-        them. So they do what counts turns, which tells the angles but for errors of the elements.
-        """
-        if self._tame:  # what is known then is as wide as the priors are
-            return Posterior(self.program, self._kkt, self.v, tame=False).arrival(n)
-        self.settle()
+        """Mean and covariance of state and unknown numbers at node n by what was measured until then, linearised;
+        singular where there are constraints."""
         program, chain = self.program, self.program.chain
-        b = -np.concatenate([program.gradient(self.v), program.rows(self.v)])
         columns = chain.columns_of("state")[n - 1, -1]
         if chain.has("constants"):
             columns = np.concatenate([columns, chain.columns_of("constants")[n - 1, -1]])
-        e, before = int(self.blocks[columns[0]]), np.zeros(0)
-        swept = self._own
-        for block in range(e + 1):
-            own = b[swept.members[block]] - swept.couplings[block] @ before
-            solution = swept.inverses[block] @ own
-            before = solution[swept.held[block]]
-        places, sizes = swept.place[columns], chain.sizes[columns]
-        covariance = swept.inverses[e][np.ix_(places, places)]
-        system, covariance = program.problem.system, (covariance + covariance.T) / 2
-        counters = [k * system.n_q + system.coordinates(body).start for body in system.bodies if body.is_counter
-                    for k in (0, 1)]
-        covariance[counters] = covariance[:, counters] = 0.0
-        values, vectors = np.linalg.eigh(covariance)
-        values = np.where(values > DEFAULTS.singular * values[-1], values, values[-1])
-        mean = program.place(self.v)[columns] + sizes * solution[places]
-        return mean, (vectors * values) @ vectors.T * sizes * sizes[:, None]
+        first = Posterior(program, Leading(program, int(self.blocks[columns[0]])), self.v)
+        covariance = first.covariance(columns)
+        first._kkt.factor(self.v)
+        there = self.v + first._kkt.solve(-program.gradient(self.v), -program.rows(self.v))
+        return program.place(there)[columns], covariance
 
     # ---- evidence
 

@@ -2,6 +2,7 @@
 
 import casadi as ca
 import numpy as np
+import scipy
 
 from ....elements.along import lagrange, value
 from ....kernels.buffered import Buffered
@@ -115,11 +116,27 @@ class EstimationProgram(NonlinearProgram):
         if self.problem.arrival is not None:
             mean, covariance = self.problem.arrival
             view = View.joined(self.views("state", [0], [0.0]), self.views.constants([0], 0.0))
-            return [self._linear("prior", _root(covariance)[None], view, mean)]
+            return [self._linear("prior", _root(self._beside_rows(covariance, view))[None], view, mean)]
         if self.problem.ambient is None:
             return []
         mean, covariance = self.problem.ambient
         return [self._linear("prior", _root(covariance)[None], self.views("state", [0], [0.0]), mean)]
+
+    def _beside_rows(self, covariance, view):
+        """A covariance of state and unknown numbers with the largest variance along the normals of the rows at the
+        start, which hold these."""
+        seen, (row, column), n = self._start_view, self._start_entries, self.problem.system.n_z
+        gradient = np.zeros((self.n_start, seen.start.shape[1]))
+        gradient[row, column] = np.ravel(self._at_start(seen.start[0])[1])
+        gradient *= seen.factors[0].sum(axis=1)
+        own = np.r_[:n, gradient.shape[1] - self.problem.n_constants:gradient.shape[1]]
+        velocities = np.delete(gradient, own, axis=1)
+        if velocities.size:  # what nodes hold besides, and rows tell
+            gradient = scipy.linalg.null_space(velocities.T).T @ gradient
+        normals = scipy.linalg.orth(gradient[:, own].T) if len(gradient) else np.zeros((len(own), 0))
+        sizes = view.factors[0].sum(axis=1)
+        scaled = covariance / sizes / sizes[:, None]
+        return (scaled + scaled.diagonal()[:n].max() * normals @ normals.T) * sizes * sizes[:, None]
 
     def _numbers(self):
         if self.problem.arrival is not None:
@@ -138,11 +155,12 @@ class EstimationProgram(NonlinearProgram):
                                          np.sqrt(u.covariance[i, i]))
         return found
 
-    def within_bounds(self, v):
-        """Variables with numbers that are out of bounds at these, and whether some went there, or may leave."""
+    def within_bounds(self, v, kkt):
+        """Variables with numbers that are out of bounds at these, and whether some went there, or may leave; by the
+        factors of the step that led to v."""
         changed = False
         for k, term in self.held.items():
-            to = term.settle(v)
+            to = term.settle(v, kkt.variance)
             if to is not None:
                 columns = self.chain.columns_of("constants")[:, :, k]
                 v, changed = v.copy(), True

@@ -339,7 +339,7 @@ class Damped:
                     self._factor(self.v, mu)
                     gradient = program.gradient(self.v)
                     step = kkt.solve(-gradient, -program.rows(self.v))
-                    trial, changed = program.within_bounds(self.v + step)
+                    trial, changed = program.within_bounds(self.v + step, kkt)
                     trial = self._held(trial) if np.isfinite(trial).all() else None
                     cost = np.inf if trial is None else program.objective(trial)
             except SolveError as error:

@@ -22,6 +22,8 @@ class Term:
         Variables, -1 where there is none.
     role : str
         "measurement", "prior" or "noise".
+    rows : ndarray, shape (n,)
+        Factors of the residuals, shared with parts of the term; ones but while priors are narrower.
     """
 
     role = "measurement"
@@ -40,12 +42,13 @@ class LinearTerm(Term):
 
     def __init__(self, role, root, columns, factors, start):
         self.role, self.columns = role, columns
-        self._jacobian = root * factors[:, None, :]
+        self._jacobian, self.rows = root * factors[:, None, :], np.ones(root.shape[1])
         self._start = np.einsum("pij,pj->pi", np.broadcast_to(root, self._jacobian.shape), start)
 
     def evaluate(self, v):
         own = np.where(self.columns >= 0, v[self.columns], 0.0)
-        return self._start + np.einsum("pij,pj->pi", self._jacobian, own), self._jacobian
+        residual = self._start + np.einsum("pij,pj->pi", self._jacobian, own)
+        return self.rows * residual, self.rows[:, None] * self._jacobian
 
     def restricted(self, points):
         other = copy(self)
@@ -56,7 +59,8 @@ class LinearTerm(Term):
 
 
 class BoundTerm(Term):
-    """What holds an unknown number at one of its bounds, where it is `active`: next to a measurement without errors.
+    """What holds an unknown number at one of its bounds, where it is `active`: next to a measurement without errors,
+    narrow against what all else tells of the number then.
 
     Parameters
     ----------
@@ -69,11 +73,11 @@ class BoundTerm(Term):
         Standard deviation of its prior.
     """
 
-    role, tight = "bound", 1e-6
+    role, tight = "bound", 1e-4
 
     def __init__(self, column, size, start, bounds, sigma):
         self.columns, self._size, self._from, self.bounds = np.array([[column]]), size, start, bounds
-        self._root, self.active, self._left = 1 / (self.tight * sigma), None, 0
+        self._sigma, self.active, self._left = sigma, None, 0
 
     def evaluate(self, v):
         if self.active is None:
@@ -84,12 +88,18 @@ class BoundTerm(Term):
     def restricted(self, points):
         return self  # the others see whether it is active
 
-    def settle(self, v):
-        """Hold the number, or let it go where it is pulled inside; the variable it goes to, None where it stays."""
+    def settle(self, v, variance):
+        """Hold the number, or let it go where it is pulled inside; the variable it goes to, None where it stays.
+
+        `variance(column)` is that of a variable by all else.
+        """
         value = self._from + self._size * float(v[self.columns[0, 0]])
         low, high = self.bounds
         if self.active is None and not low <= value <= high:
             self.active = int(value > high)
+            least = np.finfo(float).eps * max(abs(self._from), abs(self.bounds[self.active]))
+            known = self._size * np.sqrt(max(variance(self.columns[0, 0]), 0.0))
+            self._root = 1 / (self.tight * min(max(known, least), self._sigma))
             return (self.bounds[self.active] - self._from) / self._size
         if self.active is not None and (value - self.bounds[self.active]) * (1 - 2 * self.active) > 0 and \
                 self._left < 3:
@@ -127,7 +137,7 @@ class SensorTerm(Term):
         residual, entries = ca.substitute([residual, entries], [w], [full])
         self._of_point = ca.Function("sensor", [own, p], [residual, ca.densify(entries)])
         self.columns = view.columns.reshape(n, -1)
-        self.weights = np.ones(n)
+        self.weights, self.rows = np.ones(n), np.ones(whitening.shape[1])
 
     @cached_property
     def _function(self):
@@ -168,7 +178,7 @@ class SensorTerm(Term):
 
     def evaluate(self, v):
         residual, jacobian = self._at(v)
-        root = self._whitening * np.sqrt(self.weights)[:, None, None]
+        root = self._whitening * np.sqrt(self.weights)[:, None, None] * self.rows[:, None]
         return np.einsum("pij,pj->pi", root, residual), root @ jacobian
 
     def whitened(self, v):
