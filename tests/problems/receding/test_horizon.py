@@ -210,6 +210,7 @@ def test_what_a_horizon_cannot_have(change, message):
 def test_steps_take_a_state():
     horizon = tf.RecedingHorizon(ball(), tf.MixedGalerkin(2), 8)
     for arguments, message in (({}, "a state, or both"), ({"state": np.zeros(3)}, "state"), ({"q": [0, 0]}, "both"),
+                               ({"state": np.zeros(4), "q": [0, 0], "v": [0, 0]}, "or both"),
                                ({"state": np.zeros(4), "passed": -1}, "passed")):
         with pytest.raises(tf.InputError, match=message):
             horizon.step(**arguments)

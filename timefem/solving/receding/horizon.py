@@ -200,9 +200,9 @@ class RecedingHorizon(NamedArguments):
         """The state, and its velocities where these are what is given, and no constraints change them."""
         system = self.problem.system
         n = system.n_q
+        if (state is None) == (q is None and v is None) or (q is None) != (v is None):
+            raise InputError("step takes a state, or both q and v")
         if state is None:
-            if q is None or v is None:
-                raise InputError("step takes a state, or both q and v")
             q, v = validate.array("q", q, (n,)), validate.array("v", v, (n,))
             z = np.concatenate([q, np.zeros(n)])
             z = np.concatenate([q, system.momentum(self.problem.t_span[0], z, v)])
