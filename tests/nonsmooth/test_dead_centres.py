@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 import timefem as tf
 
@@ -93,3 +94,27 @@ def test_carried_to_and_fro(angle):
     t = np.array([0.5, 0.9, 1.2, 1.9, 2.2, 2.9])
     pushes = -0.05 * RATE**2 * np.cos(RATE * t) - LOAD * np.sign(np.sin(RATE * t))
     assert np.abs(sol.multipliers(t)[:, 0] + pushes).max() < 1e-6
+
+
+@pytest.mark.parametrize("friction", [0.5, 2.0])
+def test_rocking_block_does_not_slip_where_a_joint_stops_it(friction):
+    """Housner (1963): the time of a quarter of its period, and what an impact leaves of its rate."""
+    width, height, mass, g = 0.2, 1.0, 10.0, 9.81
+    corner, half = np.arctan(width / height), np.hypot(width, height) / 2
+    block = tf.RigidBody(mass, (mass * half**2 / 3,) * 3, name="block")
+    plane = tf.Planar(block, point_a=ZERO, point_b=ZERO, axis_a=(0, 1, 0), axis_b=(0, 1, 0))
+    foot = tf.PlaneContact(block, points=[(-width / 2, 0, -height / 2), (width / 2, 0, -height / 2)], friction=friction)
+    tilt = corner / 2
+    place = (width / 2 - half * np.sin(corner - tilt), 0, half * np.cos(corner - tilt))
+    start = {block: tf.Pose(place, (np.cos(tilt / 2), 0, np.sin(tilt / 2), 0))}
+    sol = solved([block, plane, foot], start, (0, 0, -g), 0.6, 60)
+    assert [event.kind for event in sol.events] == ["impact"]
+
+    def time(u):
+        angle = tilt * (1 - u**2)
+        return 2 * tilt * u / np.sqrt(1.5 * g / half * (np.cos(corner - tilt) - np.cos(corner - angle)))
+
+    t = sol.events[0].t
+    assert abs(t - quad(time, 0, 1)[0]) < 1e-9
+    before, after = sol.angular_velocity(block, [t - 1e-7, t + 1e-7])[:, 1]
+    assert abs(after / before - (1 - 1.5 * np.sin(corner)**2)) < 1e-5

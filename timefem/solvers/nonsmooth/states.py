@@ -248,10 +248,14 @@ class ContactStates:
     def rooted(self):
         """All rows at the first state times R, with the mobility `R R^T`, shape (3 n_contacts, n_q); zero where the
         constraints leave of a row but rounding, which would be divided by."""
-        rows = self.jacobian.dense()[0]
-        found, alone = self.plain[0].rooted(rows), rows / np.sqrt(self.contacts.system.mass_scale)
-        found[np.linalg.norm(found, axis=1) <= RANK.dependent * np.linalg.norm(alone, axis=1)] = 0.0
+        found = self.plain[0].rooted(self.jacobian.dense()[0])
+        found[np.linalg.norm(found, axis=1) <= RANK.dependent * self._alone] = 0.0
         return found
+
+    @cached_property
+    def _alone(self):
+        """Length of all rows at the first state, as if there were no constraints, shape (3 n_contacts,)."""
+        return np.linalg.norm(self.jacobian.dense()[0] / np.sqrt(self.contacts.system.mass_scale), axis=1)
 
     def compliance(self, rows):
         """D of some of the rows at the first state, shape (n_rows, n_rows)."""
@@ -262,18 +266,24 @@ class ContactStates:
         """Largest entry of the diagonal of D of each contact at the first state, shape (n_contacts,)."""
         return (self.rooted * self.rooted).sum(axis=1).reshape(-1, 3).max(axis=1)
 
+    @cached_property
+    def _possible(self):
+        """Size of the accelerations that each contact could have at the first state, beside which what constraints stop
+        is rounding, shape (n_contacts,)."""
+        known = self._rows(self._of["gap acceleration"], self._of["slip rate"])[0]
+        most = np.abs(self.plain[1]) + np.abs(self.forces) / self.contacts.system.mass_scale
+        terms = np.abs(known) + self.jacobian._replace(data=np.abs(self.jacobian.data)).times(most)[0]
+        return terms.reshape(-1, 3).max(axis=1)
+
     def carried(self, c):
         """Direction (2,) in which constraints alone, whatever the friction, let a contact begin to slip at the first
         state, as that of a piston at its dead centre; None without any."""
         rows = 3 * c + np.array([1, 2])
-        known, moved = self._rows(self._of["gap acceleration"], self._of["slip rate"])[0], np.abs(self.plain[1])
-        terms = np.abs(known) + self.jacobian._replace(data=np.abs(self.jacobian.data)).times(moved)[0]
         across, lengths, _ = np.linalg.svd(np.pad(self.rooted[rows], ((0, 0), (0, 1))))
-        alone = np.linalg.norm(self.jacobian.dense()[0, rows] / np.sqrt(self.contacts.system.mass_scale), axis=1)
-        across = across[:, lengths <= RANK.dependent * alone.max()]
+        across = across[:, lengths <= RANK.dependent * self._alone[rows].max()]
         along = across @ (self.free[0, rows] @ across)
         size = np.hypot(*along)
-        return along / size if size > RANK.dependent * terms[rows].max() else None
+        return along / size if size > RANK.independent * self._possible[c] else None
 
     def terms(self):
         """Size of the terms that gaps at the first state are made of, shape (n_contacts,)."""
