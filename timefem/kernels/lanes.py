@@ -307,3 +307,19 @@ def copy_lanes(typing, y, i, x, j):
         return context.get_dummy_value()
 
     return types.void(y, types.int64, x, types.int64), emit
+
+
+@intrinsic
+def next_difference(typing, y, i, x, j):
+    """x[j:j+8] -= y[i:i+8], which take what x[j:j+8] was."""
+
+    def emit(context, builder, signature, args):
+        ty, _, tx, _ = signature.args
+        y, i, x, j = args
+        before, now = lane_pointer(context, builder, ty, y, i), lane_pointer(context, builder, tx, x, j)
+        old, new = builder.load(before, align=8), builder.load(now, align=8)
+        builder.store(new, before, align=8)
+        builder.store(builder.fsub(new, old), now, align=8)
+        return context.get_dummy_value()
+
+    return types.void(y, types.int64, x, types.int64), emit

@@ -204,7 +204,7 @@ def test_singular_loads_end_soon(place, power, tolerance, monkeypatch):
     problem = tf.InitialValueProblem(tf.System([body, load]), {body: tf.Pose()}, (0, 1))
     sol = tf.solve(problem, tf.MixedGalerkin(2), tolerance=tolerance, progress=False)
     assert sol.status.reason == "step too small"
-    assert max(sol.statistics["meshes"], default=0) < 100_000
+    assert max(sol.statistics["meshes"], default=0) < 1_000_000
     assert len(sol.t) == sol.status.element + 1
     assert place - 0.11 < sol.status.time <= place
     assert f"at t = {sol.status.time:g} " in sol.status.message

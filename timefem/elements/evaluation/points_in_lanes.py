@@ -7,17 +7,22 @@ takes as long for one part as for all of them. With one point only there are no 
 import numpy as np
 
 from ...kernels.call import call_kernel
-from ...kernels.lanes import LANES, add_lanes, eight_dots, four_times_eight_dots, set_lanes, twice_eight_dots
+from ...kernels.lanes import LANES, add_lanes, eight_dots, four_times_eight_dots, load, store, twice_eight_dots
 from ...kernels.loops import compiled
 from ...kernels.record import Record, aligned
+from ...kernels.runs import clear_runs, copy_runs
 from .arrays import Plan
 from .single_point import OnePoint, begin_one, evaluate_one, finish_one, one_point
+
+# `inputs of the kernels += shape functions x (/ h for rates)`: where these are in `inputs`, the dof, the line in the
+# tables
+TERM = np.dtype([(name, np.int32) for name in ("target", "source", "table", "rate")])
 
 
 class Scratch(Record):
     """What the functions below work on: see `step_scratch`."""
 
-    inputs: np.ndarray  # of the kernels
+    inputs: np.ndarray  # of the kernels of all packs
     outputs: np.ndarray  # of the kernel of a part
     sums: np.ndarray
     known: np.ndarray  # inputs that are known before an element is solved
@@ -35,7 +40,8 @@ class StepPlan(Record):
     without packs each alone, in all of them, which makes loops of their own. `points` and the weights in `test_tables`
     and `pair_tables` are those of all lanes; `tables`, shape (2 places, size), those of the lanes of each place in a
     pack, zero in the others, and then of these and all lanes behind them, which the last part of a pack fills; `masks`
-    ones in the same way.
+    ones in the same way. For each 8 points of each pack `calls` have where its inputs start, the first of the terms of
+    known dofs, the first of unknown ones, and where these end.
     """
 
     plan: Plan
@@ -51,6 +57,9 @@ class StepPlan(Record):
     test_tables: np.ndarray
     pair_tables: np.ndarray
     explicit: np.ndarray  # with more points than one
+    calls: np.ndarray
+    terms: np.ndarray
+    n_inputs: int
     one: OnePoint
 
 
@@ -94,10 +103,45 @@ def step_plan(element_plan, targets):
     packs = _packs(plan.parts["group"], LANES // width) if width < LANES else None
     tests, pairs, points = (
         _side_by_side(table, width).sum(axis=0) for table in (plan.test_tables, plan.pair_tables, plan.points))
+    masks, tables = _with_rest(np.ones(LANES), width), _with_rest(plan.tables, width)
+    calls, terms, n_inputs = _terms(plan, packs, LANES // width, tables.shape[1], element_plan.columns.n_node) \
+        if several else (np.zeros((0, 4), np.int64), np.zeros(0, TERM), 0)
     return StepPlan(plan.replaced(row_targets=order[plan.row_targets]) if several else plan, np.concatenate(places),
-                    starts, row_kernels, int(n_sums), width, packs, points, _with_rest(np.ones(LANES), width),
-                    _with_rest(plan.tables, width), tests, pairs,
-                    explicit.columns[:len(order) * several].astype(np.int64), one_point(element_plan, found))
+                    starts, row_kernels, int(n_sums), width, packs, points, masks, tables, tests, pairs,
+                    explicit.columns[:len(order) * several].astype(np.int64), calls, terms, n_inputs,
+                    one_point(element_plan, found))
+
+
+def _terms(plan, packs, places, size, n_node):
+    """`StepPlan.calls` and `terms`, and how long the inputs of all packs are."""
+    parts, slots, stride = plan.parts, plan.slots, len(plan.points)
+    bounds = np.arange(len(parts) + 1) if packs is None else packs
+    first = bounds[:-1]
+    pack = np.repeat(np.arange(len(first)), np.diff(bounds))
+    place = np.arange(len(parts)) - first[pack]
+    place[bounds[1:] - 1] += places  # the last one fills the rest
+    n_groups = stride // LANES
+    areas = np.cumsum([0, *np.repeat(parts["n_in"][first], n_groups) * LANES])
+    found, keys = [np.zeros(0, TERM)], [np.zeros(0, int)]
+    for number in np.unique(parts["group"]):
+        members = np.flatnonzero(parts["group"] == number)
+        n_seen = plan.n_seen[members[0]]
+        counts = np.repeat(slots["n_shapes"], n_seen)  # of each input
+        n, slot = int(counts.sum()), np.repeat(np.repeat(np.arange(len(slots)), n_seen), counts)
+        shape = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
+        dofs = plan.gather[parts["gather"][members][:, None] + np.arange(n)]
+        for g in range(n_groups):
+            terms, call = np.zeros(dofs.shape, TERM), pack[members] * n_groups + g
+            terms["target"] = areas[call][:, None] + np.repeat(np.arange(len(counts)), counts) * LANES
+            terms["source"], terms["rate"] = dofs, slots["rate"][slot]
+            terms["table"] = place[members][:, None] * size + slots["table"][slot] + shape * stride + g * LANES
+            found.append(terms.ravel())
+            keys.append((2 * call[:, None] + (dofs >= n_node)).ravel())
+    keys, n_calls = np.concatenate(keys), len(areas) - 1
+    order = np.argsort(keys, kind="stable")
+    ends = np.cumsum(np.bincount(keys, minlength=2 * n_calls)).reshape(n_calls, 2)
+    calls = np.column_stack([areas[:-1], np.append(0, ends[:-1, 1]), ends])
+    return calls.astype(np.int64), np.concatenate(found)[order], int(areas[-1])
 
 
 def _width(n):
@@ -134,7 +178,8 @@ def step_scratch(step):
     if one is not None:
         return Scratch(aligned(one.n_in), aligned(max(one.n_out, plan.n_out)), aligned(0), aligned(one.n_in))
     n_out = plan.n_out * len(plan.points) + LANES**2  # blocks of 8 may run over the end
-    return Scratch(aligned(plan.n_in * LANES), aligned(n_out), aligned(step.n_sums * (LANES // step.width)), aligned(0))
+    return Scratch(aligned(step.n_inputs), aligned(n_out), aligned(step.n_sums * (LANES // step.width)),
+                   aligned(step.n_inputs))
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -142,6 +187,8 @@ def begin_step(step, one, x, t, h, scratch):
     """To be called before an element is evaluated, with the dofs `x` of which the left node is known."""
     if one is not None:
         begin_one(step.plan, one, x, t, h, scratch)
+    else:
+        _begin_points(step, x, t, h, scratch)
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -179,12 +226,40 @@ def evaluate_step(step, one, x, span, scratch, residual, tangent, derived):
 
 
 @compiled(error_model="numpy", _nrt=False)
+def _begin_points(step, x, t, h, scratch):
+    """Fill in what the kernels see that stays the same in an element."""
+    plan, known, inputs = step.plan, scratch.known, scratch.inputs
+    stride, inverse_h, places = plan.points.shape[0], 1.0 / h, LANES // _lanes(step.packs, step.width)
+    for pack in range(_n_packs(step.packs, plan.parts.shape[0])):
+        start, stop = _pack(step.packs, pack)
+        part = plan.parts[start]
+        n_seen = part.n_in - part.n_parameters - 3
+        for g in range(0, stride, LANES):
+            call = pack * (stride // LANES) + g // LANES
+            area = step.calls[call, 0]
+            clear_runs(known, area, n_seen * LANES)
+            clear_runs(inputs, area + n_seen * LANES, (part.n_parameters + 3) * LANES)
+            for k in range(step.calls[call, 1], step.calls[call, 2]):
+                term = step.terms[k]
+                value = load(x, np.int64(term.source))
+                add_lanes(known, np.int64(term.target), inverse_h * value if term.rate == 1 else value,
+                          step.tables, np.int64(term.table))
+            place = area + n_seen * LANES
+            for lane in range(LANES):
+                inputs[place + lane] = t + step.points[g + lane] * h
+                inputs[place + LANES + lane] = h
+                inputs[place + 2 * LANES + lane] = step.points[g + lane]
+            for p in range(start, stop):
+                own, mask = plan.parts[p].parameters, (p - start + (places if p == stop - 1 else 0)) * LANES
+                for c in range(part.n_parameters):
+                    add_lanes(inputs, place + (c + 3) * LANES, plan.parameters[own + c], step.masks, mask)
+
+
+@compiled(error_model="numpy", _nrt=False)
 def _evaluate_points(step, x, span, scratch, residual, tangent, derived):
-    t, h = span
+    h = span[1]
     plan, inputs, outputs, sums = step.plan, scratch.inputs, scratch.outputs, scratch.sums
-    stride, inverse_h, size = plan.points.shape[0], 1.0 / h, step.tables.shape[1]
-    width = _lanes(step.packs, step.width)
-    places = LANES // width
+    stride, inverse_h, width = plan.points.shape[0], 1.0 / h, _lanes(step.packs, step.width)
     residual[:] = 0.0
     if derived:
         tangent[:] = 0.0
@@ -198,37 +273,16 @@ def _evaluate_points(step, x, span, scratch, residual, tangent, derived):
                 n_out += plan.n_tested[start, i_test]
             if n_out == 0:
                 continue
-        first = (part.n_in - part.n_parameters) * LANES
-        for p in range(start, stop):
-            own, mask = plan.parts[p].parameters, (p - start + (places if p == stop - 1 else 0)) * LANES
-            for c in range(part.n_parameters):
-                if p == start:
-                    set_lanes(inputs, first + c * LANES, plan.parameters[own + c], step.masks, mask)
-                else:
-                    add_lanes(inputs, first + c * LANES, plan.parameters[own + c], step.masks, mask)
         for g in range(0, stride, LANES):
-            place, offset = 0, 0
-            for s in range(plan.slots.shape[0]):
-                slot = plan.slots[s]
-                factor = inverse_h if slot.rate == 1 else 1.0
-                for _ in range(plan.n_seen[start, s]):
-                    for p in range(start, stop):
-                        local = plan.parts[p].gather + offset
-                        table = (p - start + (places if p == stop - 1 else 0)) * size + slot.table + g
-                        if p == start:
-                            set_lanes(inputs, place, factor * x[plan.gather[local]], step.tables, table)
-                        else:
-                            add_lanes(inputs, place, factor * x[plan.gather[local]], step.tables, table)
-                        for i in range(1, slot.n_shapes):
-                            add_lanes(inputs, place, factor * x[plan.gather[local + i]], step.tables,
-                                      table + i * stride)
-                    offset += slot.n_shapes
-                    place += LANES
-            for lane in range(LANES):
-                inputs[place + lane] = t + step.points[g + lane] * h
-                inputs[place + LANES + lane] = h
-                inputs[place + 2 * LANES + lane] = step.points[g + lane]
-            call_kernel(part.address if derived else step.row_kernels[start], inputs, 0, outputs, g * n_out)
+            call = pack * (stride // LANES) + g // LANES
+            first, at, end = step.calls[call, 0], step.calls[call, 2], step.calls[call, 3]
+            copy_runs(inputs, first, scratch.known, first, (part.n_in - part.n_parameters - 3) * LANES)
+            for k in range(at, end):
+                term = step.terms[k]
+                value = load(x, np.int64(term.source))
+                add_lanes(inputs, np.int64(term.target), inverse_h * value if term.rate == 1 else value,
+                          step.tables, np.int64(term.table))
+            call_kernel(part.address if derived else step.row_kernels[start], inputs, first, outputs, g * n_out)
         row, offset = 0, 0
         for i_test in range(plan.tests.shape[0]):
             test, n = plan.tests[i_test], plan.n_tested[start, i_test]
@@ -238,7 +292,8 @@ def _evaluate_points(step, x, span, scratch, residual, tangent, derived):
                 for p in range(start, stop):
                     own, first = (p - start) * step.n_sums, plan.parts[p].rows + offset + i
                     for r in range(n):
-                        residual[plan.row_targets[first + r * test.n_shapes]] += factor * sums[own + r]
+                        row_target = load(plan.row_targets, first + r * test.n_shapes)
+                        store(residual, row_target, load(residual, row_target) + factor * load(sums, own + r))
             row += n
             offset += n * test.n_shapes
         if derived:
@@ -264,7 +319,8 @@ def _add_parts(step, pack, h, scratch, matrix):
                 for p in range(start, stop):
                     own, first = (p - start) * step.n_sums, step.place_starts[p] + at
                     for k in range(n):
-                        matrix[step.places[first + k]] += factor * sums[own + k]
+                        place = load(step.places, first + k)
+                        store(matrix, place, load(matrix, place) + factor * load(sums, own + k))
             at += n
 
 

@@ -11,11 +11,13 @@ from ..nonlinear.newton import PATIENCE, ROUNDING
 CLOSE = 1e-4  # of the tolerances: with factors kept, the last error is no square of the one before
 SLOW = 0.5  # least reduction of the residual
 CLEAR = 0.1  # reduction from which on the next one is known: if it fails, that is round-off
-NOTHING_KEPT = -1.0, 0.0, 0.0, 0.0  # see `solve_element`
-MOST_ITERATIONS = 6  # with old factors: new ones, and two iterations, cost as much (4 to 10 make little difference)
+NOTHING_KEPT = -1.0, 0.0, 0.0, 0.0, 0.0  # see `solve_element`
+# Iterations with old factors that cost as much as new ones and one or two iterations, below so many unknowns, and above
+MOST_ITERATIONS = 4, 64, 8
 FORGET = 0.9  # of what is known of old factors, per element that is solved without them
 LASTS = 0.95  # of the residual that rounding leaves, per element that does not come to it
 SURE = 1e3  # times what kept factors are expected to leave: energy is kept to rounding
+ROUGH = 2.0  # of the residual that rounding leaves: it differs by so much from one element to the next
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -47,9 +49,11 @@ def _scaled_size(local, core, per_size):
 
 
 @compiled(error_model="numpy", _nrt=False)
-def _too_slow(norm, rate, target):
-    """Whether a residual that falls by `rate` takes so long from `norm` to `target` that new factors are cheaper."""
-    return rate >= SLOW or (rate > 0.0 and np.log(norm / target) > -np.log(rate) * MOST_ITERATIONS)
+def _too_slow(n, norm, rate, target):
+    """Whether a residual of n unknowns that falls by `rate` takes so long from `norm` to `target` that new factors are
+    cheaper."""
+    few, many_unknowns, more = MOST_ITERATIONS
+    return rate >= SLOW or norm * rate ** (more if n >= many_unknowns else few) > target
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -63,8 +67,9 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
     rounding, but other unknowns go on moving: near singular positions multipliers are not determined.
 
     `work.kept` has the length of the element that was factored (-1: none), the elements since then, and by how much
-    more the residual is left, per iteration, with each element since then: factors of a smooth motion age evenly; and
-    the residual that rounding was seen to leave, below which nothing is to be gained.
+    more the residual is left, per iteration, with each element since then: factors of a smooth motion age evenly; the
+    residual that rounding was seen to leave, below which nothing is to be gained; and the first residual of the element
+    before, by which is known whether the tangent will be needed at once.
     """
     loop, work, history, max_iterations = march.loop, march.work, march.history, march.max_iterations
     step, core, scratch, matrix, residual = loop.step, loop.core, work.scratch, work.matrix, work.residual
@@ -75,8 +80,13 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
     for c in range(trial.shape[0]):
         trial[c] = local[c]
     begin_step(step, step.one, local, t, h, scratch)
-    derived = not keep or kept[0] <= 0.0  # whether the tangent of the iterate is there
     kept[1] += 1.0
+    below = max(close, ROUGH * floor)
+    aged = max(kept[1] * kept[2], abs(h / kept[0] - 1.0))  # what factors that are there leave of a residual
+    # whether the tangent of the iterate is there
+    derived = not keep or kept[0] <= 0.0 or _too_slow(n, kept[4], aged, below)
+    if derived and kept[0] > 0.0:
+        kept[2] *= FORGET
     it, moved = 0, False
     while True:  # with one call of what takes long to compile
         evaluate_step(step, step.one, trial, (t, h), scratch, residual, matrix, derived)
@@ -97,6 +107,8 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
             if stalled and norm <= floor:  # nothing but rounding in both residuals
                 enough = tol_increment
             small = left <= enough or increment <= ROUNDING * _scaled_size(trial, core, per_size)
+            if newton and new <= min(tol_residual, ROUGH * floor):  # the next step is to this one as the residuals are
+                small = small or increment * new <= tol_increment * norm
             if not (newton or increment <= tol_increment or new <= norm):  # too old factors: back, with new ones
                 derived, moved, rate = True, False, 1.0
                 _move(trial, local, core, 0.0, dx)
@@ -106,7 +118,7 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
             if newton:
                 done = new <= tol_residual or stalled
             else:
-                done = new <= max(close, floor) or (stalled and (new <= tol_residual or 0.0 < rate <= CLEAR))
+                done = new <= below or (stalled and (new <= tol_residual or 0.0 < rate <= CLEAR))
             if loop.emphasis.shape[0]:
                 own, own_before = 0.0, own if it > 1 else np.inf
                 for c in range(n):
@@ -126,11 +138,10 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
                     finish_step(step, step.one, local, scratch, residual)
                     return DONE, -it
             rate, norm = max(rate, new / norm) if new > floor else rate, new
-            slow = not keep or _too_slow(norm, rate, max(close, floor))
+            slow = not keep or _too_slow(n, norm, rate, below)
         else:
-            history[it] = norm = new
-            slow = not derived and _too_slow(norm, max(kept[1] * kept[2], abs(h / kept[0] - 1.0)),
-                                              max(close, floor))
+            history[it] = kept[4] = norm = new
+            slow = not derived and _too_slow(n, norm, aged, below)
             if slow:
                 kept[2] *= FORGET
         if not np.isfinite(norm):

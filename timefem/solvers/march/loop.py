@@ -3,13 +3,17 @@
 import numpy as np
 
 from ...elements.evaluation.points_in_lanes import StepPlan, step_scratch
+from ...kernels.lanes import LANES, add_lanes, copy_lanes, largest_lane, next_difference
 from ...kernels.loops import compiled
 from ...kernels.record import Record, aligned
 from ..linear.element.code import DONE, NOT_CONVERGED
 from ..linear.element.fronts import Fronts, factors_for
 from .element_newton import NOTHING_KEPT, set_scales, solve_element
 
-EXTRAPOLATION_DEGREE = 3  # at least: the higher, the fewer Newton iterations
+EXTRAPOLATION_DEGREE = 3  # at least, of polynomials through nodes: where elements differ in length, and at first
+# Least and highest order of extrapolation through elements of equal length: the higher, the fewer Newton iterations,
+# where motions are smooth; and elements from one choice of the order to the next
+ORDERS = 4, 9, 4
 
 
 class Loop(Record):
@@ -52,6 +56,10 @@ class Work(Record):
     known: np.ndarray  # lengths that the extrapolation is for
     back: np.ndarray  # (1,) and the number of elements that it goes back
     times: np.ndarray
+    differences: np.ndarray  # see `_take_differences`
+    carry: np.ndarray
+    per_dof: np.ndarray  # `per_size` in the order of the dofs, zero for others
+    series: np.ndarray  # elements of equal length in the differences, order to extrapolate by, and the next element
 
 
 class MarchArrays(Record):
@@ -74,18 +82,22 @@ def work(loop):
     """The `Work` for a `Loop`."""
     n, degree = len(loop.core), len(loop.points) - 1
     most_back = (EXTRAPOLATION_DEGREE + degree - 1) // degree
-    n_sources = most_back * degree + 1
+    n_sources, n_columns = most_back * degree + 1, loop.step.plan.n_columns
+    room = -(-(n_columns - loop.n_node) // LANES) * LANES  # whole vectors
     return Work(aligned(loop.fronts.size), factors_for(loop.fronts), np.array(NOTHING_KEPT), np.zeros(n),
-                step_scratch(loop.step), np.zeros(n + len(loop.step.explicit)), np.zeros(loop.step.plan.n_columns),
-                np.zeros(n), np.zeros(n), np.zeros((2, n_sources), np.int64), np.zeros((degree + 1, n_sources)),
-                np.full(most_back + 1, -1.0), np.zeros(1, np.int64), np.zeros(n_sources))
+                step_scratch(loop.step), np.zeros(n + len(loop.step.explicit)), np.zeros(n_columns), np.zeros(n),
+                np.zeros(n), np.zeros((2, n_sources), np.int64), np.zeros((degree + 1, n_sources)),
+                np.full(most_back + 1, -1.0), np.zeros(1, np.int64), np.zeros(n_sources),
+                aligned((ORDERS[1] + 1) * room), aligned(room), aligned(room), np.zeros(3, np.int64))
 
 
 @compiled(error_model="numpy", _nrt=False, nogil=True)
 def march_elements(march, start, stop):
     """Solve elements start, ..., stop - 1 in place in the dofs of `MarchArrays`.
 
-    The guess extrapolates a polynomial through the nodes of the elements before, at least cubic; where Newton fails
+    The guess extrapolates the elements before, those of equal length each of its dofs on its own: what a dof is off
+    the motion by is much the same in all. Else it is a polynomial through their nodes, at least cubic. Where Newton
+    fails
     from there, the element is tried again without kept factors, and then from a constant state. Newton stops when the
     scaled residual and the last scaled increment fall below their tolerances, or when round-off stops the residual
     from falling.
@@ -104,15 +116,21 @@ def march_elements(march, start, stop):
     shift, shape = work.sources[0], work.sources[1]
     extrapolation, known = work.extrapolation, work.known
     degree, most_back, last_back, scaled_for = n_shapes - 1, known.shape[0] - 1, work.back[0], -1.0
-    left_open = False
+    left_open, series = False, work.series
     for e in range(start, stop):
         local = x[e * n:e * n + n_node + n]
         if not abs(h[e] - scaled_for) <= 1e-9 * scaled_for:  # the lengths of a uniform mesh differ by rounding
             scaled_for = h[e]
             set_scales(loop, work, h[e])
+            for c in range(loop.core.shape[0]):
+                work.per_dof[loop.core[c] - n_node] = work.per_size[c]
+        if not (series[2] == e and e > 0 and abs(h[e] - h[e - 1]) <= 1e-9 * h[e]):
+            series[0], series[1] = 0, ORDERS[0]
         status, n_done = NOT_CONVERGED, 0
         for attempt in range(0 if march.keep and not loop.emphasis.shape[0] else 1, 3):
-            if attempt < 2 and e > 0:
+            if attempt < 2 and series[1] > ORDERS[0]:
+                _extrapolate(work.differences, series[1], work.carry, local, n_node)
+            elif attempt < 2 and e > 0:
                 back = min(e, most_back)
                 n_sources = back * degree + 1
                 same = back == last_back
@@ -132,13 +150,8 @@ def march_elements(march, start, stop):
                         for s in range(n_sources):
                             value += extrapolation[j, s] * x[e * n + shift[s] + continuous[shape[s], c]]
                         local[continuous[j, c]] = value
-                if e >= 4 and same and last_back == most_back:  # equal lengths: a cubic as well
-                    for c in range(owned.shape[0]):
-                        p = e * n + owned_last[c]
-                        local[owned[c]] = 4.0 * (x[p - n] + x[p - 3 * n]) - 6.0 * x[p - 2 * n] - x[p - 4 * n]
-                else:
-                    for c in range(owned.shape[0]):
-                        local[owned[c]] = x[(e - 1) * n + owned_last[c]]
+                for c in range(owned.shape[0]):
+                    local[owned[c]] = x[(e - 1) * n + owned_last[c]]
             elif e == 0 and attempt == 2:
                 break  # the first guess was constant already
             else:
@@ -156,7 +169,48 @@ def march_elements(march, start, stop):
         if status != DONE:
             return e, status, left_open
         left_open = left_open or n_done < 0
+        _take_differences(work, local, n_node)
+        series[2] = e + 1
     return stop, DONE, left_open
+
+
+@compiled(error_model="numpy", _nrt=False)
+def _take_differences(work, local, n_node):
+    """Take an element into the backward differences of the dofs, `differences[k]` of order k.
+
+    Order k extrapolates by the sum of those below k, and is off by difference k of the next element: that of the least
+    ones is chosen. Where this is the least, the motion is not smooth in the elements.
+    """
+    differences, carry, series, room = work.differences, work.carry, work.series, work.carry.shape[0]
+    n = local.shape[0] - n_node
+    for c in range(n):
+        carry[c] = local[n_node + c]
+    orders = min(series[0], ORDERS[1]) + 1  # that are known from now on
+    for k in range(orders):
+        for c in range(0, room, LANES):
+            next_difference(differences, k * room + c, carry, c)
+    series[0] += 1
+    order = series[1]
+    if series[0] <= ORDERS[1] or series[0] % ORDERS[2] == 0:
+        least = np.inf
+        for k in range(max(order - 1, ORDERS[0]), min(order + 2, orders)):
+            size = 0.0
+            for c in range(0, room, LANES):
+                size = max(size, largest_lane(differences, k * room + c, work.per_dof, c))
+            if size < least:
+                least, series[1] = size, k
+
+
+@compiled(error_model="numpy", _nrt=False)
+def _extrapolate(differences, order, carry, local, n_node):
+    """Set the dofs of an element but those of its left node by differences of those before."""
+    room = carry.shape[0]
+    for c in range(0, room, LANES):
+        copy_lanes(carry, c, differences, c)
+        for k in range(1, order):
+            add_lanes(carry, c, 1.0, differences, k * room + c)
+    for c in range(local.shape[0] - n_node):
+        local[n_node + c] = carry[c]
 
 
 @compiled(error_model="numpy", _nrt=False)

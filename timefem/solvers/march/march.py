@@ -171,7 +171,7 @@ class LoopArrays:
 
     def begin(self):
         """Forget what is known of other marches."""
-        self.work.back[0], self.work.kept[:] = 0, NOTHING_KEPT
+        self.work.back[0], self.work.series[2], self.work.kept[:] = 0, -1, NOTHING_KEPT
 
     def march(self, x, starts, lengths, settings, reference, keeps=None):
         """`MarchArrays` of elements in dofs x; tolerances count in `reference`, and factors are kept where the element

@@ -36,6 +36,7 @@ class MarchOptions(Options):
     aim: float = option(0.4, "share of the tolerance that a mesh aims at")
     most_meshes: int = option(4, "meshes that are tried")
     most_count: float = option(1e7, "elements in place of a pair, at most")
+    most_elements: float = option(1e7, "elements of a mesh, at most: where more are needed, the motion is singular")
     stalled: float = option(0.5, "what is left of the difference of two meshes on finer ones, from which on they do "
                                  "not converge")
     abrupt: float = option(1e-3, "share of a difference that is there one pair earlier, at most, where one place is "

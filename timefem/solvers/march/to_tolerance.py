@@ -83,6 +83,8 @@ def _refined(pilot, coarse, error, order, tolerance, advance):
     events = pilot.events(coarse)
     while True:
         counts, part = _counts(shares, o.aim * tolerance / error, order, o.most_count)
+        if counts.sum() > o.most_elements:
+            return _failed_at_count(coarse, counts), part * error, meshes
         found, ends = pilot.march_refined(ends, counts, events, advance)
         meshes.append(len(found.nodes) - 1)
         if found.status.success:
@@ -112,6 +114,18 @@ def _jumps(difference, options):
     """Whether the difference of two marches comes from one pair, which no mesh resolves, and not little by little."""
     first = int(np.argmax(difference > 0.1 * difference.max()))
     return first == 0 or difference[first - 1] < options.abrupt * difference[first]
+
+
+def _failed_at_count(pilot_march, counts):
+    """The pilot march up to the pair in whose place most elements are needed."""
+    pair = int(np.argmax(counts))
+    found, e = pilot_march, 2 * pair
+    start, stop = found.nodes[e], found.nodes[e + 2]
+    found.n_solved, found.status = e, Status.failure(
+        Reason.STEP_TOO_SMALL, e, start, [], f"{counts[pair]:.2g} elements would be needed from t = {start:.6g} to "
+                                             f"{stop:.6g}, and {counts.sum():.2g} in all")
+    found.iterations, found.nodes = found.iterations[:e], np.append(found.nodes[:e + 1], found.nodes[-1])
+    return found
 
 
 def _failed_at_jump(found, ends, counts, difference):

@@ -124,7 +124,8 @@ def _begin(f):
     """Forget the elements before; the first one is constant at first, without forces of joints."""
     work, x = f.march.work, f.march.x
     work.back[0] = 0
-    work.kept[0], work.kept[1], work.kept[2], work.kept[3] = NOTHING_KEPT
+    for i in range(work.kept.shape[0]):
+        work.kept[i] = NOTHING_KEPT[i]
     for i in range(f.best.shape[0]):
         x[i] = 0.0
     for i in range(f.state.shape[0]):
