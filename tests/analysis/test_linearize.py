@@ -155,6 +155,25 @@ def test_conical_pendulum_in_the_frame_that_turns():
         assert not slow.steady and not slow.frame.any() and "not steady" in repr(slow.modes())
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_what_turns_before_it_is_stretched_is_not_steady(unit):
+    """Two masses on a spring: steady where it carries them, with `w^2 = k / m + 3 turning^2` along it."""
+    turning, stiffness, reduced = 4.0, 50.0, 2 / 3
+    one, two = tf.PointMass(1.0, name="one"), tf.PointMass(2.0, name="two")
+    system = tf.System([one, two, tf.Spring(one, two, stiffness=stiffness, length=unit)])
+
+    def model(length, turning, ahead=0.0):
+        return tf.linearize(system, {body: tf.Pose((x, 0, 0), velocity=(ahead, turning * x, 0))
+                                     for body, x in ((one, 2 / 3 * length), (two, -1 / 3 * length))})
+
+    assert not model(unit, turning).steady and not model(unit, turning, 5 * unit).steady
+    assert model(unit, 0.0, 5 * unit).steady
+    carried = model(unit / (1 - reduced * turning**2 / stiffness), turning)
+    assert carried.steady and np.abs(carried.frame - [0, 0, turning]).max() < 1e-12
+    wanted = np.sqrt(stiffness / reduced + 3 * turning**2)
+    assert np.abs(np.abs(carried.eigenvalues.imag) - wanted).min() < 1e-9
+
+
 def test_bicycle():
     """Meijaard, Papadopoulos, Ruina & Schwab, Proc. R. Soc. A 463 (2007), Table 2, at 5 m/s."""
     system, riding = bicycle()

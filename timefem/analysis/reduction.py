@@ -102,20 +102,44 @@ class Reduction:
         rate = np.abs(self.chart.rates).max(initial=0)
         if not rate and not at.timed:
             return True
+        if not (at.timed or self.omega.any()) and self._stretches():
+            return False
         step = OPTIONS.moved / max(np.linalg.norm(a, 2), rate, 1e-3)
-        bends = at.acceleration.copy()
-        bends[at.flows] = 0.0
-        q = at.q + step * at.rates + step**2 / 2 * bends
-        v = at.v + step * bends
-        v[at.flows] += at.efforts_by_state @ (q - at.q)
-        later = EquationsOfMotion(at.system, at.t + step, q, v, at.u)
-        b, size = Reduction(later, self.chosen, bool(self.omega.any())).a, np.linalg.norm(a)
+        b, size = Reduction(self._later(step), self.chosen, bool(self.omega.any())).a, np.linalg.norm(a)
         powers = a, b
         for k in range(1, 5):
             if abs(np.trace(powers[0]) - np.trace(powers[1])) > 10 * OPTIONS.moved**2 * size**k:
                 return False
             powers = powers[0] @ a, powers[1] @ b
         return True
+
+    def _stretches(self):
+        """Whether accelerations of a motion that is straight at first grow with the square of the time, as those of
+        bodies that turn about each other before their springs are stretched; rounding grows otherwise."""
+        chart, axes = self.chart, {}
+        for i, name in enumerate(components(self.at.system)):
+            axes.setdefault(name[-2:] if ".position[" in name else "", []).append(i)
+        turns, place, speed = axes.pop("", []), chart.y @ self.at.q, chart.velocity
+        reach = max((np.ptp(place[axis]) for axis in axes.values()), default=0.0)
+        apart = max((np.ptp(speed[axis]) for axis in axes.values()), default=0.0)
+        rate = max(np.abs(speed[turns]).max(initial=0.0), apart / reach if reach else 0.0)
+        if not rate:
+            return False
+        root, step, changes = np.sqrt(np.maximum(self.mass.diagonal(), 0)), OPTIONS.moved / rate, []
+        for later in map(self._later, (step, 2 * step)):
+            then = Chart(later.system, later.q, later.v, later.acceleration)
+            changes.append(root * (then.acceleration - chart.acceleration))
+        size = np.linalg.norm(changes[1])
+        return size > OPTIONS.steady * later.size and np.linalg.norm(changes[1] - 4 * changes[0]) < size / 2
+
+    def _later(self, step):
+        """The equations of motion a step later, where accelerations stay as they are."""
+        at, bends = self.at, self.at.acceleration.copy()
+        bends[at.flows] = 0.0
+        q = at.q + step * at.rates + step**2 / 2 * bends
+        v = at.v + step * bends
+        v[at.flows] += at.efforts_by_state @ (q - at.q)
+        return EquationsOfMotion(at.system, at.t + step, q, v, at.u)
 
     def _independent(self, gradient):
         """Displacements y, and those whose rates are independent too, by the constraints with column pivoting."""
