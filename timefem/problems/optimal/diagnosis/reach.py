@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ....elements.evaluation.nodal_values import NodalValues
 from ....errors import InputError, SolveError, warn
 from ..guesses.guess import BENDS, Guess, first_guess
 from ..options import OPTIONS
@@ -71,7 +72,12 @@ def check_reach(equations, x, nearby=None, quiet=False):
     # beside the guess, where all controls act at once, each by another amount
     controls, step = equations.columns_of("controls"), np.zeros(equations.n_unknowns)
     step[controls] = OPTIONS.nearby / np.arange(1, controls.shape[-1] + 1)
-    never = reach(equations, equations.moved(equations.with_costates(nearby(), 0), step, 1.0))
+    beside = equations.with_costates(nearby(), 0)
+    # and at the end a state that the conditions hold: at another one a formula such as a square may have no gradient
+    last, plan = equations.columns_of("state")[-1, -1], equations.plan
+    there = NodalValues(*plan.unpack(equations.dofs(beside))).state[-1, -1]
+    step[last[last >= 0]] = ((equations.problem.conditions.state - there)[last >= 0]) / equations.sizes[last[last >= 0]]
+    never = reach(equations, equations.moved(beside, step, 1.0))
     if never.unmoved is not None and found.told and never.told:
         raise InputError(REFUSALS[never.unmoved[0]].format(never.unmoved[1]))
     what, name = found.unmoved
