@@ -73,7 +73,7 @@ class NotDifferentiable(UserWarning):
     """Derivatives of a motion near or at events where it has none: grazing, changes of status, simultaneous impacts.
 
     The message says where, and how far away. In optimal control also costs with kinks by controls, such as `abs(u)`:
-    the message says what to write instead.
+    the message says what to write instead; and costs that jump along the motion.
     """
 
 

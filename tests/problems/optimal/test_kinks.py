@@ -57,3 +57,20 @@ def test_an_algebraic_control_that_the_cost_alone_sees(cost):
 def test_one_that_nothing_sees_is_refused():
     with pytest.raises(tf.InputError, match="no cost depends on the controls of s"):
         slider("u[0]**2", [tf.Control(name="s")])
+
+
+@pytest.mark.parametrize("cost, jumps", [
+    ("u[0]**2 + if_else(now.position('body')[0] > 0.45, 30, 0)", 30),
+    ("u[0]**2 * if_else(now.q('body')[0] > 0.3, 3, 1)", 0.08),
+    ("u[0]**2 + if_else(now.position('body')[0] > 0.45, (now.position('body')[0] - 0.45)**2, 0)", 0),
+    ("u[0]**2 + if_else(now.t > 0.7, 1, 0)", 0), ("u[0]**2 + abs(now.position('body')[0] - 0.5)", 0)])
+def test_costs_that_jump_along_the_motion_are_told(cost, jumps):
+    """Where to pass is worth something that no derivative tells: of the first the least is 0.7 lower."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        assert tf.solve(slider(cost), tf.MixedGalerkin(2), 20, progress=False).success
+    told = [str(w.message) for w in found if issubclass(w.category, tf.NotDifferentiable)]
+    assert len(told) == bool(jumps)
+    if jumps:
+        assert "a cost jumps by" in told[0] and "Phases" in told[0]
+        assert float(told[0].split("jumps by ")[1].split()[0]) >= jumps

@@ -125,6 +125,9 @@ class OptimalOptions(Options):
     full_turn: float = option(1e-12, "vector of a quaternion that rounding makes, of a full turn")
     singular_turn: float = option(0.1, "below which changes of axis times angle do not turn")
 
+    # ---- jumping costs
+    jump: float = option(1e-3, "of a cost, over the largest value of it, from which on it is reported")
+
     # ---- limits
     compared_depth: int = option(20, "depth of expressions that are compared")
     compared_times: int = option(101, "times at which bounds that depend on it are compared")

@@ -13,6 +13,7 @@ from ....errors import InputError, warn
 from ....solution.audit import jump_of
 from ....status import RETRY, Reason, Status
 from ..diagnosis.between_points import look_between_points
+from ..diagnosis.jumping_costs import look_at_jumping_costs
 from ..diagnosis.replayed import look_at_replay
 from ..diagnosis.turns import look_at_turns
 from ..diagnosis.uncounted_turns import tell_uncounted_turns
@@ -57,6 +58,7 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
             for phase, one in stated(task, solution)[0] if solution.success else ():
                 look_between_points(phase, one)
                 look_at_turns(phase, one)
+                look_at_jumping_costs(phase, one)
                 look_at_replay(phase, one)
                 _tell_other_turns(phase, one)
             return solution
