@@ -27,6 +27,9 @@ CASES = {
     "table": (tf.Table([0, 0.5, 2, 4], [1, 3, -2, 0.5]), lambda t: np.interp(t, [0, 0.5, 2, 4], [1, 3, -2, 0.5]),
               (0, 0.5, 2, 4)),
     "cubic": (tf.Table([0, 1, 2, 4], [0, 1, 8, 64], "cubic"), lambda t: np.clip(t, 0, 4)**3, (0, 1, 2, 4)),
+    "switch": (tf.Formula(lambda t: ca.if_else(t < 1, 0, (t - 1)**2)), lambda t: np.maximum(t - 1, 0)**2, (1,)),
+    "clipped": (tf.Formula("max(0, 2*t - 1) + abs(t - 2)"), lambda t: np.maximum(0, 2 * t - 1) + np.abs(t - 2),
+                (0.5, 2)),
     "formula": (tf.Formula(lambda t: ca.exp(-t) * t**2, kinks=[1]), lambda t: np.exp(-t) * t**2, (1,)),
 }
 
@@ -112,7 +115,7 @@ def test_bad_input(make, message):
 
 
 def test_plain_data_and_back():
-    functions = [case[0] for name, case in CASES.items() if name != "formula"]  # of which each function is another one
+    functions = [case[0] for case in CASES.values() if not isinstance(case[0], tf.Formula)]  # each is another one
     body = tf.RigidBody(1, [1, 1, 1])
     loads = [tf.Force(body, [1, f, f], time=f, point=[1, 2, 3], frame="body", name=str(i))
              for i, f in enumerate(functions)]

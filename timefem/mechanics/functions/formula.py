@@ -12,6 +12,7 @@ import numpy as np
 from ... import validate
 from ...errors import InputError
 from ..formulas.formula import Same, call, check_symbols
+from ..formulas.stored import StoredFormula, computed
 from ..formulas.text import TextFormula, as_formula, text_of
 from ..values.evaluate import evaluate
 from ..values.quantities import formulas_of
@@ -31,7 +32,8 @@ class Formula(TimeFunction):
         Of the CasADi symbol of the time, or text: `"sin(t**2)"`. A function that needs numbers can be made a
         `Table.sample`.
     kinks : array_like, shape (n,)
-        Times [s] where it is not smooth.
+        Times [s] where it is not smooth, besides those that the formula shows: where `t - 0.5` or the like changes its
+        sign in a comparison, `fabs`, `fmin`, `fmax` or `sign`.
     n, component : int
         The function returns `n` values, of which this is number `component`.
     """
@@ -44,9 +46,10 @@ class Formula(TimeFunction):
     def __post_init__(self):
         if isinstance(self.function, str | list | tuple) or callable(self.function):
             object.__setattr__(self, "function", as_formula("a function of time", self.function, ["t"]))
-        object.__setattr__(self, "kinks", tuple(validate.array("kinks", self.kinks, (None,)).tolist()))
-        t = ca.SX.sym("t")
-        check_symbols("a function of time", self.formula(t), t)
+        given, t = validate.array("kinks", self.kinks, (None,)).tolist(), ca.SX.sym("t")
+        value = self.formula(t)
+        check_symbols("a function of time", value, t)
+        object.__setattr__(self, "kinks", tuple(sorted({*given, *_switches(value, t)})))
 
     @property
     def parameters(self) -> np.ndarray:
@@ -71,6 +74,31 @@ class Formula(TimeFunction):
         t = ca.SX.sym("t")
         values = ca.vertsplit(call("a function of time", self.function, self.n, t))
         return text_of("a function of time", values, {"t": t})
+
+
+SWITCHES = {getattr(ca, f"OP_{name}"): name for name in ("LT", "LE", "EQ", "NE", "FABS", "FMIN", "FMAX", "SIGN")}
+
+
+def _switches(value, t):
+    """Times at which what a formula compares, or takes the magnitude of, changes its sign, where it is linear in t."""
+    function, times = ca.Function("f", [t], [ca.densify(value)]), []
+    if not any(function.instruction_id(k) in SWITCHES for k in range(function.n_instructions())):
+        return times
+    try:
+        stored = StoredFormula.of("a function of time", function)
+    except InputError:  # an operation that no text has
+        return times
+    values = []
+    for step in stored.steps:
+        name, *operands = step
+        values.append(computed(step, values, [t]))
+        if name in SWITCHES.values():
+            x, *other = (values[i] for i in operands)
+            x = x - other[0] if other else x
+            slope = ca.simplify(ca.jacobian(x, t))
+            if slope.nnz() and slope.is_constant():
+                times.append(-float(ca.evalf(ca.substitute(x, t, 0))) / float(slope))
+    return times
 
 
 def as_time_function(name, value):
