@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import operator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,13 +45,26 @@ class PartGroup:
         return self.members[0]
 
 
-def grouped(system):
-    """The parts of a system by kind, list of `PartGroup`."""
-    places, constraint, rolling, every = {}, 0, 0, np.arange(system.n_q)
+def grouped(system, first=None):
+    """The parts of a system by kind, list of `PartGroup`.
+
+    Parameters
+    ----------
+    system : System
+    first : System, optional
+        Whose parts are the first ones of these, with all bodies, and of other kinds than the further ones: their groups
+        are known.
+    """
+    n_known, known, places = 0, [], {}
+    if first is not None and first.n_q == system.n_q and all(map(operator.is_, first.parts, system.parts)):
+        n_known, shift = len(first.parts), system.n_constraints - first.n_constraints
+        known = [replace(group, multiplier_index=group.multiplier_index + np.repeat(
+            [0, shift], group.multiplier_index.shape[1] // 2)) for group in first.groups]
     stops = np.cumsum([0, *(len(part.constraint_names) for part in system.parts)]).tolist()
+    constraint, rolling, every = stops[n_known], first.n_nonholonomic if n_known else 0, np.arange(system.n_q)
     own = {getattr(part, "part", part): np.arange(*span) for part, *span in
            zip(system.parts, stops, stops[1:], strict=False)}
-    for part in system.parts:
+    for part in system.parts[n_known:]:
         q = np.concatenate([np.zeros(0, int), *(every[system.coordinates(body)] for body in part.bodies)])
         g = np.arange(constraint, constraint + len(part.constraint_names))
         constraint += len(g)
@@ -59,7 +73,7 @@ def grouped(system):
         seen = np.concatenate([np.zeros(0, int), *(own[other] for other in part.reactions_of)])
         place = (part, np.concatenate([q, q + system.n_q]), np.concatenate([g, g + system.n_constraints]), r, seen)
         places.setdefault(part.kind, []).append(place)
-    groups = []
+    groups = known
     for same in places.values():
         members, *indices = zip(*same, strict=True)
         groups.append(PartGroup(members, *(np.array(index, dtype=int) for index in indices),

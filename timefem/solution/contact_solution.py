@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..solvers.nonsmooth.events import ContactEvent
     from ..status import Status
 
+sharing = Late("timefem.solvers.nonsmooth.sharing")
 states = Late("timefem.solvers.nonsmooth.states")
 of_events = Late("timefem.solvers.nonsmooth.events")
 evaluate = Late("timefem.mechanics.values.evaluate")
@@ -100,7 +101,7 @@ class ContactSolution(Solution):
         """`InMode` of those of times (n,) that have the same modes, and which ones these are."""
         e, _ = self._places(t, side)
         z, contacts = self(t, side=side), self._contacts
-        given = np.isin(self.contact_modes, states.ALONG_GIVEN)[:, :, None]
+        given = np.isin(self.contact_modes, sharing.ALONG_GIVEN)[:, :, None]
         ways = np.where(given, self.slip_directions, self.slip_signs[:, :, None] * [1.0, 0.0])
         keys = np.concatenate([self.contact_modes, ways.reshape(len(ways), -1)], axis=1)[e]
         for key in np.unique(keys, axis=0):
@@ -199,7 +200,7 @@ class ContactSolution(Solution):
         contacts, basis = self._contacts, self.element.state.basis
         out = np.zeros((len(e), contacts.n))
         for key in np.unique(self.contact_modes[e], axis=0):
-            if not (key != states.OPEN).any():
+            if not (key != sharing.OPEN).any():
                 continue
             own = np.flatnonzero((self.contact_modes[e] == key).all(axis=1))
             many, at = e[own], xi[own]
@@ -216,9 +217,10 @@ class ContactSolution(Solution):
                 gamma = self.nodal_multipliers[many][..., :self.system.n_constraints]
                 seen = np.einsum("gi,gia->ga", self.element.multiplier.basis.values(at), gamma)
                 load = contacts.reactions.loads(here, seen)
-            for c in np.flatnonzero(states.IS_RUBBING[key]):
-                along = states.direction(here.gamma[:, c, 1:], np.array([1.0, 0.0]), contacts.n_slip[c])
-                if key[c] in states.ALONG_GIVEN:
+            for c in np.flatnonzero(sharing.IS_RUBBING[key]):
+                turns = contacts.n_slip[[c]] == 2
+                along = states.directions(here.gamma[:, [c], 1:], np.array([[1.0, 0.0]]), turns)[:, 0]
+                if key[c] in sharing.ALONG_GIVEN:
                     along = self.slip_directions[many, c]
                 elif contacts.n_slip[c] == 1:
                     along = along * self.slip_signs[many, c][:, None]

@@ -17,8 +17,8 @@ from .modes import Mode, ModeSystem
 from .node import NodeLaw, event, fallback_event
 from .options import CONTACT
 from .search import Candidate, Search
-from .sharing import ALONG_GIVEN, BEGINS, CLOSED, HELD, OPEN, SLIDES, STICKS
-from .states import contacts_of, held
+from .sharing import ALONG_GIVEN, BEGINS, CLOSED, HELD, OPEN, SLIDES, STICKS, held
+from .states import contacts_of
 
 
 class Piece(NamedTuple):

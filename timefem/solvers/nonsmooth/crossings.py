@@ -8,7 +8,7 @@ from ...kernels.loops import compiled
 from ...late import Late
 from .options import CONTACT
 
-interpolate, optimize = Late("scipy.interpolate"), Late("scipy.optimize")
+optimize = Late("scipy.optimize")
 
 BERNSTEIN = np.array([[comb(i, j) / comb(5, j) for j in range(6)] for i in range(6)])  # from coefficients of powers
 ROUNDING = CONTACT.at_start
@@ -174,8 +174,24 @@ def first_negative(theta, values, starts_at_zero):
     if k == 0:
         return 0.0 if not starts_at_zero else float(theta[0])
     near = slice(max(0, k - 3), min(len(theta), k + 3))
-    f = interpolate.BarycentricInterpolator(theta[near], values[near])
+    f = _polynomial(theta[near], values[near])
     low, high = theta[k - 1], theta[k]
     if not float(f(low)) > 0:
         return float(low)
     return float(optimize.brentq(f, low, high, xtol=1e-14))
+
+
+def _polynomial(x, y):
+    """The function that is a polynomial through a few points, by barycentric weights."""
+    apart = x[:, None] - x
+    np.fill_diagonal(apart, 1.0)
+    weights = 1 / apart.prod(axis=1)
+
+    def value(at):
+        left = at - x
+        if not left.all():
+            return float(y[left == 0][0])
+        shares = weights / left
+        return float(shares @ y / shares.sum())
+
+    return value

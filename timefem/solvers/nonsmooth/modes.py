@@ -12,6 +12,7 @@ from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
 from ...mechanics.contacts import closed
+from ...mechanics.part_groups import grouped
 from ...status import Status
 from ..march.halving import march_halving
 from ..march.loop import march_elements
@@ -89,6 +90,7 @@ class ModeSystem:
                                      rubbing(contacts, mode, c, directions))
                 for c, rows in kept.items() if rows or contacts.persistent[c]]
         self.system = without_contacts(base, [*made, *further], mode.sharing)
+        vars(self.system)["groups"] = grouped(self.system, contacts.free)
         self.element = element_of(element, self.system)
         self.element.check(self.system)
         self.plan = how.plan(self.system, self.element, mode)

@@ -8,8 +8,7 @@ from .impact_law import OPEN as SEPARATES
 from .impact_law import PRESSED, complementary, impact
 from .impact_law import SLIDES as SLIDE
 from .impact_law import STICKS as STICK
-from .sharing import BEGINS, CLOSED, OPEN, SLIDES, STICKS
-from .states import shared
+from .sharing import BEGINS, CLOSED, OPEN, SLIDES, STICKS, shared
 
 SAID = {SEPARATES: "separates", SLIDE: "slides", STICK: "sticks", PRESSED: "pressed"}
 

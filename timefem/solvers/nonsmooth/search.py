@@ -9,7 +9,7 @@ from . import events
 from .crossings import closings, first_negative, quintic
 from .events import CLOSES
 from .options import CONTACT
-from .sharing import HELD, HOLDS, OPEN, SLIDES
+from .sharing import OPEN
 from .states import InMode
 
 
@@ -131,14 +131,14 @@ class Search:
         between = states_between(self.theta, states, here.of_coordinates)
         found = [[] for _ in range(n)]
         inside = InMode(between, mode.modes, directions, mode.sharing)
-        for (kind, c), values in values_of(mode, directions, inside).items():
-            values = values.reshape(n, -1)
-            flagged = (values < -CONTACT.unsure * np.abs(values).max(axis=1, initial=0.0)[:, None]).any(axis=1)
-            flagged[0] |= (kind, c) in zero
-            for e in np.flatnonzero(flagged):
-                at = first_negative(self.theta, values[e], e == 0 and (kind, c) in zero)
-                if at is not None:
-                    found[e].append(Candidate(kind, c, at))
+        keys, values = values_of(mode, directions, inside)
+        values = values.reshape(len(keys), n, -1)
+        flagged = (values < -CONTACT.unsure * np.abs(values).max(axis=2, initial=0.0)[:, :, None]).any(axis=2)
+        flagged[:, 0] |= [key in zero for key in keys]
+        for k, e in np.argwhere(flagged).tolist():
+            at = first_negative(self.theta, values[k, e], e == 0 and keys[k] in zero)
+            if at is not None:
+                found[e].append(Candidate(*keys[k], at))
         return found
 
     def _passed(self, gaps, starts_at_zero):
@@ -154,20 +154,19 @@ class Search:
 
 
 def values_of(mode, directions, here):
-    """Functions that are positive as long as a mode lasts: dict (kind, contact) -> (n,)."""
-    states, contacts, found = here.states, here.states.contacts, {}
-    for c, what in enumerate(mode.modes):
-        if what == OPEN:
-            continue
-        if not contacts.persistent[c]:
-            found[events.OPENS, c] = here.forces[:, c, 0]
-        if what == SLIDES:  # what begins has hardly a slip, and ends as soon as it has
-            found[events.STICKS, c] = states.gamma[:, c, 1:] @ directions[c]
-        elif what in HOLDS:
-            normal = here.load[:, c] if contacts.persistent[c] else here.forces[:, c, 0]
-            limit = states.friction[:, c] * normal * (1 + CONTACT.lean * (what == HELD))
-            found[events.SLIPS, c] = limit - np.hypot(*here.forces[:, c, 1:].T)
-    return found
+    """Functions that are positive as long as a mode lasts: (kind, contact) of each, and their values (n_functions, n).
+    """
+    states, forces, places = here.states, here.forces, here.states.contacts.places(here.modes)
+    closed, slips, holds = places.closed, places.slips, places.holds
+    keys, values = [(events.OPENS, c) for c in closed.tolist()], [forces[:, closed, 0]]
+    if len(slips):  # what begins has hardly a slip, and ends as soon as it has
+        keys += [(events.STICKS, c) for c in slips.tolist()]
+        values.append((states.gamma[:, slips, 1:] * directions[slips]).sum(axis=2))
+    if len(holds):
+        keys += [(events.SLIPS, c) for c in holds.tolist()]
+        limit = states.friction[:, holds] * np.where(places.hangs, here.load[:, holds], forces[:, holds, 0])
+        values.append(limit * (1 + CONTACT.lean * places.leans) - np.hypot(forces[:, holds, 1], forces[:, holds, 2]))
+    return keys, np.concatenate(values, axis=1).T
 
 
 def states_between(theta, states, accelerations, first=None):

@@ -1,9 +1,12 @@
 """What contacts do, how those that are closed share their forces, and the system with these."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...mechanics.contacts import closed
 from ...mechanics.contacts.reacting import forces_seen
+from .options import RANK
 
 OPEN, CLOSED, SLIDES, STICKS, BEGINS, HELD = range(6)
 ALONG_GIVEN = BEGINS, HELD  # to slide in space; at the limit of friction while it is kept from slipping
@@ -49,6 +52,49 @@ class Sharing:
 NOTHING_SHARED = Sharing(np.zeros(0, int), 0, np.zeros(0, int), np.zeros((0, 0)))
 
 
+class Places(NamedTuple):
+    """Of some modes: which contacts, and which of the three rows of each, do what.
+
+    Attributes
+    ----------
+    rubs, loaded : ndarray of int, and of bool
+        What slides by a normal force; whether by a given one.
+    turns : ndarray of bool
+        Whether it slides along its slip in space.
+    slides : ndarray of int
+        What slides by its own normal force, a multiplier.
+    across, given : ndarray of int, shape (n, 2)
+        Rows along the surface of `slides`, and of what slides by a given force.
+    closed, slips, holds : ndarray of int
+        What is pressed by its own force, slides and does not only begin to, and sticks or is held.
+    hangs, leans : ndarray of bool
+        Of what `holds`: by a given force; at the limit of friction.
+    """
+
+    rubs: np.ndarray
+    loaded: np.ndarray
+    turns: np.ndarray
+    slides: np.ndarray
+    across: np.ndarray
+    given: np.ndarray
+    closed: np.ndarray
+    slips: np.ndarray
+    holds: np.ndarray
+    hangs: np.ndarray
+    leans: np.ndarray
+
+    @classmethod
+    def of(cls, modes, contacts):
+        persistent, along = contacts.persistent, np.array([1, 2])
+        rubs, holds = np.flatnonzero(IS_RUBBING[modes]), np.flatnonzero(np.isin(modes, HOLDS))
+        loaded = persistent[rubs]
+        turns = ~np.isin(modes[rubs], ALONG_GIVEN) & (contacts.n_slip[rubs] == 2)
+        slides, given = rubs[~loaded], rubs[loaded]
+        return cls(rubs, loaded, turns, slides, 3 * slides[:, None] + along, 3 * given[:, None] + along,
+                   np.flatnonzero((modes != OPEN) & ~persistent), np.flatnonzero(modes == SLIDES), holds,
+                   persistent[holds], modes[holds] == HELD)
+
+
 def without_contacts(system, further=(), sharing=NOTHING_SHARED):
     """The system without its rigid contacts, and with further parts, those that are closed among them; what counts
     turns for contacts stays, and so do forces that see contacts."""
@@ -86,3 +132,91 @@ def _pressed(part, shares, own):
                 found.append((first + i, seen.index(one), share))
         first += len(forces_seen(other))
     return closed.PressedForce(part, seen, found)
+
+
+def shared(states, modes):
+    """`Sharing` of the contacts in given modes, by the first state: rows of gaps come first."""
+    modes = np.asarray(modes)
+    if not (modes != OPEN).any():
+        return NOTHING_SHARED
+    normal, rows, vectors, size = _closed_rows(states, modes)
+    if not len(rows):
+        return NOTHING_SHARED
+    _, kept = _independent(vectors[rows], size[rows // 3])
+    needed = (modes[rows // 3] != HELD) | (rows % 3 == 0)
+    needed[kept] = True
+    rows, kept = rows[needed], (np.cumsum(needed) - 1)[kept]
+    size, vectors = size[rows // 3], vectors[rows]
+    if len(kept) == len(rows):
+        return Sharing(rows, len(normal), rows, np.eye(len(rows)))
+    scale = 1 / np.where(size > 0, size, 1.0)
+    found = np.linalg.lstsq((vectors[kept] * scale[kept, None]).T, (vectors * scale[:, None]).T, rcond=None)[0].T
+    depends = found * size[:, None] * scale[kept]
+    depends[np.abs(found) < RANK.independent] = 0.0
+    push = np.where(np.arange(len(rows)) < len(normal), 1.0, RANK.friction)[:, None] * depends
+    matrix = push @ np.linalg.inv(depends.T @ push)
+    matrix[np.abs(matrix) < RANK.independent] = 0.0
+    slides = IS_RUBBING[modes[normal // 3]]
+    sticking = kept >= len(normal)
+    if matrix[:len(normal)][np.ix_(slides, sticking)].any():  # what slides takes its normal force from those of gaps
+        matrix = np.zeros_like(depends)
+        wedged = depends[:, ~sticking].any(axis=1)
+        first = np.arange(len(rows)) < len(normal)
+        for which, own in ((first, ~sticking), (~first & ~wedged, sticking)):
+            b = depends[np.ix_(which, own)]
+            matrix[np.ix_(which, own)] = b @ np.linalg.inv(b.T @ b)
+    return Sharing(rows, len(normal), rows[kept], matrix)
+
+
+def held(states, modes, directions, slow):
+    """Modes with HELD of contacts that would slide, by their forces, but for others that are closed or stick.
+
+    They have no slip along `directions` (n_contacts, 2) whose sign could tell anything. `slow` are those without slip,
+    bool (n_contacts,).
+    """
+    found = np.array(modes)
+    if not (found != OPEN).any():
+        return found
+    rubbing = np.flatnonzero(IS_RUBBING[found] & slow)
+    if not len(rubbing):
+        return found
+    _, rows, vectors, size = _closed_rows(states, modes)
+    basis, _ = _independent(vectors[rows], size[rows // 3])
+    for c in rubbing:
+        along = directions[c] @ vectors[3 * c + 1:3 * c + 3]
+        left = along - basis @ (along @ basis)
+        if along.any() and np.linalg.norm(left) <= RANK.independent * size[c]:
+            found[c] = HELD
+    return found
+
+
+def _closed_rows(states, modes):
+    """Rows of gaps of what is closed, these and those of what sticks; of all rows vectors in the metric of M^-1, and of
+    all contacts the longest of their three."""
+    contacts = states.contacts
+    normal = 3 * np.flatnonzero((modes != OPEN) & ~contacts.persistent)
+    along = np.array([3 * k + 1 + j for what in HOLDS for k in np.flatnonzero(modes == what)
+                      for j in range(contacts.n_slip[k])], int)
+    rows = np.concatenate([normal, along])
+    vectors = states.rooted
+    return normal, rows, vectors, np.linalg.norm(vectors, axis=1).reshape(-1, 3).max(axis=1)
+
+
+def _independent(vectors, size):
+    """Orthonormal basis of vectors, as columns, and those that are independent of the ones before."""
+    basis, triangle = np.linalg.qr(vectors.T)
+    enough = np.abs(np.diagonal(triangle)) > RANK.independent * size[:basis.shape[1]]
+    first = int(enough.argmin()) if not enough.all() else len(enough)  # up to there all are
+    if first == len(vectors):
+        return basis, np.arange(first)
+    kept, basis = list(range(first)), np.asfortranarray(basis)
+    for k, left in enumerate(vectors[first:], first):
+        n, length = len(kept), 0.0
+        if n < basis.shape[1]:
+            for _ in range(2):
+                left = left - basis[:, :n] @ (basis[:, :n].T @ left)
+            length = np.linalg.norm(left)
+        if length > RANK.independent * size[k]:
+            basis[:, n] = left / length
+            kept.append(k)
+    return basis[:, :len(kept)], np.array(kept, int)

@@ -13,7 +13,7 @@ from ...mechanics.values.state_values import velocities_at
 from .mobility import blocks_of, constrained
 from .options import RANK
 from .reacting import Reacting, Reactions
-from .sharing import ALONG_GIVEN, HELD, HOLDS, IS_RUBBING, NOTHING_SHARED, OPEN, Sharing
+from .sharing import OPEN, Places, shared, without_contacts
 
 NAMES = ("row", "row_a", "psi", "form", "psi_v", "form_v", "second", "third", "gap", "gap rate", "gap acceleration",
          "gap_q", "slip", "slip rate", "slip_v", "restitution", "friction", "load")
@@ -45,10 +45,15 @@ class Contacts:
         # rows of slip, contact by contact, among the three of each
         self.tangents = np.concatenate([np.zeros(0, int), *(3 * c + 1 + np.arange(n)
                                                             for c, n in enumerate(self.n_slip))])
-        self._blocks, self.stacks = None, {}
+        self._blocks, self.stacks, self._places = None, {}, {}
         self.flows = np.array(first_order_places(system), int)
         self.helpers = np.concatenate([np.zeros(0, int), *(np.arange(system.n_q)[system.coordinates(b)]
                                                            for b in system.bodies if b.is_counter)])
+
+    @cached_property
+    def free(self):
+        """The system without its rigid contacts."""
+        return without_contacts(self.system)
 
     @cached_property
     def reactions(self):
@@ -108,6 +113,13 @@ class Contacts:
                 rows, np.arange(n_rows + 1)), None)
         order, pattern = self.stacks[first]
         return pattern._replace(data=np.concatenate([a.data, b.data], axis=1)[:, order])
+
+    def places(self, modes):
+        """`Places` of modes, ndarray of int."""
+        key = modes.tobytes()
+        if key not in self._places:
+            self._places[key] = Places.of(modes, self)
+        return self._places[key]
 
     def at(self, t, q, v):
         """`ContactStates` at times (n,), coordinates and velocities (n, n_q)."""
@@ -374,16 +386,17 @@ class InMode:
         pushes = jacobian.dense_rows(rows).swapaxes(1, 2)  # forces on the coordinates by those of the contacts
         if by_normal is not None:
             pushes[:, :, :sharing.n_normal] += by_normal[:, :, rows[:sharing.n_normal] // 3]
-        given, sliding = np.zeros((n, 3 * contacts.n)), []
-        for c in np.flatnonzero(IS_RUBBING[modes]):
-            given_by = 1 if modes[c] in ALONG_GIVEN else contacts.n_slip[c]
-            along = states.friction[:, c, None] * direction(states.gamma[:, c, 1:], signs[c], given_by)
-            if contacts.persistent[c]:
-                given[:, 3 * c + 1:3 * c + 3] = -self.load[:, c, None] * along
-            else:
-                place = int(np.searchsorted(rows[:sharing.n_normal], 3 * c))
-                pushes[:, :, place] -= np.einsum("nij,ni->nj", jacobian.dense_rows(3 * c + np.array([1, 2])), along)
-                sliding.append((c, along))
+        given, places = np.zeros((n, 3 * contacts.n)), contacts.places(modes)
+        rubs, slides, across = places.rubs, places.slides, places.across
+        if len(rubs):
+            along = directions(states.gamma[:, rubs, 1:], signs[rubs], places.turns)
+            along = states.friction[:, rubs, None] * along
+            loaded, sliding = places.loaded, along[:, ~places.loaded]
+            given[:, places.given] = -self.load[:, rubs[loaded], None] * along[:, loaded]
+        if len(slides):
+            of_slips = jacobian.dense_rows(across.ravel()).reshape(n, len(slides), 2, -1)
+            pushes[:, :, np.searchsorted(rows[:sharing.n_normal], 3 * slides)] -= np.einsum(
+                "nsij,nsi->njs", of_slips, sliding)
         moved = mobility(jacobian.transposed_times(given)) if given.any() else np.zeros((n, jacobian.shape[1]))
         forces, self.pressed = given, np.zeros(0)
         if len(rows):
@@ -392,20 +405,22 @@ class InMode:
             unknown = solved(own @ pushed, right)
             self.pressed = unknown[0, :(sharing.own % 3 == 0).sum()]
             forces[:, rows] += unknown @ sharing.matrix.T
-            for c, along in sliding:
-                forces[:, 3 * c + 1:3 * c + 3] -= forces[:, 3 * c, None] * along
+            if len(slides):
+                forces[:, across] -= forces[:, 3 * slides, None] * sliding
             moved = moved + np.einsum("nij,nj->ni", pushed, unknown)
         self.forces = forces.reshape(n, -1, 3)
         self.accelerations = (free + jacobian.times(moved)).reshape(n, -1, 3)
         self.of_coordinates = accelerations + moved
 
 
-def direction(slip, sign, n_slip):
-    """Directions of slips (n, 2): of lines by the sign; in space those of the slip, or `sign` where it is zero."""
-    if n_slip < 2:
+def directions(slip, sign, turns):
+    """Directions of slips (n, n_contacts, 2): those of the slip where it `turns` (n_contacts,), else, and where it is
+    zero, the sign (n_contacts, 2)."""
+    if not turns.any():
         return np.broadcast_to(sign, slip.shape)
-    size = np.hypot(slip[:, 0], slip[:, 1])[:, None]
-    return np.where(size > 0, slip / np.where(size > 0, size, 1.0), sign)
+    size = np.hypot(slip[:, :, 0], slip[:, :, 1])[:, :, None]
+    turned = (size > 0) & turns[:, None]
+    return np.where(turned, slip / np.where(turned, size, 1.0), sign)
 
 
 def solved(matrix, right):
@@ -413,84 +428,3 @@ def solved(matrix, right):
     scale = 1 / np.sqrt(np.maximum(np.abs(np.einsum("nii->ni", matrix)), 1e-300))
     scaled = scale[:, :, None] * matrix * scale[:, None, :]
     return scale * np.linalg.solve(scaled, (scale * right)[:, :, None])[:, :, 0]
-
-
-def shared(states, modes):
-    """`Sharing` of the contacts in given modes, by the first state: rows of gaps come first."""
-    modes = np.asarray(modes)
-    if not (modes != OPEN).any():
-        return NOTHING_SHARED
-    normal, rows, vectors, size = _closed_rows(states, modes)
-    if not len(rows):
-        return NOTHING_SHARED
-    _, kept = _independent(vectors[rows], size[rows // 3])
-    needed = (modes[rows // 3] != HELD) | (rows % 3 == 0)
-    needed[kept] = True
-    rows, kept = rows[needed], (np.cumsum(needed) - 1)[kept]
-    size, vectors = size[rows // 3], vectors[rows]
-    if len(kept) == len(rows):
-        return Sharing(rows, len(normal), rows, np.eye(len(rows)))
-    scale = 1 / np.where(size > 0, size, 1.0)
-    found = np.linalg.lstsq((vectors[kept] * scale[kept, None]).T, (vectors * scale[:, None]).T, rcond=None)[0].T
-    depends = found * size[:, None] * scale[kept]
-    depends[np.abs(found) < RANK.independent] = 0.0
-    push = np.where(np.arange(len(rows)) < len(normal), 1.0, RANK.friction)[:, None] * depends
-    matrix = push @ np.linalg.inv(depends.T @ push)
-    matrix[np.abs(matrix) < RANK.independent] = 0.0
-    slides = IS_RUBBING[modes[normal // 3]]
-    sticking = kept >= len(normal)
-    if matrix[:len(normal)][np.ix_(slides, sticking)].any():  # what slides takes its normal force from those of gaps
-        matrix = np.zeros_like(depends)
-        wedged = depends[:, ~sticking].any(axis=1)
-        first = np.arange(len(rows)) < len(normal)
-        for which, own in ((first, ~sticking), (~first & ~wedged, sticking)):
-            b = depends[np.ix_(which, own)]
-            matrix[np.ix_(which, own)] = b @ np.linalg.inv(b.T @ b)
-    return Sharing(rows, len(normal), rows[kept], matrix)
-
-
-def held(states, modes, directions, slow):
-    """Modes with HELD of contacts that would slide, by their forces, but for others that are closed or stick.
-
-    They have no slip along `directions` (n_contacts, 2) whose sign could tell anything. `slow` are those without slip,
-    bool (n_contacts,).
-    """
-    found = np.array(modes)
-    if not (found != OPEN).any():
-        return found
-    rubbing = np.flatnonzero(IS_RUBBING[found] & slow)
-    if not len(rubbing):
-        return found
-    _, rows, vectors, size = _closed_rows(states, modes)
-    basis, _ = _independent(vectors[rows], size[rows // 3])
-    for c in rubbing:
-        along = directions[c] @ vectors[3 * c + 1:3 * c + 3]
-        left = along - basis @ (along @ basis)
-        if along.any() and np.linalg.norm(left) <= RANK.independent * size[c]:
-            found[c] = HELD
-    return found
-
-
-def _closed_rows(states, modes):
-    """Rows of gaps of what is closed, these and those of what sticks; of all rows vectors in the metric of M^-1, and of
-    all contacts the longest of their three."""
-    contacts = states.contacts
-    normal = 3 * np.flatnonzero((modes != OPEN) & ~contacts.persistent)
-    along = np.array([3 * k + 1 + j for what in HOLDS for k in np.flatnonzero(modes == what)
-                      for j in range(contacts.n_slip[k])], int)
-    rows = np.concatenate([normal, along])
-    vectors = states.rooted
-    return normal, rows, vectors, np.linalg.norm(vectors, axis=1).reshape(-1, 3).max(axis=1)
-
-
-def _independent(vectors, size):
-    """Orthonormal basis of vectors, as columns, and those that are independent of the ones before."""
-    basis, kept = np.zeros((vectors.shape[1], 0)), []
-    for k, left in enumerate(vectors):
-        for _ in range(2):
-            left = left - basis @ (basis.T @ left)
-        length = np.linalg.norm(left)
-        if length > RANK.independent * size[k]:
-            basis = np.hstack([basis, left[:, None] / length])
-            kept.append(k)
-    return basis, np.array(kept, int)

@@ -11,8 +11,7 @@ from ...nonlinear.newton import Newton
 from .. import events
 from ..modes import Marching, Mode, ModeSystem, element_of, rubbing
 from ..options import CONTACT
-from ..sharing import ALONG_GIVEN, CLOSED, HOLDS, OPEN, SLIDES, STICKS, without_contacts
-from ..states import shared
+from ..sharing import ALONG_GIVEN, CLOSED, HOLDS, OPEN, SLIDES, STICKS, shared, without_contacts
 from .tangents import CONTACTS, FORCES, IMPACT, VELOCITY, Rows, force_solve, impact_solve, numbers_of, velocity_solve
 
 SAID = {"sticks": STICKS, "slides": SLIDES, "pressed": CLOSED}
