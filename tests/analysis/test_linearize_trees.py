@@ -30,3 +30,15 @@ def test_links_as_bodies(output, angle):
     expected = tf.linearize(of_body, {hinge: angle}, outputs=[f"rod.{output}"], **balance)
     found = tf.linearize(of_tree, {tree: {"hinge": angle}}, outputs=[f"tree.rod.{output}"], **balance)
     np.testing.assert_allclose(response(found), response(expected), rtol=1e-10, atol=1e-12)
+
+
+def test_springs_and_dampers_of_joints():
+    """An arm about its hinge, `w^2 = k / J - (d / 2J)^2`, at rest and where `settle` finds it."""
+    stiffness, damping, inertia = 5.0, 0.1, 0.1 + 0.25
+    arm = tf.Tree([tf.Link("base"), tf.Link("arm", mass=1.0, centre=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1))],
+                  [tf.TreeJoint("hinge", "base", "arm", axis=(0, 1, 0), stiffness=stiffness, damping=damping)])
+    decay = damping / 2 / inertia
+    wanted = -decay + 1j * np.sqrt(stiffness / inertia - decay**2)
+    found = tf.linearize(tf.System([arm]), {arm: {"hinge": 0.0}})
+    assert found.steady and np.abs(found.eigenvalues - [wanted, wanted.conjugate()]).max() < 1e-12
+    assert not tf.linearize(tf.System([arm]), {arm: {"hinge": 0.3}}).steady  # the spring pulls

@@ -47,3 +47,31 @@ def test_units_do_not_matter(friction):
     assert [e.kind for e in first.events] == [e.kind for e in second.events]
     np.testing.assert_allclose([1e3 * e.t for e in first.events], [e.t for e in second.events], rtol=1e-9)
     np.testing.assert_allclose(first.z[-1][3:7], second.z[-1][3:7], rtol=0, atol=1e-9)
+
+
+def sprung_arm(stiffness, rest):
+    """Of a tree whose hinge has a spring of its own."""
+    links = [tf.Link("base"), tf.Link("arm", mass=1.0, centre=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1))]
+    return tf.Tree(links, [tf.TreeJoint("hinge", "base", "arm", axis=(0, 1, 0), stiffness=stiffness, rest=rest)])
+
+
+def marched(arm, part, start, span):
+    problem = tf.InitialValueProblem(tf.System([arm, part]), {arm: {"hinge": start}}, (0, span))
+    return tf.solve(problem, tf.MixedGalerkin(3, form="lagrange"), 40, progress=False)
+
+
+def test_spring_of_a_tree_presses_on_its_stop():
+    arm = sprung_arm(5.0, -1.0)
+    sol = marched(arm, tf.EndStop(arm.joint("hinge"), lowest=0.0), 0.0, 1.0)
+    assert not sol.events
+    np.testing.assert_allclose(sol.contact_forces([0.3, 0.9])[:, 0, 0], 5.0, rtol=1e-12)
+
+
+def test_spring_of_a_tree_overcomes_dry_friction():
+    """Half swings in `pi sqrt(J / k)`, each shorter by twice the friction over the stiffness, until it holds."""
+    stiffness, dry, inertia = 50.0, 3.0, 0.35
+    arm = sprung_arm(stiffness, 0.0)
+    sol = marched(arm, tf.JointFriction(arm.joint("hinge"), friction=dry), 0.3, 2.0)
+    half = np.pi * np.sqrt(inertia / stiffness)
+    assert [event.t for event in sol.events] == pytest.approx([half, 2 * half], abs=1e-6)
+    assert sol.joint("hinge").angle(2.0) == pytest.approx(0.3 - 4 * dry / stiffness, abs=1e-7)

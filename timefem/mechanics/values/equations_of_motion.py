@@ -88,7 +88,7 @@ class MotionFormulas(Formulas):
     def free_row(self):
         """Without forces that depend on those of constraints."""
         part, s = self.part, self.symbols
-        potential = ca.SX(0) if part.is_body else ca.SX(part.energy(s))
+        potential = ca.SX(part.potential_energy(s))
         held = part.constraint_force(s, self.gamma[:self.phi.numel(), 0]) + ca.jtimes(self.form, self.v, self.nu, True)
         row = (self.rate_of(self.momenta) - ca.gradient(self._kinetic - potential, self.q) * (1 - first_order(part))
                + held)
