@@ -19,8 +19,7 @@ from .analysis import (
     periodic,
     root_locus,
 )
-from .analysis.tangents.conditioning import Conditioning, conditioning
-from .analysis.tangents.rank import MultiplierRank, multiplier_rank
+from .analysis.tangents import Conditioning, MultiplierRank, conditioning, multiplier_rank
 from .assembly import TimeMesh
 from .elements.bubnov_galerkin import BubnovGalerkin
 from .elements.element import TimeElement
@@ -141,6 +140,7 @@ from .models.robot import Robot
 from .models.urdf import read_urdf
 from .polynomials import LagrangeBasis, gauss_legendre
 from .problems.boundary.problem import BoundaryValueProblem
+from .problems.controls_marched import Simulation, simulate
 from .problems.ends.targets import EndState
 from .problems.estimation.estimate.noise_levels import most_likely_noise
 from .problems.estimation.estimate.solution import Estimate
@@ -164,7 +164,6 @@ from .problems.optimal.statement.couplings import Coupling
 from .problems.optimal.statement.limits import Limit
 from .problems.phases.problem import Phases
 from .problems.phases.solution import PhasedSolution
-from .problems.simulated.controls_marched import Simulation, simulate
 from .problems.static import Equilibrium, StaticPath, equilibrium, equilibrium_path
 from .sensitivity import (
     Bound,
@@ -200,7 +199,7 @@ from .solvers.nonlinear.engines.ipopt import Ipopt
 from .solvers.nonlinear.newton import Newton
 from .solving.contact_search import contact_sequences
 from .solving.many_solutions import continuation, solve_all
-from .solving.receding.horizon import RecedingHorizon
+from .solving.receding import RecedingHorizon
 from .solving.restart import restart
 from .solving.solve import prepare, solve
 

@@ -9,7 +9,8 @@ from html import escape
 from pathlib import Path
 
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "architecture.svg"
-CORE = {"solving", "problems", "solution", "solvers", "assembly", "elements", "mechanics", "kernels"}  # of one solve
+CORE = {"solving", "problems", "solution", "solvers", "assembly", "elements", "mechanics", "sparse",
+        "kernels"}  # of one solve
 FLOORS = {  # from the top; `tests/test_architecture.py` has their order
     "cli": "the command line: options from one declaration, commands imported when called",
     "verification": "numbers of others, compared: test sets, benchmarks, random mechanisms",
@@ -26,6 +27,7 @@ FLOORS = {  # from the top; `tests/test_architecture.py` has their order
     "assembly": "many elements: mesh, numbering in time order, sparse residual and tangent",
     "elements": "one time element as formulas; schemes, forms, augmented; evaluation of it",
     "mechanics": "what moves: bodies, joints, forces, composite parts → System",
+    "sparse": "LU factors of sparse matrices, their products and norms",
     "kernels": "exact derivatives as machine code, kept on disk",
     "polynomials": "shape functions and quadrature, in time and along beams",
     "small things": "errors, status, validate, display, progress, parallel, interrupts",

@@ -14,14 +14,14 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1] / "timefem"
 EVIDENCE = "cases", "studies", "verification", "reproduction"
 SMALL = {"argument_names", "atomic_write", "errors", "status", "version", "validate", "display", "progress", "parallel",
-         "interrupts", "types", "estimated_norm", "uncollected", "late"}
+         "interrupts", "types", "uncollected", "late"}
 MOST_FILES, MOST_METHODS, MOST_LINES, MOST_PARAMETERS = {"": 15, "mechanics": 12}, 30, 500, 8
 COPIES = {"moved_to", "on_joints", "freed", "in_symbols", "take_numbers", "made_anew", "holding", "lasting",
           "reflected", "with_entry", "with_own_parameters"}
 RANDOM = {  # what random numbers are for, by module: "start" perturbs one, "name" makes a digest, "data" is asked for
-    "solvers.interior_point.algorithm": "start", "solvers.nonlinear.saddle_point": "start", "estimated_norm": "start",
-    "solvers.linear.dissection.order": "name", "problems.initial.checkpoint": "name", "analysis.lyapunov": "start",
-    "analysis.tangents.conditioning": "start", "analysis.tangents.rank": "start",
+    "solvers.interior_point.algorithm": "start", "solvers.nonlinear.saddle_point": "start", "sparse": "start",
+    "solvers.linear.dissection": "name", "problems.initial.checkpoint": "name", "analysis.lyapunov": "start",
+    "analysis.tangents": "start",
     "problems.optimal.guesses.guess": "start", "problems.optimal.guesses.paths": "start",
     "problems.optimal.statement.end_conditions": "start", "sensitivity.identification": "start",
     "solving.contact_search": "start",

@@ -6,8 +6,7 @@ import pytest
 
 from timefem.cases import CASES
 from timefem.cli import main
-from timefem.elements.named import ELEMENTS
-from timefem.elements.schemes.table import SCHEMES
+from timefem.elements.named import ELEMENTS, SCHEMES
 
 pytestmark = pytest.mark.long
 

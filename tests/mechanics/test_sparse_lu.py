@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from timefem.mechanics.redundancy.sparse_lu import sparse_lu, structural_rank
+from timefem.sparse import sparse_lu, structural_rank
 
 
 def saddle_points(rng, n=60):

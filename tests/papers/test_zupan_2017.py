@@ -9,7 +9,7 @@ import pytest
 import timefem as tf
 from timefem.cases import find_case
 from timefem.elements.evaluation.plan import ElementPlan
-from timefem.elements.schemes.table import SCHEMES
+from timefem.elements.named import SCHEMES
 from timefem.mechanics.bodies import rotations
 
 pytestmark = pytest.mark.long

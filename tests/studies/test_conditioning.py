@@ -166,7 +166,7 @@ def test_keeping_all_continuous_multipliers_loses_rank(degree, rotation):
 
 def test_smallest_singular_value_of_the_constraint_block():
     """Against dense SVD; that of mG(k) does not depend on h, that of BG with discontinuous multipliers falls like h."""
-    from timefem.analysis.tangents import rank
+    from timefem.analysis import tangents as rank
 
     problem, element = spinning_box(), tf.BubnovGalerkin(2)
     mesh = TimeMesh.uniform(problem.t_span, 200)

@@ -14,10 +14,9 @@ from ..display import Card, Summarized
 from ..errors import InputError
 from ..mechanics.values.equations_of_motion import EquationsOfMotion
 from ..solution.drawing.plots import new_axes
-from .nearby import state_gap
+from .nearby import carried, minimal_changes, state_changes, state_gap
 from .options import OPTIONS
 from .reduction import Reduction
-from .tangent_motion import carried, minimal_changes, state_changes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

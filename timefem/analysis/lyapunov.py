@@ -16,8 +16,8 @@ from ..progress import progress
 from ..solution.drawing.plots import new_axes
 from ..solution.solution import Solution
 from .floquet import monodromy_ends
+from .nearby import carried, piece, state_changes
 from .options import OPTIONS
-from .tangent_motion import carried, piece, state_changes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

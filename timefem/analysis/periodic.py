@@ -22,9 +22,8 @@ from ..solving.solve import solve
 from ..status import Answer, Reason, Status
 from .chart import Chart
 from .floquet import Floquet, check_held, flows_among, monodromy_ends, of_ends
-from .nearby import moved, state_gap
+from .nearby import minimal_changes, moved, state_gap
 from .options import OPTIONS
-from .tangent_motion import minimal_changes
 
 if TYPE_CHECKING:
     from ..elements.element import TimeElement

@@ -14,7 +14,7 @@ from ..types import Vector
 from ..validate.memory import check_memory
 
 if TYPE_CHECKING:
-    from ..polynomials.basis import LagrangeBasis
+    from ..polynomials import LagrangeBasis
 
 
 class TimeMesh(NamedArguments):

@@ -14,8 +14,7 @@ from ..errors import InputError, SolveError
 from ..parallel import launched_ranks
 from ..studies import Conservation, plot_conservation, plot_convergence, table, write_csv
 from ..studies import convergence as run_study
-from ..studies.common import element_label
-from ..studies.run import Cache, problem_key, run_jobs
+from ..studies.common import Cache, element_label, problem_key, run_jobs
 from ..version import __version__
 from .options import with_fields
 from .report import case_to_study, check_output, make_console, print_json, stdout_to_stderr

@@ -4,8 +4,16 @@ from .. import validate
 from ..errors import InputError
 from ..late import LateTable
 from ..validate.options import OPTIONS, said_any, spelt
-from .schemes.table import ALIASES, SCHEMES
 
+SCHEMES = LateTable(f"{__package__}.schemes", {  # imported when they are asked for
+    "eml": ".eml.EML", "reml": ".eml.REML", "null-eml": ".eml.NullEML", "emh": ".emh.EMH",
+    "null-emh": ".emh.NullEMH", "mpl": ".eml.MPL", "mph": ".mph.MPH", "quat-vi": ".quat_vi.QuatVI",
+    "dir-em": ".emh.DirEM", "algo-c1": ".algo_c1.AlgoC1", "zupan3": ".zupan3.Zupan3",
+    "zupan3-printed": ".zupan3.Zupan3Printed", "newmark-so3": ".algo_c1.NewmarkSO3",
+    "nontwisting-em": ".emh.NonTwistingEM", "dla": ".quat_vi.DLA",
+    "symplectic-euler": ".mph.SymplecticEuler",
+})
+ALIASES = {"quat-em": "emh"}
 ELEMENTS = LateTable(__package__, {"mg": ".mixed_galerkin.MixedGalerkin", "bg": ".bubnov_galerkin.BubnovGalerkin",
                                    **{name: f".schemes{place}" for name, place in SCHEMES.places.items()}})
 DEGREE = {"mg": 2, "bg": 3}  # unless given

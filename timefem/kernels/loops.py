@@ -31,9 +31,9 @@ _SOURCES = ("kernels", "elements/evaluation", "assembly/assembly_loop.py", "mech
             "problems/boundary/conditions_loop.py", "problems/estimation/kinematic/chain_loops.py",
             "problems/estimation/kinematic/frame_loops.py", "solvers/march",
             "solvers/linear/element", "solvers/linear/condensation", "solvers/linear/time_chain",
-            "solvers/linear/compressed_rows.py", "solvers/linear/norms.py",
+            "sparse.py",
             "solvers/nonlinear/newton.py", "solvers/nonlinear/products.py", "solvers/interior_point/bounds_loops.py",
-            "solvers/interior_point/block_ldl", "solvers/nonsmooth", "mechanics/redundancy/sparse_lu.py")
+            "solvers/interior_point/block_ldl", "solvers/nonsmooth")
 
 
 VARIABLES = "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"  # of Numba: another processor than that at hand

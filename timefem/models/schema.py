@@ -14,12 +14,14 @@ from ..mechanics.forces.formula_force import FormulaForce
 from ..mechanics.functions.base import Ramp, Sine, Step, TrianglePulse
 from ..mechanics.functions.table import Table
 from ..mechanics.functions.trajectories import Polynomial, Spline, Transfer
-from .motion.schema import MEASUREMENTS, NOISE, PRIOR
 from .schema_values import (
     COUPLINGS,
     LIMITS,
+    MEASUREMENTS,
+    NOISE,
     OPTIMAL_KEYS,
     OUTPUTS,
+    PRIOR,
     SCHEMAS,
     TABLES,
     VALUES,

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..argument_names import named_arguments
 from ..errors import InputError
+from ..problems.controls_marched import OptimalSolution
 from ..problems.phases.solution import PhasedSolution
-from ..problems.simulated.controls_marched import OptimalSolution
 from .derivatives import Derivatives
 from .linearization import Linearization
 from .optimum import OptimumLinearization

@@ -11,12 +11,12 @@ import scipy
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError
 from ..mechanics.contacts.reacting import refuse_reaction_forces
-from ..mechanics.redundancy.sparse_lu import sparse_lu
 from ..mechanics.states.consistent import inverse_mass
 from ..mechanics.symbols import Symbols
 from ..mechanics.values.evaluate import evaluate
 from ..mechanics.values.of_parts import nonholonomic_derivatives
 from ..mechanics.values.quantities import sees_velocities
+from ..sparse import sparse_lu
 from ..uncollected import Recent
 
 

@@ -15,7 +15,7 @@ from ..problems.optimal.transcription.sequence_program import Closing, SequenceP
 from ..problems.phases.solution import PhasedSolution
 from ..solvers.interior_point.algorithm import InteriorPoint
 from ..solvers.nonlinear.program import gradient_of_lagrangian
-from ..solving.receding.resumed import SOLVED, Resumed
+from ..solving.receding import SOLVED, Resumed
 from ..validate.records import Options, documented, option
 from .functionals import EndValue, Objective
 from .optimum_changes import InPhase, changes_of, phase_number, phases_of

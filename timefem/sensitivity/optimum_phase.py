@@ -14,12 +14,12 @@ from ..elements.evaluation.plan import ElementPlan
 from ..elements.forms.base import velocities
 from ..errors import InputError
 from ..problems.common.kept import Kept
+from ..problems.controls_marched import OptimalSolution
 from ..problems.optimal.guesses.guess import from_solution, stretched
 from ..problems.optimal.solve import enters_parts, system_with_values
 from ..problems.optimal.strategies.mesh_sequence import optimality_element, optimality_plan
 from ..problems.optimal.transcription.equations import OptimalityEquations
 from ..problems.optimal.transcription.sizes import has_contacts, scaling_of, with_objective
-from ..problems.simulated.controls_marched import OptimalSolution
 from .functionals import Evaluated, UnknownNumber
 from .parameters import differentiated
 

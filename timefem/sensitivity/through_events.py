@@ -15,16 +15,15 @@ import scipy
 
 from ..assembly import Scaling, TimeMesh
 from ..assembly.pattern import taking_part
-from ..elements.augmented.constants import AS_IT_IS, LENGTH, Clocked
-from ..elements.augmented.constants import START as LATER
 from ..elements.augmented.optimality import costate
-from ..elements.augmented.part_numbers import Contracted, Numbered, NumberPlaces, Numbers
+from ..elements.augmented.part_numbers import AS_IT_IS, LENGTH, Clocked, Contracted, Numbered, NumberPlaces, Numbers
+from ..elements.augmented.part_numbers import START as LATER
 from ..elements.evaluation.batch import ElementBatch
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError, NotDifferentiable, warn
 from ..parallel import own_world
+from ..solvers.equations.distributed import make_equations
 from ..solvers.equations.ends import Ends
-from ..solvers.equations.make import make_equations
 from ..solvers.linear.table import linear_options
 from ..solvers.nonsmooth import events
 from ..solvers.nonsmooth.derivatives.node_tangents import NodeTangents

@@ -3,13 +3,12 @@ iterations of preconditioners."""
 
 from timefem import Conditioning, MultiplierRank, conditioning, multiplier_rank
 
-from .common import unit_body
+from .common import table, unit_body, write_csv
 from .conservation import Conservation, Drift, conservation
 from .convergence import Convergence, convergence
 from .plots import plot_conditioning, plot_conservation, plot_convergence
 from .precision import QuotientOfPrecision, quotient_of_precision
 from .preconditioners import Preconditioning, preconditioners
-from .table import table, write_csv
 
 __all__ = ["Conditioning", "Conservation", "Convergence", "Drift", "MultiplierRank", "Preconditioning",
            "QuotientOfPrecision", "conditioning", "conservation", "convergence", "multiplier_rank",

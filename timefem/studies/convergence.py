@@ -14,8 +14,7 @@ import numpy as np
 from timefem import IllConditioned, InputError, MixedGalerkin, Solution, SolveError, TimeElement, solve, validate
 
 from ..version import __version__
-from .common import element_label, element_list, initial_value_problem, solve_on
-from .run import Cache, problem_key, run_jobs
+from .common import Cache, element_label, element_list, initial_value_problem, problem_key, run_jobs, solve_on
 
 PLATEAU = 10  # errors below this many times the reference's own say nothing
 NOISE = 1e-13  # relative error that is round-off

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy
 
-from timefem.solvers.linear.compressed_rows import CompressedRows
+from timefem.sparse import CompressedRows
 
 
 def test_products_are_those_of_scipy():

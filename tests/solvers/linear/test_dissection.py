@@ -10,9 +10,8 @@ import timefem as tf
 from tests.solvers.linear.test_time_chain import galerkin
 from timefem.cases import find_case
 from timefem.errors import InputError, SingularMatrix
-from timefem.solvers.linear.dissection import lu
-from timefem.solvers.linear.dissection.lu import DissectionLU
-from timefem.solvers.linear.dissection.order import dissect, work_of_piece
+from timefem.solvers.linear import dissection as lu
+from timefem.solvers.linear.dissection import DissectionLU, dissect, work_of_piece
 from timefem.solvers.linear.time_chain import solver as time_chain
 from timefem.solvers.linear.time_chain.solver import EmbeddedSolver
 

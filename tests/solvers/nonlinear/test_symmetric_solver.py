@@ -8,7 +8,7 @@ import scipy
 
 from timefem.errors import SingularMatrix, SolveError
 from timefem.solvers.linear import linear_options
-from timefem.solvers.nonlinear.symmetric_solver import SymmetricSolver
+from timefem.solvers.nonlinear.saddle_point import SymmetricSolver
 
 
 def chain(blocks, couplings):

@@ -1,8 +1,16 @@
-"""An element that has what another one has, and more."""
+"""Elements that have what another one has, and more, such as a field of controls."""
 
 from dataclasses import dataclass
 
-from ..element import TimeElement
+import casadi as ca
+import numpy as np
+
+from ...mechanics.formulas.formula import Same
+from ...mechanics.part import Part
+from ...polynomials import LagrangeBasis
+from ..components import Components, components
+from ..element import Space, TimeElement
+from ..symbols import ElementSymbols
 
 
 @dataclass(frozen=True)
@@ -75,3 +83,111 @@ class Extended(TimeElement):
         if name.startswith("__") or name == "element":
             raise AttributeError(name)
         return getattr(self.element, name)  # degree, n_points, order, drop
+
+
+# ---- an element with a field of controls
+
+@dataclass(frozen=True)
+class Controlled(Extended):
+    """An element with a field of controls, discontinuous, of the degree of its discontinuous multipliers."""
+
+    @property
+    def trial(self):
+        basis = LagrangeBasis(self.element.degree - 1, getattr(self.element, "nodes", "equidistant"))
+        return self.element.trial | {"controls": Space(basis, False, "controls")}
+
+    @property
+    def density_key(self):
+        return (*super().density_key, self._projects)
+
+    @property
+    def _projects(self):
+        """Whether costs see a projection of the state. At as many Gauss points as controls have values the state is of
+        the order of the nodes, and in between of its degree plus one only; the optimum would live on the difference.
+        So of elements whose tests are their own; the others have no such points."""
+        return (self.element.can_march and ("state", "value") in self.element.slots
+                and self.element.n_points > self.element.degree)
+
+    @property
+    def slots(self):
+        projected = (("state", "projected"),) if self._projects else ()
+        return (*self.element.slots, ("controls", "value"), *projected)
+
+    def cost(self, s):
+        """Integrand of the cost of one part; at the mean state where an element sees only its ends."""
+        if self._projects:
+            z = s.slots["state", "projected"]
+        elif ("state", "value") in s.slots:
+            z = s.slots["state", "value"]
+        else:
+            z = (s.slots["state", "left"] + s.slots["state", "right"]) / 2
+        return s.part.cost(s.bodies_at(z), s.slots["controls", "value"])
+
+    def nodal_values(self, system, times, state, multipliers):
+        n = components(system, ["controls"])["controls"].size
+        controls = np.zeros((len(state), self.trial["controls"].basis.n_shapes, n))
+        return [*self.element.nodal_values(system, times, state, multipliers), controls]
+
+
+@dataclass(frozen=True)
+class ControlledByMultipliers(Controlled):
+    """An element whose controls were multipliers: they have the basis of these."""
+
+    @property
+    def trial(self):
+        return self.element.trial | {"controls": Space(self.element.multiplier.basis, False, "controls")}
+
+
+# ---- A time element with controls, and with the rows that determine them from prescribed outputs
+
+class ServoPart(Part):
+    """Sees the whole system and states the rows of an `Inversion`."""
+
+    sees_multipliers = True
+
+    def __init__(self, inversion, kinks=()):
+        self.inversion, self.kinks = inversion, tuple(kinks)
+        self.bodies, self.controls = inversion.system.bodies, tuple(inversion.actuators)
+
+    @property
+    def kind(self):
+        return ServoPart, Same(self.inversion)
+
+
+def servo_rows(system):
+    """Components of the tests of the rows: one per output, of the servo part only."""
+    n = next(len(p.inversion.outputs) for p in system.parts if isinstance(p, ServoPart))
+    return Components(n, [np.tile(np.arange(n if isinstance(g.part, ServoPart) else 0), (len(g.state_index), 1))
+                          for g in system.groups])
+
+
+@dataclass(frozen=True)
+class Servo(Controlled):
+    """An element with controls and one row for each, zero at the controls that keep outputs on their trajectories.
+
+    The rows are the derivatives of the outputs in which controls appear (see `mechanics.inversion`), tested by
+    discontinuous polynomials of the degree of the controls. The system needs a `ServoPart`.
+    """
+
+    @property
+    def test(self):
+        basis = LagrangeBasis(self.element.degree - 1, getattr(self.element, "nodes", "equidistant"))
+        return self.element.test | {"servo": Space(basis, False, servo_rows)}
+
+    @property
+    def test_slots(self):
+        return (*self.element.test_slots, ("servo", "value"))
+
+    def symbols(self, part, element, sizes):
+        if isinstance(part, ServoPart):
+            return ElementSymbols(part, element, sizes)
+        return self.element.symbols(part, element, sizes)
+
+    def density(self, s):
+        none = ca.SX(0, 1)
+        if not isinstance(s.part, ServoPart):
+            return [*self.element.density(s), none]
+        n = s.part.inversion.n_forces
+        w = ca.vertcat(s.slots["multipliers", "value"][:n], s.slots["controls", "value"])
+        # the part sees (q, p) of the bodies in the order of the system
+        return [*(none for _ in self.element.test_slots), s.part.inversion.rows(s.slots["state", "value"], w, s.t)]

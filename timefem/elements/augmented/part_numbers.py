@@ -1,4 +1,4 @@
-"""Elements that see numbers of the parts as a field, so that their residual can be differentiated by them."""
+"""Elements that see numbers of the parts as a field, or as unknown constants in time."""
 
 from dataclasses import dataclass
 
@@ -6,6 +6,8 @@ import casadi as ca
 import numpy as np
 
 from ...mechanics.body_frame import BodyFrame
+from ...mechanics.part import Part
+from ...mechanics.redundancy.redundancy import keep_constraints
 from ...polynomials import LagrangeBasis
 from ..components import Components
 from ..element import Space
@@ -130,3 +132,168 @@ class Contracted(WithCostates):
                      zip(self.element.test_slots, density, strict=True) if rows.numel()), ca.SX(0))
         local = list(self.numbers.local[s.part.kind])
         return [ca.gradient(ca.SX(total), s.parameters)[local] if local else ca.SX(0, 1)]
+
+
+# ---- elements with unknown constants in time, so that unknown numbers are local in time
+
+class Carrier(Part):
+    """A part without bodies that carries the constants of a problem: it states that they do not change."""
+
+    def __init__(self, n):
+        self.n = n
+
+    @property
+    def kind(self):
+        return Carrier, self.n
+
+
+def with_carrier(system, element):
+    """The system with the `Carrier` that an element with constants needs; of other elements the system as it is."""
+    while isinstance(element, Extended) and not isinstance(element, WithConstants):
+        element = element.element
+    if not isinstance(element, WithConstants):
+        return system
+    if system.complete is not None:
+        return keep_constraints(with_carrier(system.complete, element), system.kept)
+    return system.of_parts([*system.parts, Carrier(element.n)])
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Components of constants in time: n of them; the carrier sees all, every part the `shared` ones and those that
+    stand for numbers of its own."""
+
+    n: int
+    shared: tuple[int, ...] = ()
+
+    def __call__(self, system):
+        places = [[range(self.n) if isinstance(part, Carrier) else (*self.shared, *part.seen_constants)
+                   for part in group.members] for group in system.groups]
+        return Components(self.n, [np.array(place, dtype=int) for place in places])
+
+
+@dataclass(frozen=True)
+class WithConstants(Extended):
+    """An element with unknown constants: continuous fields whose rate is zero. The system needs a `Carrier`.
+
+    Unknown numbers so become local in time, and conditions that couple both ends become conditions at each end.
+
+    Parameters
+    ----------
+    element : TimeElement
+    n : int
+        Constants.
+    free_time : bool
+        The first one is the length of the time span over that of the mesh.
+    start : float
+        Where the mesh starts [s], for a free time.
+    begins : int, optional
+        Which constant, of a free time, is the time [s] at which the mesh starts instead.
+    """
+
+    n: int = 0
+    free_time: bool = False
+    start: float = 0.0
+    begins: int | None = None
+
+    @property
+    def density_key(self):
+        return type(self), self.n, self.free_time, self.start, self.begins, self.element.density_key
+
+    @property
+    def shared(self):
+        """Which constants all parts see."""
+        return (0,) * self.free_time + (() if self.begins is None else (self.begins,))
+
+    @property
+    def trial(self):
+        return self.element.trial | {"constants": Space(LagrangeBasis(1), True, Constants(self.n, self.shared))}
+
+    @property
+    def test(self):
+        return self.element.test | {"constants": Space(LagrangeBasis(0), False, Constants(self.n, self.shared))}
+
+    @property
+    def slots(self):
+        return (*self.element.slots, ("constants", "value"), ("constants", "rate"))
+
+    @property
+    def test_slots(self):
+        return (*self.element.test_slots, ("constants", "value"))
+
+    def density(self, s):
+        rows = s.closed(self.element.density(s))
+        if self.free_time:
+            stretch = s.slots["constants", "value"][0]
+            rates = [v for (_, where), v in s.slots.items() if where == "rate"][:-1]
+            old = [*rates, s.t, s.h]
+            new = [*(r / stretch for r in rates), self._time(s), s.h * stretch]
+            rows = ca.substitute([ca.SX(r) for r in rows], old, new)
+            # dt = stretch dtau in the integrals; tests by their rate, d/dt, divide by it
+            rows = [r if where == "rate" else stretch * r
+                    for r, (_, where) in zip(rows, self.element.test_slots, strict=True)]
+        rows = self._with_unknowns(s, rows)
+        return [*rows, s.slots["constants", "rate"] if isinstance(s.part, Carrier) else ca.SX(0, 1)]
+
+    def _with_unknowns(self, s, rows):
+        """Expressions with unknown numbers instead of the parameters that follow from them."""
+        values, constants = {}, s.slots["constants", "value"]
+        if s.part.unknown_numbers is not None:
+            values |= s.part.unknown_numbers(constants[len(self.shared):])
+        if self.free_time:
+            values |= {place: constants[0] * s.parameters[place] for place in s.part.durations}
+        if not values:
+            return rows
+        return ca.substitute([ca.SX(r) for r in rows], [s.parameters[place] for place in values], list(values.values()))
+
+    def cost(self, s):
+        """As `Controlled.cost`, in the stretched time and with the unknown numbers."""
+        cost, = self._with_unknowns(s, [ca.SX(self.element.cost(s))])
+        if not self.free_time:
+            return cost
+        return s.slots["constants", "value"][0] * ca.substitute(cost, s.t, self._time(s))
+
+    def _time(self, s):
+        """Of a free time, by that of the mesh."""
+        constants = s.slots["constants", "value"]
+        begins = self.start
+        if self.begins is not None:
+            begins = constants[self.begins if isinstance(s.part, Carrier) else 1]
+        return begins + (s.t - self.start) * constants[0]
+
+    def nodal_values(self, system, times, state, multipliers):
+        values = self.element.nodal_values(system, times, state, multipliers)
+        return [*values, np.ones((len(state), 2, self.n))]
+
+
+# ---- elements that see their own place in time as a field, so that their residual can be differentiated by it
+
+START, LENGTH = range(2)  # components of the clock
+AS_IT_IS = np.array([0.0, 1.0])
+
+
+@dataclass(frozen=True)
+class Clocked(Extended):
+    """An element with its clock as a field: by how much it starts later [s], and its length over the given one."""
+
+    @property
+    def density_key(self):
+        return type(self), self.element.density_key
+
+    @property
+    def trial(self):
+        return self.element.trial | {"clock": Space(LagrangeBasis(0), False, Constants(2, (0, 1)))}
+
+    @property
+    def slots(self):
+        return (*self.element.slots, ("clock", "value"))
+
+    def density(self, s):
+        rows = s.closed(self.element.density(s))
+        later, stretch = ca.vertsplit(s.slots["clock", "value"])
+        rates = [value for (_, where), value in s.slots.items() if where == "rate"]
+        # the Gauss point is at the start + xi h
+        new = [*(rate / stretch for rate in rates), s.t + later + s.xi * s.h * (stretch - 1), s.h * stretch]
+        rows = ca.substitute(rows, [*rates, s.t, s.h], new)
+        return [row if where == "rate" else stretch * row
+                for row, (_, where) in zip(rows, self.element.test_slots, strict=True)]

@@ -14,7 +14,7 @@ from ..part_groups import seeing
 from ..symbols import Symbols
 from ..system import System
 from ..values.reaction_forces import has_reaction_forces
-from .redundant_rows import RANK_TOLERANCE, null_space, redundant_names, redundant_rows
+from .consistent_multipliers import RANK_TOLERANCE, null_space, redundant_names, redundant_rows
 
 scipy = Late("scipy")
 

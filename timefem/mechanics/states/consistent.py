@@ -12,10 +12,10 @@ from ... import validate
 from ...argument_names import named_arguments
 from ...errors import InputError
 from ...late import Late
+from ...sparse import sparse_lu
 from ...validate.records import Options, documented, option
 from ..bodies.states import CanonicalState, Pose
 from ..body_frame import is_on_tree
-from ..redundancy.sparse_lu import sparse_lu
 from ..values.at_start import constraints_at, is_small
 from ..values.of_parts import nonholonomic_derivatives
 from ..values.state_values import StateValues

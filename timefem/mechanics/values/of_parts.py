@@ -4,7 +4,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...late import Late
-from ..redundancy.sparse_lu import sparse_lu
+from ...sparse import sparse_lu
 from ..symbols import first_order_places
 from .evaluate import evaluator, flattened, quantities_at, sees_solved_velocities
 from .options import OPTIONS

@@ -6,15 +6,15 @@ import casadi as ca
 import numpy as np
 
 from ...assembly import Scaling
-from ...elements.augmented.constants import WithConstants
+from ...elements.augmented.part_numbers import WithConstants
 from ...elements.components import components
 from ...elements.evaluation.nodal_values import ValuesOfDofs
 from ...errors import InputError
 from ...late import Late
 from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...mechanics.numbers.unknown import with_values
+from ...solvers.equations.distributed import make_equations
 from ...solvers.equations.ends import EndBlock, Ends
-from ...solvers.equations.make import make_equations
 from ..common.kept import Kept
 from ..common.parameters import parts_with_unknowns
 

@@ -9,7 +9,6 @@ from ... import validate
 from ...assembly import TimeMesh
 from ...elements.mixed_galerkin import MixedGalerkin
 from ...errors import IllConditioned, InputError, SolveError, UnderResolved, warn
-from ...estimated_norm import estimated_norm
 from ...late import Late
 from ...mechanics.redundancy.consistent_multipliers import multipliers_along
 from ...mechanics.values.reaction_forces import has_reaction_forces
@@ -22,6 +21,7 @@ from ...solvers.equations.outcome import Outcome
 from ...solvers.equations.transfer import transferred
 from ...solvers.nonlinear.homotopy import follow, newton_with_homotopy
 from ...solvers.nonlinear.newton import Newton, newton
+from ...sparse import estimated_norm
 from ...status import Reason, Status
 from ..common.parameters import of_bodies
 from ..common.statistics import solve_statistics
@@ -30,8 +30,7 @@ from ..initial.global_driver import Global
 from ..initial.march_driver import March
 from ..initial.problem import InitialValueProblem
 from ..initial.solve import solve_initial
-from ..refinement.estimate import ErrorEstimate
-from ..refinement.loop import solve_refined
+from ..refinement.loop import ErrorEstimate, solve_refined
 from .equations import BoundaryForm
 from .guess import interpolation
 

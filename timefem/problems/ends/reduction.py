@@ -3,13 +3,15 @@
 import numpy as np
 
 TOLERANCE = 1e-10  # of conditions and constraints at the end, against their size
+ROUNDING = 1e-8  # the same where steps go on until they halve nothing: rounding of high derivatives
+EXACT = 1e-15  # the same, below which nothing is left to halve
 INDEPENDENT = 1e-8  # smallest singular value of conditions that do not repeat others
 STEPS = 100
 AS_EXPECTED = 0.75  # share of what a cut step should take away, from which on the next may be longer
 LEAST_TERMS = 1e-6  # terms of a condition, over the largest component of x / size, that none falls below
 
 
-def search(evaluate, x, size, most):
+def search(evaluate, x, size, most, finely=False):
     """A point near x that satisfies conditions b(x) = 0, by Gauss-Newton steps of least norm.
 
     A condition holds where its violation is small beside its terms, |db/dx| |x|. Steps become twice as long each time
@@ -23,6 +25,8 @@ def search(evaluate, x, size, most):
         Where the search starts from, and how large its components are.
     most : callable
         `most(x)` -> longest step of a component of x / size at first.
+    finely : bool
+        Whether to go on until steps no longer halve what is left, with terms of size one at least.
 
     Returns
     -------
@@ -32,14 +36,18 @@ def search(evaluate, x, size, most):
     evaluated : tuple
         What `evaluate` gave last: at x, where all hold.
     """
-    longer, last, taken = 1.0, np.inf, 1.0
+    longer, last, taken, worst = 1.0, np.inf, 1.0, np.inf
     for _ in range(STEPS):
         evaluated = values, jacobian, *_ = evaluate(x)
         weight = _weights(jacobian)
         bad = np.abs(values) * weight
         scaled = np.abs(x / size)
-        terms = np.maximum((np.abs(jacobian) @ scaled) * weight, LEAST_TERMS * scaled.max(initial=0.0))
-        if not np.any(bad > TOLERANCE * terms):
+        least = scaled.max(initial=1.0) if finely else LEAST_TERMS * scaled.max(initial=0.0)
+        terms = np.maximum((np.abs(jacobian) @ scaled) * weight, least)
+        if finely:
+            before, worst = worst, (bad / terms).max(initial=0.0)
+        if worst <= EXACT or (worst <= ROUNDING and worst >= before / 2) if finely else \
+                not np.any(bad > TOLERANCE * terms):
             return x, None, evaluated
         if not np.all(np.isfinite(jacobian)):
             break

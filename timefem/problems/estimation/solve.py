@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from ...elements.augmented.constants import with_carrier
+from ...elements.augmented.part_numbers import with_carrier
 from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
 from ...mechanics.numbers.unknown import with_values

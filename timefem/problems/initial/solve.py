@@ -19,8 +19,7 @@ from ...status import Reason
 from ...validate.memory import check_memory
 from ...validate.options import said
 from ..common.statistics import solve_statistics
-from ..refinement.estimate import ErrorEstimate
-from ..refinement.loop import solve_refined
+from ..refinement.loop import ErrorEstimate, solve_refined
 from .contact import march_with_contacts
 from .drivers import run_driver
 from .sampled import run_sampled, sampled

@@ -24,6 +24,7 @@ from ...mechanics.states.consistent import assemble
 from ...mechanics.states.given import states_of
 from ...mechanics.system import System
 from ...types import Floats
+from ..ends.reduction import lengths_of_rows, search
 from ..initial.problem import InitialValueProblem, merged, uncovered
 from .constraints import at_rest, held_at_rest
 from .options import OPTIONS
@@ -218,7 +219,7 @@ class InverseDynamics(NamedArguments):
         frequencies = getattr(self.inversion, "frequencies", None) or {0: STRUCTURE.modes / np.ptp(self.t_span)}
         return 1 / max(frequencies.values())
 
-    def fitted(self, t: float, z: np.ndarray, where: str | None = None, tolerance: float = 1e-11) -> np.ndarray:
+    def fitted(self, t: float, z: np.ndarray, where: str | None = None) -> np.ndarray:
         """The nearest state to `z` on the manifold of constraints and trajectories, by steps of least norm.
 
         Raises
@@ -226,26 +227,20 @@ class InverseDynamics(NamedArguments):
         InputError
             When there is none near; names the output, and the end `where` or the time.
         """
-        scale, best = self.scale, np.inf
-        for _ in range(60):
+        scale = self.scale
+
+        def evaluate(z):
             values, jacobian = self.inversion.manifold(t, z)
-            jacobian = jacobian * scale
-            weight = 1 / np.maximum(np.linalg.norm(jacobian, axis=1), 1e-300)
-            size = max(1.0, np.abs(z / scale).max())
-            bad = np.abs(values) * weight / size
-            worst = bad.max(initial=0.0)
-            if (worst <= 1e-8 and worst >= 0.5 * best) or worst <= 1e-15:
-                return z
-            if not np.isfinite(worst):
-                break
-            best = worst
-            step = np.linalg.lstsq(jacobian * weight[:, None], values * weight, rcond=1e-12)[0]
-            z = z - scale * step * min(1.0, 0.5 * size / max(np.abs(step).max(), 1e-300))
-        if best <= tolerance:
+            return values, jacobian * scale
+
+        z, violated, (values, jacobian) = search(evaluate, z, scale, lambda z: 0.5 * np.abs(z / scale).max(initial=1.0),
+                                                 finely=True)
+        if violated is None:
             return z
         names = []
         for (output, _), n in zip(self.outputs, self.inversion.n_hidden, strict=True):
             names += [f"the trajectory of {output!r}" + f" in its {ordinal(j)}" * bool(j) for j in range(n)]
+        bad = np.abs(values) / np.maximum(lengths_of_rows(jacobian), 1e-300)
         worst = names[int(np.argmax(np.where(np.isfinite(bad), bad, np.inf)[self.system.n_multipliers:]))]
         if where is None:
             raise InputError(f"no motion nearby fits {worst} at t = {t:g}: it is out of reach or passes a singular "

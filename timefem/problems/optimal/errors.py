@@ -1,12 +1,19 @@
-"""Estimated errors of solutions of optimal control problems (see `timefem.problems.refinement.estimate`)."""
+"""Estimated errors of solutions of optimal control problems (see `timefem.problems.refinement.loop`)."""
 
 import numpy as np
 
 from ...polynomials import gauss_legendre
 from ...solvers.march.motion import size_of_motion
 from ..common.task import Task
-from ..refinement.estimate import BETWEEN_NODES, ErrorEstimate, size_of_controls
-from ..refinement.loop import density_of, halved, size_of_components, surplus
+from ..refinement.loop import (
+    BETWEEN_NODES,
+    ErrorEstimate,
+    density_of,
+    halved,
+    size_of_components,
+    size_of_controls,
+    surplus,
+)
 from .guesses.guess import from_solution
 from .options import OPTIONS
 from .strategies.mesh_sequence import optimality_plan, solve_optimal

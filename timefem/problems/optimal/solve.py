@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from ...elements.augmented.constants import with_carrier
+from ...elements.augmented.part_numbers import with_carrier
 from ...errors import InputError
 from ...late import Late
 from ...mechanics.numbers.unknown import with_values
@@ -12,7 +12,7 @@ from ...solvers.nonlinear.methods import method_for_inequalities
 from ...solvers.nonlinear.newton import Newton
 from ..common.parameters import of_bodies
 from ..common.statistics import OnDemand, solve_statistics
-from ..simulated.controls_marched import OptimalSolution
+from ..controls_marched import OptimalSolution
 from .strategies.mesh_sequence import optimality_plan, solve_optimal
 from .strategies.restated_ends import solved_as_stated
 

@@ -11,10 +11,10 @@ from ... import validate
 from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
 from ...late import Late
-from ...mechanics.redundancy.sparse_lu import sparse_lu
 from ...progress import progress
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.program import Answer
+from ...sparse import sparse_lu
 from ...status import Reason, Status
 from ..common.statistics import OnDemand
 from ..common.task import through_kinks

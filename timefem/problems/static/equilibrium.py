@@ -15,12 +15,12 @@ from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.composites.beam.along import along
 from ...mechanics.part_names import body_of
 from ...mechanics.redundancy.redundancy import drop_redundant
-from ...mechanics.redundancy.sparse_lu import sparse_lu
 from ...mechanics.states.consistent import assembled
 from ...mechanics.states.given import canonical_states, given_states
 from ...mechanics.system import System
 from ...progress import progress
 from ...solution.audit import first_violated, warn_of_bends
+from ...sparse import sparse_lu
 from ...status import RETRY, Answer, Reason, Status
 from ...types import Floats, States
 from .equations import FromGuess, StaticEquations

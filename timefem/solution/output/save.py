@@ -11,8 +11,8 @@ import numpy as np
 
 from ... import elements
 from ...argument_names import named_arguments
-from ...elements.augmented import constants, controlled, optimality
-from ...elements.augmented.constants import Carrier, with_carrier
+from ...elements.augmented import extended, optimality, part_numbers
+from ...elements.augmented.part_numbers import Carrier, with_carrier
 from ...elements.components import components
 from ...errors import InputError
 from ...mechanics.describe import build, describe, plain
@@ -156,7 +156,7 @@ MARCHES = "timefem.problems.phases.contact_motion"  # solutions with rigid conta
 
 def _element_class(name):
     """Class of a time element, those with controls included, by its name."""
-    modules = elements, constants, controlled, optimality
+    modules = elements, part_numbers, extended, optimality
     found = (getattr(module, name, None) for module in modules)
     return next((c for c in found if isinstance(c, type) and issubclass(c, elements.TimeElement)), None)
 

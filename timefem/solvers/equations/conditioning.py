@@ -5,10 +5,9 @@ import numpy as np
 
 from ...assembly import Scaling
 from ...errors import IllConditioned, warn
-from ...estimated_norm import estimated_norm
 from ...late import Late
 from ...mechanics.part_names import body_of
-from ..linear.norms import product_of_magnitudes
+from ...sparse import estimated_norm, product_of_magnitudes
 
 scipy = Late("scipy")
 

@@ -9,9 +9,11 @@ from ...assembly.pattern import ChainPattern
 from ...errors import InputError
 from ...parallel import agree
 from ...validate.memory import peak_memory
+from ..linear import linear_options
 from ..linear.petsc.library import petsc
 from ..linear.time_chain.slab_lu import SlabLU
 from .elements import ElementEquations
+from .grouped import GroupedEquations, worth_groups
 
 EQUAL_WORK = 1.0, 1.0, 1.0
 
@@ -259,3 +261,13 @@ def _multiplications(plan, free, kept, left, right):
     pattern = ChainPattern(plan, SAMPLE, free, kept)
     starts = (np.delete(s, 1) for s in (pattern.column_starts, pattern.row_starts))  # the first block has its node, too
     return SlabLU(pattern.indptr, pattern.indices, *starts, left, right).work
+
+
+# ---- the equations of elements, serial or distributed
+
+def make_equations(plan, mesh, scaling, ends=None, linear=None, comm=None):
+    """`ElementEquations`, shared among the ranks of `comm` where there is an element for each."""
+    if comm is None or comm.size > mesh.n_elements:
+        own = GroupedEquations if worth_groups(plan, mesh, ends, linear_options(linear)) else ElementEquations
+        return own(plan, mesh, scaling, ends, linear)
+    return DistributedEquations(plan, mesh, scaling, ends, linear, comm=comm)

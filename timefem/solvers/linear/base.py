@@ -16,8 +16,7 @@ import numpy as np
 from ...argument_names import NamedArguments
 from ...errors import InputError, MissingBackend, SolveError
 from ...late import Late
-from .compressed_rows import CompressedRows
-from .norms import infinity_norm
+from ...sparse import CompressedRows, infinity_norm
 
 scipy = Late("scipy")
 

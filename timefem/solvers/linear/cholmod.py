@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from ...errors import SolveError
-from ...estimated_norm import estimated_norm
+from ...sparse import estimated_norm
 from .base import LinearOptions, LinearSolver
 
 CONDITION_LIMIT = 1e15  # of A^T A: beyond it, refinement no longer converges

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import SingularMatrix
-from ...mechanics.redundancy.sparse_lu import sparse_lu
+from ...sparse import sparse_lu
 from .base import LinearOptions, LinearSolver
 
 

@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...mechanics.redundancy.redundant_rows import row_sizes
+from ...mechanics.redundancy.consistent_multipliers import row_sizes
 from ...mechanics.symbols import first_order_places
 from ...mechanics.values.equations_of_motion import MotionFormulas
 from ...mechanics.values.evaluate import Matrix, PerThread, evaluator

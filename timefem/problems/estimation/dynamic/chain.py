@@ -5,8 +5,8 @@ from functools import cached_property
 import numpy as np
 
 from ....assembly import Assembler, Scaling
-from ....elements.augmented.constants import WithConstants
-from ....elements.augmented.controlled import Controlled
+from ....elements.augmented.extended import Controlled
+from ....elements.augmented.part_numbers import WithConstants
 from ....errors import SolveError
 from ....parallel import OverRanks, swap
 from ....solvers.equations.distributed import slab_ends

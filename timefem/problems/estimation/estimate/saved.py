@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....assembly.mesh import TimeMesh
-from ....elements.augmented.constants import with_carrier
+from ....elements.augmented.part_numbers import with_carrier
 from ....elements.evaluation.plan import ElementPlan
 from ....errors import InputError
 from ....solution.output import hdf5

@@ -7,7 +7,7 @@ from ....late import Late
 from ..options import OPTIONS
 from ..transcription.sizes import has_contacts
 
-controls_marched = Late("timefem.problems.simulated.controls_marched")
+controls_marched = Late("timefem.problems.controls_marched")
 
 REMEDY = "take more elements, or a tolerance; sol.simulate() marches the controls"
 

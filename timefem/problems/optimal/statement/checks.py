@@ -3,7 +3,7 @@
 import casadi as ca
 import numpy as np
 
-from ....elements.augmented.controlled import Controlled
+from ....elements.augmented.extended import Controlled
 from ....errors import InputError
 from ....mechanics.forces.actuators import Control, Cost
 from ....mechanics.formulas.formula import check_symbols

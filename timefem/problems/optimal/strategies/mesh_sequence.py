@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from ....assembly import TimeMesh
-from ....elements.augmented.constants import WithConstants
-from ....elements.augmented.controlled import Controlled
+from ....elements.augmented.extended import Controlled
 from ....elements.augmented.optimality import Optimality
+from ....elements.augmented.part_numbers import WithConstants
 from ....elements.evaluation.nodal_values import NodalValues
 from ....elements.evaluation.plan import ElementPlan
 from ....errors import InputError

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from ....late import Late
-from ....mechanics.redundancy.sparse_lu import sparse_lu
 from ....parallel import OverRanks
 from ....solvers.nonlinear.methods import after
 from ....solvers.nonlinear.options import OPTIONS as OF_PROGRAMS
+from ....sparse import sparse_lu
 from ....status import RETRY, Reason
 from ..options import OPTIONS
 from ..statement.complementarity import RESTS, CoulombFriction, Soft

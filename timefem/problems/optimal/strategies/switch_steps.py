@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....mechanics.redundancy.sparse_lu import sparse_lu
 from ....polynomials import gauss_legendre
+from ....sparse import sparse_lu
 from ..guesses.guess import from_solution
 from ..options import OPTIONS
 from ..transcription.equations import OptimalityEquations, TangentParts

@@ -15,7 +15,7 @@ from ....solvers.equations.ends import EndBlock, Ends
 from ....solvers.equations.nonlinear import SaddleEquations
 from ....solvers.interior_point.block_ldl.factors import BlockLDL
 from ....solvers.linear.time_chain.lu import ChainLU
-from ....solvers.nonlinear.symmetric_solver import SymmetricSolver
+from ....solvers.nonlinear.saddle_point import SymmetricSolver
 from ..options import OPTIONS
 from .optimal_end import OptimalEnd, taking_part
 

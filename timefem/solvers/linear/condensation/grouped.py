@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from ....errors import SolveError
+from ....sparse import CompressedRows, add_transposed_product, infinity_norm
 from ..base import LinearSolver
-from ..compressed_rows import CompressedRows, add_transposed_product
-from ..norms import infinity_norm
 
 
 class Groups(ABC):

@@ -14,9 +14,9 @@ import numpy as np
 
 from .... import validate
 from ....errors import InputError, SolveError
+from ....sparse import infinity_norm
 from ....validate.options import KRYLOV, PETSC_METHODS, SHORTHANDS
 from ..base import REFINE_ABOVE, LinearOptions, LinearSolver
-from ..norms import infinity_norm
 from .blocks import Blocks
 from .library import check_numpy, petsc
 from .matrix import AssembledMatrix, RowMatrix

@@ -14,8 +14,7 @@ from ....errors import InputError
 from ....progress import progress
 from ..base import LinearOptions, LinearSolver
 from ..condensation.lu import CondensedLU
-from ..dissection.lu import DissectionLU
-from ..dissection.order import dissect, work_of_piece
+from ..dissection import DissectionLU, dissect, work_of_piece
 from .lu import ChainLU
 
 WIDE = 128  # unknowns of a block: below, dissection has not been faster

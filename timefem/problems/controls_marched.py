@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import validate
-from ...argument_names import named_arguments
-from ...assembly import TimeMesh
-from ...elements.evaluation.nodal_values import NodalValues
-from ...errors import InputError, UnderResolved, warn
-from ...late import Late
-from ...solution.solution import Solution
-from ..optimal.guesses.guess import from_solution, stretched
-from ..optimal.strategies.mesh_sequence import optimality_plan
-from ..optimal.transcription.equations import OptimalityEquations
-from ..optimal.transcription.nonlinear_program import OptimalProgram
-from ..optimal.transcription.sizes import has_contacts, scaling_of
+from .. import validate
+from ..argument_names import named_arguments
+from ..assembly import TimeMesh
+from ..elements.evaluation.nodal_values import NodalValues
+from ..errors import InputError, UnderResolved, warn
+from ..solution.solution import Solution
+from .optimal.guesses.guess import from_solution, stretched
+from .optimal.strategies.mesh_sequence import optimality_plan
+from .optimal.transcription.equations import OptimalityEquations
+from .optimal.transcription.nonlinear_program import OptimalProgram
+from .optimal.transcription.sizes import has_contacts, scaling_of
 
 if TYPE_CHECKING:
-    from ..optimal.problem import OptimalControl
+    from .optimal.problem import OptimalControl
 
 
 @dataclass(frozen=True)
@@ -187,7 +186,6 @@ class Replay:
 
 # ---- Solutions of optimal control, which know the problem that they solve
 
-controls_marched = Late(f"{__package__}.controls_marched")
 
 
 class OptimalSolution(Solution):
@@ -224,4 +222,4 @@ class OptimalSolution(Solution):
         """
         if self._problem is None:
             raise InputError("this solution does not know its problem; use timefem.simulate(problem, solution)")
-        return controls_marched.simulate(self._problem, self, finer=finer, far=far)
+        return simulate(self._problem, self, finer=finer, far=far)

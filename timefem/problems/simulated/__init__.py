@@ -1,1 +1,0 @@
-"""Motions that the controls of a solution make."""

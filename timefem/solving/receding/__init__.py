@@ -1,1 +1,0 @@
-"""Horizons that move on."""
