@@ -5,10 +5,7 @@ from math import comb
 import numpy as np
 
 from ...kernels.loops import compiled
-from ...late import Late
 from .options import CONTACT
-
-optimize = Late("scipy.optimize")
 
 BERNSTEIN = np.array([[comb(i, j) / comb(5, j) for j in range(6)] for i in range(6)])  # from coefficients of powers
 ROUNDING = CONTACT.at_start
@@ -178,7 +175,7 @@ def first_negative(theta, values, starts_at_zero):
     low, high = theta[k - 1], theta[k]
     if not float(f(low)) > 0:
         return float(low)
-    return float(optimize.brentq(f, low, high, xtol=1e-14))
+    return _crossing(f, float(low), float(high))
 
 
 def _polynomial(x, y):
@@ -195,3 +192,21 @@ def _polynomial(x, y):
         return float(shares @ y / shares.sum())
 
     return value
+
+
+def _crossing(f, low, high):
+    """Where a function falls through zero between two places, by false position that halves what stays."""
+    above, below, last = f(low), f(high), low
+    for _ in range(100):
+        at = (low * below - high * above) / (below - above)
+        value = f(at)
+        if value == 0 or abs(at - last) <= 1e-14:
+            break
+        if value > 0:
+            below = below / 2 if last == low else below
+            low, above = at, value
+        else:
+            above = above / 2 if last == high else above
+            high, below = at, value
+        last = at
+    return at
