@@ -83,6 +83,24 @@ def _coefficients(element_plan):
     return values
 
 
+def short_tangent(element_plan):
+    """Tangent entries of an element as its length goes to zero, as far as they are constant: those of rates."""
+    plan, stride = element_plan.arrays, len(element_plan.arrays.points)
+    values = np.zeros(len(element_plan.tangent_rows))
+    for number, kernel in enumerate(element_plan.point_kernels):
+        members = np.flatnonzero(plan.parts["group"] == number)
+        for m, ((test, slot, _, _), constant) in enumerate(zip(kernel.entries, kernel.constants[sum(kernel.n_rows):],
+                                                               strict=True)):
+            if not plan.slots["rate"][slot] or plan.tests["rate"][test] or not np.isfinite(constant):
+                continue
+            n = int(plan.tests["n_shapes"][test] * plan.slots["n_shapes"][slot])
+            first = plan.pairs[test, slot]
+            weights = plan.pair_tables[first:first + n * stride].reshape(n, stride).sum(axis=1)
+            blocks = plan.entry_targets[plan.parts["entries"][members] + m]
+            values[blocks[:, None] + np.arange(n)] += constant * weights
+    return values
+
+
 def _seen(element_plan):
     """Per kind of part: rows to which its parts add something, and dofs that they see, shapes (n_parts, n)."""
     plan = element_plan.arrays

@@ -3,15 +3,17 @@
 import numpy as np
 
 from ...elements.evaluation.points_in_lanes import begin_step, evaluate_step, finish_step
+from ...kernels.call import call_kernel
 from ...kernels.loops import compiled
 from ..linear.element.code import DONE, NOT_CONVERGED, NOT_FINITE, SINGULAR
 from ..linear.element.fronts import factor, solve
+from ..linear.element.unrolled import factor_unrolled, solve_unrolled
 from ..nonlinear.newton import PATIENCE, ROUNDING
 
 CLOSE = 1e-4  # of the tolerances: with factors kept, the last error is no square of the one before
 SLOW = 0.5  # least reduction of the residual
 CLEAR = 0.1  # reduction from which on the next one is known: if it fails, that is round-off
-NOTHING_KEPT = -1.0, 0.0, 0.0, 0.0, 0.0  # see `solve_element`
+NOTHING_KEPT = -1.0, 0.0, 0.0, 0.0, 0.0, 0.0  # see `solve_element`
 # Iterations with old factors that cost as much as new ones and one or two iterations, below so many unknowns, and above
 MOST_ITERATIONS = 4, 64, 8
 FORGET = 0.9  # of what is known of old factors, per element that is solved without them
@@ -68,8 +70,8 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
 
     `work.kept` has the length of the element that was factored (-1: none), the elements since then, and by how much
     more the residual is left, per iteration, with each element since then: factors of a smooth motion age evenly; the
-    residual that rounding was seen to leave, below which nothing is to be gained; and the first residual of the element
-    before, by which is known whether the tangent will be needed at once.
+    residual that rounding was seen to leave, below which nothing is to be gained; the first residual of the element
+    before, by which is known whether the tangent will be needed at once; and whether the factors are unrolled ones.
     """
     loop, work, history, max_iterations = march.loop, march.work, march.history, march.max_iterations
     step, core, scratch, matrix, residual = loop.step, loop.core, work.scratch, work.matrix, work.residual
@@ -77,9 +79,16 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
     n, rate, close, newton = core.shape[0], 0.0, CLOSE * tol_residual, False
     size, length, norm, own, floor, increment = 0.0, 0.0, np.inf, 0.0, kept[3], 0.0
     history[:] = np.nan
-    for c in range(trial.shape[0]):
+    for c in range(step.plan.n_columns):
         trial[c] = local[c]
-    begin_step(step, step.one, local, t, h, scratch)
+    whole, unrolled = loop.whole, loop.unrolled
+    if whole.both == 0:
+        begin_step(step, step.one, local, t, h, scratch)
+    else:
+        given = step.plan.n_columns
+        trial[given], trial[given + 1] = t, h
+        for i in range(whole.n_parameters):
+            trial[given + 2 + i] = step.plan.parameters[i]
     kept[1] += 1.0
     below = max(close, ROUGH * floor)
     aged = max(kept[1] * kept[2], abs(h / kept[0] - 1.0))  # what factors that are there leave of a residual
@@ -89,7 +98,10 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
         kept[2] *= FORGET
     it, moved = 0, False
     while True:  # with one call of what takes long to compile
-        evaluate_step(step, step.one, trial, (t, h), scratch, residual, matrix, derived)
+        if whole.both == 0:
+            evaluate_step(step, step.one, trial, (t, h), scratch, residual, work.entries, derived)
+        else:
+            call_kernel(whole.both if derived else whole.residual, trial, 0, work.numbers, 0)
         new = _scaled_norm(residual, rs)
         if moved:
             worse = not np.isfinite(new) or (line_search and new > max((1.0 - 1e-4 * length) * norm, tol_residual))
@@ -157,10 +169,19 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
             if rate > 0.0 and kept[1] > 0.0:
                 kept[2] = rate / kept[1]
             rate, kept[0], kept[1] = 0.0, -1.0, 0.0
-            if not factor(loop.fronts, matrix, rs, work.factors):
-                return SINGULAR, it
+            kept[5] = 1.0 if unrolled.factor != 0 and factor_unrolled(unrolled, work.numbers) else 0.0
+            if kept[5] == 0.0:
+                if unrolled.factor != 0:
+                    matrix[:] = 0.0
+                    for k in range(unrolled.n_entries):
+                        matrix[unrolled.targets[k]] = work.entries[k]
+                if not factor(loop.fronts, matrix, rs, work.factors):
+                    return SINGULAR, it
             kept[0] = h
-        solve(loop.fronts, matrix, work.factors, residual, dx)
+        if kept[5] == 1.0:
+            solve_unrolled(unrolled, work.numbers, dx)
+        else:
+            solve(loop.fronts, matrix, work.factors, residual, dx)
         it, moved, length, size = it + 1, True, 1.0, _scaled_norm(dx, per_size)
         derived = not keep and size > tol_increment  # then it is not likely the last
         _move(trial, local, core, length, dx)

@@ -3,11 +3,13 @@
 import numpy as np
 
 from ...elements.evaluation.points_in_lanes import StepPlan, step_scratch
+from ...elements.evaluation.whole_system import WholeSystem
 from ...kernels.lanes import LANES, add_lanes, copy_lanes, largest_lane, next_difference
 from ...kernels.loops import compiled
 from ...kernels.record import Record, aligned
 from ..linear.element.code import DONE, NOT_CONVERGED
 from ..linear.element.fronts import Fronts, factors_for
+from ..linear.element.unrolled import Unrolled
 from .element_newton import NOTHING_KEPT, set_scales, solve_element
 
 EXTRAPOLATION_DEGREE = 3  # at least, of polynomials through nodes: where elements differ in length, and at first
@@ -25,6 +27,9 @@ class Loop(Record):
 
     step: StepPlan
     fronts: Fronts
+    unrolled: Unrolled
+    n_factors: int  # of these
+    whole: WholeSystem
     sizes: np.ndarray  # of the core unknowns of an element of length 1
     size_powers: np.ndarray  # of its length
     weights: np.ndarray  # of the core rows likewise
@@ -44,6 +49,8 @@ class Work(Record):
 
     matrix: np.ndarray  # tangent, then its factors
     factors: Record
+    numbers: np.ndarray  # residual, entries and factors, where the elimination is `unrolled`
+    entries: np.ndarray  # where the tangent goes: a view of these, or the matrix
     kept: np.ndarray  # see `solve_element`
     dx: np.ndarray
     scratch: Record
@@ -84,9 +91,12 @@ def work(loop):
     most_back = (EXTRAPOLATION_DEGREE + degree - 1) // degree
     n_sources, n_columns = most_back * degree + 1, loop.step.plan.n_columns
     room = -(-(n_columns - loop.n_node) // LANES) * LANES  # whole vectors
-    return Work(aligned(loop.fronts.size), factors_for(loop.fronts), np.array(NOTHING_KEPT), np.zeros(n),
-                step_scratch(loop.step), np.zeros(n + len(loop.step.explicit)), np.zeros(n_columns), np.zeros(n),
-                np.zeros(n), np.zeros((2, n_sources), np.int64), np.zeros((degree + 1, n_sources)),
+    matrix, n_rows = aligned(loop.fronts.size), n + len(loop.step.explicit)
+    numbers = aligned(n_rows + loop.unrolled.n_entries + loop.n_factors)
+    entries = numbers[n:n + loop.unrolled.n_entries] if loop.unrolled.factor else matrix
+    return Work(matrix, factors_for(loop.fronts), numbers, entries, np.array(NOTHING_KEPT), np.zeros(n),
+                step_scratch(loop.step), numbers[:n_rows], np.zeros(n_columns + 2 + loop.whole.n_parameters),
+                np.zeros(n), np.zeros(n), np.zeros((2, n_sources), np.int64), np.zeros((degree + 1, n_sources)),
                 np.full(most_back + 1, -1.0), np.zeros(1, np.int64), np.zeros(n_sources),
                 aligned((ORDERS[1] + 1) * room), aligned(room), aligned(room), np.zeros(3, np.int64))
 

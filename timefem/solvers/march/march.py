@@ -10,10 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ...elements.evaluation.arrays import take_joined
+from ...elements.evaluation.explicit_unknowns import short_tangent
 from ...elements.evaluation.points_in_lanes import step_plan
+from ...elements.evaluation.whole_system import NO_WHOLE, whole_system
 from ...status import Reason, Status
 from ..linear.element.code import Code
 from ..linear.element.pattern import fronts_of
+from ..linear.element.unrolled import NOT_UNROLLED, unrolled
 from .element_newton import NOTHING_KEPT
 from .loop import Loop, MarchArrays, march_elements, work
 
@@ -141,11 +144,12 @@ class LoopArrays:
         guessed = np.isin(continuous[-1], core), np.isin(owned, core)
         self._scales, self._all_places = np.concatenate([sizes, weights]), np.concatenate(self.places)
         sizes, weights = self._scales[:len(core)], self._scales[len(core):]  # which `rescale` takes at once
-        fronts, targets = _fronts(plan, len(core))
+        fronts, written, n_factors, whole, targets, self._kernels = _linear(plan, len(core))
         self._emphasis = scaling.emphasis_of(plan.columns)
         emphasis = np.zeros(0) if self._emphasis is None else self._emphasis[core]
-        self.record = Loop(step_plan(plan, targets), fronts, sizes, size_powers, weights, weight_powers, emphasis,
-                           scaling.states_of(plan.columns)[core], n_node, core, plan.element.state.basis.points,
+        self.record = Loop(step_plan(plan, targets), fronts, written, n_factors, whole, sizes, size_powers, weights,
+                           weight_powers, emphasis, scaling.states_of(plan.columns)[core], n_node, core,
+                           plan.element.state.basis.points,
                            continuous[:, guessed[0]], owned[guessed[1]], last[guessed[1]])
 
     def rescale(self, scaling):
@@ -183,20 +187,38 @@ class LoopArrays:
                            np.empty(settings.max_iterations + 1))
 
 
-_known_fronts = weakref.WeakKeyDictionary()  # by plan: many marches share one
+_known = weakref.WeakKeyDictionary()  # by plan: many marches share one
 
 
-def _fronts(plan, n):
-    """Fronts of the tangent of the n core unknowns of an element, and the place of each tangent entry."""
-    if plan not in _known_fronts:
-        _known_fronts[plan] = _find_fronts(plan, n)
-    return _known_fronts[plan]
+def _linear(plan, n):
+    """Fronts of the tangent of the n core unknowns of an element; its elimination written out where it is small,
+    `Unrolled`, and how many numbers that keeps; its evaluation likewise, `WholeSystem`; the place of each tangent
+    entry; and what holds the kernels."""
+    if plan not in _known:
+        fronts, targets = _find_fronts(plan, n)
+        entries = np.flatnonzero(targets >= 0)
+        rows, columns = (places[chosen[entries]] for places, chosen in zip(
+            _places(plan), (plan.tangent_rows, plan.tangent_columns), strict=True))
+        written, n_factors, kernels = NOT_UNROLLED if len(plan.explicit.rows) else unrolled(
+            rows, columns, short_tangent(plan)[entries], targets[entries])
+        whole, more = whole_system(plan, entries) if written.factor else NO_WHOLE
+        if written.factor:
+            targets = np.full(len(targets), -1)
+            targets[entries] = np.arange(len(entries))
+        _known[plan] = fronts, written, n_factors, whole, targets, (*kernels, *more)
+    return _known[plan]
+
+
+def _places(plan):
+    """Numbers of the rows and of the dofs of an element in the core, -1 for the others; shape (2, n)."""
+    explicit = plan.explicit
+    places = np.full((2, max(plan.rows.n_local, plan.columns.n_local)), -1, np.int32)
+    places[0, explicit.core_rows] = places[1, explicit.core_columns] = np.arange(len(explicit.core_rows))
+    return places
 
 
 def _find_fronts(plan, n):
-    explicit = plan.explicit
-    places = np.full((2, max(plan.rows.n_local, plan.columns.n_local)), -1, np.int32)
-    places[0, explicit.core_rows], places[1, explicit.core_columns] = np.arange(n), np.arange(n)
+    places = _places(plan)
     rows, columns = places[0, plan.tangent_rows], places[1, plan.tangent_columns]
     unknown, targets = (rows >= 0) & (columns >= 0), np.full(len(rows), -1)
     fronts, targets[unknown] = fronts_of(rows[unknown], columns[unknown], n)
