@@ -50,6 +50,29 @@ def components(system):
     return names
 
 
+def steps_of(body):
+    """Of which coordinates of a body displacements are changes, and of which after them they are turns, step by step as
+    they stand among displacements: pairs of arrays of int."""
+    none, every = np.zeros(0, int), np.arange(body.n_q)
+    if body.has_orientation:
+        return [(every[:3], every[3:])]
+    if not hasattr(body, "moving"):
+        return [(every, none)]
+    places = [(np.asarray(joint.places), joint.motion.first if joint.motion.turns else None) for joint in _joints(body)]
+    return [(own[:first], none if first is None else own[first:]) for own, first in places]
+
+
+def turns_of(system):
+    """Slices of three of the displacements of all bodies that are turns."""
+    start = 0
+    for body in moving(system):
+        for shifts, turns in steps_of(body):
+            start += len(shifts)
+            if len(turns):
+                yield slice(start, start + 3)
+                start += 3
+
+
 def _joints(tree):
     """The moving bodies of a tree that have coordinates of their own, in their order."""
     own = [body for body in tree.moving if body.joint.mimic is None]

@@ -19,7 +19,7 @@ from ..solution.solution import Solution
 from ..status import Status
 from ..types import Vector
 from .chart import components, moving
-from .nearby import assembled, displaced
+from .nearby import displaced
 from .options import OPTIONS
 from .reduction import Reduction
 from .spectrum import balanced, spectrum, split_zeros
@@ -365,13 +365,8 @@ def mode_motion(mode, size, periods):
 
 
 def _state(model, move):
-    system, states, first = model.system, {}, 0
-    for body in moving(system):
-        n = 6 if body.has_orientation else body.n_q
-        own, first = move[first:first + n], first + n
-        still = np.zeros(3 if body.has_orientation else n)
-        states[body] = displaced(body, model.z[system.coordinates(body)], own, still)
-    states = assembled(system, states, model.t)
+    system = model.system
+    states = displaced(system, model.t, model.z[:system.n_q], move, np.zeros(len(move)))
     z = np.concatenate([model.z[:system.n_q], np.zeros(system.n_q)])
     for body in moving(system):
         z[system.coordinates(body)] = states[body].q

@@ -10,30 +10,44 @@ from ..sensitivity.linearization import Linearization
 from ..sensitivity.parameters import Directions
 from ..solution.solution import Solution
 from ..status import Status
-from .chart import moving
+from .chart import moving, steps_of, turns_of
 
 
 def state_gap(last, first):
     """Minimal coordinates of the state of `last` seen from that of `first`, shape (n,): `Reduction`s.
 
-    A body that stands at `exp(eta) R` and turns with omega' has `eta` and `d eta/dt = omega' - omega - eta x omega`.
+    What stands at `exp(eta) R` and turns with omega' has `eta` and `d eta/dt = omega' - omega - eta x omega`.
     """
     system, rate = first.at.system, last.chart.velocity - first.chart.velocity
     gap, start, speed = np.zeros(len(rate)), 0, first.chart.velocity
     for body in moving(system):
         q0, q1 = (r.at.q[system.coordinates(body)] for r in (first, last))
-        n = 6 if body.has_orientation else body.n_q
-        if body.has_orientation:
-            turn = rotations.quaternion_from_matrix(body.rotation_matrix(q1) @ body.rotation_matrix(q0).T)
-            size = np.linalg.norm(turn[1:])
-            vector = turn[1:] * (2 * np.arctan2(size, turn[0]) / size if size else 2.0)
-            gap[start:start + 3], gap[start + 3:start + 6] = q1[:3] - q0[:3], vector
-            rate[start + 3:start + 6] -= np.cross(vector, speed[start + 3:start + 6])
-        else:
-            gap[start:start + n] = q1 - q0
-        start += n
+        for shifts, turns in steps_of(body):
+            gap[start:start + len(shifts)] = q1[shifts] - q0[shifts]
+            start += len(shifts)
+            if len(turns):
+                vector, own = _turn(body, q0, q1, turns), slice(start, start + 3)
+                gap[own], start = vector, start + 3
+                rate[own] -= np.cross(vector, speed[own])
     y, s = first.chosen
     return np.concatenate([gap[y], rate[s]])
+
+
+def _turn(body, q0, q1, turns):
+    """The vector that turns what has these coordinates from q0 to q1."""
+    if body.has_orientation:
+        turn = rotations.quaternion_from_matrix(body.rotation_matrix(q1) @ body.rotation_matrix(q0).T)
+    else:
+        turn = rotations.product(q1[turns], q0[turns] * [1, -1, -1, -1])
+        turn = turn if turn[0] >= 0 else -turn
+    size = np.linalg.norm(turn[1:])
+    return turn[1:] * (2 * np.arctan2(size, turn[0]) / size if size else 2.0)
+
+
+def _quaternion(vector):
+    """Of the turn by a vector."""
+    angle = np.linalg.norm(vector)
+    return np.append(np.cos(angle / 2), np.sinc(angle / 2 / np.pi) / 2 * vector)
 
 
 def moved(reduction, x):
@@ -42,40 +56,47 @@ def moved(reduction, x):
     move = reduction.displacements @ x
     speed = chart.velocity + (chart.y @ reduction.dv + chart.first @ reduction.dq) @ x
     speed[chart.flows] = 0.0  # not even rounding
+    for own in turns_of(system):
+        speed[own] += np.cross(move[own], chart.velocity[own])
+    return displaced(system, at.t, at.q, move, speed)
+
+
+def displaced(system, t, q, move, speed):
+    """A consistent state moved from coordinates q (n_q,) by displacements: dict body -> canonical state. Speeds are of
+    displacements."""
     states, start = {}, 0
     for body in moving(system):
-        n = 6 if body.has_orientation else body.n_q
-        own = slice(start, start + n)
-        if body.has_orientation:
-            vector = move[own][3:]
-            turning = speed[own][3:] + np.cross(vector, chart.velocity[own][3:])
-            states[body] = displaced(body, at.q[system.coordinates(body)], move[own], speed[own][:3], turning)
+        first, start = start, start + sum(len(shifts) + 3 * bool(len(turns)) for shifts, turns in steps_of(body))
+        states[body] = _displaced(body, q[system.coordinates(body)], move[first:start], speed[first:start])
+    return _assembled(system, states, t)
+
+
+def _displaced(body, q, move, speed):
+    if body.has_orientation:
+        turn = _quaternion(move[3:])
+        if hasattr(body, "quaternion"):  # of the same sign
+            orientation = rotations.product(turn, q[3:])
+            orientation /= np.linalg.norm(orientation)
         else:
-            states[body] = displaced(body, at.q[system.coordinates(body)], move[own], speed[own])
-        start += n
-    return assembled(system, states, at.t)
+            orientation = rotations.matrix_from_quaternion(turn) @ body.rotation_matrix(q)
+        return CanonicalState(*body.state(Pose(q[:3] + move[:3], orientation, speed[:3], speed[3:], "space")))
+    q, velocity, start = q.copy(), np.zeros(len(q)), 0
+    for shifts, turns in steps_of(body):
+        own = slice(start, start + len(shifts))
+        q[shifts], velocity[shifts], start = q[shifts] + move[own], speed[own], own.stop
+        if len(turns):
+            own = slice(start, start + 3)
+            quaternion = rotations.product(_quaternion(move[own]), q[turns])
+            q[turns], start = quaternion / np.linalg.norm(quaternion), start + 3
+            velocity[turns] = rotations.product(np.append(0.0, speed[own]), q[turns]) / 2
+    if not body.has_position or body.has_inverse_mass is False:
+        return CanonicalState(*body.state(Coordinates(q, velocity)))
+    if not body.begins_with_position or body.first_order:
+        return body.of_coordinates(Coordinates(q, velocity))
+    return CanonicalState(q, body.mass_scale * velocity)
 
 
-def displaced(body, q, move, velocity, angular_velocity=(0.0, 0.0, 0.0)):
-    """State of a body moved from coordinates q by displacements, `CanonicalState`; velocities in space axes."""
-    if not body.has_orientation:
-        q = q + move
-        if not body.has_position or body.has_inverse_mass is False:
-            return CanonicalState(*body.state(Coordinates(q, velocity)))
-        if not body.begins_with_position or body.first_order:
-            return body.of_coordinates(Coordinates(q, velocity))
-        return CanonicalState(q, body.mass_scale * velocity)
-    angle = np.linalg.norm(move[3:])
-    turn = np.append(np.cos(angle / 2), np.sinc(angle / 2 / np.pi) / 2 * move[3:])
-    if hasattr(body, "quaternion"):  # of the same sign
-        orientation = rotations.product(turn, q[3:])
-        orientation /= np.linalg.norm(orientation)
-    else:
-        orientation = rotations.matrix_from_quaternion(turn) @ body.rotation_matrix(q)
-    return CanonicalState(*body.state(Pose(q[:3] + move[:3], orientation, velocity, angular_velocity, "space")))
-
-
-def assembled(system, states, t):
+def _assembled(system, states, t):
     """States with joints closed; bodies hold their own constraints already."""
     joints = system.n_constraints > sum(len(b.constraint_names) for b in system.bodies if b.has_orientation)
     return assemble(system, states, t) if joints or system.n_nonholonomic else states
