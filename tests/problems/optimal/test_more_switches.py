@@ -8,8 +8,7 @@ from scipy.optimize import brentq
 
 import timefem as tf
 from timefem.assembly import TimeMesh
-from timefem.problems.optimal.strategies.switch_steps import switch_step
-from timefem.problems.optimal.strategies.switching_nodes import settled
+from timefem.problems.optimal.strategies.switching_nodes import settled, switch_step
 
 pytestmark = pytest.mark.long
 

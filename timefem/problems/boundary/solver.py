@@ -7,6 +7,7 @@ import numpy as np
 
 from ... import validate
 from ...assembly import TimeMesh
+from ...elements.evaluation.nodal_values import transferred
 from ...elements.mixed_galerkin import MixedGalerkin
 from ...errors import IllConditioned, InputError, SolveError, UnderResolved, warn
 from ...late import Late
@@ -18,7 +19,6 @@ from ...solution.audit import jump_of
 from ...solution.solution import Solution
 from ...solvers.equations.conditioning import WARN_ABOVE
 from ...solvers.equations.outcome import Outcome
-from ...solvers.equations.transfer import transferred
 from ...solvers.nonlinear.homotopy import follow, newton_with_homotopy
 from ...solvers.nonlinear.newton import Newton, newton
 from ...sparse import estimated_norm

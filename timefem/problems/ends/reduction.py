@@ -1,14 +1,29 @@
 """Conditions with redundant rows: a point that satisfies them, and the combinations that are independent."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from ...validate.records import Options, documented, option
+
 TOLERANCE = 1e-10  # of conditions and constraints at the end, against their size
-ROUNDING = 1e-8  # the same where steps go on until they halve nothing: rounding of high derivatives
-EXACT = 1e-15  # the same, below which nothing is left to halve
 INDEPENDENT = 1e-8  # smallest singular value of conditions that do not repeat others
-STEPS = 100
-AS_EXPECTED = 0.75  # share of what a cut step should take away, from which on the next may be longer
-LEAST_TERMS = 1e-6  # terms of a condition, over the largest component of x / size, that none falls below
+
+
+@documented
+@dataclass(frozen=True)
+class SearchOptions(Options):
+    """Thresholds of the search for states that satisfy conditions."""
+
+    rounding: float = option(1e-8, "violation where steps that go on halve nothing: rounding of high derivatives")
+    steps: int = option(100, "steps at most")
+    as_expected: float = option(
+        0.75, "share of what a cut step should take away, from which on the next may be longer")
+    least_terms: float = option(
+        1e-6, "terms of a condition, over the largest component of x / size, that none falls below")
+
+
+OPTIONS = SearchOptions()
 
 
 def search(evaluate, x, size, most, finely=False):
@@ -37,22 +52,24 @@ def search(evaluate, x, size, most, finely=False):
         What `evaluate` gave last: at x, where all hold.
     """
     longer, last, taken, worst = 1.0, np.inf, 1.0, np.inf
-    for _ in range(STEPS):
+    for _ in range(OPTIONS.steps):
         evaluated = values, jacobian, *_ = evaluate(x)
         weight = _weights(jacobian)
         bad = np.abs(values) * weight
         scaled = np.abs(x / size)
-        least = scaled.max(initial=1.0) if finely else LEAST_TERMS * scaled.max(initial=0.0)
+        least = scaled.max(initial=1.0) if finely else OPTIONS.least_terms * scaled.max(initial=0.0)
         terms = np.maximum((np.abs(jacobian) @ scaled) * weight, least)
         if finely:
             before, worst = worst, (bad / terms).max(initial=0.0)
-        if worst <= EXACT or (worst <= ROUNDING and worst >= before / 2) if finely else \
-                not np.any(bad > TOLERANCE * terms):
+            done = before / 2 <= worst <= OPTIONS.rounding
+        else:
+            done = not np.any(bad > TOLERANCE * terms)
+        if done:
             return x, None, evaluated
         if not np.all(np.isfinite(jacobian)):
             break
         left = np.linalg.norm(bad)
-        as_expected = left <= (1 - AS_EXPECTED * taken) * last
+        as_expected = left <= (1 - OPTIONS.as_expected * taken) * last
         longer = 1.0 if not as_expected else 2 * longer if taken < 1 else longer
         step = np.linalg.lstsq(jacobian * weight[:, None], values * weight, rcond=INDEPENDENT)[0]
         last, taken = left, min(1.0, longer * most(x) / max(np.abs(step).max(), 1e-300))

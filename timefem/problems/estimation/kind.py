@@ -1,12 +1,131 @@
-"""Estimation in the table of kinds."""
+"""Estimation in the table of kinds, and in model files."""
 
 import numpy as np
 
-from ..common.kind import Kind
+from ...mechanics.bodies.states import CanonicalState
+from ..common.kind import FileFormat, Kind
 from ..initial.global_driver import Global
+from .measurements.inertial import Accelerometer, Gyroscope
+from .measurements.joints import FormulaSensor, JointSensor, ReactionSensor
+from .measurements.points import DirectionSensor, Marker, OrientationSensor, PointVelocity
+from .prior import Prior
 from .problem import Estimation
 from .solve import no_estimate, solve_estimation
+from .start_prior import StatePrior
 
+TYPES = {"marker": Marker, "velocity": PointVelocity, "direction": DirectionSensor, "orientation": OrientationSensor,
+         "gyroscope": Gyroscope, "accelerometer": Accelerometer, "joint": JointSensor, "reaction": ReactionSensor,
+         "formula": FormulaSensor}  # by `type`
+DECLARED = "bias", "scale", "time_offset", "mounting_error", "point", "direction"  # may be unknown
+
+
+def check_file(document):
+    if not document.data["problem"].get("data"):
+        raise document.error(("problem", "kind"), '"estimation" needs data, the name of a file of measured values with '
+                             'a column for the time, as in data = "seen.csv"; or give it to `timefem estimate`')
+    for name, entry in document.data.get("measurements", {}).items():
+        if ("sigma" in entry) == ("covariance" in entry):
+            raise document.error(("measurements", name), "needs sigma, the standard deviations of its values, or "
+                                 "covariance; one of both")
+
+
+def make_from_file(model):
+    document, data = model.document, model.document.data
+    table = data["problem"]
+    measured = model.measured(table["data"])
+    sensors = [_sensor(model, measured, name, entry) for name, entry in data["measurements"].items()]
+    noise = {}
+    for name, entry in data.get("noise", {}).items():
+        noise[name] = _pair(document, name, entry) if isinstance(entry, dict) else entry
+    numbers = {}
+    for name, where in model.parameters().items():
+        entry = table["parameters"][name]
+        if "sigma" not in entry:
+            raise document.error(("problem", "parameters", name), "needs sigma, the standard deviation of its prior")
+        prior = Prior(entry.get("mean", where if isinstance(where, float) else 0.0), entry["sigma"],
+                      lower=entry.get("lower"), upper=entry.get("upper"))
+        numbers[name] = prior if isinstance(where, float) else (*(where if isinstance(where, tuple) else (where,)),
+                                                                prior)
+    stated = [(name, ("measurements", name), entry) for name, entry in data["measurements"].items()]
+    stated += [(f"noise of {name}", ("noise", name), ()) for name in noise]
+    with model.naming(("problem",), table, stated):
+        return Estimation(model.system, sensors, noise=noise, prior=_prior(model), t_span=model.t_span,
+                          numbers=numbers, follows=table.get("follows"), loss=table.get("loss"),
+                          dynamics=table.get("dynamics", "full"), limits=_limits(table.get("limits")))
+
+
+def _pair(document, name, entry):
+    """Spectral densities of place and turn, or of force and torque."""
+    kinematic = document.data["problem"].get("dynamics") == "none"
+    keys = ("place", "turn") if kinematic else ("force", "torque")
+    wrong = next((key for key in entry if key not in keys), None)
+    if wrong is not None:
+        raise document.error(("noise", name, wrong), f"is not used {'without' * kinematic or 'with'} dynamics; give "
+                             f"{keys[0]} and {keys[1]}")
+    return entry.get(keys[0]), entry.get(keys[1])
+
+
+def _limits(given):
+    """Pairs by joint, None where there is none."""
+    return {name: (own.get("lower"), own.get("upper")) for name, own in given.items()} if isinstance(given, dict) else \
+        given
+
+
+def own_mesh(document):
+    if document.data["problem"].get("dynamics") == "none":
+        return "without dynamics the frames are the times of the measurements"
+    return ""
+
+
+def _sensor(model, measured, name, entry):
+    keys = ("measurements", name)
+    with model.naming(keys, entry):
+        own = {key: _given(key, value) for key, value in entry.items() if key not in ("type", "columns")}
+        cls = TYPES[entry["type"]]
+        values = [measured.column(column) for column in entry["columns"]]
+        if cls is FormulaSensor:
+            own["n"] = len(values)
+        values = [list(row) for row in zip(*values, strict=True)]
+        if len(entry["columns"]) == 1 and cls.__dict__.get("n", None) == 1:
+            values = [row[0] for row in values]
+        return cls(times=measured.times, values=values, missing="skip", name=name, **own)
+
+
+def _given(key, value):
+    """A number as it is, and one with mean and sigma as a `Prior`."""
+    if key in DECLARED and isinstance(value, dict):
+        return Prior(**value)
+    return value
+
+
+def _prior(model):
+    """States where the file begins, with standard deviations."""
+    given = model.document.data.get("prior", {})
+    states = dict(model.stated_start or {})
+    names = {getattr(key, "name", key): key for key in states}
+    found = {key: StatePrior(state) for key, state in states.items()}
+    for name, entry in given.items():
+        key = names.get(name, name)
+        state = states.get(key)
+        if isinstance(state, CanonicalState) and not entry:
+            continue
+        found[key] = StatePrior(state, **entry)
+    return found
+
+
+def file_facts(problem):
+    return {"measured": {sensor.title: sensor.n_measured for sensor in problem.measurements},
+            "unknown": problem.unknown_names}
+
+
+FILES = FileFormat(make_from_file, keys=("parameters", "follows", "limits"), schemas={
+                       "data": {"$ref": "#/$defs/text"}, "loss": {"enum": ["huber", "student"]},
+                       "dynamics": {"enum": ["full", "none"]}},
+                   tables=("actuators", "measurements", "noise", "prior"), needed=("measurements",), check=check_file,
+                   facts=file_facts, own_mesh=own_mesh)
+
+
+# ---- estimation in the table of kinds
 
 def report_facts(problem, sol):
     """Fit, evidence, unknown numbers with their standard deviations, and outliers."""
@@ -34,4 +153,4 @@ ESTIMATION = Kind("estimation", Estimation, "an estimation problem", drivers=(Gl
                   estimate=no_estimate, fits=lambda problem, element: problem.check_element(element),
                   mesh=lambda task: task.mesh_through(task.problem.kinks),
                   smooth=lambda problem: not (problem.system.rigid_contacts or problem.density.any()),  # noise is rough
-                  facts=report_facts, files=f"{__package__}.files", updates=f"{__package__}.window")
+                  facts=report_facts, files=__name__, updates=f"{__package__}.window")

@@ -17,8 +17,7 @@ from ..refinement.loop import (
 from .guesses.guess import from_solution
 from .options import OPTIONS
 from .strategies.mesh_sequence import optimality_plan, solve_optimal
-from .strategies.switch_steps import switch_step
-from .strategies.switching_nodes import settled_at_best
+from .strategies.switching_nodes import settled_at_best, switch_step
 from .transcription.equations import OptimalityEquations
 from .transcription.sizes import scaling_of
 

@@ -13,11 +13,11 @@ from .... import validate
 from ....argument_names import NamedArguments, known_names
 from ....assembly import TimeMesh
 from ....display import digits
+from ....elements.evaluation.nodal_values import transferred
 from ....elements.forms.base import velocities
 from ....errors import InputError
 from ....mechanics.part import Part
 from ....mechanics.values import rollout as rollouts
-from ....solvers.equations.transfer import transferred
 from ....types import Vector
 from ..options import OPTIONS
 from .paths import Way, path

@@ -22,8 +22,8 @@ from ....solvers.nonlinear.slab_program import SlabProgram
 from ....status import FINAL, RETRY, Reason, Status
 from ...common.parameters import parts_with_unknowns
 from ...initial.global_driver import Global
+from ..diagnosis.between_points import WatchedTurns
 from ..diagnosis.reach import check_reach, guess_in_reach, note_held
-from ..diagnosis.turns import WatchedTurns
 from ..guesses.guess import from_solution, is_warm, prolonged
 from ..options import OPTIONS
 from ..transcription.equations import OptimalityEquations

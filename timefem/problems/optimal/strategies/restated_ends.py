@@ -12,10 +12,9 @@ import numpy as np
 from ....errors import InputError, warn
 from ....solution.audit import jump_of
 from ....status import RETRY, Reason, Status
-from ..diagnosis.between_points import look_between_points
+from ..diagnosis.between_points import look_at_turns, look_between_points
 from ..diagnosis.jumping_costs import look_at_jumping_costs
 from ..diagnosis.replayed import look_at_replay
-from ..diagnosis.turns import look_at_turns
 from ..diagnosis.uncounted_turns import tell_uncounted_turns
 from ..options import OPTIONS
 from ..statement.end_conditions import with_allowed_ends
