@@ -245,6 +245,18 @@ def slider(stiffness, coordinates, **further):
     return tf.InitialValueProblem(tf.System([rod, bead, *parts], coordinates=coordinates, **further), state, (0, 0.25))
 
 
+def test_rounding_of_what_is_at_rest_is_no_energy():
+    links = [tf.Link("base", mass=1.0, inertia=(0.1, 0.2, 0.3)),
+             tf.Link("arm", mass=1.0, centre=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1))]
+    tree = tf.Tree(links, [tf.TreeJoint("hinge", "base", "arm", axis=(0, 1, 0), position=(0.2, 0, 0), stiffness=5.0)],
+                   base="free")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sol = tf.solve(tf.InitialValueProblem(tf.System([tree]), {tree: {"hinge": 0.0}}, (0, 1)),
+                       tf.MixedGalerkin(3, form="lagrange"), 40, progress=False)
+    assert sol.success and np.abs(sol.energy()).max() < 1e-30
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("element", [tf.MixedGalerkin(2, keep="all"), tf.MixedGalerkin(2), tf.MixedGalerkin(1)],
                          ids=str)

@@ -95,7 +95,9 @@ def _warn_of_energy(solution):
     wrong = np.abs(kinetic - kinetic[0] + potential - potential[0] - work)
     size = kinetic.max() + np.ptp(potential) + np.abs(work).max()
     worst = int(np.argmax(wrong))
-    if wrong[worst] > max(OPTIONS.energy_missed * size, OPTIONS.energy_rounding * np.abs(potential).max()):
+    moved = np.abs(solution.z[:, :system.n_q]).max(axis=0) / np.ptp(solution.t)  # by rounding, of what is at rest
+    rest = OPTIONS.energy_rounding**2 * (system.mass_scale @ moved**2) / 2
+    if wrong[worst] > max(OPTIONS.energy_missed * size, OPTIONS.energy_rounding * np.abs(potential).max(), rest):
         warn(f"{wrong[worst]:.3g} J of the energy, of {size:.3g} J in motion, are gained or lost by {element!r} up to "
              f"t = {solution.t[worst]:.3g}, and the solution may be far off: it keeps the energy only as well as its "
              "elements resolve the motion; take more elements, or a higher degree", UnderResolved)
