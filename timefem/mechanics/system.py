@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 joint_coordinates = Late(f"{__package__}.bodies.tree.compile")
 joint_state = Late(f"{__package__}.states.from_joints")
 changed_numbers = Late(f"{__package__}.numbers.changes")
+quantities = Late(f"{__package__}.values.quantities")
 
 NO_TIMES = np.zeros(0)
 NO_TIMES.setflags(write=False)
@@ -295,8 +296,8 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
 
     @cached_property
     def kinks(self) -> np.ndarray:
-        """Times at which a load or prescribed motion is not smooth [s], increasing, shape (n,)."""
-        times = [t for part in self.parts for t in part.kinks]
+        """Times at which a load, prescribed motion or formula is not smooth [s], increasing, shape (n,)."""
+        times = [t for part in self.parts for t in part.kinks] + quantities.switch_times(self.groups)
         return np.unique(np.array(times, dtype=float)) if times else NO_TIMES
 
     @cached_property

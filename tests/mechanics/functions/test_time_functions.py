@@ -153,3 +153,25 @@ def test_derivatives_of_a_cubic_table_at_its_entries():
     for at in (*table.times, 0.15, 1.2):
         np.testing.assert_allclose(np.array(function(at)).ravel(), [expected(at, k) for k in range(3)], rtol=1e-12,
                                    atol=1e-12)
+
+
+@pytest.mark.parametrize("make", [
+    lambda p: tf.FormulaForce([p], lambda f, t, c: [[ca.if_else(t < c[0], 1, -3), 0, 0]], parameters=[0.437]),
+    lambda p: tf.FormulaForce([p], "[[1 if t < c[0] else -3, 0, 0]]", parameters=[0.437]),
+    lambda p: tf.FormulaEnergy([p], lambda f, t, c: -f[0].q[0] * ca.if_else(2 * t < 2 * c[0], 1, -3),
+                              parameters=[0.437]),
+    lambda p: tf.Force(p, (1, 0, 0), time=lambda t: ca.if_else(t < 0.437, 1, -3))])
+def test_nodes_where_formulas_of_parts_switch(make):
+    """Thrown one way until t = 0.437 s, then the other way: exact, whatever the elements."""
+    body = tf.PointMass(2.0, dimension=1, name="body")
+    system = tf.System([body, make(body)])
+    assert system.kinks.tolist() == pytest.approx([0.437])
+    sol = tf.solve(tf.InitialValueProblem(system, {body: tf.Pose()}, (0, 1)), tf.MixedGalerkin(2), 10, progress=False)
+    there, v, rest = 0.437**2 / 4, 0.437 / 2, 1 - 0.437
+    assert sol.position("body", 1.0)[0] == pytest.approx(there + v * rest - 0.75 * rest**2, abs=1e-14)
+
+
+def test_what_depends_on_a_state_is_no_time():
+    body = tf.PointMass(2.0, dimension=1, name="body")
+    push = tf.FormulaForce([body], lambda f, t, c: [[ca.if_else(f[0].q[0] < 0.2, 1, ca.fabs(ca.sin(t))), 0, 0]])
+    assert not len(tf.System([body, push]).kinks)

@@ -12,7 +12,7 @@ import numpy as np
 from ... import validate
 from ...errors import InputError
 from ..formulas.formula import Same, call, check_symbols
-from ..formulas.stored import StoredFormula, computed
+from ..formulas.switches import linear_zeros, switches_in
 from ..formulas.text import TextFormula, as_formula, text_of
 from ..values.evaluate import evaluate
 from ..values.quantities import formulas_of
@@ -76,29 +76,11 @@ class Formula(TimeFunction):
         return text_of("a function of time", values, {"t": t})
 
 
-SWITCHES = {getattr(ca, f"OP_{name}"): name for name in ("LT", "LE", "EQ", "NE", "FABS", "FMIN", "FMAX", "SIGN")}
-
-
 def _switches(value, t):
     """Times at which what a formula compares, or takes the magnitude of, changes its sign, where it is linear in t."""
-    function, times = ca.Function("f", [t], [ca.densify(value)]), []
-    if not any(function.instruction_id(k) in SWITCHES for k in range(function.n_instructions())):
-        return times
-    try:
-        stored = StoredFormula.of("a function of time", function)
-    except InputError:  # an operation that no text has
-        return times
-    values = []
-    for step in stored.steps:
-        name, *operands = step
-        values.append(computed(step, values, [t]))
-        if name in SWITCHES.values():
-            x, *other = (values[i] for i in operands)
-            x = x - other[0] if other else x
-            slope = ca.simplify(ca.jacobian(x, t))
-            if slope.nnz() and slope.is_constant():
-                times.append(-float(ca.evalf(ca.substitute(x, t, 0))) / float(slope))
-    return times
+    none = ca.SX(0, 1)
+    function = ca.Function("f", [none, t, none], [ca.densify(value)])
+    return linear_zeros(switches_in(function, timed=False).in_time, [np.zeros(0)])
 
 
 def as_time_function(name, value):

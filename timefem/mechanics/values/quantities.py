@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 
 from ...uncollected import Recent
+from ..formulas.switches import ROUNDED, SWITCHES, linear_zeros, switches_in
 from ..symbols import Symbols, for_formulas, n_reactions, refuse_numbers
 from .options import OPTIONS
 
@@ -331,3 +332,31 @@ def places_of(system):
                    "constraints": system.n_multipliers, "positions": system.n_constraints,
                    "forms": system.n_nonholonomic, "controls": first, "contacts": n_contacts, "slips": n_slips,
                    "contact frames": 12 * n_contacts}
+
+
+def switches_of(part):
+    """The `Switches` of the formulas of a part, the same for all of its kind."""
+    formulas = formulas_of(part)
+    if "switching" not in vars(formulas):
+        counts = any(body.is_counter for body in part.bodies)  # then turns are rounded
+        switches = {name: f for name, f in SWITCHES.items() if not (counts and name in ROUNDED)}
+        x = ca.vertcat(formulas.z, formulas.v) if formulas.solved else formulas.z
+        values = ca.densify(ca.vertcat(formulas.gradient, formulas.theta))
+        function = ca.Function("forces", [x, formulas.symbols.t, formulas.symbols.parameters], [values])
+        formulas.switching = switches_in(function, formulas.depends_on_time, switches)
+    return formulas.switching
+
+
+def switch_times(groups):
+    """Times at which formulas of users switch, whatever the span: where what they compare is linear in the time alone.
+
+    Parameters
+    ----------
+    groups : sequence of PartGroup
+    """
+    found = []
+    for group in groups:
+        timed = any(field.schema_type == "formula" and "t" in field.arguments for field in group.part.fields.values())
+        if timed and formulas_of(group.part).depends_on_time:
+            found += linear_zeros(switches_of(group.part).in_time, group.parameters)
+    return found

@@ -7,14 +7,12 @@ from the formulas themselves: the difference of the operands of each comparison.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-import casadi as ca
 import numpy as np
 
-from ...kernels.operations import operation_names
 from .evaluate import evaluate
-from .quantities import formulas_of
+from .quantities import formulas_of, switches_of
 
 if TYPE_CHECKING:
     from ..system import System
@@ -35,11 +33,6 @@ class SharpOptions:
 
 SHARP_TIMES = SharpOptions()
 
-# by operation of CasADi: what of its operands vanishes where it is not smooth
-ROUNDED = dict.fromkeys(("FLOOR", "CEIL"), lambda x: ca.sin(np.pi * x))
-SWITCHES = {**dict.fromkeys(("FMAX", "FMIN", "LT", "LE"), lambda x, y: x - y),
-            **dict.fromkeys(("FABS", "SIGN"), lambda x: x), **ROUNDED}
-
 
 class Switching:
     """Switching functions of a system, shape (..., n): forces are smooth while none of them changes its sign.
@@ -58,7 +51,7 @@ class Switching:
     def __init__(self, system: System) -> None:
         self.system, self.parts, self._groups = system, [], []
         for number, group in enumerate(system.groups):
-            found = _of_kind(group.part)
+            found = switches_of(group.part)
             if found.switching is not None:
                 self._groups.append((number, found.switching, formulas_of(group.part).solved))
                 self.parts += [part for part in group.members for _ in range(found.switching.size1_out(0))]
@@ -82,7 +75,7 @@ def switching_of(system: System) -> Switching | None:
     known = system.__dict__.get("_switching", False)
     if known is False:
         known = None
-        if any(_of_kind(group.part).switching is not None for group in system.groups):
+        if any(switches_of(group.part).switching is not None for group in system.groups):
             known = Switching(system)
         system._switching = known
     return known
@@ -92,7 +85,7 @@ def sharp_times(system: System, t_span: tuple[float, float]) -> np.ndarray:
     """Times at which what depends on the time alone jumps, begins, turns or ends within a small part of the span."""
     found = []
     for group in system.groups:
-        functions = _of_kind(group.part)
+        functions = switches_of(group.part)
         if functions.of_time is None:
             continue
         t = np.linspace(*t_span, SHARP_TIMES.samples)
@@ -100,7 +93,7 @@ def sharp_times(system: System, t_span: tuple[float, float]) -> np.ndarray:
             values = np.array(functions.of_time.map(SHARP_TIMES.samples)(t[None], parameters))
             if not np.isfinite(values).all():
                 continue
-            switches = [] if functions.switching_in_time is None else _zeros(functions.switching_in_time, t, parameters)
+            switches = [] if functions.in_time is None else _zeros(functions.in_time, t, parameters)
             times = np.array(switches + [time for row in values for time in _features(t, row, np.array(switches))])
             if len(times):  # where a function grows without bound, elements are not to end
                 aside = SHARP_TIMES.same * np.ptp(t)
@@ -146,62 +139,3 @@ def _features(t, values, known):
         aside = (high - low) * np.array(SHARP_TIMES.aside)
         found += [*np.linspace(low, high, SHARP_TIMES.inside), *(low - aside), *(high + aside)]
     return found
-
-
-class _Functions(NamedTuple):
-    switching: ca.Function | None  # of (state, t, parameters)
-    of_time: ca.Function | None  # of (t, parameters), what depends on the time alone
-    switching_in_time: ca.Function | None = None
-
-
-def _of_kind(part):
-    formulas = formulas_of(part)
-    if "switching" not in vars(formulas):
-        counts = any(body.is_counter for body in part.bodies)  # then turns are rounded
-        switches = {name: f for name, f in SWITCHES.items() if not (counts and name in ROUNDED)}
-        x = ca.vertcat(formulas.z, formulas.v) if formulas.solved else formulas.z
-        values = ca.densify(ca.vertcat(formulas.gradient, formulas.theta))
-        function = ca.Function("forces", [x, formulas.symbols.t, formulas.symbols.parameters], [values])
-        formulas.switching = _found(function, formulas.depends_on_time, switches)
-    return formulas.switching
-
-
-def _found(function, timed, switches):
-    """The `_Functions` of one kind, by following the instructions of its formula."""
-    names = operation_names()
-    operations = [names.get(i) for i in map(function.instruction_id, range(function.n_instructions()))]
-    if not timed and switches.keys().isdisjoint(operations):
-        return _Functions(None, None)
-    arguments = [ca.SX.sym("x", function.size1_in(i)) for i in range(function.n_in())]
-    state, t, parameters = arguments
-    memory, found, of_time = {}, {}, {}  # by slot: symbol, number of the value, whether it sees the state and the time
-    numbers = {}
-    for k, name in enumerate(operations):
-        inputs, outputs = function.instruction_input(k), function.instruction_output(k)
-        if name == "OUTPUT":
-            of_time |= _of_time_alone([memory[inputs[0]]])
-            continue
-        if name == "INPUT":
-            value, key = arguments[inputs[0]][inputs[1]], tuple(inputs)
-            sees = inputs[0] == 0, inputs[0] == 1
-        elif name == "CONST":
-            value, key, sees = ca.SX(function.instruction_constant(k)), function.instruction_constant(k), (False, False)
-        else:
-            given, operation = [memory[i] for i in inputs], function.instruction_id(k)
-            values, key = [value for value, *_ in given], tuple(number for _, number, _ in given)
-            sees = tuple(any(own[j] for *_, own in given) for j in range(2))
-            value = ca.SX.unary(operation, *values) if len(values) == 1 else ca.SX.binary(operation, *values)
-            if any(sees) and name in switches:
-                found.setdefault(frozenset(key), switches[name](*values))
-            if sees[0]:
-                of_time |= _of_time_alone(given)
-        memory[outputs[0]] = value, numbers.setdefault((name, key), len(numbers)), sees
-    moving = [value for value in found.values() if ca.depends_on(value, state)]
-    switching = ca.Function("switching", arguments, [ca.densify(ca.vertcat(*moving))]) if moving else None
-    in_time = [value for value in found.values() if not ca.depends_on(value, state)]
-    return _Functions(switching, *(ca.Function("of_time", [t, parameters], [ca.densify(ca.vertcat(*values))])
-                                   if values else None for values in (of_time.values(), in_time)))
-
-
-def _of_time_alone(given):
-    return {number: value for value, number, sees in given if sees == (False, True)}

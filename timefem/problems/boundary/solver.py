@@ -35,7 +35,6 @@ from .equations import BoundaryForm
 from .guess import interpolation
 
 COARSE, COARSE_ELEMENT = 12, MixedGalerkin(2)  # elements of the mesh on which the guess becomes a motion
-SHORTEST = 10  # halvings of the time in which a motion is looked for, where none is found in the whole
 UNMET = {True: 1e-6, False: 0.05}  # violation of a condition that only reduced it holds; Bubnov-Galerkin elements keep
 # constraints at their nodes as well as they are accurate
 GUESSES = ("interpolation", "march")
@@ -218,9 +217,10 @@ class BoundarySolver:
             return self.from_guess(mesh, guess)
         return self.from_solution(sol, mesh)
 
-    def _from_shorter_times(self, mesh):
-        """The motion on a mesh by motions that take less time, each the guess of a longer one; None where that leads
-        nowhere. The shorter they are, the less do forces count against inertia, and the straighter they go."""
+    def _from_shorter_times(self, mesh, most=10):
+        """The motion on a mesh by motions that take less time, from one that is found after at most so many halvings
+        of it, each the guess of a longer one; None where that leads nowhere. The shorter they are, the less do forces
+        count against inertia, and the straighter they go."""
         problem, (t0, t1) = self.problem, self.problem.t_span
         if not problem.prescribes_configurations:
             return None
@@ -241,7 +241,7 @@ class BoundarySolver:
             return (other.solution(nodes, x, status, equations) if status.success else None), other.iterations
 
         found, halvings = None, 0
-        while found is None and halvings < SHORTEST:
+        while found is None and halvings < most:
             halvings += 1
             found, _ = solve_in(0.5**halvings, None)
         if found is None:
