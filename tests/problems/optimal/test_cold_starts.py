@@ -216,3 +216,19 @@ def test_conditions_by_squares_of_velocities_are_not_called_out_of_reach():
     with pytest.warns(UserWarning, match=r"no actuator moves the end_conditions\[2\] at t = 8, to first order, at the"):
         sol = tf.solve(problem, tf.MixedGalerkin(2), 60, progress=False)
     assert sol.success and abs(sol.objective - 4.02174) < 3e-4
+
+
+def test_a_reaction_wheel_that_turns_many_times():
+    """Slewed by half a radian in 15 s: `6 (J turn)^2 / T^3`. The wheel, of whose end nothing is asked, turns by 39 rad,
+    for which coordinates go straight on in steps whose controls are right."""
+    turn, length = np.deg2rad(30), 15.0
+    hub = tf.RigidBody(200.0, (60, 50, 60), name="hub")
+    wheel = tf.RigidBody(4.0, (0.48, 0.48, 0.8), name="wheel")
+    centre, up = (0, 0, 0), (0, 0, 1)
+    axle = tf.Revolute(wheel, hub, point_a=centre, point_b=centre, axis_a=up, axis_b=up, name="axle")
+    motor = tf.JointControl(axle, name="motor")
+    end = {hub: tf.EndState(orientation=(np.cos(turn / 2), 0, 0, np.sin(turn / 2)), angular_velocity=(0, 0, 0))}
+    problem = tf.OptimalControl(tf.System([hub, wheel, axle, motor]), {}, end, (0, length), cost=tf.Effort(motor))
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 60, strategies=[], progress=False)
+    assert sol.success and sol.objective == pytest.approx(6 * (60 * turn)**2 / length**3, rel=1e-7)
+    assert sol.statistics["newton_iterations"]["max"] <= 12

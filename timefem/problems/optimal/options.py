@@ -126,6 +126,7 @@ class OptimalOptions(Options):
     singular_turn: float = option(0.1, "below which changes of axis times angle do not turn")
 
     # ---- jumping costs
+    jump_halvings: int = option(40, "halvings of an element in which the time of a jump is found")
     jump: float = option(1e-3, "of a cost, over the largest value of it, from which on it is reported")
 
     # ---- limits
@@ -146,6 +147,9 @@ class OptimalOptions(Options):
         1e-9, "residual that is enough on all meshes but the last: far below what a finer mesh changes")
     iterations: int = option(200, "iterations of a solve unless more are asked for")
     runaway: float = option(100.0, "durations over the first one that are reported where a solve fails")
+    followed_steps: int = option(
+        12, "steps for equations alone from the motion that controls make of which these steps missed the motion",
+        "a satellite with a reaction wheel takes 3 to 8")
     few_steps: int = option(60, "steps for equations alone, after which the interior-point method is tried")
 
     # ---- nonlinear program

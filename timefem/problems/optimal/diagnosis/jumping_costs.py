@@ -12,7 +12,6 @@ from .between_points import along
 
 SWITCHES = "LT", "LE", "EQ", "NE", "SIGN", "FLOOR", "CEIL"
 POINTS = np.linspace(0.0, 1.0, 5)  # of each element
-HALVINGS = 40
 
 
 def look_at_jumping_costs(phase, solution):
@@ -66,7 +65,7 @@ def _at_switch(phase, solution, both, element, inside):
 
     before, after = inside
     first = at(before)[1]
-    for _ in range(HALVINGS):
+    for _ in range(OPTIONS.jump_halvings):
         middle = (before + after) / 2
         before, after = (middle, after) if np.array_equal(at(middle)[1], first) else (before, middle)
     (low, _, t), (high, *_) = at(before), at(after)

@@ -11,7 +11,7 @@ from ....elements.augmented.optimality import Optimality
 from ....elements.augmented.part_numbers import WithConstants
 from ....elements.evaluation.nodal_values import NodalValues
 from ....elements.evaluation.plan import ElementPlan
-from ....errors import InputError
+from ....errors import InputError, SolveError
 from ....late import Late
 from ....parallel import own_world
 from ....progress import progress
@@ -24,7 +24,7 @@ from ...common.parameters import parts_with_unknowns
 from ...initial.global_driver import Global
 from ..diagnosis.between_points import WatchedTurns
 from ..diagnosis.reach import check_reach, guess_in_reach, note_held
-from ..guesses.guess import from_solution, is_warm, prolonged
+from ..guesses.guess import Guess, first_guess, from_solution, is_warm, prolonged
 from ..options import OPTIONS
 from ..transcription.equations import OptimalityEquations
 from ..transcription.nonlinear_program import OptimalProgram
@@ -173,6 +173,24 @@ class OneMesh:
                                                              comm=self.comm)
         return self._equations_here(level, problem, hold, self._linear)
 
+    def _following(self, equations, level, x, status):
+        """All unknowns with the motion that the controls of `x` make, None where that is not known.
+
+        Steps go straight on in coordinates that turn, and the merit does not see by how much these miss the motion
+        where nothing asks for it, as of a reaction wheel: then controls are right, and nothing else is.
+        """
+        if status.reason == Reason.NOT_FINITE or self.problem.unknown_names or not np.isfinite(x).all():
+            return None
+        space = self.plan.element.trial["controls"]
+        places = list(self.plan.element.trial).index("controls")
+        controls = self.plan.columns.unpack(equations.dofs(x))[places]
+        times, order = np.unique(level.points(space.basis), return_index=True)
+        table = controls.reshape(-1, controls.shape[-1])[order]
+        try:
+            return first_guess(self.problem, self.plan, level, Guess(times=times, controls=table, rollout=True))
+        except (InputError, SolveError):
+            return None
+
     def _equations_here(self, level, problem, hold, linear):
         return self.kept.thing(("equations", self._place(level), hold, linear == "chain"), self.plan,
                                lambda: OptimalityEquations(problem, self.plan, level, self._scale, linear, hold,
@@ -209,6 +227,13 @@ class OneMesh:
         again = status.reason in RETRY and (status.reason != Reason.SINGULAR_TANGENT or n == 0)  # where it begins
         if not again or fine or hold or few < OPTIONS.few_steps:
             return x, status, n
+        followed = self._following(equations, level, x, status)
+        if followed is not None:
+            own = replace(settings, max_iterations=min(few, OPTIONS.followed_steps))
+            y, other = find(equations, equations.take(followed), own, bar.iteration, small)
+            n += len(other.residual_history) - 1
+            if other.success:
+                return equations.gather(y), other, n
         step = WatchedTurns(bar.step, self.plan, self.problem.free_time)
         step.program = program = OptimalProgram(equations, guess, step, near)  # which bends the Hessian as needed
         answer = after(self._method, self.iterations + n).solve(program)
