@@ -189,3 +189,16 @@ def test_a_mass_that_leaks_slips_on_a_belt():
     expected = [(march(**{name: value + h})[1] - march(**{name: value - h})[1]) / (2 * h)
                 for name, value in (("leak", 0.5), ("friction", 0.3))]
     np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("rotation", ["quaternion", "directors"])
+def test_a_lift_falls_away_from_a_box(rotation):
+    """It falls faster and faster, and the box opens from it where it falls with g: its friction ends without a slip."""
+    box = tf.RigidBody(1.0, (0.1, 0.2, 0.25), rotation, size=(0.4, 0.4, 0.2), name="box")
+    lift = tf.BoxContact(box, motion=(0, 0, lambda t: -10 * t**3 / 3), friction=0.3, name="lift")
+    problem = tf.InitialValueProblem(tf.System([box, lift], gravity=DOWN), {box: tf.Pose((0, 0, 0.1))}, (0, 0.8))
+    sol = tf.solve(problem, tf.MixedGalerkin(3), 40, progress=False)
+    t = G / 20
+    assert [event.kind for event in sol.events] == ["opens"] and sol.events[0].t == pytest.approx(t, rel=1e-12)
+    height = 0.1 - 10 * t**3 / 3 - 10 * t**2 * (0.8 - t) - G * (0.8 - t)**2 / 2
+    assert sol.position(box, 0.8)[2] == pytest.approx(height, rel=1e-12)

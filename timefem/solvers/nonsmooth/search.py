@@ -79,7 +79,7 @@ class Search:
         for e, found in enumerate(forces):
             found = found + closings.get(e, [])
             if found:
-                return e, min(found, key=lambda candidate: candidate.theta)
+                return e, _earliest(found)
         return None, None
 
     def _of_gaps(self, states, here, h, near, place, zero, goes_on):
@@ -151,6 +151,14 @@ class Search:
         k = int(below[0])
         share = gaps[k - 1] / (gaps[k - 1] - gaps[k]) if gaps[k - 1] > 0 else 0.0
         return float(self.fine[k - 1] + share * (self.fine[k] - self.fine[k - 1]))
+
+
+def _earliest(candidates):
+    """The first one: of a contact whose friction vanishes with its normal force, that it opens."""
+    first = min(candidates, key=lambda candidate: candidate.theta)
+    opens = [other for other in candidates if first.kind == events.SLIPS and other.kind == events.OPENS
+             and other.contact == first.contact and other.theta - first.theta <= CONTACT.at_limit]
+    return opens[0] if opens else first
 
 
 def values_of(mode, directions, here):
