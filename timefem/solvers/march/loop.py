@@ -161,7 +161,12 @@ def march_elements(march, start, stop):
                             value += extrapolation[j, s] * x[e * n + shift[s] + continuous[shape[s], c]]
                         local[continuous[j, c]] = value
                 for c in range(owned.shape[0]):
-                    local[owned[c]] = x[(e - 1) * n + owned_last[c]]
+                    if series[0] < ORDERS[0]:
+                        local[owned[c]] = x[(e - 1) * n + owned_last[c]]
+                        continue
+                    local[owned[c]] = 0.0
+                    for k in range(ORDERS[0]):  # equal lengths: a cubic as well
+                        local[owned[c]] += work.differences[k * work.carry.shape[0] + owned[c] - n_node]
             elif e == 0 and attempt == 2:
                 break  # the first guess was constant already
             else:
