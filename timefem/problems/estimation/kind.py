@@ -122,7 +122,7 @@ FILES = FileFormat(make_from_file, keys=("parameters", "follows", "limits"), sch
                        "data": {"$ref": "#/$defs/text"}, "loss": {"enum": ["huber", "student"]},
                        "dynamics": {"enum": ["full", "none"]}},
                    tables=("actuators", "measurements", "noise", "prior"), needed=("measurements",), check=check_file,
-                   facts=file_facts, own_mesh=own_mesh)
+                   facts=file_facts, own_mesh=own_mesh, entries={"parameters": ("lower", "upper")})
 
 
 # ---- estimation in the table of kinds
