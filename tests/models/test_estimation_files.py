@@ -120,7 +120,7 @@ def test_bounds_of_numbers_are_those_of_python(folder):
     path = folder[0] / "model.toml"
     path.write_text(MODEL.replace("mean = 0.01, sigma = 0.05}", "mean = 0.03, sigma = 0.05, lower = 0.025, upper = 1}"))
     sol = tf.solve(load_model(path).problem, tf.MixedGalerkin(2), 20, progress=False)
-    assert sol.success and sol.at_bounds == ["damping"]
+    assert sol.success and sol.at_bounds == {"damping": "lower"}
     np.testing.assert_allclose(sol.value("damping"), 0.025, rtol=1e-9)  # 0.01 makes the data
 
 
