@@ -128,3 +128,10 @@ def test_several_solutions_and_continuation_tell_of_each_solve(drawn):
     del drawn[:]
     tf.continuation(lambda end: case.make(t_end=end), element, 12, 1.0, 1.3, progress=True)
     assert any(text.startswith("continuation boundary-value") for text in drawn)
+
+
+@pytest.mark.parametrize("progress", ["x", 1, "off"])
+def test_progress_is_a_flag(progress):
+    problem = find_case("spinning-box").make(t_end=0.1)
+    with pytest.raises(tf.InputError, match="progress must be True, False or None, not"):
+        tf.solve(problem, tf.MixedGalerkin(1), 4, progress=progress)

@@ -6,6 +6,7 @@ import threading
 import time
 from math import log
 
+from .errors import InputError
 from .late import Late
 
 # imported when the first bar is drawn: most solves are over before
@@ -169,17 +170,23 @@ def progress(title, total=None, show=None, goal=None, around=False):
     each other the outermost is drawn, and notes what the others tell. `goal` is the residual at which iterations end.
     A bar `around` others is drawn where none of them is open.
     """
-    show = _asked[-1] if show is None else show
+    show = _asked[-1] if show is None else _checked(show)
     if show or (show is None and all(os.environ.get(name, "0") == "0" for name in RANK)):
         return _Bar(title, total, goal, around, show is not None)
     return _Silent()
+
+
+def _checked(show):
+    if show is not None and type(show).__name__ not in ("bool", "bool_"):  # NumPy's, too
+        raise InputError(f"progress must be True, False or None, not {show!r}")
+    return show
 
 
 class showing:
     """Context of work in which progress is shown, or not, where nothing else is said; None: as around it."""
 
     def __init__(self, show, title="solve"):
-        self.show, self.title = show, title
+        self.show, self.title = _checked(show), title
 
     def __enter__(self):
         _asked.append(_asked[-1] if self.show is None else self.show)

@@ -185,3 +185,37 @@ def test_feedback_in_discrete_time():
             ask()
     with pytest.raises(tf.InputError, match="determines the period"):
         tf.periodic(system, {}, 0.3, free_period=True)
+
+
+def test_multipliers_that_meet_are_marginal_to_their_errors():
+    """Three equal masses on an eight: a stable motion, of whose twelve multipliers eight are 1, in chains that rounding
+    tears apart by 1e-6."""
+    bodies = [tf.PointMass(1.0, dimension=2, name=f"m{i}") for i in range(3)]
+    pulls = [tf.FormulaEnergy([bodies[i], bodies[j]], "-1 / norm(f[0].position - f[1].position)", name=f"g{i}{j}")
+             for i, j in ((0, 1), (0, 2), (1, 2))]
+    place, speed = np.array([0.97000436, -0.24308753, 0]), np.array([-0.93240737, -0.86473146, 0])
+    start = {body: tf.Pose(a * place, velocity=b * speed) for body, a, b in
+             zip(bodies, (1, -1, 0), (-0.5, -0.5, 1), strict=True)}
+    found = tf.periodic(tf.System([*bodies, *pulls]), start, 6.32591398, tf.MixedGalerkin(3), 100)
+    assert found.success and found.period == pytest.approx(6.325914, abs=1e-6)
+    floquet = found.floquet
+    assert floquet.stable and floquet.n_unstable == 0 and floquet.n_marginal == 12
+    together = np.abs(floquet.multipliers - 1) < 1e-2 * np.abs(floquet.multipliers[-1] - floquet.multipliers).max()
+    off = np.abs(floquet.multipliers - 1)
+    ones = np.sort(off)[:8]
+    assert together.sum() >= 8 and ones.max() < 1e-5
+    assert (floquet.errors[np.argsort(off)[:8]] > ones).all() and floquet.errors.max() < 1e-3
+    assert np.sort(floquet.errors)[:4].max() < 1e-9  # of those that are apart
+
+
+def test_what_is_unstable_stays_so():
+    """A pendulum that swings about its upper end is marginal; held there by a spring too weak, it falls."""
+    bar = tf.RigidBody(1.0, (0.1, 0.1, 0.02), name="bar")
+    hinge = tf.Revolute(bar, point_a=(0, 0, -0.5), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0), name="hinge")
+    system = tf.System([bar, hinge], gravity=(0, 0, -9.81))
+    upright = tf.solve(tf.InitialValueProblem(system, {bar: tf.Pose((0, 0, 0.5))}, (0, 0.5)), tf.MixedGalerkin(2), 20,
+                       progress=False)
+    found = tf.floquet(upright)
+    rate = np.sqrt(0.5 * 9.81 / (0.1 + 0.25))
+    assert not found.stable and found.n_unstable == 1 and found.n_marginal == 0
+    assert found.multipliers[0].real == pytest.approx(np.exp(0.5 * rate), rel=1e-5)

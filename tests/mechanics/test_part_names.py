@@ -75,3 +75,13 @@ def test_many_names():
         system.find("bed 7")
     with pytest.raises(tf.InputError, match=r"no body 'xyz' in the system; it has bead 0, .*, bead 23, \.\.\.$"):
         system.find("xyz")
+
+
+def test_actuators_have_names_of_their_own():
+    """Controls are asked for by name: of two alike only the first one's would be told."""
+    mass = tf.PointMass(1.0, dimension=2, name="mass")
+    pushes = [tf.ControlForce(mass, [axis], name="push") for axis in ((1, 0, 0), (0, 1, 0))]
+    for parts, actuators in (([mass, *pushes], ()), ([mass], pushes)):
+        with pytest.raises(tf.InputError, match="two actuators have the name 'push'"):
+            tf.OptimalControl(tf.System(parts), {mass: tf.Pose()}, {mass: tf.EndState(position=(1, 1, None))}, (0, 1),
+                              tf.Effort(pushes[0]), actuators=actuators)

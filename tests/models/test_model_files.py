@@ -532,6 +532,15 @@ def test_check_command(timefem, tmp_path):
     status, out, _ = timefem("check", write(tmp_path / "m.toml", BAD["violated"][0]), "--json")
     assert status == 2
     assert json.loads(out)["violations"]["part: fixed point, z"] == {"configuration": 1.0, "velocity": 0.0}
+    sledge = {"time": {"span": [0, 1], "n_elements": 10},
+              "bodies": {"sledge": {"type": "rigid", "mass": 1, "inertia": [1, 1, 1], "velocity": [1, 0.25, 0]}},
+              "joints": {"edge": {"type": "knife_edge", "body": "sledge", "across": [0, 1, 0]}}}
+    status, out, _ = timefem("check", write(tmp_path / "sledge.toml", sledge))
+    assert status == 2 and "edge: velocity across the edge" in out and "2.5e-01" in out
+    assert "joints.edge: the initial state violates the nonholonomic constraint" in out
+    sledge["bodies"]["sledge"]["velocity"] = [1, 0, 0]
+    status, out, _ = timefem("check", write(tmp_path / "sledge.toml", sledge), "--json")
+    assert status == 0 and json.loads(out)["nonholonomic"] == {"edge: velocity across the edge": 0.0}
     status, out, err = timefem("check", write(tmp_path / "m.toml", BAD["unit"][0]), "--json")
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert "m.toml:7: bodies.one.mass" in err

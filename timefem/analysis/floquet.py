@@ -8,12 +8,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy.linalg
 
 from ..argument_names import named_arguments
 from ..display import Card, Summarized
 from ..errors import InputError
 from ..mechanics.values.equations_of_motion import EquationsOfMotion
+from ..mechanics.values.measures import TINY
 from ..solution.drawing.plots import new_axes
+from .linear_model import balanced
 from .nearby import carried, minimal_changes, state_changes, state_gap
 from .options import OPTIONS
 from .reduction import Reduction
@@ -48,10 +51,27 @@ class Floquet(Summarized):
     period: float
 
     @cached_property
+    def _spectrum(self):
+        """Multipliers, and by how much each may be off."""
+        if not len(self.monodromy):
+            return np.zeros(0, complex), np.zeros(0)
+        matrix = balanced(self.monodromy)[0]
+        values, left, right = scipy.linalg.eig(matrix, left=True, right=True)
+        along = np.maximum(np.abs((left.conj() * right).sum(axis=0)), TINY)  # zero of vectors that meet
+        errors = np.minimum(OPTIONS.multiplier_rounding * np.linalg.norm(matrix, 2) / along, 1.0)
+        order = np.lexsort((-values.imag, -np.round(np.abs(values), 12)))
+        return values[order].astype(complex), errors[order]
+
+    @property
     def multipliers(self) -> np.ndarray:
         """Eigenvalues of the monodromy matrix, shape (n,), the largest first."""
-        values = np.linalg.eigvals(self.monodromy).astype(complex)
-        return values[np.lexsort((-values.imag, -np.round(np.abs(values), 12)))]
+        return self._spectrum[0]
+
+    @property
+    def errors(self) -> np.ndarray:
+        """By how much rounding may have moved each multiplier, shape (n,): by its condition number, which is large
+        where multipliers meet, such as those of what is conserved at 1."""
+        return self._spectrum[1]
 
     @property
     def exponents(self) -> np.ndarray:
@@ -61,12 +81,17 @@ class Floquet(Summarized):
 
     @property
     def n_unstable(self) -> int:
-        """Multipliers outside of the unit circle."""
-        return int((self.growth() > self.neutral).sum())
+        """Multipliers outside of the unit circle by more than their errors."""
+        return int((self.growth() > np.maximum(self.neutral, self.errors)).sum())
+
+    @property
+    def n_marginal(self) -> int:
+        """Multipliers on the unit circle, as far as their errors tell."""
+        return int((np.abs(self.growth()) <= np.maximum(self.neutral, self.errors)).sum())
 
     @property
     def stable(self) -> bool:
-        """Whether no multiplier lies outside of the unit circle."""
+        """Whether no multiplier lies outside of the unit circle; where some are `n_marginal`, to first order."""
         return not self.n_unstable
 
     # ---- what root loci ask of a family
@@ -87,7 +112,8 @@ class Floquet(Summarized):
         rows = [("multiplier", "absolute value", "exponent [1/s]")]
         rows += [(f"{m.real:.8g}" + (f" {m.imag:+.8g}i" if m.imag else ""), f"{abs(m):.8g}", f"{e.real:.6g}")
                  for m, e in zip(self.multipliers, self.exponents, strict=True)]
-        facts = {"period": f"{self.period:g} s", "states": ", ".join(self.state_names), "unstable": self.n_unstable}
+        facts = {"period": f"{self.period:g} s", "states": ", ".join(self.state_names), "unstable": self.n_unstable,
+                 "marginal, to their errors": self.n_marginal}
         return Card("Floquet multipliers", facts, {"multipliers": rows})
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -128,15 +154,36 @@ def floquet(solution: Solution, *, linear: LinearOptions | str | None = None,
     """
     check_held(solution.system, float(solution.t[-1] - solution.t[0]))
     first, last, back = monodromy_ends(solution, modulo)
-    gap, flows = np.abs(state_gap(last, first)), flows_among(first)
-    size = np.abs(np.delete(first.chart.velocity, first.chart.flows)).max(initial=0) + 1e-3
-    size = np.full(len(gap), size + np.delete(gap, list(flows)).max(initial=0))
-    for state, place in flows.items():
-        size[state] = np.abs(solution.z[:, place]).max()
-    if not (gap <= OPTIONS.closes * size).all():
+    gap = state_gap(last, first)
+    if not (np.abs(gap) <= OPTIONS.closes * sizes_of_gaps(solution, first)).all():
         raise InputError(f"the motion is not periodic: after {solution.t[-1] - solution.t[0]:g} s states differ by "
-                         f"{gap.max():.2g}; find a periodic one with tf.periodic")
+                         f"{np.abs(gap).max():.2g}; find a periodic one with tf.periodic")
     return of_ends(solution, first, last, linear, back)
+
+
+def sizes_of_gaps(solution, first, flows=None):
+    """What gaps of minimal coordinates count by, shape (n,): displacements by the motion in the metric of the mass, the
+    kinetic energy at most and the time of a radian; rates by that per time; states of first order by their values.
+
+    Parameters
+    ----------
+    solution : Solution
+    first : Reduction
+        At its start.
+    flows : dict, optional
+        Place in the state -> size of it, where it is not that of this solution.
+    """
+    system, (t, z), (y, s) = solution.system, (solution.t, solution.z), first.chosen
+    time, n = float(t[-1] - t[0]) / (2 * np.pi), system.n_q
+    energy = system.kinetic_energy(t, z, system.velocity(t, z)).max()
+    rest = OPTIONS.rest * np.abs(z[:, :n] / system.state_scale[:n]).max(initial=0.0)
+    root = np.sqrt(np.maximum(np.diag(first.mass), 0))
+    size = max(np.sqrt(2 * energy) * time, rest, TINY)
+    size = size / np.where(root > 0, root, root.max(initial=0.0) or 1.0)
+    size = np.concatenate([size[y], size[s] / time])
+    for state, place in flows_among(first).items():
+        size[state] = (flows or {}).get(place) or np.abs(z[:, place]).max() or 1.0
+    return size
 
 
 def flows_among(reduction):

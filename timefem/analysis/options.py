@@ -15,6 +15,9 @@ class AnalysisOptions(Options):
     # ---- floquet
     neutral_multiplier: float = option(
         1e-6, "log |multiplier| that is rounding, which multipliers that meet on the unit circle feel by its root")
+    multiplier_rounding: float = option(1e-14, "rounding of a monodromy matrix, relative to its norm",
+                                        "100 elements: 1e-15")
+    rest: float = option(1e-9, "motion, relative to the coordinates, weighted by the masses, that is rest")
     closes: float = option(1e-6, "gap between both ends of a period, relative to the size of the motion, at most")
 
     # ---- linear model

@@ -46,7 +46,7 @@ class CriticalValue:
     def kind(self) -> str:
         """"divergence" of a real root, "oscillation" of a pair (Hopf bifurcation); "period doubling" of a Floquet
         multiplier -1."""
-        if abs(self.root.imag) > 1e-6 * max(1e-3, abs(self.root)):
+        if abs(self.root.imag) > 1e-6 * abs(self.root):
             return "oscillation"
         return "period doubling" if self.root.real < -0.5 else "divergence"
 
@@ -230,7 +230,8 @@ def _refined(family, kernels, low, high, before, after):
         value = (low + high) / 2
     roots = family(value).roots(kernels)
     root = complex(roots[np.abs(roots - first - (value - start) / length * (last - first)).argmin()])
-    return CriticalValue(float(value), complex(root.real, abs(root.imag)), int(before), int(after))
+    imag = abs(root.imag) if abs(root.imag) > 1e-6 * max(abs(first), abs(last)) else 0.0  # of roots that meet at zero
+    return CriticalValue(float(value), complex(root.real, imag), int(before), int(after))
 
 
 def _changing(first, last, growth, later, neutral):

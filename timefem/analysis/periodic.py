@@ -21,7 +21,7 @@ from ..solution.solution import Solution
 from ..solving.solve import solve
 from ..status import Answer, Reason, Status
 from .chart import Chart
-from .floquet import Floquet, check_held, flows_among, monodromy_ends, of_ends
+from .floquet import Floquet, check_held, monodromy_ends, of_ends, sizes_of_gaps
 from .nearby import minimal_changes, moved, state_gap
 from .options import OPTIONS
 
@@ -220,21 +220,14 @@ class _Trial:
         self.difference = state_gap(last, first)
         y, s = first.chosen
         self.drive = np.concatenate([last.chart.rates[y], _acceleration(solution, last)[s]]) if free_period else None
-        # displacements, and rates times a time, in the metric of the mass
-        root = np.sqrt(np.maximum(np.diag(first.mass), 0))
-        heaviest, time = root.max(), self.period / (2 * np.pi)
-        self.weight = np.concatenate([root[y], root[s] * time]) / heaviest
-        system, (t, z) = solution.system, (solution.t, solution.z)
-        energy = system.kinetic_energy(t, z, system.velocity(t, z)).max()
-        self.size = max(np.sqrt(2 * energy) * time / heaviest, 1e-9)
+        z = solution.z
         self.sizes = {place: (sizes or {}).get(place) or np.abs(z[:, place]).max() for place in first.at.flows}
-        for state, place in flows_among(first).items():
-            self.weight[state] = self.size / (self.sizes[place] or 1.0)
+        self.weight = 1 / sizes_of_gaps(solution, first, self.sizes)
         self.back, self.neutral = back, np.zeros((len(self.difference), 0))
         if modulo is not None:
             changes = modulo.tangents(solution.system, back(solution.z[-1]))
             self.neutral = minimal_changes(last, changes)
-        self.gap = float(np.abs(self.weight * self.difference).max(initial=0) / self.size)
+        self.gap = float(np.abs(self.weight * self.difference).max(initial=0))
 
     @property
     def monodromy(self):
@@ -267,12 +260,12 @@ def _step(trial):
     matrix = (trial.monodromy - np.eye(n)) * w[:, None] / w
     right = -w * trial.difference
     if trial.drive is not None:
-        unit = trial.period / (2 * np.pi * trial.size)  # a phase counts like a displacement of the size of the motion
+        unit = trial.period / (2 * np.pi)  # a phase counts like a displacement of the size of the motion
         matrix = np.column_stack([matrix, w * trial.drive * unit])
-    matrix = np.column_stack([matrix, w[:, None] * trial.neutral / trial.size])
+    matrix = np.column_stack([matrix, w[:, None] * trial.neutral])
     # ends of the spectrum of a conservative motion are rounding and errors of the element
     found = np.linalg.lstsq(matrix, right, rcond=OPTIONS.periodic_free)[0]
     x, longer = found[:n] / w, 0.0 if trial.drive is None else found[n] * unit
-    size = max(np.abs(w * x).max(initial=0) / trial.size, abs(longer) / trial.period)
+    size = max(np.abs(w * x).max(initial=0), abs(longer) / trial.period)
     factor = min(1.0, OPTIONS.periodic_step / size) if size else 1.0
     return factor * x, factor * longer

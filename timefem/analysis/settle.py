@@ -50,7 +50,7 @@ def settle(system, state, t=0.0):
             return {b: CanonicalState(at.q[system.coordinates(b)], np.zeros(b.n_q)) for b in moving(system)}
         stiffness = -(rows @ at.tangent(reduction.dq[:, :len(y)], np.zeros_like(reduction.dq[:, :len(y)]))[0])
         if step is None:
-            step, last = 1 / max(np.linalg.norm(stiffness, 2), 1e-12), norm
+            step, last = 1 / (np.linalg.norm(stiffness, 2) or 1.0), norm
         step, last = step * np.clip(last / norm, 0.2, 10.0), norm
         # an unstable direction must not be followed to where it is at rest
         shift = max(1 / step, -1.5 * np.linalg.eigvals(stiffness).real.min(initial=0))

@@ -174,12 +174,16 @@ def _add_rows(table, facts):
         table.add_row(f"output {output}", f"relative degree {degree}")
     if "internal" in facts:
         table.add_row("internal dynamics", f"of dimension {facts['internal']}, {facts['unstable']} not stable")
-    if not facts["violations"]:
-        return
-    table.add_section()
-    table.add_row("constraints at the start off by", "position, velocity")
+    if facts["violations"]:
+        table.add_section()
+        table.add_row("constraints at the start off by", "position, velocity")
     for name, v in facts["violations"].items():
         table.add_row(f"  {name}", f"{v['configuration']:.1e}, {v['velocity']:.1e}")
+    if facts["nonholonomic"]:
+        table.add_section()
+        table.add_row("nonholonomic constraints off by", "velocity")
+    for name, off in facts["nonholonomic"].items():
+        table.add_row(f"  {name}", f"{off:.1e}")
 
 
 def schema(output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write.")] = None):

@@ -130,6 +130,10 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
         if len(self._names) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise InputError(f"System: two bodies have the name {twice!r}; give each its own")
+        names = [self.label(p) for p in parts if p.n_controls]
+        if len(set(names)) < len(names):  # controls, bounds and costs are asked for by them
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"System: two actuators have the name {twice!r}; give each its own")
 
     def _take_parts(self, parts):
         self.parts: tuple[Part, ...] = tuple(parts)

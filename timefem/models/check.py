@@ -5,8 +5,8 @@ import numpy as np
 from ..errors import InputError
 from ..mechanics.redundancy.redundancy import redundant_rows
 from ..mechanics.summary import idle_coordinates
-from ..mechanics.values.at_start import constraints_at
-from ..mechanics.values.of_parts import not_finite
+from ..mechanics.values.at_start import constraint_sizes, constraints_at
+from ..mechanics.values.of_parts import nonholonomic_off, not_finite
 from ..problems.initial.options import OPTIONS
 from ..problems.kinds import KINDS
 
@@ -24,11 +24,12 @@ def inspect(model, element=True):
     -------
     dict
         `bodies` (name -> class, n_q), `n_q`, `n_constraints`, `rank`, `degrees_of_freedom` (n_q - rank), `redundant`
-        (names of constraints), `violations` (name of the constraint -> configuration, velocity) and `faults`: what
-        keeps the model from being solved, each with the `keys` of its table and a `message`. Besides `kind`, and
-        without faults: of boundary-value problems and optimal control `conditions` and `unknown` (names), of inverse
-        dynamics `relative_degrees` (by output), `internal` and `unstable` (dimensions of the internal dynamics). Of
-        optimal control in phases: `phases`, what there is of each, with its `links` and the `couplings` of both ends.
+        (names of constraints), `violations` (name of the constraint -> configuration, velocity), `nonholonomic` (name
+        -> velocity) and `faults`: what keeps the model from being solved, each with the `keys` of its table and a
+        `message`. Besides `kind`, and without faults: of boundary-value problems and optimal control `conditions` and
+        `unknown` (names), of inverse dynamics `relative_degrees` (by output), `internal` and `unstable` (dimensions of
+        the internal dynamics). Of optimal control in phases: `phases`, what there is of each, with its `links` and the
+        `couplings` of both ends.
     """
     if model.phases:
         return _of_phases(model, element)
@@ -36,7 +37,7 @@ def inspect(model, element=True):
     t, n, m = model.t_span[0], system.n_q, system.n_constraints
     with np.errstate(all="ignore"):  # points that coincide give NaN, which is reported below
         theta, jacobian, _ = constraints_at(system, t, z)
-    size = np.maximum(1.0, abs(jacobian) @ np.abs(z))
+    size = constraint_sizes(system, t, z)
     names = system.constraint_names
     owners = [part for part in system.parts for _ in part.constraint_names]
     faults = [{"keys": model.keys(part), "message": "its force is not finite at the initial state; set points apart "
@@ -51,6 +52,12 @@ def inspect(model, element=True):
         level, what = ("configuration", "position and orientation") if i < m else ("velocity", "velocities")
         faults.append({"keys": model.keys(owners[i % m]), "message": f"the initial state violates the constraint "
                        f"'{names[i % m]}' on {level} level by {abs(theta[i]):.3g}; give {what} that satisfy "
+                       "it, or assemble = true"})
+    slips, bound = nonholonomic_off(system, t, z)
+    sliding = [part for part in system.parts for _ in part.nonholonomic_names]
+    for i in np.flatnonzero(~(slips <= OPTIONS.held * bound)):
+        faults.append({"keys": model.keys(sliding[i]), "message": "the initial state violates the nonholonomic "
+                       f"constraint '{system.nonholonomic_names[i]}' by {slips[i]:.3g}; give velocities that satisfy "
                        "it, or assemble = true"})
     finite = np.isfinite(jacobian.sum())
     redundant = sorted(redundant_rows(system, t, z)) if finite else []
@@ -68,6 +75,7 @@ def inspect(model, element=True):
         "redundant": [names[i] for i in redundant],
         "violations": {name: {"configuration": float(abs(theta[i])), "velocity": float(abs(theta[m + i]))}
                        for i, name in enumerate(names)},
+        "nonholonomic": dict(zip(system.nonholonomic_names, map(float, slips), strict=True)),
         "faults": [{**fault, "keys": model.document.full(fault["keys"])} for fault in faults], "kind": model.kind,
         **({} if faults else KINDS[model.kind].in_files.facts(model.problem)),
     }

@@ -299,7 +299,8 @@ class OptimumLinearization(NamedArguments):
 
     def _check_same(self, change):
         for one, other in zip(self._conditions(change.problem(change.at)), self._base, strict=True):
-            if one.shape != other.shape or not np.allclose(one, other, rtol=1e-7, atol=1e-7):
+            if one.shape != other.shape or not np.allclose(
+                    one, other, rtol=1e-7, atol=1e-7 * np.abs(other).max(initial=0.0)):
                 raise InputError(f"{change.label}: the solution is not that of the problem with its present value")
 
     def _bounds_moved(self, change):

@@ -10,7 +10,7 @@ import timefem as tf
 from timefem.assembly import Scaling
 from timefem.cases import find_case
 from timefem.mechanics.values.at_start import at_start
-from timefem.mechanics.values.measures import ALIKE_IN_STEPS, LEAST, blocks_of, measure
+from timefem.mechanics.values.measures import ALIKE_IN_STEPS, LEAST, blocks_of, measure, sizes_of_terms
 
 CASES = "spinning-box", "heavy-top", "four-bar", "closed-chain-10", "closed-chain-100"
 
@@ -38,7 +38,8 @@ def test_derivatives(name):
     for found, true in ((here.gradient, gradient), (whole(here.jacobian), jacobian.toarray()), (here.rate, rate),
                         (here.theta, system.constraints(0.3, z))):
         np.testing.assert_allclose(found, true, rtol=0, atol=1e-12 * (1 + np.abs(true).max(initial=0)))
-    size = np.maximum(1, np.abs(jacobian.toarray()) @ np.abs(z))
+    size = sizes_of_terms(jacobian, z, gradient, system.state_scale)
+    assert np.all(size > np.abs(jacobian.toarray()) @ np.abs(z))
     np.testing.assert_allclose(here.size, size, rtol=1e-13)
     violation = (np.abs(here.theta) / size).max()
     assert here.fine(1.01 * violation) and not here.fine(0.99 * violation)

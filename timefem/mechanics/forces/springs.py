@@ -230,7 +230,7 @@ class RayleighDissipation(ForcePart):
 
 # ---- Ropes that go slack, and the drag of the air
 
-STILL = 1e-12  # m/s, below which drag is smoothed: it has no direction there
+STILL = 1e-150  # speed, below any in whatever unit, below which drag is smoothed: it has no direction there
 
 
 class SlackRope(PointForce):

@@ -219,7 +219,9 @@ def first_jump(function, n, t_span):
         derivative, where = np.argwhere(~np.isfinite(values))[0]
         return int(derivative), float(points[where])
     left, right = values[:, 101:101 + len(inside)], values[:, 101 + len(inside):]
-    jumps = np.abs(right - left) > 1e-5 * np.abs(values).max(axis=1, keepdims=True) + 1e-12
+    size, span = np.abs(values).max(axis=1, keepdims=True), t_span[1] - t_span[0]
+    rounding = 1e-12 * np.array([max(size[j, 0] / span ** (k - j) for j in range(k + 1)) for k in range(len(size))])
+    jumps = np.abs(right - left) > 1e-5 * size + rounding[:, None]
     for derivative, row in enumerate(jumps):
         if row.any():
             return derivative, float(inside[int(np.argmax(row))])

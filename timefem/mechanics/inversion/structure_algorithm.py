@@ -162,9 +162,10 @@ class Structure:
         known = ca.vertcat(self.theta, *(h for hidden in self.hidden for h in hidden))
         gradients = self._at_samples(ca.jacobian(ca.vertcat(known, h), self.z))
         outside = 0.0
-        for gradient in gradients * self.system.state_scale:
-            size = np.linalg.norm(gradient[-1])
-            if size > 1e-12:
+        gradients = gradients * self.system.state_scale
+        sizes = np.linalg.norm(gradients[:, -1], axis=1)
+        for gradient, size in zip(gradients, sizes, strict=True):
+            if size > 1e-12 * sizes.max():
                 outside = max(outside, _outside(gradient[-1] / size, gradient[:-1].T))
         if outside < OPTIONS.independent or len(self.hidden[i]) >= self.most:
             raise InputError(f"the controls do not determine the output '{name}': no derivative of it depends on them; "

@@ -16,7 +16,8 @@ from ...sparse import sparse_lu
 from ...validate.records import Options, documented, option
 from ..bodies.states import CanonicalState, Pose
 from ..body_frame import is_on_tree
-from ..values.at_start import constraints_at, is_small
+from ..values.at_start import constraint_sizes, constraints_at, is_small
+from ..values.measures import TINY
 from ..values.of_parts import nonholonomic_derivatives
 from ..values.state_values import StateValues
 from .given import canonical_states, given_states, with_followers
@@ -193,17 +194,18 @@ def descended(system, t, q, moves, rows=slice(None), left=None, steps=OPTIONS.it
     Returns
     -------
     q, phi, gradient, size : ndarray
-        What is off, its gradient, and the size of the terms in it, at least one.
+        What is off, its gradient, and the size of the terms in it.
     """
     m, n = system.n_constraints, system.n_q
     joints = np.concatenate([np.full(len(p.constraint_names), not p.has_orientation) for p in system.parts])[rows]
     angles = _angles(system)
 
     def evaluate(q):
-        theta, jacobian, _ = constraints_at(system, t, np.concatenate([q, np.zeros(n)]))
+        z = np.concatenate([q, np.zeros(n)])
+        theta, jacobian, _ = constraints_at(system, t, z)
         gradient = jacobian[:m, :n][rows]
         phi = theta[:m][rows]
-        return q, phi if left is None else left(phi), gradient, np.maximum(1.0, abs(gradient) @ np.abs(q))
+        return q, phi if left is None else left(phi), gradient, constraint_sizes(system, t, z)[:m][rows]
 
     def rigid(q):
         """Bring bodies back to what their own constraints allow, so that steps turn them instead of stretching them."""
@@ -291,7 +293,7 @@ def projected(system, t, q, p, moves, rows=None, fits=0.0):
         gradient, rate = scipy.sparse.vstack([gradient, matrix], format="csr"), np.concatenate([rate, drift])
     free = gradient * moves
     scale, impulse = _impulses(free, mobility)
-    best, previous = p, np.inf
+    start, best, previous = p, p, np.inf
     for _ in range(OPTIONS.iterations):
         velocity = mobility @ p
         violation = gradient @ velocity + rate
@@ -303,8 +305,10 @@ def projected(system, t, q, p, moves, rows=None, fits=0.0):
     velocity = mobility @ best
     violation = np.abs(gradient @ velocity + rate)
     size = abs(gradient) @ np.abs(velocity) + np.abs(rate)
-    rounding = np.maximum(1.0, abs(gradient) @ (abs(mobility) @ np.abs(best)) + np.abs(rate))  # of thin bodies' momenta
-    allowed = np.maximum(OPTIONS.tolerance * rounding, fits * size)
+    # of thin bodies' momenta, of those that the impulses took away, and of others beside which these are none
+    most, light = np.maximum(np.abs(start), np.abs(best)), system.state_scale[:n]
+    rounding = abs(gradient) @ (abs(mobility) @ most + (most * light).max() * light) + np.abs(rate)
+    allowed = np.maximum(np.maximum(OPTIONS.tolerance * rounding, fits * size), TINY)
     worst = np.argmax(violation / allowed)
     if not violation[worst] <= allowed[worst]:
         raise InputError(f"no velocities satisfy the constraint '{names[worst]}': it stays violated "

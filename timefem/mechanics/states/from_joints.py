@@ -10,6 +10,8 @@ from ..body_frame import is_on_tree
 from ..composites.composite import Composite
 from ..joints.joint import Joint
 from ..part_names import is_joint
+from ..values.at_start import constraint_sizes
+from ..values.of_parts import nonholonomic_off
 from .closing import CLOSED, Closing, held_in_tree, held_joint, whole
 from .given import canonical_states, given_states
 from .in_trees import in_space, resolved_states, turned, with_link_at
@@ -68,9 +70,9 @@ def state_of_joints(system, given, base=None, t=0.0, approximate=False):
     found = {body: state for body, (_, state) in given_states(system, near).items()}
     z = np.concatenate([*(s.q for s in found.values()), *(s.p for s in found.values())])
     turned = _turns(system, values)
-    size = np.maximum(1.0, abs(system.derivatives(t, z)[1]) @ np.abs(z))
+    size, (off, bound) = constraint_sizes(system, t, z), nonholonomic_off(system, t, z)
     if not tree.closing and not (np.abs(system.constraints(t, z)) > CLOSED * size).any() and \
-            not (np.abs(system.nonholonomic(t, z)) > CLOSED).any():
+            not (off > CLOSED * bound).any():
         return found | turned
     given = {body: value for body, value in states.items() if isinstance(value, dict)}
     held = [part for joint in tree.held for part in held_joint(system.label(joint), joint, tree.values[joint], t)]

@@ -44,7 +44,7 @@ class AtStart:
         else as a SciPy CSR array.
     unit, size : ndarray, shape (2 m,)
         What brings the rows of the Jacobian to a largest entry of one in scaled states, and the size of the terms that
-        make up each constraint, at least one.
+        make up each constraint, as `measures.sizes_of_terms`.
     multipliers : ndarray, shape (2 m,)
         As `System.consistent_multipliers`, where the system `solves` for them and `condition` is fine.
     """
@@ -130,7 +130,7 @@ def constraints_at(system, t, z):
 
 
 def constraint_sizes(system, t, z):
-    """Size of the terms that make up each constraint, on both levels, at one state, shape (2 m,); at least one."""
+    """Size of the terms that make up each constraint, on both levels, at one state, shape (2 m,)."""
     return at_start(system, t, z).size.copy()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from ...kernels.call import call_kernel
 from ...kernels.loops import compiled
-from .measures import ALIKE_IN_STEPS, LEAST, measure
+from .measures import ALIKE_IN_STEPS, LEAST, OF_LARGEST, TINY, largest_of, measure
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -32,6 +32,7 @@ def along(tables, t, x, out):
 # ---- Compiled loops of `at_start`
 
 FINITE, VIOLATION, REFERENCE, CONDITION, EMPHASIZED = range(5)  # of `facts`
+_largest_of = compiled(interpreted=True, error_model="numpy", _nrt=False)(largest_of)
 _measure = compiled(interpreted=True, error_model="numpy", _nrt=False)(measure)
 
 
@@ -39,17 +40,20 @@ _measure = compiled(interpreted=True, error_model="numpy", _nrt=False)(measure)
 def assess(z, gradient, data, columns, starts, rate, theta, scales):
     """What follows from the derivatives of a system at a state, with the Jacobian in compressed rows; see `AtStart`."""
     facts, state_scale, total, violation = scales.facts, scales.state_scale, 0.0, 0.0
+    n = z.shape[0] // 2
+    way, speed = _largest_of(z, gradient, state_scale)
     for i in range(z.shape[0]):
         total += abs(gradient[i])
     for r in range(rate.shape[0]):
         total += abs(rate[r])
-        largest, size = 0.0, 0.0
+        largest, size = 0.0, TINY
         for k in range(starts[r], starts[r + 1]):
             entry, i = abs(data[k]), columns[k]
             total += entry
-            largest, size = max(largest, entry * state_scale[i]), size + entry * abs(z[i])
+            largest, size = max(largest, entry * state_scale[i]), size + entry * (
+                abs(z[i]) + OF_LARGEST * (way if i < n else speed) * state_scale[i])
         scales.unit[r] = 1.0 / largest if largest > 0.0 else 1.0
-        scales.size[r] = max(1.0, size)
+        scales.size[r] = size
         relative = abs(theta[r]) / scales.size[r]
         if not relative <= violation:
             violation = relative

@@ -2,8 +2,11 @@
 
 import numpy as np
 
+from .options import OPTIONS
+
 ALIKE = 30.0  # ratio of the motions of two bodies, weighted by the masses, up to which errors of both have one measure
 ALIKE_IN_STEPS = 100.0  # the same of Newton's steps: what a step leaves is about its square
+OF_LARGEST, TINY = OPTIONS.of_largest, OPTIONS.tiny
 LEAST = 1e-3  # of the largest unweighted motion, that each body is taken to have at least
 
 
@@ -14,6 +17,34 @@ def measure(own, common, alike):
     masses: usual systems have one measure, and a light body beside a heavy or fast one its own.
     """
     return min(common, max(own, (alike * own) ** 2 / common)) if common > 0.0 else own
+
+
+def sizes_of_terms(jacobian, z, gradient, scale):
+    """Sizes of the terms that make up constraints, `|dtheta/dz| |z|`, shape (n,), never zero.
+
+    Besides counts a part of what the largest component makes, as terms may be zero by chance, and momenta count as
+    those that the forces give on the way: no number of a unit says what is small.
+
+    Parameters
+    ----------
+    jacobian : ndarray or SciPy array, shape (n, n_z)
+    z, gradient, scale : ndarray, shape (n_z,)
+        State, derivative of the energy, and `System.state_scale`.
+    """
+    way, speed = largest_of(z, gradient, scale)
+    n = len(z) // 2
+    least = OF_LARGEST * scale * np.repeat([way, speed], n)
+    return np.maximum(abs(jacobian) @ (np.abs(z) + least), TINY)
+
+
+def largest_of(z, gradient, scale):
+    """The largest coordinate and momentum over `scale`; momenta at least those that forces give along coordinates."""
+    n, way, speed, force = z.shape[0] // 2, 0.0, 0.0, 0.0
+    for i in range(n):
+        way = max(way, abs(z[i] / scale[i]))
+        speed = max(speed, abs(z[n + i] / scale[n + i]))
+        force = max(force, abs(gradient[i] * scale[i]))
+    return way, max(speed, np.sqrt(force * way))
 
 
 def blocks_of(system):

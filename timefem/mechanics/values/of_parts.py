@@ -7,6 +7,7 @@ from ...late import Late
 from ...sparse import sparse_lu
 from ..symbols import first_order_places
 from .evaluate import evaluator, flattened, quantities_at, sees_solved_velocities
+from .measures import sizes_of_terms
 from .options import OPTIONS
 
 
@@ -142,3 +143,11 @@ def nonholonomic_derivatives(system, t, z):
         by_velocity, = quantities_at(system, t, z, "form by velocity")
         jacobian = jacobian + by_velocity.sparse() @ velocity_derivatives(system, t, z)
     return matrix.sparse(), jacobian, drift[0], rate[0]
+
+
+def nonholonomic_off(system, t, z):
+    """By how much nonholonomic constraints are off at one state, and the size of the terms in them, shapes (n,)."""
+    if not system.n_nonholonomic:
+        return np.zeros(0), np.zeros(0)
+    size = sizes_of_terms(nonholonomic_derivatives(system, t, z)[1], z, system.derivatives(t, z)[0], system.state_scale)
+    return np.abs(system.nonholonomic(t, z)), size

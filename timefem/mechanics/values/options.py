@@ -18,6 +18,10 @@ class ValuesOptions(Options):
     few_multipliers: int = option(
         64, "multipliers up to which plain elimination in a loop is faster than LAPACK called from Python")
 
+    # ---- sizes of terms
+    of_largest: float = option(0.1, "of what the largest component makes, that a term is taken to be at least")
+    tiny: float = option(1e-300, "instead of sizes that are zero")
+
     # ---- evaluate
     piece: int = option(1 << 18, "numbers of local values that are made at once")
     pays: int = option(

@@ -45,7 +45,7 @@ def step_of_known_rank(values, jacobian, wanted, size, kept, step):
     -------
     change, violation : float
         Square of the Frobenius norm of J P - 1, below 1 where ranks are full; largest value relative to the length of
-        its gradient, which is at least 1e-12.
+        its gradient.
     """
     keep, inverse, rows, matrix = kept
     n_rows, n_y, k, violation, change = values.shape[0], size.shape[0], keep.shape[0], 0.0, 0.0
@@ -60,7 +60,7 @@ def step_of_known_rank(values, jacobian, wanted, size, kept, step):
             if entry != 0.0:
                 for b in range(k):
                     rows[r, b] += entry * inverse[j, b]
-        relative = abs(values[r] - (wanted[r - first] if r >= first else 0.0)) / max(np.sqrt(square), 1e-12)
+        relative = abs(values[r] - (wanted[r - first] if r >= first else 0.0)) / max(np.sqrt(square), 1e-300)
         if not relative <= violation:
             violation = relative
     for a in range(k):

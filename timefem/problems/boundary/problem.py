@@ -252,7 +252,7 @@ class BoundaryValueProblem(NamedArguments):
         """States at both ends with momenta in general position, where ranks are those of the problem."""
         root = np.sqrt(self.system.mass_scale)
         span = self.t_span[1] - self.t_span[0]
-        size = np.abs(root * np.array(q)).max() / span + 1e-3
+        size = np.abs(root * np.array(q)).max() / span or 1.0
         return [np.concatenate([x, root * (root * (q[1] - q[0]) / span + size * noise)])
                 for x, noise in zip(q, _noise(len(root)), strict=True)]
 

@@ -19,8 +19,8 @@ from ...mechanics.states.consistent import assemble as assembled
 from ...mechanics.states.given import GivenStates, canonical_states, given_states
 from ...mechanics.states.in_trees import by_joints_of_trees, resolved_states
 from ...mechanics.system import System
-from ...mechanics.values.at_start import at_start
-from ...mechanics.values.of_parts import nonholonomic_derivatives, not_finite
+from ...mechanics.values.at_start import at_start, constraint_sizes, constraints_at
+from ...mechanics.values.of_parts import nonholonomic_off, not_finite
 from .options import OPTIONS
 
 redundancy = Late("timefem.mechanics.redundancy.redundancy")
@@ -215,10 +215,9 @@ def fault(system, t, z, tolerance=OPTIONS.held):
 
 
 def _of_constraints(system, t, z, tolerance):
-    theta = system.constraints(t, z)
-    _, jacobian, _ = system.derivatives(t, z)
+    theta, jacobian, _ = constraints_at(system, t, z)
     # a violation counts against the size of the terms that make up the constraint
-    size = np.maximum(1.0, abs(jacobian) @ np.abs(z))
+    size = constraint_sizes(system, t, z)
     worst = np.argmax(np.abs(theta) / size) if len(theta) else None
     if worst is None or abs(theta[worst]) <= tolerance * size[worst]:
         return None
@@ -238,11 +237,9 @@ def _of_constraints(system, t, z, tolerance):
 def _of_nonholonomic(system, t, z, tolerance):
     if not system.n_nonholonomic:
         return None
-    form = system.nonholonomic(t, z)
-    _, jacobian, _, _ = nonholonomic_derivatives(system, t, z)
-    size = np.maximum(1.0, abs(jacobian) @ np.abs(z))
-    worst = np.argmax(np.abs(form) / size)
-    if abs(form[worst]) <= tolerance * size[worst]:
+    off, size = nonholonomic_off(system, t, z)
+    worst = np.argmax(off / size)
+    if off[worst] <= tolerance * size[worst]:
         return None
     return (f"the initial state violates the nonholonomic constraint '{system.nonholonomic_names[worst]}' by "
-            f"{abs(form[worst]):.3g}; give velocities (momenta) that satisfy it{ASSEMBLED}")
+            f"{off[worst]:.3g}; give velocities (momenta) that satisfy it{ASSEMBLED}")

@@ -63,9 +63,9 @@ class OptimalOptions(Options):
 
     # ---- end conditions
     unseen: float = option(
-        1e-8, "gradient of what nothing changes, scaled, where it tells nothing: of r x p of a mass at rest at r = "
-        "0")
-    contrary: float = option(1e-6, "difference of what nothing changes, scaled, that no rounding makes")
+        1e-8, "gradient of what nothing changes, over that in general position, where it tells nothing: of r x p of a "
+        "mass at rest at r = 0")
+    contrary: float = option(1e-6, "difference of what nothing changes, over its terms, that no rounding makes")
     end_searches: int = option(3, "searches of a state at an end")
     end_steps: int = option(8, "steps on the way to it where joints have to stay closed")
 

@@ -94,8 +94,9 @@ def _distinct(problem, element, found, same):
 
 def _same_minimum(a, b, same):
     size = np.abs(b.z).max(axis=0) + 1e-6 * np.abs(b.z).max()
-    return abs(a.objective - b.objective) <= same * max(abs(b.objective), 1e-9) and \
-        np.abs((a.z - b.z) / size).max() <= same**OPTIONS.ill_determined
+    apart = np.abs((a.z - b.z) / size).max()
+    return apart <= same or (abs(a.objective - b.objective) <= same * max(abs(a.objective), abs(b.objective))
+                             and apart <= same**OPTIONS.ill_determined)
 
 
 def facts(problem, sol):

@@ -155,10 +155,10 @@ class StaticEquations:
         """
         n, root = self.n_q, np.sqrt(self.system.mass_scale)
         forces = max(1e-300, ((abs(tangent) @ np.abs(x))[:n] / root).max())
-        gaps = np.abs(residual[n:]) / np.maximum(1e-300, abs(tangent[n:, :n]) @ self._sizes(x[:n]))
+        gaps = np.abs(residual[n:]) / np.maximum(1e-300, abs(tangent[n:, :n]) @ self.sizes(x[:n]))
         return float(max((np.abs(residual[:n]) / root).max() / forces, gaps.max(initial=0)))
 
-    def _sizes(self, q):
+    def sizes(self, q):
         """Sizes of coordinates: the largest of a block of them, of places of all; or by radii of gyration."""
         (blocks, kinds), mass = blocks_of(self.system), self.system.mass_scale
         places, largest = kinds[blocks] == 0, np.zeros(len(kinds))

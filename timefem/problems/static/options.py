@@ -27,6 +27,7 @@ class StaticOptions(Options):
     path_distance: float = option(
         0.3, "of the corrected point from the tangent, relative to the step: further away is another branch")
     path_steps: int = option(2000, "steps of a path unless more are asked for")
+    path_beyond: float = option(1e-3, "of the change of load, how far ahead of a corner loads are looked at")
     path_bisections: int = option(60, "halvings of a step at a critical point")
 
 

@@ -114,12 +114,13 @@ def equilibrium_path(system: System, t_end: float, guess: States | None = None, 
         raise InputError(f"t_end must differ from start, {digits(start)}")
     n_steps = validate.integer("n_steps", n_steps, minimum=1)
     system, q = without_redundant(system, rest_coordinates(system, guess, start), start)
-    follower = _Follower(StaticEquations(system), t_end - start)
+    equations = StaticEquations(system)
     x = np.append(q, np.zeros(system.n_constraints))
-    first = from_guess(follower.equations, x, start)
+    first = from_guess(equations, x, start)
     if not first.success:
         raise InputError(f"there is no equilibrium at the start of the path: {first.status.message}")
     with progress_bar("equilibrium path", 100, progress) as bar:
+        follower = _Follower(equations, t_end - start, first.q)
         path = follower.follow(np.concatenate([first.q, first.multipliers]), start, t_end, n_steps, max_steps, bar)
     fault = dropped_fault(system, path.t, vars(path)["q"])
     if fault is not None:
@@ -130,11 +131,11 @@ def equilibrium_path(system: System, t_end: float, guess: States | None = None, 
 class _Follower:
     """Steps along the curve of equilibria; points are y = (x, t)."""
 
-    def __init__(self, equations, span):
+    def __init__(self, equations, span, q):
         self.equations, self.span = equations, span
         n = equations.n
         self.weight = np.zeros(n + 1)  # the curve is measured in displacements and load, not in multipliers
-        self.weight[:equations.n_q] = 1 / max(1, equations.n_q)
+        self.weight[:equations.n_q] = 1 / max(1, equations.n_q) / equations.sizes(q)**2
         self.weight[list(equations.counters)] = 0.0
         self.weight[-1] = 1 / span**2
 
@@ -199,6 +200,8 @@ class _Follower:
                     unstable.append(self.equations.n_unstable(self.equations.evaluate(last[:-1], t_end)[1]))
                     return self.path(points, unstable, critical)
                 step /= 2
+                if step < least and self.loads_end(y, direction, t_end):
+                    return self.path(points, unstable, critical, self.no_load(y, t_end))
                 if step < least:
                     return self.path(points, unstable, critical, f"no equilibrium was found beyond t = {y[-1]:g}")
                 continue
@@ -219,12 +222,20 @@ class _Follower:
             points.append(y)
             unstable.append(n)
             if not direction[:-1].any() and direction[-1] * (t_end - y[-1]) < 0:
-                return self.path(points, unstable, critical, f"the path leads away from t = {t_end:g}, and from t = "
-                                 f"{y[-1]:.4g} on no load changes: a Ramp stays at its ends; of loads that turn back "
-                                 "past zero let time=tf.Polynomial([0, 1])")
+                return self.path(points, unstable, critical, self.no_load(y, t_end))
             bar.advance(round(np.clip(100 * (y[-1] - t) / self.span, bar.done, 100)) - bar.done)
             step *= 1.5 if iterations <= 3 else 0.7 if iterations > 6 else 1.0
         return self.path(points, unstable, critical, f"{max_steps} steps were not enough; t = {y[-1]:g} was reached")
+
+    def loads_end(self, y, direction, t_end):
+        """Whether the way leads back to where no load changes: the curve has a corner there, and no step goes on."""
+        beyond = y[-1] + np.copysign(OPTIONS.path_beyond * self.span, direction[-1])
+        return (beyond - y[-1]) * (t_end - y[-1]) < 0 and not self.equations.evaluate(y[:-1], beyond)[2].any()
+
+    @staticmethod
+    def no_load(y, t_end):
+        return (f"the path leads away from t = {t_end:g}, and from t = {y[-1]:.4g} on no load changes: a Ramp stays at "
+                "its ends; of loads that turn back past zero let time=tf.Polynomial([0, 1])")
 
     def at_end(self, y, ahead, t_end):
         """The equilibrium at t_end where the way from y to the point ahead passes it; None where there is none."""

@@ -17,14 +17,14 @@ from ...elements.mixed_galerkin import MixedGalerkin
 from ...kernels.loops import compiled
 from ...late import Late
 from ...mechanics.values.evaluate import kept
-from ...mechanics.values.measures import LEAST, blocks_of
+from ...mechanics.values.measures import LEAST, TINY, blocks_of
 from ..nonlinear.newton import Newton
 from .motion import DRIFT
 
 marching = Late(f"{__package__}.march")
 
 FAR = 1.0  # rad of a vibration per element and degree
-NOISE = 1e-7  # of the size of states that Newton's method goes by: amplitudes that count as rest
+NOISE = 1e-7  # of the largest coordinate, or momentum, weighted by masses: amplitudes that count as rest
 CLOSE = 0.5  # amplitudes that the end of a motion may be off, by what its shortest part differs on two meshes
 SAME = 1e-3  # by what divided differences of one polynomial may differ
 MORE = 1.5  # factor from one number of elements tried to the next
@@ -92,7 +92,9 @@ def _amplitudes(system, t, z):
     (blocks, kinds), out = kept(system, blocks_of), np.zeros(system.n_z)
     memory, duration = np.zeros((2, len(kinds))), abs(float(t[-1] - t[0]))
     _find_amplitudes(np.ascontiguousarray(z), duration, blocks, kinds, system.mass_scale, memory, out)
-    return np.maximum(out, NOISE * system.state_scale)
+    n, size = system.n_q, np.abs(z / system.state_scale).max(axis=0)
+    largest = np.repeat([size[:n].max(), size[n:].max()], n)
+    return np.maximum(out, np.maximum(NOISE * largest * system.state_scale, TINY))
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)

@@ -7,6 +7,7 @@ import casadi as ca
 import numpy as np
 
 from ....errors import InputError
+from ....mechanics.bodies.solved_energy import general_position
 from ....mechanics.values.at_start import constraints_at
 from ....mechanics.values.conserved import names_at_rest
 from ....mechanics.values.of_parts import nonholonomic_derivatives
@@ -127,8 +128,9 @@ class EndConditions:
         vectors, moved, _ = np.linalg.svd(left)
         told = vectors[:, np.count_nonzero(moved > INDEPENDENT):]
         wrong = told @ (told.T @ (values[own] / size))
-        missed = np.abs(wrong)
-        if missed.max(initial=0.0) > OPTIONS.contrary:
+        missed, at = np.abs(wrong), np.append(self.state / self._size, self.numbers)
+        terms = np.abs(both[own]) @ np.abs(at) / size
+        if missed.max(initial=0.0) > OPTIONS.contrary * terms.max(initial=0.0):
             first = int(np.argmax(missed >= (1 - INDEPENDENT) * missed.max()))  # of several that say the same
             name = self.formulas.names_of_conserved[timeless[first]]
             raise InputError(f"the end cannot be reached: no actuator moves the {name}, which is to differ from what "
@@ -147,7 +149,7 @@ class EndConditions:
         for _, rows, other in self._by_the_other_sign(values):
             values[rows] = other
         size = np.linalg.norm(gradient[:, :len(z)] * self._size, axis=1)
-        return np.abs(values) / np.maximum(size, 1e-12)
+        return np.abs(values) / np.maximum(size, 1e-300)
 
     def turned_otherwise(self, z, numbers):
         """Names of orientations that a state meets by the other sign of the quaternion that is asked for."""
@@ -201,12 +203,21 @@ class EndConditions:
             theta, jacobian = np.append(theta, lengths), np.vstack([jacobian, own])
         if len(self._at_start):
             values, own = (np.array(x) for x in self.formulas.conserved(z, numbers))
-            seen = lengths_of_rows(own[:, :len(z)] * self._size) > OPTIONS.unseen
+            seen = lengths_of_rows(own[:, :len(z)] * self._size) > OPTIONS.unseen * self._of_conserved(z, numbers)
             values, own = values.ravel() * seen, own * seen[:, None]
             before = np.zeros((len(theta), own.shape[1] - len(z)))
             theta = np.append(theta, values - self._at_start * seen)
             jacobian = np.vstack([np.hstack([jacobian, before]), own])
         return theta, jacobian
+
+    def _of_conserved(self, z, numbers):
+        """Lengths of the gradients of what nothing changes where coordinates and momenta as large are in general
+        position."""
+        n = len(z) // 2
+        largest = np.repeat([np.abs(part / size).max() for part, size in ((z[:n], self._size[:n]),
+                                                                          (z[n:], self._size[n:]))], n)
+        elsewhere = np.array(self.formulas.conserved(self._size * largest * general_position(2 * n), numbers)[1])
+        return lengths_of_rows(elsewhere[:, :2 * n] * self._size)
 
     def _followed(self, before, z, t):
         """Where the search starts, shape (n_z,): z, or the state before, moved in steps to what is prescribed.

@@ -160,7 +160,7 @@ class Limit(NamedArguments):
         t, times = ca.SX.sym("t"), np.linspace(t0, t1, OPTIONS.compared_times)
         low, high = (np.array(ca.Function("bound", [t], [ca.densify(ca.SX(ca.vertcat(*b)))]).map(len(times))(times))
                      for b in self._bounds_at(t, n))
-        crossed = (low > high + 1e-12 * np.maximum(1.0, np.abs(high))).any(axis=0)
+        crossed = (low > high + 1e-12 * np.maximum(np.abs(low), np.abs(high))).any(axis=0)
         if crossed.any():
             raise InputError(f"{self.name}: the lower bound is above the upper one at t = "
                              f"{times[crossed.argmax()]:.6g}")
@@ -194,6 +194,9 @@ class Limit(NamedArguments):
             return values
         at_start = np.array(ca.Function("start", [*symbols, forces], [values])(
             z0, np.zeros(u.numel()), t0, numbers, np.zeros(forces.numel()))).ravel()
+        by_state = np.array(ca.Function("by_state", [*symbols, forces], [ca.densify(ca.jacobian(values, symbols[0]))])(
+            z0, np.zeros(u.numel()), t0, numbers, np.zeros(forces.numel())))
+        terms = np.abs(np.nan_to_num(by_state, posinf=0.0, neginf=0.0)) @ np.abs(z0)  # that rounding goes by
         for i, row in enumerate(ca.vertsplit(values)):
             if ca.depends_on(row, ca.vertcat(u, c, forces)):
                 continue
@@ -202,10 +205,11 @@ class Limit(NamedArguments):
                                  "write the formula so that it is defined there")
             with np.errstate(invalid="ignore"):  # of -inf
                 missing = max(lower[i] - at_start[i], at_start[i] - upper[i])
-            if missing > 1e-9 * max(1.0, abs(at_start[i])):
+            size = max(abs(at_start[i]), terms[i])
+            if missing > 1e-9 * size:
                 raise InputError(f"{self.name}[{i}] is violated by the state at the start, by {missing:.3g}: give "
                                  "another start, or loosen the bound")
-            if self.at == "path" and missing > -OPTIONS.limit_met * max(1.0, abs(at_start[i])):
+            if self.at == "path" and missing > -OPTIONS.limit_met * size:
                 above = at_start[i] - upper[i] > lower[i] - at_start[i]
                 self._check_leaving(i, row if above else -row, now.system, symbols, z0, t0, numbers)
         return values

@@ -1,0 +1,221 @@
+"""Every kind of problem in four systems of units: the same answer to 1e-9, as no number with a unit decides."""
+
+import numpy as np
+import pytest
+
+import timefem as tf
+
+UNITS = {"mg, mm, ms": (1e6, 1e3, 1e3), "Gg, km, h": (1e-6, 1e-3, 1 / 3600), "g, um, us": (1e3, 1e6, 1e6),
+         "kt, Gm, d": (1e-6, 1e-9, 1 / 86400)}
+ELEMENT = tf.MixedGalerkin(2)
+
+
+class Arm:
+    """Two links that hang by hinges, drawn by a spring, in a unit of mass, length and time."""
+
+    def __init__(self, mass, length, time, rotation="quaternion", damping=0.0, stiffness=6.0):
+        self.mass, self.length, self.time = mass, length, time
+        inertia = mass * length**2
+        a = tf.RigidBody(1.2 * mass, np.array([0.05, 0.06, 0.02]) * inertia, rotation=rotation, name="a")
+        b = tf.RigidBody(0.7 * mass, np.array([0.03, 0.025, 0.01]) * inertia, rotation=rotation, name="b")
+        self.hinge = tf.Revolute(a, point_a=(0, 0, 0.3 * length), point_b=(0, 0, 0), axis_a=(0, 1, 0),
+                                 axis_b=(0, 1, 0), name="hinge")
+        self.elbow = tf.Revolute(a, b, point_a=(0, 0, -0.3 * length), point_b=(0, 0, 0.2 * length), axis_a=(0, 1, 0),
+                                 axis_b=(0, 1, 0), name="elbow")
+        self.a, self.b = a, b
+        self.spring = tf.Spring(b, None, stiffness=stiffness * mass / time**2, length=0.4 * length,
+                                point_b=(0.7 * length, 0, -0.5 * length), name="spring")
+        parts = [a, b, self.hinge, self.elbow, self.spring]
+        if damping:
+            parts.append(tf.JointDamper(joint=self.elbow, damping=damping * mass * length**2 / time, name="damper"))
+        self.system = tf.System(parts, gravity=(0, 0, -9.81 * length / time**2))
+
+    def problem(self, span=1.0, start=(0.4, -0.3)):
+        return tf.InitialValueProblem(self.system, dict(zip((self.hinge, self.elbow), start, strict=True)),
+                                      (0, span * self.time))
+
+    def motion(self, sol, n=5):
+        t = np.linspace(*sol.t[[0, -1]], n)
+        return np.concatenate([np.concatenate([sol.position(body, t) / self.length,
+                                               sol.rotation_matrix(body, t).reshape(n, 9)], axis=1)
+                               for body in (self.a, self.b)], axis=1)
+
+
+def solved(problem, n=40, **options):
+    sol = tf.solve(problem, ELEMENT, n, progress=False, **options)
+    assert sol.success, sol.status.message
+    return sol
+
+
+def march(*units):
+    arm = Arm(*units)
+    return arm.motion(solved(arm.problem()))
+
+
+def directors(*units):
+    arm = Arm(*units, rotation="directors")
+    return arm.motion(solved(arm.problem(), driver="global"))
+
+
+def to_a_tolerance(*units):
+    arm = Arm(*units)
+    sol = tf.solve(arm.problem(2.0), ELEMENT, tolerance=1e-5, progress=False)
+    assert sol.success
+    return arm.motion(sol)
+
+
+def boundary(*units):
+    arm = Arm(*units)
+    sol = solved(arm.problem(0.3))
+    ends = [{body: tf.Pose(sol.position(body, t), sol.rotation_matrix(body, t)) for body in (arm.a, arm.b)}
+            for t in sol.t[[0, -1]]]
+    return arm.motion(solved(tf.BoundaryValueProblem(arm.system, (0, 0.3 * arm.time), *ends)))
+
+
+def at_rest(*units):
+    arm = Arm(*units)
+    found = tf.equilibrium(arm.system, arm.problem().z0)
+    assert found.success
+    return np.concatenate([found.state[body].q / np.append([arm.length] * 3, [1] * 4) for body in (arm.a, arm.b)])
+
+
+def frequencies(*units):
+    arm = Arm(*units, damping=0.02)
+    found = tf.equilibrium(arm.system, arm.problem().z0)
+    return np.sort_complex(tf.linearize(arm.system, found.state).eigenvalues * arm.time)
+
+
+def settled(*units):
+    arm = Arm(*units)
+    problem = arm.problem(start=(0.02, -0.05))
+    modes = tf.modes(arm.system, tf.equilibrium(arm.system, problem.z0).state)
+    return np.array([mode.frequency for mode in modes]) * arm.time
+
+
+def hung(mass, length, time, damping=0.0, torque=None):
+    """A body that hangs by a hinge, and the hinge."""
+    bar = tf.RigidBody(2.0 * mass, np.array([0.08, 0.06, 0.03]) * mass * length**2, name="bar")
+    hinge = tf.Revolute(bar, point_a=(0, 0, 0.5 * length), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0),
+                        name="hinge")
+    energy, more = mass * length**2 / time**2, []
+    if damping:
+        more.append(tf.JointDamper(joint=hinge, damping=damping * energy * time, name="damper"))
+    if torque is not None:
+        more.append(tf.Torque(bar, (0, torque * energy, 0), time=tf.Sine(1.0, 1 / (1.7 * time)), name="drive"))
+    return tf.System([bar, hinge, *more], gravity=(0, 0, -9.81 * length / time**2)), bar, hinge
+
+
+def periodic(*units):
+    """Without a drive: its period is found, and multipliers are one twice, to the root of rounding."""
+    system, _, hinge = hung(*units)
+    found = tf.periodic(system, {hinge: 0.5}, 1.4 * units[2], n_elements=40)
+    assert found.success
+    return np.array([found.period / units[2]])
+
+
+def driven(*units):
+    system, bar, hinge = hung(*units, damping=0.3, torque=0.4)
+    found = tf.periodic(system, {hinge: 0.1}, 1.7 * units[2], n_elements=40)
+    assert found.success
+    sol = found.solution
+    multipliers = tf.floquet(sol).multipliers
+    return np.concatenate([sol.position(bar, sol.t[::10]).ravel() / units[1], multipliers.real, multipliers.imag])
+
+
+def critical(*units):
+    """The stiffness of a spring at which an upright bar buckles."""
+    mass, length, time = units
+
+    def upright(stiffness):
+        bar = tf.RigidBody(2.0 * mass, np.array([0.08, 0.06, 0.03]) * mass * length**2, name="bar")
+        hinge = tf.Revolute(bar, point_a=(0, 0, -0.5 * length), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0))
+        spring = tf.JointSpring(joint=hinge, stiffness=stiffness * mass * length**2 / time**2)
+        return tf.linearize(tf.System([bar, hinge, spring], gravity=(0, 0, -9.81 * length / time**2)),
+                            {bar: tf.Pose((0, 0, 0.5 * length))})
+
+    found, = tf.critical_values(upright, (5.0, 15.0))
+    assert found.kind == "divergence"
+    return np.array([found.value])
+
+
+def identified(*units):
+    """Two numbers by what a motion with others shows, which are found from a start of half."""
+    _, length, time = units
+    t = np.linspace(0, time, 11)
+
+    def build(p):
+        system, _, hinge = hung(*units, damping=p[0])
+        return tf.InitialValueProblem(system, {hinge: p[1]}, (0, time))
+
+    true = solved(build([0.3, 0.5]), 30)
+    places = true.position(true.system.bodies[0], t)
+    seen = tf.Measurement(lambda bodies, t: bodies[0].position, t, places, deviation=1e-3 * length)
+    found = tf.identify(build, [0.15, 0.4], ELEMENT, 30, seen, progress=False)
+    return np.array(found.values)
+
+
+def path(*units):
+    """Two springs, a flat gable, that snap through: both limit loads, by the unit of the load."""
+    mass, length, time = units
+    top, force = tf.PointMass(mass, name="top"), mass * length / time**2
+    springs = [tf.Spring(top, None, point_b=(side * length, 0, 0), stiffness=100.0 * mass / time**2,
+                         length=np.hypot(1.0, 0.3) * length) for side in (-1, 1)]
+    guide = tf.Constraint(top, "f[0].position[1]", 1)
+    push = tf.Force(top, (0, 0, -force), time=tf.Ramp(-1000 * time, 1000 * time, -1000, 1000))
+    found = tf.equilibrium_path(tf.System([top, *springs, guide, push]), 8.0 * time,
+                                {top: tf.Pose((0, 0, 0.3 * length))}, progress=False)
+    assert found.success and len(found.critical) == 2
+    return np.concatenate([[point["t"] / time, point["q"][2] / length] for point in found.critical])
+
+
+def assembled(*units):
+    """From poses that are apart."""
+    arm, length = Arm(*units), units[1]
+    found = tf.assemble(arm.system, {arm.a: tf.Pose((0.1 * length, 0, -0.3 * length)),
+                                     arm.b: tf.Pose((0.2 * length, 0, -0.7 * length))})
+    return np.concatenate([found[body].q / np.append([length] * 3, [1] * 4) for body in (arm.a, arm.b)])
+
+
+def refused(*units):
+    """A millionth off counts, a billionth of that does not."""
+    arm, length, found = Arm(*units), units[1], []
+    right = arm.problem().z0
+    for off in (1e-6, 1e-15):
+        z = right + np.append([off * length], np.zeros(len(right) - 1))
+        try:
+            tf.InitialValueProblem(arm.system, z, (0, units[2]))
+            found.append(0.0)
+        except tf.InputError:
+            found.append(1.0)
+    assert found == [1.0, 0.0]
+    return np.array(found)
+
+
+def sensitivity(*units):
+    arm = Arm(*units)
+    sol = solved(arm.problem())
+    end = tf.EndValue(lambda bodies, t: bodies[0].position[0], bodies=["b"])
+    found = np.ravel(tf.gradient(sol, end, [tf.Parameter(arm.a, "mass"), tf.Parameter(arm.spring, "stiffness")]))
+    return found / arm.length * np.array([arm.mass, arm.mass / arm.time**2])
+
+
+def ensemble(*units):
+    arm = Arm(*units)
+    solver = tf.prepare(arm.problem(), ELEMENT, 20, progress=False)
+    runs = solver.solve_many(None, {"a.mass": np.array([1.0, 1.3]) * arm.mass}, n_workers=1, progress=False)
+    return np.array([run[-1, :3] / arm.length for run in runs.z])
+
+
+KINDS = (march, directors, to_a_tolerance, boundary, at_rest, frequencies, settled, periodic, driven, critical,
+         identified, path, assembled, refused, sensitivity, ensemble)
+CLOSE = {to_a_tolerance: 4e-5}  # of a tolerance of 1e-5: the first steps from rest go by rounding
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_kinds_in_units(kind):
+    right = kind(1.0, 1.0, 1.0)
+    for name, units in UNITS.items():
+        found = kind(*units)
+        off = np.abs(found - right).max() / np.abs(right).max()
+        assert off <= CLOSE.get(kind, 1e-9), f"{name}: {off:.1e}"
