@@ -78,7 +78,7 @@ def test_many_names():
 
 
 def test_actuators_have_names_of_their_own():
-    """Controls are asked for by name: of two alike only the first one's would be told."""
+    """Controls are asked for by name: of two alike only those of the first would be found."""
     mass = tf.PointMass(1.0, dimension=2, name="mass")
     pushes = [tf.ControlForce(mass, [axis], name="push") for axis in ((1, 0, 0), (0, 1, 0))]
     for parts, actuators in (([mass, *pushes], ()), ([mass], pushes)):
