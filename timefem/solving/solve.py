@@ -138,7 +138,8 @@ def prepare(problem: Problem, element: TimeElement, n_elements: int | None = Non
     """A solver of a problem, for many solves with other numbers.
 
     Everything that does not depend on numbers is made once: kernels, index maps, patterns, loops, conditions, memory of
-    factors. Solves then change states, masses, loads, targets, bounds, weights, or the time span.
+    factors. Solves then change states, masses, loads, targets, bounds, weights, or the time span. Solutions of optimal
+    control are looked at on halved elements until one succeeds: the others are to be quick.
 
     Parameters
     ----------

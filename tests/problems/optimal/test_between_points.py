@@ -110,3 +110,13 @@ def test_elements_that_do_are_quiet(given):
     with warnings.catch_warnings():
         warnings.simplefilter("error", tf.UnderResolved)
         assert tf.solve(*given, progress=False).success
+
+
+def test_prepared_solvers_look_at_halved_elements_once():
+    """For the first solution: others are to be quick, as in control that goes on."""
+    solver = tf.prepare(*swing(6), progress=False)
+    with pytest.warns(tf.UnderResolved, match="misses the motion that its controls make"):
+        assert solver.solve().success
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tf.UnderResolved)
+        assert solver.solve().success

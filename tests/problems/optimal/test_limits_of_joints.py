@@ -79,3 +79,12 @@ def test_formulas_of_angles_that_are_not_counted(stated, angle):
 def test_formulas_that_do_not_mind_whole_turns(limit):
     *_, sol = turned_on(4.0, limit)
     assert sol.success and abs(sol.objective - EFFORT * 1.5**2) < 1e-5
+
+
+@pytest.mark.parametrize("end_cost, fails", [("end.joint('hinge')", True), ("cos(end.joint('hinge'))", False)])
+def test_prepared_solvers_see_turns_that_are_not_counted(end_cost, fails):
+    hinge, motor, system = rotor(None)
+    problem = tf.OptimalControl(system, {hinge: 2.5}, {hinge: 3.0}, (0, 1), tf.Effort(motor), end_cost=end_cost)
+    solver = tf.prepare(problem, tf.MixedGalerkin(2), 10, strategies=[], progress=False)
+    assert solver.solve().success and solver.solve(end={hinge: 4.0}).success != fails
+    assert solver.solve(end={hinge: 2.0}).success

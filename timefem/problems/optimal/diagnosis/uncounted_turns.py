@@ -15,7 +15,7 @@ from .between_points import along
 POINTS = np.linspace(0.0, 1.0, 5)  # of each element: its ends are among them
 
 
-def tell_uncounted_turns(whole, pairs):
+def tell_uncounted_turns(whole, pairs, kept):
     """Let a solution fail whose formulas would have other values if angles went on over whole turns, or say so of one
     that failed.
 
@@ -24,9 +24,13 @@ def tell_uncounted_turns(whole, pairs):
     whole : Solution
     pairs : list of (OptimalControl, Solution)
         The phases, and their parts of the solution.
+    kept : Kept
+        Of solves that differ in numbers, which change nothing about what formulas ask for.
     """
     counts = {}
-    for phase, one in pairs:
+    for k, (phase, one) in enumerate(pairs):
+        if not kept.thing(("angles in formulas", k), _minding, lambda phase=phase: bool(_minding(phase)[1])):
+            continue
         text = _jump(phase, one, counts)
         if text is None:
             continue
@@ -42,12 +46,7 @@ def _jump(phase, solution, counts):
 
     `counts` has whole turns at the start by angle, and gets those at the end.
     """
-    symbols = tuple(ca.SX.sym(name, n) for name, n in (("z", phase.system.n_z), ("u", phase.n_controls), ("t", 1),
-                                                       ("c", len(phase.guesses))))
-    angles, formulas = {}, []
-    for name, value, bounds, node in _formulas(phase, symbols, angles):
-        if ca.depends_on(value, ca.vertcat(ca.SX(0, 1), *(turns for turns, _ in angles.values()))):
-            formulas.append((name, value, bounds, node))
+    symbols, angles, formulas = _minding(phase)
     if not formulas:
         return None
     motion = along(phase, solution, POINTS)
@@ -74,6 +73,17 @@ def _jump(phase, solution, counts):
                     f"{motion[2][0, first]:.6g}; System(..., coordinates='joint') counts turns, and formulas of its "
                     "sine and cosine do not mind")
     return None
+
+
+def _minding(phase):
+    """Symbols of a phase, the angles that its formulas ask for, and those of them that whole turns change."""
+    symbols = tuple(ca.SX.sym(name, n) for name, n in (("z", phase.system.n_z), ("u", phase.n_controls), ("t", 1),
+                                                       ("c", len(phase.guesses))))
+    angles, formulas = {}, []
+    for name, value, bounds, node in _formulas(phase, symbols, angles):
+        if ca.depends_on(value, ca.vertcat(ca.SX(0, 1), *(turns for turns, _ in angles.values()))):
+            formulas.append((name, value, bounds, node))
+    return symbols, angles, formulas
 
 
 def _minds(told, meant, bounds):
