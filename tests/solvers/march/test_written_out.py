@@ -1,5 +1,8 @@
 """Marches of small systems whose elements are evaluated and eliminated by kernels of their own."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -102,3 +105,15 @@ def test_solution_of_the_linear_equations():
     found, wanted = np.zeros(n), np.linalg.solve(dense, right)
     solve_unrolled(loop.record.unrolled, numbers, found)
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12 * np.linalg.cond(dense) * np.abs(wanted).max())
+
+
+def test_plans_are_forgotten():
+    """Their kernels are kept for the next system of the kind, but not the plan and its system."""
+    problem = masses()
+    plan = ElementPlan(problem.system, tf.MixedGalerkin(1))
+    loop = LoopArrays(plan, Scaling.of("full", problem.system, plan.element, 0, problem.z0))
+    assert loop.record.whole.both
+    known = weakref.ref(plan)
+    del plan, loop
+    gc.collect()
+    assert known() is None

@@ -5,6 +5,7 @@ Gauss points than are asked for can give the same sums.
 """
 
 import json
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -15,6 +16,7 @@ from ...kernels.operations import check_function
 from ...kernels.record import Record
 from ...kernels.store import digest, sources, store
 from ...polynomials import gauss_legendre
+from .arrays import Plan
 from .sides import Side
 
 
@@ -30,6 +32,17 @@ class WholeSystem(Record):
 
 
 NO_WHOLE = WholeSystem(0, 0, 0), ()
+
+
+class _Layout(NamedTuple):
+    """What functions are made of: kernels, which outlive an `ElementPlan`, are not to keep it and its system."""
+
+    arrays: Plan
+    element: Any
+    columns: Any
+    rows: Any
+    components: dict
+    point_kernels: list
 
 
 def whole_system(element_plan, entries):
@@ -50,7 +63,7 @@ def whole_system(element_plan, entries):
         plan.gather, plan.row_targets, plan.entry_targets, plan.parts["group"], entries)))
     name = None
     if all(kernel.name for kernel in kernels):
-        name = digest("whole system", *(kernel.name for kernel in kernels), *key, sources("elements"))
+        name = digest("whole system", *(kernel.name for kernel in kernels), *key, sources("elements", "polynomials"))
     known = store().read(name) if name else None
     n_points = json.loads(known) if known else _points(element_plan)
     if name and not known:
@@ -58,17 +71,11 @@ def whole_system(element_plan, entries):
     if not n_points:
         return NO_WHOLE
     n_in, n_rows = plan.n_columns + 2 + n, plan.n_rows
-    made = []
-
-    def function(number):
-        if not made:
-            made.extend(_functions(element_plan, entries, n_points))
-        return made[number]
-
+    layout = _Layout(*(getattr(element_plan, field) for field in _Layout._fields))
     key = (*(kernel.key for kernel in kernels), *key)
-    found = [cached_kernel((what, key), lambda number=number: function(number),
-                           (digest(name, what), n_in, n_out) if name else None)
-             for number, (what, n_out) in enumerate((("residual", n_rows), ("both", n_rows + len(entries))))]
+    found = [cached_kernel((what, key), lambda entries=wanted: _function(layout, entries, n_points),
+                           (digest(name, what), n_in, n_rows + len(wanted)) if name else None)
+             for what, wanted in (("residual", entries[:0]), ("both", entries))]
     if any(kernel.backend != "llvm" for kernel in found):
         return NO_WHOLE
     return WholeSystem(*(kernel.address for kernel in found), n), found
@@ -122,8 +129,8 @@ def _degrees_of_outputs(function, inputs):
     return outputs
 
 
-def _functions(element_plan, entries, n_points):
-    """Functions of the residual, and of it and the entries of the tangent."""
+def _function(element_plan, entries, n_points):
+    """The residual and these entries of the tangent as one function, of a `_Layout`."""
     plan, element = element_plan.arrays, element_plan.element
     xi, weights = (a.astype(float) for a in gauss_legendre(n_points, np.longdouble))
     trial = Side(element.trial, element.slots, element_plan.columns, element_plan.components, xi).slots
@@ -149,12 +156,11 @@ def _functions(element_plan, entries, n_points):
                     for i, weight in enumerate(slot.table[:, g].tolist()):
                         rows[plan.row_targets[at + i]] += weight * found[output] * (1 if slot.rate else h)
                     at, output = at + len(slot.shapes), output + 1
-            for k, (i_test, i_slot, _, _) in enumerate(kernel.entries):
+            for k, (i_test, i_slot, _, _) in enumerate(kernel.entries if len(entries) else ()):
                 a, b = test[i_test], trial[i_slot]
                 factor = h ** (1 - a.rate - b.rate)
                 products = np.outer(a.table[:, g], b.table[:, g]).ravel().tolist()
                 for ij, weight in enumerate(products):
                     tangent[plan.entry_targets[part["entries"] + k] + ij] += weight * factor * found[output + k]
-    inputs = ca.vertcat(x, t, h, p)
-    return [ca.Function("whole", [inputs], [ca.cse(ca.densify(ca.vertcat(*values)))])
-            for values in (rows, [*rows, *(tangent[k] for k in entries)])]
+    values = ca.vertcat(*rows, *(tangent[k] for k in entries))
+    return ca.Function("whole", [ca.vertcat(x, t, h, p)], [ca.cse(ca.densify(values))])

@@ -119,8 +119,6 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
             if stalled and norm <= floor:  # nothing but rounding in both residuals
                 enough = tol_increment
             small = left <= enough or increment <= ROUNDING * _scaled_size(trial, core, per_size)
-            if newton and new <= min(tol_residual, ROUGH * floor):  # the next step is to this one as the residuals are
-                small = small or increment * new <= tol_increment * norm
             if not (newton or increment <= tol_increment or new <= norm):  # too old factors: back, with new ones
                 derived, moved, rate = True, False, 1.0
                 _move(trial, local, core, 0.0, dx)
@@ -130,7 +128,8 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
             if newton:
                 done = new <= tol_residual or stalled
             else:
-                done = new <= below or (stalled and (new <= tol_residual or 0.0 < rate <= CLEAR))
+                # of a first step nothing tells whether rounding stopped it, or factors that are too old
+                done = new <= below or (stalled and 0.0 < rate and (new <= tol_residual or rate <= CLEAR))
             if loop.emphasis.shape[0]:
                 own, own_before = 0.0, own if it > 1 else np.inf
                 for c in range(n):

@@ -107,9 +107,8 @@ def march_elements(march, start, stop):
 
     The guess extrapolates the elements before, those of equal length each of its dofs on its own: what a dof is off
     the motion by is much the same in all. Else it is a polynomial through their nodes, at least cubic. Where Newton
-    fails
-    from there, the element is tried again without kept factors, and then from a constant state. Newton stops when the
-    scaled residual and the last scaled increment fall below their tolerances, or when round-off stops the residual
+    fails from there, the element is tried again without kept factors, and then from a constant state. Newton stops when
+    the scaled residual and the last scaled increment fall below their tolerances, or when round-off stops the residual
     from falling.
 
     Returns
