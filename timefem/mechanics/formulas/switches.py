@@ -17,6 +17,7 @@ class Switches(NamedTuple):
     switching: ca.Function | None  # of (state, t, parameters)
     of_time: ca.Function | None  # of (t, parameters), what depends on the time alone
     in_time: ca.Function | None = None
+    linear: ca.Function | None = None  # of parameters: what is linear `in_time` at time zero, and its slopes
 
 
 def switches_in(function, timed, switches=SWITCHES):
@@ -53,30 +54,33 @@ def switches_in(function, timed, switches=SWITCHES):
     switching = ca.Function("switching", arguments, [ca.densify(ca.vertcat(*moving))]) if moving else None
     in_time = [value for value in found.values() if not ca.depends_on(value, state)]
     return Switches(switching, *(ca.Function("of_time", [t, parameters], [ca.densify(ca.vertcat(*values))])
-                                   if values else None for values in (of_time.values(), in_time)))
+                                   if values else None for values in (of_time.values(), in_time)),
+                    _linear(in_time, t, parameters) if in_time else None)
 
 
 def _of_time_alone(given):
     return {number: value for value, number, sees in given if sees == (False, True)}
 
 
-def linear_zeros(function, rows):
-    """Zeros of functions of (t, parameters) that are linear in the time, list of float.
+def _linear(values, t, parameters):
+    slopes = [ca.jacobian(value, t) for value in values]
+    linear = [(ca.substitute(value, t, 0), slope) for value, slope in zip(values, slopes, strict=True)
+              if not ca.depends_on(slope, t)]
+    return ca.Function("linear", [parameters], [ca.densify(ca.vertcat(*x)) for x in zip(*linear, strict=True)]) \
+        if linear else None
+
+
+def linear_zeros(switches, rows):
+    """Zeros of what `Switches` compare in time that are linear in it, list of float.
 
     Parameters
     ----------
-    function : Function or None
+    switches : Switches
     rows : array_like, shape (n, n_parameters)
         Parameters, of all of which the zeros are wanted.
     """
-    if function is None:
-        return []
-    t, c, found = ca.SX.sym("t"), ca.SX.sym("c", function.size1_in(1)), []
-    values = function(t, c)
-    slopes = ca.densify(ca.jacobian(values, t))
-    linear = [i for i, slope in enumerate(ca.vertsplit(slopes)) if not ca.depends_on(slope, t)]
-    at = ca.Function("at", [c], [ca.substitute(values, t, 0)[linear], slopes[linear]])
-    for parameters in rows:
-        first, slope = (np.array(x).ravel() for x in at(parameters))
+    found = []
+    for parameters in rows if switches.linear is not None else ():
+        first, slope = (np.array(x).ravel() for x in switches.linear(parameters))
         found += (-first[slope != 0] / slope[slope != 0]).tolist()
     return found

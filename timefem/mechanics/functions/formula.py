@@ -80,7 +80,7 @@ def _switches(value, t):
     """Times at which what a formula compares, or takes the magnitude of, changes its sign, where it is linear in t."""
     none = ca.SX(0, 1)
     function = ca.Function("f", [none, t, none], [ca.densify(value)])
-    return linear_zeros(switches_in(function, timed=False).in_time, [np.zeros(0)])
+    return linear_zeros(switches_in(function, timed=False), [np.zeros(0)])
 
 
 def as_time_function(name, value):

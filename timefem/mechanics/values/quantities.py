@@ -358,5 +358,5 @@ def switch_times(groups):
     for group in groups:
         timed = any(field.schema_type == "formula" and "t" in field.arguments for field in group.part.fields.values())
         if timed and formulas_of(group.part).depends_on_time:
-            found += linear_zeros(switches_of(group.part).in_time, group.parameters)
+            found += linear_zeros(switches_of(group.part), group.parameters)
     return found

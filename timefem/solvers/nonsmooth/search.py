@@ -131,7 +131,7 @@ class Search:
         between = states_between(self.theta, states, here.of_coordinates)
         found = [[] for _ in range(n)]
         inside = InMode(between, mode.modes, directions, mode.sharing)
-        keys, values = values_of(mode, directions, inside)
+        keys, values = values_of(directions, inside)
         values = values.reshape(len(keys), n, -1)
         flagged = (values < -CONTACT.unsure * np.abs(values).max(axis=2, initial=0.0)[:, :, None]).any(axis=2)
         flagged[:, 0] |= [key in zero for key in keys]
@@ -161,7 +161,7 @@ def _earliest(candidates):
     return opens[0] if opens else first
 
 
-def values_of(mode, directions, here):
+def values_of(directions, here):
     """Functions that are positive as long as a mode lasts: (kind, contact) of each, and their values (n_functions, n).
     """
     states, forces, places = here.states, here.forces, here.states.contacts.places(here.modes)
