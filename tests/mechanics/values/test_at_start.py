@@ -99,3 +99,32 @@ def test_other_numbers_copies_and_threads():
     thread.join()
     assert found[0] is not at_start(system, 0.0, z)
     np.testing.assert_array_equal(found[0].gradient, at_start(system, 0.0, z).gradient)
+
+
+def hung(kind, point, off):
+    """What hangs from a point, near the origin, where coordinates tell no length: numbers in constraints do."""
+    length = float(np.linalg.norm(np.array(point) - [off, 0, 0]))
+    if kind == "distance":
+        mass = tf.PointMass(1.0, name="mass")
+        return [mass, tf.RigidDistance(mass, point_b=point, length=length)], {mass: tf.Pose((off, 0, 0))}
+    if kind == "formula":
+        mass, (a, b, c) = tf.PointMass(1.0, 1, name="mass"), point
+        zero = a, b, -(a + b), 1.1 * c, -c, -0.1 * c
+        return [mass, tf.Constraint(mass, lambda f, t, _: sum(zero, f[0].q[0] - off), 1)], {mass: tf.Pose((off, 0, 0))}
+    tree = tf.Tree([tf.Link("ground"), tf.Link("bar", mass=1.0, inertia=(1, 1, 1))], [
+        tf.TreeJoint("pivot", "ground", "bar", axis=(0, 1, 0))], name="tree")
+    tip = np.array([np.cos(off), 0, -np.sin(off)])
+    return [tree, tf.RigidDistance(tree.link("bar"), point_a=(1, 0, 0), point_b=tuple(tip + point),
+                                   length=float(np.linalg.norm(point)))], {tree: {"pivot": off}}
+
+
+@pytest.mark.parametrize("kind", ["distance", "formula", "tree"])
+def test_rounding_of_constants_is_no_violation(kind):
+    rng = np.random.default_rng(0)
+    for off in (0.0, 1e-13, 1e-9, 1e-6):
+        for point in rng.uniform(-1, 1, (10, 3)):
+            parts, start = hung(kind, tuple(point), off)
+            tf.InitialValueProblem(tf.System(parts), start, (0, 1))
+        far = {body: {"pivot": off + 1e-5} if kind == "tree" else tf.Pose((off + 1e-5, 0, 0)) for body in start}
+        with pytest.raises(tf.InputError, match="violates the constraint"):
+            tf.InitialValueProblem(tf.System(parts), far, (0, 1))

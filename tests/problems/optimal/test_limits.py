@@ -344,3 +344,19 @@ def test_a_start_on_a_bound_that_moves_out_is_refused(wall, speed):
         thrown(speed)
     thrown(speed - 0.5)  # along the bound
     thrown(speed - 1)
+
+
+@pytest.mark.parametrize("formula", ["0.1 + now.q('m')[0] + 0.2 - 0.3", "now.q('m')[0] - 0.3 + 0.1 + 0.2"])
+def test_rounding_of_constants_at_the_start_is_no_violation(formula):
+    """At the origin constants are all that there is of a formula."""
+    mass = tf.PointMass(1.0, 1, name="m")
+    push = tf.ControlForce(mass, [(1, 0, 0)], name="push")
+
+    def problem(start):
+        return tf.OptimalControl(tf.System([mass, push]), {mass: tf.Pose((start, 0, 0))}, {
+            mass: tf.EndState((-1, 0, 0), velocity=(0, 0, 0))}, (0, 1), tf.Effort(push),
+            limits=tf.Limit(formula, None, 0))
+
+    assert tf.solve(problem(0.0), tf.MixedGalerkin(1), 10, progress=False).success
+    with pytest.raises(tf.InputError, match="is violated by the state at the start"):
+        problem(1e-7)

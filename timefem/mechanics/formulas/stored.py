@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from ...errors import InputError
 
@@ -111,6 +112,21 @@ def computed(step: Sequence[Any], values: Sequence[ca.SX], arguments: Sequence[c
     if name in UNARY:
         return UNARY[name](values[operands[0]])
     return BINARY[name](values[operands[0]], values[operands[1]])
+
+
+def terms_of(value: ca.SX, symbols: Sequence[ca.SX], at: Sequence[Any]) -> float:
+    """Size of the terms that make up a formula, constants among them: of its changes, to first order, where each step
+    of it changes by its own value; zero where one of its operations has no text."""
+    try:
+        stored = StoredFormula.of("formula", ca.Function("formula", symbols, [ca.densify(value)]))
+    except InputError:
+        return 0.0
+    values: list[ca.SX] = []
+    changes = ca.SX.sym("changes", len(stored.steps))
+    for step, change in zip(stored.steps, ca.vertsplit(changes), strict=True):
+        values.append(computed(step, values, symbols) * (1 + change))
+    slopes = ca.densify(ca.jacobian(values[stored.results[0]], changes))
+    return float(np.nansum(np.abs(ca.Function("terms", [*symbols, changes], [slopes])(*at, 0))))
 
 
 def _numbered(steps, results):

@@ -6,7 +6,7 @@ from ...kernels.record import Record
 from ..symbols import first_order_places
 from .evaluate import evaluator, kept, sees_solved_velocities
 from .loops import CONDITION, EMPHASIZED, FINITE, REFERENCE, VIOLATION, assess
-from .measures import blocks_of
+from .measures import blocks_of, constants_in, numbers_in, reach_of
 from .options import OPTIONS
 from .reaction_forces import has_reaction_forces
 
@@ -20,6 +20,8 @@ class Scales(Record):
     roots: np.ndarray  # (n_q,) roots of the masses
     blocks: np.ndarray  # (n_q,) as `blocks_of`
     kinds: np.ndarray
+    constants: np.ndarray  # (m,) largest numbers in constraints, of one level
+    reach: np.ndarray  # (n_q,) most that coordinates count beside these
     unit: np.ndarray
     size: np.ndarray
     multipliers: np.ndarray
@@ -44,7 +46,8 @@ class AtStart:
         else as a SciPy CSR array.
     unit, size : ndarray, shape (2 m,)
         What brings the rows of the Jacobian to a largest entry of one in scaled states, and the size of the terms that
-        make up each constraint, as `measures.sizes_of_terms`.
+        make up each constraint, as `measures.sizes_of_terms`; constants are terms as well, which are all that there is
+        of a body at the origin.
     multipliers : ndarray, shape (2 m,)
         As `System.consistent_multipliers`, where the system `solves` for them and `condition` is fine.
     """
@@ -52,18 +55,20 @@ class AtStart:
     def __init__(self, system):
         self.system, self._last, m, n = None, None, system.n_multipliers, system.n_z
         self.small = is_small(system)
-        blocks, kinds = kept(system, blocks_of)
+        (blocks, kinds), self._constants = kept(system, blocks_of), constants_in(system)
         self.solves = (self.small and m <= OPTIONS.few_multipliers and not system.n_nonholonomic
                        and not has_reaction_forces(system) and not first_order_places(system))
         solved = m if self.solves else 0
         self._scales = scales = Scales(
-            np.zeros(n), np.zeros(n // 2), blocks, kinds, np.zeros(m), np.zeros(m), np.zeros(m), np.ones(n // 2),
-            np.zeros(5), np.zeros((solved, 3 * solved)), np.zeros((solved, n)), np.zeros(3 * m + len(kinds)))
+            np.zeros(n), np.zeros(n // 2), blocks, kinds, np.zeros(system.n_constraints), reach_of(system),
+            np.zeros(m), np.zeros(m), np.zeros(m), np.ones(n // 2), np.zeros(5), np.zeros((solved, 3 * solved)),
+            np.zeros((solved, n)), np.zeros(3 * m + len(kinds)))
         self.unit, self.size, self.multipliers = scales.unit, scales.size, scales.multipliers
 
     def at(self, system, t, z):
         """The same object, with the numbers of a system of the same structure at a time and a state."""
         if system is not self.system:
+            self._scales.constants[:] = np.maximum(self._constants, numbers_in(system))
             self._scales.state_scale[:], self._scales.roots[:] = system.state_scale, system.state_scale[system.n_q:]
             self.system, self._last = system, None
         asked = t, z.tobytes()

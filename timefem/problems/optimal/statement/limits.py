@@ -15,6 +15,7 @@ from ....display import digits
 from ....errors import InputError
 from ....late import Late
 from ....mechanics.formulas.formula import call, call_vector, check_symbols
+from ....mechanics.formulas.stored import terms_of
 from ....mechanics.formulas.text import as_formula, refuse_comparison
 from ....mechanics.inversion.outputs import JointOutput, Output
 from ....types import Floats, UserFormula, UserFunction
@@ -206,6 +207,8 @@ class Limit(NamedArguments):
             with np.errstate(invalid="ignore"):  # of -inf
                 missing = max(lower[i] - at_start[i], at_start[i] - upper[i])
             size = max(abs(at_start[i]), terms[i])
+            if missing > 1e-9 * size:  # terms that are constants count as well
+                size = max(size, terms_of(row, symbols, (z0, np.zeros(u.numel()), t0, numbers)))
             if missing > 1e-9 * size:
                 raise InputError(f"{self.name}[{i}] is violated by the state at the start, by {missing:.3g}: give "
                                  "another start, or loosen the bound")
