@@ -177,7 +177,7 @@ def assembled(*units):
 
 
 def refused(*units):
-    """A millionth off counts, a billionth of that does not."""
+    """A millionth off counts, rounding does not."""
     arm, length, found = Arm(*units), units[1], []
     right = arm.problem().z0
     for off in (1e-6, 1e-15):
