@@ -117,3 +117,14 @@ def test_plans_are_forgotten():
     del plan, loop
     gc.collect()
     assert known() is None
+
+
+def test_one_number():
+    """Of a part beside one without numbers: a vector of one is a row to CasADi as well."""
+    state, mass = tf.State("x", "[x[1], -4 * x[0]]", n=2), tf.PointMass(1.0, dimension=1, name="mass")
+    problem = tf.InitialValueProblem(tf.System([state, mass]), {state: [1, 0], mass: tf.Pose(velocity=(1, 0, 0))},
+                                     (0, 2))
+    element = tf.MixedGalerkin(2)
+    assert loop_of(problem, element).record.whole.both
+    sol = tf.solve(problem, element, 100, progress=False)
+    np.testing.assert_allclose(sol.z[-1, :3], [np.cos(4), -2 * np.sin(4), 2], rtol=0, atol=1e-6)

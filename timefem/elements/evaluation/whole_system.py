@@ -136,10 +136,10 @@ def _function(element_plan, entries, n_points):
     trial = Side(element.trial, element.slots, element_plan.columns, element_plan.components, xi).slots
     test = Side(element.test, element.test_slots, element_plan.rows, element_plan.components, xi, weights).slots
     x, t, h, p = (ca.SX.sym("x", n) for n in (plan.n_columns, 1, 1, plan.parameters.size))
-    rows, tangent = [ca.SX(0)] * plan.n_rows, [ca.SX(0)] * plan.n_tangent
+    rows, tangent, numbers = [ca.SX(0)] * plan.n_rows, [ca.SX(0)] * plan.n_tangent, p.elements()
     for part in plan.parts:
         kernel = element_plan.point_kernels[part["group"]]
-        own = p[int(part["parameters"]):int(part["parameters"] + part["n_parameters"])]
+        own = numbers[part["parameters"]:part["parameters"] + part["n_parameters"]]
         for g in range(n_points):
             inputs, at = [], part["gather"]
             for slot, n in zip(trial, kernel.n_inputs, strict=True):
@@ -148,7 +148,7 @@ def _function(element_plan, entries, n_points):
                                 if weight)
                     inputs.append(value / h if slot.rate else value)
                     at += len(slot.shapes)
-            inputs += [t + float(xi[g]) * h, h, float(xi[g]), own]
+            inputs += [t + float(xi[g]) * h, h, float(xi[g]), *own]
             found = ca.vertsplit(kernel.kernel.function(ca.vertcat(*inputs)))
             at, output = part["rows"], 0
             for slot, n in zip(test, kernel.n_rows, strict=True):
