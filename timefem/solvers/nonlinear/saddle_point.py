@@ -145,8 +145,7 @@ def solve_saddle(equations, x, settings, on_iteration=lambda iteration, norm, x:
                 share = share / 2 if share > 2 * OPTIONS.saddle_share else 0.0
                 point = _Point(equations, point.x, share)
         except SolveError as error:
-            reason = Reason.SINGULAR_TANGENT if isinstance(error, SingularMatrix) else Reason.LINEAR_SOLVER_FAILED
-            return point.x, Status.failure(reason, history=history, detail=str(error),
+            return point.x, Status.failure(_reason_of(error), history=history, detail=str(error),
                                            **equations.worst(point.residual))
         if not found:
             return point.x, Status.failure(Reason.NOT_CONVERGED, history=history, detail="no descent along the step",
@@ -157,6 +156,10 @@ def solve_saddle(equations, x, settings, on_iteration=lambda iteration, norm, x:
             share = 1.0 if increment <= OPTIONS.saddle_close and share in (0, 0.5) else 2 * share
             point = _Point(equations, point.x, share)
     return point.x, Status.failure(Reason.NOT_CONVERGED, history=history, **equations.worst(point.residual))
+
+
+def _reason_of(error):
+    return Reason.SINGULAR_TANGENT if isinstance(error, SingularMatrix) else Reason.LINEAR_SOLVER_FAILED
 
 
 class _Point:
@@ -233,7 +236,11 @@ def solve_minimum(equations, x, settings, on_iteration=lambda iteration, norm, x
     for attempt in range(OPTIONS.saddle_escapes + 1):
         x, status = solve_saddle(equations, x, settings, on_iteration, small)
         history += status.residual_history
-        direction = _downwards(equations, x) if status.success else None
+        try:
+            direction = _downwards(equations, x) if status.success else None
+        except SolveError as error:  # a residual has values where its tangent has none
+            status = Status.failure(_reason_of(error), history=history, detail=str(error), **equations.start)
+            break
         if direction is None:
             break
         if attempt == OPTIONS.saddle_escapes:
