@@ -315,14 +315,15 @@ class Stretch:
 
     def _of_rounding(self, values, scaling, size):
         """Whether it moves no state to satisfy the rows: those of elements that end at an event close to a node hold
-        states over their lengths, with their rounding."""
+        states over their lengths, with their rounding; and what rests where all states are zero has that of its forces.
+        """
         if self.equations.comm is not None or not np.isfinite(values).all():
             return False
         (columns, sizes), _ = self._scales
         step = np.zeros(len(self.x))
         step[columns] = self.equations.solve_whole(values) * sizes[columns]
         moved = np.abs(self.plan.columns.unpack(step)[0] / scaling.state).max(initial=0.0)
-        return moved <= LARGEST_STEP * size
+        return moved <= LARGEST_STEP * max(size, np.abs(self.x[columns] / sizes[columns]).max(initial=0.0))
 
     def transposed_solve(self, gradient: np.ndarray) -> np.ndarray:
         """Costates w of all rows, `A^T w = gradient`, shape (n_rows_full,); zero for rows that are left out."""

@@ -19,6 +19,7 @@ MOST_ITERATIONS = 4, 64, 8
 FORGET = 0.9  # of what is known of old factors, per element that is solved without them
 LASTS = 0.95  # of the residual that rounding leaves, per element that does not come to it
 SURE = 1e3  # times what kept factors are expected to leave: energy is kept to rounding
+UNSEEN = 0.02  # of that: what old factors leave has the same sign in all elements, and adds up
 ROUGH = 2.0  # of the residual that rounding leaves: it differs by so much from one element to the next
 
 
@@ -115,7 +116,7 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
             enough, left = tol_increment if newton else CLOSE * tol_increment, increment
             if not newton and 0.0 < increment <= CLEAR * before:
                 left *= SURE * increment / (before - increment)
-            stalled = not new < 0.5 * norm
+            stalled = not new < 0.5 * norm  # by rounding, where factors are new
             if stalled and norm <= floor:  # nothing but rounding in both residuals
                 enough = tol_increment
             small = left <= enough or increment <= ROUNDING * _scaled_size(trial, core, per_size)
@@ -128,8 +129,7 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
             if newton:
                 done = new <= tol_residual or stalled
             else:
-                # of a first step nothing tells whether rounding stopped it, or factors that are too old
-                done = new <= below or (stalled and 0.0 < rate and (new <= tol_residual or rate <= CLEAR))
+                done = new <= below and (norm <= below or norm * aged <= UNSEEN * below)
             if loop.emphasis.shape[0]:
                 own, own_before = 0.0, own if it > 1 else np.inf
                 for c in range(n):
@@ -138,7 +138,7 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
             if done and small and np.isfinite(new):
                 if kept[1] > 0.0:
                     kept[2] = rate / kept[1]
-                kept[3] = max(LASTS * floor, new) if stalled else LASTS * floor
+                kept[3] = max(LASTS * floor, new) if newton and stalled else LASTS * floor
                 finish_step(step, step.one, local, scratch, residual)
                 return DONE, it
             if newton and it >= PATIENCE and new <= tol_residual:
@@ -149,7 +149,7 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
                     finish_step(step, step.one, local, scratch, residual)
                     return DONE, -it
             rate, norm = max(rate, new / norm) if new > floor else rate, new
-            slow = not keep or _too_slow(n, norm, rate, below)
+            slow = stalled or not keep or _too_slow(n, norm, rate, below)
         else:
             history[it] = kept[4] = norm = new
             slow = not derived and _too_slow(n, norm, aged, below)

@@ -110,7 +110,7 @@ class EventElements:
         if kind == events.TOUCHES:
             states = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1])
             gap = states.gap[0, c]
-            if gap < 0:
+            if gap < -self.law.rounding[c]:
                 h = solved.nodes[1] - solved.nodes[0]
                 acceleration = self._in_mode(states).accelerations[0, c, 0]
                 start = h - np.sqrt(2 * -gap / acceleration) if acceleration > 0 else h / 2
