@@ -7,6 +7,7 @@ import atexit
 import gc
 import importlib.util
 import os
+import warnings
 
 import lazy_loader
 
@@ -17,6 +18,9 @@ from .version import __version__  # noqa: F401
 
 # With colorama installed Numba resets the colours of the terminal at exit: under mpirun, in the output of every rank
 os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
+
+# `np.cos(t)` in a formula is a CasADi symbol under either of the two behaviours between which CasADi asks to choose
+warnings.filterwarnings("ignore", r"\s*casadi: a numpy function", FutureWarning)
 
 tell_others_at_the_end()
 atexit.register(gc.freeze)  # looking for cycles in all of CasADi and Numba takes the end of a process a quarter second

@@ -71,7 +71,7 @@ def test_spring_of_a_tree_overcomes_dry_friction():
     """Half swings in `pi sqrt(J / k)`, each shorter by twice the friction over the stiffness, until it holds."""
     stiffness, dry, inertia = 50.0, 3.0, 0.35
     arm = sprung_arm(stiffness, 0.0)
-    sol = marched(arm, tf.JointFriction(arm.joint("hinge"), friction=dry), 0.3, 2.0)
+    sol = marched(arm, tf.JointFriction(arm.joint("hinge"), friction=dry), 0.29, 2.0)
     half = np.pi * np.sqrt(inertia / stiffness)
     assert [event.t for event in sol.events] == pytest.approx([half, 2 * half], abs=1e-6)
-    assert sol.joint("hinge").angle(2.0) == pytest.approx(0.3 - 4 * dry / stiffness, abs=1e-7)
+    assert sol.joint("hinge").angle(2.0) == pytest.approx(0.29 - 4 * dry / stiffness, abs=1e-7)

@@ -126,7 +126,7 @@ def terms_of(value: ca.SX, symbols: Sequence[ca.SX], at: Sequence[Any]) -> float
     for step, change in zip(stored.steps, ca.vertsplit(changes), strict=True):
         values.append(computed(step, values, symbols) * (1 + change))
     slopes = ca.densify(ca.jacobian(values[stored.results[0]], changes))
-    return float(np.nansum(np.abs(ca.Function("terms", [*symbols, changes], [slopes])(*at, 0))))
+    return float(np.nansum(np.abs(ca.Function("terms", [*symbols, changes], [slopes])(*at, 0).full())))
 
 
 def _numbered(steps, results):
