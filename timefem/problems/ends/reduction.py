@@ -41,7 +41,7 @@ def search(evaluate, x, size, most, finely=False):
     most : callable
         `most(x)` -> longest step of a component of x / size at first.
     finely : bool
-        Whether to go on until steps no longer halve what is left, with terms of size one at least.
+        Whether to go on until steps no longer halve what is left, or it is rounding of terms of size one at least.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def search(evaluate, x, size, most, finely=False):
         terms = np.maximum((np.abs(jacobian) @ scaled) * weight, least)
         if finely:
             before, worst = worst, (bad / terms).max(initial=0.0)
-            done = before / 2 <= worst <= OPTIONS.rounding
+            done = worst <= np.finfo(float).eps or before / 2 <= worst <= OPTIONS.rounding
         else:
             done = not np.any(bad > TOLERANCE * terms)
         if done:
