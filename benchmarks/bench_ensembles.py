@@ -20,7 +20,7 @@ import timefem as tf
 from timefem.problems.boundary import solver as solver_of_boundary
 from timefem.problems.optimal.strategies import mesh_sequence
 from timefem.solvers.march import many, march
-from timefem.solving.runs import cores
+from timefem.solving.many_runs import cores
 
 GOALS = {"second solve": 1.2, "ensemble": 1.3, "sweep": 1.3, "boundary": 1.1, "optimal": 1.1}
 

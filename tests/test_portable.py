@@ -25,7 +25,8 @@ NAMES = {module: set(names.split()) for module, names in {
 GUARDED = {("interrupts", "signal.pthread_kill"), ("atomic_write", "os.pathconf"), ("atomic_write", "os.kill"),
            ("validate.memory", "resource"), ("validate.memory", "os.sysconf"), ("validate.memory", "/proc/meminfo"),
            ("validate.memory", "/proc/self/statm"), ("validate.memory", "/sys/fs/cgroup"), ("kernels.store", "fcntl"),
-           ("solving.runs", "os.sched_getaffinity"), ("cli.process", "signal.SIGALRM"), ("cli.process", "signal.alarm")}
+           ("solving.many_runs", "os.sched_getaffinity"), ("cli.process", "signal.SIGALRM"),
+           ("cli.process", "signal.alarm")}
 PLACES = "/proc", "/sys", "/dev", "/tmp", "/usr", "/etc", "/var", "/home", "/opt", "/run", "C:\\"
 READERS = {"open", "read_text", "write_text"}
 

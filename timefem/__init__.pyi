@@ -72,10 +72,9 @@ from .mechanics.composites.beam.curve import Curve, Line
 from .mechanics.composites.beam.line_loads import LineForce, LineTorque
 from .mechanics.composites.beam.section import RopeSection, Section
 from .mechanics.composites.mass_spring_chain import MassSpringChain as MassSpringChain
-from .mechanics.contacts.boxes import BoxPairContact, EdgeContact
 from .mechanics.contacts.planes import BoxContact, EllipsoidContact, PlaneContact, RimContact
 from .mechanics.contacts.reacting import BearingFriction
-from .mechanics.contacts.spheres import DiscContact, SphereContact
+from .mechanics.contacts.solids import BoxPairContact, DiscContact, EdgeContact, SphereContact
 from .mechanics.contacts.surfaces import FormulaContact, SurfaceContact
 from .mechanics.contacts.tether import Tether
 from .mechanics.describe import describe

@@ -16,11 +16,10 @@ from ..display import Summarized, counted
 from ..errors import InputError
 from ..late import Late
 from ..types import Floats, States, Vector
-from .bodies.tree.rotors import StandIns, with_rotors
 from .body_frame import BodyFrame, is_on_tree, seen_by
 from .declared.declared import Declared
 from .forces.loads import Gravity
-from .numbers.records import with_records
+from .numbers.records import StandIns, with_records, with_rotors
 from .part import Body, Part
 from .part_groups import grouped, with_helpers
 from .part_names import NamedParts

@@ -14,7 +14,7 @@ from ..display import Card, Summarized, digits
 from ..errors import NotAsked, warn
 from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.contacts.planes import EllipsoidContact, PlaneContact
-from ..mechanics.contacts.spheres import SphereContact
+from ..mechanics.contacts.solids import SphereContact
 from ..mechanics.forces.actuators import GeneralizedControl
 from ..mechanics.forces.on_joints import EndStop, JointFriction
 from ..mechanics.system import System

@@ -91,8 +91,8 @@ class Shown(Summarized):
         return drawing.plots.plot_controls(self, ax)
 
     def plot_phase(self, *what: Any, times: Floats | None = None, ax: Axes | None = None) -> Axes:
-        """Rates over coordinates; see `timefem.solution.drawing.phase.plot_phase`."""
-        return drawing.phase.plot_phase(self, *what, times=times, ax=ax)
+        """Rates over coordinates; see `timefem.solution.drawing.page.plot_phase`."""
+        return drawing.page.plot_phase(self, *what, times=times, ax=ax)
 
     def plot_joint(self, joint: Any, times: Floats | None = None, ax: Any = None) -> Figure:
         """Coordinates, rates and reactions of a joint; see `timefem.solution.drawing.artists.plot_joint`."""

@@ -3,21 +3,152 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import casadi as ca
 import numpy as np
 
 from ...errors import InputError
+from ...mechanics.part import Body
+from ...mechanics.symbols import applied_force, first_order, n_reactions
 from ...mechanics.values.of_parts import consistent_velocity
 from ...polynomials import LagrangeBasis
 from ..element import Space
-from .symbols import LivensSymbols
+from ..lift import Lift
+from ..symbols import ElementSymbols
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...mechanics.system import System
     from ..element import TimeElement
+
+# ---- what the densities of Livens' forms are written in: the terms of the Lagrangian at any place
+
+class LivensSymbols(ElementSymbols):
+    """Symbols at a quadrature point, and the terms of `L(q, v, t) = T(q, v) - V(q, t)` and of the constraints.
+
+    Attributes
+    ----------
+    q, v : SX
+        Coordinates, and their rate qdot.
+    p0 : SX
+        Momenta at the start of the element.
+    t1 : SX
+        Time at its end.
+    """
+
+    def __init__(self, part, element, sizes):
+        super().__init__(part, element, sizes)
+        self.n = self.slots["state", "value"].numel() // 2
+        self.q, self.v = self.slots["state", "value"][:self.n], self.slots["state", "rate"][:self.n]
+        self.p0 = self.slots["state", 0][self.n:]
+        self.t1 = self.t + (1 - self.xi) * self.h
+        self._functions = self._terms()
+
+    def _terms(self):
+        part, velocities = self.part, [ca.SX.sym("v", b.n_q) for b in self.part.bodies]
+        at = self.at_point.at(self.at_point.q, self.at_point.p, [
+            body.effort(q, c) if body.is_port else v
+            for body, q, c, v in zip(part.bodies, self.at_point.q, self.at_point.bodies, velocities, strict=True)])
+        q, v = ca.vertcat(*at.q), ca.vertcat(*velocities)
+        controls = self.slots.get(("controls", "value"), ca.SX(0, 1))
+        kinetic, phi = ca.SX(part.kinetic(at, velocities)), ca.SX(part.constraints(at))
+        w, rate = ca.SX.sym("w", phi.numel()), ca.jtimes(phi, q, v) + ca.jacobian(phi, at.t)
+        pulled = ca.SX(part.constraint_force(at, w))
+        force = applied_force(part, at, controls) if controls.numel() else part.force(at)
+        seen = ca.SX.sym("seen", w.numel() + n_reactions(part))
+        further = part.multiplier_force(at, seen)
+        energy = part.potential_energy(at)
+        flows = first_order(part)
+        rows = {"momentum": ca.gradient(kinetic, v), "inertial": ca.gradient(kinetic, q) * (1 - flows),
+                "potential": ca.gradient(ca.SX(energy), q) * (1 - flows), "applied": ca.SX(force), "rate": rate,
+                "pulled": pulled,
+                "pulled by rate": ca.jtimes(pulled, q, v) + ca.jacobian(pulled, at.t)}
+        arguments = [q, v, w, at.t, controls, self.parameters]
+        form, nu = ca.SX(part.velocity_form(at)), ca.SX.sym("nu", len(part.nonholonomic_names))
+        self._rubbed = ca.Function("rubbed", [q, v, seen, at.t, self.parameters],
+                                   [ca.SX(self.n, 1) if further is None else further])
+        rolling = {"form": form, "rolled": ca.jtimes(form, v, nu, True), "rolled by rate": ca.jtimes(form, q, nu, True)}
+        self._rolling = {name: ca.Function(name.replace(" ", "_"), [q, v, nu, at.t, self.parameters], [row])
+                         for name, row in rolling.items()}
+        return {name: ca.Function(name.replace(" ", "_"), arguments, [row]) for name, row in rows.items()}
+
+    def _term(self, name, q, v=None, w=None, t=None):
+        controls = self.slots.get(("controls", "value"), ca.SX(0, 1))
+        v = ca.SX.zeros(self.n) if v is None else v
+        w = ca.SX.zeros(self._functions[name].numel_in(2)) if w is None else w
+        return self._functions[name](q, v, w, self.t if t is None else t, controls, self.parameters)
+
+    def node(self, i):
+        """Coordinates and momenta at node `i` of the element."""
+        z = self.slots["state", i]
+        return z[:self.n], z[self.n:]
+
+    def inertia(self, expression):
+        """The expression for a body, zero for other parts: what is there once per coordinate."""
+        return expression if isinstance(self.part, Body) else ca.SX(self.n, 1)
+
+    def momentum(self, q, v):
+        """dT/dv."""
+        return self._term("momentum", q, v)
+
+    def flowing(self, of_motion, of_first_order):
+        """The rows of one expression for coordinates with momenta, of the other one for those of first order."""
+        flows = first_order(self.part)
+        return of_motion * (1 - flows) + of_first_order * flows
+
+    def load(self, q, v):
+        """dL/dq + Q(q, v, t), with forces of controls and, where asked for, strains by their rate."""
+        conservative = self._lifted if self.element.lifted else self._term("potential", q)
+        return self._term("inertial", q, v) - conservative + self._term("applied", q, v)
+
+    @cached_property
+    def _lifted(self):
+        """Lifted gradient of the potential energy V(q, t), SX (n,)."""
+        part, at = self.part, lambda q, t: self.bodies_at(ca.vertcat(q, ca.SX.zeros(q.numel())), t=t)
+        lift = None if part.is_body else part.lift(self.at_point)
+        if lift is None:
+            force = Lift(self, None, lambda e, t: part.potential_energy(at(e, t)), range(self.n)).force(ca.SX.ones(1))
+            return force * (1 - first_order(part))
+        return Lift(self, lambda q: part.lift(at(q, self.t)), lambda e, t: part.lifted_energy(self.at_point, e),
+                    range(self.n)).force(ca.SX.ones(1))
+
+    def constraint_rate(self, q, v, t=None):
+        """`G v + dPhi/dt` with `G = dPhi/dq`."""
+        return self._term("rate", q, v, t=t)
+
+    def pulled(self, q, w, t=None):
+        """`G^T w`."""
+        return self._term("pulled", q, w=w, t=t)
+
+    def rubbed(self, q, v, w):
+        """`Part.multiplier_force`."""
+        return self._rubbed(q, v, w, self.t, self.parameters)
+
+    def pulled_by_rate(self, q, v, w):
+        """`(G v + dPhi/dt)_q^T w`, the rate of `G^T w` at fixed w."""
+        return self._term("pulled by rate", q, v, w)
+
+    def _rolls(self, name, q, v, nu):
+        return self._rolling[name](q, v, nu, self.t, self.parameters)
+
+    def form(self, q, v):
+        """Nonholonomic constraints `F = A(q, t) v + a(q, t)`."""
+        return self._rolls("form", q, v, ca.SX.zeros(len(self.part.nonholonomic_names)))
+
+    def rolled(self, q, nu):
+        """`A^T nu`."""
+        return self._rolls("rolled", q, ca.SX.zeros(self.n), nu)
+
+    def rolled_by_rate(self, q, v, sigma):
+        """`F_q^T sigma`."""
+        return self._rolls("rolled by rate", q, v, sigma)
+
+    def along(self, f, *pairs):
+        """Time derivative of `f` (SX) along pairs of symbols and their rates, with that at fixed symbols."""
+        return sum((ca.jtimes(f, x, rate) for x, rate in pairs), ca.jacobian(f, self.t))
 
 
 class Form(ABC):

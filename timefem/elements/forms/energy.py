@@ -3,8 +3,8 @@
 import casadi as ca
 
 from ...polynomials import LagrangeBasis
+from ..components import nonholonomic_values
 from ..element import Space
-from ..nonholonomic_terms import nonholonomic_values
 from .base import Form, at_nodes, momenta_rows, velocities
 
 

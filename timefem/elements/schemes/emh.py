@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 
 from ...errors import InputError
+from ..components import averaged, transposed_form, velocity_form
 from ..discrete_gradient import MassMetric, discrete_gradient, gradient_at, transposed_product
-from ..nonholonomic_terms import averaged, transposed_form, velocity_form
 from ..one_step import NullSpaceStep, OneStep
 
 if TYPE_CHECKING:

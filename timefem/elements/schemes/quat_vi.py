@@ -9,8 +9,8 @@ import casadi as ca
 
 from ...mechanics.bodies.quaternions import product
 from ...mechanics.bodies.rigid import QuaternionBody
+from ..components import transposed_form, velocity_form
 from ..discrete_gradient import gradient_at, transposed_product
-from ..nonholonomic_terms import transposed_form, velocity_form
 from ..one_step import OneStep
 
 

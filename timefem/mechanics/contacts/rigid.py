@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 import casadi as ca
+import numpy as np
 
 from ...errors import InputError
 from ..declared import Real, Term
 from ..part import Part
 
 if TYPE_CHECKING:
+    from ..part import Body
     from ..symbols import Symbols
     from ..system import System
-
 
 def refuse_events(system: System, what: str) -> None:
     """InputError, by name, of parts whose forces change at times of their own: rigid contacts, sampled controllers."""
@@ -90,3 +92,19 @@ class RigidContact(Part, abstract=True):
 
     def _of_rows(self, values):
         return ca.SX(values) if values.numel() == self.n_contacts else ca.repmat(ca.SX(values), self.n_contacts, 1)
+
+
+# ---- forces on all coordinates of a system, as numbers that change from element to element
+
+class MeanForce(Part):
+    """A constant generalized force on a body, its own parameters."""
+
+    def __init__(self, body: Body) -> None:
+        self.bodies, self.name, self.own_parameters = (body,), "contacts", np.zeros(body.n_q)
+
+    @property
+    def kind(self) -> Hashable:
+        return MeanForce, self.bodies[0].kind
+
+    def force(self, s: Symbols) -> ca.SX:
+        return s.own

@@ -2,8 +2,9 @@
 
 import casadi as ca
 from abc import abstractmethod
+from collections.abc import Hashable
 from timefem.types import Number
-from ..part import Part
+from ..part import Body, Part
 from ..symbols import Symbols
 from ..system import System
 
@@ -29,3 +30,10 @@ class RigidContact(Part):
     def restitutions(self, s: Symbols) -> ca.SX: ...
     def frictions(self, s: Symbols) -> ca.SX: ...
     def __init__(self, restitution: Number = 0.0, friction: Number = 0.0, name: str | None = None) -> None: ...
+
+
+class MeanForce(Part):
+    def __init__(self, body: Body) -> None: ...
+    @property
+    def kind(self) -> Hashable: ...
+    def force(self, s: Symbols) -> ca.SX: ...

@@ -9,13 +9,12 @@ import numpy as np
 from ...argument_names import did_you_mean
 from ...errors import InputError
 from ..bodies.tree.numbers import TURNING
-from ..bodies.tree.rotors import StandIns, geared
 from ..catalogue import arguments, made
 from ..composites.beam.section import RopeSection, Section
 from ..part_groups import regrouped, seeing
 from .arguments import number_at, put, symmetric, unchecked
 from .names import resolve
-from .records import with_records
+from .records import StandIns, geared, with_records
 
 SHARED = ("redundant", "n_q", "n_z", "n_constraints", "n_multipliers", "n_nonholonomic",
           "velocities_solved", "couples_inertia")  # by systems that differ in numbers only

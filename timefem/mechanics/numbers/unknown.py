@@ -9,12 +9,11 @@ import numpy as np
 
 from ...errors import InputError
 from ...late import Late
-from ..bodies.tree.rotors import StandIns
 from ..formulas.stored import StoredFormula
 from .arguments import number_at
 from .map import NumberMap
 from .names import resolve
-from .records import with_records
+from .records import StandIns, with_records
 
 NOTHING = ca.SX.sym("x", 0)
 

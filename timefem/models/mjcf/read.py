@@ -19,10 +19,9 @@ from ..robot import Notes, Robot, checked, limits_note, rubbing, stops
 from ..surfaces import Meshes, hull, surface_mass
 from ..xml_file import XmlFile
 from .attributes import ELEMENTS, Defaults
-from .bodies import WORLD, BodyReader
+from .bodies import WORLD, BodyReader, Touching
 from .equalities import Equalities
 from .joints import fixed_tendons, read_actuators
-from .touching import Touching
 
 SECTIONS = ("size", "statistic", "visual", "asset", "custom", "sensor", "keyframe", "option", "compiler", "default",
             "worldbody", "equality", "actuator", "contact", "tendon", "deformable", "extension")

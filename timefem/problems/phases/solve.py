@@ -11,9 +11,12 @@ from ... import validate
 from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
 from ...late import Late
+from ...parallel import own_world
 from ...progress import progress
+from ...solvers.equations.distributed import slab_ends
 from ...solvers.equations.outcome import Outcome
 from ...solvers.nonlinear.program import Answer
+from ...solvers.nonlinear.slab_program import SlabProgram
 from ...sparse import sparse_lu
 from ...status import Reason, Status
 from ..common.statistics import OnDemand
@@ -27,13 +30,105 @@ from ..optimal.strategies.mesh_sequence import optimality_plan
 from ..optimal.strategies.restated_ends import solved_as_stated
 from ..optimal.strategies.smoothing_path import needs_all_elements, solve_in_stages
 from ..optimal.transcription.equations import OptimalityEquations
+from ..optimal.transcription.equations_over_ranks import OptimalitySlab
 from ..optimal.transcription.nonlinear_program import OptimalProgram
 from ..optimal.transcription.sequence_program import Closing, SequenceProgram
 from ..optimal.transcription.sizes import has_contacts, scaling_of, with_objective
-from ..refinement.loop import graded, halved
-from ..refinement.options import OPTIONS
-from .share import Share
+from ..refinement.loop import OPTIONS, graded, halved
 from .solution import PhasedSolution
+
+# ---- what each rank has of phases in a row: the elements of a slab of all blocks, and those of its neighbours
+
+class Share:
+    """All of the phases, on one process.
+
+    Parameters
+    ----------
+    equations : list of OptimalityEquations
+        Of each phase.
+    """
+
+    comm, n_ranks = None, 1
+
+    def __init__(self, equations):
+        self._equations = equations
+
+    @staticmethod
+    def of(driver, equations, whole=False):
+        """The share of this process: all where there is nothing to share, or each needs the `whole`."""
+        comm = own_world() if driver.distributed and not whole else None
+        n_blocks = sum(one.mesh.n_elements for one in equations)
+        if comm is None or n_blocks <= max(OF_OPTIMA.coarse, comm.size):
+            return Share(equations)
+        return SharedPhases(equations, comm)
+
+    def chains(self):
+        """Number of a phase -> its equations, as far as this process has them."""
+        return dict(enumerate(self._equations))
+
+    def program(self, whole):
+        """The program that is solved, of that of the `chains`."""
+        return whole
+
+    def all_unknowns(self, whole, program, answer):
+        """Of each phase, by the answer of a method."""
+        return whole.placed(answer.v, answer.multipliers)
+
+    def n_unknowns(self, program):
+        return program.n
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+
+class SharedPhases(Share):
+    """The share of one rank.
+
+    Parameters
+    ----------
+    equations : list of OptimalityEquations
+    comm : mpi4py communicator
+    """
+
+    def __init__(self, equations, comm):
+        super().__init__(equations)
+        self.comm, self.n_ranks = comm, comm.size
+        self._starts = np.cumsum([0, *(one.mesh.n_elements for one in equations)]).tolist()
+        self._own = slab_ends(self._starts[-1], comm.size)[comm.rank:comm.rank + 2]
+        first, last = self._own[0] - 1, self._own[1] + 1  # with a block of each neighbour
+        here = [max(first, start) < min(last, start + one.mesh.n_elements)
+                for one, start in zip(equations, self._starts, strict=False)]
+        self._comms = [comm.Split(int(has), comm.rank) for has in here]  # those that have some of a phase, and others
+        self._chains = {k: self._slab(k) for k in np.flatnonzero(here).tolist()}
+
+    def _slab(self, k):
+        whole = self._equations[k]
+        own = tuple(np.clip(np.subtract(self._own, self._starts[k]), 0, whole.mesh.n_elements).tolist())
+        return OptimalitySlab((whole.problem, whole.plan, whole.mesh, whole.assembler.scaling), self._comms[k], own)
+
+    def chains(self):
+        return self._chains
+
+    def program(self, whole):
+        k = min(self._chains)
+        before = max(self._own[0] - 1, self._starts[k])
+        own = self._own[0] - before, self._own[1] - before
+        return SlabProgram(whole, own, whole.outside, self._own[0], self.comm)
+
+    def all_unknowns(self, whole, program, answer):
+        found = whole.placed(*program.placed(answer.v, answer.multipliers))
+        own = {k: chain.own_unknowns(x) for (k, chain), x in zip(self._chains.items(), found, strict=True)}
+        return [np.concatenate(self.comm.allgather(own.get(k, np.zeros(0)))) for k in range(len(self._equations))]
+
+    def n_unknowns(self, program):
+        return sum(self.comm.allgather(program.n))
+
+    def __exit__(self, *error):
+        for comm in self._comms if error[0] is None else ():  # all ranks have to come here
+            comm.Free()
 
 
 def solve_phases(task):

@@ -13,6 +13,7 @@ from ...argument_names import named_arguments
 from ...errors import InputError, Unstable, warn
 from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.composites.beam.along import along
+from ...mechanics.part import Part
 from ...mechanics.part_names import body_of
 from ...mechanics.redundancy.redundancy import drop_redundant
 from ...mechanics.states.consistent import assembled
@@ -20,11 +21,12 @@ from ...mechanics.states.given import canonical_states, given_states
 from ...mechanics.system import System
 from ...progress import progress
 from ...solution.audit import first_violated, warn_of_bends
+from ...solution.invariants import consistent_multipliers
+from ...solution.joint_motion import joint_motion
 from ...sparse import sparse_lu
 from ...status import RETRY, Answer, Reason, Status
 from ...types import Floats, States
 from .equations import FromGuess, StaticEquations
-from .joint_at_rest import JointAtRest
 from .options import OPTIONS
 from .relaxation import relaxed
 
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from ...mechanics.composites.beam.along import Along
     from ...mechanics.composites.beam.mesh import CurveMesh
     from ...mechanics.part import Body, Part
-
 
 @dataclass(eq=False, repr=False)
 class Equilibrium(Answer):
@@ -404,3 +405,60 @@ def _failed(equations, x, t, history, reason, detail):
     trail = ", ".join(f"{r:.2e}" for r in history[-6:])
     status = Status(False, reason, f"{reason} at the load of t = {t:g} (residuals {trail}): {detail}", None, t, history)
     return Equilibrium(equations.system, t, x[:n].copy(), x[n:].copy(), -1, status, len(history))
+
+
+# ---- what a joint of a system at rest carries, and how it stands
+
+class JointAtRest:
+    """Coordinates and reactions of a joint of an `Equilibrium`, as `JointMotion` tells them of a motion.
+
+    Attributes
+    ----------
+    name : str
+    coordinates : tuple of str
+        Names of its coordinates.
+    """
+
+    def __init__(self, system: System, joint: Part | str, t: float, q: np.ndarray, multipliers: np.ndarray) -> None:
+        self._motion = joint_motion(_Still(system, t, q, multipliers), joint)
+        self.name, self.coordinates = self._motion.name, self._motion.coordinates
+
+    def __repr__(self):
+        return f"JointAtRest({self.name!r}, {', '.join(self.coordinates) or 'no coordinates'})"
+
+    def coordinate(self, name: str | None = None) -> float:
+        """Its coordinate of that name, the first unless given [rad or m]."""
+        return float(self._motion.coordinate(None, name)[0])
+
+    def force(self, axes: str = "space") -> np.ndarray:
+        """Force of the joint on body a, shape (3,) [N], in axes of space, of body "a" or of body "b"."""
+        return self._motion.force(None, axes)[0]
+
+    def torque(self, axes: str = "space") -> np.ndarray:
+        """Torque of the joint on body a about the point of the joint in a, shape (3,) [N m]; axes as for `force`."""
+        return self._motion.torque(None, axes)[0]
+
+    def drive(self, name: str | None = None) -> float:
+        """Force or torque along a coordinate [N or N m] of all that acts on it."""
+        return float(self._motion.drive(None, name)[0])
+
+
+class _Still:
+    """The one state of a system at rest, as joints look at solutions."""
+
+    def __init__(self, system, t, q, multipliers):
+        self.system, self.t, self.fields = system, np.array([float(t)]), {}
+        self.z = np.concatenate([q, np.zeros(system.n_q)])[None]
+        self._multipliers = np.concatenate([multipliers, np.zeros(len(multipliers))])
+
+    def __call__(self, t):
+        return np.broadcast_to(self.z[0], (*np.shape(t), self.z.shape[1]))
+
+    def _constraint_forces(self, t):
+        return consistent_multipliers(self, t)
+
+    def _pressed_forces(self, t):
+        return {}
+
+    def multipliers(self, t, kind=None):
+        return np.broadcast_to(self._multipliers, (*np.shape(t), len(self._multipliers)))

@@ -3,4 +3,4 @@
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
-    __name__, submodules=["artists", "page", "phase", "plots", "snapshots"])
+    __name__, submodules=["artists", "page", "plots", "snapshots"])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...late import Late
-from ...mechanics.contacts.impulses import MeanForce
+from ...mechanics.contacts.rigid import MeanForce
 from ...mechanics.values.evaluate import quantities_at
 from ...status import Reason
 from .events import Stuck, some

@@ -17,9 +17,8 @@ from ....errors import InputError, SolveError
 from ....sparse import infinity_norm
 from ....validate.options import KRYLOV, PETSC_METHODS, SHORTHANDS
 from ..base import REFINE_ABOVE, LinearOptions, LinearSolver
-from .blocks import Blocks
 from .library import check_numpy, petsc
-from .matrix import AssembledMatrix, RowMatrix
+from .matrix import AssembledMatrix, Blocks, RowMatrix
 from .substructure import Substructure
 
 PREFIX = "timefem_"
