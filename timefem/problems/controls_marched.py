@@ -20,6 +20,8 @@ from .optimal.transcription.nonlinear_program import OptimalProgram
 from .optimal.transcription.sizes import has_contacts, scaling_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .optimal.problem import OptimalControl
 
 
@@ -113,7 +115,7 @@ def simulate(problem: OptimalControl, solution: Solution, *, finer: int = 4, far
                          "again on a finer mesh, with this solution as a guess")
     if "controls" not in solution.fields and problem.n_controls:
         raise InputError("simulate takes a solution of the problem, with its controls")
-    again = Replay(problem, solution, finer)
+    again = Replay(problem, solution, np.arange(finer) / finer)
     z = np.full((len(solution.t), len(again.sizes)), np.nan)
     z[0], objective = solution.z[0], np.nan
     v = again.program.marched(np.zeros(again.program.n))
@@ -134,8 +136,8 @@ class Replay:
     ----------
     problem : OptimalControl
     solution : Solution
-    finer : int
-        Elements in each of the solution.
+    shares : sequence of float
+        Where the elements in each of the solution begin, as shares of it, zero first.
 
     Attributes
     ----------
@@ -145,13 +147,13 @@ class Replay:
     sizes : ndarray, shape (n_z,)
     """
 
-    def __init__(self, problem: OptimalControl, solution: Solution, finer: int) -> None:
+    def __init__(self, problem: OptimalControl, solution: Solution, shares: Sequence[float]) -> None:
         element = solution.element
         while hasattr(element, "element"):
             element = element.element
-        self.plan, self.finer = optimality_plan(problem, element), finer
-        coarse, shares = stretched(solution.t, problem.t_span), np.arange(finer) / finer
-        nodes = np.append((coarse[:-1, None] + np.diff(coarse)[:, None] * shares).ravel(), coarse[-1])
+        self.plan, self.finer = optimality_plan(problem, element), len(shares)
+        coarse = stretched(solution.t, problem.t_span)
+        nodes = np.append((coarse[:-1, None] + np.diff(coarse)[:, None] * np.asarray(shares)).ravel(), coarse[-1])
         mesh = TimeMesh(nodes)
         scale = scaling_of("full", problem, self.plan, nodes[0])
         self.chain = OptimalityEquations(problem.of_motion(), self.plan, mesh, scale, "chain")

@@ -347,6 +347,20 @@ def switches_of(part):
     return formulas.switching
 
 
+def jumps_of(part):
+    """What a part does to the motion and to a cost, a function of (states, rates where they are solved for, controls),
+    t and parameters, and its `Switches`, the same for all of its kind."""
+    formulas = formulas_of(part)
+    if "jumps" not in vars(formulas):
+        u = formulas.controls
+        x = ca.vertcat(formulas.z, *([formulas.v] if formulas.solved else []), u)
+        worth = ca.vertcat(formulas.gradient, ca.SX(formulas.part.control_force(formulas.symbols, u)),
+                           ca.SX(formulas.part.cost(formulas.symbols, u)))
+        function = ca.Function("worth", [x, formulas.symbols.t, formulas.symbols.parameters], [ca.densify(worth)])
+        formulas.jumps = function, switches_in(function, False)
+    return formulas.jumps
+
+
 def switch_times(groups):
     """Times at which formulas of users switch, whatever the span: where what they compare is linear in the time alone.
 

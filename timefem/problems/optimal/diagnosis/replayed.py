@@ -1,4 +1,4 @@
-"""Whether elements resolve the motion that the controls of a solution make, and its cost, on halved elements."""
+"""Whether elements resolve the motion that the controls of a solution make, and its cost, on finer elements."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def look_at_replay(phase, solution):
     """
     if has_contacts(phase) or not phase.n_controls or len(solution.t) > OPTIONS.replayed_elements:
         return
-    again = controls_marched.Replay(phase, solution, 2)
+    again = controls_marched.Replay(phase, solution, (0, OPTIONS.replayed_share))
     defects, told, cost = again.defects(), solution.statistics["objective"], again.objective
     worst = int(np.argmax(defects))
     if OPTIONS.unresolved < defects[worst] < np.inf:
@@ -28,5 +28,5 @@ def look_at_replay(phase, solution):
              f"{defects[worst]:.2g} of its size: {REMEDY}", UnderResolved)
     elif abs(cost - told) > max(OPTIONS.unresolved * max(abs(cost), abs(told)),
                                 OPTIONS.unresolved_cost * again.size_of_objective):
-        warn(f"the cost is {told:.6g} by the points of the elements, and {cost:.6g} by those of halved ones: what it "
+        warn(f"the cost is {told:.6g} by the points of the elements, and {cost:.6g} by those of finer ones: what it "
              f"depends on varies within elements; {REMEDY}", UnderResolved)

@@ -13,7 +13,7 @@ from ....errors import InputError, warn
 from ....solution.audit import jump_of
 from ....status import RETRY, Reason, Status
 from ..diagnosis.between_points import look_at_turns, look_between_points
-from ..diagnosis.jumping_costs import look_at_jumping_costs
+from ..diagnosis.jumps import look_at_jumps
 from ..diagnosis.replayed import look_at_replay
 from ..diagnosis.uncounted_turns import tell_uncounted_turns
 from ..options import OPTIONS
@@ -59,7 +59,7 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
                 look_at_turns(phase, one)
                 _tell_other_turns(phase, one)
                 if task.kept.last is None:  # the next ones, from which these differ in numbers, are to be quick
-                    look_at_jumping_costs(phase, one)
+                    look_at_jumps(phase, one)
                     look_at_replay(phase, one)
             return solution
         try:

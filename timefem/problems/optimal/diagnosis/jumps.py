@@ -1,0 +1,102 @@
+"""Costs and forces that jump where a motion passes a place or a speed, as by `if_else`: what solves do not see."""
+
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from ....errors import NotDifferentiable, warn
+from ....mechanics.forces.actuators import Cost
+from ....mechanics.formulas.switches import Switches
+from ....mechanics.values.quantities import formulas_of, jumps_of, places_of
+from ..options import OPTIONS
+from .between_points import along
+
+POINTS = np.linspace(0.0, 1.0, 5)  # of each element
+
+
+class _Own(NamedTuple):
+    """What a part sees of a motion, and what it is worth there."""
+
+    worth: ca.Function
+    switches: Switches
+    states: list[int]
+    rates: list[int]  # whose velocities do not follow from momenta by a formula
+    controls: list[int]
+    parameters: np.ndarray
+
+    def __call__(self, system, z, u, t):
+        """Values and what switches, (n_rows, n) and (n_switches, n), at states (n_z, n)."""
+        rates = system.velocity(t, z.T).T[self.rates] if self.rates else np.zeros((0, len(t)))
+        x = np.concatenate([z[self.states], rates, u[self.controls]])
+        return [np.array(f.map(len(t))(x, t[None], self.parameters)) for f in (self.worth, self.switches.switching)]
+
+
+def look_at_jumps(phase, solution):
+    """Warn of the first cost, and the first part with a force, that jumps along a motion.
+
+    Derivatives are those on either side: what it is worth to pass sooner or later is in none of them, so that the
+    motion which is found is none of least cost.
+    """
+    system, told = solution.system, set()
+    for part, own in _parts(system):
+        is_cost = isinstance(part, Cost)
+        found = None if is_cost in told else _first(system, own, solution, along(phase, solution, POINTS))
+        if found is None:
+            continue
+        told.add(is_cost)
+        t, jump = found
+        what = "a cost" if is_cost else f"the force of {system.label(part)}"
+        warn(f"{what} jumps by {jump:.3g} at t = {t:.6g}: solves do not see what it is worth to pass there sooner or "
+             "later, so that this is no least cost; let a phase end there (Phases), or take a smooth step, such as "
+             "(1 + tanh(x / width)) / 2", NotDifferentiable)
+
+
+def _parts(system):
+    """Parts whose formulas switch by the state or controls, each with its `_Own`."""
+    for group, places in zip(system.groups, places_of(system)[0], strict=True):
+        worth, switches = jumps_of(group.part)
+        if switches.switching is None:
+            continue
+        solved = formulas_of(group.part).solved
+        for k, part in enumerate(group.members):
+            yield part, _Own(worth, switches, list(places["states"][k]),
+                             list(places["coordinates"][k]) if solved else [], list(places["controls"][k]),
+                             group.parameters[k])
+
+
+def _first(system, own, solution, motion):
+    """When what a part is worth first jumps, and by how much; None where it does not."""
+    state, control = solution.element.state.basis, solution.element.trial["controls"].basis
+
+    def at(element, share):
+        z, u = (np.einsum("ks,ksi->ik", basis.values(share), values[element]) for basis, values in (
+            (state, solution.nodal_state), (control, solution.fields["controls"])))
+        times = solution.t[element] + share * np.diff(solution.t)[element]
+        return own(system, z, u, times), times
+
+    worth, sides = own(system, motion[0], motion[1], motion[2][0])
+    sizes = np.abs(worth).max(axis=1)
+    sizes = np.where(sizes > OPTIONS.jump * OPTIONS.between_rounding * sizes.max(), sizes, np.inf)  # not rounding
+    for row in range(len(sides)):
+        signs = np.sign(sides[row])
+        known = np.maximum.accumulate(np.where(signs != 0, np.arange(len(signs)), 0))
+        signs = signs[known]  # a motion may touch a switch, or begin there
+        places = np.flatnonzero(signs[:-1] * signs[1:] < 0)
+        places = places[places % len(POINTS) < len(POINTS) - 1]
+        if not len(places):
+            continue
+        element, k = np.divmod(places, len(POINTS))
+        low, high, after = POINTS[k], POINTS[k + 1], signs[places + 1]
+        for _ in range(OPTIONS.jump_halvings):
+            middle = (low + high) / 2
+            passed = np.sign(at(element, middle)[0][1][row]) == after
+            low, high = np.where(passed, low, middle), np.where(passed, middle, high)
+        (before, _), times = at(element, low - OPTIONS.jump_aside)
+        (beyond, _), _ = at(element, high + OPTIONS.jump_aside)
+        changes = np.abs(beyond - before)
+        jumps = np.flatnonzero((changes > OPTIONS.jump * sizes[:, None]).any(axis=0))
+        if len(jumps):
+            i = jumps[0]
+            return float(times[i]), float(changes[np.argmax(changes[:, i] / sizes), i])
+    return None
