@@ -1,6 +1,7 @@
 """Every case reaches its reference motion."""
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 
 import timefem as tf
 from timefem.cases import CASES, find_case
+from timefem.cases.table import MODULES
+from timefem.models import load_model
 
 DATA = Path(__file__).parents[1] / "data"
 FINE = {"spinning-box": 800, "free-body": 1000, "physical-pendulum": 400, "heavy-top": 2000}
@@ -103,3 +106,29 @@ def test_bad_input():
         CASES["spinning-box"].make(t_end=float("nan"))
     with pytest.raises(tf.InputError, match="forward"):
         CASES["spinning-box"].make(t_end=0.0)
+
+
+# ---- the table of cases agrees with the modules that enter them
+
+def test_modules_enter_the_cases_of_the_table():
+    assert [name for name, case in CASES.items() if case.name != name] == []
+    for module in MODULES:
+        import_module(f"timefem.cases.{module}")
+    assert list(CASES) == [name for names in MODULES.values() for name in names]  # and no further ones
+
+
+# ---- model files move as the cases of the same name
+
+FOLDER = Path(__file__).parents[2] / "examples" / "models"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
+def test_model_files_are_the_cases(path):
+    case = find_case(path.stem.replace("_", "-"))
+    model = load_model(path, t_end=case.t_end / 10)
+    expected = tf.solve(case.make(t_end=case.t_end / 10), tf.MixedGalerkin(3), 60)
+    solution = model.solve(element=tf.MixedGalerkin(3), n_elements=60)
+    assert len(solution.system.dropped) == len(expected.system.dropped)
+    size = np.abs(expected.z).max()
+    np.testing.assert_allclose(solution.z, expected.z, rtol=0, atol=1e-9 * size)

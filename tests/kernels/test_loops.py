@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import timefem
+import timefem as tf
+from tests.example_systems import pendulum
 from timefem.kernels.machine import common_processor
 
 CODE = """
@@ -252,3 +255,13 @@ def test_code_on_disk_is_not_interpreted(run, tmp_path):
     code = LARGE.replace("total(many, 1.0); ", "").replace("raise", "assert total.codes; raise")
     (tmp_path / "script.py").write_text(code)
     assert outcome(run()) == (out, "")
+
+
+# ---- everything runs on CasADi's virtual machine too, with the same numbers to rounding
+
+@pytest.mark.parametrize("element, driver", [(tf.MixedGalerkin(2), "march"), (tf.BubnovGalerkin(2), "global")], ids=str)
+def test_solves_on_the_virtual_machine(element, driver, monkeypatch):
+    native = tf.solve(pendulum(t_end=0.5), element, 10, driver=driver)
+    monkeypatch.setenv("TIMEFEM_KERNELS", "vm")
+    slow = tf.solve(pendulum(t_end=0.5), element, 10, driver=driver)
+    np.testing.assert_allclose(slow.z, native.z, rtol=0, atol=1e-11 * np.abs(native.z).max())

@@ -1,7 +1,14 @@
 """Any number of ranks, method and driver gives the numbers of one process."""
 
+import os
+from pathlib import Path
+
+import numpy as np
 import pytest
 
+import timefem as tf
+from tests.example_systems import spinning_box
+from tests.parallel import launch
 from tests.parallel.launch import mpirun
 
 pytestmark = [pytest.mark.mpi, pytest.mark.long]
@@ -46,3 +53,54 @@ def test_guesses_and_ways_do_not_show_the_ranks(n_ranks):
     run = mpirun(n_ranks, "-W", "ignore", "-m", "tests.parallel.guesses")
     assert run.returncode == 0, run.stderr
     assert run.stdout == "15 alike\n"
+
+
+# ---- ranks with different problems get one message, and ranks that end do not leave the others waiting
+
+def test_different_problems_are_refused():
+    run = mpirun(2, "-m", "tests.parallel.mismatch", "compare")
+    assert (run.returncode, run.stdout) == (0, "12 refused\n"), run.stderr
+
+
+@pytest.mark.parametrize("way", ["raise", "serial", "leave"])
+def test_a_rank_that_ends(way):
+    run = mpirun(3, "-m", "tests.parallel.mismatch", way)
+    assert run.returncode != 0
+    assert "rank 1 has ended without taking part in this solve" in run.stderr
+
+
+# ---- estimation over ranks, with and without dynamics: motion, covariance and evidence of one process
+
+@pytest.mark.parametrize("n_ranks", [2, 5])
+def test_motions_and_covariances(n_ranks):
+    run = mpirun(n_ranks, "-m", "tests.parallel.estimation", time_limit=300)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.endswith("agree\n")
+
+
+# ---- time-chain substructuring under mpirun: everything in one launch per number of ranks
+
+CHECKS = Path(__file__).with_name("substructure_checks.py")
+
+
+@pytest.mark.parametrize("n_ranks", [1, 2, 3, 4])
+def test_substructure(n_ranks, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(CHECKS.parents[2]), prepend=os.pathsep)
+    run = launch.mpirun(n_ranks, CHECKS)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.count("passed") == 6
+
+
+# ---- A distributed solve that is stopped goes on, with the same answer, on another number of ranks
+
+@pytest.mark.parametrize("driver", ["global", "windows"])
+def test_restart_on_other_numbers_of_ranks(driver, tmp_path):
+    path = tmp_path / "run.h5"
+    for n_ranks, action in ((3, "stop"), (2, "restart")):
+        run = mpirun(n_ranks, "-m", "tests.parallel.stopping", driver, path, action)
+        assert (run.returncode, run.stdout) == (0, f"{action} done\n"), run.stderr
+    window = {"window": 7} if driver == "windows" else {}
+    whole = tf.solve(spinning_box(t_end=1), tf.BubnovGalerkin(2, "continuous"), 31, driver=driver, **window)
+    alone = tf.restart(path)
+    size = np.abs(whole.nodal_state).max()
+    np.testing.assert_allclose(alone.nodal_state, whole.nodal_state, rtol=0, atol=1e-9 * size)

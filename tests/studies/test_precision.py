@@ -9,7 +9,7 @@ import timefem as tf
 from timefem.cases import find_case
 from timefem.cli import main
 from timefem.elements import EMH
-from timefem.studies import quotient_of_precision
+from timefem.studies import conditioning, quotient_of_precision
 
 pytestmark = pytest.mark.long
 
@@ -73,3 +73,15 @@ def test_command_line(capsys):
     assert facts["quotient"] == pytest.approx(3.995, abs=1e-3)
     assert main(arguments) == 0
     assert "second quotient of precision" in capsys.readouterr().out
+
+
+# ---- estimates of norms draw random columns: the same ones each time, and nobody else's numbers change
+
+def test_estimated_conditions_are_the_same_each_time():
+    problem, found = find_case("physical-pendulum").make(t_end=0.5), []
+    for seed in range(3):
+        np.random.seed(seed)  # noqa: NPY002
+        before = np.random.get_state()[1].copy()  # noqa: NPY002
+        found.append(conditioning(problem, tf.MixedGalerkin(2), [40], scaling="reference", norm=1).condition[0])
+        assert np.array_equal(before, np.random.get_state()[1])  # noqa: NPY002
+    assert found[0] == found[1] == found[2]

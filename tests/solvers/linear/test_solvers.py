@@ -1,17 +1,21 @@
 """Every linear solver of the table: solves, transposed solves, norms and backward errors against dense numbers."""
 
 import dataclasses
+import gc
 import importlib.util
 import pickle
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy
 
 import timefem as tf
 from tests.solvers.linear.test_time_chain import galerkin
 from timefem.solvers.equations.elements import ElementEquations
 from timefem.solvers.linear import LINEAR_SOLVERS, LinearSolver, PETSc, linear_options
+from timefem.solvers.linear.time_chain import lu as memory
+from timefem.sparse import CompressedRows
 
 PETSC = importlib.util.find_spec("petsc4py") is not None
 GMRES = {"ksp_type": "gmres", "pc_type": "ilu", "pc_factor_levels": 2, "pc_factor_shift_type": "nonzero",
@@ -201,3 +205,54 @@ def test_answers_of_another_kind(answer):
     solver.answer = answer
     with pytest.raises(tf.SolveError, match=r"'in place' must answer by an array of shape \(\d+,\), not "):
         solver.solve_checked(b)
+
+
+# ---- products with compressed rows against those of SciPy
+
+def test_products_are_those_of_scipy():
+    rng = np.random.default_rng(0)
+    a = scipy.sparse.random_array((40, 40), density=0.2, rng=rng, format="csr")
+    own, x = CompressedRows(a.indptr, a.indices, a.data), rng.normal(size=40)
+    np.testing.assert_allclose(own @ x, a @ x, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(own.T @ x, a.T @ x, rtol=0, atol=1e-14)
+    own.data = 2 * a.data
+    np.testing.assert_allclose(own @ x, 2 * (a @ x), rtol=0, atol=1e-14)
+
+
+# ---- memory for factors is used again once its owner is gone, and only then
+
+class Owner:
+    pass
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(monkeypatch):
+    monkeypatch.setattr(memory, "_kept", [])
+
+
+def test_taken_again_after_its_owner():
+    owner, other = Owner(), Owner()
+    place = memory.borrow(owner, 1000).ctypes.data
+    assert place % 64 == 0
+    assert memory.borrow(other, 1000).ctypes.data != place  # still in use
+    del owner
+    gc.collect()
+    assert memory.borrow(other, 100).ctypes.data != place  # far too large
+    assert memory.borrow(other, 2000).ctypes.data != place  # too small
+    assert memory.borrow(other, 600).ctypes.data == place
+    assert memory.borrow(other, 600).ctypes.data != place
+
+
+@pytest.mark.long
+def test_not_more_is_kept_than_the_limit(monkeypatch):
+    monkeypatch.setattr(memory, "MOST_KEPT", 20_000)
+    monkeypatch.setattr(memory, "_kept", [])
+    owners = [Owner() for _ in range(5)]
+    for i, owner in enumerate(owners):
+        memory.borrow(owner, 1000 + i)
+    memory.borrow(owners[0], 3000)  # alone above the limit
+    owners.clear()
+    del owner
+    gc.collect()
+    assert 0 < sum(a.nbytes for a in memory._kept) <= 20_000
+    assert all(np.shape(a) for a in memory._kept)
