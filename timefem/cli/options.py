@@ -256,7 +256,7 @@ def linearize(ctx, **_):
 def sweep(ctx, **_):
     """Solve a case or a model file for many values of its numbers, on all cores, and under mpirun on all ranks.
 
-    A run that fails is reported, and ends no other; the exit status is 1 then.
+    A run that fails is reported, and ends no other; the exit status is then 1.
     """
     options = given_options(ctx)
     return imported("run").sweep(options)

@@ -66,7 +66,7 @@ class Part(Declared, ABC):
     controls : tuple of Part
         The actuators whose controls it sees.
     drives : tuple of Part
-        The actuators that it moves by itself, as controllers do.
+        The actuators that it drives, as controllers do.
     reactions_of : tuple of Part
         Joints and other constraints whose multipliers it sees, see `multiplier_force`.
     kept_reactions : tuple of int or None

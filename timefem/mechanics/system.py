@@ -42,7 +42,7 @@ NO_TIMES.setflags(write=False)
 
 
 class System(NamedArguments, NamedParts, StateValues, Summarized):
-    """Bodies, joints and forces, which stay as they are from here on; they may belong to several systems.
+    """Bodies, joints and forces. They are not changed, and may belong to several systems.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
         state (see `timefem.mechanics.redundancy.redundancy`).
 
     coordinates : {"bodies", "joint"}
-        "joint": rigid bodies and their joints become trees, as far as they make open chains (`stands_for` tells what
+        "joint": rigid bodies and their joints become trees, as far as they make open chains (`stands_for` says what
         became of each); see `timefem.mechanics.bodies.tree.compile.in_joint_coordinates`.
 
     Attributes

@@ -98,7 +98,7 @@ class Solution(SolvedElements, Invariants, Shown):
         """Multipliers `(gamma, mu)`, shape t.shape + (n_multipliers,), for forces `-G^T gamma` on the coordinates.
 
         Of gaps between points gamma is the force on body a [N]; turns have the signs of their formulas, and `joint`
-        tells forces and torques of joints.
+        gives forces and torques of joints.
 
         In the order of `system.constraint_names`, gamma first. Redundant constraints that were dropped have none, and
         the kept ones carry their forces, unless `minimum_norm` is True: then the forces are shared out evenly among
@@ -174,7 +174,7 @@ class Solution(SolvedElements, Invariants, Shown):
         t : array_like
             Times inside the solution [s].
         actuator : Actuator or str, optional
-            One that the user has, or that of the system, or its name; default: all.
+            The actuator as it was made or as the system has it, or its name; default: all.
 
         Returns
         -------

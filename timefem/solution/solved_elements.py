@@ -36,7 +36,7 @@ class _Made:
 
     @property
     def attempts(self) -> list[Attempt]:
-        """What was tried to solve a problem of optimal control, in this order."""
+        """What was tried to solve a problem of optimal control, in order."""
         return [Attempt(**attempt) for attempt in self.statistics.get("attempts", [])]
 
 

@@ -68,7 +68,7 @@ def contact_sequences(problem: InitialValueProblem, actuators: Actuator | Sequen
     Warns
     -----
     NotSolved
-        Where no sequence that came up was solved and holds: the list is empty then.
+        Where no sequence that came up was solved and holds: the list is then empty.
 
     Examples
     --------

@@ -221,7 +221,7 @@ class RecedingHorizon(NamedArguments):
         -------
         ndarray, shape (n_controls,)
             Without a solution, as from a state outside of limits, the best ones that were found, with a warning
-            (`NotSolved`); `converged` tells that as well.
+            (`NotSolved`); `converged` says so as well.
 
         Raises
         ------

@@ -71,7 +71,7 @@ class GeneralizedSystem(System):
     """A mechanical system given by its energies and constraints in `n` generalized coordinates.
 
     `H = 1/2 p.M(q)^-1 p + V(q, t)` with `p = M v`, and constraints `Phi(q, t) = 0` (index 2, GGL, as for bodies).
-    The mass matrix may depend on q (n at most 12 then; to compile a full one takes about a second for n = 8, and ten
+    The mass matrix may depend on q (then n is at most 12; to compile a full one takes about a second for n = 8, and ten
     for n = 12). It must be positive definite, or at least on motions that the constraints allow: then EML and its
     reductions take it, and other elements with `regularize`. There are no positions and
     momenta in space: a solution has `coordinates`, `velocity`, `energy` and `constraints`.

@@ -45,7 +45,7 @@ class Actuator(ForcePart, abstract=True):
 
 
 class Control(Actuator):
-    """Algebraic controls: functions of time that formulas see, and that push nothing by themselves.
+    """Algebraic controls: functions of time that formulas see, and that exert no force of their own.
 
     Slacks, angles, excitations and shares: `FormulaForce` and `State` see them by their `controls`, costs and limits by
     `now.control(...)`. Equations and limits of controls and states hold where the equations of motion see controls.

@@ -28,7 +28,7 @@ from ...types import Matrix, Vector
 
 @dataclass(frozen=True, eq=False)
 class EndState(NamedArguments):
-    """State of a body at the end, of which only what is given is asked for; None is free.
+    """State of a body at the end, of which only what is given is prescribed; None is free.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class InverseDynamics(NamedArguments):
     The outputs are differentiated until the controls appear (see `mechanics.inversion`); one row per output is
     solved with the equations of motion, and the derivatives before it are conditions at the ends. What the outputs
     leave open, the internal dynamics, takes its conditions from the states given: its stable part at the start, its
-    unstable part at the end (the system is not minimum phase then), so that the motion stays bounded in between, which
+    unstable part at the end (the system is then not minimum phase), so that the motion stays bounded in between, which
     no march can do.
 
     Of systems with a `Tree` where all that constraints leave open is driven (loops, free bases and other bodies among
@@ -51,9 +51,9 @@ class InverseDynamics(NamedArguments):
     free bases, take as many outputs as controls, which are constraints kept by the controls: without `end` the motion
     goes on from its start, element by element.
 
-    Where inertia couples bodies, as with `mass="gauss"` or "consistent" of beams and ropes, no inverse of the mass
-    matrix is there to differentiate with: outputs are constraints then, kept by the controls as multipliers, and
-    elements `MixedGalerkin(k, form="energy")` or "impulse" solve for them. Motions go from rest to rest then: `start`
+    Where inertia couples bodies, as with `mass="gauss"` or "consistent" of beams and ropes, there is no inverse of
+    the mass matrix to differentiate with: outputs are then constraints, kept by the controls as multipliers, and
+    elements `MixedGalerkin(k, form="energy")` or "impulse" solve for them. Motions then go from rest to rest: `start`
     and `end` are guesses of the equilibria there, `end={}` for one near that of the start.
 
     Parameters
@@ -67,7 +67,7 @@ class InverseDynamics(NamedArguments):
         State at the start, as in `InitialValueProblem`. It must satisfy the constraints of the system; it is moved, as
         little as possible, to where the outputs and their derivatives fit the trajectories.
     end : dict, optional
-        The same at the end. Without it all conditions are asked for at the start, as a march would have it, and the
+        The same at the end. Without it all conditions are prescribed at the start, as a march would have it, and the
         internal dynamics must be stable.
     t_span : (float, float)
         Start and end [s].

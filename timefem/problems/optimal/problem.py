@@ -44,7 +44,7 @@ REFUSED = (Cost,)  # parts whose numbers cannot be unknown
 
 @dataclass(eq=False, repr=False)
 class OptimalControl(NamedArguments):
-    """Find the controls that bring a system from a state to another at the least cost.
+    """Find the controls that bring a system from one state to another at least cost.
 
     Minimise `end_cost + integral of the costs` over the controls of the actuators and, if asked for, over parameters
     and the final time, subject to the equations of motion and to conditions at the end.
@@ -57,10 +57,11 @@ class OptimalControl(NamedArguments):
         State at the start, as in `InitialValueProblem`; or body, link or joint of a tree -> `EndState`, which leaves
         free what it leaves out, so that it is found as well.
     end : dict, optional
-        Body -> `EndState` (what it leaves out is free), or `Pose`, `Coordinates`, `CanonicalState` (everything is asked
-        for, velocities too). Bodies left out are free. A quaternion is taken with its sign, so that it also tells which
-        way to turn. Links and joints of trees take an `EndState`, too; a tree takes a dict of its joints. With joints
-        between bodies among the keys all bodies follow from their coordinates and rates, as in `InitialValueProblem`.
+        Body -> `EndState` (what it leaves out is free), or `Pose`, `Coordinates`, `CanonicalState` (everything is
+        prescribed, including velocities). Bodies left out are free. A quaternion is taken with its sign, so that it
+        also tells which way to turn. Links and joints of trees take an `EndState`, too; a tree takes a dict of its
+        joints. With joints between bodies among the keys all bodies follow from their coordinates and rates, as in
+        `InitialValueProblem`.
     t_span : (float, float)
         Start and end [s]; with `free_time` the end is a guess.
     cost : Cost, callable, str, or sequence of these
@@ -68,8 +69,8 @@ class OptimalControl(NamedArguments):
     actuators : Actuator or sequence of Actuator
         Those that are not in the system; actuators that a cost, bounds or rates name need not be given.
     end_cost : callable or str, optional
-        `end_cost(end, parameters)` -> scalar in CasADi symbols, or such a formula as text, `"end.t"`. `end` tells what
-        `now` of a `Limit` does, but for controls; `parameters` is a dict of the unknown ones, with "duration" when the
+        `end_cost(end, parameters)` -> scalar in CasADi symbols, or such a formula as text, `"end.t"`. `end` offers what
+        `now` of a `Limit` does, except controls; `parameters` is a dict of the unknown ones, with "duration" when the
         time is free.
     end_conditions : callable, str or sequence of str, optional
         `end_conditions(end, parameters)` -> expressions that are zero.

@@ -47,7 +47,7 @@ class Equilibrium(Answer):
         Time at which loads are taken [s].
     q : ndarray, shape (n_q,)
     multipliers : ndarray, shape (n_constraints,)
-        Of the constraints on configuration level, whose forces on the coordinates are `-G^T gamma`; `joint` tells
+        Of the constraints on configuration level, whose forces on the coordinates are `-G^T gamma`; `joint` gives
         forces and torques of joints.
     n_unstable : int
         Directions in which the energy falls: 0 is stable.

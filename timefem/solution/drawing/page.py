@@ -31,7 +31,7 @@ def plot_phase(solution, *what, times=None, ax=None):
     ----------
     solution : Solution
     *what : Part or str
-        Joints, by themselves or by name, "JOINT.COORDINATE" where they have several, joints of trees;
+        Joints, as objects or by name, "JOINT.COORDINATE" where they have several, joints of trees;
         "BODY.position[0]" of a centre of mass; "BODY.q[0]", a generalized coordinate. Default: all joints with
         coordinates, else all generalized coordinates, else the positions of point masses; those of one unit.
     times : array_like, shape (n,), optional

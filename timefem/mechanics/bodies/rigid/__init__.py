@@ -36,7 +36,7 @@ def RigidBody(mass: float, inertia: Vector | Matrix, rotation: str = "quaternion
     size : array_like, shape (3,), optional
         Edge lengths in body axes [m] of the box in which plots draw it; it does not enter the motion.
     shape : {"box", "cylinder", "ellipsoid"}
-        That plots draw in `size`; a cylinder lies along the edge across which the other two are most alike.
+        What plots draw in `size`; a cylinder lies across the two edges that are most alike.
 
     Returns
     -------

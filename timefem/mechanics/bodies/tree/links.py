@@ -214,7 +214,7 @@ class TreeJoint(NamedArguments):
     limits : dict
         Data, not enforced: "lower", "upper", "velocity", "effort" where they are known.
     swapped : bool
-        Whether `Solution.joint` tells forces on the parent, as body a, and of the child as b; coordinates stay.
+        Whether `Solution.joint` gives forces on the parent, as body a, and of the child as b; coordinates stay.
 
     Raises
     ------

@@ -92,7 +92,7 @@ class FormulaSensor(Sensor):
     Parameters
     ----------
     formula : callable, str or sequence of str
-        `formula(now)` -> expressions in CasADi symbols, or such a formula as text; `now` tells what that of a `Limit`
+        `formula(now)` -> expressions in CasADi symbols, or such a formula as text; `now` offers what that of a `Limit`
         does, and `acceleration(body, point)`, `angular_acceleration(body, frame)` and `reaction(joint, body)`, such as
         `"now.energy()"` or `"now.control('motor')[0]"`.
     n : int
