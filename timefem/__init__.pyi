@@ -52,6 +52,7 @@ from .errors import (
     NotDifferentiable,
     NotSolved,
     OpenJoint,
+    OtherSide,
     RankError,
     SolveError,
     SuspectUnits,
@@ -127,7 +128,7 @@ from .mechanics.joints.sliding import Cylindrical, Planar, Prismatic
 from .mechanics.joints.turning import FixedPoint, Revolute, RigidDistance, Spherical, Universal, Weld
 from .mechanics.part import Part
 from .mechanics.redundancy.redundancy import redundant_constraints
-from .mechanics.states.consistent import assemble
+from .mechanics.states.assemble import assemble
 from .mechanics.system import System
 from .mechanics.values.conserved import constant_momenta
 from .models.build import load_model
@@ -208,8 +209,8 @@ __all__ = [
     "Complementary", "CoulombFriction", "Coupling", "PhasedSolution", "Phases", "SpringContact",
     "BoundaryValueProblem", "EndState", "contact_sequences", "continuation", "solve_all",
     "BubnovGalerkin", "CanonicalState", "Constraint", "Cylindrical", "ElementBatch", "Fatrop", "FixedPoint", "Gravity",
-    "ActiveSetChange", "IllConditioned", "NotAsked", "NotDifferentiable", "NotSolved", "OpenJoint", "SuspectUnits",
-    "UnderResolved", "Unstable",
+    "ActiveSetChange", "IllConditioned", "NotAsked", "NotDifferentiable", "NotSolved", "OpenJoint", "OtherSide",
+    "SuspectUnits", "UnderResolved", "Unstable",
     "InitialValueProblem", "Ipopt", "InputError",
     "InteriorPoint", "InteriorPointOptions", "LagrangeBasis", "Limit", "MarchOptions", "MassProperties",
     "MissingBackend", "MixedGalerkin", "Newton", "Part", "Planar", "PointMass", "Pose", "PrescribedAngle",

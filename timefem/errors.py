@@ -65,6 +65,11 @@ class OpenJoint(UserWarning):
     """Curves of a beam or rope that nearly meet, but do not; the message says which, and how far apart."""
 
 
+class OtherSide(UserWarning):
+    """A joint that stands half a turn away from where it is meant to be, which its constraints allow; the message names
+    it."""
+
+
 class NotAsked(UserWarning):
     """What is given although the problem does not use it; the message says what, and how to have it used."""
 

@@ -15,7 +15,7 @@ from ..mechanics.contacts.rigid import refuse_events
 from ..mechanics.formulas.formula import call_vector, check_symbols
 from ..mechanics.inversion.outputs import Output
 from ..mechanics.redundancy.redundancy import drop_redundant, redundant_rows
-from ..mechanics.states.consistent import assemble
+from ..mechanics.states.assemble import consistent_states
 from ..mechanics.system import System
 from ..mechanics.values.equations_of_motion import EquationsOfMotion
 from ..problems.initial.problem import InitialValueProblem
@@ -136,7 +136,7 @@ def _consistent(system, state, t):
     except InputError as error:
         if "violates the" not in str(error):
             raise
-    return InitialValueProblem(system, assemble(system, state, t), (t, t + 1e-9 * max(1.0, abs(t))))
+    return InitialValueProblem(system, consistent_states(system, state, t), (t, t + 1e-9 * max(1.0, abs(t))))
 
 
 def _inputs(at, inputs):

@@ -5,7 +5,7 @@ import scipy
 
 from ..mechanics.bodies import rotations
 from ..mechanics.bodies.states import CanonicalState, Coordinates, Pose
-from ..mechanics.states.consistent import assemble
+from ..mechanics.states.assemble import consistent_states
 from ..sensitivity.linearization import Linearization
 from ..sensitivity.parameters import Directions
 from ..solution.solution import Solution
@@ -99,7 +99,7 @@ def _displaced(body, q, move, speed):
 def _assembled(system, states, t):
     """States with joints closed; bodies hold their own constraints already."""
     joints = system.n_constraints > sum(len(b.constraint_names) for b in system.bodies if b.has_orientation)
-    return assemble(system, states, t) if joints or system.n_nonholonomic else states
+    return consistent_states(system, states, t) if joints or system.n_nonholonomic else states
 
 
 # ---- neighbouring motions of a solution, by the tangents of its elements

@@ -14,7 +14,7 @@ from timefem.elements.evaluation.point_kernel import point_kernel
 from timefem.mechanics.describe import build, describe
 from timefem.mechanics.joints.nonholonomic import NonholonomicConstraint
 from timefem.mechanics.joints.rolling import KnifeEdge, NonTwisting, RollingDisc, RollingSphere
-from timefem.mechanics.states.consistent import assemble
+from timefem.mechanics.states.assemble import assemble
 from timefem.mechanics.values.of_parts import has_power, nonholonomic_derivatives
 from timefem.polynomials import LagrangeBasis
 

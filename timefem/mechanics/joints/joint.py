@@ -99,6 +99,11 @@ class Joint(Part, abstract=True):
         """
         return None
 
+    def right_side(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
+        """Numbers that are positive where the joint is meant to be, and negative where its `formula` vanishes on the
+        other side; none where it has no other side."""
+        return []
+
     def transmitted(self, q: Sequence[ca.SX], t: ca.SX, c: Any, w: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Force and torque about point_a that it exerts on body a by its multipliers `w`, in space: two SX (3,).
 

@@ -106,6 +106,13 @@ class PrescribedAngle(_Prescribed):
         u, v = b.direction(c.u), b.direction(c.v)
         return [ca.dot(a.direction(c.d), ca.sin(angle) * u - ca.cos(angle) * v)]
 
+    def closing(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
+        return [ca.atan2(self.formula(a, b, t, c)[0], self.right_side(a, b, t, c)[0])]
+
+    def right_side(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
+        angle, = self.values_at("angle", t, c, motion=True)
+        return [ca.dot(a.direction(c.d), ca.cos(angle) * b.direction(c.u) + ca.sin(angle) * b.direction(c.v))]
+
 
 class PrescribedJoint(JointPart):
     """A coordinate of a joint moves as a function of time; 1 constraint.
@@ -133,3 +140,10 @@ class PrescribedJoint(JointPart):
         c = self.named(s.own)
         target, = self.values_at("value", s.t, c, motion=True)
         return -self.bound.coordinate.gap(*frames_of(self.bound.bodies, s.q), c.axes, target)
+
+    def closing(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
+        target, = self.values_at("value", t, c, motion=True)
+        return [-self.bound.coordinate.deviation(a, b, c.axes, target)]
+
+    def right_side(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
+        return [np.pi / 2 - ca.fabs(x) for x in self.closing(a, b, t, c)] if self.bound.coordinate.turns else []

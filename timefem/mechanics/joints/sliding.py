@@ -12,7 +12,7 @@ from ..numbers.arguments import joined
 from ..symmetry import ALL, translations, turns
 from .coordinates import Angle, Displacement, turned_by, turning_angle
 from .joint import Joint, across, gap, products, tilts
-from .turning import TURN_NAMES, Turning, turned, turning
+from .turning import TURN_NAMES, Turning, cosine_of_turn, turned, turning
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -98,6 +98,9 @@ class Prismatic(_SlidingJoint):
 
     def closing(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         return [*turning(a, b, c.orientation), *self.formula(a, b, t, c)[3:]]
+
+    def right_side(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
+        return [cosine_of_turn(a, b, c.orientation)]
 
     def _held_to_ground(self):
         return translations(self.axis_b)

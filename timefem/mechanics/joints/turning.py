@@ -115,6 +115,9 @@ class Turning(Joint, abstract=True):
     def coordinate_numbers(self, c: Any) -> dict[str, Any]:
         return {"angle": turning_angle(*self._directions(c))}
 
+    def right_side(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
+        return [ca.dot(a.direction(c.axis_a), ca.cross(b.direction(c.u), b.direction(c.v)))]
+
     def _turned(self, angle, rate):
         """`R_b^T R_a` and the relative angular velocity in b."""
         axis_a, axis_b, *_ = self._directions(self)
@@ -191,6 +194,9 @@ class Weld(_PointJoint):
     def closing(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
         return [*super().formula(a, b, t, c), *turning(a, b, c.orientation)]
 
+    def right_side(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]:
+        return [cosine_of_turn(a, b, c.orientation)]
+
     def relative(self, x: Mapping[str, Any]) -> Any:
         return self.fields["orientation"].matrix(self.orientation), NOWHERE, NOWHERE, NOWHERE
 
@@ -203,6 +209,11 @@ def turned(a, b, turn):
     d = ca.horzsplit(a.rotation)
     e = [b.direction(column) for column in ca.vertsplit(turn, 3)]
     return products(d, (e[1], e[2], e[0]))
+
+
+def cosine_of_turn(a, b, turn):
+    """Of the angle by which a is turned from `turn` in b."""
+    return (ca.trace(b.rotation.T @ a.rotation @ ca.reshape(turn, 3, 3).T) - 1) / 2
 
 
 def turning(a, b, turn):

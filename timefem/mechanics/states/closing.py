@@ -14,6 +14,7 @@ from .consistent import OPTIONS as CONSISTENT
 from .consistent import assembled, carried_momenta, descended, projected, states_by_body
 from .given import given_states
 from .in_trees import FITS
+from .sides import whole
 
 CLOSED = 1e-9  # constraints that are off by less are closed, relative to the terms that make them up
 
@@ -49,8 +50,9 @@ class Closing:
 
     def __init__(self, system, held, fix, t):
         self.system, self.t, self.fix, self.held = system, t, fix, held
-        joints = [joint for joint in map(whole, system.parts) if isinstance(joint, Joint)
-                  and type(joint).closing is not Joint.closing and not set(fix).issuperset(joint.bodies)]
+        joints = [joint for joint in map(whole, system.parts)
+                  if getattr(type(joint), "closing", Joint.closing) is not Joint.closing
+                  and not set(fix).issuperset(joint.bodies)]
         self.whole = system.extended([*held, *(_ByAngles(system.label(joint), joint) for joint in joints)])
         owners = [whole(part) for part in self.whole.parts for _ in part.constraint_names]
         self.rows = np.array([i for i, part in enumerate(owners) if part not in joints], int)
@@ -69,6 +71,11 @@ class Closing:
 
     def holds(self, q, tolerance=FITS):
         return bool(np.all(self.off(q)[1] <= tolerance))  # false for NaN
+
+    def formulas_hold(self, q):
+        """Whether joints hold by their formulas, whichever the side."""
+        _, phi, _, size = descended(self.system, self.t, q, self.moves, steps=0)
+        return bool(np.all(np.abs(phi) <= FITS * size))
 
     def state(self, states, at_zero):
         """Dict body -> `CanonicalState` that holds all, near given states.
@@ -107,13 +114,13 @@ class Closing:
         closed where all is zero; all is closed from `q`; what is given goes from a closed pose near zero, and angles
         the other way round."""
         if not self.given.any():
-            yield self._near(q)
+            yield self.near(q)
             return
         start, loops = at_zero(), self.rows[~self.given]
         closed = bool(np.all(self.off(start)[1][~self.given] <= CLOSED))
         if closed:
             yield self._carried(start)
-        yield self._near(q)
+        yield self.near(q)
         if not closed:
             start = descended(self.whole, self.t, start, self.moves, loops)[0]
             if not np.all(self.off(start)[1][~self.given] <= FITS):
@@ -122,7 +129,8 @@ class Closing:
         if self.turns.any():
             yield self._carried(start, -1.0)
 
-    def _near(self, q):
+    def near(self, q):
+        """Coordinates to which `q` leads."""
         return self._toward(q, np.zeros(len(self.rows)))[0]
 
     def _toward(self, q, aim, steps=CONSISTENT.iterations):
@@ -162,11 +170,6 @@ class Closing:
         return InputError(f"the mechanism cannot be assembled: no pose with closed loops was found with "
                           f"{self.owners[worst].described(phi[worst])}; give another value, give other joints, or "
                           "check that its parts can meet at all (lengths, axes)")
-
-
-def whole(part):
-    """The joint, of one that lost redundant constraints."""
-    return getattr(part, "part", part)
 
 
 class _ByAngles(Part):

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ... import validate
-from ...argument_names import named_arguments
 from ...errors import InputError
 from ...late import Late
 from ...sparse import sparse_lu
 from ...validate.records import Options, documented, option
 from ..bodies.states import CanonicalState, Pose
-from ..body_frame import is_on_tree
 from ..values.at_start import constraint_sizes, constraints_at, is_small
 from ..values.measures import TINY
 from ..values.of_parts import nonholonomic_derivatives
-from ..values.state_values import StateValues
-from .given import canonical_states, given_states, with_followers
+from .given import with_followers
 
 if TYPE_CHECKING:
-    from ..part import Body
-    from .given import GivenStates
+    pass
 
 scipy = Late("scipy")
 
@@ -43,65 +37,6 @@ class ConsistentOptions(Options):
 
 
 OPTIONS = ConsistentOptions()
-
-
-@named_arguments
-def assemble(system: StateValues, state: GivenStates, t: float = 0.0, *,
-             fix: Sequence[Any] = ()) -> dict[Body, CanonicalState]:
-    """A state that satisfies the constraints, near a given one.
-
-    Positions: Gauss-Newton on `Phi(q, t) = 0`; each step is the smallest one in the metric of the mass,
-    `dq = -M^-1 G^T (G M^-1 G^T)^+ Phi` with `G = dPhi/dq`, where moments of inertia count as a tenth of the largest one
-    of the body at least. Far from the solution, and where constraints are redundant, the matrix is damped with the
-    square of the residual (Levenberg-Marquardt), which keeps the convergence quadratic.
-    Bodies stay rigid in each step.
-
-    Velocities: orthogonal projection in the metric of the mass onto `G v + dPhi/dt = 0`, from the given velocities of
-    centres of mass and angular velocities, turned with the bodies when they are given in body axes; of generalized
-    coordinates from the given rates.
-
-    Parameters
-    ----------
-    system : System
-    state : dict
-        Body (or its name) -> approximate state, as for an `InitialValueProblem`.
-    t : float
-        Time [s].
-    fix : list or tuple of Body or str, or one of them
-        Bodies that keep their pose and velocity as given; the others follow.
-
-    Returns
-    -------
-    dict
-        Body -> `CanonicalState`, for all bodies; to be given to an `InitialValueProblem`.
-
-    Raises
-    ------
-    InputError
-        When no such state is found: names the worst constraint, its residual, and what to try.
-
-    Notes
-    -----
-    Of several solutions (a four-bar linkage has two) the one near the given poses is found. CHOLMOD solves the systems
-    when scikit-sparse is installed (`pip install timefem[sparse]`).
-    """
-    if not isinstance(system, StateValues):
-        raise InputError(f"system must be a System, not {system!r}")
-    t = validate.real("t", t)
-    given = given_states(system, canonical_states(system, state, t, approximate=True))
-    fix = [system.find(body) for body in (fix if isinstance(fix, list | tuple) else [fix])]
-    for body in fix:
-        if is_on_tree(body):
-            raise InputError(f"fix: {system.label(body)} cannot be kept alone, its tree moves as a whole; "
-                             "system.state({joint: value}) keeps the joints given, and lets the others close loops")
-    moves = np.ones(system.n_q)
-    for body in fix:
-        moves[system.coordinates(body)] = 0
-    q = np.concatenate([s.q for _, s in given.values()])
-    with np.errstate(over="ignore", invalid="ignore"):  # of steps that lead nowhere, which are refused
-        q = assembled(system, t, q, moves)
-    p = projected(system, t, q, carried_momenta(system, given, t, q, fix), moves)
-    return states_by_body(system, q, p)
 
 
 def states_by_body(system, q, p):

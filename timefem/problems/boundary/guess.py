@@ -5,7 +5,7 @@ import numpy as np
 from ...errors import InputError
 from ...mechanics.bodies import rotations
 from ...mechanics.bodies.states import CanonicalState
-from ...mechanics.states.consistent import assemble
+from ...mechanics.states.assemble import consistent_states
 from ...polynomials import CubicSpline
 
 SAMPLES = 16  # configurations between which a spline runs; as many more for each extra turn
@@ -87,7 +87,7 @@ def _on_constraints(system, times, q):
     for i, t in enumerate(times):
         near = {b: CanonicalState(q[i, system.coordinates(b)], zero[system.coordinates(b)]) for b in system.bodies}
         try:
-            out[i] = np.concatenate([s.q for s in assemble(system, near, t).values()])
+            out[i] = np.concatenate([s.q for s in consistent_states(system, near, t).values()])
         except InputError:
             continue
         for body in system.bodies:  # the sign of quaternions

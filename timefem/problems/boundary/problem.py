@@ -17,7 +17,7 @@ from ...mechanics.bodies.solved_energy import general_position
 from ...mechanics.bodies.states import CanonicalState, Pose
 from ...mechanics.formulas.text import as_formula, refuse_comparison
 from ...mechanics.redundancy.redundancy import drop_redundant
-from ...mechanics.states.consistent import assemble
+from ...mechanics.states.assemble import assemble
 from ...mechanics.system import System
 from ...mechanics.values.at_start import positions_hold, surely_fine
 from ...mechanics.values.of_parts import not_finite

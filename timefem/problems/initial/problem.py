@@ -15,9 +15,10 @@ from ...late import Late
 from ...mechanics.bodies.states import Pose
 from ...mechanics.functions.formula import check_integrable
 from ...mechanics.part_names import is_joint
-from ...mechanics.states.consistent import assemble as assembled
+from ...mechanics.states.assemble import assemble as assembled
 from ...mechanics.states.given import GivenStates, canonical_states, given_states
 from ...mechanics.states.in_trees import by_joints_of_trees, resolved_states
+from ...mechanics.states.sides import warn_of_other_side
 from ...mechanics.system import System
 from ...mechanics.values.at_start import at_start, constraint_sizes, constraints_at
 from ...mechanics.values.of_parts import nonholonomic_off, not_finite
@@ -65,6 +66,9 @@ class InitialValueProblem(NamedArguments):
             raise InputError(f"system must be a System, not {system!r}")
         self._assemble = validate.flag("assemble", assemble)
         self._take(system, state, checked_span(system, t_span))
+        if not self._assemble:  # which has told it
+            warn_of_other_side(system, self.t_span[0], self.z0[:system.n_q],
+                               "give poses that differ by that turn, or turn its axes")
         check_integrable(system, self.t_span, self.z0)
         if system.redundant == "drop":
             self.system = redundancy.drop_redundant(system, self.t_span[0], self.z0)

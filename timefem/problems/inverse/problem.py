@@ -20,7 +20,7 @@ from ...mechanics.inversion.inversion import Inversion
 from ...mechanics.inversion.outputs import Output
 from ...mechanics.inversion.servo_constraint import ServoInversion
 from ...mechanics.inversion.structure_algorithm import OPTIONS as STRUCTURE
-from ...mechanics.states.consistent import assemble
+from ...mechanics.states.assemble import assemble
 from ...mechanics.states.given import states_of
 from ...mechanics.system import System
 from ...types import Floats

@@ -171,7 +171,7 @@ class OptimalOptions(Options):
     replayed_share: float = option(
         0.381966, "of an element, where it is divided in two for that",
         "one point of an element, and those of its halves, see what repeats in a quarter of it in one phase: of 432 "
-        "costs and forces in step with elements 34 were wrong without a word, and 13 are")
+        "costs and forces in step with elements 34 were wrong silently, and 13 are")
     unresolved: float = option(
         0.02, "miss of an element alone, over the size of its states, or of the cost, from which on it is reported",
         "45 problems of galleries miss 2e-3 at most")

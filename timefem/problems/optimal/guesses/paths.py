@@ -8,7 +8,7 @@ import numpy as np
 from ....errors import InputError
 from ....mechanics.bodies import rotations
 from ....mechanics.bodies.states import CanonicalState, Pose
-from ....mechanics.states.consistent import assemble
+from ....mechanics.states.assemble import consistent_states
 from ....polynomials import CubicSpline
 from ..options import OPTIONS
 from .shapes import (
@@ -84,7 +84,7 @@ def _closed(system, t, q):
     """Coordinates that hold the constraints near given ones; these, where none are found."""
     near = {b: CanonicalState(q[system.coordinates(b)], np.zeros(b.n_q)) for b in system.bodies}
     try:
-        closed = np.concatenate([s.q for s in assemble(system, near, t).values()])
+        closed = np.concatenate([s.q for s in consistent_states(system, near, t).values()])
     except InputError:
         return q
     for body in system.bodies:  # the sign of quaternions

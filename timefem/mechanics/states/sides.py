@@ -1,0 +1,39 @@
+"""Joints that stand on the other side: half a turn away from where they are meant to be, where their formula vanishes,
+too."""
+
+import casadi as ca
+import numpy as np
+
+from ...errors import OtherSide, warn
+from ..joints.frame import frames_of
+from ..symbols import Symbols
+
+_functions = {}  # of kinds of joints
+
+
+def whole(part):
+    """The joint, of one that lost redundant constraints."""
+    return getattr(part, "part", part)
+
+
+def on_other_side(system, t, q):
+    """Joints that are more than a quarter of a turn away from where they are meant to be, at coordinates (n_q,)."""
+    return [joint for joint in map(whole, system.parts) if hasattr(joint, "right_side")
+            and np.any(_sides(joint)(t, joint.own_parameters, *(q[system.coordinates(b)] for b in joint.bodies)) < 0)]
+
+
+def _sides(joint):
+    if joint.kind not in _functions:
+        s = Symbols(joint)
+        rows = joint.right_side(*frames_of(joint.bodies, s.q), s.t, joint.named(s.own))
+        found = ca.Function("sides", [s.t, s.own, *s.q], [ca.densify(ca.vertcat(*rows, 1.0))])
+        _functions[joint.kind] = lambda *x: np.array(found(*x))
+    return _functions[joint.kind]
+
+
+def warn_of_other_side(system, t, q, remedy):
+    """Warn of joints on the other side, by name."""
+    if joints := on_other_side(system, t, q):
+        names = ", ".join(f"'{system.label(joint)}'" for joint in joints)
+        warn(f"{names} {'stands' if len(joints) == 1 else 'stand'} on the other side at t = {t:g}: axes are opposite, "
+             f"or turned by half a turn from where they are meant to be; {remedy}", OtherSide)
