@@ -192,7 +192,7 @@ class EventElements:
         here = self._in_mode(states)
         if kind == events.TOUCHES:
             return -states.gamma[0, c, 0], -here.accelerations[0, c, 0]
-        keys, values = values_of(self.directions, here)
+        keys, values, _ = values_of(self.directions, here)
         value = float(values[keys.index((kind, c)), 0])
         rate = float(here.accelerations[0, c, 1:] @ self.directions[c]) if kind == events.STICKS else None
         return value, rate

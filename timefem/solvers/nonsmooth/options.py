@@ -46,7 +46,7 @@ class ContactOptions:
     most_closed: int = 64  # and while something does
     samples: int = 129  # of gaps of what is on the other side at the end of an element
     seen: float = 1e-6  # of the largest gap in an element: overlap between its ends that is no rounding
-    unsure: float = 1e-12  # of its largest value in an element, beyond which a function of forces is negative
+    unsure: float = 1e-12  # of its largest terms in an element, beyond which a function of forces is negative
     locations: int = 40  # of one event
     sliver: float = 1e-7  # of an element, between an event and a node of the mesh: no element is as short (1e-9: forms
     # without momenta of their own are off by 1e-6 after it)

@@ -131,9 +131,9 @@ class Search:
         between = states_between(self.theta, states, here.of_coordinates)
         found = [[] for _ in range(n)]
         inside = InMode(between, mode.modes, directions, mode.sharing)
-        keys, values = values_of(directions, inside)
-        values = values.reshape(len(keys), n, -1)
-        flagged = (values < -CONTACT.unsure * np.abs(values).max(axis=2, initial=0.0)[:, :, None]).any(axis=2)
+        keys, *both = values_of(directions, inside)
+        values, terms = (value.reshape(len(keys), n, -1) for value in both)
+        flagged = (values < -CONTACT.unsure * terms.max(axis=2, initial=0.0)[:, :, None]).any(axis=2)
         flagged[:, 0] |= [key in zero for key in keys]
         for k, e in np.argwhere(flagged).tolist():
             at = first_negative(self.theta, values[k, e], e == 0 and keys[k] in zero)
@@ -162,7 +162,8 @@ def _earliest(candidates):
 
 
 def values_of(directions, here):
-    """Functions that are positive as long as a mode lasts: (kind, contact) of each, and their values (n_functions, n).
+    """Functions that are positive as long as a mode lasts: (kind, contact) of each, their values (n_functions, n), and
+    the size of the terms that these are differences of: friction may equal its limit exactly.
     """
     states, forces, places = here.states, here.forces, here.states.contacts.places(here.modes)
     closed, slips, holds = places.closed, places.slips, places.holds
@@ -173,8 +174,12 @@ def values_of(directions, here):
     if len(holds):
         keys += [(events.SLIPS, c) for c in holds.tolist()]
         limit = states.friction[:, holds] * np.where(places.hangs, here.load[:, holds], forces[:, holds, 0])
-        values.append(limit * (1 + CONTACT.lean * places.leans) - np.hypot(forces[:, holds, 1], forces[:, holds, 2]))
-    return keys, np.concatenate(values, axis=1).T
+        friction = np.hypot(forces[:, holds, 1], forces[:, holds, 2])
+        values.append(limit * (1 + CONTACT.lean * places.leans) - friction)
+        terms = [*map(np.abs, values[:-1]), np.abs(limit) + friction]
+    else:
+        terms = [np.abs(value) for value in values]
+    return keys, np.concatenate(values, axis=1).T, np.concatenate(terms, axis=1).T
 
 
 def states_between(theta, states, accelerations, first=None):
