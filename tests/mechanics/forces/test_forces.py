@@ -462,7 +462,7 @@ BODY, OTHER, POINT = tf.RigidBody(1, [1, 1, 1], name="b"), tf.RigidBody(1, [1, 1
     (lambda: tf.Spring(BODY, None, [1, 2], stiffness=1), "point_a must have shape"),
     (lambda: tf.Spring(BODY, None, point_b=[1, 2, np.inf], stiffness=1, name="s"), "'s': point_b must be finite"),
     (lambda: tf.NonlinearSpring(BODY), "potential is missing"),
-    (lambda: tf.NonlinearSpring(BODY, potential=lambda x, k: k * x), r"of 1 argument, not of \(x, k\)"),
+    (lambda: tf.NonlinearSpring(BODY, potential=lambda x, k: k * x), r"of \(l\), not of \(x, k\)"),
     (lambda: tf.NonlinearSpring(BODY, potential=lambda x: x, parameters=[np.nan]), "parameters must be finite"),
     (lambda: tf.NonlinearSpring(BODY, potential=lambda x: (x, x)), "must return 1 value"),
     (lambda: tf.TorsionalSpring(BODY, axis=[0, 0, 0], stiffness=1), "axis has length zero"),

@@ -103,7 +103,7 @@ def test_numbers_and_callables():
     (lambda: tf.Formula(lambda t: math.sin(t)), "CasADi|casadi"),
     (lambda: tf.Formula(lambda t: ca.SX.sym("other")), "contains the symbols other"),
     (lambda: as_time_function("time", "x"), "unknown name 'x'"),
-    (lambda: as_time_function("time", lambda: 1), r"time: .* of 1 argument, not of \(\)"),
+    (lambda: as_time_function("time", lambda: 1), r"time: .* of \(t\), not of \(\)"),
     (lambda: as_vector_function("value", [1, 2]), "three"), (lambda: as_vector_function("value", 5), "three"),
     (lambda: as_vector_function("value", tf.Sine(1, 1)), "three"),
     (lambda: as_vector_function("value", "abc"), "unknown name .abc."),

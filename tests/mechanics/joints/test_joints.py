@@ -623,7 +623,7 @@ def fails(*_):
     (lambda: tf.PrescribedPosition(A, lambda t: (t, t)), r"position: .* must return 3 values, not shape \(2, 1\)"),
     (lambda: tf.PrescribedPosition(A, [0, 0, tf.Ramp(0, 1, 0, 1)]), r"rate of a Ramp jumps.*kind='smooth'"),
     (lambda: tf.PrescribedPosition(A, lambda t: (math.sin(t), 0, 0)), "finite values; write it with casadi.sin"),
-    (lambda: tf.PrescribedPosition(A, lambda t, s: (t, 0, 0)), r"position: .* of 1 argument, not of \(t, s\)"),
+    (lambda: tf.PrescribedPosition(A, lambda t, s: (t, 0, 0)), r"position: .* of \(t\), not of \(t, s\)"),
     (lambda: tf.PrescribedPosition(A, lambda t: (t_foreign, 0, 0)), "contains the symbols t, which are not"),
     (lambda: tf.PrescribedPosition(A, lambda t: (np.nan, 0, 0)), "must return finite values"),
     (lambda: tf.PrescribedAngle(A, angle="fast", axis_b=Z, direction_a=X, direction_b=X), "unknown name .fast."),

@@ -301,7 +301,7 @@ DRIVEN = tf.System([*SYSTEM.parts, MOTOR])
     (SYSTEM, {"start": 3}, "start must be a dict"),
     (SYSTEM, {"conditions": lambda a, b, c: [a.q(BODY)[0]]}, "0 are given"),
     (SYSTEM, {"conditions": lambda a, b, c: [a.q(BODY)[0] - 3]}, "stays violated"),
-    (SYSTEM, {"conditions": lambda a, b: []}, "conditions failed on CasADi symbols"),
+    (SYSTEM, {"conditions": lambda a, b: []}, r"must be a function of \(start, end, parameters\), not of \(a, b\)"),
     (SYSTEM, {"parameters": {"k": (MOTOR, "value[0]")}}, "of the system, its number"),
     (DRIVEN, {"parameters": {"k": (MOTOR, "size")}}, "has no number 'size'; it has"),
     (DRIVEN, {"parameters": {"k": (BODY, "size")}}, "has no number 'size'"),

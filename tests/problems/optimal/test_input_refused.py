@@ -68,3 +68,29 @@ def test_bounds_that_are_equal_prescribe_a_control():
                                 bounds={force: ((0.5, -9), (0.5, 9))})
     sol = tf.solve(problem, tf.MixedGalerkin(2), 5, progress=False)
     assert abs(sol.objective - 1.5 - 0.125) < 1e-9 and abs(sol.position(body, 1.0)[0] - 0.25) < 1e-9
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"cost": lambda now: 1.0}, r"cost must be a function of \(now, u\), not of \(now\)"),
+    ({"limits": tf.Limit(lambda: 1, 0, 5)}, r"limit: formula must be a function of \(now, u\), not of \(\)"),
+    ({"end_conditions": lambda end: 1}, r"end_conditions must be a function of \(end, parameters\), not of \(end\)")])
+def test_functions_of_other_arguments_are_told_which(options, message):
+    body = tf.PointMass(1.0, dimension=2, name="body")
+    force = tf.ControlForce(body, [(1, 0, 0), (0, 1, 0)], name="force")
+    with pytest.raises(InputError, match=message):
+        tf.solve(tf.OptimalControl(tf.System([body, force]), {body: tf.Pose()},
+                                   {body: tf.EndState(position=(None, 1.0, None))}, (0, 1),
+                                   **{"cost": tf.Effort(force)} | options), tf.MixedGalerkin(2), 5, progress=False)
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: {"guess": lambda a, b: 1}, r"guess must be a function of \(t\), not of \(a, b\)"),
+    (lambda: {"guess": tf.Guess(rollout=lambda t: 1)}, r"rollout must be a function of \(t, q, v\), not of \(t\)")])
+def test_guesses_of_other_arguments_are_told_which(make, message):
+    with pytest.raises(InputError, match=message):
+        tf.solve(problem(), tf.MixedGalerkin(1), 5, progress=False, **make())
+
+
+def test_forces_of_other_arguments_are_told_which():
+    with pytest.raises(InputError, match=r"must be a function of \(f, t, c\), not of \(f, t\)"):
+        tf.FormulaForce(tf.PointMass(1.0), lambda f, t: [0, 0, 0])

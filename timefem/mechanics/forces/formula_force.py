@@ -11,7 +11,7 @@ from ...errors import InputError
 from ...types import Expression
 from ..contacts.reacting import ReactionForce, Reactions, forces_seen
 from ..declared import Field, Formula, Integer, Numbers
-from ..formulas.formula import call, check_symbols, polynomial_degree
+from ..formulas.formula import call, check_symbols, check_takes, polynomial_degree
 from ..formulas.text import TextFormula
 from ..joints.frame import Frame
 from ..joints.nonholonomic import FormulaPart, MovingFrame
@@ -202,6 +202,8 @@ class FormulaForce(ReactionForce, FormulaPart, Actuator):
         return self._called(frames, t, c, *((u,) if self.controls else (r,) if self.reactions_of else ()))
 
     def _called(self, *arguments):
+        check_takes(self._formula_title, self.formula, arguments,
+                    ("f", "t", "c", "r" if self.reactions_of and not self.controls else "u", "r"))
         try:
             values = self.formula(*arguments)
             values = list(values) if isinstance(values, list | tuple) else [values]

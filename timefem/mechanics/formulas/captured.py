@@ -6,7 +6,7 @@ import functools
 import hashlib
 import pickle
 import types
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import casadi as ca
@@ -30,10 +30,12 @@ class CapturedFormula:
     Parameters
     ----------
     function : callable
+    names : sequence of str
+        What texts in its place call its arguments, for messages.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+    def __init__(self, function: Callable[..., Any], names: Sequence[str] = ()) -> None:
+        self.function, self.names = function, tuple(names)
         self._known: dict[Hashable, tuple[ca.Function, Any] | None] = {}
         self._first: tuple[Any, bytes] | None = None
         self._digests: dict[Hashable, bytes] = {}
@@ -66,7 +68,8 @@ class CapturedFormula:
 
     def __getstate__(self) -> dict[str, Any]:
         """Functions that other processes cannot import, such as lambdas, go there as what they state."""
-        state = {"function": self.function, "_known": self._known, "_first": None, "_digests": self._digests}
+        state = {"function": self.function, "names": self.names, "_known": self._known, "_first": None,
+                 "_digests": self._digests}
         if _can_be_imported(self.function):
             return state
         if not self._known or None in self._known.values():
@@ -122,10 +125,10 @@ def _sees_others(function):
     return any(not isinstance(value, types.ModuleType | type | types.BuiltinFunctionType) for value in outer)
 
 
-def captured(function: Any) -> Any:
+def captured(function: Any, names: Sequence[str] = ()) -> Any:
     """A function of the user as a `CapturedFormula`; formulas that cannot change as they are."""
     plain = isinstance(function, CapturedFormula | StoredFormula | ca.Function)
-    return function if plain or hasattr(function, "text") else CapturedFormula(function)
+    return function if plain or hasattr(function, "text") else CapturedFormula(function, names)
 
 
 def _same(one, other):

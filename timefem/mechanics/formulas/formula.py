@@ -65,7 +65,7 @@ def call(title, function, n, *arguments):
     """
     if not callable(function):
         raise InputError(f"{title} must be a function that returns CasADi symbols, not {function!r}")
-    _check_takes(title, function, arguments)
+    check_takes(title, function, arguments)
     try:
         value = function(*arguments)
         value = ca.vertcat(*value) if isinstance(value, list | tuple | np.ndarray) else ca.SX(value)
@@ -86,16 +86,18 @@ def call(title, function, n, *arguments):
     return value
 
 
-def _check_takes(title, function, arguments):
-    """InputError for a function of more or fewer arguments."""
+def check_takes(title, function, arguments, names=()):
+    """InputError for a function of more or fewer arguments; names those that it must have where texts do."""
     try:
         takes = signature(function)
+    except (TypeError, ValueError):  # a builtin without a signature
+        return
+    try:
         takes.bind(*arguments)
     except TypeError:
-        n = len(arguments)
-        raise InputError(f"{title} must be a function of {n} argument{'s' * (n != 1)}, not of {takes}") from None
-    except ValueError:  # a builtin without a signature
-        pass
+        n, names = len(arguments), names or getattr(function, "names", ())
+        wanted = f"({', '.join(names[:n])})" if len(names) >= n else f"{n} argument{'s' * (n != 1)}"
+        raise InputError(f"{title} must be a function of {wanted}, not of {takes}") from None
 
 
 def check_symbols(title, value, *known):
@@ -138,6 +140,7 @@ def call_vector(title, function, *arguments):
     """The values of a function given by the user, as many as it returns, as SX of shape (n, 1); see `call`."""
     if not callable(function):
         raise InputError(f"{title} must be a function that returns CasADi symbols, not {function!r}")
+    check_takes(title, function, arguments)
     values = []
 
     def first(*arguments):

@@ -130,7 +130,7 @@ def as_formula(title: str, value: Any, names: Sequence[str]) -> Any:
         For anything else, and for texts that are not formulas.
     """
     if callable(value):
-        return captured(value)
+        return captured(value, names)
     try:
         if isinstance(value, str | list | tuple):
             return TextFormula(_joined(value), names)

@@ -16,6 +16,7 @@ from ....display import digits
 from ....elements.evaluation.nodal_values import transferred
 from ....elements.forms.base import velocities
 from ....errors import InputError
+from ....mechanics.formulas.formula import check_takes
 from ....mechanics.part import Part
 from ....mechanics.values import rollout as rollouts
 from ....types import Vector
@@ -94,6 +95,8 @@ class Guess(NamedArguments):
             raise InputError("Guess: bend belongs to the default motion; leave it or motion out")
         if not (callable(self.rollout) or self.rollout in (False, True, "follow")):
             raise InputError(f"Guess: rollout must be True, 'follow' or a law(t, q, v), not {self.rollout!r}")
+        if callable(self.rollout):
+            check_takes("Guess: rollout", self.rollout, (None,) * 3, ("t", "q", "v"))
         if self.rollout and (self.motion is not None or self.bend):
             raise InputError("Guess: a rollout is a motion of its own; leave motion and bend out, or the rollout")
         if self.rollout not in (False, True) and self.controls is not None:
@@ -132,6 +135,7 @@ class Guess(NamedArguments):
             state, controls = sampled(way, problem.actuators, self.motion, flat, path(way, times).reshape(-1, n_z))
             return state.reshape(*times.shape, n_z), controls
         if callable(self.motion):
+            check_takes("guess", self.motion, (flat,), ("t",))
             state = validate.array("guess(t)", self.motion(flat), (times.size, n_z))
         else:
             given = validate.array("guess", self.motion, (None, n_z))
@@ -209,6 +213,7 @@ class Guess(NamedArguments):
     def _function(self, problem, actuator, value):
         label, n = problem.system.label(actuator), actuator.n_controls
         if callable(value):
+            check_takes(f"guess of {label}", value, (None,), ("t",))
             return lambda t: validate.array(f"guess of {label}", np.reshape(value(t), (len(t), -1)), (len(t), n))
         if n == 1 and np.ndim(value) == 1 and len(value) > 1:
             value = np.reshape(value, (-1, 1))
