@@ -110,6 +110,8 @@ def test_equality_and_motors(tmp_path):
         <joint joint1="d" joint2="a" polycoef="0.1 2 0 0 0"/></equality>
         <actuator><motor name="drive" joint="a" gear="3"/><position joint="b" kp="3"/></actuator>""")
     robot = tf.read_mjcf(path)
+    with pytest.raises(tf.InputError, match=r"state must be a dict from joint to position .* not \(0, 1\)"):
+        robot.problem((0, 1))
     assert robot.tree.joint_names == ("a", "b", "c") and len(robot.joints) == 1
     assert robot.notes == ("contacts are left out", "<position> actuator 2 is left out: only motors of hinges, "
                            "slides and fixed tendons of these act here")

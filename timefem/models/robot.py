@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import validate
 from ..display import Card, Summarized, digits
-from ..errors import NotAsked, warn
+from ..errors import InputError, NotAsked, warn
 from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.contacts.planes import EllipsoidContact, PlaneContact
 from ..mechanics.contacts.solids import SphereContact
@@ -285,7 +285,15 @@ class Robot(Summarized):
             [s]
         gravity : array_like, shape (3,)
             [m/s^2]; that of the file, or (0, 0, -9.81), by default.
+
+        Raises
+        ------
+        InputError
+            For a state that is no dict, unknown joints and wrong values.
         """
+        if not (state is None or isinstance(state, Mapping)):
+            raise InputError(f"{self.name}: state must be a dict from joint to position or (position, rate), "
+                             f"not {state!r}")
         problem = InitialValueProblem(self.system(gravity), {self.tree: {**self.start, **(state or {})}}, t_span,
                                       assemble=bool(self.joints))
         self._warn(problem)

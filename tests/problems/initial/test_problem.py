@@ -47,6 +47,28 @@ def test_bad_states(state, message):
         tf.InitialValueProblem(spinning_box().system, state, (0, 1))
 
 
+def test_orientations_of_another_shape():
+    with pytest.raises(tf.InputError, match=r"orientation must have shape \(4,\) or \(3, 3\), not \(3,\)"):
+        tf.InitialValueProblem(spinning_box().system, {"box": tf.Pose(orientation=(0.1, 0.2, 0.3))}, (0, 1))
+
+
+def test_a_motion_goes_on_from_the_end_of_another(tmp_path):
+    """Also from a file, and with turns of a spring that are counted on."""
+    bar = tf.RigidBody(2.0, (0.35, 0.1, 0.3), name="bar")
+    hinge = tf.Revolute(bar, point_a=(0, 0.5, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1), name="hinge")
+    system = tf.System([bar, hinge, tf.JointSpring(hinge, stiffness=0.5)], gravity=(0, -9.81, 0))
+    whole = tf.solve(tf.InitialValueProblem(system, {hinge: (0.0, 15.0)}, (0, 2)), tf.MixedGalerkin(2), 100)
+    first = tf.solve(tf.InitialValueProblem(system, {hinge: (0.0, 15.0)}, (0, 1)), tf.MixedGalerkin(2), 50)
+    assert first.joint("hinge").angle(1.0) > 2 * np.pi
+    with pytest.raises(tf.InputError, match=r"such as solution\.z\[-1\]"):
+        tf.InitialValueProblem(system, first, (1, 2))
+    first.save(tmp_path / "first.h5")
+    for before in (first, tf.load(tmp_path / "first.h5")):
+        after = tf.solve(tf.InitialValueProblem(before.system, before.z[-1], (1, 2)), tf.MixedGalerkin(2), 50)
+        np.testing.assert_allclose(after.z[-1], whole.z[-1], rtol=0, atol=1e-11 * np.abs(whole.z).max())
+        assert abs(after.joint("hinge").angle(2.0) - whole.joint("hinge").angle(2.0)) <= 1e-11
+
+
 @pytest.mark.parametrize("driver", ["march", "global"])
 def test_parts_that_are_not_finite_are_named(driver):
     """At the start before any work, later in the message of the failed solve."""

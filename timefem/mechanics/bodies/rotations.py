@@ -79,6 +79,8 @@ def as_quaternion(orientation):
         if np.abs(r.T @ r - np.eye(3)).max() > 1e-8 or np.linalg.det(r) < 0:
             raise InputError("orientation: the matrix is not a rotation; R^T R = I and det R = 1 are needed")
         return quaternion_from_matrix(r)
+    if given.ndim and given.shape != (4,):
+        raise InputError(f"orientation must have shape (4,) or (3, 3), not {given.shape}")
     q = validate.array("orientation", orientation, (4,))
     norm = sqrt(q.dot(q))
     if abs(norm - 1) > 1e-8:

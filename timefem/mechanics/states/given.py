@@ -11,7 +11,7 @@ from ..bodies.states import CanonicalState, Coordinates, Pose
 from ..part_names import is_joint
 from .in_trees import in_space, resolved_states, tree_joint
 
-GivenStates: TypeAlias = States | Coordinates | CanonicalState  # of all bodies, or of the only one
+GivenStates: TypeAlias = States | Coordinates | CanonicalState | np.ndarray  # of all bodies, or of the only one
 
 
 def states_of(system, z):
@@ -67,7 +67,8 @@ def given_states(system, state):
         For an unknown body, a wrong length or type.
     """
     if not isinstance(state, dict):
-        raise InputError(f"state must be a dict from body to Pose, not {state!r}")
+        raise InputError(f"state must be a dict from body to Pose, or a whole state (q, p) such as solution.z[-1], "
+                         f"not {state!r}")
     values = {system.find(body): value for body, value in state.items()}
     given = {}
     for body in system.bodies:

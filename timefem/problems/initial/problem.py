@@ -35,11 +35,13 @@ class InitialValueProblem(NamedArguments):
     Parameters
     ----------
     system : System
-    state : dict
+    state : dict or ndarray, shape (n_z,)
         Body (or its name) -> `Pose`, or `CanonicalState` for coordinates and momenta as they are. Bodies left out
         rest at the origin in the reference orientation. A `GeneralizedBody` takes `Coordinates` or a `CanonicalState`
         and cannot be left out; these may stand for the dict when there is no other body. With joints among the keys,
         `{shoulder: 0.3, elbow: (0.5, rate)}`, bodies follow from the coordinates of joints (see `System.state`).
+        As an array the whole state (q, p): with `solution.z[-1]` a motion goes on where another one of the same system
+        ends, also a loaded one.
     t_span : (float, float)
         Start and end time [s].
     assemble : bool
