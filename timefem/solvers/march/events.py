@@ -26,6 +26,7 @@ class EventOptions:
     exact: float = 1e-14  # of it: no nearer
     near: float = 1e-3  # of a pair, at its ends: what changes there changes at its ends
     most_locations: int = 8  # of one event
+    at_once: int = 2**22  # numbers of the states that are looked at together
     pieces: int = 8  # of an element, each with two points, for the impulse of its forces
     most_missed: float = 0.008  # impulses that elements miss, over the change of the momentum, that are not reported
     most_shift: float = 0.5  # of a pair, by which an event may be elsewhere on a finer mesh
@@ -79,9 +80,13 @@ class Crossings:
 
     def between(self, t, lengths, nodal):
         """Elements, shape (n,) bool, within which a sign changes."""
-        times, values = self._sampled(t, lengths, nodal)
         inside = np.zeros(len(t), bool)
-        inside[np.searchsorted(t, times[_changes(values)[0]], side="right") - 1] = True
+        per = max(1, EVENTS.at_once // (len(self.points) * nodal.shape[2]))
+        for a in range(0, len(t), per):  # with the elements beside, as a sign may change at an end
+            here = slice(max(a - 1, 0), a + per + 1)
+            times, values = self._sampled(t[here], lengths[here], nodal[here])
+            changed = times[_changes(values)[0]]
+            inside[here.start + np.searchsorted(t[here], changed, side="right") - 1] = True
         return inside
 
     def near_end(self, t, lengths, nodal, j):
