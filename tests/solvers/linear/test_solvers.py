@@ -245,6 +245,7 @@ def test_taken_again_after_its_owner():
 
 @pytest.mark.long
 def test_not_more_is_kept_than_the_limit(monkeypatch):
+    gc.collect()  # what other tests left is given back before
     monkeypatch.setattr(memory, "MOST_KEPT", 20_000)
     monkeypatch.setattr(memory, "_kept", [])
     owners = [Owner() for _ in range(5)]
