@@ -5,10 +5,12 @@ import casadi as ca
 import numpy as np
 
 from ...errors import OtherSide, warn
+from ...uncollected import Recent
 from ..joints.frame import frames_of
 from ..symbols import Symbols
+from ..values.options import OPTIONS
 
-_functions = {}  # of kinds of joints
+_FUNCTIONS = Recent(OPTIONS.most_kinds)  # by kind of joint
 
 
 def whole(part):
@@ -23,12 +25,14 @@ def on_other_side(system, t, q):
 
 
 def _sides(joint):
-    if joint.kind not in _functions:
-        s = Symbols(joint)
-        rows = joint.right_side(*frames_of(joint.bodies, s.q), s.t, joint.named(s.own))
-        found = ca.Function("sides", [s.t, s.own, *s.q], [ca.densify(ca.vertcat(*rows, 1.0))])
-        _functions[joint.kind] = lambda *x: np.array(found(*x))
-    return _functions[joint.kind]
+    return _FUNCTIONS.of(joint.kind, lambda: _made(joint))
+
+
+def _made(joint):
+    s = Symbols(joint)
+    rows = joint.right_side(*frames_of(joint.bodies, s.q), s.t, joint.named(s.own))
+    found = ca.Function("sides", [s.t, s.own, *s.q], [ca.densify(ca.vertcat(*rows, 1.0))])
+    return lambda *x: np.array(found(*x))
 
 
 def warn_of_other_side(system, t, q, remedy):
