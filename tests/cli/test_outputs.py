@@ -1,12 +1,14 @@
 """Names of files: what commands refuse to read, or to write over."""
 
 import json
+import warnings
 
 import pytest
 
 import timefem as tf
 from tests.example_systems import pendulum
 from timefem.cli import main
+from timefem.cli.process import plain_warnings
 
 pytestmark = pytest.mark.long
 
@@ -79,6 +81,19 @@ def test_options_of_rigid_bodies_without_one(timefem, model, option):
 def test_parameters_of_sweeps(timefem, model, values, fault):
     status, out, err = timefem("sweep", str(model), *(x for value in values for x in ("--parameter", value)))
     assert (status, out, err.count("\n")) == (2, "", 1) and fault in err
+
+
+@pytest.mark.parametrize(("number", "fault"), [
+    ("ball=2", "as in PART.NAME; of ball there are ball.mass"), ("ball.mass=1,2", "must be NAME=VALUE with one number"),
+    ("bal.mass=2", "did you mean 'ball.mass'")])
+def test_numbers_of_runs(timefem, model, number, fault):
+    status, out, err = timefem("run", str(model), "--number", number)
+    assert (status, out, err.count("\n")) == (2, "", 1) and fault in err
+
+
+def test_warnings_are_lines_without_a_place_in_python():
+    with plain_warnings():
+        assert warnings.formatwarning("too\nfew", UserWarning, "main.py", 1) == "timefem: warning: too few\n"
 
 
 # ---- `timefem plot` writes the motion by the ending of the name

@@ -1,5 +1,7 @@
 """Trees and robots in model files: the same motions as those of the same systems in Python."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -141,3 +143,20 @@ def test_files_of_other_folders(tmp_path, name):
     (tmp_path / "arm.urdf").write_text(URDF)
     with pytest.raises(tf.InputError, match=r"bodies\.arm\.file: must lie in the folder of this file or below"):
         load_model(write(tmp_path / "inner", ROBOT.replace("arm.urdf", name)))
+
+
+def test_robots_whose_joints_have_the_same_names(tmp_path, timefem):
+    """The report has the joints of both; those whose names one alone has go by these."""
+    other = TREE[TREE.index("[bodies.arm]"):TREE.index("[forces.pull]")].replace("arm", "other").replace(
+        "shoulder", "waist").replace("-0.7", "0.3")
+    path = write(tmp_path, TREE.replace('joint = "elbow"', 'joint = "arm.elbow"').replace(
+        "[forces.pull]", other + "[forces.pull]"))
+    sol = load_model(path).solve(progress=False)
+    code, out, err = timefem("run", path, "--json")
+    assert code == 0, err
+    joints = json.loads(out)["final"]["joints"]
+    assert joints["shoulder"]["position"] != joints["waist"]["position"]
+    assert sorted(joints) == ["arm.elbow", "other.elbow", "shoulder", "waist"]
+    for name, state in joints.items():
+        expected = {"position": float(sol.joint(name).angle(0.2)), "rate": float(sol.joint(name).rate(0.2))}
+        assert state == pytest.approx(expected)

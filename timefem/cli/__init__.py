@@ -11,7 +11,7 @@ from ..errors import InputError, MissingBackend, RankError, SolveError, WriteErr
 from ..interrupts import stoppable
 from ..validate.options import spelt_as
 from ..version import __version__
-from .process import Guard, LazyCommands, Stopped, imported, meet, rank, world
+from .process import Guard, LazyCommands, Stopped, imported, meet, plain_warnings, rank, world
 from .report import UNWRITTEN, give_up_stdout
 
 PETSC_PREFIX = "-timefem_"
@@ -38,7 +38,7 @@ def _main(argv):
             arguments = getattr(imported(module), function)(arguments)
         comm = world()
         command = typer.main.get_command(app)
-        with stoppable(Guard.make):
+        with stoppable(Guard.make), plain_warnings():
             status = command.main(arguments, prog_name="timefem", standalone_mode=False, obj=petsc_options) or 0
         sys.stdout.flush()  # fails here, and not at the end of the process
         return status

@@ -6,12 +6,15 @@ import importlib.util
 import os
 import signal
 import sys
+import warnings
+from contextlib import contextmanager
 
 import typer
 from typer.core import TyperGroup
 
 from .. import interrupts
 from .. import parallel as communicator
+from ..display import printable
 from ..errors import InputError, SolveError
 from ..interrupts import SIGNALS
 from ..uncollected import uncollected
@@ -36,6 +39,17 @@ def meet(comm, status, patience=None):
 def note(text):
     if rank() == 0:
         print("timefem: note:", text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def plain_warnings():
+    """Warnings on lines like those of errors: a command has no line of its own that they could point at."""
+    before = warnings.formatwarning
+    warnings.formatwarning = lambda message, *_: f"timefem: warning: {printable(' '.join(str(message).split()))}\n"
+    try:
+        yield
+    finally:
+        warnings.formatwarning = before
 
 
 # ---- The end of a process whose compiled code does not return: machine code, since Python does not run meanwhile

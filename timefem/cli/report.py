@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import sys
+from collections import Counter
 from contextlib import contextmanager, suppress
 from importlib import metadata
 
@@ -74,7 +75,11 @@ def run_report(case, problem, sol):
     errors = sol.errors()
     t_end, z_end = sol.end
     final, joints = {}, {}
-    for body in (body for body in problem.system.bodies if not body.helper):
+    bodies = [body for body in problem.system.bodies if not body.helper]
+    trees = [body for body in bodies if hasattr(body, "joint_states")]
+    called = Counter(joint_motion.joint_names(sol.system))
+    called.update(name for tree in trees for name in {*tree.moving_joints, *(["base"] if tree.base_joint else [])})
+    for body in bodies:
         part = problem.system.coordinates(body)
         q, p = z_end[part], z_end[problem.system.n_q:][part]
         # point masses have no rotation, systems by formulas no position
@@ -82,15 +87,17 @@ def run_report(case, problem, sol):
         state |= {name: getattr(body, name)(*arguments) for name, arguments in
                  (("position", (q,)), ("velocity", (q, p)), ("rotation_matrix", (q,)), ("quaternion", (q,)),
                   ("angular_velocity", (q, p))) if hasattr(body, name)}
-        final[problem.system.label(body)] = {name: value.tolist() for name, value in state.items()}
+        label = problem.system.label(body)
+        final[label] = {name: value.tolist() for name, value in state.items()}
         if hasattr(body, "joint_states"):
-            joints |= {name: {"position": np.asarray(x).tolist(), "rate": np.asarray(v).tolist()} for name, (x, v) in
-                       body.joint_states(q, p).items()}
+            own = {name: f"{label}.{name}" if count > 1 else name for name, count in called.items()}
+            joints |= {own[name]: {"position": np.asarray(x).tolist(), "rate": np.asarray(v).tolist()}
+                       for name, (x, v) in body.joint_states(q, p).items()}
             if body.base_joint:
                 base = body.base_state(q, p)
                 state = {"position": base.position, "quaternion": base.quaternion, "velocity": base.velocity,
                          "angular_velocity": base.angular_velocity}
-                final["base"] = {name: value.tolist() for name, value in state.items()}
+                final[own["base"]] = {name: value.tolist() for name, value in state.items()}
     for name in joint_motion.joint_names(sol.system):
         motion = sol.joint(name)
         for coordinate in motion.coordinates:
@@ -203,14 +210,14 @@ def print_report(r, case, output):
     if "quaternion_momentum" in constraints:
         table.add_row("q.p of quaternions", f"{constraints['quaternion_momentum']:.2e} kg m^2/s")
     table.add_row("seconds", ", ".join(f"{name} {value:.3f}" for name, value in r["seconds"].items()))
-    joints, base = r["final"].get("joints", {}), r["final"].get("base") if "joints" in r["final"] else None
+    joints = r["final"].get("joints", {})
     for name, state in joints.items():
         table.add_row(f"joint {name}: position, rate", "\n".join(row(np.ravel(x)) for x in state.values())
                       if np.ndim(state["position"]) else row(state.values()))
     for note in r.get("notes", ()):
         table.add_row("note", note)
     for name, state in r["final"].items():
-        if state is joints or state is base:
+        if state is joints or ("quaternion" in state and "rotation_matrix" not in state):  # of a base, told as a joint
             continue
         table.add_section()
         table.add_row(f"{name} at t = {r['t_final']:g} s", "")

@@ -94,7 +94,8 @@ def with_numbers(found, texts):
         except ValueError:
             name = ""
         if not name:
-            raise InputError(f"--number {text!r} must be NAME=VALUE, as box.mass=2")
+            raise InputError(f"--number {text!r} must be NAME=VALUE with one number, as box.mass=2; entries of vectors "
+                             "are numbers of their own, as box.inertia[0]=2")
     if not numbers:
         return found
     arguments = {name: x for name, x in found.arguments.items() if not name.startswith(("checkpoint", "restart"))}

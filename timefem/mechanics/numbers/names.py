@@ -163,7 +163,9 @@ def _targets(system, name):
     if label is None:
         parts = [label for label, part in parts.items() if part.owner is None]
         head = name.partition(".")[0].partition("[")[0]
-        near = did_you_mean(name, names_of_numbers(system)) or did_you_mean(head, parts)
+        own = [known for known in names_of_numbers(system) if known.startswith(f"{head}.")]
+        near = f"; of {head} there are {', '.join(own[:12])}" if own else (
+            did_you_mean(name, names_of_numbers(system)) or did_you_mean(head, parts))
         raise InputError(f"parameters: {name!r} must name a part and a number of it, as in PART.NAME"
                          + (near or f"; there are {', '.join(parts[:12])}"))
     return [_spelt_out(*number_named(system, parts[label], name[len(label) + 1:]))]
