@@ -196,13 +196,48 @@ def test_catenary(degree, errors):
 def test_what_cannot_carry_its_load_says_so():
     rope = Rope(1.0, RopeSection(1.0, 1.0), 2, 1, name="rope")
     with pytest.raises(tf.InputError, match="leaves rope free; hold it by a joint"):
-        equilibrium_path(tf.System([rope]), 1.0)
+        equilibrium_path(tf.System([rope, tf.Force(rope.end, (1, 0, 0), time=ramp(1.0))]), 1.0)
     free = equilibrium(tf.System([Beam(1.0, section(1.0, 1.0), 1, 1, name="beam")], gravity=(0, 0, -9.81)))
     assert not free.success and "leaves beam free" in free.status.message
     beam = Beam(1.0, section(1e4, 1.0), 1, 1)
     bent = equilibrium(tf.System([beam, clamp(beam.start), tf.Torque(beam.end, (0, 0, 1), time=ramp(50.0))]),
                        t=1.0, n_steps=4)
     assert bent.success or 0 < bent.t < 1  # the last load that is carried is kept
+
+
+@pytest.mark.parametrize("shift", [(0, 0, 0), (30.0, -20.0, 10.0)])
+def test_a_tensegrity_that_floats_rests(shift):
+    """Three struts, nine tight cables, nothing that holds the whole: it comes to rest near the guess."""
+    twist, height = np.deg2rad(150), 1.5
+    angles = 2 * np.pi * np.arange(3) / 3
+    feet = np.array([(np.cos(a), np.sin(a), z) for by, z in ((0.0, 0.0), (twist, height)) for a in angles + by])
+    ends = [tf.PointMass(1.0, name=f"end {i}") for i in range(6)]
+    pairs = [(i, (i + 1) % 3) for i in range(3)] + [(3 + i, 3 + (i + 1) % 3) for i in range(3)]
+    slant = [(3 + i, (i + 1) % 3) for i in range(3)]
+
+    def length(i, j):
+        return float(np.linalg.norm(feet[i] - feet[j]))
+
+    struts = [tf.RigidDistance(ends[i], ends[3 + i], length=length(i, 3 + i)) for i in range(3)]
+    stiffness, stretch = 1000.0, 0.1
+    cables = [tf.Spring(ends[i], ends[j], stiffness=stiffness, length=(1 - stretch) * length(i, j))
+              for i, j in (*pairs, *slant)]
+    system = tf.System([*ends, *struts, *cables])
+    near = feet + np.asarray(shift) + 0.02 * np.random.default_rng(0).standard_normal(feet.shape)
+    found = equilibrium(system, {end: tf.Pose(tuple(place)) for end, place in zip(ends, near, strict=True)})
+    assert found.success and found.n_unstable == 0
+    places = found.q.reshape(6, 3)
+    forces = np.zeros_like(places)
+    for i, j in (*pairs, *slant):
+        way = places[j] - places[i]
+        pull = stiffness * (1 - (1 - stretch) * length(i, j) / np.linalg.norm(way)) * way
+        forces[i] += pull
+        forces[j] -= pull
+    for i in range(3):  # what cables leave at each end the strut there carries, along itself
+        along = (places[3 + i] - places[i]) / np.linalg.norm(places[3 + i] - places[i])
+        for end in (i, 3 + i):
+            assert np.linalg.norm(np.cross(along, forces[end])) <= 1e-8 * stiffness
+    np.testing.assert_allclose(places.mean(axis=0), near.mean(axis=0), rtol=0, atol=1e-3)
 
 
 def test_springs_count_turns():

@@ -147,9 +147,38 @@ def _constant_momenta(system):
         return common([None])
     motions, length = _without_work(parts)
     for pull in (part.acceleration for part in system.parts if isinstance(part, Gravity)):
-        pushed = np.vstack([pull @ motions[:3], np.cross(pull, motions[3:].T).T])
-        motions = motions @ null_space(pushed)
+        motions = _not_pushed(motions, pull)
     return _plain(motions, length)
+
+
+def neutral_motions(system):
+    """Rates of the coordinates by which bodies move as one where no part resists, and no weight pulls.
+
+    Returns
+    -------
+    rates : casadi.Function
+        `rates(q)` -> columns (n_q, k), of each group of bodies that parts join.
+    turns : ndarray of bool, shape (k,)
+        Which of them turn, by one; the others go along an axis.
+    """
+    q, columns, turns = ca.SX.sym("q", system.n_q), [ca.SX(system.n_q, 0)], [np.zeros(0, bool)]
+    for bodies, parts in [] if system.n_nonholonomic else _islands(system):
+        motions, length = _without_work([*bodies, *parts])
+        for pull in (part.acceleration for part in system.parts if isinstance(part, Gravity)):
+            motions = _not_pushed(motions, pull)
+        motions = _plain(motions, length)
+        own = [body.rigid_motion(q[system.coordinates(body)]) for body in bodies] if motions.shape[1] else [None]
+        if all(rates is not None for rates in own):
+            columns.append(ca.SX(system.n_q, motions.shape[1]))
+            for body, rates in zip(bodies, own, strict=True):
+                columns[-1][system.coordinates(body), :] = rates @ motions
+            turns.append(motions[3:].any(axis=0))
+    return ca.Function("neutral", [q], [ca.densify(ca.horzcat(*columns))]), np.concatenate(turns)
+
+
+def _not_pushed(motions, pull):
+    """Those along which weights do no work."""
+    return motions @ null_space(np.vstack([pull @ motions[:3], np.cross(pull, motions[3:].T).T]))
 
 
 def _islands(system):

@@ -6,11 +6,13 @@ import scipy
 
 from ...mechanics.contacts.rigid import refuse_events
 from ...mechanics.symbols import Symbols, first_order, n_reactions
+from ...mechanics.values.conserved import neutral_motions
 from ...mechanics.values.evaluate import evaluate
 from ...mechanics.values.measures import blocks_of
 from ...mechanics.values.of_parts import coordinate_at
 from ...mechanics.values.quantities import sees_velocities
 from ...uncollected import Recent
+from .options import OPTIONS
 from .relaxation import RELAXATION
 
 _FUNCTIONS = Recent()
@@ -52,6 +54,8 @@ class StaticEquations:
         Place of a coordinate -> the `TurnCounter` whose it is.
     lengths : list of ndarray
         Places of quaternions of trees, whose lengths no constraint holds, and nothing depends on.
+    neutral : (casadi.Function, ndarray)
+        Of `neutral_motions`.
     """
 
     def __init__(self, system):
@@ -66,6 +70,7 @@ class StaticEquations:
         self.counters = {system.coordinates(b).start: b for b in system.bodies if b.is_counter}
         self.lengths = [np.arange(system.n_q)[system.coordinates(b)][list(places)] for b in system.bodies
                         for places in getattr(b, "quaternions", ())]
+        self.neutral = neutral_motions(system)
 
     def evaluate(self, x, t):
         """Residual (n,), tangent (n, n) as CSC, and derivative of the residual by t (n,)."""
@@ -93,6 +98,20 @@ class StaticEquations:
                          for index in ((slice(None), None), slice(None)))
         return scipy.sparse.csc_array((np.concatenate([v.ravel() for _, v in held]), (rows, columns)),
                                       shape=tangent.shape)
+
+    def held(self, tangent, x):
+        """The tangent with what keeps steps at right angles to rigid motions that nothing resists, by the mass."""
+        rates, turns = self.neutral
+        if not len(turns):
+            return tangent
+        root, q = np.sqrt(self.system.mass_scale), x[:self.n_q]
+        ways = root[:, None] * np.array(rates(q))
+        ways /= np.where(turns, np.linalg.norm(root * self.sizes(q)), np.linalg.norm(ways, axis=0))
+        ways, moved, _ = np.linalg.svd(ways, full_matrices=False)
+        ways = ways[:, moved > OPTIONS.neutral]  # what stands on an axis does not turn about it
+        size = np.abs((tangent[:self.n_q, :self.n_q] / root).T / root).max()
+        ways = scipy.sparse.csc_array(np.vstack([root[:, None] * ways, np.zeros((self.m, ways.shape[1]))]))
+        return scipy.sparse.csc_array(tangent + (size or 1.0) * (ways @ ways.T))
 
     def with_multipliers(self, x, t):
         """The unknowns with multipliers that balance the forces as well as these can, weighted with the masses.

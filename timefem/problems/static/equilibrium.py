@@ -127,7 +127,8 @@ def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, 
 
     Loads are taken at the time t. With `n_steps` the load is raised from that of `start` in steps, halved where
     Newton's method fails and doubled again after quick ones. Where t is `start`, what the guess leaves unbalanced is
-    let go in steps.
+    let go in steps. Steps are at right angles to rigid motions that nothing resists, by the mass: a structure that
+    floats without loads stays where the guess has it.
 
     Parameters
     ----------
@@ -150,7 +151,7 @@ def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, 
     Raises
     ------
     InputError
-        For input that cannot be used; for a system that rest does not determine (a free body without springs).
+        For input that cannot be used.
 
     Warns
     -----
@@ -307,10 +308,11 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
         history.append(equations.error(residual, tangent, x))
         on_iteration(iteration, history[-1])
         if history[-1] <= OPTIONS.tolerance and (change <= OPTIONS.increment or history[-1] == 0):
-            return Equilibrium(system, t, x[:n].copy(), x[n:].copy(), equations.n_unstable(tangent),
+            unstable = equations.n_unstable(equations.held(tangent, x))
+            return Equilibrium(system, t, x[:n].copy(), x[n:].copy(), unstable,
                                Status(True, residual_history=history), iteration, tangent)
         try:
-            step = solve(equations, tangent, residual)
+            step = solve(equations, equations.held(tangent, x), residual)
             change = np.abs(step[:n]).max() / max(1e-300, np.abs((x - step)[:n]).max())
         except RuntimeError:  # such as of a rope before it is tight; at the equilibrium itself it must not be
             step = None if iteration >= OPTIONS.most_singular else _long_step(equations, tangent, x, t, residual)

@@ -139,9 +139,14 @@ class _Follower:
         self.weight[list(equations.counters)] = 0.0
         self.weight[-1] = 1 / span**2
 
+    def matrix(self, y):
+        """The matrix at a point."""
+        return self.equations.held(self.equations.evaluate(y[:-1], y[-1])[1], y[:-1])
+
     def direction(self, y, last):
         """Unit tangent of the curve at a point, towards that of `last`, and the matrix there."""
         _, tangent, by_time = self.equations.evaluate(y[:-1], y[-1])
+        tangent = self.equations.held(tangent, y[:-1])
         try:
             v = np.append(-solve(self.equations, tangent, by_time), 1.0)
         except RuntimeError:
@@ -161,7 +166,8 @@ class _Follower:
                 return y, iteration
             across = self.weight * direction
             try:
-                step = -bordered(self.equations, tangent, by_time, across, np.append(residual, across @ (y - base)))
+                step = -bordered(self.equations, self.equations.held(tangent, y[:-1]), by_time, across,
+                                 np.append(residual, across @ (y - base)))
             except RuntimeError:
                 return None
             y = np.append(self.equations.counted((y + step)[:-1]), y[-1] + step[-1])
@@ -174,7 +180,7 @@ class _Follower:
     def smallest(self, y, scale=None):
         """Eigenvalue of the tangent next to zero, with its sign, its vector, and the scale: that of the point, unless
         given. By its own scale an entry of the diagonal that passes zero is 1, and then -1."""
-        matrix, own = self.equations.symmetric_part(self.equations.evaluate(y[:-1], y[-1])[1])
+        matrix, own = self.equations.symmetric_part(self.matrix(y))
         scale = own if scale is None else scale
         values, vectors = scipy.linalg.eigh(matrix * np.outer(scale / own, scale / own))
         at = int(np.abs(values).argmin())
@@ -197,7 +203,7 @@ class _Follower:
                 last = self.at_end(y, ahead, t_end)  # beyond which the load may be the same for ever
                 if last is not None and np.sqrt(self.weight @ (last - ahead) ** 2) <= OPTIONS.path_distance * step:
                     points.append(last)
-                    unstable.append(self.equations.n_unstable(self.equations.evaluate(last[:-1], t_end)[1]))
+                    unstable.append(self.equations.n_unstable(self.matrix(last)))
                     return self.path(points, unstable, critical)
                 step /= 2
                 if step < least and self.loads_end(y, direction, t_end):
@@ -211,7 +217,7 @@ class _Follower:
             last = self.at_end(y, new, t_end)
             if last is not None:
                 points.append(last)
-                n = self.equations.n_unstable(self.equations.evaluate(last[:-1], t_end)[1])
+                n = self.equations.n_unstable(self.matrix(last))
                 if n != unstable[-1]:
                     critical.append(self.critical(y, new, unstable[-1], direction, forward))
                 unstable.append(n)
@@ -259,8 +265,7 @@ class _Follower:
             point = at(middle)
             if point is None:
                 break
-            _, tangent, _ = self.equations.evaluate(point[:-1], point[-1])
-            if self.equations.n_unstable(tangent) == before:
+            if self.equations.n_unstable(self.matrix(point)) == before:
                 low = middle
             else:
                 high = middle
