@@ -2,8 +2,10 @@
 
 import itertools
 
+import casadi as ca
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import timefem as tf
 from tests.nonsmooth.contact_scenes import (
@@ -238,3 +240,41 @@ def test_a_ball_that_falls_into_a_saddle_of_balls():
     assert np.abs(sol.energy_balance()).max() < 1e-12 and sol.contact_gaps().min() > -1e-12
     assert sum(event.kind == "fallback" for event in sol.events) < 5
     assert sol.t[-1] == 0.6
+
+
+def test_a_block_on_a_truck_that_pulls_away_tips():
+    """At g b / h; before, some of its corners are at the limit of their friction, and nothing slips or is reported."""
+    width, height, mass, jerk, end = 0.2, 0.5, 3.0, 3.8, 1.3
+    inertia = mass / 12 * np.array([height**2 + width**2, height**2 + width**2, 2 * width**2])
+    block = tf.RigidBody(mass, inertia, size=(width, width, height), name="block")
+    truck = tf.BoxContact(block, friction=0.8, motion=(lambda t: jerk * t**3 / 6, 0, 0), name="truck")
+    sol = solved([block, truck], {block: tf.Pose((0, 0, height / 2))}, end, 26)
+    assert sol.success and sol.contact_gaps().min() > -1e-12
+    event, = sol.events
+    assert event.kind == "opens" and set(event.contacts) == {"truck: contact 4", "truck: contact 6"}
+    assert event.t == pytest.approx(G * width / height / jerk, rel=1e-9)
+    arm, corner = np.hypot(width, height) / 2, np.arctan(width / height)
+
+    def motion(t, y):
+        turn = mass * arm * (jerk * t * np.cos(corner - y[0]) - G * np.sin(corner - y[0]))
+        return y[1], turn / (inertia[1] + mass * arm**2)
+
+    tilt = solve_ivp(motion, (event.t, end), (0, 0), "DOP853", rtol=1e-11, atol=1e-14).y[0, -1]
+    turned = sol.rotation_matrix(block, end)
+    assert np.arctan2(-turned[0, 2], turned[2, 2]) == pytest.approx(tilt, abs=3e-6)
+
+
+@pytest.mark.parametrize("speed", [0.3, 1.0])
+def test_a_ball_slides_over_the_edge_of_a_table(speed):
+    """Slowly it turns about the edge up to cos a = 2/3 + v^2 / (3 g r), fast it leaves at once. The element with the
+    edge, where the curvature jumps, is less accurate, and leaves an overlap."""
+    radius, way = 0.05, 0.2
+    ball = tf.PointMass(1.0, name="ball")
+    table = tf.SurfaceContact(ball, name="table", parameters=[radius], formula=lambda x, t, c: ca.if_else(
+        x[0] < 0, x[2], ca.sqrt(x[0]**2 + x[2]**2)) - c[0])
+    sol = solved([ball, table], {ball: tf.Pose((-way, 0, radius), velocity=(speed, 0, 0))}, 0.9, 60)
+    assert sol.success and np.abs(sol.energy_balance()).max() < 1e-12
+    event, = sol.events
+    assert event.kind == "opens" and event.t > way / speed - 1e-12
+    cos = min(1, (2 + speed**2 / (G * radius)) / 3)
+    assert sol.position(ball, event.t)[2] / radius == pytest.approx(cos, abs=1e-5)

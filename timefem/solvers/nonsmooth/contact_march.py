@@ -17,7 +17,7 @@ from .modes import Mode, ModeSystem
 from .node import NodeLaw, event, fallback_event
 from .options import CONTACT
 from .search import Candidate, Search
-from .sharing import ALONG_GIVEN, BEGINS, CLOSED, HELD, OPEN, SLIDES, STICKS, held
+from .sharing import ALONG_GIVEN, BEGINS, CLOSED, HELD, HOLDS, OPEN, SLIDES, STICKS, held
 from .states import contacts_of
 
 
@@ -393,16 +393,25 @@ class ContactMarch(EventElements):
         rests = [c for c in struck if self.modes[c] != OPEN and before[c] == OPEN and states.restitution[0, c] > 0]
         if rests:
             self._log(events.RESTS, rests)
-        for kind, rows in ((events.OPENS, opens), (events.SLIPS, slips)):
-            if rows:
-                self._log(kind, rows)
-        for c in stops:
-            self._log(events.STICKS if self.modes[c] in (STICKS, HELD) else events.SLIPS, [c])
+        self._log_changes(before, touching if len(struck) else struck, stops)
         if len(self.events) > n_events:
             self.events[-1] = replace(self.events[-1], energy=self.events[-1].energy + self._taken)
         begins = {(events.STICKS, c) for c in (*slips, *stops) if self.modes[c] in (SLIDES, BEGINS)}
         near = states.gap[0] <= law.rounding
         self.zero = begins | pressed | {(CLOSES, c) for c in (*touching, *opens) if self.modes[c] == OPEN and near[c]}
+
+    def _log_changes(self, before, told, stops):
+        """Report what opens, slips and sticks, from the modes `before`, but of what an impact has `told`. What is held at
+        the limit of its friction does not slip."""
+        apart, slides = self.modes == OPEN, np.isin(self.modes, (SLIDES, BEGINS))
+        apart[told] = slides[told] = False
+        slips = slides & np.isin(before, HOLDS)
+        for kind, rows in ((events.OPENS, apart & (before != OPEN)), (events.SLIPS, slips)):
+            if rows.any():
+                self._log(kind, np.flatnonzero(rows))
+        for c in stops:
+            if self.modes[c] != OPEN and not slips[c]:
+                self._log(events.SLIPS if slides[c] else events.STICKS, [c])
 
     def _impact(self, states, touching, length):
         """The states after the impact of those that touch, if they approach, and which contacts had a part in it."""

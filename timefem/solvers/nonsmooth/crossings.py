@@ -24,14 +24,16 @@ _quintic = compiled(interpreted=True, error_model="numpy", _nrt=False)(quintic)
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
 def _coefficients(h, f0, f1, five):
-    """`quintic`, and the largest distance of it in the element from the cubic through values and rates."""
+    """`quintic`, and the largest distance of it in the element from the cubic through values and rates; of that over
+    the square of theta, too."""
     five[0], five[1], five[2], five[3], five[4], five[5] = _quintic(h, f0, f1)
-    d, e, margin = f1[0] - five[0] - five[1], h * f1[1] - five[1], 0.0
+    d, e, margin, curved = f1[0] - five[0] - five[1], h * f1[1] - five[1], 0.0, 0.0
     second, third = five[2] - (3 * d - e), five[3] - (e - 2 * d)
     for i in range(33):
         x = i / 32
-        margin = max(margin, abs(x * x * (second + x * (third + x * (five[4] + x * five[5])))))
-    return margin
+        apart = abs(second + x * (third + x * (five[4] + x * five[5])))
+        margin, curved = max(margin, x * x * apart), max(curved, apart)
+    return margin, curved
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
@@ -115,7 +117,7 @@ def closings(h, f0, f1, at_zero, still, scratch, found):
     five, slopes, places, start = scratch[0], scratch[1], scratch[2], scratch[3, :3]
     for k in range(h.shape[0]):
         found[k, 0] = found[k, 1] = np.nan
-        margin, power = _coefficients(h[k], f0[k], f1[k], five), 0
+        (margin, _), power = _coefficients(h[k], f0[k], f1[k], five), 0
         least = np.inf
         for i in range(6):
             value = 0.0
@@ -127,7 +129,7 @@ def closings(h, f0, f1, at_zero, still, scratch, found):
             continue
         if at_zero[k]:
             start[0], start[1], start[2] = 0.0, f0[k, 1] if abs(f0[k, 1]) > still[k] else 0.0, f0[k, 2]
-            margin = _coefficients(h[k], start, f1[k], five)
+            _, margin = _coefficients(h[k], start, f1[k], five)  # near the start there is hardly any distance
             while five[0] == 0.0 and power < 2:  # that root does not count: divide by theta
                 for i in range(5):
                     five[i] = five[i + 1]
@@ -148,7 +150,7 @@ def closings(h, f0, f1, at_zero, still, scratch, found):
                 found[k, 1] = np.nan
                 break
             if i <= n and np.isnan(found[k, 1]) and value <= before and value <= _at(five, places[i + 1]) and \
-                    value * places[i]**power < margin:
+                    value * places[i]**power < margin * (places[i]**2 if at_zero[k] else 1.0):
                 found[k, 1] = places[i]
             before = value
 
