@@ -401,8 +401,8 @@ class ContactMarch(EventElements):
         self.zero = begins | pressed | {(CLOSES, c) for c in (*touching, *opens) if self.modes[c] == OPEN and near[c]}
 
     def _log_changes(self, before, told, stops):
-        """Report what opens, slips and sticks, from the modes `before`, but of what an impact has `told`. What is held at
-        the limit of its friction does not slip."""
+        """Report what opens, slips and sticks, from the modes `before`, but of what an impact has `told`. What is held
+        at the limit of its friction does not slip."""
         apart, slides = self.modes == OPEN, np.isin(self.modes, (SLIDES, BEGINS))
         apart[told] = slides[told] = False
         slips = slides & np.isin(before, HOLDS)
