@@ -196,7 +196,8 @@ def build(description):
                 parts[i] = _made_of(entry, found)
         kept = description.get("kept")
         if kept is not None and not set(kept) <= set(range(sum(
-                len(member.constraint_names) for part in parts for member in part.members))):
+                len(names) for part in parts for member in part.members
+                for names in (member.constraint_names, member.nonholonomic_names)))):
             raise IndexError(f"kept = {kept}")
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise InputError(f"the description of the system is damaged: {error!r}") from None

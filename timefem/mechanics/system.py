@@ -77,8 +77,8 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
     kinks : ndarray
         Times [s] where parts that depend on the time are not smooth, increasing.
     complete, kept, dropped : System, ndarray of int, list of str
-        Of a system without its redundant constraints: the system with them, the numbers of the kept constraints in it,
-        and the names of the others. Else None, None and ().
+        Of a system without its redundant constraints: the system with them, the numbers of the kept constraints in it
+        (nonholonomic ones after the others), and the names of those left out. Else None, None and ().
     stands_for : dict
         Of a system with other numbers (`with_numbers`), of one in joint coordinates, and with rotors on joints
         of trees: the parts that were given -> those here.

@@ -61,18 +61,18 @@ def inspect(model, element=True):
                        "it, or assemble = true"})
     finite = np.isfinite(jacobian.sum())
     redundant = sorted(redundant_rows(system, t, z)) if finite else []
+    every, rank = names + system.nonholonomic_names, m - sum(i < m for i in redundant)
     for i in redundant if system.redundant == "refuse" else ():
-        faults.append({"keys": model.keys(owners[i]), "message": f"over-constrained: '{names[i]}' repeats other "
-                       f"constraints at the initial state ({len(redundant)} redundant in all); remove it, use a joint "
-                       'that holds less, or give redundant = "drop"'})
+        faults.append({"keys": model.keys((owners + sliding)[i]), "message": f"over-constrained: '{every[i]}' repeats "
+                       f"other constraints at the initial state ({len(redundant)} redundant in all); remove it, use a "
+                       'joint that holds less, or give redundant = "drop"'})
     if element and not faults:
         faults = faults_of_element(model, model.element)
     return {
         "bodies": {b.name: {"class": type(b).__name__, "n_q": b.n_q} for b in system.bodies
                    if not b.helper},
-        "n_q": n, "n_constraints": m, "rank": m - len(redundant),
-        "degrees_of_freedom": n - idle_coordinates(system) - m + len(redundant),
-        "redundant": [names[i] for i in redundant],
+        "n_q": n, "n_constraints": m, "rank": rank, "degrees_of_freedom": n - idle_coordinates(system) - rank,
+        "redundant": [every[i] for i in redundant],
         "violations": {name: {"configuration": float(abs(theta[i])), "velocity": float(abs(theta[m + i]))}
                        for i, name in enumerate(names)},
         "nonholonomic": dict(zip(system.nonholonomic_names, map(float, slips), strict=True)),

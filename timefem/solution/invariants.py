@@ -339,18 +339,29 @@ def all_multipliers(solution, t):
     """gamma of all constraints of the complete system, multipliers of nonholonomic ones, controls, and forces of
     contacts, (..., n)."""
     system = solution.system
-    complete = system.complete or system
-    if rates_follow(system):
-        values, rolling = solution._constraint_forces(t)
-    else:
-        values, rolling = solution.multipliers(t, kind="element"), np.zeros((*t.shape, 0))
-        if system.n_nonholonomic:
-            rolling = solution.field("nonholonomic", t)[..., :system.n_nonholonomic]
-    values = minimum_norm_multipliers(system, t, solution(t), values)
+    values, rolling = solution._constraint_forces(t) if rates_follow(system) else element_forces(solution, t)
+    values, rolling = shared_out(solution, t, values, rolling)
     controls = solution.controls(t) if "controls" in solution.fields else \
         np.zeros((*t.shape, sum(p.n_controls for p in system.parts)))
     contacts = solution.contact_forces(t).reshape(*t.shape, -1) if system.rigid_contacts else controls[..., :0]
-    return values[..., :complete.n_constraints], rolling, controls, contacts
+    return values[..., :(system.complete or system).n_constraints], rolling, controls, contacts
+
+
+def element_forces(solution, t):
+    """Multipliers of Theta and of the nonholonomic constraints that the element has at times."""
+    system, values = solution.system, solution._interpolate(
+        solution.nodal_multipliers, solution.element.multiplier.basis, t)
+    if not system.n_nonholonomic:
+        return values, np.zeros((*np.shape(t), 0))
+    return values, solution.field("nonholonomic", t)[..., :system.n_nonholonomic]
+
+
+def shared_out(solution, t, values, rolling):
+    """Multipliers of Theta and of the nonholonomic constraints of the complete system: dropped ones have their share.
+    """
+    every = minimum_norm_multipliers(solution.system, t, solution(t), np.concatenate([values, rolling], axis=-1))
+    n = (solution.system.complete or solution.system).n_multipliers
+    return every[..., :n], every[..., n:]
 
 
 def acting(solution, t):

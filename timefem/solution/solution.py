@@ -14,7 +14,7 @@ from ..late import Late
 from ..mechanics.values.of_parts import consistent_velocity, rates_follow, with_own_momenta
 from ..parallel import rank
 from ..types import Floats
-from .invariants import Invariants, consistent_multipliers, costates_of
+from .invariants import Invariants, consistent_multipliers, costates_of, element_forces, shared_out
 from .shown import Shown
 from .solved_elements import SolvedElements
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 beams = Late("timefem.mechanics.composites.beam.along")
 joint_motion = Late(f"{__package__}.joint_motion")
-redundancy = Late("timefem.mechanics.redundancy.redundancy")
 
 MULTIPLIERS = "consistent", "element"
 
@@ -121,9 +120,8 @@ class Solution(SolvedElements, Invariants, Shown):
             For consistent ones where constraints are redundant, or the mass matrix has no inverse.
         """
         kind = validate.choice("kind", kind or MULTIPLIERS[not rates_follow(self.system)], MULTIPLIERS)
-        values = self._constraint_forces(t)[0] if kind == "consistent" else \
-            self._interpolate(self.nodal_multipliers, self.element.multiplier.basis, t)
-        return redundancy.minimum_norm_multipliers(self.system, t, self(t), values) if minimum_norm else values
+        values, rolling = self._constraint_forces(t) if kind == "consistent" else element_forces(self, t)
+        return shared_out(self, t, values, rolling)[0] if minimum_norm else values
 
     def _constraint_forces(self, t):
         """Consistent multipliers of all constraints, and of the nonholonomic ones."""

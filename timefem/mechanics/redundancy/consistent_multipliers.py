@@ -18,13 +18,15 @@ RANK_TOLERANCE = 1e-8  # of gradients of unit length; states hold their constrai
 
 def redundant_names(system, t, z):
     """Names of the constraints that repeat others at a state, the last one first."""
-    names = system.constraint_names
+    names = system.constraint_names + system.nonholonomic_names
     return [names[i] for i in redundant_rows(system, t, z)]
 
 
 def redundant_rows(system, t, z):
-    """Numbers of the redundant constraints in `system.constraint_names`, list of int, the last one first."""
-    if all(part.is_body and part.has_orientation for part in system.parts if part.constraint_names):
+    """Numbers of the redundant constraints, list of int, the last one first: in `system.constraint_names`, then those
+    of `system.nonholonomic_names`."""
+    if not system.n_nonholonomic and all(part.is_body and part.has_orientation for part in system.parts
+                                         if part.constraint_names):
         return []  # nothing but lengths of quaternions, and directors
     gradient, rows = _free_gradient(system, t, z)
     if isinstance(gradient, np.ndarray):
@@ -40,23 +42,31 @@ def redundant_rows(system, t, z):
 
 
 def _free_gradient(system, t, z):
-    """Gradients of the constraints along the motions of rigid bodies, an array where the system is small, else CSR; and
-    their numbers, bodies' own first.
+    """Gradients of the constraints by velocities along the motions of rigid bodies, an array where the system is small,
+    else CSR; and their numbers, bodies' own first, nonholonomic ones last: these are the ones to leave out where others
+    keep their points in place as well.
 
     Coordinates are weighted with the mass, and whole gradients brought to unit length, so that units do not matter.
     """
-    n, m = system.n_q, system.n_constraints
+    n, m, every = system.n_q, system.n_constraints, system.n_constraints + system.n_nonholonomic
     first = np.cumsum([0, *(len(p.constraint_names) for p in system.parts)])
     own = {p: np.arange(a, b) for p, a, b in zip(system.parts, first, first[1:]) if p.is_body}
     rows = [own[body] for body in system.bodies if not body.has_orientation]
-    rows = np.concatenate([*rows, np.setdiff1d(np.arange(m), np.concatenate(list(own.values())))]).astype(int)
+    rows = np.concatenate([*rows, np.setdiff1d(np.arange(every), np.concatenate(list(own.values())))]).astype(int)
     weights, bodies = system.mass_scale**-0.5, [(body, system.coordinates(body)) for body in system.bodies]
     if is_small(system):
-        gradient = constraints_at(system, t, z)[1][:m, :n] * weights
+        gradient = constraints_at(system, t, z)[1][:m, :n]
+        if system.n_nonholonomic:
+            form, = quantities_at(system, np.full(1, float(t)), np.asarray(z, float)[None], "form matrix")
+            gradient = np.concatenate([gradient, form.dense()[0]])
+        gradient = gradient * weights
         gradient /= row_sizes(np.linalg.norm(gradient, axis=1))[:, None]
         return np.hstack([gradient[rows, place] @ null_space(gradient[own[body], place]) if body.has_orientation
                           else gradient[rows, place] for body, place in bodies]), rows
-    gradient = scipy.sparse.csr_array(system.derivatives(t, z)[1][:m, :n] @ scipy.sparse.diags_array(weights))
+    gradient = system.derivatives(t, z)[1][:m, :n]
+    if system.n_nonholonomic:
+        gradient = scipy.sparse.vstack([gradient, nonholonomic_derivatives(system, t, z)[0]], format="csr")
+    gradient = scipy.sparse.csr_array(gradient @ scipy.sparse.diags_array(weights))
     size = row_sizes(np.sqrt(gradient.multiply(gradient).sum(axis=1)))
     gradient = scipy.sparse.csr_array(scipy.sparse.diags_array(1 / size) @ gradient)
     free = [null_space(gradient[own[body], place].toarray()) if body.has_orientation else np.eye(body.n_q)
@@ -160,8 +170,7 @@ def multipliers_at(system, t, z, force=None):
                              "too large, as in a mechanism that jams, or not be finite")
         if not names:
             raise InputError("the constraints are nearly redundant at the initial state: move the mechanism away "
-                             "from the singular position" +
-                             ", or remove nonholonomic constraints that repeat others" * bool(system.n_nonholonomic))
+                             "from the singular position")
         shown = ", ".join(f"'{name}'" for name in names[:6]) + f" and {len(names) - 6} more" * (len(names) > 6)
         raise InputError(f"the constraints are redundant at the initial state: {shown} can be left out, because "
                          "other constraints imply them; do so, or give System(..., redundant='drop'). Where they imply "

@@ -13,6 +13,7 @@ from ..part import Part
 from ..part_groups import seeing
 from ..symbols import Symbols
 from ..system import System
+from ..values.of_parts import nonholonomic_derivatives
 from ..values.reaction_forces import has_reaction_forces
 from .consistent_multipliers import RANK_TOLERANCE, null_space, redundant_names, redundant_rows
 
@@ -39,7 +40,7 @@ def redundant_constraints(system: System, t: float, z: np.ndarray) -> list[str]:
 
     A constraint is redundant when its gradient, restricted to the motions that the bodies' own constraints allow, is a
     combination of those before it: of several that repeat one another the later ones are named. The constraints of the
-    bodies themselves count as first.
+    bodies themselves count as first, and nonholonomic ones, by their gradient by the velocities, as last.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def redundant_constraints(system: System, t: float, z: np.ndarray) -> list[str]:
     Returns
     -------
     list of str
-        As in `system.constraint_names`.
+        As in `system.constraint_names` and `system.nonholonomic_names`.
     """
     return redundant_names(system, t, z)
 
@@ -63,20 +64,21 @@ class Selected(Part):
     Parameters
     ----------
     part : Part
-    rows : tuple of int
-        The constraints that are kept.
+    rows, forms : tuple of int
+        The constraints that are kept, and the nonholonomic ones.
     name : str
     """
 
-    def __init__(self, part, rows, name):
-        self.part, self.rows, self.name = part, tuple(rows), name
-        self.key = Selected, part.key, self.rows
+    def __init__(self, part, rows, forms, name):
+        self.part, self.rows, self.forms, self.name = part, tuple(rows), tuple(forms), name
+        self.key = Selected, part.key, self.rows, self.forms
         self.bodies, self.own_parameters = part.bodies, part.own_parameters
         self.constraint_names = tuple(part.constraint_names[i] for i in self.rows)
-        self.nonholonomic_names = part.nonholonomic_names
+        self.nonholonomic_names = tuple(part.nonholonomic_names[i] for i in self.forms)
+        self.largest_constant = part.largest_constant
 
     def __repr__(self):
-        return f"Selected({self.part!r}, {self.rows})"
+        return f"Selected({self.part!r}, {self.rows}, {self.forms})"
 
     def numbers(self, c):
         return {"own": own_parameters(self.part, c.part)}
@@ -91,7 +93,7 @@ class Selected(Part):
 
     @property
     def kind(self):
-        return (Selected, self.part.kind, self.rows)
+        return (Selected, self.part.kind, self.rows, self.forms)
 
     def energy(self, s):
         return self.part.energy(s)
@@ -100,19 +102,20 @@ class Selected(Part):
         return self.part.force(s)
 
     def constraints(self, s):
-        return self._kept(self.part.constraints(s))
+        return _chosen(self.part.constraints(s), self.rows)
 
     def velocity_constraints(self, s):
-        return self._kept(self.part.velocity_constraints(s))
+        return _chosen(self.part.velocity_constraints(s), self.rows)
 
     def workless_motions(self):
         return self.part.workless_motions()
 
-    def _kept(self, rows):
-        return rows[list(self.rows)] if self.rows else ca.SX(0, 1)  # indexed with no rows it would be of shape (0, 0)
-
     def velocity_form(self, s):
-        return self.part.velocity_form(s)
+        return _chosen(self.part.velocity_form(s), self.forms)
+
+
+def _chosen(rows, which):
+    return rows[list(which)] if which else ca.SX(0, 1)  # indexed with no rows it would be of shape (0, 0)
 
 
 def drop_redundant(system, t, z):
@@ -133,7 +136,8 @@ def drop_redundant(system, t, z):
     -------
     System
         With the same bodies and the same names, `complete` (the system given), `kept` (numbers of the kept constraints
-        there) and `dropped` (names of the others); or the system given, when nothing is redundant.
+        there, nonholonomic ones after the others) and `dropped` (names of the others); or the system given, when
+        nothing is redundant.
 
     Raises
     ------
@@ -144,7 +148,7 @@ def drop_redundant(system, t, z):
     if not redundant:
         return system
     check_determined(system, t, z)
-    return keep_constraints(system, np.setdiff1d(np.arange(system.n_constraints), redundant))
+    return keep_constraints(system, np.setdiff1d(np.arange(system.n_constraints + system.n_nonholonomic), redundant))
 
 
 def check_determined(system, t, z):
@@ -157,6 +161,8 @@ def check_determined(system, t, z):
         return
     z = np.asarray(z, float)
     gradient = system.derivatives(t, z)[1][:system.n_constraints, :system.n_q].toarray()
+    if system.n_nonholonomic:
+        gradient = np.concatenate([gradient, nonholonomic_derivatives(system, t, z)[0].toarray()])
     size = np.linalg.norm(gradient, axis=1, keepdims=True)
     size[size == 0] = 1.0
     balanced = scipy.linalg.null_space((gradient / size).T, rcond=RANK_TOLERANCE)
@@ -189,25 +195,29 @@ def keep_constraints(system, kept):
     ----------
     system : System
     kept : array_like of int
-        Numbers in `system.constraint_names`, increasing.
+        Numbers in `system.constraint_names`, then those of `system.nonholonomic_names`, increasing.
 
     Raises
     ------
     InputError
         When constraints of a body itself are left out.
     """
-    parts, first = [], 0
+    parts, first, first_form, kept = [], 0, system.n_constraints, np.array(kept, dtype=int)
     for part in system.parts:
-        n = len(part.constraint_names)
-        rows = [int(i) - first for i in kept if first <= i < first + n]
-        if len(rows) < n and part.is_body:
+        rows, forms = (kept[(start <= kept) & (kept < start + len(names))] - start for start, names in (
+            (first, part.constraint_names), (first_form, part.nonholonomic_names)))
+        first, first_form = first + len(part.constraint_names), first_form + len(part.nonholonomic_names)
+        if len(rows) == len(part.constraint_names) and len(forms) == len(part.nonholonomic_names):
+            parts.append(part)
+        elif part.is_body:
             raise InputError(f"the constraints of {system.label(part)} itself repeat one another; remove those that do")
-        parts.append(part if len(rows) == n else Selected(part, rows, system.label(part)))
-        first += n
+        else:
+            parts.append(Selected(part, rows.tolist(), forms.tolist(), system.label(part)))
     reduced = System([_seeing_kept(part, parts) for part in parts])
     reduced.stands_for = system.stands_for
-    reduced.complete, reduced.kept = system, np.array(kept, dtype=int)
-    reduced.dropped = [name for i, name in enumerate(system.constraint_names) if i not in set(reduced.kept.tolist())]
+    reduced.complete, reduced.kept = system, kept
+    names = system.constraint_names + system.nonholonomic_names
+    reduced.dropped = [names[i] for i in np.setdiff1d(np.arange(len(names)), kept)]
     return reduced
 
 
@@ -240,31 +250,38 @@ def minimum_norm_multipliers(system, t, z, multipliers):
         Times [s].
     z : array_like, shape (..., n_z)
         States, `solution(t)`.
-    multipliers : array_like, shape (..., n_multipliers)
-        Those of the kept constraints, `solution.multipliers(t)`.
+    multipliers : array_like, shape (..., n_multipliers) or (..., n_multipliers + n_nonholonomic)
+        Those of the kept constraints, `solution.multipliers(t)`; with those of nonholonomic ones, these share as well.
 
     Returns
     -------
-    ndarray, shape (..., complete.n_multipliers)
-        `(gamma, mu)` in the order of `complete.constraint_names`; `complete` is `system.complete`, or the system.
+    ndarray, shape (..., complete.n_multipliers) or (..., complete.n_multipliers + complete.n_nonholonomic)
+        `(gamma, mu)` in the order of `complete.constraint_names`, then those of `complete.nonholonomic_names`;
+        `complete` is `system.complete`, or the system.
     """
     z, multipliers = np.asarray(z, float), np.asarray(multipliers, float)
     complete = system.complete
     if complete is None:
         return multipliers.copy()
-    shape, m = z.shape[:-1], complete.n_constraints
-    kept = np.concatenate([system.kept, system.kept + m])
+    shape, m, rolls = z.shape[:-1], complete.n_constraints, multipliers.shape[-1] > system.n_multipliers
+    kept, forms = system.kept[system.kept < m], system.kept[system.kept >= m] + m
+    kept = np.concatenate([kept, kept + m, *([forms] if rolls else [])])
     rigid = np.concatenate([np.full(len(p.constraint_names), p.has_orientation) for p in complete.parts])
-    own, joints = np.flatnonzero(np.tile(rigid, 2)), np.flatnonzero(np.tile(~rigid, 2))
+    every = 2 * m + (complete.n_nonholonomic if rolls else 0)
+    own = np.flatnonzero(np.tile(rigid, 2))
+    joints = np.setdiff1d(np.arange(every), own)
     scale = np.concatenate([np.ones(complete.n_q), complete.mass_scale])  # velocity level per momentum -> per velocity
     times = np.broadcast_to(np.asarray(t, float), shape).ravel()
-    out = np.zeros((len(times), 2 * m))
+    out = np.zeros((len(times), every))
     for i, (state, values) in enumerate(zip(z.reshape(-1, complete.n_z), multipliers.reshape(-1, len(kept)),
                                             strict=True)):
         jacobian = complete.derivatives(times[i], state)[1].toarray() * scale
+        if every > 2 * m:
+            form = nonholonomic_derivatives(complete, times[i], state)[0].toarray()
+            jacobian = np.concatenate([jacobian, np.hstack([form, np.zeros_like(form)])])
         force = jacobian[kept].T @ values
         free = null_space(jacobian[own])
         # redundant gradients differ by the drift of the state from the constraints, hence the generous cut
         out[i, joints] = np.linalg.lstsq(free.T @ jacobian[joints].T, free.T @ force, rcond=1e-7)[0]
         out[i, own] = np.linalg.lstsq(jacobian[own].T, force - jacobian[joints].T @ out[i, joints], rcond=None)[0]
-    return out.reshape(*shape, 2 * m)
+    return out.reshape(*shape, every)

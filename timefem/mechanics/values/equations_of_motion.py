@@ -337,7 +337,7 @@ class EquationsOfMotion:
 
     def _singular(self):
         z = np.concatenate([self.q, np.zeros(self.n)])
-        names = redundant_names(self.system, self.t, z) if self.m else []
+        names = redundant_names(self.system, self.t, z) if self.m + self.k else []
         why = f"the constraints repeat each other there: {', '.join(names[:4])}" if names else \
             "some motion has neither mass nor a constraint, or the mechanism is in a singular position"
         return f"the accelerations are not determined at this state: {why}"
