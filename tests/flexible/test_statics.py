@@ -240,6 +240,17 @@ def test_a_tensegrity_that_floats_rests(shift):
     np.testing.assert_allclose(places.mean(axis=0), near.mean(axis=0), rtol=0, atol=1e-3)
 
 
+def test_a_clamp_across_a_beam_is_named():
+    """A quarter of a circle whose start points along y, in a clamp for one along x."""
+    circle = tf.Curve(lambda u: np.stack([np.cos(u), np.sin(u), 0 * u], axis=1) / 2, np.pi / 2)
+    arc = Beam(circle, tf.Section.circle(E=2e9, nu=0.3, density=1200, radius=0.01), 8)
+    clamp = tf.Weld(arc.start, point_a=(0, 0, 0), point_b=(0.5, 0, 0), name="clamp")
+    found = equilibrium(tf.System([arc, clamp], gravity=(0, 0, -9.81)))
+    assert not found.success and "'clamp: turn about d3' is violated by 1" in found.status.message
+    fitting = tf.Weld(arc.start, point_a=(0, 0, 0), point_b=(0.5, 0, 0), orientation=arc.axes[0][0])
+    assert equilibrium(tf.System([arc, fitting], gravity=(0, 0, -9.81))).success
+
+
 def test_springs_count_turns():
     """M = k x, over several turns; an equilibrium that was not found is none to linearize around."""
     bar = tf.RigidBody(0.5, (1e-3, 0.01, 0.01), name="bar")

@@ -174,8 +174,12 @@ class StaticEquations:
         """
         n, root = self.n_q, np.sqrt(self.system.mass_scale)
         forces = max(1e-300, ((abs(tangent) @ np.abs(x))[:n] / root).max())
-        gaps = np.abs(residual[n:]) / np.maximum(1e-300, abs(tangent[n:, :n]) @ self.sizes(x[:n]))
-        return float(max((np.abs(residual[:n]) / root).max() / forces, gaps.max(initial=0)))
+        return float(max((np.abs(residual[:n]) / root).max() / forces, self.gaps(residual, tangent, x).max(initial=0)))
+
+    def gaps(self, residual, tangent, x):
+        """By how much constraints are violated, against what their terms are, shape (m,)."""
+        n = self.n_q
+        return np.abs(residual[n:]) / np.maximum(1e-300, abs(tangent[n:, :n]) @ self.sizes(x[:n]))
 
     def sizes(self, q):
         """Sizes of coordinates: the largest of a block of them, of places of all; or by radii of gyration."""

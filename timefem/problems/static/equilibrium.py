@@ -327,8 +327,15 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
         if not np.isfinite(residual).all():
             break
     remedy = "take more load steps (n_steps), or a nearer guess"
-    first = equations.evaluate(equations.with_multipliers(first, t), t)[1]  # by whose forces directors resist turns
-    body = _most_free(equations, first, OPTIONS.singular) if np.isfinite(first.data).all() else None
+    # directors resist turns by their forces
+    residual, tangent, _ = equations.evaluate(equations.with_multipliers(first, t), t)
+    body = _most_free(equations, tangent, OPTIONS.singular) if np.isfinite(tangent.data).all() else None
+    gaps = equations.gaps(residual, tangent, first)
+    if gaps.max(initial=0.0) > OPTIONS.apart:
+        worst = int(gaps.argmax())
+        remedy += f"; where it starts '{system.constraint_names[worst]}' is violated by " \
+                  f"{abs(residual[n + worst]):.3g}: give a guess that holds it, or a joint that fits the guess " \
+                  "(orientation, axes, points)"
     if body is not None:
         remedy = f"where it starts nothing holds {system.label(body)}, which is free to move as a whole: hold it by " \
                  "a joint or a spring, or give a nearer guess"
