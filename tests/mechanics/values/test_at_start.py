@@ -3,6 +3,7 @@
 import copy
 import threading
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -128,3 +129,35 @@ def test_rounding_of_constants_is_no_violation(kind):
         far = {body: {"pivot": off + 1e-5} if kind == "tree" else tf.Pose((off + 1e-5, 0, 0)) for body in start}
         with pytest.raises(tf.InputError, match="violates the constraint"):
             tf.InitialValueProblem(tf.System(parts), far, (0, 1))
+
+
+def belt(kind, numbers, speed, unit):
+    """A mass on a belt at a speed, which is the sum of others, in a unit of speed."""
+    a, b, c = np.array(numbers) * unit
+    mass = tf.PointMass(1.0, name="mass")
+    if kind == "constants":
+        terms = a, b, -(a + b), 1.1 * c, -c, -0.1 * c
+        slip = tf.NonholonomicConstraint(mass, lambda f, t, _: sum(terms, f[0].velocity[0] - speed * unit), 1)
+    elif kind == "parameters":
+        slip = tf.NonholonomicConstraint(mass, lambda f, t, n: f[0].velocity[0] - n[0] - n[1] + n[2] - n[3], 1,
+                                         parameters=[a, b, a + b, speed * unit])
+    else:
+        slip = tf.NonholonomicConstraint(
+            mass, lambda f, t, _: f[0].velocity[0] - c * ca.sin(ca.pi * t) - speed * unit, 1)
+    return tf.System([mass, slip]), mass
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e3, 1e-6])
+@pytest.mark.parametrize("kind", ["constants", "parameters", "time"])
+def test_rounding_of_constants_is_no_slip(kind, unit):
+    rng, off = np.random.default_rng(1), 0.0
+    for speed in (0.0, 1e-13, 1e-6):
+        for numbers in rng.uniform(0.3, 1, (10, 3)):
+            system, mass = belt(kind, numbers, speed, unit)
+            start = {mass: tf.Pose(velocity=(speed * unit, 0, 0))}
+            problem = tf.InitialValueProblem(system, start, (1.0, 2.0))
+            off = max(off, abs(system.nonholonomic(1.0, problem.z0)[0]))
+        far = {mass: tf.Pose(velocity=((speed + 1e-7) * unit, 0, 0))}
+        with pytest.raises(tf.InputError, match="violates the nonholonomic constraint"):
+            tf.InitialValueProblem(system, far, (1.0, 2.0))
+    assert off > 0

@@ -5,10 +5,12 @@ import numpy as np
 from ...errors import InputError
 from ...late import Late
 from ...sparse import sparse_lu
+from ..formulas.stored import terms_of
 from ..symbols import first_order_places
 from .evaluate import evaluator, flattened, quantities_at, sees_solved_velocities
 from .measures import sizes_of_terms
 from .options import OPTIONS
+from .quantities import formulas_of
 
 
 def energies_of(system, parts, t, z, velocity):
@@ -146,8 +148,19 @@ def nonholonomic_derivatives(system, t, z):
 
 
 def nonholonomic_off(system, t, z):
-    """By how much nonholonomic constraints are off at one state, and the size of the terms in them, shapes (n,)."""
+    """By how much nonholonomic constraints are off at one state, and the size of the terms in them, shapes (n,).
+
+    Constants are terms as well, which are all that there is at rest: of rows that are off beside states alone.
+    """
     if not system.n_nonholonomic:
         return np.zeros(0), np.zeros(0)
     size = sizes_of_terms(nonholonomic_derivatives(system, t, z)[1], z, system.derivatives(t, z)[0], system.state_scale)
-    return np.abs(system.nonholonomic(t, z)), size
+    off = np.abs(system.nonholonomic(t, z))
+    for group in system.groups:
+        for k, i in np.argwhere(off[group.nonholonomic_index] > OPTIONS.rounding * size[group.nonholonomic_index]):
+            own, formulas = group.state_index[k], formulas_of(group.part)
+            symbols = formulas.z, formulas.v, formulas.symbols.t, formulas.symbols.parameters
+            at = z[own], system.velocity(t, z)[own[:len(own) // 2]], t, group.parameters[k]
+            row = group.nonholonomic_index[k, i]
+            size[row] = max(size[row], terms_of(formulas.form[i], symbols, at))
+    return off, size

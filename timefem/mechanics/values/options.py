@@ -21,6 +21,7 @@ class ValuesOptions(Options):
     # ---- sizes of terms
     of_largest: float = option(0.1, "of what the largest component makes, that a term is taken to be at least")
     tiny: float = option(1e-300, "instead of sizes that are zero")
+    rounding: float = option(1e-12, "of terms, beyond which what is off is looked at closer: are there constants?")
 
     # ---- evaluate
     piece: int = option(1 << 18, "numbers of local values that are made at once")
