@@ -1,5 +1,6 @@
 """Every kind of problem in four systems of units: the same answer to 1e-9, as no number with a unit decides."""
 
+import casadi
 import numpy as np
 import pytest
 
@@ -83,6 +84,23 @@ def frequencies(*units):
     arm = Arm(*units, damping=0.02)
     found = tf.equilibrium(arm.system, arm.problem().z0)
     return np.sort_complex(tf.linearize(arm.system, found.state).eigenvalues * arm.time)
+
+
+def steady_or_not(*units):
+    """A bob that turns steadily, others that turn too fast and swing, and one whose spring changes with time."""
+    mass, length, time = units
+    bob = tf.PointMass(2.0 * mass, name="bob")
+    rod = tf.RigidDistance(bob, point_b=(0, 0, 0), length=length)
+    system = tf.System([bob, rod], gravity=(0, 0, -9.81 * length / time**2))
+    place, rate = np.array([np.sin(0.5), 0, -np.cos(0.5)]) * length, np.sqrt(9.81 / np.cos(0.5)) / time
+    starts = [tf.Pose(place, velocity=(0, more * rate * place[0], 0)) for more in (1.0, 1.05)]
+    starts.append(tf.Pose((0, 0, -length), velocity=(0.8 * length / time, 0, 0)))
+    models = [tf.linearize(system, {bob: start}) for start in starts]
+    spring = tf.FormulaForce(bob, lambda f, t, c: -c[0] * (1 + casadi.sin(c[1] * t) / 2) * f[0].position,
+                             parameters=[4 * mass / time**2, 3 / time])
+    models.append(tf.linearize(tf.System([bob, spring]), {bob: tf.Pose()}))
+    assert [model.steady for model in models] == [True, False, False, False]
+    return np.concatenate([np.sort_complex(model.eigenvalues * time) for model in models])
 
 
 def settled(*units):
@@ -206,8 +224,8 @@ def ensemble(*units):
     return np.array([run[-1, :3] / arm.length for run in runs.z])
 
 
-KINDS = (march, directors, to_a_tolerance, boundary, at_rest, frequencies, settled, periodic, driven, critical,
-         identified, path, assembled, refused, sensitivity, ensemble)
+KINDS = (march, directors, to_a_tolerance, boundary, at_rest, frequencies, steady_or_not, settled, periodic, driven,
+         critical, identified, path, assembled, refused, sensitivity, ensemble)
 CLOSE = {to_a_tolerance: 4e-5}  # of a tolerance of 1e-5: the first steps from rest go by rounding
 
 

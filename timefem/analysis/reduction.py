@@ -99,13 +99,13 @@ class Reduction:
     def stays(self):
         """Whether the matrix A stays as it is while the motion goes on: by invariants of it, a little later."""
         at, a = self.at, self.a
-        rate = np.abs(self.chart.rates).max(initial=0)
-        if not rate and not at.timed:
+        if not self.chart.rates.any() and not at.timed:
             return True
         if not (at.timed or self.omega.any()) and self._stretches():
             return False
-        step = OPTIONS.moved / max(np.linalg.norm(a, 2), rate, 1e-3)
-        b, size = Reduction(self._later(step), self.chosen, bool(self.omega.any())).a, np.linalg.norm(a)
+        rate, size = self._fastest()
+        step = OPTIONS.moved / (rate or 1.0)  # where nothing has a rate as yet, any change counts, at any time
+        b = Reduction(self._later(step), self.chosen, bool(self.omega.any())).a
         powers = a, b
         for k in range(1, 5):
             if abs(np.trace(powers[0]) - np.trace(powers[1])) > 10 * OPTIONS.moved**2 * size**k:
@@ -113,16 +113,23 @@ class Reduction:
             powers = powers[0] @ a, powers[1] @ b
         return True
 
+    def _fastest(self):
+        """The fastest rate in A and of the motion [1/s], and the size of A with displacements in units in which they
+        and their rates have energies alike."""
+        (y, s), root, chart = self.chosen, np.sqrt(np.maximum(self.mass.diagonal(), 0)), self.chart
+        speed = np.linalg.norm(root * chart.velocity)
+        rate = max(self._turns(), np.linalg.norm(root * chart.acceleration) / speed if speed else 0.0)
+        root = np.where(root > 0, root, root.max(initial=0.0) or 1.0)
+        unit, first = np.concatenate([root[y], root[s]]), np.arange(len(y) + len(s)) < len(y)
+        a = unit[:, None] * self.a / unit
+        parts = [np.linalg.norm(a[np.ix_(rows, columns)]) for rows in (first, ~first) for columns in (first, ~first)]
+        rate = max(rate, parts[0], parts[3], np.sqrt(parts[1] * parts[2]))
+        return rate, np.sqrt(parts[0]**2 + parts[3]**2 + (rate * parts[1])**2 + (parts[2] / (rate or 1.0))**2)
+
     def _stretches(self):
         """Whether accelerations of a motion that is straight at first grow with the square of the time, as those of
         bodies that turn about each other before their springs are stretched; rounding grows otherwise."""
-        chart, axes = self.chart, {}
-        for i, name in enumerate(components(self.at.system)):
-            axes.setdefault(name[-2:] if ".position[" in name else "", []).append(i)
-        turns, place, speed = axes.pop("", []), chart.y @ self.at.q, chart.velocity
-        reach = max((np.ptp(place[axis]) for axis in axes.values()), default=0.0)
-        apart = max((np.ptp(speed[axis]) for axis in axes.values()), default=0.0)
-        rate = max(np.abs(speed[turns]).max(initial=0.0), apart / reach if reach else 0.0)
+        chart, rate = self.chart, self._turns()
         if not rate:
             return False
         root, step, changes = np.sqrt(np.maximum(self.mass.diagonal(), 0)), OPTIONS.moved / rate, []
@@ -131,6 +138,16 @@ class Reduction:
             changes.append(root * (then.acceleration - chart.acceleration))
         size = np.linalg.norm(changes[1])
         return size > OPTIONS.steady * later.size and np.linalg.norm(changes[1] - 4 * changes[0]) < size / 2
+
+    def _turns(self):
+        """How fast bodies turn, by themselves and about each other [1/s]."""
+        axes, place, speed = {}, self.chart.y @ self.at.q, self.chart.velocity
+        for i, name in enumerate(components(self.at.system)):
+            axes.setdefault(name[-2:] if ".position[" in name else "", []).append(i)
+        turns = axes.pop("", [])
+        reach = max((np.ptp(place[axis]) for axis in axes.values()), default=0.0)
+        apart = max((np.ptp(speed[axis]) for axis in axes.values()), default=0.0)
+        return max(np.abs(speed[turns]).max(initial=0.0), apart / reach if reach else 0.0)
 
     def _later(self, step):
         """The equations of motion a step later, where accelerations stay as they are."""
