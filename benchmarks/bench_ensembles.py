@@ -84,7 +84,7 @@ def ensemble(what, n_runs, n_elements, repeats, **runs):
         assert found.success.all()
 
     solve(n)
-    whole, bare = np.array([clocked(lambda: solve(n), many, "march_runs") for _ in range(repeats)]).T
+    whole, bare = np.array([clocked(lambda: solve(n), many, "march_run") for _ in range(repeats)]).T
     return {"what": f"{what}, {n_runs} free bodies, mG(2), {n_elements} elements, {n} threads",
             "seconds": float(np.median(whole)), "bare": float(np.median(bare)),
             "ratio": float(np.median(whole / bare)), "goal": GOALS[what]}

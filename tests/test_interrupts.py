@@ -96,7 +96,7 @@ def sending(original):
         return found
     return called
 module, name = {"pilot": (pilot, "adapt_elements"), "march": (march, "march_elements"),
-                "sweep": (many, "march_runs")}[sys.argv[2]]
+                "sweep": (many, "march_run")}[sys.argv[2]]
 setattr(module, name, sending(getattr(module, name)))
 sys.exit(main(sys.argv[3:]))
 """

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -323,6 +324,48 @@ def test_warnings_are_data_of_their_runs():
         assert found.success.all() and sorted(found.messages) == [1, 2]
         assert all("take" in text and "elements or more" in text for text in found.messages.values())
         assert len(heard) == 1
+
+
+def swinging(degree):
+    """A point on a spring, of whose vibration elements see the less the stiffer it is."""
+    point = tf.PointMass(1.0, name="point")
+    spring = tf.Spring(point, None, stiffness=10.0, length=0.5, name="spring")
+    problem = tf.InitialValueProblem(tf.System([point, spring]), {point: tf.Pose((1, 0, 0))}, (0, 1))
+    return tf.prepare(problem, tf.MixedGalerkin(degree), 20), "spring.stiffness", [10.0, 2e4, 30.0, 9e4]
+
+
+def stopped(_):
+    """A ball that meets a stiff floor between the points where elements look."""
+    ball = tf.PointMass(1.0, name="ball")
+    floor = tf.PlaneContact(ball, stiffness=1e5, name="floor")
+    problem = tf.InitialValueProblem(tf.System([ball, floor], (0, 0, -10.0)), {ball: tf.Pose((0, 0, 1))}, (0, 0.6))
+    return tf.prepare(problem, tf.MixedGalerkin(2), 13), "floor.stiffness", [10.0, 1e4, 11.0, 2e4]
+
+
+def whipped(_):
+    """Two links in Livens' form, which keeps the energy only as well as it resolves the motion."""
+    links = [tf.Link(name, mass=1.0, centre=(0, 0, 0.5), inertia=(0.08, 0.08, 0.01)) for name in ("upper", "fore")]
+    joints = [tf.TreeJoint("shoulder", "base", "upper", axis=(0, 1, 0)),
+              tf.TreeJoint("elbow", "upper", "fore", position=(0, 0, 1), axis=(0, 1, 0))]
+    arm = tf.Tree([tf.Link("base"), *links], joints, name="arm")
+    problem = tf.InitialValueProblem(tf.System([arm], (0, 0, -9.81)), {arm: {"shoulder": 0.3, "elbow": 0.5}}, (0, 1))
+    return tf.prepare(problem, tf.MixedGalerkin(1, form="lagrange"), 15), "gravity[2]", [-1.0, -300.0, -1.5, -500.0]
+
+
+@pytest.mark.parametrize("make, degree, told", [
+    (swinging, 1, "moves too fast"), (swinging, 2, "moves too fast"), (swinging, 3, "moves too fast"),
+    (stopped, 2, "begins or ends between"), (whipped, 1, "of the energy")])
+def test_what_elements_do_not_resolve_is_reported_as_of_a_run_alone(make, degree, told):
+    solver, name, values = make(degree)
+    with pytest.warns(tf.UnderResolved, match=told):
+        found = solver.solve_many(parameters={name: values}, progress=False)
+    assert found.success.all() and sorted(found.messages) == [1, 3]
+    for i, value in enumerate(values):
+        with warnings.catch_warnings(record=True) as alone:
+            warnings.simplefilter("always")
+            solver.solve(parameters={name: value})
+        texts = [str(one.message).partition("; take")[0] for one in alone]
+        assert bool(texts) == (i in found.messages) and all(text in found.messages[i] for text in texts)
 
 
 def test_turns_that_are_not_counted():

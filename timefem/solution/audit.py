@@ -19,8 +19,9 @@ from ..mechanics.values.evaluate import kept, quantities_at
 from ..mechanics.values.loops import largest_squares
 from ..mechanics.values.measures import LEAST, OF_LARGEST, TINY, blocks_of, largest_of
 from ..mechanics.values.of_parts import coordinate_at
+from ..mechanics.values.switching import switching_of
 from ..solvers.march.events import missed_forces
-from ..solvers.march.resolution import elements_that_do, excess, is_polynomial
+from ..solvers.march.resolution import elements_that_do, excess, is_polynomial, surely_resolves
 from ..status import Reason, Status
 from .options import OPTIONS
 
@@ -67,29 +68,44 @@ def audited(solution, cut=False, smooth=True):
     lost = _lost_turns(solution)
     if lost is not None:
         solution.status = Status.failure(Reason.TURNS_NOT_COUNTED, *lost)
-    if not (_warn_of_turns(solution) or _warn_of_forces(solution)):
-        if not smooth:
-            _warn_of_what_is_missed(solution, False, turns=True)
-        elif (cut and solution.element.can_march) or not _warn_of_rates(solution):
-            _warn_of_what_is_missed(solution, cut)
-    _warn_of_energy(solution)
+    for text in unresolved(solution, cut, smooth):
+        warn(text, UnderResolved)
     return solution
 
 
-def _warn_of_forces(solution):
-    """Warn of forces that begin and end where no element looks; whether there are any."""
-    text = missed_forces(solution.system, _stated(solution.element), solution.t, solution.z, solution.nodal_state)
-    if text is not None:
-        warn(text, UnderResolved)
-    return text is not None
+def unresolved(solution, cut=False, smooth=True, counted=True):
+    """Reports on what elements do not resolve of a motion: a body that turns too far, forces that begin or end where
+    they do not look, rates and vibrations, energy that is gained or lost. `counted` marches parts of the motion on
+    finer meshes to tell how many elements do. See `audited` for the rest."""
+    system, element = solution.system, _stated(solution.element)
+    motion = solution.t, solution.z, solution.nodal_state
+    text = unresolved_turns(system, element, *motion[:2]) or missed_forces(system, element, *motion)
+    if text is None:
+        if not smooth:
+            text = _missed(solution, False, turns=True)
+        elif (cut and solution.element.can_march) or (text := _fast_rates(solution)) is None:
+            text = _missed(solution, cut, counted)
+    return [found for found in (text, _lost_energy(solution)) if found is not None]
 
 
-def _warn_of_energy(solution):
-    """Warn of energy that the method gained or lost, where its equations do not keep it: the part of what moves, is
-    exchanged, and comes in by work."""
+def surely_resolved(plan, system, t, x):
+    """Whether `unresolved` surely has nothing to report of a smooth motion that was marched, with ends of elements t
+    and all dofs x of a plan: by bounds that take a fraction of the time."""
+    if plan.element.energy_drifts or system.composites or switching_of(system) is not None:
+        return False
+    resolved, largest = surely_resolves(plan, system, t, x)
+    numbers, places = kept(system, _turning)
+    most = OPTIONS.fast_turn * max(plan.element.degree, 1) / np.diff(t).max()
+    return resolved and all(np.linalg.norm(largest[first:end]) * system.bodies[i].rate_per_momentum <= most
+                            for i, (first, end) in zip(numbers, places.tolist(), strict=True))
+
+
+def _lost_energy(solution):
+    """The report on energy that the method gained or lost, where its equations do not keep it, or None: the part of
+    what moves, is exchanged, and comes in by work."""
     system, element = solution.system, _stated(solution.element)
     if not element.energy_drifts or system.rigid_contacts or system.couples_inertia:
-        return
+        return None
     potential, work = system.potential(solution.t, solution.z), solution.work()
     kinetic = solution.energy() - potential
     wrong = np.abs(kinetic - kinetic[0] + potential - potential[0] - work)
@@ -97,10 +113,11 @@ def _warn_of_energy(solution):
     worst = int(np.argmax(wrong))
     moved = np.abs(solution.z[:, :system.n_q]).max(axis=0) / np.ptp(solution.t)  # by rounding, of what is at rest
     rest = OPTIONS.energy_rounding**2 * (system.mass_scale @ moved**2) / 2
-    if wrong[worst] > max(OPTIONS.energy_missed * size, OPTIONS.energy_rounding * np.abs(potential).max(), rest):
-        warn(f"{wrong[worst]:.3g} J of the energy, of {size:.3g} J in motion, are gained or lost by {element!r} up to "
-             f"t = {solution.t[worst]:.3g}, and the solution may be far off: it keeps the energy only as well as its "
-             "elements resolve the motion; take more elements, or a higher degree", UnderResolved)
+    if not wrong[worst] > max(OPTIONS.energy_missed * size, OPTIONS.energy_rounding * np.abs(potential).max(), rest):
+        return None
+    return (f"{wrong[worst]:.3g} J of the energy, of {size:.3g} J in motion, are gained or lost by {element!r} up to "
+            f"t = {solution.t[worst]:.3g}, and the solution may be far off: it keeps the energy only as well as its "
+            "elements resolve the motion; take more elements, or a higher degree")
 
 
 def _audited_slab(solution):
@@ -214,22 +231,6 @@ def constraint_fault(system, t, z):
     return None if fault is None else fault[4]
 
 
-def _warn_of_turns(solution):
-    """Warn of the body that turns furthest in an element, when that is too far; whether it does."""
-    text = unresolved_turns(solution.system, _stated(solution.element), solution.t, solution.z)
-    if text is not None:
-        warn(text, UnderResolved)
-    return text is not None
-
-
-def may_turn_too_far(systems, element, longest, z):
-    """Whether bodies of systems of one structure may turn too far in an element of that length, in motions of shape
-    (n_systems, n_nodes, n_z): by a bound of their rates."""
-    most = OPTIONS.fast_turn * max(element.degree, 1)
-    far = (_rate_bounds(systems, z) * longest > most).any(axis=1)
-    return far | bool(systems and systems[0].composites)
-
-
 def _rate_bounds(systems, z):
     """Bounds of the rates at which bodies turn [rad/s], whatever their orientation, shape (n_systems, n_bodies)."""
     if not systems:
@@ -279,8 +280,9 @@ def turns_in_doubt(system, z):
     return False
 
 
-def _warn_of_rates(solution):
-    """Warn of a joint, or a coordinate, that moves too fast for the elements: whose rates and momenta part within them.
+def _fast_rates(solution):
+    """The report on a joint, or a coordinate, that moves too fast for the elements: whose rates and momenta part within
+    them; or None.
 
     Both are polynomials that agree in the mean of each element; they agree in between where it resolves the motion,
     whatever the forces do. What is solved all at once, optima above all, may use what elements do not see. Where tests
@@ -292,7 +294,7 @@ def _warn_of_rates(solution):
         if (body.has_position and element.can_march) or body.helper or body.first_order:
             size[system.coordinates(body)] = np.inf
     if basis.n_shapes < 2 or np.isinf(size).all():
-        return False
+        return None
     points = np.array([0.0, 0.5, 1.0])
     z = basis.values(points) @ solution.nodal_state
     rates = (basis.derivatives(points) @ solution.nodal_state)[..., :system.n_q] / lengths[:, None, None]
@@ -303,46 +305,47 @@ def _warn_of_rates(solution):
     share = np.sqrt(system.mass_scale) * np.abs(rates - told).max(axis=1) / np.where(size > 0, size, 1.0)
     k, worst = np.unravel_index(np.argmax(share), share.shape)
     if not share[k, worst] > OPTIONS.rates_apart:
-        return False
+        return None
     more = int(np.ceil(len(lengths) * (10 * share[k, worst] / OPTIONS.rates_apart)**(1 / basis.degree)))
-    warn(f"{coordinate_names(system)[worst]} moves too fast for the elements: at t = {solution.t[k]:.6g} its "
-         f"rate differs by {share[k, worst]:.2g} of the largest from what its momentum says, and the solution may be "
-         f"far off; take {more} elements or more, a tolerance, or limits of its speed"
-         + (element.remedy and f"; {element.remedy}"), UnderResolved)
-    return True
+    return (f"{coordinate_names(system)[worst]} moves too fast for the elements: at t = {solution.t[k]:.6g} its "
+            f"rate differs by {share[k, worst]:.2g} of the largest from what its momentum says, and the solution may "
+            f"be far off; take {more} elements or more, a tolerance, or limits of its speed"
+            + (element.remedy and f"; {element.remedy}"))
 
 
-def _warn_of_what_is_missed(solution, marched, turns=False):
-    """Warn of the body of whose motion elements of a lower degree would miss most, when that is too much. Of what was
-    marched the system alone tells how many elements do, as controls and what is estimated are not in it.
+def _missed(solution, marched, counted=True, turns=False):
+    """The report on the body of whose motion elements of a lower degree would miss most, when that is too much; or
+    None. Of what was marched the system alone tells how many elements do, as controls and what is estimated are not in
+    it.
 
     Of motions with impacts only `turns` are looked at, each element for itself: flights are exact however long.
     """
     system, element, t, nodal = solution.system, _stated(solution.element), solution.t, solution.nodal_state
     if turns:
         if element.state.basis.degree == 1:
-            return
+            return None
         blocks, rotates = blocks_of(system)
         nodal = np.where(np.tile(rotates[blocks] > 0, 2), nodal, 0.0)
     own, first = excess(system, element, t, solution.z, nodal)
     if not (own > 1.0).any():
-        return
+        return None
     own[is_polynomial(element, t, nodal, own > 1.0)] = 0.0
     worst = int(np.argmax(own))
     if not own[worst] > 1.0:
-        return
+        return None
     body = body_of(system, worst)
     span = t[first], t[first + 1 + (element.state.basis.degree == 1)]  # what went wrong before is not in the way
     times = (t[-1] - t[0]) / (span[1] - span[0])
-    if marched:
+    if not counted:
+        n = None
+    elif marched:
         n = elements_that_do(system, element, span, solution.z[first], times)
         n = n and int(np.ceil(n * times))
     else:
         n = int(np.ceil((len(t) - 1) * 2 * own[worst]**(1 / element.state.basis.degree)))
     more = f"take {n} elements or more" if n else "take far more elements"
-    warn(f"{system.label(body)} moves too fast for {element!r} from t = {span[0]:.3g} on: elements of a lower "
-         f"degree would miss most of it, and the solution may be far off; {more}, or a higher degree",
-         UnderResolved)
+    return (f"{system.label(body)} moves too fast for {element!r} from t = {span[0]:.3g} on: elements of a lower "
+            f"degree would miss most of it, and the solution may be far off; {more}, or a higher degree")
 
 
 def _stated(element):

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import interrupts, validate
 from ..assembly import Scaling
+from ..elements.evaluation.nodal_values import ValuesOfDofs
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError, NotSolved, UnderResolved, warn
 from ..late import Late
@@ -20,11 +21,12 @@ from ..parallel import world
 from ..problems.initial.problem import fault
 from ..problems.initial.sampled import sampled
 from ..progress import progress as progress_bar
-from ..solution.audit import constraint_fault, may_turn_too_far, turns_in_doubt, unresolved_turns
+from ..solution.audit import constraint_fault, surely_resolved, turns_in_doubt, unresolved
 from ..solution.ensemble import Ensemble
+from ..solution.solution import Solution
 from ..solvers.march.many import Marcher, Runs
 from ..solvers.nonlinear.newton import Newton
-from ..status import REFUSED, Reason
+from ..status import REFUSED, Reason, Status
 from ..validate.memory import check_memory
 from .options import OPTIONS
 
@@ -72,11 +74,11 @@ def march_runs(model, n, case, n_workers, store, advance, kept):
         "converged", or why each run failed: "input: ...", of Newton's method, of the audit, "stopped".
     iterations : ndarray of int
         Of Newton's method, of all elements.
-    unresolved : dict
-        Run -> the report on a motion that turns too far in an element.
+    reports : dict
+        Run -> reports on what its elements do not resolve, if there are any.
     """
     reasons, iterations, stop, free = [Reason.STOPPED] * n, np.zeros(n, int), np.zeros(1, np.int64), queue.SimpleQueue()
-    unresolved = {}
+    reports = {}
     keys = [("marcher", i, model.settings) for i in range(max(1, min(n_workers, n)))]
     for key in keys:
         marcher = kept.lend(key, model.mesh)
@@ -112,18 +114,27 @@ def march_runs(model, n, case, n_workers, store, advance, kept):
                     following = pieces.pop(0)
                     open_[pool.submit(work, following)] = following
                 states, found, told = future.result()
-                unresolved |= {piece[k]: text for k, text in told.items()}
+                reports |= {piece[k]: texts for k, texts in told.items()}
                 for i, (reason, count) in zip(piece, found, strict=True):
                     reasons[i], iterations[i] = reason, count
                 store(piece, states)
                 advance(len(piece))
     for key in keys:
         kept.put(key, model.mesh, free.get())
-    return reasons, iterations, unresolved
+    return reasons, iterations, reports
 
 
 def _march_piece(model, marcher, rows, stop, lock):
-    """States (n, n_elements + 1, n_z) of some runs, the reason and the iterations of each, and what to report."""
+    """States (n, n_elements + 1, n_z) of some runs, the reason and the iterations of each, and reports by run."""
+    nodes, reports = model.mesh.nodes, {}
+
+    def look(k, row, x):
+        if surely_resolved(marcher.plan, row.system, nodes, x):
+            return
+        values = ValuesOfDofs(marcher.plan, x, model.mesh.n_elements)
+        motion = Solution.of(row.system, model.element, nodes, row.z, values, Status(True), {})
+        reports[k] = unresolved(motion, cut=True, counted=False)
+
     states = np.full((len(rows), model.mesh.n_elements + 1, model.system.n_z), np.nan)
     found = [(row, 0) if isinstance(row, str) else None for row in rows]
     for emphasized in (False, True):
@@ -133,24 +144,16 @@ def _march_piece(model, marcher, rows, stop, lock):
             continue
         some, whole = [rows[k] for k in own], len(own) == len(rows)
         moved = states if whole else np.empty((len(own), *states.shape[1:]))
-        results = marcher.run(_runs(model, marcher.plan, some), some[0].scaling, moved, stop, lock)
+        results = marcher.run(_runs(model, marcher.plan, some), some[0].scaling, moved, stop, lock,
+                              lambda r, x, own=own: look(own[r], rows[own[r]], x))
         for k, row, z, (reason, count) in zip(own, some, moved, results, strict=True):
-            fault = constraint_fault(row.system, model.mesh.nodes, z) if count else None
+            fault = constraint_fault(row.system, nodes, z) if count else None
             if reason == Reason.CONVERGED and not fault and turns_in_doubt(row.system, z):
                 fault = Reason.TURNS_NOT_COUNTED  # perhaps: runs that fail are solved once more, and looked at closely
             found[k] = fault or reason, count
             if fault or not whole:
                 states[k] = np.nan if fault else z
-    return states, found, _unresolved(model, rows, states, [reason for reason, _ in found])
-
-
-def _unresolved(model, rows, states, reasons):
-    """Run -> the report on a converged motion that turns too far in an element."""
-    own = [k for k, reason in enumerate(reasons) if reason == Reason.CONVERGED]
-    far = may_turn_too_far([rows[k].system for k in own], model.element, model.mesh.lengths.max(), states[own])
-    told = {own[i]: unresolved_turns(rows[own[i]].system, model.element, model.mesh.nodes, states[own[i]])
-            for i in np.flatnonzero(far)}
-    return {k: text for k, text in told.items() if text is not None}
+    return states, found, {k: texts for k, texts in reports.items() if texts and found[k][0] == Reason.CONVERGED}
 
 
 class _Row(NamedTuple):
@@ -378,13 +381,13 @@ def _march(solver, cases, share, mesh, kept, found, n_workers, advance):
         return changed
 
     model = Model(solver.system, task.element, task.newton or Newton(), task.driver.scaling, mesh)
-    reasons, iterations, unresolved = march_runs(model, len(share), case, n_workers, store, advance, task.kept)
+    reasons, iterations, reports = march_runs(model, len(share), case, n_workers, store, advance, task.kept)
     for i, (reason, count) in enumerate(zip(reasons, iterations, strict=True)):
         if i in elsewhere:
             continue
         found.reasons[i], found.values[i] = reason, {"iterations": int(count)}
         message = "" if reason in (Reason.CONVERGED, Reason.STOPPED) else reason
-        found.tell(i, message, [(UnderResolved, unresolved[i])] if i in unresolved else [])
+        found.tell(i, message, [(UnderResolved, text) for text in reports.get(i, ())])
     failed = [i for i in found.messages if reasons[i] != Reason.CONVERGED and not reasons[i].startswith(REFUSED)]
     return sorted(elsewhere.union(failed))
 

@@ -51,7 +51,7 @@ class Runs(NamedTuple):
 
 
 class RunArrays(Record):
-    """What `march_runs` takes and gives besides the march: first the fields of `Runs`."""
+    """What `march_run` takes and gives besides the march: first the fields of `Runs`."""
 
     first: np.ndarray
     sizes: np.ndarray
@@ -67,6 +67,7 @@ class RunArrays(Record):
     states: np.ndarray  # (n_runs, n_elements + 1, n_z) result
     found: np.ndarray  # (n_runs, 2) of int: status, -1 of those that were stopped, and iterations
     stop: np.ndarray  # (1,) of int
+    current: np.ndarray  # (1,) of int, the run to march
 
 
 class Marcher:
@@ -86,7 +87,7 @@ class Marcher:
         self._lengths = np.ascontiguousarray(mesh.lengths)
         self._ends, self._loops = np.ascontiguousarray(c.first[[0, -1]]), {}
 
-    def run(self, runs, scaling, states, stop, lock):
+    def run(self, runs, scaling, states, stop, lock, look):
         """March some runs, and put their states at all nodes into `states`.
 
         Parameters
@@ -100,6 +101,8 @@ class Marcher:
             Not zero as soon as runs are to end.
         lock : threading.Lock
             Held by this thread; others have it during the march. CasADi is not to be called in two threads at once.
+        look : callable
+            `look(r, x)` is called after run r that converged, with all its dofs, until the next run takes their place.
 
         Returns
         -------
@@ -111,50 +114,53 @@ class Marcher:
             self._loops[emphasized] = LoopArrays(self.plan, scaling)
         loop = self._loops[emphasized]
         places = loop.emphasis_places if emphasized else np.zeros(0, np.int64)
-        found = np.zeros((len(states), 2), np.int64)
+        found, current = np.tile([-1, 0], (len(states), 1)), np.zeros(1, np.int64)
         march = loop.march(self._x, self._nodes, self._lengths, settings, 1.0)
         own = RunArrays(*runs, *loop.places, places, self.plan.arrays.parameters, self._ends, march.tolerances.copy(),
-                        states, found, stop)
-        lock.release()
-        try:
-            march_runs(march, own)
-        finally:
-            lock.acquire()
+                        states, found, stop, current)
+        for r in range(len(states)):
+            current[0] = r
+            lock.release()
+            try:
+                march_run(march, own)
+            finally:
+                lock.acquire()
+            if found[r, 0] == 0:
+                look(r, self._x)
         return [(REASONS[code] if code > 0 else Reason.STOPPED if code else Reason.CONVERGED, count)
                 for code, count in found.tolist()]
 
 
 @compiled(error_model="numpy", _nrt=False, nogil=True)
-def march_runs(march, runs):
-    """One march after the other."""
+def march_run(march, runs):
+    """March the current run."""
     loop, work, x, h, found = march.loop, march.work, march.x, march.h, runs.found
-    n, step = h.shape[0], loop.step.plan.n_columns - loop.n_node
-    for r in range(runs.first.shape[0]):
-        for i in range(runs.numbers.shape[1]):
-            runs.parameters[i] = runs.numbers[r, i]
-        for i in range(runs.size_places.shape[0]):
-            loop.sizes[i] = runs.sizes[r, runs.size_places[i]]
-        for i in range(runs.weight_places.shape[0]):
-            loop.weights[i] = runs.sizes[r, runs.weight_places[i]]
-        for i in range(runs.emphasis_places.shape[0]):
-            k = runs.emphasis_places[i]
-            loop.emphasis[i] = runs.emphasis[r, k] if k >= 0 else 1.0
-        work.back[0] = 0
-        for i in range(work.kept.shape[0]):
-            work.kept[i] = NOTHING_KEPT[i]
-        for i in range(runs.first.shape[1]):
-            x[i] = runs.first[r, i]
+    n, step, r = h.shape[0], loop.step.plan.n_columns - loop.n_node, runs.current[0]
+    for i in range(runs.numbers.shape[1]):
+        runs.parameters[i] = runs.numbers[r, i]
+    for i in range(runs.size_places.shape[0]):
+        loop.sizes[i] = runs.sizes[r, runs.size_places[i]]
+    for i in range(runs.weight_places.shape[0]):
+        loop.weights[i] = runs.sizes[r, runs.weight_places[i]]
+    for i in range(runs.emphasis_places.shape[0]):
+        k = runs.emphasis_places[i]
+        loop.emphasis[i] = runs.emphasis[r, k] if k >= 0 else 1.0
+    work.back[0] = 0
+    for i in range(work.kept.shape[0]):
+        work.kept[i] = NOTHING_KEPT[i]
+    for i in range(runs.first.shape[1]):
+        x[i] = runs.first[r, i]
+    for k in range(n):
+        march.iterations[k] = 0
+    for i in range(2):
+        march.tolerances[i] = runs.tolerances[i] * runs.references[r]
+    e, code = 0, 0
+    while e < n and code == 0 and runs.stop[0] == 0:
+        e, code, _ = march_elements(march, e, min(e + CHUNK, n))
+    found[r, 0], found[r, 1] = -1 if code == 0 and e < n else code, 0
+    for k in range(n):
+        found[r, 1] += abs(march.iterations[k])
+    for c in range(runs.ends.shape[1]):
+        runs.states[r, 0, c] = x[runs.ends[0, c]]
         for k in range(n):
-            march.iterations[k] = 0
-        for i in range(2):
-            march.tolerances[i] = runs.tolerances[i] * runs.references[r]
-        e, code = 0, 0
-        while e < n and code == 0 and runs.stop[0] == 0:
-            e, code, _ = march_elements(march, e, min(e + CHUNK, n))
-        found[r, 0], found[r, 1] = -1 if code == 0 and e < n else code, 0
-        for k in range(n):
-            found[r, 1] += abs(march.iterations[k])
-        for c in range(runs.ends.shape[1]):
-            runs.states[r, 0, c] = x[runs.ends[0, c]]
-            for k in range(n):
-                runs.states[r, k + 1, c] = x[k * step + runs.ends[1, c]] if k < e else np.nan
+            runs.states[r, k + 1, c] = x[k * step + runs.ends[1, c]] if k < e else np.nan

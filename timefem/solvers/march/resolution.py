@@ -58,6 +58,40 @@ def excess(system, element, t, z, nodal):
     return largest / bound, first
 
 
+def surely_resolves(plan, system, t, x):
+    """Whether `excess` surely finds nothing in a motion with ends of elements t and all dofs x of a plan, and the
+    largest sizes of its components, shape (n_z,): by the amplitude of each component, in a fraction of the time."""
+    (difference, factor), n = differences(plan.element), system.n_q
+    low, high, missed = found = np.zeros((3, system.n_z))
+    _find_ranges(x, plan.columns.first, plan.columns.step, t, difference, found)
+    largest = np.maximum(high, -low)
+    size = largest / system.state_scale
+    noise = NOISE * np.repeat([size[:n].max(), size[n:].max()], n) * system.state_scale
+    return bool((missed <= factor * np.maximum((high - low) / 2, noise)).all()), largest
+
+
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
+def _find_ranges(x, first, step, t, difference, found):
+    """Least and largest values at the nodes, and largest divided differences, as `_missed` and `_missed_in_pairs` find
+    them, of the components of the state; `first` are its dofs in the first element, (n_shapes, n_z)."""
+    last, n = first.shape[0] - 1, t.shape[0] - 1
+    for c in range(first.shape[1]):
+        low = high = x[first[0, c]]
+        missed = 0.0
+        for e in range(n):
+            end = x[e * step + first[last, c]]
+            low, high = min(low, end), max(high, end)
+            d = 0.0
+            for i in range(difference.shape[0]):
+                d += difference[i] * x[e * step + first[i, c]]
+            if difference.shape[0] == 0 and e > 0:
+                before = (t[e + 1] - t[e]) / (t[e + 1] - t[e - 1])
+                start, middle = x[(e - 1) * step + first[0, c]], x[e * step + first[0, c]]
+                d = middle - before * start - (1.0 - before) * end
+            missed = max(missed, abs(d))
+        found[0, c], found[1, c], found[2, c] = low, high, missed
+
+
 def is_polynomial(element, t, nodal, chosen):
     """Which of the chosen components are, as far as elements tell, one polynomial of their degree, shape (n_z,) of
     bool: these follow it exactly, however few they are. It is of degree 2 where elements of degree 1 are paired."""
