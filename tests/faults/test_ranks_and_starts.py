@@ -28,6 +28,24 @@ def test_a_pendulum_hangs(fault, place):
     assert abs(found.q[:2]).max() < 1e-9 and found.n_unstable == (0 if found.q[2] < 0 else 2)
 
 
+@pytest.mark.parametrize("strength", [0.2, 0.5, 1.0, 2.0])
+def test_a_pendulum_beside_a_magnet(fault, strength):
+    """Newton's method leaps to the top from there; the place to which it falls from the guess is nearer."""
+    bob = tf.PointMass(1.0, name="bob")
+    magnet = tf.NonlinearSpring(bob, point_b=(0.3, 0, -1.2), potential=f"-{strength}/l")
+    system = tf.System([bob, tf.RigidDistance(bob, None, length=1.0), magnet], gravity=(0, 0, -G))
+
+    def moment(angle):
+        way = np.array([0.3, -1.2]) - [np.sin(angle), -np.cos(angle)]
+        pull = strength * way / np.linalg.norm(way)**3 + [0, -G]
+        return pull @ [np.cos(angle), np.sin(angle)]
+
+    found = tf.equilibrium(system, {bob: tf.Pose((0, 0, -1))})
+    assert found.success and found.n_unstable == 0
+    angle = scipy.optimize.brentq(moment, 0, np.arctan(0.25), xtol=1e-14)
+    fault(f"magnet of {strength}", (np.sin(angle), 0, -np.cos(angle)), tuple(found.q), atol=1e-9)
+
+
 def test_a_chain_between_supports(fault):
     n, span = 12, 8.0
     beads = [tf.PointMass(1.0, name=f"bead {i}") for i in range(n - 1)]

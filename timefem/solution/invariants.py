@@ -339,7 +339,8 @@ def all_multipliers(solution, t):
     """gamma of all constraints of the complete system, multipliers of nonholonomic ones, controls, and forces of
     contacts, (..., n)."""
     system = solution.system
-    values, rolling = solution._constraint_forces(t) if rates_follow(system) else element_forces(solution, t)
+    values, rolling = solution._constraint_forces(t) if rates_follow(system) else (
+        solution.multipliers(t, kind="element"), rolling_of_elements(solution, t))
     values, rolling = shared_out(solution, t, values, rolling)
     controls = solution.controls(t) if "controls" in solution.fields else \
         np.zeros((*t.shape, sum(p.n_controls for p in system.parts)))
@@ -347,13 +348,10 @@ def all_multipliers(solution, t):
     return values[..., :(system.complete or system).n_constraints], rolling, controls, contacts
 
 
-def element_forces(solution, t):
-    """Multipliers of Theta and of the nonholonomic constraints that the element has at times."""
-    system, values = solution.system, solution._interpolate(
-        solution.nodal_multipliers, solution.element.multiplier.basis, t)
-    if not system.n_nonholonomic:
-        return values, np.zeros((*np.shape(t), 0))
-    return values, solution.field("nonholonomic", t)[..., :system.n_nonholonomic]
+def rolling_of_elements(solution, t):
+    """Multipliers of the nonholonomic constraints that the element has at times."""
+    n = solution.system.n_nonholonomic
+    return solution.field("nonholonomic", t)[..., :n] if n else np.zeros((*np.shape(t), 0))
 
 
 def shared_out(solution, t, values, rolling):

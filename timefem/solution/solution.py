@@ -14,7 +14,7 @@ from ..late import Late
 from ..mechanics.values.of_parts import consistent_velocity, rates_follow, with_own_momenta
 from ..parallel import rank
 from ..types import Floats
-from .invariants import Invariants, consistent_multipliers, costates_of, element_forces, shared_out
+from .invariants import Invariants, consistent_multipliers, costates_of, rolling_of_elements, shared_out
 from .shown import Shown
 from .solved_elements import SolvedElements
 
@@ -120,7 +120,8 @@ class Solution(SolvedElements, Invariants, Shown):
             For consistent ones where constraints are redundant, or the mass matrix has no inverse.
         """
         kind = validate.choice("kind", kind or MULTIPLIERS[not rates_follow(self.system)], MULTIPLIERS)
-        values, rolling = self._constraint_forces(t) if kind == "consistent" else element_forces(self, t)
+        values, rolling = self._constraint_forces(t) if kind == "consistent" else (
+            self._interpolate(self.nodal_multipliers, self.element.multiplier.basis, t), rolling_of_elements(self, t))
         return shared_out(self, t, values, rolling)[0] if minimum_norm else values
 
     def _constraint_forces(self, t):

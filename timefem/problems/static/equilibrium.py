@@ -28,7 +28,7 @@ from ...status import RETRY, Answer, Reason, Status
 from ...types import Floats, States
 from .equations import FromGuess, StaticEquations
 from .options import OPTIONS
-from .relaxation import relaxed
+from .relaxation import distance, relaxed
 
 if TYPE_CHECKING:
     from ...mechanics.body_frame import BodyFrame
@@ -128,7 +128,8 @@ def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, 
     Loads are taken at the time t. With `n_steps` the load is raised from that of `start` in steps, halved where
     Newton's method fails and doubled again after quick ones. Where t is `start`, what the guess leaves unbalanced is
     let go in steps. Steps are at right angles to rigid motions that nothing resists, by the mass: a structure that
-    floats without loads stays where the guess has it.
+    floats without loads stays where the guess has it. Of an unstable equilibrium and one that the system falls to from
+    the guess, the nearer is taken.
 
     Parameters
     ----------
@@ -224,19 +225,25 @@ def _warn_where_unstable(found):
 
 
 def from_guess(equations, x, t, on_iteration=lambda iteration, norm: None):
-    """Newton's method from x, then from multipliers that balance forces there, then from where loads are carried."""
+    """Newton's method from x, then from multipliers that balance forces there, then from where loads are carried.
+
+    Of an unstable equilibrium and one that the system falls to, that which is nearer.
+    """
     found = newton(equations, x, t, on_iteration)
-    if found.success or found.status.reason not in RETRY:
-        return found
 
     def again(start):
         other = newton(equations, start, t, on_iteration)
         other.iterations += found.iterations
         return other
 
-    if equations.m and (other := again(equations.with_multipliers(x, t))).success:
-        return other
-    start, fallen = relaxed(equations, x, t, solve, equations.error)
+    if not found.success and found.status.reason not in RETRY:
+        return found
+    if not found.success and equations.m and (other := again(equations.with_multipliers(x, t))).success:
+        found = other
+    if found.success and found.n_unstable <= 0:
+        return found
+    within = distance(equations.system, x[:equations.n_q], found.q) if found.success else np.inf
+    start, fallen = relaxed(equations, x, t, solve, equations.error, within)
     if start is not None and (other := again(start)).success:
         return other
     if fallen is not None and found.status.reason == Reason.NOT_CONVERGED:

@@ -26,7 +26,7 @@ class RelaxationOptions:
 RELAXATION = RelaxationOptions()
 
 
-def relaxed(equations, x, t, solve, error):
+def relaxed(equations, x, t, solve, error, within=np.inf):
     """Unknowns near an equilibrium, from far, None where none is reached; and how far coordinates fell without end.
 
     Parameters
@@ -39,6 +39,8 @@ def relaxed(equations, x, t, solve, error):
         `solve(equations, matrix, b)`; RuntimeError where the matrix is singular.
     error : callable
         `error(residual, tangent, x)`, of the forces that make it up.
+    within : float
+        How far to go, as `distance` measures it.
 
     Returns
     -------
@@ -63,7 +65,9 @@ def relaxed(equations, x, t, solve, error):
         except RuntimeError:
             s /= 4
             continue
-        gone = np.abs((x[:n] - start) * root).max()
+        gone = distance(system, start, x[:n])
+        if gone > within:
+            return None, None
         if gone > options.endless * size:
             return None, x[:n] - start
         # what joints are apart, as supports of a rope that is longer, does not shrink with s: a part of it at a time
@@ -83,6 +87,11 @@ def relaxed(equations, x, t, solve, error):
             return x, None
         s *= options.growth
     return None, None
+
+
+def distance(system, a, b):
+    """Between coordinates of shapes (n_q,): the largest change of one, by the root of its mass."""
+    return np.abs((b - a) * np.sqrt(system.mass_scale)).max()
 
 
 def _size(system, q, root):
