@@ -303,6 +303,7 @@ def test_limit_points_of_the_truss():
     load = 2000 * y * (length ** (2 / 3) - 1)
     path = truss(tf.Polynomial([0, 1]))
     assert path.success and [c["kind"] for c in path.critical] == ["limit", "limit"]
+    assert "limit at " in repr(path)
     np.testing.assert_allclose([c["t"] for c in path.critical], [load, -load], rtol=1e-11, atol=0)
     np.testing.assert_allclose([c["q"][1] for c in path.critical], [y, -y], rtol=1e-6, atol=0)
 

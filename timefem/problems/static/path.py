@@ -68,6 +68,11 @@ class StaticPath(Answer):
 
     numbers = frozenset({"q", "multipliers", "position", "along"})
 
+    def __repr__(self):
+        found = ", ".join(f"{point['kind']} at {point['t']:.6g}" for point in self.critical) or "no critical point"
+        return f"StaticPath({self.system!r}, {len(self.t)} points from t={self.t[0]:g} to {self.t[-1]:g}, {found}, " \
+               f"{self.status.message})"
+
     def position(self, body: BodyFrame | str) -> np.ndarray:
         """Positions of a body or node along the path [m], shape (n, 3)."""
         body = self.system.find(body)
