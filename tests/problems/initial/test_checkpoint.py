@@ -66,6 +66,18 @@ def test_stop_and_restart(element, arguments, problem, stop, tmp_path):
         assert again.statistics["newton_iterations"]["max"] < whole.statistics["newton_iterations"]["max"]
 
 
+def test_a_tree_is_restarted_before_its_first_element(stop, tmp_path):
+    """A global solve that stops has solved none, and a tree without constraints has no multipliers."""
+    links = [tf.Link("base"), tf.Link("arm", mass=1, centre=(0, 0, -0.5), inertia=(0.1, 0.1, 0.01))]
+    tree = tf.Tree(links, [tf.TreeJoint("hinge", "base", "arm", axis=(0, 1, 0))], name="tree")
+    problem = tf.InitialValueProblem(tf.System([tree], (0, 0, -9.81)), {"hinge": 1.0}, (0, 1))
+    arguments = tf.MixedGalerkin(2, form="lagrange"), 40
+    whole, path = tf.solve(problem, *arguments, driver=tf.Global()), tmp_path / "run.h5"
+    stop(2)
+    assert len(tf.solve(problem, *arguments, driver=tf.Global(), checkpoint=tf.Checkpoint(path, "1it")).t) == 1
+    np.testing.assert_allclose(tf.restart(path).z, whole.z, rtol=0, atol=1e-12)
+
+
 RUN = """
 import sys, timefem as tf
 from pathlib import Path

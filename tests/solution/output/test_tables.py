@@ -85,7 +85,7 @@ def test_no_solved_element(sol, tmp_path):
     assert none.to_json()["statistics"]["nan"] is None
 
 
-@pytest.mark.parametrize("times", [[0.1, 0.6], [-1], [[0.1]], ["a"], [float("nan")]])
+@pytest.mark.parametrize("times", [[0.1, 0.6], [-1], [[0.1]], ["a"], [float("nan")], []])
 def test_bad_times_leave_no_file(sol, tmp_path, times):
     with pytest.raises(tf.InputError, match="time"):
         sol.to_csv(tmp_path / "a.csv", times)

@@ -9,7 +9,7 @@ import numpy as np
 from ... import validate
 from ...atomic_write import replacing
 from ...display import Card, counted, printable
-from ...errors import needed
+from ...errors import InputError, needed
 from ...late import Late
 from ..joint_motion import joint_fields
 
@@ -135,6 +135,8 @@ def _fields(solution, times):
         t, z = solution.t, solution.z
     else:
         t = validate.array("times", np.atleast_1d(times), (None,))
+        if not len(t):
+            raise InputError("times must have one time at least: leave them out for all ends of elements")
         z = solution(t)
     model = solution.system
     q, p = z[:, :model.n_q], z[:, model.n_q:]

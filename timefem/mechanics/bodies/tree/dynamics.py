@@ -169,7 +169,8 @@ class TreeFunctions:
         if both.shape[-1] != len(arguments) * self.n:
             raise InputError(f"coordinates of this tree have length {self.n}, not {both.shape[-1] // len(arguments)}")
         n = int(np.prod(both.shape[:-1]))
-        values = evaluate(function, both.reshape(n, 1, -1), np.zeros((n, 0)), np.array(parameters, float)[None])
+        local, parameters = both.reshape(n, 1, both.shape[-1]), np.array(parameters, float)[None]
+        values = evaluate(function, local, np.zeros((n, 0)), parameters)
         return values.reshape(*both.shape[:-1], function.size1_out(0))
 
     @cached_property

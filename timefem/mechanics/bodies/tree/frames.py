@@ -227,7 +227,7 @@ class TreeLink(TreeFrame):
         q, function = np.asarray(q, float), self._functions[name]
         n = int(np.prod(q.shape[:-1]))
         values = evaluate(function, q.reshape(n, 1, q.shape[-1]), np.zeros((n, 0)), self.own_parameters[None])
-        return values.reshape(*q.shape[:-1], -1, 3).swapaxes(-1, -2)
+        return values.reshape(*q.shape[:-1], function.size1_out(0) // 3, 3).swapaxes(-1, -2)
 
     def position(self, q: Floats) -> np.ndarray:
         """Place of the origin [m], shape (..., n_q) -> (..., 3)."""
