@@ -209,6 +209,21 @@ def refused(*units):
     return np.array(found)
 
 
+def rebound(*units):
+    """A ball that falls on a spring, and is pushed to be half as high at the end."""
+    mass, length, time = units
+    ball, force = tf.PointMass(mass, dimension=1, name="ball"), mass * length / time**2
+    fan, floor = (tf.ControlForce(ball, [(1, 0, 0)], name=name) for name in ("fan", "floor"))
+    contact = tf.SpringContact(lambda now, u: now.q(ball)[0], lambda now, u: u[1], 850 * mass / time**2, mass=mass,
+                               restitution=0.5, eps=1e-4 * length**2)
+    start, end = ({ball: tf.Pose((height * length, 0, 0))} for height in (1.0, 0.5))
+    problem = tf.OptimalControl(tf.System([ball], gravity=(-9.81 * length / time**2, 0, 0)), start, end, (0, time),
+                                tf.Effort(fan), actuators=[fan, floor], limits=contact)
+    sol = tf.solve(problem, tf.MixedGalerkin(1), 50, progress=False)
+    assert sol.success and sol.z[:, 0].min() < 0.05 * length
+    return np.append(sol.z[::5, 0] / length, sol.controls(sol.t[1::5])[:, 0] / force)
+
+
 def sensitivity(*units):
     arm = Arm(*units)
     sol = solved(arm.problem())
@@ -225,7 +240,7 @@ def ensemble(*units):
 
 
 KINDS = (march, directors, to_a_tolerance, boundary, at_rest, frequencies, steady_or_not, settled, periodic, driven,
-         critical, identified, path, assembled, refused, sensitivity, ensemble)
+         critical, identified, path, assembled, refused, rebound, sensitivity, ensemble)
 CLOSE = {to_a_tolerance: 4e-5}  # of a tolerance of 1e-5: the first steps from rest go by rounding
 
 

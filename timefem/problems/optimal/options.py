@@ -192,7 +192,9 @@ class OptimalOptions(Options):
         100.0, "scaled objective of the interior-point method; 10 takes a tenth more iterations, 1 more still")
 
     # ---- spring contact
-    band: float = option(1e-6, "of the band that is left to rows at last [m]: times the stiffness it is a pull")
+    band: float = option(1e-4, "of the band that is left to rows at last, over the length sqrt(eps): times the "
+                               "stiffness it is a pull")
+    first_over_last: float = option(1e3, "first eps over the last one")
 
     # ---- start
     changed: float = option(1e-9, "derivative of a constraint by an unknown number, from which on it counts")

@@ -26,6 +26,7 @@ class Soft(NamedArguments):
     """Limits with rows that are smoothed by a number, first by `first`, then by a tenth of that, and so on to `eps`."""
 
     type, formulas = "", ()  # in files, and names of its formulas
+    has_size = False  # whether `eps` tells the size of its rows, which else are in the user's units
 
     def __init__(self, name: str, eps: float, first: float, at: str, march: bool = False) -> None:
         self.march = validate.flag(f"{name}: march", march)
@@ -208,7 +209,9 @@ class SpringContact(Soft):
         e, above zero; 1 without a damper.
     mass : float, optional
         m [kg], needed where e < 1: of a body before a fixed one; of two bodies `m1 m2 / (m1 + m2)`.
-    eps, march, name
+    eps : float
+        Last product [m^2]; the first one is a thousand times as large.
+    march, name
         As in `Complementary`.
 
     Raises
@@ -216,11 +219,11 @@ class SpringContact(Soft):
     InputError
     """
 
-    type, formulas = "spring_contact", ("gap", "force")
+    type, formulas, has_size = "spring_contact", ("gap", "force"), True
 
     def __init__(self, gap: UserFormula, force: UserFormula, stiffness: float, *, restitution: float = 1.0,
                  mass: float | None = None, eps: float = 1e-4, march: bool = True, name: str | None = None) -> None:
-        super().__init__(name or "contact", eps, 1.0, "controls", march)
+        super().__init__(name or "contact", eps, OPTIONS.first_over_last * eps, "controls", march)
         self.gap, self.force = self._formula("gap", gap), self._formula("force", force)
         self.stiffness = validate.real(f"{self.name}: stiffness", stiffness, positive=True)
         e = self.restitution = validate.real(f"{self.name}: restitution", restitution)
@@ -237,11 +240,14 @@ class SpringContact(Soft):
 
     def rows(self, now: Any, u: ca.SX, eps: ca.SX) -> tuple[ca.SX, ca.SX]:
         gap, force = self._pairs(now, u, "gap", "force")
-        force /= self.stiffness
-        return smoothed_pairs(gap + self.damping / self.stiffness * self._rate(now, u) + force, force, eps)
+        length = self.first**0.5  # beside which rows are numbers, in any units
+        force /= self.stiffness * length
+        gap = (gap + self.damping / self.stiffness * self._rate(now, u)) / length
+        return smoothed_pairs(gap + force, force, eps / self.first)
 
     def band(self, eps: float, attempt: int = 0) -> tuple[float, float]:
-        return -(eps if eps > self.eps else min(eps, OPTIONS.band)), 0.0
+        share = eps / self.first
+        return -(share if eps > self.eps else min(share, OPTIONS.band * share**0.5)), 0.0
 
     def stated(self, write: Any) -> dict[str, Any]:
         names = "stiffness", "restitution", "mass", "march"

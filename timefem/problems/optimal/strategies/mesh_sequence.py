@@ -29,7 +29,7 @@ from ..options import OPTIONS
 from ..transcription.equations import OptimalityEquations
 from ..transcription.nonlinear_program import OptimalProgram
 from ..transcription.sequence_program import Closing, SequenceProgram
-from ..transcription.sizes import has_contacts, scaling_of, with_objective
+from ..transcription.sizes import is_in_units, scaling_of, with_objective
 from .smoothing_path import needs_all_elements, solve_in_stages
 from .strategy import FIRST_GUESS, Run, named_strategies, otherwise
 
@@ -148,7 +148,7 @@ class OneMesh:
 
     def take_size_of_objective(self, level, x):
         """Take the objective over its size at unknowns x."""
-        if self._scale.name == "full" and not has_contacts(self.problem):
+        if self._scale.name == "full" and not is_in_units(self.problem):
             size = self.kept.thing("size of the objective", self.plan,
                                    lambda: self.all_equations(level).size_of_objective(x))
             self._scale = with_objective(self._scale, size)

@@ -45,7 +45,8 @@ def solve_in_stages(method, program, limits, element):
     if not pairs:
         return _solve_relaxed_first(method, program)
     first, last = max(p.first for p in pairs), min(p.eps for p in pairs)
-    near = first if program.start_multipliers is None else min(first, max(last, _missed(program, last)**2))
+    unit = max(p.first if p.has_size else 1.0 for p in pairs)  # of eps, over rows squared
+    near = first if program.start_multipliers is None else min(first, max(last, unit * _missed(program, last)**2))
     tries = [(eps, 0) for eps in sorted({near, first})]
     if any(isinstance(pair, CoulombFriction) for pair in pairs):
         tries += [(first, attempt) for attempt in range(1, len(RESTS))]
@@ -96,7 +97,7 @@ def _in_stages(method, program, pairs, eps, attempt):
             marched = program.marched(program.start)
             program.start = program.start if marched is None else marched
         left = after(method, iterations)
-        answer = (left if at_last else _rough(left, eps, reached)).solve(program)
+        answer = (left if at_last else _rough(left, eps / first, reached)).solve(program)
         iterations += answer.iterations
         if iterations >= method.max_iterations and not (answer.status.success and at_last):
             break
@@ -117,9 +118,9 @@ def _in_stages(method, program, pairs, eps, attempt):
     return answer
 
 
-def _rough(method, eps, reached):
-    """The method for a stage that is not the last one."""
-    tolerance = max(method.tolerance, min(OPTIONS.stage_tolerance * eps**0.5, OPTIONS.stage_most_tolerance))
+def _rough(method, share, reached):
+    """The method for a stage that is not the last one, whose eps is this share of the first."""
+    tolerance = max(method.tolerance, min(OPTIONS.stage_tolerance * share**0.5, OPTIONS.stage_most_tolerance))
     most = method.max_iterations if reached is None else min(OPTIONS.stage_iterations, method.max_iterations)
     rough = replace(method, tolerance=tolerance, max_iterations=most)
     return replace(rough, pushes=0) if hasattr(rough, "pushes") else rough  # a saddle point is left at the end

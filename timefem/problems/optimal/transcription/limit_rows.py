@@ -8,7 +8,7 @@ from ....polynomials import gauss_legendre
 from ....solvers.nonlinear.program import CARRIER, LIMIT
 from ..statement.start import start_rows
 from .point_rows import PointRows
-from .sizes import has_contacts
+from .sizes import is_in_units
 from .views import View
 
 JUMP = "jump of the control"
@@ -47,7 +47,7 @@ class LimitRows:
         z, u, c = (ca.SX.sym(name, k) for name, k in (("z", chain.plan.system.n_z), ("u", problem.n_controls),
                                                       ("c", len(problem.guesses))))
         self._tau = ca.SX.sym("tau")  # time on the mesh
-        self._sized = not has_contacts(problem)
+        self._sized = not is_in_units(problem)
         self._stretch = c[0] if problem.free_time else ca.SX(1)
         self._symbols, self._w = (z, u, c), ca.vertcat(z, u, c)
         self._now = problem.now(z, problem.time(self._tau, c), c * problem.units, u)

@@ -21,7 +21,7 @@ def scaling_of(name, phase, plan, t):
     was stated at first: rates where another motion ends can be those of rounding."""
     phase = phase.sized_as or phase
     scale = Scaling.of(name, plan.system, plan.element, t, phase.z0)
-    if name != "full" or has_contacts(phase):
+    if name != "full" or is_in_units(phase):
         return scale
     energy, span = energy_of(phase), phase.t_span[1] - phase.t_span[0]
     root = np.sqrt(energy)
@@ -41,8 +41,13 @@ def _with_first_order(state, phase, lift):
 
 
 def has_contacts(phase):
-    """Whether it has complementary pairs, whose smoothing is in the user's units."""
+    """Whether it has complementary pairs."""
     return any(isinstance(limit, Soft) for limit in phase.limits)
+
+
+def is_in_units(phase):
+    """Whether it has pairs whose smoothing is in the user's units, with which all of it is."""
+    return any(isinstance(limit, Soft) and not limit.has_size for limit in phase.limits)
 
 
 def with_objective(scale, size):
