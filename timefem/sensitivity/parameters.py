@@ -19,8 +19,9 @@ from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.body_frame import BodyFrame, is_on_tree
 from ..mechanics.forces.loads import Gravity
 from ..mechanics.forces.on_joints import Gear
+from ..mechanics.numbers.arguments import number_at
 from ..mechanics.numbers.map import NumberMap
-from ..mechanics.numbers.names import driven_only, entries_named
+from ..mechanics.numbers.names import driven_only, entries_named, numbers_of
 from ..mechanics.numbers.unknown import with_freed
 from ..mechanics.part import Part
 from ..mechanics.part_names import number_named
@@ -162,10 +163,13 @@ def directions(system, z, parameters):
 
 
 def with_parameters_of_trees(system, parameters):
-    """The system whose trees have numbers in their formulas that are asked for: zeros, places and axes of joints."""
+    """The system whose bodies have numbers in their formulas that are asked for: zeros, places and axes of joints."""
     free = {}
-    given = [parameters] if isinstance(parameters, Parameter) else parameters
+    given = [parameters] if isinstance(parameters, Parameter | Family) else parameters
     for parameter in given if isinstance(given, list | tuple) and system.complete is None else ():
+        if isinstance(parameter, Family):
+            _add_numbers_of_family(system, parameter, free)
+            continue
         if not isinstance(parameter, Parameter) or isinstance(parameter.part, System):
             continue
         part, name = _part_of_number(system, parameter.part, parameter.name)
@@ -174,6 +178,26 @@ def with_parameters_of_trees(system, parameters):
             paths = [tuple(path) for _, *path in entries if part.is_shaped_by(path)]
             free.setdefault(part, []).extend(paths)
     return with_freed(system, {part: paths for part, paths in free.items() if paths})
+
+
+def _add_numbers_of_family(system, family, free):
+    """Add numbers of bodies that change with the values, and are not in the formulas."""
+    values = _values_of_family(family)
+    for i, value in enumerate(values):
+        moved = values.copy()
+        moved[i] += FIRST_STEP * (abs(value) or 1.0)
+        try:
+            problem = family.build(moved)
+        except InputError:
+            moved[i] -= 2 * FIRST_STEP * (abs(value) or 1.0)
+            problem = family.build(moved)
+        check_able(problem, "has_derivatives", "what build of a Family returns")
+        for own, other in zip(system.parts, problem.system.parts, strict=False):
+            if type(own) is type(other) and own.is_body and own.free is not None and own.kind != other.kind:
+                paths = [named.entry(other, key)[1:] for named in numbers_of(other).values() for key in named.keys]
+                known = free.setdefault(own, [])
+                known += [path for path in paths if own.is_shaped_by(path) and path not in known
+                          and number_at(own, *path) != number_at(other, *path)]
 
 
 def _part_of_number(system, part, name):
@@ -261,8 +285,12 @@ def _of_start(system, z, parameter):
     return [(kind, 0, rows)], [f"{label}.{name}[{i}]" for i in chosen]
 
 
+def _values_of_family(family):
+    return validate.array("Family: values", np.atleast_1d(family.values), (None,))
+
+
 def _of_family(system, places, z, family):
-    values = validate.array("Family: values", np.atleast_1d(family.values), (None,))
+    values = _values_of_family(family)
     names = [f"values[{i}]" for i in range(len(values))] if family.names is None else list(family.names)
     if len(names) != len(values):
         raise InputError(f"Family: {len(names)} names for {len(values)} values")
@@ -272,9 +300,15 @@ def _of_family(system, places, z, family):
         problem = family.build(x)
         check_able(problem, "has_derivatives", "what build of a Family returns")
         parts = problem.system.parts
-        if [part.kind for part in parts] != kinds:
-            raise InputError("Family: build makes other parts, or other formulas, than those of the solution; define "
-                             "functions outside of build")
+        freed = {part: own.free for own, part in zip(system.parts, parts, strict=False) if own.is_body and own.free
+                 and type(own) is type(part)}
+        parts = with_freed(problem.system, freed).parts
+        made = [part.kind for part in parts]
+        if made != kinds:
+            other = next((system.label(part) for part, one, kind in zip(system.parts, made, kinds, strict=False)
+                          if one != kind), "their number")
+            raise InputError(f"Family: build makes other parts, or other formulas, than those of the solution: {other} "
+                             "first; define functions outside of build")
         return np.concatenate([*(part.own_parameters for part in parts), problem.z0])
 
     if not np.allclose(numbers(values), np.concatenate([places.values, z]), rtol=1e-9, atol=1e-12):
