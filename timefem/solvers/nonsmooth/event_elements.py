@@ -236,6 +236,8 @@ class EventElements:
                 h = (low + h) / 2
                 continue
             value, rate = self._value(kind, c, solved)
+            if kind == CLOSES and best is not None and self._stalls(value, best[0], self.law.rounding[c]):
+                break
             if best is None or abs(value) <= abs(best[0]):
                 best = value, solved
             if value > 0:
@@ -269,6 +271,10 @@ class EventElements:
             return None
         return None if best is None else best[1]
 
+    def _stalls(self, value, best, none):
+        """Whether what is located is rounding, by a value after the best one, both below what is none."""
+        return abs(best) <= none and abs(value) > self.options.stalls * abs(best)
+
     def _stop(self, c, ahead):
         """The element that ends where the slip of a contact in space vanishes: from below, as there is none beyond."""
         h, known = self.options.first_stop * ahead, []
@@ -289,6 +295,8 @@ class EventElements:
                 continue
             value, rate = self._value(events.STICKS, c, solved)
             known.append((h, value))
+            if best is not None and self._stalls(value, left, self.law.still[c]):
+                break
             if best is None or abs(value) <= left:
                 best, left = solved, abs(value)
             if abs(value) <= 1e-12 * max(self.law.speed[c], 1e-300):

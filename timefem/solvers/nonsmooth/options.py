@@ -48,6 +48,7 @@ class ContactOptions:
     seen: float = 1e-6  # of the largest gap in an element: overlap between its ends that is no rounding
     unsure: float = 1e-12  # of its largest terms in an element, beyond which a function of forces is negative
     locations: int = 40  # of one event
+    stalls: float = 0.5  # of a value that is none already, above which the next one is rounding
     sliver: float = 1e-7  # of an element, between an event and a node of the mesh: no element is as short (1e-9: forms
     # without momenta of their own are off by 1e-6 after it)
     at_start: float = 1e-9  # of the largest coefficient of a gap that is zero at the start of an element: none

@@ -5,6 +5,8 @@ are eliminated by it, in the order of least work. What is left, of two unknowns 
 A matrix whose pivots are far from those of short elements is for `fronts`.
 """
 
+import functools
+
 import casadi as ca
 import numpy as np
 
@@ -12,7 +14,7 @@ from ....kernels import cached_kernel
 from ....kernels.call import call_kernel
 from ....kernels.loops import compiled
 from ....kernels.record import Record
-from ....kernels.store import digest, sources
+from ....kernels.store import digest, sources, store
 
 
 class Unrolled(Record):
@@ -41,14 +43,23 @@ def unrolled(rows, columns, limits, targets, most=300):
         Entries: the code for more leaves the nearest cache, and fronts are as fast.
     """
     n, n_entries = int(rows.max(initial=-1)) + 1, len(rows)
-    steps = _order(rows, columns, limits, n) if 0 < n_entries <= most else None
-    if steps is None:
+    if not 0 < n_entries <= most:
         return NOT_UNROLLED
     name = digest("unrolled", rows.tobytes(), columns.tobytes(), limits.tobytes(), sources(
         "solvers/linear/element/unrolled.py"))
-    n_factors = 1 + sum(1 + len(below) + len(right) for _, _, below, right in steps[0]) + len(steps[1]) ** 2
+
+    @functools.cache
+    def steps():
+        return _order(rows, columns, limits, n)
+
+    known = store().read(name)
+    n_factors = int(known) if known else _count(steps())
+    if not known:
+        store().write(name, str(n_factors).encode())
+    if not n_factors:
+        return NOT_UNROLLED
     whole = n + n_entries + n_factors
-    kernels = [cached_kernel((name, what), lambda number=number: _functions(rows, columns, limits, steps, n)[number],
+    kernels = [cached_kernel((name, what), lambda number=number: _functions(rows, columns, limits, steps(), n)[number],
                              (digest(name, what), *sizes))
                for number, (what, sizes) in enumerate((("factor", (n_entries, n_factors)), ("solve", (whole, n))))]
     if any(kernel.backend != "llvm" for kernel in kernels):
@@ -79,6 +90,12 @@ def _order(rows, columns, limits, n):
         there[i], there[:, j] = False, False
     rest = np.flatnonzero(rows_left).tolist(), np.flatnonzero(columns_left).tolist()
     return None if len(rest[0]) > 2 else (steps, *rest)
+
+
+def _count(steps):
+    """Number of factors by the steps of `_order`, 0 without any."""
+    return 0 if steps is None else 1 + sum(1 + len(below) + len(right) for *_, below, right in steps[0]) + len(
+        steps[1]) ** 2
 
 
 def _functions(rows, columns, limits, steps, n):
