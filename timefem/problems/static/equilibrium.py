@@ -326,8 +326,8 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
             if step is None:
                 return _failed(equations, x, t, history, Reason.SINGULAR_TANGENT, undetermined(equations, tangent))
             change = np.inf
-        before, x = np.abs(x).max(), x - step
-        if not (np.isfinite(x).all() and np.abs(x).max() <= 1e12 * (1 + before)):
+        furthest, x = OPTIONS.furthest * equations.sizes(x[:n]), x - step
+        if not (np.isfinite(x).all() and np.all(np.abs(x[:n]) <= furthest)):  # multipliers may have any size
             break
         x = equations.counted(x)
         residual, tangent, _ = equations.evaluate(x, t)

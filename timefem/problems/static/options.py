@@ -16,6 +16,7 @@ class StaticOptions(Options):
     iterations: int = option(40, "iterations of Newton's method at a load")
     tolerance: float = option(1e-11, "of the residual, relative to the forces that make it up")
     increment: float = option(1e-9, "of the coordinates, relative to them: quadratic convergence makes it round-off")
+    furthest: float = option(1e12, "of the coordinates, that a step may go: it diverges")
     least_step: float = option(1e-6, "step of the load, of all its way, at least")
     least_share: float = option(1e-2, "the same of what a guess leaves unbalanced: what falls without end has none")
     singular: float = option(2e-15, "resistance against the largest that is none; thin beams of 40 elements have 8e-15")
