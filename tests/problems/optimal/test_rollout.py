@@ -108,3 +108,22 @@ def test_bad_input():
     with pytest.raises(tf.InputError, match="must return 1 finite controls"):
         tf.solve(cart_pole(), tf.MixedGalerkin(2), 10, progress=False,
                  guess=tf.Guess(rollout=lambda t, q, v: [1.0, 2.0]))
+
+
+def test_stiff_parts_take_shorter_steps():
+    """A mass on a stiff spring with a damper, hung on another: steps of the times made it leave all bounds."""
+    stiff, damping = 1e4, 20.0
+    first, second = (tf.PointMass(1.0, name=name) for name in ("first", "second"))
+    push = tf.ControlForce(second, name="push")
+    system = tf.System([first, second, tf.Spring(first, point_b=[0, 0, 0], length=1.0, stiffness=4.0),
+                        tf.Spring(second, first, length=1.0, stiffness=stiff),
+                        tf.Damper(second, first, damping=damping, name="damper"), push])
+    start = {first: tf.Pose([1.0, 0, 0]), second: tf.Pose([2.0, 0, 0])}
+    problem = tf.InitialValueProblem(system, start, (0, 1.0))
+    times = np.linspace(0, 1.0, 11)  # 0.1 s, at 141 rad/s
+    found = rollout(system, problem.z0, times, lambda t, q, v: np.array([3.0, 0, 0]))
+    at = found.states[:, system.coordinates(second)][:, 0] + found.states[:, system.coordinates(first)][:, 0]
+    w = np.sqrt(2.0)  # of both together on the soft spring, but for what the stiff one gives
+    np.testing.assert_allclose(at - 3.0, 2 * 0.75 * (1 - np.cos(w * times)), rtol=0, atol=1e-3)
+    with pytest.raises(tf.InputError, match="parts are too stiff"):
+        rollout(system.with_numbers({"damper.damping": 1e9}), problem.z0, times, lambda t, q, v: np.array([3.0, 0, 0]))

@@ -38,5 +38,9 @@ class ValuesOptions(Options):
     no_mass: float = option(1e-13, "pivots, relative, of motions without mass")
     solved: float = option(1e-8, "residual of equations for velocities that hold")
 
+    # ---- rollouts
+    step_error: float = option(1e-3, "largest error of a step, relative to the fastest motion on the way")
+    halvings: int = option(10, "of steps between two times, at most: what is stiffer is not for explicit steps")
+
 
 OPTIONS = ValuesOptions()

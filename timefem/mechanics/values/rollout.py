@@ -11,6 +11,8 @@ from ...display import digits
 from ...errors import InputError
 from ..symbols import first_order_places
 from .equations_of_motion import EquationsOfMotion, put_efforts
+from .measures import TINY
+from .options import OPTIONS
 
 if TYPE_CHECKING:
     from ..system import System
@@ -28,7 +30,8 @@ Law = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
 def rollout(system: System, z0: np.ndarray, times: np.ndarray, law: Law, steps: int = 1) -> Rollout:
-    """The motion from a state under controls `law(t, q, v)`, by Runge and Kutta's method of order 4.
+    """The motion from a state under controls `law(t, q, v)`, by Runge and Kutta's method of order 4, in shorter steps
+    where parts are stiff.
 
     Parameters
     ----------
@@ -40,7 +43,7 @@ def rollout(system: System, z0: np.ndarray, times: np.ndarray, law: Law, steps: 
     law : callable
         Time, coordinates and velocities, or efforts of ports -> controls of all actuators, shape (n_controls,).
     steps : int
-        Between two times.
+        Between two times, at least.
 
     Raises
     ------
@@ -52,6 +55,7 @@ def rollout(system: System, z0: np.ndarray, times: np.ndarray, law: Law, steps: 
     x = np.concatenate([z0[:n], velocity(system, times[0], z0)])
     states, controls = [], []
     n_controls = sum(part.n_controls for part in system.parts)
+    steps_on = _Steps(system, law, times[-1] - times[0])
     for i, t in enumerate(times):
         u = np.asarray(law(float(t), *_seen(system, x)), float)
         if u.shape != (n_controls,) or not np.isfinite(u).all():
@@ -59,29 +63,58 @@ def rollout(system: System, z0: np.ndarray, times: np.ndarray, law: Law, steps: 
                              f"{digits(u)}")
         controls.append(u)
         states.append(_state(system, float(t), x))
-        for h, start in _steps(times, i, steps):
-            try:
-                with np.errstate(over="ignore", invalid="ignore"):
-                    x = x + h * _mean_rate(system, start, x, h, law)
-            except InputError as error:
-                raise InputError(f"rollout: the motion ends at t = {start:g}, where {error}; give other controls, or a "
-                                 "feedback") from None
+        if i + 1 < len(times):
+            x = steps_on.reached(float(t), x, float(times[i + 1]), steps)
     return Rollout(times, np.array(states), np.array(controls))
 
 
-def _steps(times, i, steps):
-    if i + 1 == len(times):
-        return []
-    h = (times[i + 1] - times[i]) / steps
-    return [(h, times[i] + k * h) for k in range(steps)]
+class _Steps:
+    """Steps of Runge and Kutta's method, halved where they are too long for what is stiff: where the formula of order 3
+    that has the rate at their end for a tenth of the last slope differs by too much."""
 
+    def __init__(self, system, law, span):
+        self.system, self.law = system, law
+        self.root, self.span = np.sqrt(system.mass_scale), span
+        self.rate, self.fastest = None, 0.0  # where it is; in the metric of the mass, on the way
 
-def _mean_rate(system, t, x, h, law):
-    total, rate = 0.0, 0.0
-    for place, weight in ((0.0, 1 / 6), (0.5, 1 / 3), (0.5, 1 / 3), (1.0, 1 / 6)):
-        rate = motion_rate(system, t + place * h, x + place * h * rate, law)
-        total = total + weight * rate
-    return total
+    def reached(self, t, x, end, n):
+        """`x = (q, v)` at the end, in n steps or more."""
+        h, halved = (end - t) / n, 0
+        while t < end:
+            left = np.ceil((end - t) / h * (1 - 1e-9))
+            to, refused = (end if left <= 1 else t + (end - t) / left), None
+            try:
+                with np.errstate(over="ignore", invalid="ignore"):
+                    error, trial = self._step(t, x, to - t)
+            except InputError as why:
+                error, refused = np.inf, why
+            if error <= OPTIONS.step_error:
+                t, x = to, trial
+                if halved and error <= OPTIONS.step_error / 32:
+                    h, halved = 2 * h, halved - 1
+            elif halved < OPTIONS.halvings:
+                h, halved = h / 2, halved + 1
+            else:
+                refused = refused or f"steps of {h:.2g} s are too long: parts are too stiff, or it leaves all bounds"
+                raise InputError(f"rollout: the motion ends at t = {t:g}, where {refused}; give other controls, or a "
+                                 "feedback")
+        return x
+
+    def _step(self, t, x, h):
+        """Error of a step in the metric of the mass, by the fastest motion, and `x` at its end."""
+        n = self.system.n_q
+        slopes = [motion_rate(self.system, t, x, self.law) if self.rate is None else self.rate]
+        for share in (0.5, 0.5, 1.0):
+            slopes.append(motion_rate(self.system, t + share * h, x + share * h * slopes[-1], self.law))
+        trial = x + h / 6 * (slopes[0] + 2 * slopes[1] + 2 * slopes[2] + slopes[3])
+        slopes.append(motion_rate(self.system, t + h, trial, self.law))
+        off = h / 10 * (slopes[3] - slopes[4])
+        fastest = max(self.fastest, *(np.linalg.norm(self.root * slope[:n]) for slope in slopes[:3]))
+        error = max(np.linalg.norm(self.root * off[:n]) / self.span, np.linalg.norm(self.root * off[n:]))
+        error /= max(fastest, TINY)
+        if error <= OPTIONS.step_error:
+            self.rate, self.fastest = slopes[4], fastest
+        return error, trial
 
 
 def motion_rate(system: System, t: float, x: np.ndarray, law: Law) -> np.ndarray:
