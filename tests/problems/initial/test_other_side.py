@@ -1,4 +1,5 @@
-"""Joints whose scalar products vanish half a turn away, too: where they are meant to be, or a warning."""
+"""Mechanisms that could close another way: joints whose scalar products vanish half a turn away, too, are where they
+are meant to be, or warn; linkages are on the branch of the drawing."""
 
 from itertools import pairwise
 
@@ -7,6 +8,7 @@ import pytest
 
 import timefem as tf
 from tests.example_systems import ROTATIONS
+from timefem.mechanics.bodies.rotations import product
 
 Z = [0, 0, 1]
 HALF_TURNS = [(0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0)]
@@ -92,3 +94,37 @@ def test_a_frame_of_four_bars(unit):
         r = bars[0].rotation_matrix(states[bars[0]].q)
         np.testing.assert_allclose(r, np.eye(3), rtol=0, atol=1e-11)
         assert bars[2].rotation_matrix(states[bars[2]].q)[2, 2] > 0.999999
+
+
+def bars_along(points):
+    """Hinged bars between points of a plane, the first and the last of them on the ground, and their poses."""
+    points, poses, parts, bars = np.array(points, float), [], [], []
+    for i, (start, end) in enumerate(pairwise(points)):
+        length, angle = np.linalg.norm(end - start), np.arctan2(*(end - start)[::-1])
+        bars.append(tf.RigidBody(length, np.array([0.01, 1 / 12, 1 / 12]) * length**3, name=f"bar {i}"))
+        poses.append((np.append(start + end, 0) / 2, angle, length / 2))
+    for i, point in enumerate(points):
+        at = [(bars[j], [side * poses[j][2], 0, 0]) for j, side in ((i, -1), (i - 1, 1)) if 0 <= j < len(bars)]
+        point_b = at[1][1] if len(at) == 2 else [*point, 0]
+        parts.append(tf.Revolute(*(body for body, _ in at), point_a=at[0][1], point_b=point_b, axis_a=Z, axis_b=Z,
+                                 name=f"hinge {i}"))
+    return tf.System([*bars, *parts]), bars, poses
+
+
+@pytest.mark.parametrize("points", [[(0, 0), (0, 1), (1, 1), (1, 0)], [(0, 0), (0.4, 0.3), (1.2, 1.2), (1, 0)],
+                                    [(0, 0), (-0.3, 0.7), (0.5, 1.3), (1.2, 0.8), (0.9, 0)]])
+def test_the_branch_of_the_drawing(points):
+    """From bars of a closed linkage turned by 0.8 rad about axes of any direction: steps of Newton's method that were
+    too long mirrored elbows."""
+    system, bars, poses = bars_along(points)
+    rng, drawn = np.random.default_rng(11), np.diff([angle for _, angle, _ in poses])
+    for _ in range(20):
+        start = {}
+        for bar, (place, angle, _) in zip(bars, poses, strict=True):
+            axis = rng.standard_normal(3)
+            turn, flat = turned(0.8, axis / np.linalg.norm(axis)).quaternion, turned(angle, Z).quaternion
+            start[bar] = tf.Pose(place, product(turn, flat))
+        states = tf.assemble(system, start)
+        along = [bar.rotation_matrix(states[bar].q)[:2, 0] for bar in bars]
+        elbows = [a[0] * b[1] - a[1] * b[0] for a, b in pairwise(along)]
+        assert (np.sign(elbows[-1]) == np.sign(np.sin(drawn[-1]))), elbows

@@ -31,7 +31,8 @@ def assemble(system: StateValues, state: GivenStates, t: float = 0.0, *,
     Positions: Gauss-Newton on `Phi(q, t) = 0`; each step is the smallest one in the metric of the mass,
     `dq = -M^-1 G^T (G M^-1 G^T)^+ Phi` with `G = dPhi/dq`, where moments of inertia count as a tenth of the largest one
     of the body at least. Far from the solution, and where constraints are redundant, the matrix is damped with the
-    square of the residual (Levenberg-Marquardt), which keeps the convergence quadratic.
+    square of the residual (Levenberg-Marquardt), which keeps the convergence quadratic. A step whose end asks for more
+    than half of it once more, besides what is linear, is damped more: it could end on another branch.
     Bodies stay rigid in each step.
 
     Velocities: orthogonal projection in the metric of the mass onto `G v + dPhi/dt = 0`, from the given velocities of

@@ -33,6 +33,8 @@ class ConsistentOptions(Options):
     largest_turn: float = option(0.5, "of a joint of a tree in one step [rad]")
     least_turned: float = option(
         0.1, "least moments of inertia, of the largest of their body: thin ones would spin instead of moving")
+    nonlinear: float = option(
+        0.5, "of a step, at most, that its end asks for besides what is linear: longer ones may leave the branch")
     floor: float = option(1e-12, "added to matrices of unit diagonal, for redundant constraints: they stay definite")
 
 
@@ -152,7 +154,7 @@ def descended(system, t, q, moves, rows=slice(None), left=None, steps=OPTIONS.it
             free = gradient[~joints] * moves
             mobility = inverse_mass(system, t, q, OPTIONS.least_turned)
             gram, scale = _unit_diagonal(free @ mobility @ free.T)
-            point = evaluate(q - mobility @ (free.T @ _solve(gram, scale, OPTIONS.floor, phi[~joints])))
+            point = evaluate(q - mobility @ (free.T @ _solver(gram, scale, OPTIONS.floor)(phi[~joints])))
         return point
 
     q, phi, gradient, size = rigid(q) if steps else evaluate(q)
@@ -166,10 +168,15 @@ def descended(system, t, q, moves, rows=slice(None), left=None, steps=OPTIONS.it
             mobility = inverse_mass(system, t, q, OPTIONS.least_turned)
             gram, scale = _unit_diagonal(free @ mobility @ free.T)
         shift = np.where(joints, max(OPTIONS.floor, damping * min(1.0, relative)**2), OPTIONS.floor)
-        step = mobility @ (free.T @ _solve(gram, scale, shift, phi))
-        most = OPTIONS.largest_turn
-        trial = rigid(q - step * min(1.0, most / np.max(np.abs(step[angles]), initial=most)))
-        accepted = np.linalg.norm(scale * trial[1]) < np.linalg.norm(scale * phi)  # also refuses NaN
+        solve, most = _solver(gram, scale, shift), OPTIONS.largest_turn
+        impulse = solve(phi)
+        step = mobility @ (free.T @ impulse)
+        share = min(1.0, most / np.max(np.abs(step[angles]), initial=most))
+        trial = rigid(q - share * step)
+        besides = solve(trial[1] - phi + share * (free @ step))
+        accepted = (np.linalg.norm(scale * trial[1]) < np.linalg.norm(scale * phi)
+                    and _length(gram, scale, besides) <= OPTIONS.nonlinear * share * _length(gram, scale, impulse))
+        # which refuses NaN, too
         if accepted:
             q, phi, gradient, size = trial
             damping /= 4
@@ -263,7 +270,7 @@ def _impulses(free, mobility):
     """
     gram, scale = _unit_diagonal(free @ mobility @ free.T)
     if not isinstance(gram, np.ndarray):
-        return scale, lambda b: _solve(gram, scale, OPTIONS.floor, b)
+        return scale, _solver(gram, scale, OPTIONS.floor)
     if not np.isfinite(mobility).all():
         raise InputError("no velocities satisfy the constraints: the mass matrix is not finite at these coordinates")
     w, v = np.linalg.eigh(mobility)
@@ -314,11 +321,24 @@ def _unit_diagonal(gram):
     return scipy.sparse.diags_array(scale) @ gram @ scipy.sparse.diags_array(scale), scale
 
 
-def _solve(gram, scale, shift, b):
+def _solver(gram, scale, shift):
+    """The function `b -> x` with `(gram + shift) x = b`, in rows and unknowns without their scale."""
     shift = np.broadcast_to(shift, len(scale))
-    if isinstance(gram, np.ndarray):
+    if not isinstance(gram, np.ndarray):
+        solve = factor_spd(gram + scipy.sparse.diags_array(shift))
+        return lambda b: scale * solve(scale * b)
+    matrix = gram + np.diag(shift)
+
+    def dense(b):
         try:
-            return scale * np.linalg.solve(gram + np.diag(shift), scale * b)
+            return scale * np.linalg.solve(matrix, scale * b)
         except np.linalg.LinAlgError:  # far from where anything is known
             return np.full(len(b), np.nan)  # which no search accepts
-    return scale * factor_spd(gram + scipy.sparse.diags_array(shift))(scale * b)
+
+    return dense
+
+
+def _length(gram, scale, impulse):
+    """How far impulses of constraints move, in the metric of the mass."""
+    impulse = impulse / scale
+    return np.sqrt(np.maximum(impulse @ (gram @ impulse), 0.0))
