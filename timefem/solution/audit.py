@@ -14,6 +14,7 @@ from ..errors import UnderResolved, warn
 from ..late import Late
 from ..mechanics.inversion.direct import coordinate_names
 from ..mechanics.part_names import body_of
+from ..mechanics.states.sides import warn_where_it_starts
 from ..mechanics.values.at_start import at_start, constraint_sizes
 from ..mechanics.values.evaluate import kept, quantities_at
 from ..mechanics.values.loops import largest_squares
@@ -46,7 +47,7 @@ def audited(solution, cut=False, smooth=True):
     UnderResolved
         When a body turns too far in an element, forces begin or end where it does not look, or elements of a lower
         degree would miss most of the motion; names it, and the number of elements that would do. When energy is gained
-        or lost.
+        or lost. `OtherSide` when a joint stands half a turn away, unless all conditions are at the start.
     """
     whole = isinstance(getattr(solution, "phases", None), list)
     for phase in solution.phases if whole else ():
@@ -68,6 +69,8 @@ def audited(solution, cut=False, smooth=True):
     lost = _lost_turns(solution)
     if lost is not None:
         solution.status = Status.failure(Reason.TURNS_NOT_COUNTED, *lost)
+    if not cut:  # the start of a march has been looked at
+        warn_where_it_starts(solution)
     for text in unresolved(solution, cut, smooth):
         warn(text, UnderResolved)
     return solution

@@ -1,5 +1,4 @@
-"""Mechanisms that could close another way: joints whose scalar products vanish half a turn away, too, are where they
-are meant to be, or warn; linkages are on the branch of the drawing."""
+"""Mechanisms that could close another way: joints half a turn away, and linkages on another branch than drawn."""
 
 from itertools import pairwise
 
@@ -128,3 +127,27 @@ def test_the_branch_of_the_drawing(points):
         along = [bar.rotation_matrix(states[bar].q)[:2, 0] for bar in bars]
         elbows = [a[0] * b[1] - a[1] * b[0] for a, b in pairwise(along)]
         assert (np.sign(elbows[-1]) == np.sign(np.sin(drawn[-1]))), elbows
+
+
+def test_at_rest_and_between_ends():
+    """Equilibria and motions between ends ask for the side as motions from a start do."""
+    one = body()
+    hinge = joints(one)[2]
+    system = tf.System([one, hinge, tf.JointSpring(hinge, stiffness=2.0, name="spring")])
+    upside_down = tf.Pose(orientation=[0, 1, 0, 0])
+    with pytest.warns(tf.OtherSide, match="'glue' stands on the other side"):
+        assert tf.equilibrium(system, {one: upside_down}).success
+    ends = [{one: tf.Pose(orientation=[0, np.cos(angle), np.sin(angle), 0])} for angle in (0.0, 0.1)]
+    problem = tf.BoundaryValueProblem(system, (0, 0.5), *ends)
+    with pytest.warns(tf.OtherSide, match="'glue' stands on the other side at t = 0"):
+        assert tf.solve(problem, tf.MixedGalerkin(2), 5, progress=False).success
+
+
+@pytest.mark.filterwarnings("error::timefem.errors.OtherSide")
+def test_at_rest_and_between_ends_on_the_right_side():
+    one = body()
+    hinge = joints(one)[2]
+    system = tf.System([one, hinge, tf.JointSpring(hinge, stiffness=2.0, name="spring")])
+    assert tf.equilibrium(system, {one: turned(0.2, Z)}).success
+    problem = tf.BoundaryValueProblem(system, (0, 0.5), *({one: turned(angle, Z)} for angle in (0.0, 0.2)))
+    assert tf.solve(problem, tf.MixedGalerkin(2), 5, progress=False).success

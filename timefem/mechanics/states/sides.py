@@ -41,3 +41,9 @@ def warn_of_other_side(system, t, q, remedy):
         names = ", ".join(f"'{system.label(joint)}'" for joint in joints)
         warn(f"{names} {'stands' if len(joints) == 1 else 'stand'} on the other side at t = {t:g}: axes are opposite, "
              f"or turned by half a turn from where they are meant to be; {remedy}", OtherSide)
+
+
+def warn_where_it_starts(solution):
+    """Warn of joints on the other side in a motion whose start was found."""
+    warn_of_other_side(solution.system, solution.t[0], solution.z[0, :solution.system.n_q],
+                       "give ends, or a guess, that differ by that turn, or turn its axes")

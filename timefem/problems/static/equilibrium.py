@@ -18,6 +18,7 @@ from ...mechanics.part_names import body_of
 from ...mechanics.redundancy.redundancy import drop_redundant
 from ...mechanics.states.consistent import assembled
 from ...mechanics.states.given import canonical_states, given_states
+from ...mechanics.states.sides import warn_of_other_side
 from ...mechanics.system import System
 from ...progress import progress
 from ...solution.audit import first_violated, warn_of_bends
@@ -156,6 +157,8 @@ def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, 
 
     Warns
     -----
+    OtherSide
+        Names a joint that stands half a turn away from where it is meant to be.
     UnderResolved
         Names a beam whose elements do not resolve how it bends or twists.
     Unstable
@@ -163,6 +166,7 @@ def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, 
     """
     found = at_rest(system, guess, t, n_steps, start)
     if found.success:
+        warn_of_other_side(found.system, found.t, found.q, "give a guess that is closer, or turn its axes")
         warn_of_bends(system, found.q[None])
         _warn_where_unstable(found)
     return found

@@ -17,6 +17,7 @@ from ...argument_names import named_arguments
 from ...display import digits
 from ...errors import InputError
 from ...mechanics.composites.beam.along import along
+from ...mechanics.states.sides import warn_of_other_side
 from ...mechanics.system import System
 from ...progress import progress as progress_bar
 from ...solution.audit import warn_of_bends
@@ -299,5 +300,7 @@ class _Follower:
     def path(self, points, unstable, critical, failure=None):
         y, n = np.array(points), self.equations.n_q
         status = Status(True) if failure is None else Status(False, Reason.NOT_REACHED, f"not reached: {failure}")
+        warn_of_other_side(self.equations.system, y[0, -1], y[0, :n],
+                           "start from a guess that is closer, or turn its axes")
         warn_of_bends(self.equations.system, y[:, :n])
         return StaticPath(self.equations.system, y[:, -1], y[:, :n], y[:, n:-1], np.array(unstable), critical, status)
