@@ -14,6 +14,7 @@ from ..errors import InputError, StartFollows, warn
 from ..problems.kinds import KINDS
 from ..solution.contact_solution import ContactSolution
 from ..solution.solution import Solution
+from .initial_state import refuse_what_opens
 from .parameters import directions, with_parameters_of_trees
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Derivatives(NamedArguments, ABC):
 
     def labels(self, parameters: Any) -> list[str]:
         """Names of the parameters, one per entry, list of str."""
-        return self._directions(parameters).labels
+        return directions(with_parameters_of_trees(self.system, parameters), self.start.z, parameters).labels
 
     def _start_changes(self, x, given):
         """Changes with parameters of values that depend on the first node by gradients `x` (K, n_node), (K, n)."""
@@ -80,7 +81,9 @@ class Derivatives(NamedArguments, ABC):
             solution = copy(self._solution)
             object.__setattr__(solution, "system", system)
             self.__init__(solution, self._linear)
-        return directions(self.system, self.start.z, parameters)
+        found, ends = directions(self.system, self.start.z, parameters), [0, -1]
+        refuse_what_opens(self.system, self._solution.t[ends], self._solution.z[ends], found)
+        return found
 
     def _of_one_value(self, functional):
         at = self._evaluated(functional)

@@ -13,11 +13,15 @@ from ..errors import InputError
 from ..mechanics.contacts.reacting import refuse_reaction_forces
 from ..mechanics.states.consistent import inverse_mass
 from ..mechanics.symbols import Symbols
+from ..mechanics.values.at_start import constraint_sizes
 from ..mechanics.values.evaluate import evaluate
 from ..mechanics.values.of_parts import nonholonomic_derivatives
 from ..mechanics.values.quantities import sees_velocities
 from ..sparse import sparse_lu
 from ..uncollected import Recent
+
+OPENED = 1e-6  # change of a constraint that was dropped, of its terms, beside that of those kept
+ROUNDING = 1e-9  # change of a constraint, of its size, beside the largest
 
 
 class Start:
@@ -140,35 +144,75 @@ class Start:
         return out
 
     def _terms(self, size, given):
-        """Gradients by z and by the numbers of the sums over parts of the terms of `_start_function`."""
-        system, n = self.system, self.system.n_q
-        full = "beta" in given
-        by_z, by_numbers = np.zeros((size, system.n_z)), np.zeros((size, self.places.size))
-        lengths = {"alpha": n, "theta": system.n_multipliers, "form": system.n_nonholonomic,
-                   "beta": system.n_multipliers, "rate": system.n_z, "push": system.n_z,
-                   "values": system.n_multipliers}
-        values = {name: np.array(given.get(name, np.zeros((size, length)))) for name, length in lengths.items()}
-        z, t = np.tile(self.z, (size, 1)), np.full(size, self.t)
-        seen = np.concatenate([z[:, :n], system.velocity(t, z)], axis=1)  # by parts on links of trees
-        groups = sorted(zip(system.groups, self.places.groups, strict=True), key=lambda pair: pair[0].part.is_body)
-        for group, places in groups:  # bodies last: gradients by velocities go on to those by states
-            state, multipliers, on_links = group.state_index, group.multiplier_index, _on_links(group.part)
-            half = state[:, :state.shape[1] // 2]
-            index = {"alpha": half, "theta": multipliers, "form": group.nonholonomic_index}
-            if full:
-                index |= {"beta": multipliers, "rate": state, "push": state, "values": multipliers}
-            packed = np.concatenate([(seen if on_links else z)[:, state],
-                                     *(values[name][:, i] for name, i in index.items())], axis=2)
-            out = evaluate(_start_function(group.part, full), packed, t, group.parameters)
-            width = state.shape[1]
-            for k in range(len(state)):  # a part sees each of its coordinates and numbers once
-                if on_links:
-                    np.add.at(by_z, (slice(None), half[k]), out[:, k, :width // 2])
-                    np.add.at(values["alpha"], (slice(None), half[k]), out[:, k, width // 2:width])
-                else:
-                    by_z[:, state[k]] += out[:, k, :width]
-                by_numbers[:, places[k]] += out[:, k, width:]
-        return by_z, by_numbers
+        return _terms(self.system, self.places, self.t, self.z, given, size)
+
+
+def _terms(system, places, t, z, given, size):
+    """Gradients by z and by the numbers, at `NumberPlaces`, of sums over parts of the terms of `_start_function`."""
+    n, full = system.n_q, "beta" in given
+    by_z, by_numbers = np.zeros((size, system.n_z)), np.zeros((size, places.size))
+    lengths = {"alpha": n, "theta": system.n_multipliers, "form": system.n_nonholonomic,
+               "beta": system.n_multipliers, "rate": system.n_z, "push": system.n_z,
+               "values": system.n_multipliers}
+    values = {name: np.array(given.get(name, np.zeros((size, length)))) for name, length in lengths.items()}
+    z, t = np.tile(z, (size, 1)), np.full(size, t)
+    seen = np.concatenate([z[:, :n], system.velocity(t, z)], axis=1)  # by parts on links of trees
+    groups = sorted(zip(system.groups, places.groups, strict=True), key=lambda pair: pair[0].part.is_body)
+    for group, numbers in groups:  # bodies last: gradients by velocities go on to those by states
+        state, multipliers, on_links = group.state_index, group.multiplier_index, _on_links(group.part)
+        half = state[:, :state.shape[1] // 2]
+        index = {"alpha": half, "theta": multipliers, "form": group.nonholonomic_index}
+        if full:
+            index |= {"beta": multipliers, "rate": state, "push": state, "values": multipliers}
+        packed = np.concatenate([(seen if on_links else z)[:, state],
+                                 *(values[name][:, i] for name, i in index.items())], axis=2)
+        out = evaluate(_start_function(group.part, full), packed, t, group.parameters)
+        width = state.shape[1]
+        for k in range(len(state)):  # a part sees each of its coordinates and numbers once
+            if on_links:
+                np.add.at(by_z, (slice(None), half[k]), out[:, k, :width // 2])
+                np.add.at(values["alpha"], (slice(None), half[k]), out[:, k, width // 2:width])
+            else:
+                by_z[:, state[k]] += out[:, k, :width]
+            by_numbers[:, numbers[k]] += out[:, k, width:]
+    return by_z, by_numbers
+
+
+def refuse_what_opens(system, times, states, given):
+    """Refuse parameters that open a loop whose constraints repeat each other: rows that were dropped would part from
+    those that are kept, and the mechanism would lock.
+
+    Parameters
+    ----------
+    system : System
+    times, states : sequence
+        Of the motion: there the rows that were dropped are combinations of the others, and are to stay so.
+    given : Directions
+
+    Raises
+    ------
+    InputError
+        For the first such parameter; names it and the constraint.
+    """
+    whole, kept = system.complete, system.kept
+    dropped = np.setdiff1d(np.arange(whole.n_constraints), kept) if whole else ()
+    if not len(dropped):
+        return
+    m, n, places = whole.n_constraints, whole.n_q, NumberPlaces(whole)
+    for t, z in zip(times, states, strict=True):
+        sizes = constraint_sizes(whole, t, z)[:m, None]
+        rows = whole.derivatives(t, z)[1][:m, :n].toarray() / sizes
+        combined = np.linalg.lstsq(rows[kept].T, rows[dropped].T, rcond=None)[0].T
+        _, by_numbers = _terms(whole, places, t, z, {"theta": np.eye(m, whole.n_multipliers)}, m)
+        change = (given.numbers.T @ by_numbers.T).T / sizes
+        moved, noise = combined @ change[kept], ROUNDING * np.abs(change).max(axis=0)
+        largest = np.abs(change[dropped]) + np.abs(combined) @ np.abs(change[kept])
+        opened = np.argwhere(np.abs(change[dropped] - moved) > OPENED * largest + noise)
+        if len(opened):
+            row, k = opened[0]
+            raise InputError(f"{given.labels[k]} opens a loop: '{whole.constraint_names[dropped[row]]}' repeats other "
+                             "constraints now and was dropped, and would not do so with another value; take a Family "
+                             "that changes all that keeps the loop closed")
 
 
 _FUNCTIONS = Recent()

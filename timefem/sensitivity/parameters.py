@@ -25,6 +25,7 @@ from ..mechanics.numbers.names import driven_only, entries_named, numbers_of
 from ..mechanics.numbers.unknown import with_freed
 from ..mechanics.part import Part
 from ..mechanics.part_names import number_named
+from ..mechanics.redundancy.redundancy import keep_constraints
 from ..mechanics.system import System
 from ..problems.kinds import check_able
 from ..types import Vector
@@ -166,7 +167,7 @@ def with_parameters_of_trees(system, parameters):
     """The system whose bodies have numbers in their formulas that are asked for: zeros, places and axes of joints."""
     free = {}
     given = [parameters] if isinstance(parameters, Parameter | Family) else parameters
-    for parameter in given if isinstance(given, list | tuple) and system.complete is None else ():
+    for parameter in given if isinstance(given, list | tuple) else ():
         if isinstance(parameter, Family):
             _add_numbers_of_family(system, parameter, free)
             continue
@@ -177,7 +178,14 @@ def with_parameters_of_trees(system, parameters):
             entries, _ = entries_named(part, name, parameter.index, system.label(part))
             paths = [tuple(path) for _, *path in entries if part.is_shaped_by(path)]
             free.setdefault(part, []).extend(paths)
-    return with_freed(system, {part: paths for part, paths in free.items() if paths})
+    return _freed(system, {part: paths for part, paths in free.items() if paths}, system.kept)
+
+
+def _freed(system, free, kept):
+    """The system with free numbers of bodies, a dict of paths; where it lacks constraints, with those `kept`."""
+    if system.complete is None:
+        return with_freed(system, free)
+    return keep_constraints(with_freed(system.complete, free), kept) if free or kept is not system.kept else system
 
 
 def _add_numbers_of_family(system, family, free):
@@ -302,7 +310,9 @@ def _of_family(system, places, z, family):
         parts = problem.system.parts
         freed = {part: own.free for own, part in zip(system.parts, parts, strict=False) if own.is_body and own.free
                  and type(own) is type(part)}
-        parts = with_freed(problem.system, freed).parts
+        alike = None in (problem.system.complete, system.complete) or \
+            problem.system.constraint_names == system.constraint_names
+        parts = _freed(problem.system, freed, problem.system.kept if alike else system.kept).parts
         made = [part.kind for part in parts]
         if made != kinds:
             other = next((system.label(part) for part, one, kind in zip(system.parts, made, kinds, strict=False)

@@ -80,7 +80,7 @@ class InitialValueProblem(NamedArguments):
     def _take(self, system, state, t_span):
         poses = self._poses if state is self._state else None
         self.system, self._state, self.t_span, self._poses = system, state, t_span, None
-        if isinstance(state, np.ndarray):
+        if isinstance(state, np.ndarray) and not self._assemble:
             self.z0 = validate.array("start", state, (system.n_z,))
         elif poses is not None and len(poses) == len(system.bodies):  # of bodies with other numbers
             q, p = zip(*(body.state(pose) for body, pose in zip(system.bodies, poses, strict=True)), strict=True)
