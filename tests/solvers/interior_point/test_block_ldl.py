@@ -168,12 +168,14 @@ class TestInsideFirst:
         assert with_it.negative == without.negative
         return with_it, without, n
 
-    @pytest.mark.parametrize("n_blocks", [12, 21, 30])
-    def test_solution_inertia_and_least_pivot(self, n_blocks):
+    @pytest.mark.parametrize("n_blocks, together", [(12, 1), (21, 2), (30, 2), (37, 4), (70, 4)])
+    def test_solution_inertia_and_least_pivot(self, n_blocks, together):
         rng = np.random.default_rng(n_blocks)
-        for _ in range(10):
+        for _ in range(10 if n_blocks < 70 else 3):
             matrix, blocks = long_chain(rng, n_blocks, 8)
             with_it, _, n = self.both(matrix, blocks)
+            assert with_it._inside._alike.together == together
+            assert together < 4 or with_it._by.plan.n_inside > 8 * (together - 1)
             assert with_it.negative == np.sum(np.linalg.eigvalsh(matrix) < 0)
             assert 0 < with_it.least_pivot < np.inf
             b = rng.standard_normal(n)

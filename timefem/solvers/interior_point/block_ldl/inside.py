@@ -1,10 +1,12 @@
 """Unknowns inside of blocks eliminated before the chain of blocks, 8 blocks at a time, by one list of multiplications.
 
-In an element between two nodes these are states and controls inside, with as many equations. Pivots of order 1 and 2
-are chosen by some blocks, so that no multiplier is large, and tested in all; what is eliminated is symmetric still, so
-that negative eigenvalues sum up.
+In an element between two nodes these are states and controls inside, with as many equations; of some elements that
+follow each other the nodes between them go as well, which leaves a shorter chain. Pivots of order 1 and 2 are chosen by
+some blocks, so that no multiplier is large, and tested in all; what is eliminated is symmetric still, so that negative
+eigenvalues sum up.
 """
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,6 +24,7 @@ class Limits:
     least_blocks: int = 1000  # of a chain: preparing takes as long as an iteration, and some 20 ms
     least_inside: float = 0.3  # of the unknowns of a block
     most_plans: int = 6
+    together: int = 4  # blocks at most, a power of 2; of 8 factors take a sixth less time, but solves more
     samples: int = 16  # blocks by which pivots are chosen
     good: float = 100.0  # multiplier in those
     largest: float = 1e4  # in any, which one step of refinement makes up for
@@ -31,23 +34,27 @@ LIMITS = Limits()
 
 
 class Alike:
-    """Blocks of a chain that have one pattern.
+    """Blocks of a chain that have one pattern, some that follow each other taken together.
 
     Parameters
     ----------
     chain : Chain
+    together : int
+        How many.
 
     Attributes
     ----------
     blocks : ndarray of int
-        Rising, a multiple of 8 of them.
-    n, before, held : int
-        Unknowns of each, of the one before that it is coupled to, and its own that the next one is coupled to.
+        The first of each group, rising, a multiple of 8 of them.
+    together : int
+    size, n, before, held : int
+        Unknowns of a block, of a group, of the block before that it is coupled to, and its own that the next one is
+        coupled to.
     rows, columns : ndarray of int
-        Places of the entries, local: unknowns of the block, then of the one before.
+        Places of the entries, local: unknowns of the group, then of the block before.
     """
 
-    def __init__(self, chain):
+    def __init__(self, chain, together=1):
         sizes, of_own, of_coupled = np.diff(chain.starts), np.diff(chain.own), np.diff(chain.coupled)
         before = np.concatenate([[-1], chain.held[:-1]])
         block = len(sizes) // 2
@@ -59,14 +66,38 @@ class Alike:
             n = starts[block + 1] - starts[block]
             found = places[starts[blocks][:, None] + np.arange(n)]
             blocks = blocks[np.all(found == places[starts[block]:starts[block] + n], axis=1)]
-        self.blocks = blocks = blocks[:len(blocks) // LANES * LANES]
-        self._chain, self.n = chain, int(sizes[block])
+        self._chain, self._blocks, self.size = chain, blocks, int(sizes[block])
         self.before, self.held = int(before[block]), int(chain.held[block])
-        height, stride = (-(-n // LANES) * LANES for n in (self.n + self.held + chain.border, self.n))
+        height, stride = (-(-n // LANES) * LANES for n in (self.size + self.held + chain.border, self.size))
         own, coupled = (places[starts[block]:starts[block + 1]].astype(int) for starts, places in (
             (chain.own, chain.own_places), (chain.coupled, chain.coupled_places)))
-        self.rows = np.concatenate([own % height, self.n + coupled // stride])
-        self.columns = np.concatenate([own // height, coupled % stride])
+        self._own, self._coupled = (own % height, own // height), (coupled // stride, coupled % stride)
+        self._group(together)
+
+    def _group(self, together):
+        self.together, self.n, blocks = together, together * self.size, self._blocks
+        first = np.concatenate([[True], np.diff(blocks) != 1])[:len(blocks)]
+        place = np.arange(len(blocks)) - np.flatnonzero(first)[np.cumsum(first) - 1]  # in a row of such blocks
+        last = np.concatenate([place, [0] * together])[together - 1:len(blocks) + together - 1]
+        blocks = blocks[(place % together == 0) & (last == place + together - 1)]
+        self.blocks = blocks[:len(blocks) // LANES * LANES]
+        rows, columns = [], []
+        for k in range(together):
+            at = k * self.size
+            rows += [at + self._own[0], (at - self.before if k else self.n) + self._coupled[0]]
+            columns += [at + self._own[1], at + self._coupled[1]]
+        rows, columns = np.concatenate(rows), np.concatenate(columns)
+        self.rows, self.columns = np.maximum(rows, columns), np.minimum(rows, columns)
+
+    def grouped(self, together):
+        """The same blocks with other groups."""
+        other = copy(self)
+        other._group(together)
+        return other
+
+    def groups_of(self, blocks):
+        """Numbers of groups that have these blocks, or are near."""
+        return np.unique(np.maximum(np.searchsorted(self.blocks, blocks, "right") - 1, 0))
 
     @property
     def present(self):
@@ -76,19 +107,21 @@ class Alike:
         return out
 
     def entries(self, which=slice(None)):
-        """Starts, sources and numbers of the entries of some blocks: of their own, then of those of couplings."""
+        """Starts, sources and numbers of the entries of some groups, block by block: of their own, then of those of
+        couplings."""
         c, blocks = self._chain, self.blocks[which]
-        return [(starts[blocks], sources, np.arange(starts[self.blocks[0] + 1] - starts[self.blocks[0]]))
+        return [(starts[blocks + k], sources, np.arange(starts[self.blocks[0] + 1] - starts[self.blocks[0]]))
+                for k in range(self.together)
                 for starts, sources in ((c.own, c.own_sources), (c.coupled, c.coupled_sources))]
 
     @property
     def unknowns(self):
-        """By their local numbers, shape (n_blocks, n + before)."""
+        """By their local numbers, shape (n_groups, n + before)."""
         first = self._chain.starts[self.blocks][:, None]
         return self._chain.unknowns[first + np.concatenate([np.arange(self.n), np.arange(-self.before, 0)])]
 
     def matrices(self, values, which):
-        """Those of some blocks, dense and symmetric, shape (n, n + before, n + before)."""
+        """Those of some groups, dense and symmetric, shape (n, n + before, n + before)."""
         n = self.n + self.before
         sources = np.concatenate([table[starts[:, None] + at] for starts, table, at in self.entries(which)], axis=1)
         out = np.zeros((len(which), n, n))
@@ -97,7 +130,44 @@ class Alike:
         return lower + np.tril(out, -1).transpose(0, 2, 1)
 
 
-def choose_pivots(samples, present, n_inside, good):
+def choose_for_groups(samples, alike, good):
+    """How many blocks are taken together, those of `alike` at most, and pivots, as of `choose_pivots`.
+
+    What is inside of one block first, then what is left between two, between these and the next two, and so on, as long
+    as that makes the chain that is left less work.
+
+    Parameters
+    ----------
+    samples : (n, m, m) float
+        Groups of `alike`.
+    alike : Alike
+    good : float
+    """
+    together, size = 1, alike.size
+    order = choose_pivots(_parts(samples, alike, 1), alike.grouped(1).present, size - alike.held, good)
+    while 2 * together <= alike.together:
+        pair = alike.grouped(2 * together)
+        first = [tuple(k + at for k in pivot) for at in (0, together * size) for pivot, _ in order]
+        longer = choose_pivots(_parts(samples, alike, 2 * together), pair.present, pair.n - alike.held, good, first)
+        before, after = (n * size - _count(found) for n, found in ((together, order), (2 * together, longer)))
+        if after**3 >= 2 * before**3:
+            break
+        together, order = 2 * together, longer
+    return together, order
+
+
+def _count(order):
+    return sum(len(pivot) for pivot, _ in order)
+
+
+def _parts(samples, alike, together):
+    """Samples of so many blocks, of those of groups."""
+    n, step, before = alike.n, together * alike.size, np.arange(-alike.before, 0)
+    parts = [np.concatenate([np.arange(at, at + step), (at or n + alike.before) + before]) for at in range(0, n, step)]
+    return np.concatenate([samples[:, part[:, None], part] for part in parts])
+
+
+def choose_pivots(samples, present, n_inside, good, first=()):
     """Pivots in the order of elimination, each as (unknowns, unknowns that take from them).
 
     Those of fewest multiplications whose multipliers are no larger than `good` in all samples, until none is left.
@@ -110,30 +180,40 @@ def choose_pivots(samples, present, n_inside, good):
     n_inside : int
         Unknowns that may be eliminated, the first ones.
     good : float
+    first : list
+        Pivots that are known already, without what takes from them.
     """
     inside, here, order = list(range(n_inside)), np.ones(len(present), bool), []
+
+    def eliminate(pivot, taking):
+        at = list(pivot)
+        change = np.einsum("sik,sjk->sij", samples[:, taking][:, :, at], _multipliers(samples, at, taking))
+        samples[:, taking[:, None], taking] -= change
+        present[np.ix_(taking, taking)] = True
+        present[np.ix_(taking, at)] = True
+        order.append((pivot, taking))
+        here[at] = False
+
+    def take_from(pivot):
+        taking = here & present[:, list(pivot)].any(axis=1)
+        taking[list(pivot)] = False
+        return np.flatnonzero(taking)
+
     with np.errstate(all="ignore"):
+        for pivot in first:
+            eliminate(pivot, take_from(pivot))
+        inside = [k for k in inside if here[k]]
         while inside:
             best, candidates = (np.inf,), [(k,) for k in inside if present[k, k]]
             candidates += [(k, m) for k in inside for m in inside if m > k and present[m, k]]
             for pivot in candidates:
-                at = list(pivot)
-                taking = here & present[:, at].any(axis=1)
-                taking[at] = False
-                taking, cost = np.flatnonzero(taking), np.count_nonzero(taking)
-                if cost < best[0] and _largest_multiplier(samples, at, taking) <= good:
-                    best = cost, pivot, taking
+                taking = take_from(pivot)
+                if len(taking) < best[0] and _largest_multiplier(samples, list(pivot), taking) <= good:
+                    best = len(taking), pivot, taking
             if len(best) == 1:
                 break
-            _, pivot, taking = best
-            at = list(pivot)
-            change = np.einsum("sik,sjk->sij", samples[:, taking][:, :, at], _multipliers(samples, at, taking))
-            samples[:, taking[:, None], taking] -= change
-            present[np.ix_(taking, taking)] = True
-            present[np.ix_(taking, at)] = True
-            order.append((pivot, taking))
-            here[at] = False
-            inside = [k for k in inside if k not in pivot]
+            eliminate(*best[1:])
+            inside = [k for k in inside if here[k]]
     return order
 
 
@@ -215,12 +295,12 @@ class Inside:
     negative, ends
         As of `BlockLDL`.
     bad : ndarray of int
-        Which blocks, of those alike, had too large a multiplier.
+        The first blocks of groups with too large a multiplier.
     """
 
     def __init__(self, chain, alike, order, blocks, last, make):
         self.order, (self.plan, outside, (rows, columns)) = order, make_plan(order, alike)
-        plan, n, border = self.plan, len(chain.unknowns), chain.border
+        plan, n, border, self._blocks = self.plan, len(chain.unknowns), chain.border, alike.blocks
         unknowns, inside = alike.unknowns, [k for pivot, _ in order for k in pivot]
         stays = np.ones(n, bool)
         stays[unknowns[:, inside]] = False
@@ -237,16 +317,18 @@ class Inside:
         of_others = self._others(chain, alike, number)
         self._of_others = of_others[2]
         self._values = np.empty(len(of_others[2]) + n_blocks * plan.n_left)
-        self._reduced = make(
-            blocks[self._left], *(np.concatenate([other, places[:, at].ravel()])
-                                  for other, at in zip(of_others[:2], (rows, columns), strict=True)),
-            None, border, number[last], condenses=False)
+        new = np.ones(len(chain.held), int)  # blocks of what is left: one for each group
+        new[alike.blocks[:, None] + np.arange(1, alike.together)] = 0
+        of_left = [np.concatenate([other, places[:, at].ravel()])
+                   for other, at in zip(of_others[:2], (rows, columns), strict=True)]
+        self._reduced = make((np.cumsum(new) - 1)[blocks[self._left]], *of_left, None, border, number[last],
+                             condenses=False)
 
     @staticmethod
     def _others(chain, alike, number):
         """Places and sources of entries of other blocks."""
         others = np.ones(len(chain.held), bool)
-        others[alike.blocks] = False
+        others[alike.blocks[:, None] + np.arange(alike.together)] = False
         found = [[], [], []]
         before = np.concatenate([[chain.border], chain.held[:-1]])
         for e in np.flatnonzero(others):
@@ -269,7 +351,7 @@ class Inside:
         self._values[:n] = values[self._of_others]
         negative, self._least, n_bad = loops.eliminate(self.plan, self.group, values, LIMITS.largest, self._values[n:])
         # numbers that are not finite are no fault of the pivots
-        self.bad = np.flatnonzero(self.group.good == 0) if n_bad and np.isfinite(values).all() else ()
+        self.bad = self._blocks[self.group.good == 0] if n_bad and np.isfinite(values).all() else ()
         if n_bad or not self._reduced.factor(self._values):
             return False
         self.negative = negative + self._reduced.negative
@@ -316,31 +398,38 @@ class InsideFirst:
         if first or not self._pays:
             return None
         if self._last is None:
-            self._choose(values, np.linspace(0, len(self._alike.blocks) - 1, LIMITS.samples).astype(int))
+            n = max(1, LIMITS.samples // self._alike.together)
+            self._choose(values, np.linspace(0, len(self._alike.blocks) - 1, n).astype(int))
         while self._last is not None and not self._last.factor(values):
             if not len(self._last.bad):
                 return None
-            self._choose(values, self._last.bad[:LIMITS.samples])
+            self._choose(values, self._alike.groups_of(self._last.bad)[:LIMITS.samples])
         return self._last
 
     @cached_property
     def _alike(self):
-        return Alike(self._chain)
+        alike, together = Alike(self._chain), LIMITS.together
+        while together > 1 and not self._are_many(alike.grouped(together)):
+            together //= 2
+        return alike.grouped(together)
+
+    def _are_many(self, alike):
+        return 2 * alike.together * len(alike.blocks) >= len(self._chain.held)
 
     def _choose(self, values, which):
         """Choose pivots by some blocks, and those of earlier choices."""
         alike, self._last = self._alike, None
-        self._pays = len(self._samples) < LIMITS.most_plans and 2 * len(alike.blocks) >= len(self._chain.held)
+        self._pays = len(self._samples) < LIMITS.most_plans and self._are_many(alike)
         if not self._pays:
             return
         samples = alike.matrices(values, which)
         if not np.isfinite(samples).all():  # they would tell nothing
             return
         self._samples.append(samples)
-        order = choose_pivots(np.concatenate(self._samples), alike.present, alike.n - alike.held, LIMITS.good)
-        self._pays = sum(len(pivot) for pivot, _ in order) >= LIMITS.least_inside * alike.n
+        together, order = choose_for_groups(np.concatenate(self._samples), alike, LIMITS.good)
+        self._pays = _count(order) >= LIMITS.least_inside * together * alike.size
         if self._pays:
-            self._last = Inside(self._chain, alike, order, *self._others)
+            self._last = Inside(self._chain, alike.grouped(together), order, *self._others)
 
 
 def _in_lanes(n_blocks, tables):
