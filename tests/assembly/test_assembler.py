@@ -56,6 +56,7 @@ def test_against_dense(element, n_elements, ends, scaling):
     a = assembler(element, mesh, scaling, ends)
     p = a.pattern
     x = rng.normal(size=p.n_columns_full)
+    a.assemble_into(np.full(p.nnz, np.nan))  # nothing is to be cleared before
     residual, data = a.evaluate(x)
     matrix = sp.csr_matrix((data, p.indices, p.indptr), shape=(len(p.rows), len(p.columns))).toarray()
     expected_residual, expected = dense(a, x)

@@ -42,7 +42,7 @@ class Assembler:
     def __init__(self, plan: ElementPlan, mesh, free_columns, kept_rows, scaling, before=0, after=0):
         self.plan, self.scaling = plan, scaling
         self.pattern = ChainPattern(plan, mesh.n_elements - before - after, free_columns, kept_rows)
-        self._lanes, self._unused = lane_scratch(plan.arrays), np.full(self.pattern.slots.shape, -1)
+        self._lanes, self._unused = lane_scratch(plan.arrays), np.full(self.pattern.places[2].shape, -1)
         self.place(mesh, before, after)
 
     def place(self, mesh, before=0, after=0):
@@ -59,7 +59,7 @@ class Assembler:
         self.column_scale, self.row_scale = (
             scale(numbering, mesh.lengths)[before * numbering.step:last * numbering.step + numbering.n_node]
             for scale, numbering in ((self.scaling.columns, self.plan.columns), (self.scaling.rows, self.plan.rows)))
-        self._whole = self._part(0, self.mesh.n_elements, self.pattern.kind, self.pattern.base, self.pattern.slots)
+        self._whole = self._part(0, self.mesh.n_elements, self.pattern.places)
         self._scale_of_kept = self.row_scale[self.pattern.row_index]
         emphasis = self.scaling.emphasis_of(self.plan.columns)
         self.emphasis = None if emphasis is None else self._along(emphasis)
@@ -86,9 +86,12 @@ class Assembler:
 
         The data are overwritten by the next call: fresh memory of this size would cost as much as the assembly.
         """
-        data = self._data
-        data[:] = 0.0
-        return self._scaled(self._add(x, self._whole, data)), data
+        return self._scaled(self._add(x, self._whole, self._data)), self._data
+
+    def evaluate_into(self, x, places, values):
+        """Scaled residual of the kept rows; entries of the scaled tangent go to these `places` of the values, which are
+        as those of a `ChainPattern`."""
+        return self._scaled(self._add(x, self._part(0, self.mesh.n_elements, places), values))
 
     def residual(self, x):
         """Scaled residual of the kept rows, shape (n_rows,)."""
@@ -116,14 +119,15 @@ class Assembler:
 
     def _residual(self, x, start, stop):
         """Unscaled, of all tests of elements start, ..., stop - 1 at all dofs."""
-        kind, base = self.pattern.kind[start:stop], self.pattern.base[start:stop]
-        return self._add(x, self._part(start, stop, kind, base, self._unused), NOWHERE)
+        kind, copy, _, periods, begins = self.pattern.places
+        places = kind[start:stop], copy[start:stop], self._unused, periods, begins
+        return self._add(x, self._part(start, stop, places), NOWHERE)
 
     def add_elements(self, x, start, stop, pattern, data):
         """Add the scaled tangents of elements start, ..., stop - 1 at all dofs `x` to data of their `ChainPattern`."""
-        self._add(x, self._part(start, stop, pattern.kind, pattern.base, pattern.slots), data)
+        self._add(x, self._part(start, stop, pattern.places), data)
 
-    def _part(self, start, stop, *places):
+    def _part(self, start, stop, places):
         """What `assemble` takes of elements start, ..., stop - 1: where their dofs are, and arrays."""
         columns, rows = (slice(start * n.step, stop * n.step + n.n_node) for n in (self.plan.columns, self.plan.rows))
         return columns, Elements(self.mesh.nodes[start:stop], self.mesh.lengths[start:stop],

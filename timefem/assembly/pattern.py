@@ -37,8 +37,10 @@ class ChainPattern:
         How many there would be.
     column_starts, row_starts : ndarray of int64, shape (n_elements + 2,)
         Where the free columns and kept rows of node 0 and of each element `[interior | right node]` start.
-    kind, base, slots : ndarray of int64
-        Entry l of element e belongs to `data[base[e] + slots[kind[e], l]]`, unless `slots` is negative (left out).
+    places : (kind, copy, slots, periods, begins), ndarray
+        Entry l of element e belongs to `data[slots[kind[e], l] + copy[e] * periods[l]]`, unless `slots` is negative
+        (left out); copies are of one kind, that of the element `REPEATED`. `begins` is 1 where no element before has an
+        entry.
     """
 
     def __init__(self, plan, n_elements, free_columns, kept_rows):
@@ -51,15 +53,19 @@ class ChainPattern:
         inside = (rows >= 0) & (columns >= 0)
         n_columns = column_starts[-1]
         entries, places = np.unique((rows * n_columns + columns)[inside], return_inverse=True)
-        self.slots = np.full(rows.shape, -1)
-        self.slots[inside] = places
+        slots = np.full(rows.shape, -1)
+        slots[inside] = places
+        begins = np.zeros(slots.shape, np.int8)
+        begins.flat[np.flatnonzero(inside)[np.unique(places, return_index=True)[1]]] = 1
         indptr = np.concatenate([[0], np.cumsum(np.bincount(entries // n_columns, minlength=row_starts[-1]))])
         indices = entries % n_columns
 
         first, last = (row_starts[REPEATED], row_starts[REPEATED + 1]) if short == TEMPLATE else (0, 0)
         copies, period = n_elements - short, indptr[last] - indptr[first]
-        self.kind = np.insert(np.arange(short), min(REPEATED + 1, short), [REPEATED] * copies)
-        self.base = np.clip(np.arange(n_elements) - REPEATED, 0, copies) * period
+        kind = np.insert(np.arange(short), min(REPEATED + 1, short), [REPEATED] * copies)
+        slots[REPEATED + 1:] = np.where(slots[REPEATED + 1:] < 0, -1, slots[REPEATED + 1:] + copies * period)
+        copy = np.where(kind == REPEATED, np.arange(n_elements) - REPEATED, 0)
+        self.places = kind, copy, slots, np.full(slots.shape[1], period), begins
         largest = max(indptr[-1] + copies * period, n_columns + copies * plan.columns.step)
         size = np.int32 if largest < 2**31 else np.int64
         self.indptr = np.zeros(1 + row_starts[-1] + copies * (last - first), size)
@@ -74,7 +80,7 @@ class ChainPattern:
 
     def multipliers(self):
         """Which columns are of multipliers, and which rows of constraints, arrays of bool."""
-        full = [np.concatenate([own[:n.n_node], np.tile(own[n.n_node:], len(self.base))])
+        full = [np.concatenate([own[:n.n_node], np.tile(own[n.n_node:], len(self.places[0]))])
                 for n in self._numberings for own in [~n.states]]
         return full[0][self.column_index], full[1][self.row_index]
 

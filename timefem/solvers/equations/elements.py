@@ -240,9 +240,32 @@ class ElementEquations(NonlinearEquations):
         residual, data = self.assembler.evaluate(dofs)
         if self._joined:
             residual, data = self.pattern.join(residual, data, *self._block_values(x))
-        if (dofs[self.positive] <= 0).any():
-            residual = np.full_like(residual, np.inf)
-        return residual, data
+        return self._possible(residual, dofs), data
+
+    def evaluate_into(self, x, target):
+        """Residual; entries of the tangent go to a `target`: those of elements to its `places` in `values`, as in a
+        `ChainPattern`, the others by `add_blocks`."""
+        start, dofs = time.perf_counter(), self.split(x)[1]
+        residual = self.assembler.evaluate_into(dofs, target.places, target.values)
+        if self._joined:
+            (at_start, first), (at_end, last) = self._block_values(x)
+            residual = self.pattern.join_rows(residual, at_start, at_end)
+            target.add_blocks(first, last)
+        self.x = x
+        self.seconds["assemble"] += time.perf_counter() - start
+        return self._possible(residual, dofs)
+
+    def places_of_elements(self, places):
+        """Where entries of the elements are among those of the tangent."""
+        return self.pattern.places_of_elements(places) if self._joined else places
+
+    @property
+    def places_of_blocks(self):
+        """Where the entries of the blocks at both ends are among those of the tangent."""
+        return self.pattern.places_of_blocks if self._joined else []
+
+    def _possible(self, residual, dofs):
+        return np.full_like(residual, np.inf) if (dofs[self.positive] <= 0).any() else residual
 
     def _block_values(self, x):
         """Scaled rows, and scaled Jacobian by the free dofs and the unknowns in time order, of both blocks."""

@@ -86,7 +86,6 @@ class _ElementGroups(Groups):
     def entries(self, number, tangent, carried):
         equations, elements, joined = self._equations, self._elements[number], self.groups[number].pattern
         data = joined.of_elements
-        data[:] = 0.0
         equations.assembler.add_elements(equations.split(tangent)[1], *self._bounds[number:number + 2], elements, data)
         nothing = np.zeros(0), np.zeros(0)
         at_start, at_end = equations._block_values(tangent) if number in (0, len(self.groups) - 1) else (nothing,) * 2

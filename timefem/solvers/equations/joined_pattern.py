@@ -83,15 +83,33 @@ class JoinedPattern:
     def _part_of_elements(self, values):
         return values[self._before:self._before + self._elements.nnz]
 
+    def places_of_elements(self, places):
+        """Where entries of the elements are among those of all rows."""
+        found = places + self._before
+        for _, own, at, _ in self._places:
+            if len(own):
+                k = np.minimum(np.searchsorted(own, places), len(own) - 1)
+                found = np.where(own[k] == places, at[k], found)
+        return found
+
+    @property
+    def places_of_blocks(self):
+        """Where the entries of both blocks are."""
+        return [of_block for *_, of_block in self._places]
+
+    def join_rows(self, residual, first, last):
+        """Residual of all rows, of those of the elements and of both blocks."""
+        n_first, n_last = len(self._head), len(self._tail)
+        residual[:n_first] += first[:n_first]
+        residual[len(residual) - n_last:] += last[:n_last]
+        return np.concatenate([first[n_first:], residual, last[n_last:]])
+
     def join(self, residual, data, first, last):
         """Residual and entries of all rows, of those of the elements and of rows and entries of both blocks."""
-        n_first, n_last = len(self._head), len(self._tail)
-        residual[:n_first] += first[0][:n_first]
-        residual[len(residual) - n_last:] += last[0][:n_last]
         adding = [(places, added) for places, (_, added) in zip(self._places, (first, last), strict=True) if len(added)]
         own = [data[entries] for (_, entries, _, _), _ in adding]
         for ((rows, _, at, of_block), added), values in zip(adding, own, strict=True):
             self.entries[rows] = 0.0
             self.entries[at] = values
             self.entries[of_block] += added
-        return np.concatenate([first[0][n_first:], residual, last[0][n_last:]]), self.entries
+        return self.join_rows(residual, first[0], last[0]), self.entries

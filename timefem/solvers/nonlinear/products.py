@@ -122,23 +122,6 @@ def take(values, places, factor, n):
     return out
 
 
-@compiled(error_model="numpy")
-def take_both(values, places, factor, n, others, m):
-    """`factor values[places]` and `values[others]`, with zeros behind, shapes (n,) and (m,), of places that rise: in
-    turns, so that the values are read once."""
-    out, other, j, few = np.zeros(n), np.zeros(m), 0, 256  # entries whose surroundings stay in the nearest cache
-    for i in range(0, len(places), few):
-        stop = min(i + few, len(places))
-        for k in range(i, stop):
-            store(out, k, factor * load(values, load(places, k)))
-        while j < len(others) and load(others, j) <= load(places, stop - 1):
-            store(other, j, load(values, load(others, j)))
-            j += 1
-    for k in range(j, len(others)):
-        store(other, k, load(values, load(others, k)))
-    return out, other
-
-
 def pairs_within(starts):
     """Pairs of entries in the same row, each with itself as well, in the order of `of_pairs`."""
     counts = np.diff(starts)

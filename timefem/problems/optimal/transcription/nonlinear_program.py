@@ -12,6 +12,7 @@ from ....solvers.nonlinear.program import CARRIER, CONDITION, MOTION, NonlinearP
 from ..options import OPTIONS
 from ..statement.start import constraint_names
 from ..strategies.smoothing_path import ContactMarch
+from .derivatives import Derivatives
 from .limit_rows import LimitRows
 from .point_rows import AddedRows
 from .sizes import most_of_controls
@@ -35,6 +36,8 @@ class OptimalProgram(NonlinearProgram):
         Whether x is close to a solution, costates included.
     """
 
+    _is_taken = False  # the Hessian of the last evaluation
+
     def __init__(self, chain, x, on_iteration=lambda residual=None: None, warm=False):
         self.on_iteration, self._given = on_iteration, (chain.problem, chain.mesh, x, warm)
         self.chain, self.base, self._point = chain, chain.with_costates(x, 0), None
@@ -48,9 +51,12 @@ class OptimalProgram(NonlinearProgram):
         limits = LimitRows(chain, self.views, self.n_chain)
         self._totals, self._ties, self._soft, self._curved = limits.totals, limits.ties, limits.soft, limits.curved
         self.n = self.n_chain + sum(map(len, limits.blocks))
-        self._places(number)
+        of_hessian, of_jacobian = self._places(number)
+        self._n_of_chain = len(of_hessian)
         self._added = AddedRows(limits.rows, self.n, self.n_equations, self.jacobian_places, self.hessian_places)
         self.jacobian_places, self.hessian_places = self._added.jacobian_places, self._added.hessian_places
+        self._derivatives = Derivatives(chain, of_hessian, of_jacobian, len(self.hessian_places[0]),
+                                        len(self.jacobian_places[0]))
         self.n_rows, self.start = self._added.n_rows, np.zeros(self.n)
         for sums, columns in limits.totals:
             self.start[columns] = -chain.running_sums(sums.values(self.start).reshape(columns.shape))
@@ -204,9 +210,10 @@ class OptimalProgram(NonlinearProgram):
         parts = [tuple(np.empty(n, kind) for kind in (np.int32, np.int64, np.int64))
                  for n in products.count_parts(p.indptr, p.indices, *numbers)]
         products.find_parts(p.indptr, p.indices, numbers, *parts)
-        (self._of_hessian, *hessian), (self._of_jacobian, *jacobian) = parts
+        (of_hessian, *hessian), (of_jacobian, *jacobian) = parts
         self.hessian_places, self.jacobian_places = tuple(hessian), tuple(jacobian)
         self._equation_places = tuple(np.asarray(x, np.int32) for x in jacobian)  # half of the memory to pass over
+        return of_hessian, of_jacobian
 
     def _blocks(self, added):
         """One block per element; the first has the first node as well, and the last the conditions at the end."""
@@ -276,8 +283,7 @@ class OptimalProgram(NonlinearProgram):
                 costates = np.zeros(self.n_equations)
         if not (same and np.array_equal(costates, self._costates)):
             self.x, self._costates, self._point = self.place(v, costates), costates, self._point if same else v.copy()
-            self.residual, self._entries = self.chain.evaluate(self.x), None
-            self.data = self.chain.data
+            self.residual, self._is_taken = self._derivatives.evaluate(self.x), False
         return self.x
 
     def expect(self, v, factor, multipliers):
@@ -296,7 +302,7 @@ class OptimalProgram(NonlinearProgram):
         gradient = products.take(self.residual, self.primal, 1.0, self.n)
         if self._costates.any():  # the residual is the gradient of the Lagrangian
             rows, columns = self._equation_places
-            entries = self._jacobian[:len(rows)]
+            entries = self._derivatives.use()[1][:len(rows)]
             products.add_product(columns, rows, entries, self._costates, -1.0, gradient)
         return gradient
 
@@ -306,31 +312,27 @@ class OptimalProgram(NonlinearProgram):
         self._added.put_values(v, rows[self.n_equations:])
         return rows
 
-    @property
-    def _jacobian(self):
-        """Entries of the Jacobian at the last point, those of the equations filled in."""
-        if self._entries is None:
-            self._entries = products.take(self.data, self._of_jacobian, 1.0, len(self.jacobian_places[0]))
-        return self._entries
-
     def jacobian(self, v):
         self._at(v)
-        self._added.put_jacobian(v, self._jacobian[len(self._of_jacobian):])
-        return self._jacobian
+        entries = self._derivatives.use()[1]
+        self._added.put_jacobian(v, entries[len(self._equation_places[0]):])
+        return entries
 
     def hessian(self, v, factor, multipliers):
-        y = multipliers[:self.n_equations]
+        y, own = multipliers[:self.n_equations], slice(self._n_of_chain)
+        if self._is_taken:  # what is there was changed
+            self._point = None
         self._at(v, y / factor if factor else y.copy())
-        if self._entries is None:
-            values, self._entries = products.take_both(
-                self.data, self._of_hessian, factor or 1.0, len(self.hessian_places[0]), self._of_jacobian,
-                len(self.jacobian_places[0]))
-        else:
-            values = products.take(self.data, self._of_hessian, factor or 1.0, len(self.hessian_places[0]))
+        values = self._derivatives.use()[0]
+        if factor and factor != 1:
+            values[own] *= factor
         if not factor:  # without the cost, which the system always has
+            with_cost = values[own].copy()
             self._at(v, np.zeros(self.n_equations))
-            values[:len(self._of_hessian)] -= self.data[self._of_hessian]
+            values = self._derivatives.use()[0]
+            np.subtract(with_cost, values[own], out=values[own])
         self._added.add_hessian(v, multipliers, values)
+        self._is_taken = True
         return values
 
     @property
