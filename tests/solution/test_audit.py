@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy
 
 import timefem as tf
 from timefem.assembly import TimeMesh
@@ -375,3 +376,22 @@ def test_a_second_root_that_grows_is_told(degree, n, off):
     assert decay(tf.BubnovGalerkin(degree, multipliers="discontinuous"), n)[1] < off / 100
     np.testing.assert_allclose(np.log2(errors[:-1]) - np.log2(errors[1:]), 2, rtol=0, atol=0.2)
     assert errors[-1] < 0.01
+
+
+def test_constraints_whose_terms_are_zero_at_the_start():
+    """A differential, all of whose angles are zero: what is violated by rounding is held by the size of later terms."""
+    links = [tf.Link(name, mass=1, inertia=(moment,) * 3)
+             for name, moment in (("case", 0.5), ("left", 0.2), ("right", 0.3))]
+    joints = [tf.TreeJoint(f"{link.name} axle", "base", link.name, axis=(0, 0, 1)) for link in links]
+    tree = tf.Tree([tf.Link("base"), *links], joints, name="differential")
+    axles = [tree.joint(joint.name) for joint in joints]
+    gears = tf.Constraint(axles, "2 * f[0].q[0] - f[1].q[0] - f[2].q[0]", 1, name="gears")
+    brakes = [tf.JointDamper(axle, damping=d) for axle, d in zip(axles[1:], (0.4, 0.1), strict=True)]
+    problem = tf.InitialValueProblem(tf.System([tree, gears, tf.JointForce(axles[0], value=3.0), *brakes]), {}, (0, 2))
+    sol = tf.solve(problem, tf.MixedGalerkin(2, form="energy"), 80, progress=False)
+    assert sol.success
+    # of left and right alone: M w' + D w = (1.5, 1.5), from rest
+    mass, damping = np.array([[0.2, 0], [0, 0.3]]) + 0.5 / 4, np.diag([0.4, 0.1])
+    at_last = np.linalg.solve(damping, [1.5, 1.5])
+    rates = at_last - scipy.linalg.expm(-2 * np.linalg.solve(mass, damping)) @ at_last
+    np.testing.assert_allclose([sol.joint(axle).rate(2.0) for axle in axles[1:]], rates, rtol=1e-8)

@@ -214,9 +214,12 @@ def _position_violated(system, t, z):
             # elements that hold the constraints in the mean only leave as much of those that repeat each other
             left = (residuals / size)[:, ~dropped].max(initial=0.0)
             bound[dropped] = min(OPTIONS.violated, max(OPTIONS.dropped_held, OPTIONS.dropped_more * left))
-        fine = residuals <= bound * size
-        if not fine.all():
+        while not (fine := residuals <= bound * size).all():
             node, i = np.argwhere(~fine)[0]
+            larger = np.maximum(size, constraint_sizes(system, t[first + node], z[first + node])[:m])
+            if residuals[node, i] <= bound[i] * larger[i]:  # terms that were zero at the start, as of gears, have grown
+                size = larger
+                continue
             what = Reason.CONSTRAINTS_NOT_REDUNDANT if dropped[i] else Reason.CONSTRAINTS_VIOLATED
             return max(first + node - 1, 0), t[first + node], system.constraint_names[i], residuals[node, i], what
     return None
