@@ -179,13 +179,16 @@ class Invariants:
         if "controls" in self.fields:
             shapes = self.element.trial["controls"].basis.values(xi)
             controls = np.einsum("gi,gia->ga", shapes, self.fields["controls"][e])
-        t = self.t[e] + h * xi
+        t, rolling = self.t[e] + h * xi, None
+        if self.system.n_nonholonomic:
+            shapes = self.element.trial["nonholonomic"].basis.values(xi)
+            rolling = np.einsum("gi,gia->ga", shapes, self.fields["nonholonomic"][e])
         rate, seen = efforts_and_rates(self, e, xi), None
         if not self.element.lifted:
             seen = self.system.velocity(t, z)
             for place in (self.system.coordinates(body) for body in self.system.bodies if body.is_port):
                 seen[:, place] = rate[:, place]
-        found = powers(system, t, z, rate, multipliers, controls, seen)
+        found = powers(system, t, z, rate, multipliers, controls, seen, rolling)
         return {self.system.label(getattr(part, "force_seen", part)): value for part, value in found.items()}
 
     @property

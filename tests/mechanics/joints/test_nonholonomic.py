@@ -155,8 +155,14 @@ def test_ball_on_a_turntable():
     assert np.abs(sol.position("ball", 3.0) - exact(3.0)).max() < 1e-8
     assert np.ptp(sol.energy()) > 1  # the table does work,
     assert np.abs(sol.energy_balance()).max() < 1e-12  # which is accounted for
-    sol = tf.solve(problem, NonTwistingEM(), 200)
-    assert np.abs(sol.energy_balance()).max() < 1e-12
+    power = sol.power(np.array([0.7]))["table"]
+    assert power == pytest.approx((sol.energy(0.7 + 1e-4) - sol.energy(0.7 - 1e-4)) / 2e-4, rel=2e-3)
+    for element in (tf.MixedGalerkin(3), tf.MixedGalerkin(2, keep="all"), NonTwistingEM()):
+        sol = tf.solve(problem, element, 200)
+        assert np.abs(sol.energy_balance()).max() < 1e-12
+        work = sol.work(by_part=True)
+        assert list(work) == ["table"]
+        assert work["table"] == pytest.approx(sol.energy() - sol.energy()[0], rel=0, abs=1e-11)
 
 
 def test_sphere_rolls_straight():

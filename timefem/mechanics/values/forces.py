@@ -60,11 +60,13 @@ def power_of(part, title):
 
 
 def powers(system: System, t: np.ndarray, z: np.ndarray, rate: np.ndarray, multipliers: np.ndarray,
-           controls: np.ndarray | None = None, seen: np.ndarray | None = None) -> dict[Part, np.ndarray]:
-    """Power `(Q + B u).v + dV/dt + lambda.dTheta/dt` of each part that has one [W]: part -> (n,).
+           controls: np.ndarray | None = None, seen: np.ndarray | None = None,
+           rolling: np.ndarray | None = None) -> dict[Part, np.ndarray]:
+    """Power `(Q + B u).v + dV/dt + lambda.dTheta/dt + gamma.a` of each part that has one [W]: part -> (n,).
 
-    Forces without a potential, controls, energies and constraints that depend on the time; of a port system its sources
-    less what it dissipates. What changes energy, so that with the rates of an element they sum up to its change.
+    Forces without a potential, controls, energies and constraints that depend on the time, nonholonomic ones that
+    prescribe a velocity; of a port system its sources less what it dissipates. What changes energy, so that with the
+    rates of an element they sum up to its change.
 
     Parameters
     ----------
@@ -75,7 +77,12 @@ def powers(system: System, t: np.ndarray, z: np.ndarray, rate: np.ndarray, multi
         Of all actuators, in the order of the parts; zero unless given.
     seen : ndarray, shape (n, n_q), optional
         Velocities that forces see, where these are other ones, such as those of the momenta.
+    rolling : ndarray, shape (n, n_nonholonomic) or (n, 2 n_nonholonomic), optional
+        Multipliers of nonholonomic constraints, and of their rates.
     """
+    n = system.n_nonholonomic
+    rolling = np.zeros((len(z), 0)) if rolling is None else rolling
+    rolling = np.hstack([rolling, np.zeros((len(z), 2 * n - rolling.shape[1]))])
     found: dict[Part, np.ndarray] = {}
     starts = np.cumsum([0, *(part.n_controls for part in system.parts)])
     first = dict(zip(system.parts, starts.tolist(), strict=False))
@@ -89,14 +96,16 @@ def powers(system: System, t: np.ndarray, z: np.ndarray, rate: np.ndarray, multi
                       for p in group.members], axis=1)
         half = index[:, :index.shape[1] // 2]
         forces = np.hstack([group.multiplier_index, group.reaction_index])
-        arguments = [z[:, index], rate[:, half], (rate if seen is None else seen)[:, half], multipliers[:, forces], u]
+        arguments = [z[:, index], rate[:, half], (rate if seen is None else seen)[:, half], multipliers[:, forces], u,
+                     rolling[:, np.hstack([group.nonholonomic_index, n + group.nonholonomic_index])]]
         values = evaluate(function, np.concatenate(arguments, axis=2), t, group.parameters)[..., 0]
         found |= dict(zip(group.members, values.T, strict=True))
     return found
 
 
 def _power_done(part):
-    """Power of a part as casadi.Function of `(q, p, rate, v, lambda, u)`, t and parameters; None where it is zero."""
+    """Power of a part as casadi.Function of `(q, p, rate, v, lambda, u, rolling)`, t and parameters; None where it is
+    zero."""
     if part.kind not in _DONE:
         s = Symbols(part)
         s.velocity = [ca.SX.sym("v", body.n_q) for body in part.bodies]
@@ -109,8 +118,11 @@ def _power_done(part):
         force = force if further is None else force + further
         power = (ca.dot(force, rate) + ca.jacobian(ca.SX(part.potential_energy(s)), s.t)
                  + ca.dot(w[:m, 0], ca.jacobian(theta, s.t)))
+        form, pairs = ca.SX(part.velocity_form(s)), ca.SX.sym("rolling", 2 * len(part.nonholonomic_names))
+        if form.numel():
+            power += ca.dot(pairs, ca.vertcat(part.pfaffian(s)[1], ca.jacobian(form, s.t)))
         _DONE[part.kind] = None if ca.SX(power).is_zero() else ca.Function(
-            "power", [ca.vertcat(*s.q, *s.p, rate, v, w, u), s.t, s.parameters], [ca.densify(power)])
+            "power", [ca.vertcat(*s.q, *s.p, rate, v, w, u, pairs), s.t, s.parameters], [ca.densify(power)])
     return _DONE[part.kind]
 
 
