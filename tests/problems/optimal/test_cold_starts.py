@@ -232,3 +232,30 @@ def test_a_reaction_wheel_that_turns_many_times():
     sol = tf.solve(problem, tf.MixedGalerkin(2), 60, strategies=[], progress=False)
     assert sol.success and sol.objective == pytest.approx(6 * (60 * turn)**2 / length**3, rel=1e-7)
     assert sol.statistics["newton_iterations"]["max"] <= 12
+
+
+def test_four_skew_reaction_wheels():
+    """`12 (J turn)^2 / T^3 / (8 cos^2)`: torques are right after a first step, turns by tens of radians are not."""
+    problem, exact = four_wheels(0.2)
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 48, strategies=[], progress=False)
+    assert sol.success and sol.objective == pytest.approx(exact, rel=2e-3)
+    assert sol.statistics["newton_iterations"]["max"] <= 12
+
+
+def four_wheels(spin):
+    """A satellite, and the least effort for 30 degrees about its axis in 15 s."""
+    tilt, across, turn, length = np.deg2rad(54.7), 0.6 * spin, np.deg2rad(30), 15.0
+    hub = tf.RigidBody(200.0, (60, 50, 60), name="hub")
+    parts, motors, centre = [hub], [], (0, 0, 0)
+    for k in range(4):
+        f = np.pi / 4 + k * np.pi / 2
+        axis = np.array([np.sin(tilt) * np.cos(f), np.sin(tilt) * np.sin(f), np.cos(tilt)])
+        wheel = tf.RigidBody(4.0, across * np.eye(3) + (spin - across) * np.outer(axis, axis), name=f"wheel{k}")
+        axle = tf.Revolute(wheel, hub, point_a=centre, point_b=centre, axis_a=axis, axis_b=axis, name=f"axle{k}")
+        motors.append(tf.JointControl(axle, name=f"motor{k}"))
+        parts += [wheel, axle]
+    end = {hub: tf.EndState(orientation=(np.cos(turn / 2), 0, 0, np.sin(turn / 2)), angular_velocity=(0, 0, 0))}
+    inertia = 60 + 4 * across * np.sin(tilt)**2
+    return tf.OptimalControl(tf.System(parts), {}, end, (0, length), cost=[tf.Effort(m) for m in motors]), \
+        12 * (inertia * turn)**2 / length**3 / (8 * np.cos(tilt)**2)
+

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...display import digits
 from ...errors import InputError
+from ..states.consistent import assembled, projected
 from ..symbols import first_order_places
 from .equations_of_motion import EquationsOfMotion, put_efforts
 from .measures import TINY
@@ -68,6 +69,16 @@ def rollout(system: System, z0: np.ndarray, times: np.ndarray, law: Law, steps: 
     return Rollout(times, np.array(states), np.array(controls))
 
 
+def _consistent(system, t, x):
+    """`x = (q, v)` brought back to the constraints, which steps leave: turning bodies by the fourth power."""
+    if not (system.n_constraints or system.n_nonholonomic) or not np.isfinite(x).all():
+        return x
+    n, every = system.n_q, np.ones(system.n_q)
+    q = assembled(system, t, x[:n], every)
+    p = system.momentum(t, np.concatenate([q, np.zeros(n)]), x[n:])
+    return np.concatenate([q, velocity(system, t, np.concatenate([q, projected(system, t, q, p, every)]))])
+
+
 class _Steps:
     """Steps of Runge and Kutta's method, halved where they are too long for what is stiff: where the formula of order 3
     that has the rate at their end for a tenth of the last slope differs by too much."""
@@ -107,6 +118,7 @@ class _Steps:
         for share in (0.5, 0.5, 1.0):
             slopes.append(motion_rate(self.system, t + share * h, x + share * h * slopes[-1], self.law))
         trial = x + h / 6 * (slopes[0] + 2 * slopes[1] + 2 * slopes[2] + slopes[3])
+        trial = _consistent(self.system, t + h, trial)
         slopes.append(motion_rate(self.system, t + h, trial, self.law))
         off = h / 10 * (slopes[3] - slopes[4])
         fastest = max(self.fastest, *(np.linalg.norm(self.root * slope[:n]) for slope in slopes[:3]))

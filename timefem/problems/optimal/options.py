@@ -148,9 +148,11 @@ class OptimalOptions(Options):
         1e-9, "residual that is enough on all meshes but the last: far below what a finer mesh changes")
     iterations: int = option(200, "iterations of a solve unless more are asked for")
     runaway: float = option(100.0, "durations over the first one that are reported where a solve fails")
-    followed_steps: int = option(
-        12, "steps for equations alone from the motion that controls make of which these steps missed the motion",
-        "a satellite with a reaction wheel takes 3 to 8")
+    marched_steps: int = option(
+        12, "first steps that turn bodies too far, whose controls are marched", "satellites with wheels take 1 or 2")
+    stretched: float = option(
+        1.0, "of what holds a body rigid, such as the squared length of a quaternion less one, after such a step",
+        "a turn by 2 rad in quaternions, by 1 rad in directors")
     few_steps: int = option(60, "steps for equations alone, after which the interior-point method is tried")
 
     # ---- nonlinear program

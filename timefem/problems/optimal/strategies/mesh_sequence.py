@@ -11,7 +11,7 @@ from ....elements.augmented.optimality import Optimality
 from ....elements.augmented.part_numbers import WithConstants
 from ....elements.evaluation.nodal_values import NodalValues
 from ....elements.evaluation.plan import ElementPlan
-from ....errors import InputError, SolveError
+from ....errors import InputError
 from ....late import Late
 from ....parallel import own_world
 from ....progress import progress
@@ -24,12 +24,13 @@ from ...common.parameters import parts_with_unknowns
 from ...initial.global_driver import Global
 from ..diagnosis.between_points import WatchedTurns
 from ..diagnosis.reach import check_reach, guess_in_reach, note_held
-from ..guesses.guess import Guess, first_guess, from_solution, is_warm, prolonged
+from ..guesses.guess import from_solution, is_warm, prolonged
 from ..options import OPTIONS
 from ..transcription.equations import OptimalityEquations
 from ..transcription.nonlinear_program import OptimalProgram
 from ..transcription.sequence_program import Closing, SequenceProgram
 from ..transcription.sizes import is_in_units, scaling_of, with_objective
+from .marched_steps import marched_steps
 from .smoothing_path import needs_all_elements, solve_in_stages
 from .strategy import FIRST_GUESS, Run, named_strategies, otherwise
 
@@ -77,6 +78,8 @@ class OneMesh:
         What they took.
     certain : bool
         Whether the last one showed that no other way leads to a solution.
+    unresolved : str
+        What a motion under the controls of a first step does that these elements do not resolve; empty where they do.
     attempts : list of dict
         What was tried so far, see `Attempt`.
     """
@@ -93,6 +96,7 @@ class OneMesh:
         self._linear = "chain" if task.problem.bounded else driver.linear
         self._linear_here = "chain" if driver.distributed else self._linear
         self.seconds, self.iterations, self.certain = dict.fromkeys(("setup", "assemble", "solve"), 0.0), 0, False
+        self.unresolved = ""
         self.attempts = []
         self.begin(FIRST_GUESS, "")
 
@@ -135,12 +139,18 @@ class OneMesh:
                 equations.numbers(equations.take(x))[0] < 2 * OPTIONS.shortest * problem.units[0]:
             status = Status.failure(Reason.NOT_CONVERGED, None, None, (), "the duration shrank to nothing",
                                     remedy="give it a lower bound, and a guess")  # no motion: sizes have no meaning
-        self.iterations += n
-        self.attempts[-1]["iterations"] += n
+        if self.unresolved and status.reason in RETRY:
+            status = replace(status, message=f"{status.reason}: {self.unresolved}")
+        self.count(n)
         self.attempts[-1]["outcome"] = "solved" if status.success else str(status.reason)
         for name, value in equations.seconds.items():
             self.seconds[name] += value
         return equations, x, status
+
+    def count(self, n):
+        """So many iterations were taken."""
+        self.iterations += n
+        self.attempts[-1]["iterations"] += n
 
     def all_equations(self, level):
         """The equations of all elements, on this rank."""
@@ -173,24 +183,6 @@ class OneMesh:
                                                              comm=self.comm)
         return self._equations_here(level, problem, hold, self._linear)
 
-    def _following(self, equations, level, x, status):
-        """All unknowns with the motion that the controls of `x` make, None where that is not known.
-
-        Steps go straight on in coordinates that turn, and the merit does not see by how much these miss the motion
-        where nothing asks for it, as of a reaction wheel: then controls are right, and nothing else is.
-        """
-        if status.reason == Reason.NOT_FINITE or self.problem.unknown_names or not np.isfinite(x).all():
-            return None
-        space = self.plan.element.trial["controls"]
-        places = list(self.plan.element.trial).index("controls")
-        controls = self.plan.columns.unpack(equations.dofs(x))[places]
-        times, order = np.unique(level.points(space.basis), return_index=True)
-        table = controls.reshape(-1, controls.shape[-1])[order]
-        try:
-            return first_guess(self.problem, self.plan, level, Guess(times=times, controls=table, rollout=True))
-        except (InputError, SolveError):
-            return None
-
     def _equations_here(self, level, problem, hold, linear):
         return self.kept.thing(("equations", self._place(level), hold, linear == "chain"), self.plan,
                                lambda: OptimalityEquations(problem, self.plan, level, self._scale, linear, hold,
@@ -221,19 +213,14 @@ class OneMesh:
         find = saddle_point.solve_saddle if fine else saddle_point.solve_minimum
         most = max(1, min(self._newton.max_iterations, self._left))
         few = min(OPTIONS.few_steps, most)
+        if self.unresolved:
+            most = few = min(OPTIONS.marched_steps, most)
         settings = replace(self._newton, max_iterations=most if fine else few)
         x, status = find(equations, equations.take(guess), settings, bar.iteration, small)
         x, n = equations.gather(x), len(status.residual_history) - 1
         again = status.reason in RETRY and (status.reason != Reason.SINGULAR_TANGENT or n == 0)  # where it begins
-        if not again or fine or hold or few < OPTIONS.few_steps:
+        if not again or fine or hold or few < OPTIONS.few_steps or self.unresolved:
             return x, status, n
-        followed = self._following(equations, level, x, status)
-        if followed is not None:
-            own = replace(settings, max_iterations=min(few, OPTIONS.followed_steps))
-            y, other = find(equations, equations.take(followed), own, bar.iteration, small)
-            n += len(other.residual_history) - 1
-            if other.success:
-                return equations.gather(y), other, n
         step = WatchedTurns(bar.step, self.plan, self.problem.free_time)
         step.program = program = OptimalProgram(equations, guess, step, near)  # which bends the Hessian as needed
         answer = after(self._method, self.iterations + n).solve(program)
@@ -285,6 +272,9 @@ def solve_optimal(task, mesh):
             x = np.concatenate([prolonged(plan, before, level, plan.columns.unpack(dofs)), x[len(dofs):]])
         else:
             x = _start(task, solve, level, warm)
+            if solve.unresolved and level is not mesh:
+                x = None
+                continue
         start_x, before = x, level
         equations, found, status = solve(level, x, near=near)
         if status.reason == Reason.SINGULAR_TANGENT and warm and \
@@ -295,7 +285,7 @@ def solve_optimal(task, mesh):
             equations, found, status = solve(level, found, near=near)
         failed = not status.success and status.reason not in FINAL
         alone = equations.comm is None or problem.bounded
-        if failed and task.guess is None and not (near or solve.certain or solve.spent) and alone:
+        if failed and task.guess is None and not (near or solve.certain or solve.unresolved or solve.spent) and alone:
             with progress("optimal control, another way", 3, task.progress) as bar:
                 rescued = otherwise(Run(solve, level, start_x), strategies, bar)
             equations, found, status = rescued or (equations, found, status)
@@ -321,6 +311,9 @@ def _start(task, solve, level, warm):
     problem = task.problem
     with progress("guess of optimal control", show=task.progress):
         x = from_solution(problem, solve.plan, level, task.guess) if warm else guess_in_reach(solve, level, task.guess)
+    if not warm:
+        x, solve.unresolved, n = marched_steps(solve.all_equations(level), x)
+        solve.count(n)
     solve.take_size_of_objective(level, x)
     if problem.unknown_names and not (problem.bounded or warm):
         _, x, _ = solve(level, x, hold=True)
