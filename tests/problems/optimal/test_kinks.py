@@ -1,5 +1,6 @@
 """Costs with kinks are reported, with what to write instead; algebraic controls that costs alone see are solved."""
 
+import re
 import warnings
 
 import pytest
@@ -99,3 +100,21 @@ def test_forces_that_jump_along_the_motion_are_told(force, jumps, options):
     if jumps:
         assert "the force of drag jumps by" in told[0]
         assert float(told[0].split("jumps by ")[1].split()[0]) >= jumps
+
+
+@pytest.mark.parametrize("force, message", [
+    ("sign(f[0].velocity[0] - 0.5)", "jumps by 2"), ("if_else(f[0].velocity[0] > 0.4, -3, 0)", "jumps by 3"),
+    ("-20 * abs(f[0].velocity[0] - 0.5)", "has a kink"), ("-60 * max(f[0].velocity[0] - 0.55, 0)", "has a kink")])
+@pytest.mark.parametrize("bound", [None, 30])
+def test_failures_name_what_is_not_smooth(force, message, bound):
+    """Part, time and remedy; of a force that is smooth a failure says nothing of the kind."""
+    options = {"bounds": {"push": (-bound, bound)}} if bound else {}
+    sol = tf.solve(against(f"[{force}, 0, 0]", **options), tf.MixedGalerkin(2), 30, progress=False,
+                   newton=tf.Newton(max_iterations=100))
+    assert not sol.success
+    told = re.search(rf"; the force of drag {message}.* at t = ([\d.e-]+), .*\(Phases\), or take a smooth",
+                     sol.status.message)
+    assert told and 0 < float(told[1]) < 2
+    smooth = tf.solve(against("[-3 * f[0].velocity[0]**2, 0, 0]", **options), tf.MixedGalerkin(2), 30, progress=False,
+                      newton=tf.Newton(max_iterations=1))
+    assert not smooth.success and "smooth" not in smooth.status.message

@@ -361,6 +361,18 @@ def jumps_of(part):
     return formulas.jumps
 
 
+def kinks_of(part):
+    """The derivatives of what `jumps_of` gives by states, rates and controls, a function of the same, one for its kind.
+    """
+    formulas = formulas_of(part)
+    if "kinks" not in vars(formulas):
+        worth = jumps_of(part)[0]
+        given = [ca.SX.sym(worth.name_in(i), worth.size1_in(i)) for i in range(worth.n_in())]
+        rates = ca.jacobian(worth(*given), given[0]).nonzeros()
+        formulas.kinks = ca.Function("kinks", given, [ca.densify(ca.vertcat(*rates))])
+    return formulas.kinks
+
+
 def switch_times(groups):
     """Times at which formulas of users switch, whatever the span: where what they compare is linear in the time alone.
 

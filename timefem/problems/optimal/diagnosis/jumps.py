@@ -1,4 +1,5 @@
-"""Costs and forces that jump where a motion passes a place or a speed, as by `if_else`: what solves do not see."""
+"""Costs and forces that jump, or have a kink, where a motion passes a place or a speed, as by `if_else` and `abs`: what
+solves do not see, and what they may not settle at."""
 
 from typing import NamedTuple
 
@@ -8,11 +9,15 @@ import numpy as np
 from ....errors import NotDifferentiable, warn
 from ....mechanics.forces.actuators import Cost
 from ....mechanics.formulas.switches import Switches
-from ....mechanics.values.quantities import formulas_of, jumps_of, places_of
+from ....mechanics.values.quantities import formulas_of, jumps_of, kinks_of, places_of
+from ....status import RETRY
 from ..options import OPTIONS
 from .between_points import along
 
 POINTS = np.linspace(0.0, 1.0, 5)  # of each element
+STEP = "let a phase end there (Phases), or take a smooth step, such as (1 + tanh(x / width)) / 2"
+BEND = "let a phase end there (Phases), or take a smooth bend, such as sqrt(x**2 + width**2) for abs(x), and " \
+    "(x + sqrt(x**2 + width**2)) / 2 for max(x, 0)"
 
 
 class _Own(NamedTuple):
@@ -38,18 +43,48 @@ def look_at_jumps(phase, solution):
     Derivatives are those on either side: what it is worth to pass sooner or later is in none of them, so that the
     motion which is found is none of least cost.
     """
-    system, told = solution.system, set()
-    for part, own in _parts(system):
-        is_cost = isinstance(part, Cost)
-        found = None if is_cost in told else _first(system, own, solution, along(phase, solution, POINTS))
-        if found is None:
-            continue
+    told = set()
+    for is_cost, what, t, jump in _found(phase, solution):
+        if is_cost not in told:
+            warn(f"{what} jumps by {jump:.3g} at t = {t:.6g}: solves do not see what it is worth to pass there sooner "
+                 f"or later, so that this is no least cost; {STEP}", NotDifferentiable)
         told.add(is_cost)
-        t, jump = found
-        what = "a cost" if is_cost else f"the force of {system.label(part)}"
-        warn(f"{what} jumps by {jump:.3g} at t = {t:.6g}: solves do not see what it is worth to pass there sooner or "
-             "later, so that this is no least cost; let a phase end there (Phases), or take a smooth step, such as "
-             "(1 + tanh(x / width)) / 2", NotDifferentiable)
+
+
+def tell_what_is_not_smooth(whole, pairs):
+    """Say in the message of a failed solve what jumps, or has a kink, along its last iterate: the first of either.
+
+    Parameters
+    ----------
+    whole : Solution
+    pairs : list of (OptimalControl, Solution)
+        The phases, and their parts of the solution.
+    """
+    if whole.success or whole.status.reason not in RETRY:
+        return
+    for phase, one in pairs:
+        if not all(np.isfinite(x).all() for x in (one.nodal_state, *one.fields.values())):
+            return
+        for _, what, t, jump in _found(phase, one):
+            whole.status.message += (f"; {what} jumps by {jump:.3g} at t = {t:.6g}, where steps may go back and forth: "
+                                     f"{STEP}")
+            return
+        for _, what, t, _ in _found(phase, one, kinks=True):
+            whole.status.message += (f"; {what} has a kink at t = {t:.6g}, where its derivatives jump and steps may go "
+                                     f"back and forth: {BEND}")
+            return
+
+
+def _found(phase, solution, kinks=False):
+    """Of parts that jump, or have a kink, along a motion: whether it is a cost, what it is called, when, by how much.
+    """
+    system = solution.system
+    for part, own in _parts(system):
+        own = own._replace(worth=kinks_of(part)) if kinks else own
+        found = _first(system, own, solution, along(phase, solution, POINTS))
+        if found is not None:
+            is_cost = isinstance(part, Cost)
+            yield is_cost, "a cost" if is_cost else f"the force of {system.label(part)}", *found
 
 
 def _parts(system):

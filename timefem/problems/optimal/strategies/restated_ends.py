@@ -13,7 +13,7 @@ from ....errors import InputError, warn
 from ....solution.audit import jump_of
 from ....status import RETRY, Reason, Status
 from ..diagnosis.between_points import look_at_turns, look_between_points
-from ..diagnosis.jumps import look_at_jumps
+from ..diagnosis.jumps import look_at_jumps, tell_what_is_not_smooth
 from ..diagnosis.replayed import look_at_replay
 from ..diagnosis.uncounted_turns import tell_uncounted_turns
 from ..options import OPTIONS
@@ -61,6 +61,7 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
                 if task.kept.last is None:  # the next ones, from which these differ in numbers, are to be quick
                     look_at_jumps(phase, one)
                     look_at_replay(phase, one)
+            tell_what_is_not_smooth(solution, stated(task, solution)[0])
             return solution
         try:
             phases = [_reduced(*pair) for pair in stated(task, solution)[0]]
