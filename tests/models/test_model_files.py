@@ -182,7 +182,7 @@ def test_the_schema_is_printed_and_written(timefem, tmp_path):
     timefem("schema", "-o", str(tmp_path / "schema.json"))
     assert printed == json.loads((tmp_path / "schema.json").read_text()) == json.loads(json.dumps(schema()))
     spring = printed["$defs"]["spring"]["properties"]
-    assert spring["stiffness"] == {"$ref": "#/$defs/positive", "title": "k [N/m]"}
+    assert spring["stiffness"] == {"$ref": "#/$defs/not_negative", "title": "k [N/m]"}
 
 
 @pytest.mark.parametrize("kind", ENTRIES)

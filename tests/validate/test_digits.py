@@ -21,7 +21,7 @@ def test_digits(given, written):
 
 @pytest.mark.parametrize(("make", "message"), [
     (lambda: tf.RigidBody(1.0, [1, 1, 1], size=(0.1 + 0.2, 1.0, -2.0)), r"not \[0\.3, 1, -2\]$"),
-    (lambda: tf.Spring(tf.PointMass(1.0), None, stiffness=-0.1 - 0.2), r"must be positive, not -0\.3$"),
+    (lambda: tf.Spring(tf.PointMass(1.0), None, stiffness=-0.1 - 0.2), r"must not be negative, but is -0\.3$"),
     (lambda: tf.Section.circle(radius=1.0, E=1.0, density=1.0, nu=0.5 + 1e-15), r"at most 0\.5, but is 0\.5000+1$"),
     (lambda: tf.TimeMesh([0.0, 0.1 + 0.2, 0.3]), r"node 2 at 0\.3 does not come after 0\.30000000000000004$"),
     (lambda: tf.InitialValueProblem(tf.System([tf.PointMass(1.0)]), {}, (1.0, 0.5)), r"0\.5 is not after the start 1$"),

@@ -451,12 +451,26 @@ def test_drivers_agree():
 BODY, OTHER, POINT = tf.RigidBody(1, [1, 1, 1], name="b"), tf.RigidBody(1, [1, 1, 1]), tf.PointMass(1)
 
 
+@pytest.mark.parametrize("make", [
+    lambda k: tf.Spring(BODY, None, point_b=(1, 0, 0), length=0.3, stiffness=k),
+    lambda k: tf.RotationalSpring(BODY, None, k),
+    lambda k: tf.TorsionalSpring(BODY, stiffness=k, turns=False)])
+def test_springs_without_stiffness(make):
+    """As one end of a sweep: no force, and the same slope of energy by stiffness as elsewhere."""
+    rng = np.random.default_rng(1)
+    q, axis = np.append(rng.normal(size=3), np.zeros(4)), rng.normal(size=3)
+    q[3:] = np.append(np.cos(0.4), np.sin(0.4) * axis / np.linalg.norm(axis))
+    energy = [tf.System([BODY, make(k)]).potential(0.0, np.append(q, np.zeros(7))) for k in (0.0, 1.0, 2.0)]
+    assert energy[0] == 0 and energy[1] > 0
+    np.testing.assert_allclose(energy[2], 2 * energy[1], rtol=1e-14)
+
+
 @pytest.mark.parametrize("make, message", [
     (lambda: tf.Spring(None, BODY, stiffness=1), "must act on a body, not on None; the ground is body_b=None"),
     (lambda: tf.Spring(BODY, BODY, stiffness=1), "two different bodies"),
     (lambda: tf.Spring(BODY, 3, stiffness=1), "must act on a body"),
     (lambda: tf.Spring(BODY), "stiffness is missing"),
-    (lambda: tf.Spring(BODY, stiffness=-1), "stiffness must be positive"),
+    (lambda: tf.Spring(BODY, stiffness=-1), "stiffness must not be negative"),
     (lambda: tf.Spring(BODY, stiffness=np.nan), "stiffness must be finite"),
     (lambda: tf.Spring(BODY, stiffness=1, length=-1), "length must not be negative"),
     (lambda: tf.Spring(BODY, None, [1, 2], stiffness=1), "point_a must have shape"),
@@ -470,7 +484,7 @@ BODY, OTHER, POINT = tf.RigidBody(1, [1, 1, 1], name="b"), tf.RigidBody(1, [1, 1
     (lambda: tf.TorsionalSpring(BODY, stiffness=1, rest=np.inf), "rest must be finite"),
     (lambda: tf.TorsionalSpring(POINT, stiffness=1), "must act on a rigid body"),
     (lambda: tf.RotationalSpring(BODY, POINT, 1), "must act on a rigid body"),
-    (lambda: tf.RotationalSpring(BODY, OTHER, 0), "stiffness must be positive"),
+    (lambda: tf.RotationalSpring(BODY, OTHER, -1), "stiffness must not be negative"),
     (lambda: tf.Damper(BODY, damping=-1), "damping must not be negative"),
     (lambda: tf.Damper(BODY), "damping is missing"),
     (lambda: tf.TorsionalDamper(BODY, BODY, damping=1), "two different bodies"),

@@ -33,7 +33,7 @@ class JointSpring(JointPart):
     At the start of a motion an angle is in (-pi, pi], unless the angle of the joint is given: `{hinge: 7.0}`.
     """
 
-    stiffness = Real("k", "N m/rad or N/m", above=0)
+    stiffness = Real("k", "N m/rad or N/m", least=0)
     rest = Real("coordinate where the force vanishes", "rad or m", 0.0)
     turns = Flag(TURNS, default=True)
 

@@ -38,7 +38,7 @@ class Spring(PointForce):
         For numbers out of range, or bodies that are the same.
     """
 
-    stiffness = Real("k", "N/m", None, above=0)
+    stiffness = Real("k", "N/m", None, least=0)
     length = Term("l0", "m", 0.0, least=0)
 
     def energy_of_square(self, s: Symbols, square: ca.SX) -> Expression:
@@ -91,7 +91,7 @@ class TorsionalSpring(ForcePart):
     body_a = On(rotating=True)
     body_b = On(rotating=True, ground=True)
     axis = Direction("in the axes of body a, of any length", default=(0, 0, 1))
-    stiffness = Real("k", "N m/rad", None, above=0)
+    stiffness = Real("k", "N m/rad", None, least=0)
     rest = Real("angle where the torque vanishes", "rad", 0.0)
     orientation = Orientation("of a seen from b (the ground) at angle zero, as quaternion or matrix",
                               default=(1, 0, 0, 0))
@@ -140,7 +140,7 @@ class RotationalSpring(ForcePart):
 
     body_a = On(rotating=True)
     body_b = On(rotating=True, ground=True)
-    stiffness = Real("k", "N m/rad", None, above=0)
+    stiffness = Real("k", "N m/rad", None, least=0)
     orientation = Orientation("of a seen from b (the ground) at rest, as quaternion or matrix",
                               default=(1, 0, 0, 0))
     law = Choice("of the energy: k (1 - cos(angle)), or 1/2 k angle^2", ("cosine", "angle"), "cosine")

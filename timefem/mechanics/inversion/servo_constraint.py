@@ -121,8 +121,8 @@ class ServoInversion:
             return EquationsOfMotion.of_state(self.system, t, z)
         except InputError as error:
             raise InputError(f"the controls do not determine the outputs by their second derivatives ({error}); choose "
-                             "actuators that move them, and mass='gauss' or 'consistent' for all beams and ropes "
-                             "between") from None
+                             "actuators that move them, mass='gauss' or 'consistent' for all beams and ropes between, "
+                             "and bodies and joints in place of a tree for an arm that has elastic joints") from None
 
     def forces(self, t, z):
         """Joint forces and controls (gamma, u) of a state."""
