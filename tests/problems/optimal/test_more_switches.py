@@ -15,14 +15,14 @@ pytestmark = pytest.mark.long
 ELEMENT = tf.MixedGalerkin(2)
 
 
-def oscillator(x, v, unit=1.0):
+def oscillator(x, v, unit=1.0, guess=8):
     """`x'' + x = u` with u between -1 and 1, to rest; lengths in another unit."""
     bead = tf.PointMass(1.0, dimension=1, name="bead")
     spring = tf.FormulaForce(bead, "[-f[0].position[0], 0, 0]", name="spring")
     push = tf.ControlForce(bead, [(1, 0, 0)], name="push")
     return tf.OptimalControl(
         tf.System([bead, spring, push]), {bead: tf.Pose((unit * x, 0, 0), velocity=(unit * v, 0, 0))},
-        {bead: tf.Pose()}, (0, 8), end_cost="end.t", free_time=True,
+        {bead: tf.Pose()}, (0, guess), end_cost="end.t", free_time=True,
         bounds={push: (-unit, unit), "duration": (0.1, 30)})
 
 
@@ -56,6 +56,18 @@ def test_tolerance_is_met(start, n_arcs, unit):
     exact = least_time(*start, n_arcs)
     assert sol.success and abs(sol.objective - exact) < 1e-6 * exact
     assert sol.statistics["n_elements"] <= 120
+
+
+@pytest.mark.parametrize("start, exact, above", [
+    (5.0, 7.937411720585, 3e-3), (6.0, 3 * np.pi, 2e-2), (7.0, 11.058115049361, 3e-3)])
+@pytest.mark.parametrize("guess", [6, 8, 9])
+def test_times_that_are_held_first(start, exact, above, guess):
+    """From most guesses a search ends where the end does not depend on the time to first order; IPOPT does from all.
+    From 6 to -4 to 2 to 0, each in half a turn: elements in
+    which controls switch miss there by the root of what they miss elsewhere."""
+    sol = tf.solve(oscillator(start, 0.0, guess=guess), ELEMENT, 42, progress=False)
+    assert sol.success and exact * (1 - 1e-4) < sol.objective < exact * (1 + above)
+    assert sol.statistics["newton_iterations"]["max"] <= 500
 
 
 def test_gain_of_better_switches():

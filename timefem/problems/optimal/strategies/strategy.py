@@ -154,14 +154,14 @@ class HeldDurations(Strategy):
         problem, tried = run.problem, []
         lower, upper = problem.number_bounds[:, 0]
         first = problem.guesses[0]
-        for duration in np.clip([first, 2 * first, 4 * first], lower, upper):
+        for duration in np.clip([2 * first, 4 * first, first], lower, upper):  # shorter ones may be out of reach
             if duration in tried or duration <= 0:
                 continue
             tried.append(duration)
             bar.note(f"with a duration of {duration:.3g} s")
             found = run(run.guessed(Guess(duration=float(duration))), problem=problem.held_at(duration))
             if found[2].success:
-                found = run(found[1], near=True)
+                found = run(found[1])  # from inside: near the bounds the time would fall below what can be reached
             if ended(found):
                 return found
         return None
@@ -193,7 +193,7 @@ class WavingControls(Strategy):
         return run.first_of(waving(run.problem, OPTIONS.other_guesses))
 
 
-STRATEGIES = {s.name: s for s in (EnergyPumping(), March(), TargetContinuation(), HeldDurations(), Perturbation(),
+STRATEGIES = {s.name: s for s in (EnergyPumping(), March(), HeldDurations(), TargetContinuation(), Perturbation(),
                                   WavingControls())}
 
 
