@@ -7,6 +7,7 @@ from pathlib import Path
 import casadi as ca
 import numpy as np
 import pytest
+import scipy.sparse
 from scipy.optimize import fsolve
 
 import timefem as tf
@@ -17,6 +18,7 @@ from timefem.mechanics.composites.beam.curve import Curve, Line
 from timefem.mechanics.composites.beam.section import RopeSection, Section
 from timefem.mechanics.part import Part
 from timefem.problems.static import equilibrium, equilibrium_path
+from timefem.problems.static.equations import n_negative
 
 pytestmark = pytest.mark.long
 
@@ -378,3 +380,27 @@ def test_skew_bending_by_a_load_that_does_not_change(n_steps):
     _, grown = rest(tf.Ramp(0, 1, 0, 1), t=1.0, n_steps=5)
     assert found.t == 0 and np.abs(tip - grown).max() < 1e-9
     assert np.abs(found.joint("clamp").torque() + np.cross(tip, load)).max() < 1e-7
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_unstable_directions_are_counted_by_pivots(seed):
+    """As many as negative eigenvalues less those of constraints: of indefinite, singular and coupled matrices."""
+    rng = np.random.default_rng(seed)
+    n, m = 40, 12
+    k = scipy.sparse.diags_array([rng.standard_normal(n - abs(i)) for i in (-2, -1, 0, 1, 2)], offsets=range(-2, 3))
+    g = scipy.sparse.random_array((m, n), density=0.1, rng=rng) + scipy.sparse.eye_array(m, n, k=5 * (seed % 3))
+    k = k + k.T if seed % 2 else k @ k.T - 3 * g.T @ g  # the second is unstable only without its constraints
+    matrix = scipy.sparse.block_array([[k, g.T], [g, None]], format="csc")
+    negative = (np.linalg.eigvalsh(matrix.toarray()) < 0).sum()
+    assert n_negative(matrix, n) == negative
+    assert negative > m if seed % 2 else negative == m
+
+
+def test_a_beam_of_many_elements_hangs_in_seconds():
+    """600 nodes: no dense matrix of all unknowns is formed."""
+    arm = Beam(1.0, tf.Section.circle(E=2e9, nu=0.3, density=1200, radius=0.01), 200, 3)
+    found = equilibrium(tf.System([arm, clamp(arm.start)], gravity=(0, 0, -9.81)))
+    coarse = Beam(1.0, tf.Section.circle(E=2e9, nu=0.3, density=1200, radius=0.01), 20, 3)
+    other = equilibrium(tf.System([coarse, clamp(coarse.start)], gravity=(0, 0, -9.81)))
+    assert found.success and found.n_unstable == 0
+    np.testing.assert_allclose(found.position(arm.end), other.position(coarse.end), rtol=0, atol=1e-9)

@@ -13,7 +13,7 @@ from ...errors import InputError
 from ..forces.loads import Gravity
 from ..part_names import NamedParts
 from ..symbols import first_order_places
-from ..symmetry import INDEPENDENT, common, lever, null_space, plain_basis
+from ..symmetry import INDEPENDENT, NONE, common, lever, null_space, plain_basis
 from .forces import n_seen, power_of
 from .quantities import formulas_of
 
@@ -146,8 +146,7 @@ def _constant_momenta(system):
                                                                   for part in parts):
         return common([None])
     motions, length = _without_work(parts)
-    for pull in (part.acceleration for part in system.parts if isinstance(part, Gravity)):
-        motions = _not_pushed(motions, pull)
+    motions = _not_pushed(motions, system)
     return _plain(motions, length)
 
 
@@ -164,8 +163,7 @@ def neutral_motions(system):
     q, columns, turns = ca.SX.sym("q", system.n_q), [ca.SX(system.n_q, 0)], [np.zeros(0, bool)]
     for bodies, parts in [] if system.n_nonholonomic else _islands(system):
         motions, length = _without_work([*bodies, *parts])
-        for pull in (part.acceleration for part in system.parts if isinstance(part, Gravity)):
-            motions = _not_pushed(motions, pull)
+        motions = _not_pushed(motions, system)
         motions = _plain(motions, length)
         own = [body.rigid_motion(q[system.coordinates(body)]) for body in bodies] if motions.shape[1] else [None]
         if all(rates is not None for rates in own):
@@ -176,9 +174,11 @@ def neutral_motions(system):
     return ca.Function("neutral", [q], [ca.densify(ca.horzcat(*columns))]), np.concatenate(turns)
 
 
-def _not_pushed(motions, pull):
+def _not_pushed(motions, system):
     """Those along which weights do no work."""
-    return motions @ null_space(np.vstack([pull @ motions[:3], np.cross(pull, motions[3:].T).T]))
+    for pull in dict.fromkeys(tuple(part.acceleration) for part in system.parts if isinstance(part, Gravity)):
+        motions = motions @ null_space(np.vstack([pull @ motions[:3], np.cross(pull, motions[3:].T).T]))
+    return motions
 
 
 def _islands(system):
@@ -206,8 +206,12 @@ def _acts(part):
 def _without_work(parts):
     """Rigid motions on which none of these parts has power, weight left aside: columns of shape (6, k), and their
     lever."""
-    spaces = [part.workless_motions() for part in parts if not isinstance(part, Gravity)
-              and (part.is_body or _acts(part))]
+    spaces = []
+    for part in sorted(parts, key=lambda part: part.is_body):  # what holds the whole tells it at once
+        if not isinstance(part, Gravity) and (part.is_body or _acts(part)):
+            spaces.append(part.workless_motions())
+            if spaces[-1] is None or not spaces[-1].shape[1]:
+                return NONE, 1.0
     return common(spaces), lever(spaces)
 
 

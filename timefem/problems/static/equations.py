@@ -1,8 +1,11 @@
 """The equations of statics: `dV/dq - Q(q, t) + G(q, t)^T gamma = 0`, `Phi(q, t) = 0`, and their tangent."""
 
+from itertools import pairwise
+
 import casadi as ca
 import numpy as np
 import scipy
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ...mechanics.contacts.rigid import refuse_events
 from ...mechanics.symbols import Symbols, first_order, n_reactions
@@ -158,14 +161,18 @@ class StaticEquations:
         The symmetric matrix [K G^T; G 0] has as many negative eigenvalues as constraints more. Forces without a
         potential make it unsymmetric: its symmetric part counts then.
         """
-        values = np.linalg.eigvalsh(self.symmetric_part(tangent)[0])
-        return int((values < 0).sum()) - self.m
+        return n_negative(self._balanced(tangent)[0], self.n_q) - self.m
 
     def symmetric_part(self, tangent):
         """Of the balanced tangent, dense (n, n), and the scaling (n,) that balances it."""
+        matrix, scale = self._balanced(tangent)
+        return matrix.toarray(), scale
+
+    def _balanced(self, tangent):
         scale = self.scales(tangent)
-        matrix = tangent.toarray() * scale[:, None] * scale
-        return (matrix + matrix.T) / 2, scale
+        weights = scipy.sparse.diags_array(scale)
+        matrix = weights @ tangent @ weights
+        return scipy.sparse.csc_array((matrix + matrix.T) / 2), scale
 
     def error(self, residual, tangent, x):
         """Residual relative to the forces that make it up, and of constraints to what their terms are.
@@ -192,6 +199,33 @@ class StaticEquations:
         elif places.any():
             size[places] = np.abs(q[places]).max() or 1.0
         return size
+
+
+def n_negative(matrix, n):
+    """Number of negative eigenvalues of a sparse symmetric [K G^T; G 0], K of shape (n, n): of pivots on the diagonal
+    (Sylvester).
+
+    G^T G added to K is a congruence, and lets K alone be singular. A row of G comes after the coordinates in it, so
+    that its pivot is none of the zeros. Where pivots on the diagonal do not solve accurately eigenvalues are counted.
+    """
+    k, g = matrix[:n, :n], scipy.sparse.csr_array(matrix[n:, :n])
+    k = scipy.sparse.csr_array(k + g.T @ g)
+    place = np.empty(n)
+    place[reverse_cuthill_mckee(k, symmetric_mode=True)] = np.arange(n)
+    g.eliminate_zeros()
+    last = [place[g.indices[a:b]].max(initial=-1) + 0.5 for a, b in pairwise(g.indptr)]
+    order = np.argsort(np.concatenate([place, last]), kind="stable")
+    whole = scipy.sparse.block_array([[k, g.T], [g, None]], format="csr")[order][:, order].tocsc()
+    try:
+        lu = scipy.sparse.linalg.splu(whole, permc_spec="NATURAL", diag_pivot_thresh=0.0,
+                                      options={"SymmetricMode": True, "Equil": False})
+    except RuntimeError:
+        lu = None
+    if lu is not None and np.array_equal(lu.perm_r, lu.perm_c):
+        ones = np.ones(len(order))
+        if np.abs(lu.solve(whole @ ones) - ones).max() <= OPTIONS.pivots:
+            return int((lu.U.diagonal() < 0).sum())
+    return int((np.linalg.eigvalsh(matrix.toarray()) < 0).sum())
 
 
 class FromGuess(StaticEquations):

@@ -21,6 +21,7 @@ class StaticOptions(Options):
     least_share: float = option(1e-2, "the same of what a guess leaves unbalanced: what falls without end has none")
     singular: float = option(2e-15, "resistance against the largest that is none; thin beams of 40 elements have 8e-15")
     apart: float = option(0.1, "of what its terms are, by which a guess violates a constraint that a failure names")
+    pivots: float = option(1e-3, "error of a solve by pivots on the diagonal, up to which their signs are counted")
     neutral: float = option(1e-8, "way in a rigid motion, against the size of the system, that is none")
     added_inertia: float = option(1e-4, "size of the mass that is added to singular tangents")
     most_singular: int = option(3, "singular tangents in a row to which inertia is added, at most")
