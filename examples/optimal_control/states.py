@@ -111,3 +111,17 @@ def isoperimetric() -> tf.OptimalControl:
     power = tf.Limit("u[0]**2", None, 10, at="integral", name="power")
     return of_states(lambda x, u: ca.vertcat(u[0] - ca.sin(x[0])), [1], [0], (0, 1), [(-4, 10)], "now.q('x')[0]",
                      limits=[power])
+
+
+@case(5.9917966, "closed form (Euler): the catenary through both rings", n=20)
+def soap_film() -> tf.OptimalControl:
+    """Least area between two rings of radius 1 at a distance of 1."""
+    return of_states(lambda x, u: u[0], [1], [1], (-0.5, 0.5), [(None, None)],
+                     "2 * pi * now.q('x')[0] * sqrt(1 + u[0]**2)")
+
+
+@case(0.16982053, "converged here; Jacobson and Lele, a bound that varies with time (PSOPT: 0.1698)", n=40)
+def below_a_parabola() -> tf.OptimalControl:
+    below = tf.Limit("now.q('x')[1] - 8 * (now.t - 0.5)**2 + 0.5", None, 0, name="below")
+    return of_states(lambda x, u: ca.vertcat(x[1], -x[1] + u[0]), [0, -1], [None, None], (0, 1), [(-20, 20)],
+                     "now.q('x')[0]**2 + now.q('x')[1]**2 + 0.005 * u[0]**2", limits=[below])
