@@ -124,6 +124,9 @@ class EventElements:
                 self._log(events.TOUCHES, [c])
                 self.zero = {(CLOSES, c)}
             return
+        if kind == events.STICKS and self._turned(solved, c):
+            self._accept(solved, 1)
+            return
         self._accept_at(solved, kind, c)
         self._at_event(kind, c)
 
@@ -276,8 +279,10 @@ class EventElements:
         return abs(best) <= none and abs(value) > self.options.stalls * abs(best)
 
     def _stop(self, c, ahead):
-        """The element that ends where the slip of a contact in space vanishes: from below, as there is none beyond."""
-        h, known = self.options.first_stop * ahead, []
+        """The element that ends where the slip of a contact in space vanishes: from below, as there is none beyond.
+
+        None where the slip turns away before, or elements have no solution up to there."""
+        h, known, failed = self.options.first_stop * ahead, [], np.inf
         best, left = None, np.inf
         for _ in range(self.options.locations):
             if self.t + h <= self.t:
@@ -289,23 +294,27 @@ class EventElements:
                     if h < 1e-6 * ahead:
                         return None
                     continue
-                h = (known[-1][0] + h) / 2
-                if h - known[-1][0] <= 1e-13 * ahead:
+                failed = h
+            else:
+                value, rate = self._value(events.STICKS, c, solved)
+                known.append((h, value))
+                if best is not None and self._stalls(value, left, self.law.still[c]):
                     break
-                continue
-            value, rate = self._value(events.STICKS, c, solved)
-            known.append((h, value))
-            if best is not None and self._stalls(value, left, self.law.still[c]):
+                if best is None or abs(value) <= left:
+                    best, left = solved, abs(value)
+                if abs(value) <= 1e-12 * max(self.law.speed[c], 1e-300):
+                    break
+                slope = rate if len(known) < 2 else (known[-1][1] - known[-2][1]) / (known[-1][0] - known[-2][0])
+                step = -value / slope if slope < 0 else 0.0
+                if abs(step) <= 1e-15 * ahead:
+                    break
+            last = known[-1][0]
+            h = min(last + step, (last + failed) / 2)
+            if failed - last <= max(1e-13 * ahead, self.options.beyond * step):
                 break
-            if best is None or abs(value) <= left:
-                best, left = solved, abs(value)
-            if abs(value) <= 1e-12 * max(self.law.speed[c], 1e-300):
-                break
-            slope = rate if len(known) < 2 else (known[-1][1] - known[-2][1]) / (known[-1][0] - known[-2][0])
-            if not slope < 0:
-                break
-            step = -value / slope
-            if abs(step) <= 1e-15 * ahead:
-                break
-            h += step
-        return best
+        return None if best is None or self._turned(best, c) else best
+
+    def _turned(self, solved, c):
+        """Whether a slip in space goes on at the end of an element, across the direction that it had."""
+        slip = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1]).gamma[0, c, 1:]
+        return np.hypot(*slip) > self.options.rest * self.law.speed[c]

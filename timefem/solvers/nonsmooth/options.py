@@ -72,6 +72,7 @@ class ContactOptions:
     stop_ahead: float = 1.2  # of an element, within which a predicted end of sliding in space is gone to at once
     halvings: int = 8  # of an element in which something slides in space and that has no solution
     first_stop: float = 0.9  # of the predicted time
+    beyond: float = 1e-3  # of the way that is left to the end of a slip: elements have no solution after as much
     lean: float = 1e-3  # of the limit of friction, beyond it: what is held in another direction is looked at again
     at_limit: float = 1e-7  # of the limit of friction, below it: what is as near slips when another contact does
     none: float = 1e-9  # of the largest force: no force
