@@ -13,8 +13,9 @@ from timefem.assembly import TimeMesh
 from timefem.cases import find_case
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.errors import UnderResolved
-from timefem.solution.audit import first_violated, surely_resolved, unresolved, unresolved_turns
+from timefem.solution.audit import surely_resolved, unresolved, unresolved_turns
 from timefem.solution.options import OPTIONS
+from timefem.solution.violations import first_violated
 from timefem.solvers.march.resolution import FAR, excess
 
 

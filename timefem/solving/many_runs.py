@@ -21,9 +21,10 @@ from ..parallel import world
 from ..problems.initial.problem import fault
 from ..problems.initial.sampled import sampled
 from ..progress import progress as progress_bar
-from ..solution.audit import constraint_fault, surely_resolved, turns_in_doubt, unresolved
+from ..solution.audit import surely_resolved, turns_in_doubt, unresolved
 from ..solution.ensemble import Ensemble
 from ..solution.solution import Solution
+from ..solution.violations import constraint_fault
 from ..solvers.march.many import Marcher, Runs
 from ..solvers.nonlinear.newton import Newton
 from ..status import REFUSED, Reason, Status

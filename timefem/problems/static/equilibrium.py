@@ -21,9 +21,10 @@ from ...mechanics.states.given import canonical_states, given_states
 from ...mechanics.states.sides import warn_of_other_side
 from ...mechanics.system import System
 from ...progress import progress
-from ...solution.audit import first_violated, warn_of_bends
+from ...solution.audit import warn_of_bends
 from ...solution.invariants import consistent_multipliers
 from ...solution.joint_motion import joint_motion
+from ...solution.violations import first_violated
 from ...sparse import sparse_lu
 from ...status import RETRY, Answer, Reason, Status
 from ...types import Floats, States

@@ -1,0 +1,89 @@
+"""Do the constraints hold at states of a motion, those that were dropped as redundant, too?"""
+
+import numpy as np
+
+from ..mechanics.values.at_start import at_start, constraint_sizes
+from ..mechanics.values.evaluate import quantities_at
+from ..mechanics.values.measures import OF_LARGEST, TINY, largest_of
+from ..status import Reason
+from .options import OPTIONS
+
+
+def first_violated(system, t, z):
+    """Element, time, name, residual and reason of the first constraint at states that does not hold; or None.
+
+    Times and states have shapes (n,), (n, n_z).
+    """
+    found = [fault for fault in (_position_violated(system, t, z), _slip(system, t, z)) if fault is not None]
+    return min(found, key=lambda fault: fault[1], default=None)
+
+
+def _slip(system, t, z):
+    """The same of nonholonomic constraints that were dropped; those kept hold by the equations."""
+    if system.complete is None or system.n_nonholonomic == system.complete.n_nonholonomic:
+        return None
+    kept, system = system.kept, system.complete
+    m, light, v, found = system.n_constraints, system.mass_scale**-0.5, system.velocity(t, z), []
+    gradient = at_start(system, t[0], z[0]).gradient
+    speed = max(largest_of(z[0], gradient, system.state_scale)[1], np.abs(v / light).max())
+    for rows in (slice(first, first + OPTIONS.audit_piece) for first in range(0, len(t), OPTIONS.audit_piece)):
+        jacobian, rate, form, drift = quantities_at(system, t[rows], z[rows], "jacobian", "rate", "form matrix",
+                                                    "drift", repeatable=False)
+        still = np.zeros_like(v[rows])
+        of_positions = _terms(jacobian, np.hstack([v[rows], still]), np.hstack([still + light, still]) * speed, rate)
+        found.append(np.concatenate([of_positions[..., :m], _terms(form, v[rows], still + light * speed, drift)], -1))
+    off, size = np.concatenate(found, axis=1)
+    off /= size.max(axis=0)
+    dropped = np.setdiff1d(np.arange(m, m + system.n_nonholonomic), kept)
+    bound = max(OPTIONS.dropped_held, OPTIONS.dropped_more * off[:, kept].max(initial=0.0))
+    slips = np.argwhere(~(off[:, dropped] <= min(OPTIONS.violated, bound)))
+    if not len(slips):
+        return None
+    node, i = slips[0]
+    name, residual = system.nonholonomic_names[dropped[i] - m], off[node, dropped[i]] * size[:, dropped[i]].max()
+    return max(node - 1, 0), t[node], name, residual, Reason.CONSTRAINTS_NOT_REDUNDANT
+
+
+def _terms(matrix, x, largest, more):
+    """Values `matrix x + more` and the size of their terms, shape (2, n, n_rows)."""
+    sizes = matrix._replace(data=np.abs(matrix.data)).times(np.abs(x) + OF_LARGEST * largest) + np.abs(more)
+    return np.stack([np.abs(matrix.times(x) + more), np.maximum(sizes, TINY)])
+
+
+def _position_violated(system, t, z):
+    kept, system = system.kept, system.complete or system
+    m = system.n_constraints
+    if not m:
+        return None
+    size, bound, dropped = constraint_sizes(system, t[0], z[0]), np.full(m, OPTIONS.violated), np.zeros(m, bool)
+    size = size[:m]
+    if kept is not None:
+        dropped[np.setdiff1d(np.arange(m), kept)] = True
+    for first in range(0, len(t), OPTIONS.audit_piece):
+        rows = slice(first, first + OPTIONS.audit_piece)
+        residuals = np.abs(quantities_at(system, t[rows], z[rows], "positions", repeatable=False)[0])
+        if dropped.any():
+            # elements that hold the constraints in the mean only leave as much of those that repeat each other
+            left = (residuals / size)[:, ~dropped].max(initial=0.0)
+            bound[dropped] = min(OPTIONS.violated, max(OPTIONS.dropped_held, OPTIONS.dropped_more * left))
+        while not (fine := residuals <= bound * size).all():
+            node, i = np.argwhere(~fine)[0]
+            larger = np.maximum(size, constraint_sizes(system, t[first + node], z[first + node])[:m])
+            if residuals[node, i] <= bound[i] * larger[i]:  # terms that were zero at the start, as of gears, have grown
+                size = larger
+                continue
+            what = Reason.CONSTRAINTS_NOT_REDUNDANT if dropped[i] else Reason.CONSTRAINTS_VIOLATED
+            return max(first + node - 1, 0), t[first + node], system.constraint_names[i], residuals[node, i], what
+    return None
+
+
+def constraint_fault(system, t, z):
+    """The reason of the first constraint of a motion, shape (n_nodes, n_z), that does not hold, or None.
+
+    Motions that ended early have NaN for the rest.
+    """
+    if not system.n_constraints and system.complete is None:
+        return None
+    n = len(t) if np.isfinite(z[-1]).all() else int(np.argmax(~np.isfinite(z).all(axis=1)))
+    fault = first_violated(system, t[:n], z[:n]) if n > 1 else None
+    return None if fault is None else fault[4]
