@@ -189,7 +189,7 @@ def test_solved_at_once():
 def test_constraints_of_what_is_solved_at_once(monkeypatch):
     problem = find_case("pendulum-boundary").make()
     assert tf.solve(problem, tf.MixedGalerkin(2), 40).success
-    monkeypatch.setattr("timefem.solution.audit.OPTIONS", replace(OPTIONS, violated=0.0))
+    monkeypatch.setattr("timefem.solution.violations.OPTIONS", replace(OPTIONS, violated=0.0))
     solution = tf.solve(problem, tf.MixedGalerkin(2), 40)
     assert not solution.success and solution.status.reason == "constraints violated"
     assert "is violated by" in solution.status.message and solution.status.time is not None
