@@ -218,7 +218,7 @@ def n_negative(matrix, n):
     whole = scipy.sparse.block_array([[k, g.T], [g, None]], format="csr")[order][:, order].tocsc()
     try:
         lu = scipy.sparse.linalg.splu(whole, permc_spec="NATURAL", diag_pivot_thresh=0.0,
-                                      options={"SymmetricMode": True, "Equil": False})
+                                      options={"SymmetricMode": True})
     except RuntimeError:
         lu = None
     if lu is not None and np.array_equal(lu.perm_r, lu.perm_c):
