@@ -130,7 +130,7 @@ def test_numbers_that_cannot_be_used_in_processes(n_workers):
     found = tf.prepare(problem, tf.MixedGalerkin(2), 4).solve_many(parameters={"spring.stiffness": stiffness},
                                                                    n_workers=n_workers)
     assert found.success.tolist() == [True, False, False] + [True] * 9
-    assert found.reasons[1].startswith("input: ") and "must be positive" in found.messages[1]
+    assert found.reasons[1].startswith("input: ") and "must not be negative" in found.messages[1]
     assert np.isnan(found.z[1:3]).all() and np.isfinite(found.z[3:]).all()
 
 
