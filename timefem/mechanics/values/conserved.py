@@ -12,7 +12,7 @@ from ...argument_names import named_arguments
 from ...errors import InputError
 from ..forces.loads import Gravity
 from ..part_names import NamedParts
-from ..symbols import first_order_places
+from ..symbols import first_order_places, n_reactions
 from ..symmetry import INDEPENDENT, NONE, common, lever, null_space, plain_basis
 from .forces import n_seen, power_of
 from .quantities import formulas_of
@@ -198,9 +198,9 @@ def _islands(system):
 
 
 def _acts(part):
-    """Whether a part has forces or constraints, as a cost has not."""
-    return formulas_of(part).function("gradient", "positions", "form", "control force",
-                                       "multiplier force")[0].size1_out(0) > 0
+    """Whether a part has forces or constraints, as a cost has not; by forces of constraints it sees it pushes, too."""
+    names = "gradient", "positions", "form", "control force", "multiplier force"
+    return n_reactions(part) > 0 or formulas_of(part).function(*names)[0].size1_out(0) > 0
 
 
 def _without_work(parts):
