@@ -145,9 +145,7 @@ def _constant_momenta(system):
     if system.couples_inertia or system.n_nonholonomic or any(part.is_body and not part.helper and part.mass is None
                                                                   for part in parts):
         return common([None])
-    motions, length = _without_work(parts)
-    motions = _not_pushed(motions, system)
-    return _plain(motions, length)
+    return _left_alone(system, parts)
 
 
 def neutral_motions(system):
@@ -162,9 +160,7 @@ def neutral_motions(system):
     """
     q, columns, turns = ca.SX.sym("q", system.n_q), [ca.SX(system.n_q, 0)], [np.zeros(0, bool)]
     for bodies, parts in [] if system.n_nonholonomic else _islands(system):
-        motions, length = _without_work([*bodies, *parts])
-        motions = _not_pushed(motions, system)
-        motions = _plain(motions, length)
+        motions = _left_alone(system, [*bodies, *parts])
         own = [body.rigid_motion(q[system.coordinates(body)]) for body in bodies] if motions.shape[1] else [None]
         if all(rates is not None for rates in own):
             columns.append(ca.SX(system.n_q, motions.shape[1]))
@@ -174,11 +170,12 @@ def neutral_motions(system):
     return ca.Function("neutral", [q], [ca.densify(ca.horzcat(*columns))]), np.concatenate(turns)
 
 
-def _not_pushed(motions, system):
-    """Those along which weights do no work."""
+def _left_alone(system, parts):
+    """Rigid motions along which neither these parts nor weights do work, a plain basis, shape (6, k)."""
+    motions, length = _without_work(parts)
     for pull in dict.fromkeys(tuple(part.acceleration) for part in system.parts if isinstance(part, Gravity)):
         motions = motions @ null_space(np.vstack([pull @ motions[:3], np.cross(pull, motions[3:].T).T]))
-    return motions
+    return _plain(motions, length)
 
 
 def _islands(system):

@@ -241,10 +241,11 @@ def from_guess(equations, x, t, on_iteration=lambda iteration, norm: None):
         other.iterations += found.iterations
         return other
 
-    if not found.success and found.status.reason not in RETRY:
-        return found
-    if not found.success and equations.m and (other := again(equations.with_multipliers(x, t))).success:
-        found = other
+    if not found.success:
+        if found.status.reason not in RETRY:
+            return found
+        if equations.m and (other := again(equations.with_multipliers(x, t))).success:
+            found = other
     if found.success and found.n_unstable <= 0:
         return found
     within = distance(equations.system, x[:equations.n_q], found.q) if found.success else np.inf
@@ -319,12 +320,12 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
     for iteration in range(OPTIONS.iterations):
         history.append(equations.error(residual, tangent, x))
         on_iteration(iteration, history[-1])
+        held = equations.held(tangent, x)
         if history[-1] <= OPTIONS.tolerance and (change <= OPTIONS.increment or history[-1] == 0):
-            unstable = equations.n_unstable(equations.held(tangent, x))
-            return Equilibrium(system, t, x[:n].copy(), x[n:].copy(), unstable,
+            return Equilibrium(system, t, x[:n].copy(), x[n:].copy(), equations.n_unstable(held),
                                Status(True, residual_history=history), iteration, tangent)
         try:
-            step = solve(equations, equations.held(tangent, x), residual)
+            step = solve(equations, held, residual)
             change = np.abs(step[:n]).max() / max(1e-300, np.abs((x - step)[:n]).max())
         except RuntimeError:  # such as of a rope before it is tight; at the equilibrium itself it must not be
             step = None if iteration >= OPTIONS.most_singular else _long_step(equations, tangent, x, t, residual)
