@@ -1,6 +1,7 @@
 """What a solution with rigid contact tells, keeps in files, and what is refused."""
 
 import base64
+import csv
 import re
 import warnings
 
@@ -70,6 +71,57 @@ def test_files(bar, tmp_path):
         np.testing.assert_array_equal(getattr(found, name), getattr(sol, name))
     np.testing.assert_array_equal(found.contact_forces(), sol.contact_forces())
     assert found.energy_lost() == sol.energy_lost()
+
+
+def test_tables_hold_contacts_and_events(bar, tmp_path):
+    times = np.array([0.0, 0.31, 1.1, 1.4])
+    names, impulses = bar.contact_names, np.zeros(3)
+    for event in bar.events:
+        for name, impulse in zip(event.contacts, event.impulses, strict=False):
+            impulses += impulse * (name == names[0])
+    for t in (None, times):
+        side, at = ("left", bar.t) if t is None else ("right", t)
+        bar.to_csv(tmp_path / "bar.csv", t)
+        with open(tmp_path / "bar.csv", newline="") as file:
+            header, *rows = csv.reader(file)
+        table = dict(zip(header, np.array(rows, float).T, strict=True))
+        data, variables = bar.to_json(times=t), bar.to_xarray(t)
+        forces, vectors = bar.contact_forces(at, side=side), bar.contact_force_vectors(at, side=side)
+        for c, name in enumerate(names):
+            np.testing.assert_array_equal(table[f"{name}.gap [m]"], bar.contact_gaps(t)[:, c])
+            for i, along in enumerate(("normal", "slip1", "slip2")):
+                np.testing.assert_array_equal(table[f"{name}.force.{along} [N]"], forces[:, c, i])
+            np.testing.assert_array_equal(data["contacts"][name]["force_vector"], vectors[:, c])
+            np.testing.assert_array_equal(data["contacts"][name]["point"], bar.contact_points(t)[:, c])
+            np.testing.assert_array_equal(variables["contact force"].sel(contact=name), forces[:, c])
+            np.testing.assert_array_equal(variables["contact impulse"].sel(contact=name, along="normal"),
+                                          table[f"{name}.impulse.normal [N s]"])
+        np.testing.assert_allclose(data["contacts"][names[0]]["impulse"][-1], impulses, rtol=1e-13)
+        counts = [sum(e.t < x if t is None else e.t <= x for e in bar.events) for x in at]
+        np.testing.assert_array_equal(table["events [-]"], counts)
+        assert counts[-1] == len(bar.events) > 5
+        assert [type(bar.events[0]).from_dict(event) for event in data["events"]] == list(bar.events)
+        assert data["units"]["contacts"][names[0]]["impulse"] == "N s"
+        np.testing.assert_array_equal(variables["event time"], [event.t for event in bar.events])
+        assert list(variables["event kind"].values) == [event.kind for event in bar.events]
+        assert variables["event impulse"].sum("event").sel(contact=names[0]).values == pytest.approx(impulses)
+        frame = variables.to_dataframe()
+        assert len(frame) == len(at) and f"contact gap {names[0]}" in frame
+        assert not any(column.startswith("event ") for column in frame)
+
+
+def test_tables_of_stops_have_units_of_their_joints():
+    arm = tf.RigidBody(1.0, (1.0,) * 3, name="arm")
+    hinge = tf.Revolute(arm, None, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0))
+    stop = tf.EndStop(hinge, highest=0.1, restitution=0.5, name="stop")
+    start = {arm: tf.Pose(angular_velocity=(0, 1, 0))}
+    sol = systems.solved(tf.System([arm, hinge, stop]), start, (0, 0.2), 1, 4)
+    fields = sol.to_json()
+    name, = sol.contact_names
+    assert set(fields["contacts"][name]) == {"gap", "force", "impulse"}
+    assert set(fields["units"]["contacts"][name].values()) == {"SI"}
+    assert fields["contacts"][name]["impulse"][-1][0] == pytest.approx(1.5, rel=1e-9)
+    assert np.isnan(sol.to_xarray()["contact point"]).all()
 
 
 def test_status_and_statistics_tell_of_events(bar):

@@ -13,7 +13,7 @@ class Dataset(xarray.Dataset):
     """An `xarray.Dataset` of which `to_dataframe` has a row per time, and of runs a row per run and time.
 
     Its other dimensions make columns, such as "position bar x"; the product of all of them, of which most entries
-    repeat others, has a million times the numbers there are.
+    repeat others, has a million times the numbers there are. What has neither, such as events of contact, is left out.
     """
 
     __slots__ = ()
@@ -27,6 +27,8 @@ class Dataset(xarray.Dataset):
         beside = {name: array for name, array in self.coords.items()
                   if name not in self.dims and set(array.dims) & set(rows)}
         for name, array in (beside | dict(self.data_vars)).items():
+            if not set(array.dims) & set(rows):
+                continue
             own = [d for d in array.dims if d not in rows]
             missing = [d for d in rows if d not in array.dims]
             values = array.expand_dims({d: self.sizes[d] for d in missing}).transpose(*rows, *own).values

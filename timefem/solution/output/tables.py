@@ -11,7 +11,9 @@ from ...atomic_write import replacing
 from ...display import Card, counted, printable
 from ...errors import InputError, needed
 from ...late import Late
+from ..contact_solution import ContactSolution
 from ..joint_motion import joint_fields
+from .contact_tables import QUANTITIES, contact_fields, contact_variables, n_events
 
 # Name, unit, labels of the components, and the value from body, q and p. Bodies without a position in space have
 # their coordinates and rates instead; other quantities that a body does not have are left out.
@@ -29,7 +31,7 @@ COORDINATES = (("coordinates", "SI", "q", lambda body, q, p: q),
 STATES = (("state", "SI", "", lambda body, q, p: q),)  # of `State`s, which have no rates of their own
 FORMULA = ("=", "+", "-", "@")  # how formulas begin in spreadsheets
 SYSTEM_UNITS = {"energy": "J", "linear_momentum": "kg m/s", "angular_momentum": "kg m^2/s",
-                "configuration_residual": "SI", "velocity_residual": "SI"}
+                "configuration_residual": "SI", "velocity_residual": "SI", "events": "-"}
 
 
 def to_csv(solution, path, times=None):
@@ -39,7 +41,9 @@ def to_csv(solution, path, times=None):
     and angular velocity in body axes; per link of a tree that moves the same with position and velocity of the origin
     of its frame, unless it stands for a body; energy; linear and angular momentum; largest constraint residuals on
     configuration and velocity level; per joint its coordinates and rates, force and torque on body a in space axes; per
-    actuator its controls, where there are some.
+    actuator its controls, where there are some. With rigid contacts, how many events there were, and per contact its
+    gap, force and the sum of its impulses (normal, then along the surface), its point and force in space axes. At the
+    ends of elements all are those before the impacts there, at given times those after them.
     Numbers are written so that they read back as they were. Names that a spreadsheet would take for formulas, such as
     `=a`, have an apostrophe before them.
 
@@ -85,6 +89,11 @@ def _columns(solution, times):
         for name, (values, unit) in fields.items():
             parts = {"": values} if values.ndim == 1 else dict(zip((" x", " y", " z"), values.T, strict=True))
             columns |= {f"{label}.{name}{axis} [{unit}]": v for axis, v in parts.items()}
+    for label, fields in contact_fields(solution, None if times is None else t).items():
+        for name, (values, unit) in fields.items():
+            axes = [f".{axis}" for axis in QUANTITIES[name][1]] or [""]
+            columns |= {f"{label}.{name}{axis} [{unit}]": v
+                        for axis, v in zip(axes, values.reshape(len(t), -1).T, strict=True)}
     for label, values in _controls(solution, t).items():
         columns |= {f"{label}.control{i if values.shape[1] > 1 else ''} [SI]": v for i, v in enumerate(values.T, 1)}
     return columns
@@ -97,17 +106,23 @@ def to_json(solution, path=None, times=None):
     -------
     dict or None
         `{"t", "bodies": {name: {"position", ...}}, "joints": {name: {"angle", "rate", "force", ...}}, "system":
-        {"energy", ...}, "controls": {name: ...}, "units", "status", "statistics"}` when no path is given. Numbers that
-        are not finite become None.
+        {"energy", ...}, "controls": {name: ...}, "units", "status", "statistics"}` when no path is given, with rigid
+        contacts also "contacts": {name: {"gap", "force", ...}} and "events", a list in time order. Numbers that are not
+        finite become None.
     """
     t, bodies, system = _fields(solution, times)
     units = {"t": "s", **{name: unit for name, unit, _, _ in BODY_FIELDS + COORDINATES + STATES}, **SYSTEM_UNITS}
-    joints = joint_fields(solution, None if times is None else t)
-    units["joints"] = {label: {name: unit for name, (_, unit) in fields.items()} for label, fields in joints.items()}
-    joints = {label: {name: values for name, (values, _) in fields.items()} for label, fields in joints.items()}
-    data = _finite({"t": t, "bodies": bodies, "joints": joints, "system": system, "units": units,
-                    "controls": _controls(solution, t),
-                    "status": solution.status.as_dict(), "statistics": solution.statistics})
+    own = None if times is None else t
+    data = {"t": t, "bodies": bodies, "joints": joint_fields(solution, own), "system": system, "units": units,
+            "controls": _controls(solution, t), "status": solution.status.as_dict(), "statistics": solution.statistics}
+    if isinstance(solution, ContactSolution):
+        data |= {"contacts": contact_fields(solution, own), "events": [event.as_dict() for event in solution.events]}
+    for what in ("joints", "contacts") if "contacts" in data else ("joints",):
+        units[what] = {label: {name: unit for name, (_, unit) in fields.items()}
+                       for label, fields in data[what].items()}
+        data[what] = {label: {name: values for name, (values, _) in fields.items()}
+                      for label, fields in data[what].items()}
+    data = _finite(data)
     if path is None:
         return data
     with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
@@ -157,6 +172,8 @@ def _fields(solution, times):
             system[name] = getattr(solution, name)(own)
     system |= {"configuration_residual": np.abs(configuration).max(axis=-1, initial=0.0),
               "velocity_residual": np.abs(velocity).max(axis=-1, initial=0.0)}
+    if isinstance(solution, ContactSolution):
+        system["events"] = n_events(solution, own)
     return t, bodies, system
 
 
@@ -233,7 +250,9 @@ def to_xarray(solution, times=None):
     its coordinates. Of a joint `elbow` there are `elbow angle`, `elbow rate`, `elbow force` and `elbow torque`, the
     latter on body a in axes of space. Entries that a body does not have, such as the rotation of a point mass, are NaN.
     `multiplier` is gamma of each constraint, for joints their forces and torques [N, N m]. Of problems that determine
-    them also `controls`, by actuator and number.
+    them also `controls`, by actuator and number. With rigid contacts `contact gap`, `contact force` and others with the
+    dimensions `contact` and `along` (normal, then along the surface), and `event kind`, `event energy`, `event impulse`
+    with the dimension `event`.
 
     Parameters
     ----------
@@ -275,7 +294,9 @@ def to_xarray(solution, times=None):
     for name, fields in joint_fields(solution, None if times is None else t).items():
         for quantity, (array, unit) in fields.items():
             data[f"{name} {quantity}"] = (("time", *["axis"] * (array.ndim - 1)), array, {"units": unit})
-    coordinates = {"time": ("time", t, {"units": "s"})}
+    further, coordinates = contact_variables(solution, None if times is None else t)
+    data |= further
+    coordinates |= {"time": ("time", t, {"units": "s"})}
     coordinates |= {"body": placed} if placed else {}
     coordinates |= {"axis": list("xyz")} if any("axis" in entry[0] for entry in data.values()) else {}
     if solution.system.n_constraints and len(solution.t) > 1:
