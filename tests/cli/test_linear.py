@@ -8,7 +8,7 @@ import pytest
 import timefem as tf
 from timefem.cases import CASES, find_case
 from timefem.cli import main
-from timefem.elements.named import ELEMENTS, SCHEMES
+from timefem.elements.element import ELEMENTS, SCHEMES
 
 pytestmark = pytest.mark.long
 

@@ -8,7 +8,7 @@ import pytest
 
 import timefem as tf
 from timefem.elements.forms import FORMS
-from timefem.elements.forms.lagrange import LagrangeForm
+from timefem.elements.forms.forms import LagrangeForm
 from timefem.elements.one_step import OneStep
 
 

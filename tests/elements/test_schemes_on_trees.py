@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.elements.named import SCHEMES
+from timefem.elements.element import SCHEMES
 
 TAKEN = {"eml": (tf.EML(), 2), "reml": (tf.REML(), 2), "null-eml": (tf.NullEML(), 2), "mpl": (tf.MPL(), 2),
          "lagrange": (tf.MixedGalerkin(2, form="lagrange"), 4), "energy": (tf.MixedGalerkin(2, form="energy"), 4),

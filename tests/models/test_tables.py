@@ -9,7 +9,7 @@ import pytest
 import timefem as tf
 from tests.models.test_model_files import write
 from tests.models.test_problem_files import data_of
-from timefem.elements.named import SCHEMES
+from timefem.elements.element import SCHEMES
 from timefem.errors import InputError
 from timefem.models import load_model
 

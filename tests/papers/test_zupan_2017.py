@@ -8,8 +8,8 @@ import pytest
 
 import timefem as tf
 from timefem.cases import find_case
+from timefem.elements.element import SCHEMES
 from timefem.elements.evaluation.plan import ElementPlan
-from timefem.elements.named import SCHEMES
 from timefem.mechanics.bodies import rotations
 
 pytestmark = pytest.mark.long

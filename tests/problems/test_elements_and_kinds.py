@@ -5,7 +5,7 @@ import pytest
 
 import timefem as tf
 from timefem.cases import find_case
-from timefem.elements.named import ELEMENTS, named_element
+from timefem.elements.element import ELEMENTS, named_element
 
 pytestmark = pytest.mark.long
 

@@ -8,8 +8,8 @@ import pytest
 
 import timefem as tf
 from timefem.cli.options import run
+from timefem.elements.element import ELEMENTS
 from timefem.elements.forms import FORMS
-from timefem.elements.named import ELEMENTS
 from timefem.errors import InputError, SuspectUnits
 from timefem.models.schema import schema
 from timefem.problems.initial.drivers import DRIVERS

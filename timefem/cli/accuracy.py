@@ -9,7 +9,7 @@ import typer
 
 from .. import validate
 from ..atomic_write import save_figure
-from ..elements.named import named_element
+from ..elements.element import named_element
 from ..errors import InputError, SolveError
 from ..parallel import launched_ranks
 from ..studies import Conservation, plot_conservation, plot_convergence, table, write_csv

@@ -10,7 +10,7 @@ import typer
 from .. import validate
 from ..argument_names import did_you_mean
 from ..cases import CASES, Case, find_case
-from ..elements.named import ELEMENT_OPTIONS
+from ..elements.element import ELEMENT_OPTIONS
 from ..errors import InputError
 from ..late import Late
 from ..problems.kinds import KINDS

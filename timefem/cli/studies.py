@@ -13,7 +13,7 @@ import typer
 
 from .. import validate
 from ..atomic_write import save_figure
-from ..elements.named import ALIASES, ELEMENTS, named_element
+from ..elements.element import ALIASES, ELEMENTS, named_element
 from ..errors import InputError, SolveError
 from ..progress import progress
 from ..reproduction import PAPERS, find_scripts, run_scripts, write_page

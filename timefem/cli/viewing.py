@@ -16,7 +16,7 @@ from .. import validate
 from ..atomic_write import save_figure
 from ..cases import CASES
 from ..display import printable
-from ..elements.named import DEGREE, ELEMENTS, named_element
+from ..elements.element import DEGREE, ELEMENTS, named_element
 from ..errors import InputError
 from ..kernels.compile import default_backend
 from ..late import Late

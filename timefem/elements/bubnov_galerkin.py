@@ -12,11 +12,10 @@ import numpy as np
 from ..errors import InputError
 from ..polynomials import LagrangeBasis
 from ..validate.options import field
-from .components import nonholonomic_values
+from .components import PointSymbols, nonholonomic_values
 from .element import Space, TimeElement
 from .forms.base import Form, at_nodes, momenta_rows, nodes, velocities
 from .forms.bases import ImpulseBasis, impulse_slopes
-from .symbols import PointSymbols
 
 if TYPE_CHECKING:
     import casadi as ca

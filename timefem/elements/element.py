@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import validate
 from ..argument_names import NamedArguments
 from ..display import Card, Summarized
 from ..errors import InputError
+from ..late import LateTable
 from ..polynomials import LagrangeBasis
-from ..validate.options import check_fields
-from .symbols import PointSymbols
+from ..validate.options import OPTIONS, check_fields, said_any, spelt
+from .components import PointSymbols
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -107,7 +109,7 @@ class TimeElement(NamedArguments, Summarized, ABC):
     energy_drifts = False
     takes_reactions = False
     one_kernel = False
-    lifted = False  # whether its gradients are lifted ones, see `lift`
+    lifted = False  # whether its gradients are lifted ones, see `gradients.Lift`
     remedy = ""  # what else may help where a march of it fails
     symbols = PointSymbols
     explicit = ()
@@ -240,3 +242,36 @@ class TimeElement(NamedArguments, Summarized, ABC):
         sequence of SX
             Shapes (n,) with the number of components that the part has of the test field.
         """
+
+
+SCHEMES = LateTable(f"{__package__}.schemes", {  # imported when they are asked for
+    "eml": ".energy_momentum.EML", "reml": ".energy_momentum.REML", "null-eml": ".energy_momentum.NullEML",
+    "emh": ".energy_momentum.EMH", "null-emh": ".energy_momentum.NullEMH", "mpl": ".energy_momentum.MPL",
+    "mph": ".energy_momentum.MPH", "quat-vi": ".rotations.QuatVI", "dir-em": ".energy_momentum.DirEM",
+    "algo-c1": ".rotations.AlgoC1", "zupan3": ".rotations.Zupan3", "zupan3-printed": ".rotations.Zupan3Printed",
+    "newmark-so3": ".rotations.NewmarkSO3", "nontwisting-em": ".energy_momentum.NonTwistingEM",
+    "dla": ".rotations.DLA", "symplectic-euler": ".energy_momentum.SymplecticEuler",
+})
+ALIASES = {"quat-em": "emh"}
+ELEMENTS = LateTable(__package__, {"mg": ".mixed_galerkin.MixedGalerkin", "bg": ".bubnov_galerkin.BubnovGalerkin",
+                                   **{name: f".schemes{place}" for name, place in SCHEMES.places.items()}})
+DEGREE = {"mg": 2, "bg": 3}  # unless given
+ELEMENT_OPTIONS = tuple(name for name, option in OPTIONS.items() if {*option.of} & {*ELEMENTS})
+
+
+def named_element(name, **options):
+    """A time element by name; options that are None are as if not given.
+
+    Raises
+    ------
+    InputError
+        For an unknown name, and for options that the element does not have.
+    """
+    name = ALIASES.get(name, name)
+    validate.choice("element", name, tuple(ELEMENTS))
+    given = {option: value for option, value in options.items() if value is not None}
+    for option in given:
+        if name not in OPTIONS[option].of:
+            raise InputError(f"{spelt(option)} belongs to {said_any('element', OPTIONS[option].of)}")
+    default = {"degree": DEGREE[name]} if name in DEGREE else {}
+    return ELEMENTS[name](**default | given)

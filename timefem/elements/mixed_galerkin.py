@@ -53,9 +53,9 @@ class MixedGalerkin(TimeElement):
         energy where the mass matrix is constant, singular or not; the method of Hamilton's form where it is regular.
     keep : {"points", "all"}
         What the elements keep: what the Gauss points do, see `n_points`, or with k of them energy, momenta and
-        constraints together, by lifted gradients (see `timefem.elements.lift`): the energy of any formula without the
-        time; constraints of any degree at the nodes, with their rates; every momentum that Poisson-commutes with the
-        lifts of the parts (`Part.lift`, see `docs/theory/invariants.md`). Forces then see the rate of the shape
+        constraints together, by lifted gradients (see `timefem.elements.gradients`): the energy of any formula without
+        the time; constraints of any degree at the nodes, with their rates; every momentum that Poisson-commutes with
+        the lifts of the parts (`Part.lift`, see `docs/theory/invariants.md`). Forces then see the rate of the shape
         functions for the velocity, so that the energy changes by their work in each element, to round-off. Livens'
         forms keep energies of position alone in this way.
 

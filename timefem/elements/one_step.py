@@ -13,10 +13,9 @@ import numpy as np
 from ..errors import InputError
 from ..mechanics.formulas.formula import polynomial_degree
 from ..polynomials import LagrangeBasis
-from .components import components
-from .discrete_gradient import MassMetric, discrete_gradient, gradient_at, transposed_product
+from .components import ElementSymbols, components
 from .element import Space, TimeElement
-from .symbols import ElementSymbols
+from .gradients import MassMetric, discrete_gradient, gradient_at, transposed_product
 
 if TYPE_CHECKING:
     from ..mechanics.system import System

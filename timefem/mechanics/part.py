@@ -180,7 +180,7 @@ class Part(Declared, ABC):
     def lift(self, s: Symbols) -> ca.SX | None:
         """Functions e(q, p), at most quadratic, of which its energy is a function, `lifted_energy`; None: q and p.
 
-        Elements that keep all follow the energy along e (see `timefem.elements.lift`), and with it every momentum
+        Elements that keep all follow the energy along e (see `timefem.elements.gradients`), and with it every momentum
         that Poisson-commutes with e.
         """
         strains = ca.SX(self.strains(s))

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..elements.element import TimeElement
-from ..elements.named import ELEMENT_OPTIONS
+from ..elements.element import ELEMENT_OPTIONS, TimeElement
 from ..errors import InputError
 from ..late import Late
 from ..mechanics.states.given import states_of

@@ -1,6 +1,6 @@
 """Schema of values and of the tables that state no parts, whose descriptions are what messages say is right."""
 
-from ..elements.named import ELEMENTS
+from ..elements.element import ELEMENTS
 from ..problems.kinds import in_files
 from ..solvers.nonlinear.methods import METHODS
 from ..validate.options import OPTIONS

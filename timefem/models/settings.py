@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..elements.named import ELEMENT_OPTIONS, named_element
+from ..elements.element import ELEMENT_OPTIONS, named_element
 from ..errors import InputError
 from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.body_frame import BodyFrame

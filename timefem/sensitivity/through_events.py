@@ -15,7 +15,7 @@ import scipy
 
 from ..assembly import Scaling, TimeMesh
 from ..assembly.pattern import taking_part
-from ..elements.augmented.optimality import costate
+from ..elements.augmented.extended import costate
 from ..elements.augmented.part_numbers import AS_IT_IS, LENGTH, Clocked, Contracted, Numbered, NumberPlaces, Numbers
 from ..elements.augmented.part_numbers import START as LATER
 from ..elements.evaluation.batch import ElementBatch

@@ -20,8 +20,8 @@ from ..late import LateTable
 # ---- names that options choose from, and where each is defined. Another one is a file in that folder and an entry her
 
 FORMS = LateTable("timefem.elements.forms", {  # of the equations of motion
-    "hamilton": ".hamilton.HamiltonForm", "lagrange": ".lagrange.LagrangeForm", "impulse": ".impulse.ImpulseForm",
-    "energy": ".energy.EnergyForm"})
+    "hamilton": ".forms.HamiltonForm", "lagrange": ".forms.LagrangeForm", "impulse": ".forms.ImpulseForm",
+    "energy": ".forms.EnergyForm"})
 
 METHODS = LateTable("timefem.solvers", {  # of optimal control with inequalities
     "interior-point": ".interior_point.algorithm.InteriorPoint", "ipopt": ".nonlinear.engines.ipopt.Ipopt",

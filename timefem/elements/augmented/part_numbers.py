@@ -11,8 +11,7 @@ from ...mechanics.redundancy.redundancy import keep_constraints
 from ...polynomials import LagrangeBasis
 from ..components import Components
 from ..element import Space
-from .extended import Extended
-from .optimality import WithCostates, costate
+from .extended import Extended, WithCostates, costate
 
 
 class NumberPlaces:

@@ -14,9 +14,9 @@ from ...mechanics.part import Body
 from ...mechanics.symbols import applied_force, first_order, n_reactions
 from ...mechanics.values.of_parts import consistent_velocity
 from ...polynomials import LagrangeBasis
+from ..components import ElementSymbols
 from ..element import Space
-from ..lift import Lift
-from ..symbols import ElementSymbols
+from ..gradients import Lift
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

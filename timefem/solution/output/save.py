@@ -11,7 +11,7 @@ import numpy as np
 
 from ... import elements
 from ...argument_names import named_arguments
-from ...elements.augmented import extended, optimality, part_numbers
+from ...elements.augmented import extended, part_numbers
 from ...elements.augmented.part_numbers import Carrier, with_carrier
 from ...elements.components import components
 from ...errors import InputError
@@ -156,7 +156,7 @@ MARCHES = "timefem.problems.phases.contact_motion"  # solutions with rigid conta
 
 def _element_class(name):
     """Class of a time element, those with controls included, by its name."""
-    modules = elements, part_numbers, extended, optimality
+    modules = elements, part_numbers, extended, extended
     found = (getattr(module, name, None) for module in modules)
     return next((c for c in found if isinstance(c, type) and issubclass(c, elements.TimeElement)), None)
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from ....assembly import TimeMesh
-from ....elements.augmented.extended import Controlled
-from ....elements.augmented.optimality import Optimality
+from ....elements.augmented.extended import Controlled, Optimality
 from ....elements.augmented.part_numbers import WithConstants
 from ....elements.evaluation.nodal_values import NodalValues
 from ....elements.evaluation.plan import ElementPlan

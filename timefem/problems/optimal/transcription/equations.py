@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from ....assembly import Assembler
-from ....elements.augmented.optimality import Functional
+from ....elements.augmented.extended import Functional
 from ....elements.evaluation.plan import ElementPlan
 from ....kernels.buffered import Buffered
 from ....solvers.equations.elements import ElementEquations
