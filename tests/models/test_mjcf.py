@@ -153,10 +153,38 @@ def test_included(tmp_path):
     (tmp_path / "parts" / "rod.xml").write_text("<mujocoinclude>" + ROD.format("a", "0 0 0", "") + "</mujocoinclude>")
     robot = tf.read_mjcf(written(tmp_path, '<include file="parts/rod.xml"/>'))
     assert robot.tree.joint_names == ("a",)
+    (tmp_path / "parts" / "more.xml").write_text('<mujocoinclude><include file="rod.xml"/></mujocoinclude>')
+    robot = tf.read_mjcf(written(tmp_path, '<include file="parts/more.xml"/>'))  # beside the file that includes it
+    assert robot.tree.joint_names == ("a",)
     for name, message in (("../x.xml", "outside the folder"), ("/etc/passwd", "outside the folder"),
                           ("none.xml", "cannot be read"), ("robot.xml", "included already")):
         with pytest.raises(tf.InputError, match=message):
             tf.read_mjcf(written(tmp_path, f'<include file="{name}"/>'))
+
+
+def test_weld_with_pose_and_anchor(tmp_path):
+    """The anchor of the second body comes to the place of `relpose` in the first one, as in MuJoCo's engine."""
+    world = ROD.format("a", "0 0 0", "") + \
+        '<body name="c" pos="2 0 0"><freejoint name="c"/><geom type="box" size="0.1 0.2 0.3"/></body>'
+    half = 0.5**0.5
+    path = written(tmp_path, world, f'''<equality><weld body1="a" body2="c" anchor="0.1 0.2 0.3"
+        relpose="0.4 0.5 0.6 {half} 0 0 {half}"/></equality>''')
+    robot = tf.read_mjcf(path)
+    system = robot.system()
+    q = tf.InitialValueProblem(system, tf.assemble(system, {robot.tree: robot.start}), (0, 1)).z0[:robot.tree.n_q]
+    (x, r), (y, s) = robot.tree.link_pose("a", q), robot.tree.link_pose("c", q)
+    np.testing.assert_allclose(y + s @ (0.1, 0.2, 0.3), x + r @ (0.4, 0.5, 0.6), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(r.T @ s, [[0, -1, 0], [1, 0, 0], [0, 0, 1]], rtol=0, atol=1e-12)
+
+
+def test_aligned_free_joints(tmp_path):
+    """MuJoCo turns the frames of such bodies, and with them what their coordinates mean."""
+    world = '<body name="c"><freejoint name="f" align="{}"/><geom type="box" size="0.1 0.2 0.3" pos="1 0 0"/></body>'
+    note = "align of <freejoint> f is left out"
+    assert note in tf.read_mjcf(written(tmp_path, world.format("true"))).notes
+    assert note not in tf.read_mjcf(written(tmp_path, world.format("false"))).notes
+    aligned = tf.read_mjcf(written(tmp_path, world.format("auto"), '<compiler alignfree="true"/>'))
+    assert "alignfree of <compiler> is left out" in aligned.notes
 
 
 BAD = {

@@ -80,7 +80,7 @@ class Notes:
     def check(self, attributes, tag, given, name):
         """Note what an element states and is not read."""
         for attribute in attributes.left_out(given):
-            self.append_named(f"{attribute} of <{tag}> {{}} is left out", name)
+            self.append_named(f"{attribute} of <{tag}>{' ' * bool(name)}{{}} is left out", name)
 
     @property
     def all(self):

@@ -177,3 +177,13 @@ def test_refused_forms(arm, four_bar):
         tf.solve(problem, ELEMENT, 5, progress=False)
     with pytest.raises(tf.InputError, match="mass matrix that varies"):
         tf.solve(tf.InitialValueProblem(tf.System([arm]), {}, (0, 1)), tf.BubnovGalerkin(2), 5, progress=False)
+
+
+def test_coordinates_of_a_link():
+    """A link takes those that carry it; others would be read as them, without a word."""
+    pair = tf.Tree([tf.Link("rail"), tf.Link("a", 1.0, inertia=(1, 1, 1)), tf.Link("b", 1.0, inertia=(1, 1, 1))],
+                   [tf.TreeJoint("x", "rail", "a", "prismatic", axis=(1, 0, 0)),
+                    tf.TreeJoint("y", "rail", "b", "prismatic", axis=(0, 1, 0))], name="pair")
+    assert pair.link("b").position([2.0]).tolist() == [0, 2, 0]
+    with pytest.raises(tf.InputError, match=r"hangs at 1 coordinates of its tree, and q has shape \(2,\)"):
+        pair.link("b").position([1.0, 2.0])

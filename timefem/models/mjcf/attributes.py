@@ -23,7 +23,7 @@ ELEMENTS = {
     "compiler": Attributes(
         "angle autolimits boundmass boundinertia settotalmass balanceinertia strippath coordinate fitaabb eulerseq "
         "meshdir assetdir inertiafromgeom inertiagrouprange exactmeshinertia",
-        "texturedir discardvisual usethread fusestatic saveinertial alignfree conflict convexhull"),
+        "texturedir discardvisual usethread fusestatic saveinertial conflict convexhull", {"alignfree": "false"}),
     "option": Attributes(
         "gravity density viscosity wind",
         "timestep impratio tolerance ls_tolerance noslip_tolerance ccd_tolerance mpr_tolerance sleep_tolerance "
@@ -40,7 +40,7 @@ ELEMENTS = {
     "joint": Attributes(
         "name class type pos axis ref springref springdamper stiffness damping armature frictionloss range limited",
         f"group user {SOLVER}", {"actuatorgravcomp": "false", **FORCES_OF_MOTORS}),
-    "freejoint": Attributes("name", "group align"),
+    "freejoint": Attributes("name", "group", {"align": ("auto", "false")}),
     "geom": Attributes(
         f"name class type size mass density shellinertia fromto mesh fitscale contype conaffinity group {TURNED}",
         "condim priority material friction solmix gap surfacevel adhesion hfield rgba fluidshape fluidcoef user "

@@ -152,7 +152,7 @@ class Equalities:
             return names, [anchor, s.T @ (x + r @ anchor - y)], [np.eye(3), np.eye(3)]
         pose, anchor = values(given, element, "relpose", 7, (0, 1, 0, 0, 0, 0, 0)), values(given, element, "anchor", 3,
                                                                                             (0, 0, 0))
-        place, turn = r.T @ (y - x), r.T @ s  # of the second body in the first
-        if np.any(pose[3:]):
-            place, turn = pose[:3], rotations.matrix_from_quaternion(pose[3:] / np.linalg.norm(pose[3:]))
-        return names, [place + turn @ anchor, anchor], [turn, np.eye(3)]
+        if np.any(pose[3:]):  # MuJoCo then brings the anchor to the place of relpose, not the origin of the body
+            turn = rotations.matrix_from_quaternion(pose[3:] / np.linalg.norm(pose[3:]))
+            return names, [pose[:3], anchor], [turn, np.eye(3)]
+        return names, [r.T @ (y + s @ anchor - x), anchor], [r.T @ s, np.eye(3)]

@@ -156,7 +156,10 @@ def included(file, root):
             if child.tag != "include":
                 walk(child, reader)
                 continue
-            path = os.path.realpath(os.path.join(folder, reader.text(child, "file")))
+            name = reader.text(child, "file")
+            path, beside = (os.path.realpath(os.path.join(start, name)) for start in (folder, os.path.dirname(reader.path)))
+            if not os.path.exists(path) and os.path.exists(beside):  # as MuJoCo: else from the file that includes it
+                path = beside
             if os.path.commonpath([folder, path]) != folder:
                 raise reader.error(child, f"names {child.get('file')!r}, which is outside the folder of the file")
             if path in seen:

@@ -13,6 +13,7 @@ import casadi as ca
 import numpy as np
 
 from .... import validate
+from ....errors import InputError
 from ....types import Floats, Vector
 from ...body_frame import BodyFrame
 from ...joints.bound import BoundCoordinate
@@ -225,6 +226,9 @@ class TreeLink(TreeFrame):
     def _at(self, name, q):
         """Values of a function, shape (..., n_rows, n_columns)."""
         q, function = np.asarray(q, float), self._functions[name]
+        if q.shape[-1:] != (len(self._dofs),):
+            raise InputError(f"{self} hangs at {len(self._dofs)} coordinates of its tree, and q has shape {q.shape}; "
+                             "of all coordinates tree.link_pose(name, q) tells")
         n = int(np.prod(q.shape[:-1]))
         values = evaluate(function, q.reshape(n, 1, q.shape[-1]), np.zeros((n, 0)), self.own_parameters[None])
         return values.reshape(*q.shape[:-1], function.size1_out(0) // 3, 3).swapaxes(-1, -2)
