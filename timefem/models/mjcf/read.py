@@ -157,7 +157,8 @@ def included(file, root):
                 walk(child, reader)
                 continue
             name = reader.text(child, "file")
-            path, beside = (os.path.realpath(os.path.join(start, name)) for start in (folder, os.path.dirname(reader.path)))
+            path, beside = (os.path.realpath(os.path.join(where, name)) for where in
+                            (folder, os.path.dirname(reader.path)))
             if not os.path.exists(path) and os.path.exists(beside):  # as MuJoCo: else from the file that includes it
                 path = beside
             if os.path.commonpath([folder, path]) != folder:
