@@ -30,7 +30,7 @@ from ..initial.global_driver import Global
 from ..initial.march_driver import March
 from ..initial.problem import InitialValueProblem
 from ..initial.solve import solve_initial
-from ..refinement.loop import ErrorEstimate, solve_refined
+from ..refinement.loop import HigherOrderErrors, solve_refined
 from .equations import BoundaryForm
 from .guess import interpolation
 
@@ -368,7 +368,7 @@ def solve_boundary(task):
 
 # ---- estimated errors of boundary-value problems
 
-class BoundaryErrors(ErrorEstimate):
+class BoundaryErrors(HigherOrderErrors):
     """Of boundary-value problems, with the unknown numbers relative to their guesses."""
 
     def prepare(self):

@@ -19,8 +19,9 @@ from ...status import Reason
 from ...validate.memory import check_memory
 from ...validate.options import said
 from ..common.statistics import solve_statistics
-from ..refinement.loop import ErrorEstimate, solve_refined
+from ..refinement.loop import HigherOrderErrors, solve_refined
 from .contact import march_with_contacts
+from .contact_errors import ContactErrors
 from .drivers import run_driver
 from .sampled import run_sampled, sampled
 
@@ -28,10 +29,10 @@ from .sampled import run_sampled, sampled
 def solve_initial(task):
     """Solve an initial-value problem: a `Task` of `timefem.solve`."""
     contacts = task.problem.system.rigid_contacts
-    if contacts and (task.tolerance is not None or sampled(task.problem.system)):
+    if contacts and sampled(task.problem.system):
         name = task.problem.system.label(contacts[0])
-        raise InputError(f"{name} is a rigid contact, which cannot be marched to a tolerance or beside a sampled "
-                         f"controller yet; give n_elements, a Controller, or {name} {contacts[0].made_soft_by}")
+        raise InputError(f"{name} is a rigid contact, which cannot be marched beside a sampled controller yet; give a "
+                         f"Controller, or {name} {contacts[0].made_soft_by}")
     if task.tolerance is not None:
         if sampled(task.problem.system):
             raise InputError("a system with a sampled controller is not marched to a tolerance; give n_elements")
@@ -95,16 +96,15 @@ def mesh_of(task):
 
 
 def _solve_to_tolerance(task):
-    """A march that finds its steps, or a global solve on meshes that are found one after the other."""
+    """A march that finds its steps, or a march with contacts or a global solve on meshes found one after the other."""
     if task.driver.name == "global":
         for name, value in (("checkpoint", task.checkpoint), ("gather", task.driver.gather)):
             if value is not None:
                 raise InputError(f"{name} is given, but a global solve to a tolerance does not use it")
-
-        def solve_on(element, mesh, last):
-            return solve_initial(task.on(element, mesh, last))
-
-        return solve_refined(task, solve_on, InitialErrors)
+        return solve_refined(task, lambda element, mesh, last: solve_initial(task.on(element, mesh, last)),
+                             InitialErrors)
+    if task.problem.system.rigid_contacts and task.driver.name == "march":
+        return solve_refined(task, lambda element, mesh, last: solve_initial(task.on(element, mesh)), ContactErrors)
     for name in ("n_elements", "mesh", "guess", "checkpoint"):
         if getattr(task, name) is not None:
             raise InputError(f"{name} is given, but a march to a tolerance does not use it")
@@ -164,7 +164,7 @@ def _not_finite(solution, mesh):
     return "".join(f"; {system.label(part)} is not finite at t = {t:g}" for part, t in list(found.items())[:1])
 
 
-class InitialErrors(ErrorEstimate):
+class InitialErrors(HigherOrderErrors):
     """Of initial-value problems solved globally."""
 
     def prepare(self):

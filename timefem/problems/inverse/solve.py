@@ -26,7 +26,7 @@ from ..common.statistics import solve_statistics
 from ..initial.drivers import run_driver
 from ..initial.global_driver import Global
 from ..initial.march_driver import March
-from ..refinement.loop import ErrorEstimate, size_of_controls, solve_refined
+from ..refinement.loop import HigherOrderErrors, size_of_controls, solve_refined
 from . import constraints
 from .constraints import as_controls, few_times
 from .options import OPTIONS
@@ -244,7 +244,7 @@ def _warn_of_singular_positions(problem, found):
 
 # ---- estimated errors of inverse dynamics
 
-class InverseErrors(ErrorEstimate):
+class InverseErrors(HigherOrderErrors):
     """Of inverse dynamics, with the controls by the rows at the nodes, relative to the largest of their actuator."""
 
     rough_guess = False

@@ -7,7 +7,7 @@ from ...solvers.march.motion import size_of_motion
 from ..common.task import Task
 from ..refinement.loop import (
     BETWEEN_NODES,
-    ErrorEstimate,
+    HigherOrderErrors,
     density_of,
     halved,
     size_of_components,
@@ -36,7 +36,7 @@ def error_estimate(problem, element):
     return (BoundedErrors if problem.bounded else OptimalErrors)(problem, element)
 
 
-class OptimalErrors(ErrorEstimate):
+class OptimalErrors(HigherOrderErrors):
     """Of optimal control, with objective and unknown numbers; and those of controls and costates in the mean over time.
 
     The objective of the better solution is the value of the Lagrangian, in which the defects that one Newton step

@@ -1,4 +1,4 @@
-"""Global solves to a tolerance, on meshes that are found on the way from errors that are estimated by mG(k + 1).
+"""Solves to a tolerance, on meshes that are found on the way from estimated errors: in most kinds by mG(k + 1).
 
 Each kind offers the system of mG(k + 1) on a mesh, with the unknowns that a solution gives it, and the quantities whose
 errors count. For optimal control see `timefem.problems.optimal.errors`.
@@ -95,6 +95,41 @@ class ErrorEstimate(ABC):
         Times that are nodes of all meshes [s].
     rough_guess : bool
         Whether elements other than mG(k), k >= 2, should start from a solution by mG(2).
+    grades : bool
+        Whether it tells where elements should be; otherwise all are halved.
+    """
+
+    rough_guess = False
+    grades = True
+
+    def __init__(self, problem, element):
+        self.problem, self.element = problem, element
+        self.kinks = problem.system.kinks
+
+    @abstractmethod
+    def __call__(self, sol: Solution, mesh: TimeMesh, goal: float) -> Estimated:
+        """What is known of the errors of a solution; its mesh is of the time span of the problem where the time is
+        free, and `goal` is the error for which elements are counted."""
+
+    def settled(self, mesh: TimeMesh, sol: Solution, solve_on: Callable[..., Any]) -> tuple[TimeMesh, Solution, Any]:
+        """The mesh and the solution to go on with, and times through which further meshes go; `solve_on(mesh, guess)`
+        solves again."""
+        return mesh, sol, ()
+
+    def is_stuck(self, error: float) -> bool:
+        """Whether an error that is not half of the one before tells that finer meshes gain nothing."""
+        return error < OPTIONS.rough
+
+    def size(self, sol: Solution) -> Any:
+        """Sizes of the components of states, by the motion."""
+        return size_of_motion(self.problem.system, sol.t, sol.z)
+
+
+class HigherOrderErrors(ErrorEstimate):
+    """Errors by a Newton step of mG(k + 1).
+
+    Attributes
+    ----------
     trust : float
         In the gain that the density of elements promises, as a power. Where it does not follow from defects, meshes
         would often be too coarse for the next estimate with 1.
@@ -103,32 +138,19 @@ class ErrorEstimate(ABC):
     rough_guess = True
 
     def __init__(self, problem, element):
-        self.problem, self.element = problem, element
+        super().__init__(problem, element)
         own = {name: vars(element)[name] for name in ("form", "strains") if name in vars(element)}
         self.better = MixedGalerkin(element.degree + 1, nodes=getattr(element, "nodes", "equidistant"), **own)
         self.better.check(problem.system)
-        self.kinks = problem.system.kinks
         self.prepare()
 
     def __call__(self, sol, mesh, goal):
-        """What is known of the errors of a solution; its mesh is of the time span of the problem where the time is
-        free, and `goal` is the error for which elements are counted.
-
-        Returns
-        -------
-        Estimated
-        """
         errors, density = self.compared(sol, mesh)
         error, order = max(v for name, v in errors.items() if name not in BETWEEN_NODES), self.element.order
         share = density * mesh.lengths
         alike = share.mean() ** (order + 1) / (share ** (order + 1)).mean()  # part of the error left if all were alike
         n = mesh.n_elements * (error * alike**self.trust / goal) ** (1 / order)
         return Estimated(error, density, n, errors)
-
-    def settled(self, mesh: TimeMesh, sol: Solution, solve_on: Callable[..., Any]) -> tuple[TimeMesh, Solution, Any]:
-        """The mesh and the solution to go on with, and times through which further meshes go; `solve_on(mesh, guess)`
-        solves again."""
-        return mesh, sol, ()
 
     def compared(self, sol: Solution, mesh: TimeMesh) -> tuple[dict[str, float], np.ndarray]:
         """Errors by quantity, and the density of elements, from one Newton step of mG(k + 1)."""
@@ -160,9 +182,6 @@ class ErrorEstimate(ABC):
                after: Mapping[str, np.ndarray]) -> dict[str, float]:
         change = (after["state"] - before["state"])[:, [0, -1]]
         return {"state": float(np.abs(change / self.size(sol)).max())}
-
-    def size(self, sol: Solution) -> Any:
-        return size_of_motion(self.problem.system, sol.t, sol.z)
 
     def density(self, sol: Solution, mesh: TimeMesh, dofs: np.ndarray, better: Mapping[str, np.ndarray]) -> np.ndarray:
         """Density of elements with equal errors, from their defects where tests belong to one element."""
@@ -219,7 +238,7 @@ def solve_refined(task, solve_on, estimates):
         the numbers of elements.
     """
     if isinstance(task.tolerance, StepControl):
-        raise InputError("tolerance must be a number where all elements are solved at once; StepControl is of a march")
+        raise InputError("tolerance must be a number here; StepControl is of marches that choose each step")
     tolerance = validate.real("tolerance", task.tolerance, positive=True)
     with progress("mesh refinement", show=task.progress) as bar:
         return _refined(dataclasses.replace(task, tolerance=tolerance), solve_on, estimates, bar)
@@ -252,11 +271,11 @@ def _refined(task, solve_on, estimates, bar):
         kinks = sorted({*estimate.kinks, *through})
         guess, n_failures = sol, 0
         error, density, n, errors = estimate(sol, mesh, OPTIONS.aim * tolerance)
-        n_stuck = 0 if error <= best / 2 else n_stuck + (error < OPTIONS.rough)
+        n_stuck = 0 if error <= best / 2 else n_stuck + estimate.is_stuck(error)
         best = min(best, error)
         if error <= tolerance or n_stuck > OPTIONS.stagnation:
             break
-        mesh = graded(mesh, density, n, kinks) if error < OPTIONS.rough else halved(mesh)
+        mesh = graded(mesh, density, n, kinks) if estimate.grades and error < OPTIONS.rough else halved(mesh)
     if sol.success and not error <= tolerance and "objective" in errors:
         sol, error, errors = _or_of_equal_elements(
             sol, (error, errors), problem, estimate, lambda mesh, guess: solve_on(element, mesh, guess), meshes)

@@ -54,31 +54,32 @@ class Motion(Record):
                    np.zeros((2, 4)))
 
 
-def size_of_motion(system, t, z):
+def size_of_motion(system, t, z, ends=None):
     """Sizes of the components of states, shape (n_z,), by the motion through the states `z`, shape (n, n_z), at `t`;
-    inf of counters of turns, and of the momenta that states of first order do not have."""
+    inf of counters of turns, and of the momenta that states of first order do not have. Where momenta jump, `z` has
+    the states after that, and `ends`, shape (n - 1, n_z), those before, at the ends of elements."""
     z = np.ascontiguousarray(z)
     motion, out = Motion.of(system, z[0]), np.empty(z.shape[1])
-    _sizes_along(motion, np.ascontiguousarray(t, float), z, out)
+    _sizes_along(motion, np.ascontiguousarray(t, float), z, np.ascontiguousarray(z[1:] if ends is None else ends), out)
     return out
 
 
 @compiled(error_model="numpy", _nrt=False)
-def _sizes_along(motion, t, z, out):
+def _sizes_along(motion, t, z, ends, out):
     n = motion.roots.shape[0]
-    follow(motion, t, z)
+    follow(motion, t, z, ends)
     for i in range(n):
         path, speed = size_of(motion, i, t[-1] - t[0], 0.0)
         out[i], out[n + i] = path / motion.roots[i], speed * motion.roots[i]
 
 
 @compiled(error_model="numpy", _nrt=False)
-def follow(motion, t, z):
-    """Let the states `z`, shape (n, n_z), at `t` count."""
+def follow(motion, t, z, ends):
+    """Let the states `z`, shape (n, n_z), at `t` count, and those at the `ends` of the elements between them."""
     motion.now[:] = 0.0
     for k in range(t.shape[0]):
         if k:
-            enlarge(motion, z[k - 1], z[k], t[k] - t[k - 1])
+            enlarge(motion, z[k - 1], ends[k - 1], t[k] - t[k - 1])
         see(motion, z[k])
     share(motion)
 

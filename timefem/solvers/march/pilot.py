@@ -76,7 +76,8 @@ class Pilot:
 
     def _motion_along(self, march):
         motion = Motion.of(self.system, self.z0)
-        follow(motion, march.nodes, np.vstack([self.z0, self.states(march)]))
+        states = self.states(march)
+        follow(motion, march.nodes, np.vstack([self.z0, states]), states)
         return motion
 
     def _march(self, density):
