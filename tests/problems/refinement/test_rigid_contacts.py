@@ -10,7 +10,8 @@ def pendulum(length=1.0, mass=1.0, time=1.0):
     """A bar that swings against a stop, with dry friction in its hinge; in units of that size."""
     force = mass * length / time**2
     bar = tf.RigidBody(1.0 * mass, np.array([0.02, 0.02, 0.001]) * mass * length**2, name="bar")
-    hinge = tf.Revolute(bar, point_a=(0, 0, 0.3 * length), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0), name="hinge")
+    hinge = tf.Revolute(bar, point_a=(0, 0, 0.3 * length), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0),
+                        name="hinge")
     stop = tf.EndStop(hinge, lowest=-0.6, restitution=0.7, name="stop")
     friction = tf.JointFriction(hinge, friction=0.1 * force * length, name="friction")
     system = tf.System([bar, hinge, stop, friction], gravity=(0, 0, -9.81 * length / time**2))
@@ -40,7 +41,8 @@ def test_meshes_do_not_depend_on_units():
 def test_parabolas_are_exact_on_the_first_meshes():
     ball = tf.PointMass(1.0, 1, name="ball")
     floor = tf.PlaneContact(ball, normal=(1, 0, 0), restitution=0.8, name="floor")
-    problem = tf.InitialValueProblem(tf.System([ball, floor], gravity=(-9.81, 0, 0)), {ball: tf.Pose((0.4, 0, 0))}, (0, 1))
+    system = tf.System([ball, floor], gravity=(-9.81, 0, 0))
+    problem = tf.InitialValueProblem(system, {ball: tf.Pose((0.4, 0, 0))}, (0, 1))
     sol = tf.solve(problem, tf.MixedGalerkin(1), tolerance=1e-10, progress=False)
     assert sol.statistics["meshes"] == [16, 32]
     first = np.sqrt(2 * 0.4 / 9.81)
