@@ -18,6 +18,9 @@ class OptimalOptions(Options):
         "equation, from which on it is reported", "1.2 % of the range of a crouch make a hop 1.2 % too high")
     between_far_with_controls: float = option(
         0.1, "the same of formulas of controls as well", "they are polynomials of lower degree")
+    between_wrong: float = option(
+        0.05, "the same of formulas of states, from which on they are to hold at Gauss points, too, or the solve fails",
+        "the cost sees points at which a limit need not hold: a flight over peaks cost 799 for 2031")
     between_rounding: float = option(1e-6, "miss over its size that is none")
     driven: float = option(
         0.02, "work of a rigid contact on the motion, over the mean force times the range of the gap")

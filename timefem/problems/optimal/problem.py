@@ -369,6 +369,12 @@ class OptimalControl(NamedArguments):
         other.limits, other.rate_limits, other.couplings = [], [], []
         return other
 
+    def with_limits(self, limits: Sequence[Limit | Soft]) -> OptimalControl:
+        """The problem with its limits at other points."""
+        other = self._copied()
+        other.limits = list(limits)
+        return other
+
     def held_at(self, duration: float, room: float = 0.02) -> OptimalControl:
         """The problem with its duration near one, by at most that share of it."""
         other = self._copied()

@@ -2,6 +2,7 @@
 
 import contextlib
 from functools import partial
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -19,26 +20,48 @@ from ..transcription.sizes import most_of_controls
 POINTS, ENDS = np.array([0.25, 0.5, 0.75]), np.array([0.0, 1.0])  # of each element
 
 
-def look_between_points(phase, solution):
+def look_between_points(phase, solution, passed):
     """Warn of limits that a motion passes inside of elements, and of rigid contacts that throw bodies off.
 
     A pair of a gap, by the places of bodies alone, and the force there leaves open how fast bodies part: the force of
     one element may give them any speed. The work of such forces, `sum (b_k + b_k+1) / 2 (a_k+1 - a_k)`, is at most zero
     where contacts do not drive.
+
+    Parameters
+    ----------
+    phase : OptimalControl
+    solution : Solution
+    passed : list of Passed
+        By `passed_between`.
     """
-    n, inside, known = len(POINTS) * (len(solution.t) - 1) + len(ENDS), None, {}
+    for one in passed:
+        warn(f"{one.text}: {one.remedy}", UnderResolved)
+    for limit in phase.limits:
+        text = _driving(phase, solution, limit) if isinstance(limit, Complementary) and limit.at == "controls" else None
+        if text is not None:
+            warn(text, UnderResolved)
+
+
+class Passed(NamedTuple):
+    """A limit that a motion passes inside of elements: by how much, over the range of its formula, in words, and what
+    helps; `wrong` where it is so much of a formula of the state that there is no motion with this limit."""
+
+    limit: Limit
+    text: str
+    remedy: str
+    wrong: bool
+
+
+def passed_between(phase, solution):
+    """Limits that a motion passes inside of its elements, a list of `Passed`."""
+    n, known = len(POINTS) * (len(solution.t) - 1) + len(ENDS), {}
     for limit in phase.limits:
         if isinstance(limit, Limit) and limit.at == "path":
             known[limit] = phase.kept.thing(("between points", limit, n), phase, partial(_rows, phase, limit, n))
-    if any(known.values()):
-        inside = _inside(phase, solution, any(rows[-1].any() for rows in known.values() if rows))
-    for limit in phase.limits:
-        if isinstance(limit, Complementary) and limit.at == "controls":
-            text = _driving(phase, solution, limit)
-        else:
-            text = _passed(inside, limit, known[limit]) if known.get(limit) else None
-        if text is not None:
-            warn(text, UnderResolved)
+    if not any(known.values()):
+        return []
+    inside = _inside(phase, solution, any(rows[-1].any() for rows in known.values() if rows))
+    return [*filter(None, (_passed(inside, limit, rows) for limit, rows in known.items() if rows))]
 
 
 def _passed(motion, limit, known):
@@ -64,7 +87,9 @@ def _passed(motion, limit, known):
             "elements", "take more elements, or a higher degree"
     elif n - len(ENDS) <= k:
         where = "at an end of the motion"
-    return f"{limit.name} is exceeded by {excess[k, i]:.3g} at t = {times[k]:.6g}, {where}: {remedy}"
+    by_state = far == OPTIONS.between_far
+    wrong = (excess[:, by_state] > OPTIONS.between_wrong * ranges[by_state]).any()
+    return Passed(limit, f"{limit.name} is exceeded by {excess[k, i]:.3g} at t = {times[k]:.6g}, {where}", remedy, wrong)
 
 
 def _rows(phase, limit, n):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -56,6 +57,7 @@ class Limit(NamedArguments):
         those of both, and equations of controls, at as many Gauss points of each element, where the equations of
         motion see the controls; inequalities of both at both ends of the path as well, and those of controls alone at
         Gauss points as well unless they hold between nodes anyway.
+        Where a motion passes a formula of the state far between its nodes, it is solved again with Gauss points, too.
     points : int
         Points inside of each element besides these, at equal distances; between points a limit may be exceeded, at
         first order in the length of the elements. Equations of controls take none.
@@ -67,6 +69,8 @@ class Limit(NamedArguments):
     InputError
         When there is no bound, or the lower one is above the upper one.
     """
+
+    between = False  # whether formulas of the state hold at Gauss points, too
 
     def __init__(self, formula: UserFormula | Joint | Output, lower: Bounds = None,
                  upper: Bounds = None, *, at: str = "path", points: int = 0,
@@ -108,6 +112,12 @@ class Limit(NamedArguments):
             raise InputError(f"{self.name}: {word} must be a number, one for each expression, or a "
                              f"function of the time, not {value!r}")
         return found
+
+    def held_between(self) -> Limit:
+        """The same, whose formulas of the state hold at Gauss points of elements as well."""
+        other = copy(self)
+        other.between = True
+        return other
 
     @property
     def _middle(self):

@@ -12,7 +12,7 @@ import numpy as np
 from ....errors import InputError, warn
 from ....solution.audit import jump_of
 from ....status import RETRY, Reason, Status
-from ..diagnosis.between_points import look_at_turns, look_between_points
+from ..diagnosis.between_points import look_at_turns, look_between_points, passed_between
 from ..diagnosis.jumps import look_at_jumps, tell_what_is_not_smooth
 from ..diagnosis.replayed import look_at_replay
 from ..diagnosis.uncounted_turns import tell_uncounted_turns
@@ -54,8 +54,24 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
     for _ in range(OPTIONS.reductions):
         told = _worst(*stated(task, solution))
         if told is None:
-            for phase, one in stated(task, solution)[0] if solution.success else ():
-                look_between_points(phase, one)
+            pairs = stated(task, solution)[0] if solution.success else []
+            passed = [passed_between(*pair) for pair in pairs]
+            wrong = next((one for found in passed for one in found if one.wrong), None)
+            if wrong is not None:
+                phases = [phase.with_limits([limit.held_between() if any(limit is one.limit for one in found if one.wrong)
+                                             else limit for limit in phase.limits])
+                          for (phase, _), found in zip(pairs, passed, strict=True)]
+                again = replace(with_phases(task, phases), guess=first)
+                other = None if wrong.limit.between else solve(again)
+                if other is None or not other.success:
+                    solution.status = Status.failure(Reason.NOT_ACCURATE, None, None, [], wrong.text,
+                                                     remedy=wrong.remedy)
+                    return solution
+                _follow(other, solution, "limits between nodes", wrong.text)
+                task, solution = again, other
+                continue
+            for (phase, one), found in zip(pairs, passed, strict=True):
+                look_between_points(phase, one, found)
                 look_at_turns(phase, one)
                 _tell_other_turns(phase, one)
                 if task.kept.last is None:  # the next ones, from which these differ in numbers, are to be quick
@@ -78,6 +94,14 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
                                                                             f"{size:.3g} of its size; what is left of "
                                                                             "it at the end of the guess holds")
     return solution
+
+
+def _follow(solution, before, name, why):
+    """Tell of a solution by another strategy what was tried before."""
+    own = solution.statistics.get("attempts", [])
+    if own:
+        own[0] |= {"name": name, "why": why}
+        solution.statistics["attempts"] = [*before.statistics.get("attempts", []), *own]
 
 
 def _tell_jumps(whole, solutions):
