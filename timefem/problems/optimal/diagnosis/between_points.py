@@ -89,7 +89,8 @@ def _passed(motion, limit, known):
         where = "at an end of the motion"
     by_state = far == OPTIONS.between_far
     wrong = (excess[:, by_state] > OPTIONS.between_wrong * ranges[by_state]).any()
-    return Passed(limit, f"{limit.name} is exceeded by {excess[k, i]:.3g} at t = {times[k]:.6g}, {where}", remedy, wrong)
+    text = f"{limit.name} is exceeded by {excess[k, i]:.3g} at t = {times[k]:.6g}, {where}"
+    return Passed(limit, text, remedy, wrong)
 
 
 def _rows(phase, limit, n):

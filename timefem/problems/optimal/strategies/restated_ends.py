@@ -58,8 +58,7 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
             passed = [passed_between(*pair) for pair in pairs]
             wrong = next((one for found in passed for one in found if one.wrong), None)
             if wrong is not None:
-                phases = [phase.with_limits([limit.held_between() if any(limit is one.limit for one in found if one.wrong)
-                                             else limit for limit in phase.limits])
+                phases = [_held_between(phase, [one.limit for one in found if one.wrong])
                           for (phase, _), found in zip(pairs, passed, strict=True)]
                 again = replace(with_phases(task, phases), guess=first)
                 other = None if wrong.limit.between else solve(again)
@@ -94,6 +93,12 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
                                                                             f"{size:.3g} of its size; what is left of "
                                                                             "it at the end of the guess holds")
     return solution
+
+
+def _held_between(phase, limits):
+    """The problem with these of its limits at Gauss points as well."""
+    return phase.with_limits([limit.held_between() if any(limit is one for one in limits) else limit
+                              for limit in phase.limits])
 
 
 def _follow(solution, before, name, why):
