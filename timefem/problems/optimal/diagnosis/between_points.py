@@ -1,6 +1,7 @@
 """What limits and contacts do between the points where they are asked for, and whether contacts drive the motion."""
 
 import contextlib
+import weakref
 from functools import partial
 from typing import NamedTuple
 
@@ -191,31 +192,31 @@ class WatchedTurns:
         Of the optimality system.
     free_time : bool
 
-    Attributes
-    ----------
-    program : OptimalProgram or None
-        To be set before the first iteration; None where ranks share the elements, which is not looked at.
-
     Warns
     -----
     UnderResolved
         Names the body, and the number of elements that would do.
     """
 
-    program = None
+    _program = None
 
     def __init__(self, step, plan, free_time):
         self._step, self._plan, self._free_time, self._left = step, plan, free_time, OPTIONS.turns_looked_at
 
+    def watch(self, program):
+        """Look at the motion of this `OptimalProgram`, which holds the callback, and so is not held by it; not called
+        where ranks share the elements."""
+        self._program = weakref.ref(program)
+
     def __call__(self, residual=None):
         self._left -= 1
-        if self._left == 0 and self.program is not None:
-            self._look()
+        if self._left == 0 and self._program is not None:
+            self._look(self._program())
         return self._step(residual)
 
-    def _look(self):
-        chain, plan = self.program.chain, self._plan
-        x, nodes = self.program.x, chain.mesh.nodes
+    def _look(self, program):
+        chain, plan = program.chain, self._plan
+        x, nodes = program.x, chain.mesh.nodes
         state = plan.columns.unpack(chain.dofs(x))[list(plan.element.trial).index("state")]
         z = np.concatenate([state[:1, 0], state[:, -1]])
         if self._free_time:

@@ -193,7 +193,8 @@ class OneMesh:
         program = self.kept.thing(("program", self._place(level)), equations,
                                   lambda: OptimalProgram(equations, own, step, near),
                                   lambda program: program.again(own, step, near))
-        step.program = None if shared else program
+        if not shared:
+            step.watch(program)
         whole, couplings = program, equations.problem.couplings
         if couplings:
             ends = equations.problem.symbols_at(0), equations.problem.symbols_at(1)
@@ -221,7 +222,8 @@ class OneMesh:
         if not again or fine or hold or few < OPTIONS.few_steps or self.unresolved:
             return x, status, n
         step = WatchedTurns(bar.step, self.plan, self.problem.free_time)
-        step.program = program = OptimalProgram(equations, guess, step, near)  # which bends the Hessian as needed
+        program = OptimalProgram(equations, guess, step, near)  # which bends the Hessian as needed
+        step.watch(program)
         answer = after(self._method, self.iterations + n).solve(program)
         n += answer.iterations
         if answer.status.success or answer.status.reason in (Reason.UNBOUNDED, Reason.NOT_FINITE):

@@ -138,12 +138,13 @@ class ContactMarch:
     Parameters
     ----------
     program : OptimalProgram
+        Given with each call, as it holds the march.
     rows, columns : ndarray of int
         Of the program: those of contacts and of motion, and what they determine.
     """
 
     def __init__(self, program, rows, columns):
-        self._program, n = program, int(program.joined[-1]) + 1
+        n = int(program.joined[-1]) + 1
         self._rows, ends_of_rows = _in_order(rows, program.joined[program.row_blocks], n)
         self._columns, self._ends = _in_order(columns, program.joined[program.variable_blocks], n)
         self.determined = np.array_equal(ends_of_rows, self._ends)
@@ -153,30 +154,32 @@ class ContactMarch:
         self._kept = np.flatnonzero((i >= 0) & (j >= 0))
         self._places = i[self._kept], j[self._kept]
 
-    def __call__(self, v):
+    def __call__(self, program, v):
         """The variables after a march; None where Newton's method fails."""
         first, width, n = 0, OPTIONS.march_window, len(self._ends) - 1
         while first < n:
             last = min(n, first + width)
-            found, steps = self._window(v, first, last, OPTIONS.march_few if width > 1 else OPTIONS.march_most)
+            most = OPTIONS.march_few if width > 1 else OPTIONS.march_most
+            found, steps = self._window(program, v, first, last, most)
             if found is not None:
                 v, first, width = found, last, width * OPTIONS.march_longer if steps <= OPTIONS.march_quick else width
             elif width == 1:
                 return None
             else:
                 width = max(1, width // OPTIONS.march_shorter)
-        return self._window(v, 0, n, OPTIONS.march_most)[0]  # rows may see the element after them, as with shared tests
+        # rows may see the element after them, as with shared tests
+        return self._window(program, v, 0, n, OPTIONS.march_most)[0]
 
-    def step_alone(self, v, width):
+    def step_alone(self, program, v, width):
         """The variables after a step of Newton's method for each window of so many elements alone, with what is before
         it as it is; None where one is singular."""
-        program, (i, j) = self._program, self._places
+        (i, j), n = self._places, len(self._rows)
         window = np.repeat(np.arange(len(self._ends) - 1) // width, np.diff(self._ends))
         own = np.flatnonzero(window[i] == window[j])
         residual = program.rows(v)[self._rows] - sum(bound[self._rows] for bound in program.row_bounds) / 2
         if not np.isfinite(residual).all():
             return None
-        entries, n = program.jacobian(v)[self._kept[own]], len(self._rows)
+        entries = program.jacobian(v)[self._kept[own]]
         v = v.copy()
         try:
             v[self._columns] -= sparse_lu(scipy.sparse.csc_matrix((entries, (i[own], j[own])), (n, n)),
@@ -185,9 +188,9 @@ class ContactMarch:
             return None
         return v
 
-    def _window(self, v, first, last, most):
+    def _window(self, program, v, first, last, most):
         """The variables with elements first, ..., last - 1 solved, or None, and how many steps it took."""
-        program, (a, b), (i, j) = self._program, self._ends[[first, last]], self._places
+        (a, b), (i, j) = self._ends[[first, last]], self._places
         rows, columns = self._rows[a:b], self._columns[a:b]
         inside = np.flatnonzero((i >= a) & (i < b) & (j >= a) & (j < b))
         middle = sum(bound[rows] for bound in program.row_bounds) / 2
