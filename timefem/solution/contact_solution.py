@@ -38,7 +38,8 @@ class ContactSolution(Solution):
     contact_names : list of str
         One per row of contact.
     contact_modes : ndarray of int, shape (n_elements, n_contacts)
-        0 open, 1 closed without friction, 2 slides, 3 sticks, 4 begins to slide (in a very short element).
+        0 open, 1 closed without friction, 2 slides, 3 sticks, 4 begins to slide (in a very short element), 5 is held
+        at the limit of its friction.
     slip_signs : ndarray of int, shape (n_elements, n_contacts)
         Of slips along a line.
     slip_directions : ndarray, shape (n_elements, n_contacts, 2)

@@ -1,11 +1,15 @@
 """Feedback in discrete time: against the exact motion between samples."""
 
+import os
+import signal
+
 import casadi
 import numpy as np
 import pytest
 
 import timefem as tf
 from timefem.cases import find_case
+from timefem.problems.initial.checkpoint import Checkpoint, Recorder
 
 
 def cart(period, delay):
@@ -59,12 +63,7 @@ def test_what_does_not_fit_is_refused():
 @pytest.mark.filterwarnings("ignore::timefem.errors.UnderResolved")
 def test_elements_that_fail_are_halved():
     """23 turns in a second, as without feedback; each element lies between two changes of the forces."""
-    top = find_case("heavy-top").make()
-    body = top.system.bodies[0]
-    digital = tf.SampledController([tf.ControlTorque(body)], lambda x, v, t, c: [-x[0], 0, 0], 0.25,
-                                   inputs=[tf.PositionOutput(body, "z")])
-    start = {body: tf.CanonicalState(top.z0[:7], top.z0[7:])}
-    problem = tf.InitialValueProblem(tf.System([*top.system.parts, digital]), start, (0, 1))
+    problem = top_by_samples()
     failed = tf.solve(problem, tf.MixedGalerkin(3), 400, newton=tf.Newton(max_iterations=1))
     assert failed.status.element == 0 and "its halves fail as well" in failed.status.message
     found, fine = (tf.solve(problem, tf.MixedGalerkin(3), n) for n in (24, 400))
@@ -79,3 +78,47 @@ def test_the_element_that_fails_is_counted_from_the_start():
     problem = tf.InitialValueProblem(tf.System([*system.parts, push]), {rail: 1.0}, (0, 0.6))
     status = tf.solve(problem, tf.MixedGalerkin(1), 12, progress=False).status
     assert not status.success and status.element == 7 and "in element 7 at t = 0.35" in status.message
+
+
+def top_by_samples():
+    """It turns too fast for its elements, which are halved."""
+    top = find_case("heavy-top").make()
+    body = top.system.bodies[0]
+    digital = tf.SampledController([tf.ControlTorque(body)], lambda x, v, t, c: [-x[0], 0, 0], 0.25,
+                                   inputs=[tf.PositionOutput(body, "z")])
+    start = {body: tf.CanonicalState(top.z0[:7], top.z0[7:])}
+    return tf.InitialValueProblem(tf.System([*top.system.parts, digital]), start, (0, 1))
+
+
+@pytest.mark.filterwarnings("ignore::timefem.errors.UnderResolved")
+@pytest.mark.parametrize("make, degree, n, visits", [(lambda: by_rail(0.14), 2, 40, (3, 10, 25)),
+                                                     (top_by_samples, 3, 24, (2, 20, 30))], ids=["cart", "halved"])
+def test_halves_by_restart_are_the_whole(make, degree, n, visits, tmp_path, monkeypatch):
+    """Stopped inside of a piece and at its end, with a delay longer than a period."""
+    problem, element, path = make(), tf.MixedGalerkin(degree), tmp_path / "run.h5"
+    whole, visited = tf.solve(problem, element, n), Recorder.visit
+    for last in visits:
+        count = 0
+
+        def stops(self, *given, last=last):
+            nonlocal count
+            count += 1
+            if count == last:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return visited(self, *given)
+
+        monkeypatch.setattr(Recorder, "visit", stops)
+        stopped = tf.solve(problem, element, n, checkpoint=tf.Checkpoint(path, "1it"))
+        assert stopped.status.reason == "stopped" and str(path) in stopped.status.message
+        assert 1 < len(stopped.t) < len(whole.t) and len(stopped.t) == Checkpoint(path).n_solved + 1
+        monkeypatch.setattr(Recorder, "visit", visited)
+        again = tf.solve(problem, element, n, checkpoint=tf.Checkpoint(restart=path))
+        assert again.success and np.array_equal(again.t, whole.t)
+        np.testing.assert_allclose(again.nodal_state, whole.nodal_state, rtol=0,
+                                   atol=1e-12 * np.abs(whole.nodal_state).max())
+        np.testing.assert_allclose(again.work(), whole.work(), rtol=0, atol=1e-12 * np.abs(whole.work()).max())
+
+
+def by_rail(delay):
+    system, rail = cart(0.1, delay)
+    return tf.InitialValueProblem(system, {rail: 1.0}, (0, 0.6))

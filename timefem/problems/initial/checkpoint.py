@@ -22,6 +22,7 @@ from ...solution.output.hdf5 import write_in_turn
 from ...solution.output.save import audit, check_audit
 from .options import OPTIONS
 
+nonsmooth = Late("timefem.solvers.nonsmooth.states")
 h5py = Late("h5py")  # most solves read and write no file
 
 FORMAT, VERSION = "timefem checkpoint", 2  # 2: sealed with a checksum, with an audit of the states
@@ -95,7 +96,7 @@ class Recorder:
             self._last, self._steps = time.monotonic(), 0
         return stop
 
-    def write(self, n_solved, n_stored, parts, window=None):
+    def write(self, n_solved, n_stored, parts, window=None, further=None):
         """Write a checkpoint.
 
         Parameters
@@ -108,10 +109,14 @@ class Recorder:
             First element and dofs of the chains of elements that this rank has.
         window : int, optional
             Elements of the next window.
+        further : callable, optional
+            Writes what else there is into the file.
         """
         def write(file, rank):
             if rank == 0:
                 self._create(file, n_solved, n_stored, window)
+                if further is not None:
+                    further(file)
             for first, x in parts:
                 self._fill(file, first, x)
 
@@ -161,7 +166,7 @@ class Checkpoint:
 
     def __init__(self, path):
         self.path = path
-        with hdf5.reading(path, FORMAT, VERSION) as file:
+        with self.opened() as file:
             self.facts = json.loads(hdf5.attribute(file, "facts", str))
             if not isinstance(self.facts, dict):
                 raise InputError("its facts are not a table")
@@ -177,6 +182,10 @@ class Checkpoint:
                                  f"mesh has {n}")
             if self.window < 0:
                 raise InputError(f"its window of {self.window} elements is too small")
+
+    def opened(self):
+        """Context with the h5py file, in which whatever is not as it should be is an InputError."""
+        return hdf5.reading(self.path, FORMAT, VERSION)
 
     @contextmanager
     def understood(self):
@@ -226,7 +235,7 @@ class Checkpoint:
 
     def _check_states(self, identity):
         """All stored dofs are finite, and the solved states have the energy that was saved with them."""
-        with hdf5.reading(self.path, FORMAT, VERSION) as file:
+        with self.opened() as file:
             for e in range(0, self.n_stored, OPTIONS.copied_at_once):
                 rows = slice(e, min(e + OPTIONS.copied_at_once, self.n_stored))
                 blocks, saved = file["dofs"][rows], file["audit"][rows]
@@ -303,4 +312,7 @@ def fingerprint(system, t_span, z0):
     for t in np.linspace(*t_span, OPTIONS.fingerprint_times):
         gradient, jacobian, _ = system.derivatives(t, z)
         numbers += [gradient, np.asarray(jacobian.sum(axis=1)).ravel()]
+        if system.rigid_contacts:
+            contacts = nonsmooth.contacts_of(system).at_state(t, z)
+            numbers += [contacts.gap[0], contacts.restitution[0], contacts.friction[0]]
     return np.concatenate(numbers)

@@ -16,6 +16,7 @@ from ...status import Status
 from ..common.statistics import solve_statistics
 from ..phases.contact_motion import ContactMotion
 
+contact_checkpoint = Late(f"{__package__}.contact_checkpoint")
 contact_march = Late("timefem.solvers.nonsmooth.contact_march")
 events = Late("timefem.solvers.nonsmooth.events")
 modes = Late("timefem.solvers.nonsmooth.modes")
@@ -74,7 +75,7 @@ def march_with_contacts(task, mesh):
     Raises
     ------
     InputError
-        For drivers other than march, and for checkpoints.
+        For drivers other than march, and for checkpoints of other marches.
     """
     problem, start = task.problem, time.perf_counter()
     system, driver, settings = problem.system, task.driver, task.newton or Newton()
@@ -82,29 +83,37 @@ def march_with_contacts(task, mesh):
     if driver.name != "march":
         raise InputError(f"{label} is a rigid contact, whose impacts driver={driver.name!r} does not find; use "
                          "driver='march', or give it a stiffness")
+    reference = cache(partial(_reference, driver, system, task.element, mesh, problem.z0))
+    how = modes.Marching(task.kept, driver.scaling, reference, settings, driver.keep_mesh, {})
+    march = contact_march.ContactMarch(system, task.element, mesh, problem.z0, how)
+    before, recorder = None, None
     if task.checkpoint is not None:
-        raise InputError(f"{label} is a rigid contact, and marches with impacts write no checkpoints; leave checkpoint "
-                         "out, and save the solution")
-    with progress("march", mesh.n_elements, task.progress) as bar:
-        done = 0
+        before, recorder = contact_checkpoint.opened(task, mesh, march)
+    try:
+        with progress("march", mesh.n_elements, task.progress) as bar:
+            done, n_elements = 0, march.n_elements
 
-        def advance(t):
-            nonlocal done
-            before, done = done, int(np.searchsorted(mesh.nodes, t, side="right")) - 1
-            bar.advance(done - before)
-            stop = asked() is not None
-            if stop:
-                answer()
-            return stop
+            def advance(t):
+                nonlocal done, n_elements
+                last, done = done, int(np.searchsorted(mesh.nodes, t, side="right")) - 1
+                bar.advance(done - last)
+                new, n_elements = march.n_elements - n_elements, march.n_elements
+                if recorder is not None:
+                    return recorder.visit(
+                        new, lambda: contact_checkpoint.contents(_solution(task, march, before), march))
+                stop = asked() is not None
+                if stop:
+                    answer()
+                return stop
 
-        reference = cache(partial(_reference, driver, system, task.element, mesh, problem.z0))
-        how = modes.Marching(task.kept, driver.scaling, reference, settings, driver.keep_mesh, {})
-        march = contact_march.ContactMarch(system, task.element, mesh, problem.z0, how)
-        seconds = {"setup": time.perf_counter() - start}
-        march.run(advance)
+            seconds = {"setup": time.perf_counter() - start}
+            march.run(advance)
+    finally:
+        if recorder is not None:
+            recorder.close()
     seconds |= {"assemble": 0.0, "solve": time.perf_counter() - start - seconds["setup"]}
     seconds["total"] = sum(seconds.values())
-    return _solution(task, mesh, march, seconds)
+    return _told(task, mesh, march, seconds, _solution(task, march, before))
 
 
 def _reference(driver, system, element, mesh, z0):
@@ -112,20 +121,14 @@ def _reference(driver, system, element, mesh, z0):
     return assembly.Scaling.of(driver.scaling, free, element, mesh.nodes[0], z0).reference
 
 
-def _solution(task, mesh, march, seconds):
-    problem, system, element = task.problem, task.problem.system, task.element
-    solved, contacts = [piece.solved for piece in march.pieces], march.contacts
-    n = march.n_elements
-    basis = element.multiplier.basis.n_shapes
+def _solution(task, march, before=None):
+    """The motion so far, after that `before`, a `ContactMotion`."""
+    system, element, contacts = task.problem.system, task.element, march.contacts
+    solved, pieces, basis = [piece.solved for piece in march.pieces], march.pieces, element.multiplier.basis.n_shapes
+    counts = [len(s.state) for s in solved]
     nodal = [np.zeros((0, element.degree + 1, system.n_z)), *(s.state for s in solved)]
     multipliers = [np.zeros((0, basis, system.n_multipliers)), *(s.multipliers for s in solved)]
-    forces = [np.zeros((0, basis, contacts.n, 3)), *(s.forces for s in solved)]
-    names = set(element.trial).intersection(*(s.others for s in solved)) if solved else set()
-    others = {name: np.concatenate([s.others[name] for s in solved]) for name in names}
-    counts = [len(s.state) for s in solved]
-    own = {"forces": np.concatenate(forces), "located": np.array([
-        (node, events.LOCATED.index(kind), c) for node, kind, c in march.located], float).reshape(-1, 3)}
-    pieces = march.pieces
+    own = {"forces": np.concatenate([np.zeros((0, basis, contacts.n, 3)), *(s.forces for s in solved)])}
     for name, values in {
             "modes": [piece.mode.modes for piece in pieces], "signs": [piece.mode.signs for piece in pieces],
             "directions": [piece.directions for piece in pieces]}.items():
@@ -134,9 +137,25 @@ def _solution(task, mesh, march, seconds):
         own[name] = np.repeat(one, counts, axis=0)
     own["entered"] = np.concatenate([np.zeros((0, 1)), *(
         np.broadcast_to(piece.entered, n)[:, None] for piece, n in zip(pieces, counts, strict=True))])
-    t = np.concatenate([[mesh.nodes[0]], *(s.nodes[1:] for s in solved)])
-    iterations = np.concatenate([np.zeros(0, int), *(np.abs(s.iterations) for s in solved)]).astype(int)
+    t = [np.atleast_1d(march.mesh.nodes[0]), *(s.nodes[1:] for s in solved)]
+    fields = [s.others for s in solved]
+    if before is not None:
+        nodal, multipliers = [before.nodal_state, *nodal], [before.nodal_multipliers, *multipliers]
+        t[0], fields = before.t, [before.fields, *fields]
+        arrays = before.contact_arrays()
+        own = {name: np.concatenate([arrays[name], values]) for name, values in own.items()}
+    names = set(element.trial).intersection(*fields) if fields else set()
+    others = {name: np.concatenate([some[name] for some in fields]) for name in names}
+    own["located"] = np.array([(node, events.LOCATED.index(kind), c) for node, kind, c in march.located],
+                              float).reshape(-1, 3)
     values = NodalValues(np.concatenate(nodal), np.concatenate(multipliers), others)
+    solution = ContactMotion.of(system, element, np.concatenate(t), task.problem.z0, values, march.status, {})
+    solution.take_contacts(march.events, own)
+    return solution
+
+
+def _told(task, mesh, march, seconds, solution):
+    """The solution with its status and statistics."""
     kinds = [event.kind for event in march.events]
     found = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
     status = march.status
@@ -144,10 +163,9 @@ def _solution(task, mesh, march, seconds):
         said = ", ".join(f"{number} {kind}" for kind, number in found.items())
         first = next((event for event in march.events if event.kind == events.FALLBACK_BEGINS), None)
         said += f" (first at t = {first.t:.6g} of {', '.join(first.contacts[:4])})" if first else ""
-        status = Status(True, message=f"{status.message}; contacts: {said}")
-    outcome = Outcome(values, status, iterations, 0, seconds)
+        solution.status = Status(True, message=f"{status.message}; contacts: {said}")
+    iterations = np.concatenate([np.zeros(0, int), *(np.abs(piece.solved.iterations) for piece in march.pieces)])
+    outcome = Outcome(solution.nodal_state, solution.status, iterations.astype(int), 0, seconds)
     outcome.n_unknowns = max((system.plan.rows.n_interior for system in march.systems), default=0)
-    statistics = solve_statistics(task.driver, None, mesh, outcome, contact_events=found)
-    solution = ContactMotion.of(system, element, t[:n + 1], problem.z0, values, status, statistics)
-    solution.take_contacts(march.events, own)
+    solution.statistics = solve_statistics(task.driver, None, mesh, outcome, contact_events=found)
     return solution

@@ -54,7 +54,7 @@ class March(Driver):
     def solve(self, job: DriverInput) -> Outcome:
         plan, mesh, system = job.plan, job.mesh, job.plan.system
         step, n_node = plan.columns.step, plan.columns.n_node
-        n_solved = job.saved.n_solved if job.saved else 0
+        n_solved, stopped = job.saved.n_solved if job.saved else 0, False
         x = np.zeros(n_node + mesh.n_elements * step)
         if n_solved:
             x[:n_node + n_solved * step] = job.saved.dofs(0, n_solved, n_node)
@@ -67,10 +67,11 @@ class March(Driver):
 
         with progress("march", mesh.n_elements, job.show) as bar:
             def advance(n):
-                nonlocal n_solved
+                nonlocal n_solved, stopped
                 n_solved += n
                 bar.advance(n)
-                return job.visit(n, lambda: (n_solved, n_solved, [(0, x[:n_node + n_solved * step])]))
+                stopped = job.visit(n, lambda: (n_solved, n_solved, [(0, x[:n_node + n_solved * step])]))
+                return stopped
 
             bar.advance(n_solved)
             start = time.perf_counter()
@@ -84,4 +85,4 @@ class March(Driver):
             else:
                 mesh, x, n_solved, status, iterations = march_halving(*how, on_mesh)
         return Outcome(ValuesOfDofs(plan, x, n_solved), status, iterations, plan.rows.n_interior,
-                       {"solve": time.perf_counter() - start}, mesh=mesh)
+                       {"solve": time.perf_counter() - start}, mesh=mesh, stopped=stopped)

@@ -45,10 +45,10 @@ def solve_initial(task):
     mesh = mesh_of(task)
     driver, system, z0 = task.driver, task.problem.system, task.problem.z0
     driver.check(task.element, task.guess)
-    if contacts:
-        return _completed(march_with_contacts(task, mesh), mesh)
     if task.checkpoint is not None:
         task.checkpoint.check()
+    if contacts:
+        return _completed(march_with_contacts(task, mesh), mesh, task.checkpoint)
     outcome = run_driver(task, mesh)
     mesh = outcome.mesh or mesh
     statistics = solve_statistics(driver, _backend(driver), mesh, outcome)
@@ -59,16 +59,14 @@ def solve_initial(task):
         return SlabSolution(system, task.element, t, state[0, 0] if len(state) else z0, state, multipliers,
                             outcome.status, statistics, fields=others, comm=own_world(), origin=(mesh.nodes[0], z0))
     solution = Solution.of(system, task.element, t, z0, outcome.values, outcome.status, statistics)
-    path = task.checkpoint and task.checkpoint.path
-    if path and solution.status.reason == Reason.STOPPED:
-        solution.status.message = f"{solution.status.message} ({path})"
-        return solution
-    return _completed(solution, mesh)
+    return _completed(solution, mesh, task.checkpoint)
 
 
-def _completed(solution, mesh):
+def _completed(solution, mesh, checkpoint=None):
     """The solution with what is to be said of a failure."""
-    if solution.status.reason == Reason.STOPPED:
+    if solution.status.reason == Reason.STOPPED and checkpoint is not None and checkpoint.path:
+        solution.status.message = f"{solution.status.message} ({checkpoint.path})"
+    elif solution.status.reason == Reason.STOPPED:
         solution.status.message = _stopped(solution)
     elif not solution.success:
         solution.status.message += _not_finite(solution, mesh) + _remedy(solution.element)
@@ -84,8 +82,9 @@ def _solve_sampled(task):
     problem = task.problem
     outcome, system, mesh = run_sampled(task)
     statistics = solve_statistics(task.driver, _backend(task.driver), mesh, outcome)
-    return Solution.of(system, task.element, mesh.nodes[:outcome.n_solved + 1], problem.z0, outcome.values,
-                       outcome.status, statistics)
+    solution = Solution.of(system, task.element, mesh.nodes[:outcome.n_solved + 1], problem.z0, outcome.values,
+                           outcome.status, statistics)
+    return _completed(solution, mesh, task.checkpoint)
 
 
 def mesh_of(task):

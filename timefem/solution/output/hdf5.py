@@ -296,6 +296,13 @@ def dataset(file, name, shape, what=float):
     return place
 
 
+def group(file, name):
+    """A group of the file itself."""
+    if not isinstance(file.get(name, getlink=True), h5py.HardLink) or not isinstance(file[name], h5py.Group):
+        raise InputError(f"{name} is missing")
+    return file[name]
+
+
 def numbers(file, name, shape):
     """The values of a dataset, which must be finite."""
     values = dataset(file, name, shape)[()]

@@ -15,6 +15,7 @@ from ...elements.augmented import extended, part_numbers
 from ...elements.augmented.part_numbers import Carrier, with_carrier
 from ...elements.components import components
 from ...errors import InputError
+from ...late import Late
 from ...mechanics.describe import build, describe, plain
 from ...mechanics.forces.actuators import Cost
 from ...mechanics.redundancy.redundancy import keep_constraints
@@ -26,6 +27,8 @@ from ...version import __version__
 from ..solution import Solution
 from . import hdf5
 from .hdf5 import write_in_turn
+
+sharing = Late("timefem.solvers.nonsmooth.sharing")
 
 TOLERANCE = 1e-9  # of energies and residuals worked out anew, relative to their terms: far above rounding
 
@@ -59,6 +62,13 @@ def create(file, solution, n_elements, start, z0):
             "status": solution.status.as_dict(), "statistics": solution.statistics}
     texts = {name: json.dumps(value, default=_as_plain) for name, value in data.items()}
     file.attrs.update(format=FORMAT, format_version=VERSION, timefem_version=__version__, **texts)
+    make_room(file, solution, n_elements, start, z0)
+    if getattr(solution, "further", None):
+        import_module(FURTHER[solution.further]).write(file, solution)
+
+
+def make_room(file, solution, n_elements, start, z0):
+    """Make room for the arrays of a solution, in a file or a group of one."""
     shapes = {"t": (n_elements + 1,), "z0": z0.shape, "nodal_state": (n_elements, *solution.nodal_state.shape[1:]),
               "nodal_multipliers": (n_elements, *solution.nodal_multipliers.shape[1:]), "audit": (n_elements + 1, 2)}
     if solution.system.rigid_contacts:
@@ -69,8 +79,6 @@ def create(file, solution, n_elements, start, z0):
     for name in shapes:
         file.create_dataset(name, shapes[name], float, compression="gzip", compression_opts=1, shuffle=True,
                             fletcher32=True)  # a checksum, so that damaged bytes are found when reading
-    if getattr(solution, "further", None):
-        import_module(FURTHER[solution.further]).write(file, solution)
     file["t"][0], file["z0"][:] = start, z0
     file["audit"][0] = audit(solution.system, [start], [z0])[0]
 
@@ -194,27 +202,39 @@ def load(path: FilePath) -> Solution:
         system = with_carrier(build(data["system"]), element)
         statistics = _statistics(data["statistics"])
         _check_bounds(statistics.get("control_bounds"), sum(part.n_controls for part in system.parts))
-        t = hdf5.numbers(file, "t", (None,))
-        n = len(t) - 1
-        if n < 0 or np.any(np.diff(t) <= 0):
-            raise InputError("its times do not increase")
-        z0 = hdf5.numbers(file, "z0", (system.n_z,))
-        state = hdf5.numbers(file, "nodal_state", (n, element.state.basis.n_shapes, system.n_z))
-        multipliers = hdf5.numbers(file, "nodal_multipliers",
-                                   (n, element.multiplier.basis.n_shapes, system.n_multipliers))
-        further = _further_fields(system, element)
-        found = file["fields"] if "fields" in file else {}
-        if set(found) != set(further):
-            raise InputError(f"the file has the fields {sorted(found)}, but the element {sorted(further)}")
-        fields = {name: hdf5.numbers(file, f"fields/{name}", (n, *shape)) for name, shape in further.items()}
-        kind = import_module(MARCHES).ContactMotion if system.rigid_contacts else Solution
-        solution = kind(system, element, t, z0, state, multipliers, status, statistics, fields)
-        if system.rigid_contacts:
-            _take_contacts(file, solution, element.multiplier.basis.n_shapes)
-        check_audit("the solution", hdf5.numbers(file, "audit", (n + 1, 2)), system, t, solution.z)
+        solution = read_arrays(file, system, element, status, statistics)
         for name, module in FURTHER.items():
             if name in file.attrs:
                 solution = import_module(module).read(file, solution)
+    return solution
+
+
+def read_arrays(file, system, element, status, statistics):
+    """The solution of the arrays in a file, or in a group of one.
+
+    Raises
+    ------
+    InputError
+        For arrays that are not those of such a solution.
+    """
+    t = hdf5.numbers(file, "t", (None,))
+    n = len(t) - 1
+    if n < 0 or np.any(np.diff(t) <= 0):
+        raise InputError("its times do not increase")
+    z0 = hdf5.numbers(file, "z0", (system.n_z,))
+    state = hdf5.numbers(file, "nodal_state", (n, element.state.basis.n_shapes, system.n_z))
+    multipliers = hdf5.numbers(file, "nodal_multipliers",
+                               (n, element.multiplier.basis.n_shapes, system.n_multipliers))
+    further = _further_fields(system, element)
+    found = file["fields"] if "fields" in file else {}
+    if set(found) != set(further):
+        raise InputError(f"the file has the fields {sorted(found)}, but the element {sorted(further)}")
+    fields = {name: hdf5.numbers(file, f"fields/{name}", (n, *shape)) for name, shape in further.items()}
+    kind = import_module(MARCHES).ContactMotion if system.rigid_contacts else Solution
+    solution = kind(system, element, t, z0, state, multipliers, status, statistics, fields)
+    if system.rigid_contacts:
+        _take_contacts(file, solution, element.multiplier.basis.n_shapes)
+    check_audit("the solution", hdf5.numbers(file, "audit", (n + 1, 2)), system, t, solution.z)
     return solution
 
 
@@ -228,7 +248,8 @@ def _take_contacts(file, solution, n_shapes):
     shapes = {"modes": (n, size), "signs": (n, size), "entered": (n, 1), "directions": (n, size, 2),
               "forces": (n, n_shapes, size, 3), "located": (None, 3)}
     arrays = {name: hdf5.numbers(file, f"contacts/{name}", shape) for name, shape in shapes.items()}
-    if not np.isin(arrays["modes"], range(5)).all() or not np.isin(arrays["located"][:, 1], range(len(LOCATED))).all():
+    if not np.isin(arrays["modes"], range(len(sharing.IS_RUBBING))).all() or not np.isin(
+            arrays["located"][:, 1], range(len(LOCATED))).all():
         raise InputError("its contacts have modes or events that there are not")
     solution.take_contacts(events, arrays)
 

@@ -36,6 +36,8 @@ class Outcome:
         Where it is another one than was given.
     attempts : list of dict
         Fields of each `Attempt`, of optimal control.
+    stopped : bool
+        Whether it was asked to stop, perhaps at its end.
     """
 
     values: NodalValues
@@ -50,6 +52,7 @@ class Outcome:
     first: int | None = None
     mesh: object = None
     attempts: list = field(default_factory=list)
+    stopped: bool = False
 
     @property
     def n_solved(self) -> int:

@@ -1,7 +1,7 @@
 """The march with rigid contact: stretches in one mode, elements that end on events, impacts between them."""
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +40,39 @@ class Piece(NamedTuple):
     entered: int | np.ndarray
 
 
+@dataclass
+class Pace:
+    """How a march comes on.
+
+    Attributes
+    ----------
+    chunk : int
+        Elements that are solved at once.
+    last, here
+        Element of the mesh, and how often something happened in it to which contact.
+    waited : int
+        How often something happened at one time.
+    done : int
+        Elements at the last event.
+    entered : int
+        Node at which the mode was.
+    fallbacks : int
+        Elements that the fallback takes at once.
+    bridged, bridged_to
+        Share of an element that it took last where nothing was solved, and its end.
+    """
+
+    chunk: int
+    last: int = -1
+    here: Counter = field(default_factory=Counter)
+    waited: int = 0
+    done: int = 0
+    entered: int = 0
+    fallbacks: int = 1
+    bridged: float = 0.0
+    bridged_to: float | None = None
+
+
 class ContactMarch(EventElements):
     """A march of a system with rigid contacts.
 
@@ -68,21 +101,20 @@ class ContactMarch(EventElements):
         self.pieces, self.events, self.located, self.status = [], [], [], Status(True)
         self.t, self.z, self.n_elements = mesh.nodes[0], np.array(z0), 0
         self._systems, self.zero, self.longest = {}, set(), float(mesh.lengths.max())
-        self._fallback, self._fallbacks = None, 1  # elements that it takes at once
-        self._bridged, self._bridged_to = 0.0, None  # share of an element, and its end
-        self._entered = 0  # node at which the mode was
+        self._fallback = None
         self._flights = Flights(self)  # where all contacts are open
-        self.modes = np.zeros(self.contacts.n, int)
+        self.modes, self.mode = np.zeros(self.contacts.n, int), None
         self.directions = np.zeros((self.contacts.n, 2))
+        self.pace = Pace(options.first)
 
     # ---- the march
 
     def run(self, advance=lambda t: False):
         """March to the end, or as far as it goes; `advance` is given the time, and what it returns, if true, stops."""
-        nodes, o = self.mesh.nodes, self.options
+        nodes, o, pace = self.mesh.nodes, self.options, self.pace
         try:
-            self._node(())
-            chunk, here, waited, last, done = o.first, Counter(), 0, -1, 0
+            if self.mode is None:
+                self._node(())
             while self.t < nodes[-1]:
                 before, at = (len(self.events), len(self.located)), self.t
                 k = int(np.searchsorted(nodes, self.t, side="right"))
@@ -90,7 +122,7 @@ class ContactMarch(EventElements):
                     k += 1
                 flown = self._flights.go_on(k)
                 if not flown:
-                    ahead = np.concatenate([[self.t], nodes[k:k + chunk]])
+                    ahead = np.concatenate([[self.t], nodes[k:k + pace.chunk]])
                     try:
                         self._go_on(ahead)
                     except Stuck as error:
@@ -102,16 +134,16 @@ class ContactMarch(EventElements):
                     k = int(np.searchsorted(nodes, self.t, side="right"))
                 happened = self._happened(*before, nodes[k - 1] if flown else -np.inf)
                 if flown:
-                    chunk, done = 1, self.n_elements
+                    pace.chunk, pace.done = 1, self.n_elements
                 elif not happened:
-                    chunk = min(2 * chunk, most)
+                    pace.chunk = min(2 * pace.chunk, most)
                 else:  # as many as between the last two events
-                    chunk, done = min(max(self.n_elements - done, 1), most), self.n_elements
-                here, last = (here + happened if k == last else happened), k
-                waited = waited + 1 if self.t == at else 0
-                if max(here.values(), default=0) > o.events_per_element or waited > o.stalled:
-                    self._fall_back_on_mesh([name for name, _ in here.most_common()])
-                    here, waited = Counter(), 0
+                    pace.chunk, pace.done = min(max(self.n_elements - pace.done, 1), most), self.n_elements
+                pace.here, pace.last = (pace.here + happened if k == pace.last else happened), k
+                pace.waited = pace.waited + 1 if self.t == at else 0
+                if max(pace.here.values(), default=0) > o.events_per_element or pace.waited > o.stalled:
+                    self._fall_back_on_mesh([name for name, _ in pace.here.most_common()])
+                    pace.here, pace.waited = Counter(), 0
                 if advance(self.t):
                     raise Stuck(Reason.STOPPED, "")
         except Stuck as error:
@@ -129,11 +161,11 @@ class ContactMarch(EventElements):
         n, first = len(flown.solved.state), self.n_elements
         starts = [event.node for event in flown.events]
         if n:
-            entered = np.repeat([self._entered, *(first + node for node in starts)], np.diff([0, *starts, n]))
+            entered = np.repeat([self.pace.entered, *(first + node for node in starts)], np.diff([0, *starts, n]))
             self.pieces.append(Piece(self.mode, flown.solved, self.directions.copy(), entered))
         self.events += [replace(event, node=first + event.node) for event in flown.events]
         self.located += [(first + node, kind, c) for node, kind, c in flown.located]
-        self._entered = first + starts[-1] if starts else self._entered
+        self.pace.entered = first + starts[-1] if starts else self.pace.entered
         self.t, self.z, self.n_elements, self.zero = flown.t, flown.z, first + n, flown.zero
         if flown.code == STRIKES:
             self._at_once(CLOSES, flown.closes)
@@ -166,15 +198,15 @@ class ContactMarch(EventElements):
     def _bridge(self, node):
         """A short element of the fallback, longer where nothing was solved since the last one, towards a node."""
         o = self.options
-        self._bridged = min(o.growth * self._bridged, 1.0) if self.t == self._bridged_to else o.bridge
-        end = self.t + self._bridged * (node - self.t)
+        self.pace.bridged = min(o.growth * self.pace.bridged, 1.0) if self.t == self.pace.bridged_to else o.bridge
+        end = self.t + self.pace.bridged * (node - self.t)
         self._fall_back([self.contacts.names[c] for c in np.flatnonzero(self.modes != OPEN)], [end])
-        self._bridged_to = self.t
+        self.pace.bridged_to = self.t
 
     def _fall_back_on_mesh(self, names):
         """Go on by fallback elements to the next node of the mesh, and to some more where that was done before."""
-        n = self._fallbacks
-        self._fallbacks = min(2 * n, self.options.most_fallback)
+        n = self.pace.fallbacks
+        self.pace.fallbacks = min(2 * n, self.options.most_fallback)
         k = int(np.searchsorted(self.mesh.nodes, self.t, side="right"))
         self._fall_back(names, self.mesh.nodes[k:k + n])
 
@@ -277,7 +309,7 @@ class ContactMarch(EventElements):
                 nodes=solved.nodes[:n + 1], state=solved.state[:n], multipliers=solved.multipliers[:n],
                 forces=solved.forces[:n], others={k: v[:n] for k, v in solved.others.items()},
                 iterations=solved.iterations[:n])
-        self.pieces.append(Piece(self.mode, solved, self.directions.copy(), self._entered))
+        self.pieces.append(Piece(self.mode, solved, self.directions.copy(), self.pace.entered))
         self.t, self.z = float(solved.nodes[-1]), solved.state[-1, -1].copy()
         self.n_elements += n
         self.zero = set()
@@ -448,7 +480,7 @@ class ContactMarch(EventElements):
         modes = held(states, modes, directions, np.hypot(*states.gamma[0, :, 1:].T) <= self.law.still)
         velocity, sharing = self.law.consistent(states, modes)
         self._projected(states, velocity)
-        self.modes, self.directions, self._entered = modes, directions, self.n_elements
+        self.modes, self.directions, self.pace.entered = modes, directions, self.n_elements
         line = self.contacts.n_slip == 1
         signs = np.where(line & (modes == SLIDES), np.sign(directions[:, 0]), 1.0)
         self.mode = Mode(tuple(modes.tolist()), tuple(signs.astype(int).tolist()), sharing)
