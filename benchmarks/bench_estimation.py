@@ -24,8 +24,7 @@ import numpy as np
 import scipy
 
 import timefem as tf
-from timefem.problems.estimation.kinematic.geometry import Geometry
-from timefem.problems.estimation.kinematic.tangents import Tangents
+from timefem.problems.estimation.kinematic.geometry import Geometry, Tangents
 
 SIGMA, NOISE, RATE, LENGTH = 0.003, 50.0, 100.0, 0.3
 POINT = np.array([0.25, 0.05, 0.0])

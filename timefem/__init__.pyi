@@ -144,9 +144,17 @@ from .problems.controls_marched import Simulation, simulate
 from .problems.ends.targets import EndState
 from .problems.estimation.estimate.noise_levels import most_likely_noise
 from .problems.estimation.estimate.solution import Estimate
-from .problems.estimation.measurements.inertial import Accelerometer, Gyroscope
-from .problems.estimation.measurements.joints import FormulaSensor, JointSensor, ReactionSensor
-from .problems.estimation.measurements.points import DirectionSensor, Marker, OrientationSensor, PointVelocity
+from .problems.estimation.measurements.sensors import (
+    Accelerometer,
+    DirectionSensor,
+    FormulaSensor,
+    Gyroscope,
+    JointSensor,
+    Marker,
+    OrientationSensor,
+    PointVelocity,
+    ReactionSensor,
+)
 from .problems.estimation.noise import Huber, Student
 from .problems.estimation.prior import Prior
 from .problems.estimation.problem import Estimation

@@ -25,7 +25,7 @@ RANDOM = {  # what random numbers are for, by module: "start" perturbs one, "nam
     "problems.optimal.guesses.guess": "start", "problems.optimal.guesses.paths": "start",
     "problems.optimal.statement.end_conditions": "start", "sensitivity.identification": "start",
     "solving.contact_search": "start",
-    "problems.estimation.estimate.solution": "data", "problems.estimation.kinematic.estimate": "data"}
+    "problems.estimation.estimate.solution": "data", "problems.estimation.kinematic.solve": "data"}
 
 
 # ---- the code

@@ -17,7 +17,7 @@ from ..mechanics.contacts.planes import PlaneContact
 from ..mechanics.joints.turning import Revolute
 from ..mechanics.system import System
 from ..mechanics.values.evaluate import compile_loop
-from ..problems.estimation.measurements.points import Marker
+from ..problems.estimation.measurements.sensors import Marker
 from ..problems.estimation.problem import Estimation
 from ..problems.initial.problem import InitialValueProblem
 from ..solving.solve import prepare as prepared_solver

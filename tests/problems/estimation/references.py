@@ -7,8 +7,7 @@ import casadi as ca
 import numpy as np
 
 import timefem as tf
-from timefem.problems.estimation.measurements.joints import FormulaSensor
-from timefem.problems.estimation.measurements.points import DirectionSensor
+from timefem.problems.estimation.measurements.sensors import DirectionSensor, FormulaSensor
 from timefem.problems.estimation.prior import Prior
 from timefem.problems.estimation.problem import Estimation
 

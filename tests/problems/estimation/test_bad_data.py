@@ -6,9 +6,7 @@ import pytest
 
 import timefem as tf
 from timefem.problems.estimation.dynamic import search
-from timefem.problems.estimation.measurements.inertial import Gyroscope
-from timefem.problems.estimation.measurements.joints import FormulaSensor
-from timefem.problems.estimation.measurements.points import Marker
+from timefem.problems.estimation.measurements.sensors import FormulaSensor, Gyroscope, Marker
 from timefem.problems.estimation.noise import Huber
 from timefem.problems.estimation.prior import Prior
 from timefem.problems.estimation.problem import Estimation

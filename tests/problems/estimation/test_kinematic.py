@@ -9,11 +9,8 @@ import scipy
 
 import timefem as tf
 from timefem.problems.estimation.kinematic.block_chain import BlockChain, NotPositive
-from timefem.problems.estimation.kinematic.geometry import Geometry
-from timefem.problems.estimation.kinematic.tangents import Tangents
-from timefem.problems.estimation.measurements.inertial import Gyroscope
-from timefem.problems.estimation.measurements.joints import FormulaSensor, JointSensor
-from timefem.problems.estimation.measurements.points import Marker
+from timefem.problems.estimation.kinematic.geometry import Geometry, Tangents
+from timefem.problems.estimation.measurements.sensors import FormulaSensor, Gyroscope, JointSensor, Marker
 from timefem.problems.estimation.prior import Prior
 from timefem.problems.estimation.problem import Estimation
 

@@ -8,9 +8,17 @@ import timefem as tf
 from timefem.errors import InputError
 from timefem.mechanics.redundancy.consistent_multipliers import multipliers_along
 from timefem.problems.estimation.loads import Moment
-from timefem.problems.estimation.measurements.inertial import Accelerometer, Gyroscope
-from timefem.problems.estimation.measurements.joints import FormulaSensor, JointSensor, ReactionSensor
-from timefem.problems.estimation.measurements.points import DirectionSensor, Marker, OrientationSensor, PointVelocity
+from timefem.problems.estimation.measurements.sensors import (
+    Accelerometer,
+    DirectionSensor,
+    FormulaSensor,
+    Gyroscope,
+    JointSensor,
+    Marker,
+    OrientationSensor,
+    PointVelocity,
+    ReactionSensor,
+)
 from timefem.problems.estimation.prior import Prior
 
 ARM, GRAVITY = np.array([0.3, -0.2, 0.5]), (0.0, 0.0, -9.81)

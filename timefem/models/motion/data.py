@@ -13,8 +13,7 @@ from ...display import digits
 from ...errors import InputError
 from ...mechanics.bodies.rotations import as_quaternion, matrix_from_quaternion
 from ...mechanics.states.in_trees import tree_joint
-from ...problems.estimation.measurements.joints import JointSensor
-from ...problems.estimation.measurements.points import Marker
+from ...problems.estimation.measurements.sensors import JointSensor, Marker
 from ...problems.estimation.noise import Loss
 from ...problems.estimation.prior import Prior
 from ...types import Matrix, Vector

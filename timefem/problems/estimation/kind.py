@@ -5,9 +5,17 @@ import numpy as np
 from ...mechanics.bodies.states import CanonicalState
 from ..common.kind import FileFormat, Kind
 from ..initial.global_driver import Global
-from .measurements.inertial import Accelerometer, Gyroscope
-from .measurements.joints import FormulaSensor, JointSensor, ReactionSensor
-from .measurements.points import DirectionSensor, Marker, OrientationSensor, PointVelocity
+from .measurements.sensors import (
+    Accelerometer,
+    DirectionSensor,
+    FormulaSensor,
+    Gyroscope,
+    JointSensor,
+    Marker,
+    OrientationSensor,
+    PointVelocity,
+    ReactionSensor,
+)
 from .prior import Prior
 from .problem import Estimation
 from .solve import no_estimate, solve_estimation

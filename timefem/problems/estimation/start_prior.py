@@ -16,9 +16,7 @@ from ...mechanics.states.in_trees import tree_joint
 from ...types import Vector
 from .loads import Moment
 from .measurements.base import Sensor
-from .measurements.inertial import Gyroscope
-from .measurements.joints import JointSensor
-from .measurements.points import Marker, OrientationSensor, PointVelocity
+from .measurements.sensors import Gyroscope, JointSensor, Marker, OrientationSensor, PointVelocity
 from .options import DEFAULTS
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import scipy
 
 from ....errors import SolveError
 from ..options import DEFAULTS
-from .gauss_newton import Leading
+from .chain import Leading
 
 START = "wide", "prior", "number"  # roles of what is known of the start and of numbers beforehand
 

@@ -18,8 +18,7 @@ from ...common.task import Task
 from ...initial.march_driver import March
 from ...initial.problem import InitialValueProblem
 from ..options import DEFAULTS
-from .chain import EstimationChain, SlabKkt, can_share, element_of
-from .gauss_newton import Kkt, gauss_newton
+from .chain import EstimationChain, Kkt, SlabKkt, can_share, element_of, gauss_newton
 from .posterior import Posterior
 from .program import EstimationProgram
 

@@ -17,7 +17,7 @@ from ....solution.output.save import without_costs
 from ...common.parameters import checked_parameters
 from ...optimal.transcription.views import ChainView
 from ..dynamic.chain import EstimationChain
-from ..kinematic.estimate import KinematicEstimate
+from ..kinematic.solve import KinematicEstimate
 from ..problem import Estimation, Unknown
 from .solution import Estimate
 from .verdict import Fit, SensorFit

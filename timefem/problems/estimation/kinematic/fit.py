@@ -9,15 +9,14 @@ import numpy as np
 from ....errors import InputError
 from ....late import Late
 from ....mechanics.inversion.direct import coordinate_names
+from ..options import DEFAULT, KinematicOptions
 from .block_chain import NotPositive
-from .geometry import Geometry
+from .geometry import Geometry, Tangents
 from .measured import Formulas, measured_at
-from .options import DEFAULT, KinematicOptions
 from .smoother import Iterate, Smoother
 from .start import continuous, postures
 from .statement import Limits, PartNumbers, places_among
 from .steps import Steps
-from .tangents import Tangents
 
 scipy = Late("scipy")
 

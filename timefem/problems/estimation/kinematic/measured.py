@@ -7,8 +7,8 @@ import numpy as np
 
 from ....errors import InputError
 from ..loads import Moment
+from ..options import DEFAULT
 from .geometry import Batched
-from .options import DEFAULT
 from .statement import frames, places_among
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from ....late import Late
 from ....parallel import OverRanks, swap
 from ....solvers.equations.distributed import slab_ends
+from ..options import DEFAULT
 from .block_chain import BlockChain, SharedBlockChain
 from .chain_loops import whole
 from .frame_loops import add_squares, measured_rows
-from .options import DEFAULT
-from .tangents import Tangents
+from .geometry import Tangents
 
 scipy = Late("scipy")
 

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy
 
-from .tangents import Tangents
+from .geometry import Tangents
 
 
 def postures(smoother, q, c):

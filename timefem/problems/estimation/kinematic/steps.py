@@ -17,7 +17,7 @@ import numpy as np
 
 from .chain_loops import whole
 from .frame_loops import add_steps, compared
-from .tangents import Tangents
+from .geometry import Tangents
 
 
 class Steps:

@@ -1,4 +1,4 @@
-"""Sensors of points and directions of bodies, and how a sensor sits on its body."""
+"""The sensors: gyroscopes, accelerometers, encoders, reactions, formulas, points, orientations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import numpy as np
 from .... import validate
 from ....errors import InputError
 from ....mechanics.bodies.rotations import as_quaternion, matrix_from_quaternion
-from ....types import Matrix, Vector
+from ....mechanics.formulas.formula import call, call_vector
+from ....mechanics.formulas.text import as_formula
+from ....types import Matrix, UserFormula, Vector
 from ..loads import Moment
 from ..prior import Prior
 from .base import Sensor
@@ -210,3 +212,192 @@ class OrientationSensor(Sensor):
         left = ca.reshape(self.predicted(now, c), 3, 3) @ ca.reshape(y[:9], 3, 3).T
         skew = ca.vertcat(left[2, 1] - left[1, 2], left[0, 2] - left[2, 0], left[1, 0] - left[0, 1]) / 2
         return skew * ca.sqrt(2 / ca.fmax(1 + (ca.trace(left) - 1) / 2, 1e-6))
+
+
+# ---- Along axes of the sensor
+
+@dataclass(eq=False, repr=False)
+class Gyroscope(AlongAxes, Sensor):
+    """The angular velocity of a body against space [rad/s], in the axes of the sensor, or along some of them.
+
+    Parameters
+    ----------
+    body : Body or str
+    axes : str
+        Axes of the sensor along which it measures, "xyz" or some of them.
+    mounting : array_like, shape (4,) or (3, 3), optional
+        Quaternion or rotation matrix, axes of the sensor to axes of the body; default: the same axes.
+    mounting_error : Prior, optional
+        Of an unknown small turn of the sensor, three angles in its axes [rad].
+    """
+
+    body: Any
+    axes: str = "xyz"
+    mounting: Vector | Matrix | None = None
+    mounting_error: Prior | None = None
+
+    word: ClassVar[str] = "gyroscope on"
+
+    def _check_own(self):
+        self.axes = validate_axes(self.title, self.axes)
+        check_mounting(self)
+
+    @property
+    def own_numbers(self) -> dict[str, tuple[Any, int]]:
+        return mounting_numbers(self)
+
+    def predicted(self, now: Moment, c: dict[str, ca.SX]) -> ca.SX:
+        return self.along(axes_of(self, c).T @ now.angular_velocity(self.body, "body"))
+
+
+@dataclass(eq=False, repr=False)
+class Accelerometer(AlongAxes, Sensor):
+    """The specific force at a point of a body, its acceleration less gravity [m/s^2], in the axes of the sensor.
+
+    At rest it shows the gravitational acceleration upwards. The rate of the velocity is that of the element's
+    polynomial at the time.
+
+    Parameters
+    ----------
+    body : Body or str
+    point : array_like, shape (3,), or Prior
+        Where it sits, in body axes from the centre of mass, of a link of a tree from its own origin [m].
+    axes, mounting, mounting_error
+        As of `Gyroscope`.
+    gravity : array_like, shape (3,), optional
+        Gravitational acceleration in space [m/s^2]; default: that of the system.
+    """
+
+    body: Any
+    point: Vector | Prior = (0.0, 0.0, 0.0)
+    axes: str = "xyz"
+    mounting: Vector | Matrix | None = None
+    mounting_error: Prior | None = None
+    gravity: Vector | None = None
+
+    word: ClassVar[str] = "accelerometer on"
+
+    def _check_own(self):
+        self.axes = validate_axes(self.title, self.axes)
+        check_mounting(self)
+        check_point(self)
+        if self.gravity is not None:
+            self.gravity = validate.array(f"{self.title}: gravity", self.gravity, (3,))
+
+    @property
+    def own_numbers(self) -> dict[str, tuple[Any, int]]:
+        return mounting_numbers(self) | {"point": (self.point, 3)}
+
+    def predicted(self, now: Moment, c: dict[str, ca.SX]) -> ca.SX:
+        gravity = now.gravity() if self.gravity is None else ca.DM(np.asarray(self.gravity))
+        force = now.acceleration(self.body, point_of(self, c)) - gravity
+        return self.along(axes_of(self, c).T @ (now.rotation_matrix(self.body).T @ force))
+
+
+def validate_axes(title, axes):
+    """Some of "xyz", as they are."""
+    return validate.choice(f"{title}: axes", axes, ("xyz", "x", "y", "z", "xy", "xz", "yz"))
+
+
+# ---- Of joints, reactions, and formulas
+
+@dataclass(eq=False, repr=False)
+class JointSensor(Sensor):
+    """A coordinate of a joint [rad or m], or its rate; angles are compared without counting turns.
+
+    Parameters
+    ----------
+    joint : Joint or str
+    coordinate : str, optional
+        Which one, where it has several; the first unless given.
+    rate : bool
+        Whether the rate is measured [rad/s or m/s].
+    """
+
+    joint: Any
+    coordinate: str | None = None
+    rate: bool = False
+
+    word: ClassVar[str] = "sensor of joint"
+    on: ClassVar[str] = "joint"
+    refers: ClassVar[tuple[str, ...]] = ("joint",)
+    n: ClassVar[int] = 1
+
+    def _check_own(self):
+        self.rate = validate.flag(f"{self.title}: rate", self.rate)
+
+    def predicted(self, now: Moment, c: dict[str, ca.SX]) -> ca.SX:
+        return now.joint_rate(self.joint, self.coordinate) if self.rate else now.joint(self.joint, self.coordinate)
+
+    def residual(self, now: Moment, c: dict[str, ca.SX], y: ca.SX) -> ca.SX:
+        if self.rate:
+            return super().residual(now, c, y)
+        scale, bias = self.number("scale", c), self.number("bias", c)
+        scale = 1.0 if scale is None else scale
+        return -scale * now.joint_deviation(self.joint, self.coordinate, (y - (0 if bias is None else bias)) / scale)
+
+
+@dataclass(eq=False, repr=False)
+class ReactionSensor(Sensor):
+    """Force [N] and torque [N m] that a joint exerts on a body, in space axes, the torque about the centre of mass.
+
+    Parameters
+    ----------
+    joint : Joint or str
+    body : Body or str, optional
+        Of the joint; its first one unless given.
+    components : str
+        "force", "torque" or "both".
+    """
+
+    joint: Any
+    body: Any = None
+    components: str = "force"
+
+    word: ClassVar[str] = "reaction of"
+    on: ClassVar[str] = "joint"
+    refers: ClassVar[tuple[str, ...]] = ("joint", "body")
+
+    def _check_own(self):
+        validate.choice(f"{self.title}: components", self.components, ("force", "torque", "both"))
+
+    @property
+    def n(self) -> int:
+        return 6 if self.components == "both" else 3
+
+    def predicted(self, now: Moment, c: dict[str, ca.SX]) -> ca.SX:
+        found = now.reaction(self.joint, self.body)
+        return {"force": found[:3], "torque": found[3:], "both": found}[self.components]
+
+
+@dataclass(eq=False, repr=False)
+class FormulaSensor(Sensor):
+    """Numbers by a formula of the motion.
+
+    Parameters
+    ----------
+    formula : callable, str or sequence of str
+        `formula(now)` -> expressions in CasADi symbols, or such a formula as text; `now` offers what that of a `Limit`
+        does, and `acceleration(body, point)`, `angular_acceleration(body, frame)` and `reaction(joint, body)`, such as
+        `"now.energy()"` or `"now.control('motor')[0]"`.
+    n : int
+        How many numbers it gives.
+    """
+
+    formula: UserFormula
+    n: int = 1
+
+    word: ClassVar[str] = "formula"
+    on: ClassVar[str] = "name"
+    refers: ClassVar[tuple[str, ...]] = ()
+
+    def _check_own(self):
+        self.n = validate.integer(f"{self.title}: n", self.n, minimum=1)
+        self.formula = as_formula(f"{self.title}: formula", self.formula, ["now"])
+
+    def predicted(self, now: Moment, c: dict[str, ca.SX]) -> ca.SX:
+        value = call("formula", self.formula, 1, now) if self.n == 1 else \
+            ca.SX(call_vector("formula", self.formula, now))
+        if value.numel() != self.n:
+            raise InputError(f"it gives {value.numel()} numbers, but n is {self.n}")
+        return value
