@@ -160,18 +160,16 @@ from .problems.estimation.prior import Prior
 from .problems.estimation.problem import Estimation
 from .problems.estimation.start_prior import StatePrior
 from .problems.initial.checkpoint_option import Checkpoint
-from .problems.initial.global_driver import Global
+from .problems.initial.global_driver import Global, Windows
 from .problems.initial.march_driver import March
 from .problems.initial.problem import InitialValueProblem
-from .problems.initial.windows_driver import Windows
 from .problems.inverse.problem import InverseDynamics
 from .problems.optimal.guesses.guess import Guess
 from .problems.optimal.problem import OptimalControl
 from .problems.optimal.statement.complementarity import Complementary, CoulombFriction, SpringContact
 from .problems.optimal.statement.couplings import Coupling
 from .problems.optimal.statement.limits import Limit
-from .problems.phases.problem import Phases
-from .problems.phases.solution import PhasedSolution
+from .problems.phases.problem import PhasedSolution, Phases
 from .problems.static import Equilibrium, StaticPath, equilibrium, equilibrium_path
 from .sensitivity import (
     Bound,

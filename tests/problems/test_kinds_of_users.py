@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 import pytest
 
 import timefem as tf
-from timefem.problems.common.kind import Kind
 from timefem.problems.initial.solve import InitialErrors, solve_initial
-from timefem.problems.kinds import KINDS
+from timefem.problems.kinds import KINDS, Kind
 
 END = tf.EndValue(lambda bodies, t: bodies[0].position[0])
 
@@ -81,7 +80,7 @@ def test_a_solve_that_returns_no_solution(kind, answer):
 def test_a_model_file(tmp_path):
     """Keys come with the kind, in a process in which no file was read before."""
     (tmp_path / "own.py").write_text(textwrap.dedent("""
-        from timefem.problems.common.kind import FileFormat
+        from timefem.problems.kinds import FileFormat
         from timefem.problems.kinds import KINDS
         from tests.problems.test_kinds_of_users import Faster, Kind, InitialErrors, solve_faster, tf
 

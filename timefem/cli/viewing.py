@@ -20,7 +20,7 @@ from ..elements.element import DEGREE, ELEMENTS, named_element
 from ..errors import InputError
 from ..kernels.compile import default_backend
 from ..late import Late
-from ..problems.common.watching import watching
+from ..problems.common.statistics import watching
 from ..problems.initial.drivers import DRIVERS
 from ..problems.kinds import KINDS
 from ..validate.options import OPTIONS

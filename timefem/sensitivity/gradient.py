@@ -10,7 +10,7 @@ import numpy as np
 from ..argument_names import named_arguments
 from ..errors import InputError
 from ..problems.controls_marched import OptimalSolution
-from ..problems.phases.solution import PhasedSolution
+from ..problems.phases.problem import PhasedSolution
 from .derivatives import Derivatives
 from .linearization import Linearization
 from .optimum import OptimumLinearization

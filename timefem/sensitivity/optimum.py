@@ -12,7 +12,7 @@ from ..argument_names import NamedArguments
 from ..errors import ActiveSetChange, InputError, SolveError, warn
 from ..problems.optimal.transcription.nonlinear_program import OptimalProgram
 from ..problems.optimal.transcription.sequence_program import Closing, SequenceProgram
-from ..problems.phases.solution import PhasedSolution
+from ..problems.phases.problem import PhasedSolution
 from ..solvers.interior_point.algorithm import InteriorPoint
 from ..solvers.nonlinear.program import gradient_of_lagrangian
 from ..solving.receding import SOLVED, Resumed

@@ -23,7 +23,7 @@ from .solve import solve
 
 if TYPE_CHECKING:
     from ..elements.element import TimeElement
-    from ..problems.phases.solution import PhasedSolution
+    from ..problems.phases.problem import PhasedSolution
     from .keywords import Unpack
 
 

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from ..problems.common.task import Driver
     from ..problems.estimation.estimate.solution import Estimate
     from ..problems.estimation.problem import Estimation
-    from ..problems.phases.problem import Phases
-    from ..problems.phases.solution import PhasedSolution
+    from ..problems.phases.problem import PhasedSolution, Phases
     from ..solution.ensemble import Ensemble
     from ..solution.solution import Solution
     from ..solvers.nonlinear.newton import Newton

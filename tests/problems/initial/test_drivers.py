@@ -255,7 +255,7 @@ def test_sksparse_refuses_hopeless_conditions():
 
 def test_automatic_windows():
     """They grow while Newton converges fast, and shrink when it does not or fails."""
-    from timefem.problems.initial.windows_driver import WindowSize
+    from timefem.problems.initial.global_driver import WindowSize
 
     size = WindowSize("auto", 2, 200)
     assert size.now == 64

@@ -81,14 +81,14 @@ def test_controls_as_a_guess():
     lift, turn = problem.actuators
     for guess in ({lift: 3.0, turn: (1, 2, 3)}, {"lift": lambda t: 3.0 + 0 * t, "turn": [(1, 2, 3), (1, 2, 3)]},
                   Guess(controls=np.tile([3.0, 1, 2, 3], (5, 1))),
-                  Guess(times=(0, 2), controls={"discrete_gradient": [[3.0], [3.0]], turn: (1, 2, 3)})):
+                  Guess(times=(0, 2), controls={"lift": [[3.0], [3.0]], turn: (1, 2, 3)})):
         np.testing.assert_allclose(unknowns(problem, guess)["controls"], np.broadcast_to([3.0, 1, 2, 3], (4, 2, 4)),
                                    rtol=0, atol=1e-12)
     held = unknowns(problem, {turn: 1.0})["controls"]
     np.testing.assert_allclose(held, np.broadcast_to([1.5 * G, 1, 1, 1], held.shape), rtol=0, atol=1e-9)
     assert not unknowns(problem, Guess(controls="zero"))["controls"].any()
     for guess, text in (({"rotor": 1.0}, "not an actuator"), ({"turn": (1, 2)}, "must be a number"),
-                        ({"discrete_gradient": [[1.0], [2.0], [np.nan]]}, "guess of lift")):
+                        ({"lift": [[1.0], [2.0], [np.nan]]}, "guess of lift")):
         with pytest.raises(tf.InputError, match=text):
             unknowns(problem, guess)
     with pytest.raises(tf.InputError, match="bend belongs"):

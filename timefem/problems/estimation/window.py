@@ -13,6 +13,7 @@ from ...errors import InputError
 from ...progress import progress
 from .dynamic.chain import EstimationChain
 from .dynamic.search import Search, prolonged
+from .kind import estimate_of
 from .kinematic.fit import Fitter, go_on
 from .kinematic.smoother import Iterate
 from .kinematic.solve import estimate_of as estimate_of_frames
@@ -20,7 +21,6 @@ from .kinematic.solve import solve_kinematic
 from .kinematic.statement import densities, limits_of, places_among, sensors_of
 from .measurements.base import Sensor
 from .options import DEFAULTS
-from .solve import estimate_of
 
 
 class LiveData:

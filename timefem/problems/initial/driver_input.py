@@ -9,7 +9,7 @@ from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.nodal_values import ValuesOfDofs
 from ...elements.evaluation.plan import ElementPlan
 from ...solvers.nonlinear.newton import Newton
-from ..common import watching
+from ..common import statistics
 from ..common.kept import Kept
 
 DEFAULT = Newton()
@@ -68,7 +68,7 @@ class DriverInput:
 
     def visit(self, steps, what):
         """Write a checkpoint if one is due; whether to stop. `what()` gives the arguments of `Recorder.write`."""
-        watching.show(self, what)
+        statistics.show(self, what)
         if self.recorder is not None:
             return self.recorder.visit(steps, what)
         stop = interrupts.asked() is not None

@@ -10,7 +10,8 @@ from ...validate.memory import check_memory
 from ..common.task import Driver
 from .options import OPTIONS
 
-DRIVERS = LateTable(__package__, {name: f".{name}_driver.{name.title()}" for name in ("march", "windows", "global")})
+DRIVERS = LateTable(__package__, {"march": ".march_driver.March", "windows": ".global_driver.Windows",
+                                  "global": ".global_driver.Global"})
 jobs = Late(f"{__package__}.driver_input")
 
 

@@ -1,6 +1,6 @@
 """Initial-value problems in the table of kinds."""
 
-from ..common.kind import FileFormat, Kind
+from ..kinds import FileFormat, Kind
 from .contact import check_contacts
 from .drivers import DRIVERS
 from .problem import InitialValueProblem

@@ -7,9 +7,9 @@ from ...mechanics.bodies.states import Pose
 from ...mechanics.body_frame import is_on_tree
 from ...mechanics.part_names import is_joint
 from ...mechanics.states.assemble import assemble
-from ..common.kind import FileFormat, Kind, check_guess, solution_guess
 from ..common.statistics import largest_controls
 from ..initial.global_driver import Global
+from ..kinds import FileFormat, Kind, check_guess, solution_guess
 from .problem import InverseDynamics
 from .solve import InverseErrors, solve_inverse_dynamics
 

@@ -6,8 +6,8 @@ from ...mechanics.forces.actuators import Effort
 from ...mechanics.formulas.text import as_formula
 from ...mechanics.functions.formula import as_time_function
 from ...mechanics.part_names import is_joint
-from ..common.kind import FileFormat, solution_guess
 from ..ends.targets import EndState
+from ..kinds import FileFormat, solution_guess
 from .guesses.guess import Guess
 from .problem import OptimalControl
 from .solve import UNUSED

@@ -3,9 +3,9 @@
 import numpy as np
 
 from ...late import Late
-from ..common.kind import Kind
 from ..common.statistics import largest_controls, worst
 from ..initial.global_driver import Global
+from ..kinds import Kind
 from .options import OPTIONS
 from .problem import OptimalControl
 from .solve import UNUSED, solve_optimal_control
@@ -39,5 +39,5 @@ OPTIMAL = Kind(
                             "where controls have bounds, with which an interior-point method deals"),
     changes=("start", "end", "t_span", "bounds"), fits=check_fits,
     files=f"{__package__}.files", strategies=named_strategies,
-    smooth=lambda problem: not has_contacts(problem), several=f"{__package__}.several",
+    smooth=lambda problem: not has_contacts(problem), several=f"{__package__}.solve",
 )

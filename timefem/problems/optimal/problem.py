@@ -25,9 +25,18 @@ from ..common.parameters import checked_parameters, own_entries, own_parts
 from ..ends.end import End
 from ..ends.targets import check_turns
 from ..initial.problem import merged
-from .statement.checks import all_of, check_costs_of_controls, check_element, check_formulas, check_numbers, limits_of
 from .statement.complementarity import Soft
-from .statement.costs import MINIMISED, with_costs, with_integrands
+from .statement.costs import (
+    MINIMISED,
+    all_of,
+    check_costs_of_controls,
+    check_element,
+    check_formulas,
+    check_numbers,
+    limits_of,
+    with_costs,
+    with_integrands,
+)
 from .statement.couplings import Coupling, SameState
 from .statement.end_conditions import EndConditions, Shifted
 from .statement.limits import Limit, bounds_of, by_actuator, rate_limits

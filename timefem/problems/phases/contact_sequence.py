@@ -18,7 +18,7 @@ from ...solvers.nonsmooth.derivatives.tangents import CONTACTS, FORCES, IMPACT, 
 from ...solvers.nonsmooth.options import CONTACT
 from ...solvers.nonsmooth.sharing import BEGINS, CLOSED, HELD, OPEN, SLIDES, STICKS
 from ...solvers.nonsmooth.states import Contacts
-from ..ends.reduction import null_space, unit_rows
+from ..ends.end import null_space, unit_rows
 from ..ends.targets import EndState
 from ..optimal.guesses.guess import Guess
 from ..optimal.problem import OptimalControl

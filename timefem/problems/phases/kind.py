@@ -3,8 +3,8 @@
 from itertools import pairwise
 
 from ...errors import InputError
-from ..common.kind import FileFormat, Kind
 from ..initial.global_driver import Global
+from ..kinds import FileFormat, Kind
 from ..optimal.files import ENTRIES, KEYS, couplings_from_file
 from ..optimal.files import FILES as OF_ONE
 from ..optimal.solve import UNUSED

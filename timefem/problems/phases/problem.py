@@ -1,7 +1,8 @@
-"""Optimal control in several phases, one after the other."""
+"""Optimal control in several phases, one after the other, and its solution."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,12 +15,14 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.contacts.rigid import refuse_events
+from ...status import Answer, Status
 from ..optimal.statement.couplings import BOTH_ENDS, LINK, Coupling, SameState
 from ..optimal.statement.stated import coupled
 
 if TYPE_CHECKING:
     from ...elements.element import TimeElement
     from ...mechanics.system import System
+    from ...solution.solution import Solution
     from ..optimal.problem import OptimalControl
     from ..optimal.statement.complementarity import Soft
     from ..optimal.statement.limits import Limit
@@ -203,3 +206,65 @@ def _turns(before, after, links):
     names = [after.system.label(body) for body in after.counters_at_start
              if after.system.label(body) in here and not used[after.system.coordinates(body)].any()]
     return [SameState(before, after, names, "turns go on")] if names else []
+
+
+@dataclass(eq=False)
+class PhasedSolution(Answer):
+    """One `Solution` for each phase, in the order of time.
+
+    Attributes
+    ----------
+    phases : list of Solution
+        Each counts the time from the start of its own time span.
+    objective : float
+        Sum of the costs of all phases.
+    status : Status
+    statistics : dict
+    """
+
+    phases: list[Solution]
+    objective: float
+    status: Status
+    statistics: dict[str, Any]
+
+    numbers = frozenset({"objective", "durations", "starts"})
+    _problem = None  # the `Phases`, where known
+
+    def of_problem(self, problem: Phases) -> PhasedSolution:
+        """The solution, which knows its problem."""
+        self._problem = problem
+        return self
+
+    @property
+    def durations(self) -> np.ndarray:
+        """Of each phase [s]."""
+        return np.array([phase.t[-1] - phase.t[0] for phase in self.phases])
+
+    @property
+    def starts(self) -> np.ndarray:
+        """When each phase starts, counted from the start of the first one [s]."""
+        return np.concatenate([[0.0], np.cumsum(self.durations)])[:-1]
+
+    def save(self, path: str) -> list[str]:
+        """Write the solution of each phase to an HDF5 file of its own: of a.h5 the first to a-1.h5, and so on.
+
+        Returns
+        -------
+        list of str
+            Their names; `timefem.load` reads each.
+        """
+        root, ending = os.path.splitext(path)
+        files = [f"{root}-{number}{ending}" for number in range(1, len(self.phases) + 1)]
+        for file, phase in zip(files, self.phases, strict=True):
+            phase.save(file)
+        return files
+
+    def __len__(self) -> int:
+        return len(self.phases)
+
+    def __getitem__(self, k: int) -> Solution:
+        return self.phases[k]
+
+    def __repr__(self):
+        time = sum(phase.t[-1] - phase.t[0] for phase in self.phases)
+        return f"PhasedSolution({len(self.phases)} phases, {time:g} s, {self.status.reason})"

@@ -29,13 +29,12 @@ from ..optimal.solve import check_linear, method_of, solution_of
 from ..optimal.strategies.mesh_sequence import optimality_plan
 from ..optimal.strategies.restated_ends import solved_as_stated
 from ..optimal.strategies.smoothing_path import needs_all_elements, solve_in_stages
-from ..optimal.transcription.equations import OptimalityEquations
-from ..optimal.transcription.equations_over_ranks import OptimalitySlab
+from ..optimal.transcription.equations import OptimalityEquations, OptimalitySlab
 from ..optimal.transcription.nonlinear_program import OptimalProgram
 from ..optimal.transcription.sequence_program import Closing, SequenceProgram
 from ..optimal.transcription.sizes import has_contacts, scaling_of, with_objective
 from ..refinement.loop import OPTIONS, graded, halved
-from .solution import PhasedSolution
+from .problem import PhasedSolution
 
 # ---- what each rank has of phases in a row: the elements of a slab of all blocks, and those of its neighbours
 

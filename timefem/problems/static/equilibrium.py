@@ -28,9 +28,8 @@ from ...solution.violations import first_violated
 from ...sparse import sparse_lu
 from ...status import RETRY, Answer, Reason, Status
 from ...types import Floats, States
-from .equations import FromGuess, StaticEquations
+from .equations import FromGuess, StaticEquations, distance, relaxed
 from .options import OPTIONS
-from .relaxation import distance, relaxed
 
 if TYPE_CHECKING:
     from ...mechanics.body_frame import BodyFrame

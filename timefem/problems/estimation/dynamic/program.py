@@ -11,7 +11,7 @@ from ....solvers.nonlinear.program import CARRIER, CONDITION, MOTION, NonlinearP
 from ...ends.targets import body_velocity
 from ...optimal.statement.start import start_rows
 from ...optimal.transcription.nonlinear_program import name_of_equation
-from ...optimal.transcription.views import ChainView, View
+from ...optimal.transcription.point_rows import ChainView, View
 from ..options import DEFAULTS
 from .terms import BoundTerm, LinearTerm, SensorTerm, Sum
 

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from ....kernels.buffered import Buffered
-from ...optimal.transcription.views import View
+from ...optimal.transcription.point_rows import View
 
 
 class Term:

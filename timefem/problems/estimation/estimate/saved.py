@@ -15,7 +15,7 @@ from ....errors import InputError
 from ....solution.output import hdf5
 from ....solution.output.save import without_costs
 from ...common.parameters import checked_parameters
-from ...optimal.transcription.views import ChainView
+from ...optimal.transcription.point_rows import ChainView
 from ..dynamic.chain import EstimationChain
 from ..kinematic.solve import KinematicEstimate
 from ..problem import Estimation, Unknown

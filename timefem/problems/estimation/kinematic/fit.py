@@ -12,11 +12,10 @@ from ....mechanics.inversion.direct import coordinate_names
 from ..options import DEFAULT, KinematicOptions
 from .block_chain import NotPositive
 from .geometry import Geometry, Tangents
-from .measured import Formulas, measured_at
+from .measured import Formulas, Steps, measured_at
 from .smoother import Iterate, Smoother
 from .start import continuous, postures
 from .statement import Limits, PartNumbers, places_among
-from .steps import Steps
 
 scipy = Late("scipy")
 

@@ -14,10 +14,9 @@ from ....mechanics.formulas.formula import call_vector, check_symbols
 from ....mechanics.formulas.text import TextFormula, as_formula, refuse_comparison
 from ....mechanics.values.conserved import with_unit_lengths
 from ....types import Floats, UserFormula
-from ...ends.reduction import INDEPENDENT
+from ...ends.end import INDEPENDENT
 from ...ends.targets import body_velocity
-from ..transcription.point_rows import PointRows
-from ..transcription.views import View
+from ..transcription.point_rows import PointRows, View
 
 BOTH_ENDS, LINK = ("start", "end"), ("before", "after")  # what texts call the two ends
 

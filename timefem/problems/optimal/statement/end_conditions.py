@@ -11,7 +11,7 @@ from ....mechanics.bodies.solved_energy import general_position
 from ....mechanics.values.at_start import constraints_at
 from ....mechanics.values.conserved import names_at_rest
 from ....mechanics.values.of_parts import nonholonomic_derivatives
-from ...ends.reduction import INDEPENDENT, lengths_of_rows, null_space, reduced, search, unit_rows
+from ...ends.end import INDEPENDENT, lengths_of_rows, null_space, reduced, search, unit_rows
 from ...ends.targets import checked_targets, prescribed
 from ..guesses.shapes import carried
 from ..options import OPTIONS

@@ -29,11 +29,10 @@ from ..transcription.equations import OptimalityEquations
 from ..transcription.nonlinear_program import OptimalProgram
 from ..transcription.sequence_program import Closing, SequenceProgram
 from ..transcription.sizes import is_in_units, scaling_of, with_objective
-from .marched_steps import marched_steps
 from .smoothing_path import needs_all_elements, solve_in_stages
-from .strategy import FIRST_GUESS, Run, named_strategies, otherwise
+from .strategy import FIRST_GUESS, Run, marched_steps, named_strategies, otherwise
 
-over_ranks = Late("timefem.problems.optimal.transcription.equations_over_ranks")
+over_ranks = Late("timefem.problems.optimal.transcription.equations")
 saddle_point = Late("timefem.solvers.nonlinear.saddle_point")
 
 

@@ -7,9 +7,8 @@ from ....parallel import OverRanks
 from ....polynomials import gauss_legendre
 from ....solvers.nonlinear.program import CARRIER, LIMIT
 from ..statement.start import start_rows
-from .point_rows import PointRows
+from .point_rows import PointRows, View
 from .sizes import is_in_units
-from .views import View
 
 JUMP = "jump of the control"
 

@@ -7,8 +7,7 @@ import casadi as ca
 import numpy as np
 
 from ....solvers.nonlinear.program import CARRIER, NonlinearProgram, Row
-from .point_rows import AddedRows, PointRows
-from .views import View
+from .point_rows import AddedRows, PointRows, View
 
 
 class Closing(NamedTuple):
