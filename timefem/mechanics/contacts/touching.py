@@ -88,19 +88,18 @@ class Touching(RigidContact, ForcePart, abstract=True):
         """Frame of body a or b; of the ground where there is no body b."""
         return Frame.of(self.bodies[i], s.q[i]) if i < len(self.given_bodies) else Frame.ground()
 
-    def _velocity(self, s, i, place):
-        """Of the material point of body a or b at a place."""
+    def _twist(self, s, i):
+        """Place, velocity and angular velocity of body a or b; None of the ground."""
         if i >= len(self.given_bodies):
-            return ca.SX(3, 1)
+            return None
         body, q, v = self.bodies[i], s.q[i], s.velocity[i]
         position, _ = body.frame(q)
-        velocity = ca.jtimes(position, q, v)
-        return velocity + ca.cross(body.angular_velocity_map(q) @ v, place - position) if body.has_orientation else \
-            velocity
+        return position, ca.jtimes(position, q, v), body.angular_velocity_map(q) @ v if body.has_orientation else None
 
-    def _approach(self, touch, s, c):
-        """Velocity of the surface of a against that of b."""
-        return self._velocity(s, 0, touch.at_a) - self._velocity(s, 1, touch.at_b) - self.velocity_of_surface(s, c)
+    def _approaches(self, touches, s, c):
+        """Velocity of the surface of a against that of b at each touch; twists are formed once for all of them."""
+        a, b, own = self._twist(s, 0), self._twist(s, 1), self.velocity_of_surface(s, c)
+        return [_velocity_at(a, touch.at_a) - _velocity_at(b, touch.at_b) - own for touch in touches]
 
     def gap(self, s: Symbols) -> ca.SX:
         return ca.vertcat(*(touch.gap for touch in self.touches(s, self.named(s.own))))
@@ -109,8 +108,9 @@ class Touching(RigidContact, ForcePart, abstract=True):
         if not self.n_slip:
             return super().slip(s)
         c = self.named(s.own)
-        return ca.vertcat(*(self._approach(touch, s, c).T @ self.directions(touch, s, c)
-                            for touch in self.touches(s, c)))
+        touches = self.touches(s, c)
+        return ca.vertcat(*(v.T @ self.directions(touch, s, c)
+                            for touch, v in zip(touches, self._approaches(touches, s, c), strict=True)))
 
     def contact_frames(self, s: Symbols) -> ca.SX:
         c, rows = self.named(s.own), []
@@ -131,8 +131,9 @@ class Touching(RigidContact, ForcePart, abstract=True):
         if self.is_rigid or not (self.friction or self.damping):
             return total
         c = self.named(s.own)
-        for touch in self.touches(s, c):
-            v, depth = self._approach(touch, s, c), ca.fmax(-touch.gap, 0)
+        touches = self.touches(s, c)
+        for touch, v in zip(touches, self._approaches(touches, s, c), strict=True):
+            depth = ca.fmax(-touch.gap, 0)
             rate = ca.dot(touch.normal, v)
             extra = damping_of_penalty(c, depth, -rate) if self.damping else 0
             force = extra * touch.normal
@@ -149,3 +150,11 @@ class Touching(RigidContact, ForcePart, abstract=True):
 
     def workless_motions(self) -> np.ndarray | None:
         return ALL if len(self.given_bodies) == 2 else None
+
+
+def _velocity_at(twist, place):
+    """Of the material point of a body at a place."""
+    if twist is None:
+        return ca.SX(3, 1)
+    position, velocity, spin = twist
+    return velocity if spin is None else velocity + ca.cross(spin, place - position)
