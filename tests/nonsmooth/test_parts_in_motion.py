@@ -81,6 +81,29 @@ def test_a_bead_in_a_tube():
     assert np.ptp(sol.energy()) < 1e-12
 
 
+@pytest.mark.parametrize("start", [(0.2, 0.1), (0.0, 0.0), (0.3 + 1e-4, 0.2)])
+def test_a_billiard_in_an_ellipse(start):
+    """By a formula whose gradient vanishes in the middle, where the ball starts, or comes by: its chords are exact."""
+    inverse, velocity, end = np.diag([1, 1 / 0.36]), np.array([1.3, 0.9]), 6.0
+    ball = tf.PointMass(0.3, name="ball")
+    cushion = tf.SurfaceContact(ball, formula="1 - x[0]**2 - (x[1] / c[0])**2", parameters=[0.6], restitution=1.0)
+    sol = solved([ball, cushion], {ball: tf.Pose((*start, 0), velocity=(*velocity, 0))}, end, 6, gravity=None)
+    balanced(sol)
+    place, t, times = np.array(start), 0.0, []
+    while True:
+        a, b, c = velocity @ inverse @ velocity, place @ inverse @ velocity, place @ inverse @ place - 1
+        ahead = -2 * b / a if times else (np.sqrt(b * b - a * c) - b) / a
+        if t + ahead > end:
+            break
+        t, place = t + ahead, place + velocity * ahead
+        times.append(t)
+        normal = inverse @ place / np.linalg.norm(inverse @ place)
+        velocity = velocity - 2 * (velocity @ normal) * normal
+    assert [event.kind for event in sol.events] == ["impact"] * len(times) and len(times) > 6
+    np.testing.assert_allclose([event.t for event in sol.events], times, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(sol.position(ball, end)[:2], place + velocity * (end - t), rtol=0, atol=1e-12)
+
+
 def test_a_ball_on_a_table_that_moves():
     """The restitution is that of the velocities against the table."""
     ball = tf.PointMass(1.0, name="ball")

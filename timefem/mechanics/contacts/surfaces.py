@@ -12,9 +12,11 @@ from ..formulas.formula import call, check_symbols
 from ..joints.frame import Frame
 from ..joints.nonholonomic import FormulaPart, MovingFrame
 from ..symbols import Symbols
-from .geometry import Touch
+from .geometry import AWAY, Touch
 from .rigid import RigidContact
 from .touching import Touching
+
+_LEVEL = 1e-20  # square of a slope that is none, of value and curvature
 
 
 class SurfaceContact(Touching):
@@ -22,7 +24,9 @@ class SurfaceContact(Touching):
 
     F is `formula(x, t, c)` in CasADi symbols of the place x, shape (3,), in space or in the axes of the body `on`, the
     time t [s] and the parameters c; as text `"x[2] - c[0] * sin(x[0])"`. Where F vanishes its gradient must not. The
-    gap is `F / |dF/dx|`. Laws are those of `PlaneContact`; a surface that moves does so along its normal.
+    gap is `F / |dF/dx|` near the surface; farther away the curvature of F along its gradient counts too, so that the
+    gap is finite where the gradient vanishes, as in the middle of an ellipsoid. Laws are those of `PlaneContact`; a
+    surface that moves does so along its normal.
 
     Raises
     ------
@@ -69,8 +73,14 @@ class SurfaceContact(Touching):
         x, t = ca.SX.sym("x", 3), ca.SX.sym("t")
         value = self._value(x, t, getattr(c, "formula_parameters", ca.SX(0, 1)))
         slope = ca.gradient(value, x)
-        steep = ca.sqrt(ca.sumsqr(slope))
-        found = [slope / steep, value / steep, -ca.gradient(value, t) / steep]
+        none = _LEVEL * ca.fabs(value) * ca.norm_1(ca.vec(ca.jacobian(slope, x)))
+        square = ca.fmax(ca.sumsqr(slope), none)
+        steep = ca.sqrt(square)
+        normal = ca.if_else(ca.sumsqr(slope) > none, slope / steep, ca.DM(AWAY))
+        # of a parabola along the normal, F (1 + sqrt(1 + bend)) / 2 would be its distance: smooth for all bends
+        bend = -2 * value * (normal.T @ ca.jtimes(slope, x, normal)) / square
+        gap = 2 * value / (steep * (1 + ca.exp(ca.asinh(bend / 2) / 2)))
+        found = [normal, gap, -ca.gradient(value, t) / steep]
         return ca.substitute([ca.SX(x) for x in found], [x, t], [at, s.t])
 
     def _at(self, s, c):
