@@ -51,6 +51,27 @@ def test_what_stays_closed_in_the_fallback_moves_along_its_surface(fallback_only
     assert np.abs(np.diff(sol.energy())).max() < 1e-6 * abs(sol.energy()[0])
 
 
+def _in_a_hollow():
+    ball = tf.PointMass(0.3, name="ball")
+    hollow = tf.SphereContact(ball, None, radius_a=0.2, radius_b=1.2, inside=True, restitution=1.0, friction=0.3)
+    return [ball, hollow], {ball: tf.Pose((0.3, -0.37, 0), velocity=(0.1, 1, 0))}, None, 5
+
+
+def _tumbling():
+    box = tf.RigidBody(0.3, (0.01, 0.02, 0.015), size=(0.4, 0.3, 0.2), name="box")
+    start = tf.Pose((0, 0, 0.4), velocity=(1, 0, -1), angular_velocity=(5, 9, 3))
+    return [box, tf.BoxContact(box, restitution=1.0)], {box: start}, (0, 0, -2), 40
+
+
+@pytest.mark.parametrize("scene", [_in_a_hollow, _tumbling])
+def test_long_elements_of_the_fallback_gain_no_energy(fallback_only, scene):
+    """Where normals turn far in one, it is shortened; the energies grew by half, and by 0.4 %."""
+    parts, state, gravity, n = scene()
+    sol = systems.solved(tf.System(parts, gravity=gravity), state, (0, 6), 2, n)
+    assert sol.success and sol.statistics["contact_events"]["fallback"] > 0
+    assert np.diff(sol.energy()).max() < 1e-9 * sol.energy()[0]
+
+
 def test_the_fallback_of_one_body_leaves_the_impacts_of_others(monkeypatch):
     """One ball bounces often in an element, the other one by its closed form, and through no floor."""
     monkeypatch.setattr(ContactMarch.__init__, "__defaults__", (replace(CONTACT, events_per_element=2),))

@@ -43,6 +43,10 @@ class Step(NamedTuple):
     share: float
 
 
+class Gaining(Exception):
+    """An element in which contacts gain energy: rows turn too far in it, or its impulses have not converged."""
+
+
 class Fallback:
     """Fallback elements of a system.
 
@@ -85,6 +89,10 @@ class Fallback:
             Speeds below which nothing bounces.
         apart : ndarray of bool, shape (n_contacts,)
             Contacts that get no impulses, whatever their gaps.
+
+        Raises
+        ------
+        Gaining
         """
         contacts, n = self.contacts, self.contacts.system.n_q
         free = self._solve(t, z, h, np.zeros(n))
@@ -108,7 +116,11 @@ class Fallback:
         reached = step.solved.state[-1, -1]
         step.solved.state[-1, -1], paid = self._apart(t + h, reached, contacts.at_state(t + h, reached).v[0], lost)
         driven = float((step.impulses * middle.drift[0]).sum())  # the work of surfaces that move
-        return step._replace(solved=self._filled(step.solved, step.impulses / h), energy=step.energy + paid - driven)
+        energy, velocities = step.energy + paid - driven, (start.v, middle.moved_by(step.impulses[None]))
+        size = sum(float(start.momenta_of(v)[0] @ v[0]) for v in velocities)
+        if energy > self.options.gain * (size + abs(driven)):
+            raise Gaining(f"the fallback for many impacts gains energy at {some(np.array(contacts.names)[active])}")
+        return step._replace(solved=self._filled(step.solved, step.impulses / h), energy=energy)
 
     def _pushed(self, t, z, h, start, middle, free, active, rest):
         """The `Step` with impulses of the active contacts, and the states in the middle at which they are; None without
@@ -152,7 +164,7 @@ class Fallback:
         return Step(solved, every, said, work, share), used
 
     def up_to(self, t, z, end, law, others, rounding):
-        """The element from t to `end`, or to the first closing of `others`.
+        """The element from t to `end`, or to the first closing of `others`; shorter where it would gain energy.
 
         Returns
         -------
@@ -167,6 +179,14 @@ class Fallback:
         Stuck
             When no impulses are found.
         """
+        for _ in range(self.options.halvings):
+            try:
+                return self._up_to(t, z, end, law, others, rounding)
+            except Gaining as error:
+                gaining, end = error, (t + end) / 2
+        raise Stuck(Reason.IMPACT_BUDGET, str(gaining))
+
+    def _up_to(self, t, z, end, law, others, rounding):
         contacts, whole, kept, closes = self.contacts, end - t, None, np.zeros(0, int)
         rest, tolerance = self.options.rest * law.speed, self.options.touching * law.length
 

@@ -64,6 +64,7 @@ class ContactOptions:
     most_fallback: int = 64  # elements by the fallback at once, at most: twice as many each time that it begins anew
     corrections: int = 8  # of impulses of the fallback, where the mass matrix varies
     corrected: float = 1e-10  # change of velocities by them, of the largest
+    gain: float = 1e-9  # of the kinetic energy, that an element of the fallback may gain: beyond it is too long
     reach: float = 10.0  # times the deepest overlap: contacts that are looked at where overlaps are moved apart
     beginning: float = 1e-5  # of an element, in which a slip in space begins in a fixed direction
     growth: float = 4.0  # of that length, until the slip is seen: from stick it grows by the square of the time
