@@ -54,6 +54,22 @@ def test_all_that_is_public_tells_the_nearest_argument(name):
     assert name in str(caught.value)
 
 
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda: tf.floquet(PROBLEM), "solution must be a Solution, not InitialValueProblem"),
+    (lambda: tf.lyapunov(BOX), "solution must be a Solution, not RigidBody"),
+    (lambda: tf.simulate(PROBLEM, None), "problem must be an OptimalControl, not InitialValueProblem"),
+    (lambda: tf.most_likely_noise(3, tf.MixedGalerkin(1)), "problem must be an Estimation, not 3"),
+    (lambda: tf.multiplier_rank(BOX, tf.MixedGalerkin(1)), "problem must be an InitialValueProblem, not RigidBody"),
+    (lambda: tf.redundant_constraints(system=None, t=0, z=[]), "system must be a System, not None"),
+    (lambda: tf.equilibrium(BOX), "system must be a System, not RigidBody"),
+    (lambda: tf.describe(PROBLEM), "system must be a System, not InitialValueProblem"),
+    (lambda: tf.connect(BOX, BOX), "a must be a Port, not RigidBody"),
+])
+def test_what_is_of_another_class_is_named(call, words):
+    with pytest.raises(tf.InputError, match=words):
+        call()
+
+
 def test_unknown_cases(timefem):
     status, out, err = timefem("run", "spining-box")
     assert status and not out and err.splitlines() == [

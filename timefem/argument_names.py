@@ -7,10 +7,13 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from .errors import InputError
 from .late import Late
 
 difflib = Late("difflib")
+timefem = Late("timefem")
 
+OF_CLASS = {"System", "Solution", "InitialValueProblem", "OptimalControl", "Estimation", "Port"}
 FEW = 8  # names that a message lists beside the nearest one
 MANY = 24  # names that a message lists at most
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -77,11 +80,18 @@ def _names(constructor):
 
 
 def named_arguments(function: Function) -> Function:
-    """The same for a function, as a decorator."""
-    known = list(inspect.signature(function).parameters)
+    """The same for a function, as a decorator; what its annotation says is `OF_CLASS` is that, or InputError."""
+    signature = inspect.signature(function).parameters
+    known = list(signature)
+    classes = {name: getattr(p.annotation, "__name__", p.annotation) for name, p in signature.items()}
+    classes = {name: cls for name, cls in classes.items() if cls in OF_CLASS}
 
     @functools.wraps(function)
     def checked(*arguments, **named):
         refuse_unknown(f"{function.__qualname__}()", named, known)
+        for name, value in (*zip(known, arguments, strict=False), *named.items()):
+            if name in classes and not isinstance(value, getattr(timefem, classes[name])):
+                article = "an" if classes[name][0] in "AEIOU" else "a"
+                raise InputError(f"{name} must be {article} {classes[name]}, not {value!r}")
         return function(*arguments, **named)
     return checked

@@ -103,8 +103,6 @@ def linearize(system: System, state: GivenStates | Equilibrium | Solution | None
 
 def _at(system, state, t, controls):
     """System without redundant constraints, time, state, and controls there."""
-    if not isinstance(system, System):
-        raise InputError(f"system must be a System, not {system!r}")
     n_controls = sum(p.n_controls for p in system.parts)
     if controls is not None:
         controls = validate.array("controls", controls, (n_controls,))

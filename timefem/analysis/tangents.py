@@ -32,6 +32,7 @@ from ..solving.solve import solve
 from ..sparse import estimated_norm
 
 if TYPE_CHECKING:
+    from ..problems.initial.problem import InitialValueProblem
     from ..solvers.linear.base import LinearOptions
 
 
@@ -333,7 +334,7 @@ class MultiplierRank:
 
 
 @named_arguments
-def multiplier_rank(problem: Any, element: TimeElement, n_elements: Sequence[int] = (20, 40, 80), *,
+def multiplier_rank(problem: InitialValueProblem, element: TimeElement, n_elements: Sequence[int] = (20, 40, 80), *,
                     all_multipliers: bool = False) -> MultiplierRank:
     """Smallest singular value of the constraint block of the assembled tangent, over its largest.
 

@@ -11,7 +11,6 @@ import numpy as np
 from ...argument_names import named_arguments
 from ...errors import InputError
 from ..forces.loads import Gravity
-from ..part_names import NamedParts
 from ..symbols import first_order_places, n_reactions
 from ..symmetry import INDEPENDENT, NONE, common, lever, null_space, plain_basis
 from .forces import n_seen, power_of
@@ -134,8 +133,6 @@ def constant_momenta(system: System) -> np.ndarray:
     InputError
         When it is not a System.
     """
-    if not isinstance(system, NamedParts):
-        raise InputError(f"system must be a System, not {system!r}")
     return _constant_momenta(system).copy()
 
 

@@ -10,7 +10,7 @@ import scipy
 
 from ... import validate
 from ...argument_names import named_arguments
-from ...errors import InputError, Unstable, warn
+from ...errors import Unstable, warn
 from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.composites.beam.along import along
 from ...mechanics.part import Part
@@ -174,8 +174,6 @@ def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, 
 
 def at_rest(system, guess=None, t=0.0, n_steps=1, start=None):
     """What `equilibrium` finds, and warns of."""
-    if not isinstance(system, System):
-        raise InputError(f"system must be a System, not {system!r}")
     t = validate.real("t", t)
     n_steps = validate.integer("n_steps", n_steps, minimum=1)
     start = 0.0 if start is None else validate.real("start", start)

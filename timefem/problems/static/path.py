@@ -113,8 +113,6 @@ def equilibrium_path(system: System, t_end: float, guess: States | None = None, 
     InputError
         For input that cannot be used, such as a `t_end` that is `start`, and loads that do not change with the time.
     """
-    if not isinstance(system, System):
-        raise InputError(f"system must be a System, not {system!r}")
     t_end, start = validate.real("t_end", t_end), validate.real("start", start)
     if t_end == start:
         raise InputError(f"t_end must differ from start, {digits(start)}")
