@@ -65,6 +65,41 @@ def to_a_tolerance(*units):
     return arm.motion(sol)
 
 
+def damped_to_a_tolerance(*units):
+    arm = Arm(*units, damping=0.3, rotation="directors")
+    sol = tf.solve(arm.problem(2.0), tf.MixedGalerkin(3), tolerance=1e-7, progress=False)
+    assert sol.success
+    return arm.motion(sol)
+
+
+def light_to_a_tolerance(*units):
+    """A fly on a spring at the bob of a pendulum, whose error counts by its own motion; from rest."""
+    mass, length, time = units
+    bob, fly = tf.PointMass(2.0 * mass, name="bob"), tf.PointMass(1e-4 * mass, name="fly")
+    parts = [tf.RigidDistance(bob, point_b=(0, 0, 0), length=length),
+             tf.Spring(bob, fly, stiffness=0.02 * mass / time**2, length=0.3 * length)]
+    system = tf.System([bob, fly, *parts], gravity=(0, 0, -9.81 * length / time**2))
+    place = np.array([np.sin(0.5), 0, -np.cos(0.5)])
+    start = {bob: tf.Pose(place * length), fly: tf.Pose((place + [0, 0.4, 0]) * length)}
+    sol = tf.solve(tf.InitialValueProblem(system, start, (0, 2 * time)), ELEMENT, tolerance=1e-5, progress=False)
+    assert sol.success
+    t = np.linspace(0, sol.t[-1], 5)
+    return np.concatenate([sol.position(bob, t), sol.position(fly, t)]) / length
+
+
+def top_to_a_tolerance(*units):
+    """Of one body, whose turns and places are of one size in SI units."""
+    mass, length, time = units
+    top = tf.RigidBody(mass, np.array([0.1, 0.1, 0.02]) * mass * length**2, name="top")
+    tip = tf.Spherical(top, point_a=(0, 0, -0.3 * length), point_b=(0, 0, 0))
+    system, half = tf.System([top, tip], gravity=(0, 0, -9.81 * length / time**2)), 0.3
+    up, spin = np.array([np.sin(2 * half), 0, np.cos(2 * half)]), 30 / time
+    start = {top: tf.Pose(0.3 * length * up, (np.cos(half), 0, np.sin(half), 0), angular_velocity=(0, 0, spin))}
+    sol = tf.solve(tf.InitialValueProblem(system, start, (0, time)), ELEMENT, tolerance=1e-4, progress=False)
+    assert sol.success
+    return sol.rotation_matrix(top, np.linspace(0, time, 5)).reshape(5, 9)
+
+
 def boundary(*units):
     arm = Arm(*units)
     sol = solved(arm.problem(0.3))
@@ -239,9 +274,9 @@ def ensemble(*units):
     return np.array([run[-1, :3] / arm.length for run in runs.z])
 
 
-KINDS = (march, directors, to_a_tolerance, boundary, at_rest, frequencies, steady_or_not, settled, periodic, driven,
-         critical, identified, path, assembled, refused, rebound, sensitivity, ensemble)
-CLOSE = {to_a_tolerance: 4e-5}  # of a tolerance of 1e-5: the first steps from rest go by rounding
+KINDS = (march, directors, to_a_tolerance, damped_to_a_tolerance, light_to_a_tolerance, top_to_a_tolerance, boundary,
+         at_rest, frequencies, steady_or_not, settled, periodic, driven, critical, identified, path, assembled, refused,
+         rebound, sensitivity, ensemble)
 
 
 @pytest.mark.long
@@ -251,4 +286,4 @@ def test_kinds_in_units(kind):
     for name, units in UNITS.items():
         found = kind(*units)
         off = np.abs(found - right).max() / np.abs(right).max()
-        assert off <= CLOSE.get(kind, 1e-9), f"{name}: {off:.1e}"
+        assert off <= 1e-9, f"{name}: {off:.1e}"

@@ -3,6 +3,7 @@
 import time
 import weakref
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
@@ -172,6 +173,15 @@ class LoopArrays:
     @cached_property
     def work(self):
         return work(self.record)
+
+    def measured(self):
+        """The same, with sizes of the unknowns that are to be set as a motion goes on, and that no powers of the length
+        belong to."""
+        other, n = copy(self), len(self.record.sizes)
+        other.work = self.work
+        other.record = self.record.replaced(sizes=np.ones(n), size_powers=np.zeros(n, self.record.size_powers.dtype),
+                                            emphasis=np.ones(n))
+        return other
 
     def begin(self):
         """Forget what is known of other marches."""

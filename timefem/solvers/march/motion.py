@@ -14,11 +14,10 @@ from ...kernels.record import Record
 from ...mechanics.symbols import first_order_places
 from ...mechanics.values import measures
 
-ENOUGH = 0.1  # an increment d, relative to the motion, leaves an error of about d^2
 NOISE = 4e-15  # relative round-off of a state, which is no error
 LEAST = 1e-3  # of the motion of others, that each block is taken to move at least
 DRIFT = 1e-4  # of its velocity, that a block is taken to change its velocity at least
-ALIKE = measures.ALIKE
+ALIKE, ALIKE_IN_STEPS = measures.ALIKE, measures.ALIKE_IN_STEPS
 FIRST_ORDER = 2  # kind of a block
 SPEED, RATE, UNWEIGHTED_SPEED, UNWEIGHTED_RATE = range(4)  # of `Motion.common`
 
@@ -32,6 +31,7 @@ class Motion(Record):
     blocks: np.ndarray  # (n_q,) number of the block of each coordinate; -1 of counters of turns, which may be off
     kinds: np.ndarray  # (n_blocks,) 0 for positions, 1 for what the mass tells apart from them, FIRST_ORDER
     block_roots: np.ndarray  # (n_blocks,)
+    body_roots: np.ndarray  # (n_blocks,) the same of the positions of the body, by which its rotations are lengths
     rows: np.ndarray  # (n_q,) entries of z that tell how fast: momenta, and states of first order themselves
     start: np.ndarray  # (n_q,) these at the start
     speed: np.ndarray  # (n_blocks,) largest change of the velocity
@@ -47,11 +47,15 @@ class Motion(Record):
         rows[states], blocks[states], roots[states] = states, len(kinds) + np.arange(len(states)), 1.0
         kinds = np.append(kinds, np.full(len(states), FIRST_ORDER))
         numbers, first, blocks = np.unique(blocks, return_index=True, return_inverse=True)
+        of_bodies = roots[first]
         for body in system.bodies:
+            places = np.arange(system.n_q)[system.coordinates(body)]
+            if body.n_q > 3:
+                of_bodies[blocks[places[3:]]] = roots[places[0]]
             if body.is_counter:
-                blocks[system.coordinates(body)] = -1
-        return cls(roots, blocks, kinds[numbers], roots[first], rows, z0[rows], *np.zeros((3, len(numbers))),
-                   np.zeros((2, 4)))
+                blocks[places] = -1
+        return cls(roots, blocks, kinds[numbers], roots[first], of_bodies, rows, z0[rows],
+                   *np.zeros((3, len(numbers))), np.zeros((2, 4)))
 
 
 def size_of_motion(system, t, z, ends=None):
@@ -122,7 +126,7 @@ def share(motion):
         if k == FIRST_ORDER:
             motion.now[b] = motion.now[b] if motion.now[b] > 0.0 else 1.0
             continue
-        largest = max(largest, motion.speed[b] / root, motion.now[b] / root)
+        largest = max(largest, motion.speed[b] / motion.body_roots[b], motion.now[b] / motion.body_roots[b])
         common[k, SPEED] = max(common[k, SPEED], motion.speed[b])
         common[k, RATE] = max(common[k, RATE], motion.rate[b])
         common[k, UNWEIGHTED_SPEED] = max(common[k, UNWEIGHTED_SPEED], motion.speed[b] / root)
@@ -130,7 +134,7 @@ def share(motion):
     for b in range(motion.now.shape[0]):
         if motion.kinds[b] == FIRST_ORDER:
             continue
-        motion.now[b] = max(motion.now[b], LEAST * largest * motion.block_roots[b]) if largest > 0.0 else 1.0
+        motion.now[b] = max(motion.now[b], LEAST * largest * motion.body_roots[b]) if largest > 0.0 else 1.0
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -169,17 +173,18 @@ def relative_error(motion, error, z, duration, least_time):
             continue
         motion.now[b] = max(motion.now[b], abs(motion.start[i]) / motion.roots[i])
         if motion.kinds[b] != FIRST_ORDER:
-            reach, unweighted_reach = max(reach, abs(z[i]) * motion.roots[i]), max(unweighted_reach, abs(z[i]))
+            way = abs(z[i]) * motion.roots[i]
+            reach, unweighted_reach = max(reach, way), max(unweighted_reach, way / motion.body_roots[b])
     see(motion, z)
     for b in range(motion.now.shape[0]):
-        largest, unweighted = max(largest, motion.now[b]), max(unweighted, motion.now[b] / motion.block_roots[b])
+        largest, unweighted = max(largest, motion.now[b]), max(unweighted, motion.now[b] / motion.body_roots[b])
     share(motion)
     for i in range(n):
         if motion.blocks[i] < 0:
             continue
-        root, now = motion.roots[i], motion.now[motion.blocks[i]]
+        root, now, body = motion.roots[i], motion.now[motion.blocks[i]], motion.body_roots[motion.blocks[i]]
         path, speed = size_of(motion, i, duration, least_time)
-        noise, far = NOISE * max(min(largest, unweighted * root), now), NOISE * min(reach, unweighted_reach * root)
+        noise, far = NOISE * max(min(largest, unweighted * body), now), NOISE * min(reach, unweighted_reach * body)
         if motion.kinds[motion.blocks[i]] == FIRST_ORDER:  # which may be but the noise of others
             far = NOISE * max(abs(z[i]), unweighted) * root
         noise = max(noise, far / duration)
@@ -198,27 +203,46 @@ def relative_errors(motion, errors, z, duration, result):
 
 
 @compiled(error_model="numpy", _nrt=False)
-def enough(motion, limit, per_size, state, duration):
-    """Scaled increment of Newton's method that leaves an error that is small against `limit`.
+def set_sizes(motion, components, z, length, duration, sizes, emphasis):
+    """Let increments of Newton's method count by the size of the motion, in place in the sizes of its unknowns.
 
-    `state` are the places of `z = (q, p)` at the end of an element among its core unknowns, or -1.
+    At rest they count by places, and by the velocities that lead there within a time `length`. `emphasis` takes the
+    factors by which those of light bodies count more.
+
+    Parameters
+    ----------
+    components : ndarray of int
+        For each unknown its place in `(q, p, v)`, or -1: others do not count.
+
+    Returns
+    -------
+    bool
+        Whether anything moves.
     """
-    n, common, result = motion.roots.shape[0], motion.common, np.inf
+    n, common, way = motion.roots.shape[0], motion.common, 0.0
     share(motion)
+    fastest = max(common[0, SPEED], common[1, SPEED])
     for i in range(n):
-        if motion.blocks[i] < 0:
+        if motion.blocks[i] >= 0 and motion.kinds[motion.blocks[i]] != FIRST_ORDER:
+            way = max(way, abs(z[i]) * motion.roots[i])
+    way = way if way > 0.0 else 1.0
+    moves = fastest > 0.0
+    for c in range(components.shape[0]):
+        sizes[c], emphasis[c] = np.inf, 1.0
+        i = components[c] % n
+        if components[c] < 0 or motion.blocks[i] < 0:
             continue
-        k, root = motion.kinds[motion.blocks[i]], motion.roots[i]
+        k, root, own = motion.kinds[motion.blocks[i]], motion.roots[i], motion.speed[motion.blocks[i]]
         if k == FIRST_ORDER:
-            if motion.speed[motion.blocks[i]] > 0.0 and state[i] >= 0:
-                result = min(result, motion.speed[motion.blocks[i]] * per_size[state[i]])
+            moves = moves or own > 0.0
+            if own > 0.0 and components[c] < n:
+                sizes[c] = own
             continue
-        speed = max(common[k, SPEED], LEAST * max(common[0, SPEED], common[1, SPEED]))
-        if speed == 0.0:
-            return 0.0
-        path = speed**2 / max(common[k, RATE], speed / duration)
-        if state[i] >= 0:
-            result = min(result, path / root * per_size[state[i]])
-        if state[n + i] >= 0:
-            result = min(result, speed * root * per_size[state[n + i]])
-    return ENOUGH * np.sqrt(limit) * result if np.isfinite(result) else 0.0
+        path, speed = way, way / length
+        if fastest > 0.0:
+            speed = max(common[k, SPEED], LEAST * fastest)
+            path = speed**2 / max(common[k, RATE], speed / duration)
+            own = max(own, LEAST * root * common[k, UNWEIGHTED_SPEED], LEAST**2 * speed)
+            emphasis[c] = speed / measure(own, speed, ALIKE_IN_STEPS)
+        sizes[c] = path / root if components[c] < n else speed * root if components[c] < 2 * n else speed / root
+    return moves

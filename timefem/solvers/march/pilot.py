@@ -13,8 +13,8 @@ from ...status import Reason, Status
 from ..linear.element.code import DONE, PAUSE, ROOM, TOO_SMALL
 from .events import EVENTS, Crossings
 from .march import LoopArrays, Run, march
-from .motion import Motion, enough, follow, relative_errors
-from .pilot_loop import Estimate, PilotArrays, adapt_elements
+from .motion import Motion, follow, relative_errors, set_sizes
+from .pilot_loop import ENOUGH, Estimate, PilotArrays, adapt_elements
 
 
 @dataclass
@@ -31,7 +31,10 @@ class March:
 
 
 class Pilot:
-    """Marches of one problem (see `solve_adaptively` for the arguments)."""
+    """Marches of one problem (see `solve_adaptively` for the arguments).
+
+    `sized` is the loop whose increments are measured by the motion, so that meshes are the same in all units.
+    """
 
     def __init__(self, system, element, t_span, z0, control, settings, scaling):
         self.system, self.element, self.t_span, self.z0, self.settings = system, element, t_span, z0, settings
@@ -39,6 +42,7 @@ class Pilot:
         self.scaling = Scaling.of(scaling, system, element, t_span[0], z0)
         self.loop = LoopArrays(self.plan, self.scaling)
         self.estimate = _estimate(self.plan, self.loop.record.core)
+        self.sized = self.loop.measured() if len(self.estimate.components) else self.loop
         self.multipliers = system.consistent_multipliers(t_span[0], z0)
         span = t_span[1] - t_span[0]
         kinks = system.kinks
@@ -102,12 +106,15 @@ class Pilot:
     def error(self, coarse, density):
         """Largest error of a pilot march at its nodes, from a march with its pairs joined; inf if that fails."""
         settings, duration, n = self.settings, self.t_span[1] - self.t_span[0], len(coarse.errors)
+        loop, scaling, components = self.loop, self.scaling, self.estimate.components
         if not settings.line_search:
-            sizes, powers = self.loop.record.sizes, self.loop.record.size_powers
-            small = enough(self.motion, density * duration / n, 1 / (sizes * (duration / n) ** powers),
-                           self.estimate.state, duration) / self.scaling.size(self.z0)
-            settings = replace(settings, tol_residual=1e300, tol_increment=max(settings.tol_increment, small))
-        joined = self._march_on(TimeMesh(coarse.nodes[::2]), settings)
+            small = settings.tol_increment
+            if len(components):
+                loop, scaling, record = self.sized, replace(scaling, reference=1.0), self.sized.record
+                if set_sizes(self.motion, components, self.z0, duration / n, duration, record.sizes, record.emphasis):
+                    small = max(small, ENOUGH * np.sqrt(density * duration / n))
+            settings = replace(settings, tol_residual=1e300, tol_increment=small)
+        joined = self._march_on(TimeMesh(coarse.nodes[::2]), settings, loop=loop, scaling=scaling)
         if not joined.status.success:
             return np.inf
         z = self.states(joined)
@@ -190,9 +197,9 @@ class Pilot:
             moved[k:last] = time + (ends[k:last] - ends[k]) * (stop - time) / (stop - ends[k])
         return moved
 
-    def _march_on(self, mesh, settings, advance=lambda n: _asked()):
-        x, n_solved, status, iterations = march(self.plan, mesh, self.z0, self.multipliers, self.scaling, settings,
-                                                Run(advance, loop=self.loop))
+    def _march_on(self, mesh, settings, advance=lambda n: _asked(), loop=None, scaling=None):
+        x, n_solved, status, iterations = march(self.plan, mesh, self.z0, self.multipliers, scaling or self.scaling,
+                                                settings, Run(advance, loop=loop or self.loop))
         return March(x, mesh.nodes, n_solved, status, iterations)
 
     def states(self, march):
@@ -237,12 +244,13 @@ def _estimate(plan, core):
     """The `Estimate` of an element."""
     element, c = plan.element, plan.columns
     fields = dict(zip(element.trial, c.fields, strict=True))
-    right = fields["state"][-1]
-    places = np.full(c.n_local, -1)
-    places[core] = np.arange(len(core))
-    nothing, state = np.zeros(0, int), places[right]
+    right, nothing, components = fields["state"][-1], np.zeros(0, int), np.full(c.n_local, -1)
+    components[fields["state"]] = np.arange(len(right))
+    if "velocity" in fields:
+        components[fields["velocity"]] = len(right) + np.arange(len(right) // 2)
+    components = components[core] if (components[core] >= 0).any() else nothing
     if "error" in fields:
-        return Estimate(fields["error"][0], nothing, nothing, np.zeros(0), False, right, state, 1.0,
+        return Estimate(fields["error"][0], nothing, nothing, np.zeros(0), False, right, components, 1.0,
                         element.embedded_order)
     levels = element.multiplier.components
     if levels != "multipliers" and plan.components[levels].size:
@@ -263,8 +271,8 @@ def _estimate(plan, core):
                         sources.append(dofs[i] + half * c.step)
                         factors.append(np.full(len(dofs[j]), value))
     targets, sources, factors = (np.concatenate(v) for v in (targets, sources, factors))
-    return Estimate(nothing, targets, sources, factors, len(fields) == 2, right, state, 1 / (2**element.order - 1),
-                    element.order)
+    return Estimate(nothing, targets, sources, factors, len(fields) == 2, right, components,
+                    1 / (2**element.order - 1), element.order)
 
 
 # ---- one march of the pilot, in runs of pairs, which ends pairs where forces begin and end
@@ -288,9 +296,11 @@ class PilotRun:
         self.span = pilot.t_span[1] - pilot.t_span[0]
         self.first = plan.first_element(TimeMesh(pilot.t_span), pilot.z0, pilot.multipliers)
         self.reference, room = pilot.scaling.size(pilot.z0), 2 * CHUNK
-        pilot.loop.begin()
-        self.march = pilot.loop.march(np.zeros(self.n_node + room * self.step), np.zeros(room + 1), np.zeros(room),
-                                      pilot.settings, self.reference, False)
+        pilot.sized.begin()
+        self.march = pilot.sized.march(np.zeros(self.n_node + room * self.step), np.zeros(room + 1), np.zeros(room),
+                                       pilot.settings, self.reference, False)
+        if len(pilot.estimate.components):
+            self.march.tolerances[1] = pilot.settings.tol_increment
         self.nodes[0], self.errors, self._tolerances = pilot.t_span[0], np.zeros(CHUNK), self.march.tolerances.copy()
         self.shortest = max(pilot.least, pilot.options.first_pair * self.span)
         self.control = np.array([min(pilot.most, self.shortest), 1.0])

@@ -7,9 +7,10 @@ from ...kernels.record import Record
 from ..linear.element.code import DONE, PAUSE, ROOM, TOO_SMALL
 from .element_newton import set_scales, solve_element
 from .loop import march_elements
-from .motion import Motion, enlarge, enough, relative_error, take
+from .motion import Motion, enlarge, relative_error, set_sizes, take
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 4.0
+ENOUGH = 0.1  # an increment d, relative to the motion, leaves an error of about d^2
 SHORTEST = 1e-5  # of the time span: a pair may have the error allowed for this length, for motions from rest
 
 
@@ -26,7 +27,7 @@ class Estimate(Record):
     factors: np.ndarray
     good_guess: bool  # nothing but a state and multipliers, which the pair gives to the order of the element
     right: np.ndarray  # (n_z,) dofs of the state at the end of an element
-    state: np.ndarray  # (n_z,) their places among the core unknowns, or -1
+    components: np.ndarray  # of the core unknowns, places in `(q, p, v)`, or -1; none if there are none of the state
     factor: float  # from the difference to the error
     order: int  # the error per unit of time falls with this power of the length
 
@@ -36,7 +37,7 @@ class PilotArrays(Record):
 
     first: np.ndarray  # copy of the dofs of the first element
     tolerances: np.ndarray  # (2,) of the march
-    reference: float  # size of the scaled state
+    reference: float  # what that of the residual counts in
     errors: np.ndarray  # of the pairs, relative to the motion, result
     estimate: Estimate
     motion: Motion
@@ -64,7 +65,7 @@ def adapt_elements(march, pilot, e, n_pairs):
     Parameters
     ----------
     march : MarchArrays
-        Whose starts of elements end with the end of the last one.
+        Whose starts of elements end with the end of the last one; sizes of its unknowns are set by the motion.
     pilot : PilotArrays
 
     Returns
@@ -103,8 +104,12 @@ def adapt_elements(march, pilot, e, n_pairs):
         if e == 0:
             for i in range(pilot.first.shape[0]):
                 x[i] = pilot.first[i]
-        set_scales(loop, work, 0.5 * h)
-        small = max(tol_increment, enough(motion, limit, work.per_size, estimate.state, duration))
+        for i in range(n_z):
+            before[i] = x[e * n + estimate.right[i] - n]
+        small = tol_increment
+        if estimate.components.shape[0] and set_sizes(motion, estimate.components, before, h, duration, loop.sizes,
+                                                      loop.emphasis):
+            small = max(small, ENOUGH * np.sqrt(limit))
         work.known[0] = -1.0  # what was known belongs to other pairs
         march.tolerances[0], march.tolerances[1] = tol_residual if march.line_search else 1e300, small
         _, code, _ = march_elements(march, e, e + 2)
@@ -112,7 +117,7 @@ def adapt_elements(march, pilot, e, n_pairs):
         if code == DONE:
             local = x[e * n:]
             for i in range(n_z):
-                before[i], after[i] = local[estimate.right[i] - n], local[n + estimate.right[i]]
+                after[i] = local[n + estimate.right[i]]
             if estimate.own.shape[0]:
                 for i in range(n_z):
                     error[i] = local[estimate.own[i]] + local[n + estimate.own[i]]
@@ -136,7 +141,7 @@ def adapt_elements(march, pilot, e, n_pairs):
             control[0] = h * min(max(change, SHRINK), GROW)
             if h < wanted and ratio < 1.0:  # it was cut short
                 control[0] = max(control[0], wanted)
-            control[1] = ratio
+            control[1] = ratio if change < GROW else 1.0  # so small an error may be rounding
             e += 2
             continue
         if code == DONE and np.isfinite(ratio):
