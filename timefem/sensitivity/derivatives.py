@@ -15,7 +15,7 @@ from ..problems.kinds import KINDS
 from ..solution.contact_solution import ContactSolution
 from ..solution.solution import Solution
 from .initial_state import refuse_what_opens
-from .parameters import directions, with_parameters_of_trees
+from .parameters import directions, with_parameters_of_formulas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +58,7 @@ class Derivatives(NamedArguments, ABC):
 
     def labels(self, parameters: Any) -> list[str]:
         """Names of the parameters, one per entry, list of str."""
-        return directions(with_parameters_of_trees(self.system, parameters), self.start.z, parameters).labels
+        return directions(with_parameters_of_formulas(self.system, parameters), self.start.z, parameters).labels
 
     def _start_changes(self, x, given):
         """Changes with parameters of values that depend on the first node by gradients `x` (K, n_node), (K, n)."""
@@ -76,7 +76,7 @@ class Derivatives(NamedArguments, ABC):
         return changes
 
     def _directions(self, parameters):
-        system = with_parameters_of_trees(self.system, parameters)
+        system = with_parameters_of_formulas(self.system, parameters)
         if system is not self.system:  # the same motion, of formulas with more numbers
             solution = copy(self._solution)
             object.__setattr__(solution, "system", system)

@@ -17,7 +17,7 @@ from ..errors import InputError
 from ..mechanics.part_names import number_named
 from .functionals import EndValue, Integral, Peak
 from .linearization import Linearization
-from .parameters import Initial, Parameter, directions, start_changes, with_parameters_of_trees
+from .parameters import Initial, Parameter, directions, start_changes, with_parameters_of_formulas
 
 KINDS = "end", "integral", "peak"
 SYSTEM = "kinetic"
@@ -78,7 +78,7 @@ def parameters_of(system, z, texts):
         named = _parameters(system, z, text)
         for parameter in named:
             try:
-                directions(with_parameters_of_trees(system, parameter), z, parameter)
+                directions(with_parameters_of_formulas(system, parameter), z, parameter)
             except InputError as error:
                 raise InputError(f"{text!r}: {error}") from None
         found += named

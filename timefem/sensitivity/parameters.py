@@ -22,7 +22,7 @@ from ..mechanics.forces.on_joints import Gear
 from ..mechanics.numbers.arguments import number_at
 from ..mechanics.numbers.map import NumberMap
 from ..mechanics.numbers.names import driven_only, entries_named, numbers_of
-from ..mechanics.numbers.unknown import with_freed
+from ..mechanics.numbers.unknown import may_be_free, with_freed
 from ..mechanics.part import Part
 from ..mechanics.part_names import number_named
 from ..mechanics.redundancy.redundancy import keep_constraints
@@ -163,8 +163,8 @@ def directions(system, z, parameters):
     return Directions(*matrices, labels)
 
 
-def with_parameters_of_trees(system, parameters):
-    """The system whose bodies have numbers in their formulas that are asked for: zeros, places and axes of joints."""
+def with_parameters_of_formulas(system, parameters):
+    """The system whose parts have numbers in their formulas that are asked for: zeros, places and axes of joints."""
     free = {}
     given = [parameters] if isinstance(parameters, Parameter | Family) else parameters
     for parameter in given if isinstance(given, list | tuple) else ():
@@ -174,22 +174,28 @@ def with_parameters_of_trees(system, parameters):
         if not isinstance(parameter, Parameter) or isinstance(parameter.part, System):
             continue
         part, name = _part_of_number(system, parameter.part, parameter.name)
-        if isinstance(part, Tree) and spelt_out(part, name) != name:
+        of_tree = isinstance(part, Tree) and spelt_out(part, name) == name
+        if isinstance(name, str) and _may_be_free(part) and not of_tree:
             entries, _ = entries_named(part, name, parameter.index, system.label(part))
             paths = [tuple(path) for _, *path in entries if part.is_shaped_by(path)]
             free.setdefault(part, []).extend(paths)
     return _freed(system, {part: paths for part, paths in free.items() if paths}, system.kept)
 
 
+def _may_be_free(part):
+    """As for other motions, but for rigid contact: one without friction does not tell which way it would slide."""
+    return may_be_free(part) and not part.n_contacts
+
+
 def _freed(system, free, kept):
-    """The system with free numbers of bodies, a dict of paths; where it lacks constraints, with those `kept`."""
+    """The system with free numbers of parts, a dict of paths; where it lacks constraints, with those `kept`."""
     if system.complete is None:
         return with_freed(system, free)
     return keep_constraints(with_freed(system.complete, free), kept) if free or kept is not system.kept else system
 
 
 def _add_numbers_of_family(system, family, free):
-    """Add numbers of bodies that change with the values, and are not in the formulas."""
+    """Add numbers of parts that change with the values, and are not in the formulas."""
     values = _values_of_family(family)
     for i, value in enumerate(values):
         moved = values.copy()
@@ -201,7 +207,7 @@ def _add_numbers_of_family(system, family, free):
             problem = family.build(moved)
         check_able(problem, "has_derivatives", "what build of a Family returns")
         for own, other in zip(system.parts, problem.system.parts, strict=False):
-            if type(own) is type(other) and own.is_body and own.free is not None and own.kind != other.kind:
+            if type(own) is type(other) and _may_be_free(own) and own.kind != other.kind:
                 paths = [named.entry(other, key)[1:] for named in numbers_of(other).values() for key in named.keys]
                 known = free.setdefault(own, [])
                 known += [path for path in paths if own.is_shaped_by(path) and path not in known
@@ -308,7 +314,7 @@ def _of_family(system, places, z, family):
         problem = family.build(x)
         check_able(problem, "has_derivatives", "what build of a Family returns")
         parts = problem.system.parts
-        freed = {part: own.free for own, part in zip(system.parts, parts, strict=False) if own.is_body and own.free
+        freed = {part: own.free for own, part in zip(system.parts, parts, strict=False) if own.free
                  and type(own) is type(part)}
         alike = None in (problem.system.complete, system.complete) or \
             problem.system.constraint_names == system.constraint_names

@@ -180,7 +180,7 @@ def test_refused_forms(arm, four_bar):
 
 
 def test_coordinates_of_a_link():
-    """A link takes those that carry it; others would be read as them, without a word."""
+    """A link takes those that carry it; others would be read as them, silently."""
     pair = tf.Tree([tf.Link("rail"), tf.Link("a", 1.0, inertia=(1, 1, 1)), tf.Link("b", 1.0, inertia=(1, 1, 1))],
                    [tf.TreeJoint("x", "rail", "a", "prismatic", axis=(1, 0, 0)),
                     tf.TreeJoint("y", "rail", "b", "prismatic", axis=(0, 1, 0))], name="pair")

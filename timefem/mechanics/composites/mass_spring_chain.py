@@ -39,8 +39,8 @@ class MassSpringChain(Composite):
     stiffness = Real("k of each spring", "N/m", above=0)
     end = RestPlace("place of the last mass where no state is given", "m")
     start = RestPlace("place of the first mass where no state is given", "m", (0.0, 0.0, 0.0))
-    length = Term("l0 of each spring", "m", 0.0, least=0)
-    damping = Term("c of a damper beside each spring; none where zero", "N s/m", 0.0, least=0)
+    length = Term("l0 of each spring", "m", 0.0, least=0, vanishes=False)
+    damping = Term("c of a damper beside each spring; none where zero", "N s/m", 0.0, least=0, vanishes=False)
 
     def make_nodes(self) -> Iterable[Body]:
         return [PointMass(self.mass / self.n) for _ in range(self.n)]

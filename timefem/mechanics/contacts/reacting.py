@@ -151,11 +151,13 @@ class BearingFriction(DryFriction, ReactionForce):
     friction = Real("mu_c, sliding friction per load", "", least=0)
     friction_width = Real("w, rate below which friction is regularised; set-valued unless given", "rad/s or m/s", None,
                           above=0, optional=True)
-    radius = Term("of the pin; of a guide where it carries the moment about its axis", "m", 0.0, least=0)
-    length = Term("of the bearing or guide, along its axis; zero: it carries no moment across", "m", 0.0, least=0)
-    collar = Term("mean radius of the collar that carries the force along the axis", "m", 0.0, least=0)
-    breakaway = Term("mu_s at rest, with a friction_width; mu_c where zero", "", 0.0, least=0)
-    stribeck = Term("v_s", "rad/s or m/s", 0.0, least=0)
+    radius = Term("of the pin; of a guide where it carries the moment about its axis", "m", 0.0, least=0,
+                  vanishes=False)
+    length = Term("of the bearing or guide, along its axis; zero: it carries no moment across", "m", 0.0, least=0,
+                  vanishes=False)
+    collar = Term("mean radius of the collar that carries the force along the axis", "m", 0.0, least=0, vanishes=False)
+    breakaway = Term("mu_s at rest, with a friction_width; mu_c where zero", "", 0.0, least=0, vanishes=False)
+    stribeck = Term("v_s", "rad/s or m/s", 0.0, least=0, vanishes=False)
 
     def _complete(self):
         check_reactions(f"{self._title}: joint", (self.joint,))

@@ -47,7 +47,7 @@ class Touching(RigidContact, ForcePart, abstract=True):
 
     @property
     def n_slip(self) -> int:
-        return self.n_directions if self.is_rigid and self.friction else 0
+        return self.n_directions if self.is_rigid and self.has("friction") else 0
 
     @property
     def n_directions(self) -> int:
@@ -128,16 +128,16 @@ class Touching(RigidContact, ForcePart, abstract=True):
 
     def force(self, s: Symbols) -> ca.SX:
         total = super().force(s)
-        if self.is_rigid or not (self.friction or self.damping):
+        if self.is_rigid or not (self.has("friction") or self.has("damping")):
             return total
         c = self.named(s.own)
         touches = self.touches(s, c)
         for touch, v in zip(touches, self._approaches(touches, s, c), strict=True):
             depth = ca.fmax(-touch.gap, 0)
             rate = ca.dot(touch.normal, v)
-            extra = damping_of_penalty(c, depth, -rate) if self.damping else 0
+            extra = damping_of_penalty(c, depth, -rate) if self.has("damping") else 0
             force = extra * touch.normal
-            if self.friction:
+            if self.has("friction"):
                 sliding = v - rate * touch.normal
                 pressed = c.stiffness * depth + extra
                 force -= c.friction * pressed * sliding / ca.sqrt(ca.sumsqr(sliding) + c.friction_width**2)

@@ -53,6 +53,8 @@ class Declared(NamedArguments):
         super().__init_subclass__(**options)
         cls.abstract = abstract
         cls.fields = declared(cls)
+        if cls.free is None and any(getattr(field, "vanishes", False) for field in cls.fields.values()):
+            cls.free = ()
         if "kind" in vars(cls):
             cls.kind = _with_class(vars(cls)["kind"])
         if "__init__" in vars(cls):
@@ -221,10 +223,12 @@ class Declared(NamedArguments):
                 if name != "name" and not field.is_body and field.in_files}
 
     def changed(self, values: Mapping[str, Any], free: Sequence[tuple[Any, ...]] | None = None) -> Any:
-        """The same part with other values of attributes, checked as by its constructor, and other `free` numbers."""
+        """The same part with other values of attributes, checked as by its constructor, and other `free` numbers: those
+        of terms that vanish become free, so that formulas keep them."""
         other = self.same_part()
-        if free is not None:
-            other._set_free(tuple(free))
+        vanishing = [(name,) for name in values if getattr(self.fields[name], "vanishes", False) and self.has(name)]
+        if free is not None or vanishing:
+            other._set_free((*(self.free if free is None else free), *vanishing))
         for name in worked_out(type(self)) & vars(other).keys():
             del vars(other)[name]
         vars(other)["_made"] = False
@@ -243,7 +247,12 @@ class Declared(NamedArguments):
         """Whether an argument, or a number inside of it by further steps, shapes the formulas: they lack it as long as
         it is zero, or have it as a constant."""
         name, *steps = path
-        return name in self.fields and self.fields[name].shapes_at(getattr(self, name), steps)
+        return (name in self.fields and tuple(path) not in (self.free or ())
+                and self.fields[name].shapes_at(getattr(self, name), steps))
+
+    def has(self, name: str) -> bool:
+        """Whether formulas have the term of an argument: it is not zero, or free."""
+        return getattr(self, name) != 0 or (name,) in (self.free or ())
 
     @property
     def functions(self) -> tuple[TimeFunction, ...]:

@@ -225,10 +225,15 @@ class Real(Field):
 
 
 class Term(Real):
-    """A number of a term that formulas lack where it is zero."""
+    """A number of a term that formulas lack where it is zero, unless it is among the free ones of the part; `vanishes`:
+    whether the term does, as the number goes to zero."""
 
-    def form(self, value):
-        return value != 0
+    def __init__(self, *arguments, vanishes=True, **named):
+        super().__init__(*arguments, **named)
+        self.vanishes = vanishes
+
+    def form_in(self, part, value):
+        return part.has(self.name)
 
     def shapes_at(self, value, steps):
         return value == 0

@@ -132,8 +132,8 @@ class JointFriction(DryFriction):
     friction = Real("f_c", "N m or N", least=0)
     friction_width = Real("w, rate below which friction is regularised; set-valued unless given", "rad/s or m/s", None,
                           above=0, optional=True)
-    breakaway = Term("f_s at rest, with a friction_width; f_c where zero", "N m or N", 0.0, least=0)
-    stribeck = Term("v_s", "rad/s or m/s", 0.0, least=0)
+    breakaway = Term("f_s at rest, with a friction_width; f_c where zero", "N m or N", 0.0, least=0, vanishes=False)
+    stribeck = Term("v_s", "rad/s or m/s", 0.0, least=0, vanishes=False)
     damping = Real("d", "N m s/rad or N s/m", 0.0, least=0)
 
     def load(self, s: Symbols) -> ca.SX:
@@ -211,7 +211,7 @@ class EndStop(RigidContact, JointPart):
 
     def force(self, s: Symbols) -> ca.SX:
         c = self.named(s.own)
-        if not self.damping:
+        if not self.has("damping"):
             return super().force(s)
         v = self.rate_of(s)
         return self.along(s, -sum(sense * damping_of_penalty(c, ca.fmax(-gap, 0), sense * v)
@@ -305,7 +305,7 @@ class Motor(JointPart, Actuator):
 
     unit, n_controls = "N m", 1
     gear = Real("turns of the rotor per turn of the joint, or radians per metre", "", 1.0)
-    rotor_inertia = Term("J, about the axis of the rotor", "kg m^2", 0.0, least=0)
+    rotor_inertia = Term("J, about the axis of the rotor", "kg m^2", 0.0, least=0, vanishes=False)
     damping = Real("c, of the bearings of the rotor", "N m s/rad", 0.0, least=0)
     torque = Function("tau, a given torque", "N m", 0.0)
 

@@ -43,7 +43,7 @@ class Spring(PointForce):
 
     def energy_of_square(self, s: Symbols, square: ca.SX) -> Expression:
         c = self.named(s.own)
-        return c.stiffness / 2 * (square if self.length == 0 else (ca.sqrt(square) - c.length) ** 2)
+        return c.stiffness / 2 * ((ca.sqrt(square) - c.length) ** 2 if self.has("length") else square)
 
 
 class NonlinearSpring(PointForce):
@@ -257,7 +257,7 @@ class SlackRope(PointForce):
         return self.line_motions()
 
     def force(self, s: Symbols) -> ca.SX:
-        if not self.damping:
+        if not self.has("damping"):
             return super().force(s)
         c, stretch = self._stretch(s, self._square(s))
         along = ca.gradient(stretch, ca.vertcat(*s.q))

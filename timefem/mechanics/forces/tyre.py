@@ -8,7 +8,7 @@ import casadi as ca
 
 from ...types import Expression
 from ..contacts.geometry import disc_on_plane
-from ..declared import Direction, On, Real, Term, Vector
+from ..declared import Direction, On, Real, Vector
 from .between import ForcePart, damping_of_penalty, force_at
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Tyre(ForcePart):
     normal = Direction("of the plane, in space; the body is on its side", default=(0, 0, 1))
     plane_point = Vector("of the plane, in space", "m", (0.0, 0.0, 0.0))
     stiffness = Real("k", "N/m", None, above=0)
-    damping = Term("a: at a speed v of impact a share of about 2/3 a v of it is lost", "s/m", 0.0, least=0)
+    damping = Real("a: at a speed v of impact a share of about 2/3 a v of it is lost", "s/m", 0.0, least=0)
     radius = Real("of the wheel, whose centre is the centre of mass", "m", None, above=0)
     axis = Direction("of the wheel, in body axes", default=(0, 1, 0))
     longitudinal = Real("c_x, force per load and slip", "", 10.0, least=0)

@@ -194,31 +194,36 @@ redundancy = Late("timefem.mechanics.redundancy.redundancy")
 
 
 def with_free_numbers(system, entries):
-    """The system whose bodies take numbers in their formulas as parameters, be they zero or places of joints of trees.
+    """The system whose parts take numbers in their formulas as parameters, be they zero or places of joints of trees.
 
     Parameters
     ----------
     system : System
     entries : iterable
-        Names that `System.with_numbers` takes; of other parts they do not count.
+        Names that `System.with_numbers` takes.
 
     Returns
     -------
     System
-        The given one where its bodies do so already.
+        The given one where its parts do so already.
     """
     free = {}
     for entry in entries:
         for part, attribute, *steps in [] if isinstance(entry, tuple) and isinstance(entry[-1], int) else \
                 resolve(system, entry):
-            if part.free is not None and part.is_shaped_by((attribute, *steps)):
+            if may_be_free(part) and part.is_shaped_by((attribute, *steps)):
                 free.setdefault(part, []).append((attribute, *steps))
     return with_freed(system, free)
 
 
+def may_be_free(part):
+    """Whether numbers that its formulas lack can be parameters of them: not of what a composite part makes."""
+    return part.free is not None and part.owner is None
+
+
 def with_freed(system, free):
-    """The same by dicts from bodies to paths."""
-    return _replaced(system, {body: body.changed({}, free=[*body.free, *paths]) for body, paths in free.items()})
+    """The same by dicts from parts to paths."""
+    return _replaced(system, {part: part.changed({}, free=[*part.free, *paths]) for part, paths in free.items()})
 
 
 def _replaced(system, others):
