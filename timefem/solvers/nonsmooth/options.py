@@ -79,6 +79,7 @@ class ContactOptions:
     none: float = 1e-9  # of the largest force: no force
     smooth: float = 1e-6  # of speeds and impulses: distance to another outcome, below which derivatives warn
     violated: float = 1e-8  # of the largest gap, force or speed of a phase: rounding, and the error of the method
+    kept: int = 64  # systems of modes that are kept from march to march: to make one takes 5 ms for 20 bodies
     again: float = 1e-11  # tolerance of increments of elements that are solved again for derivatives
 
 

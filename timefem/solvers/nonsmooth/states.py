@@ -11,7 +11,7 @@ from ...mechanics.values.evaluate import Matrix, PerThread, evaluator
 from ...mechanics.values.reaction_forces import has_reaction_forces
 from ...mechanics.values.state_values import velocities_at
 from .mobility import blocks_of, constrained
-from .options import RANK
+from .options import CONTACT, RANK
 from .reacting import Reacting, Reactions
 from .sharing import OPEN, Places, shared, without_contacts
 
@@ -45,7 +45,7 @@ class Contacts:
         # rows of slip, contact by contact, among the three of each
         self.tangents = np.concatenate([np.zeros(0, int), *(3 * c + 1 + np.arange(n)
                                                             for c, n in enumerate(self.n_slip))])
-        self._blocks, self.stacks, self._places = None, {}, {}
+        self._blocks, self.stacks, self._places, self._kept = None, {}, {}, {}
         self.flows = np.array(first_order_places(system), int)
         self.helpers = np.concatenate([np.zeros(0, int), *(np.arange(system.n_q)[system.coordinates(b)]
                                                            for b in system.bodies if b.is_counter)])
@@ -120,6 +120,14 @@ class Contacts:
         if key not in self._places:
             self._places[key] = Places.of(modes, self)
         return self._places[key]
+
+    def kept(self, key, make):
+        """What earlier marches made for a key, or `make()`; of many the one that was not asked for longest goes."""
+        found = self._kept.pop(key, None) or make()
+        self._kept[key] = found
+        if len(self._kept) > CONTACT.kept:
+            del self._kept[next(iter(self._kept))]
+        return found
 
     def at(self, t, q, v):
         """`ContactStates` at times (n,), coordinates and velocities (n, n_q)."""
