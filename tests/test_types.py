@@ -12,8 +12,7 @@ import pytest
 
 import timefem
 from timefem.mechanics.declared.declared import Declared
-from timefem.solving.earlier_keywords import ARGUMENTS, NEW_FORM
-from timefem.solving.keywords import Arguments
+from timefem.solving.keywords import ARGUMENTS, NEW_FORM, Arguments
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(timefem.__file__).parent

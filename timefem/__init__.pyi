@@ -72,7 +72,7 @@ from .mechanics.composites.beam.beam import Beam, Rope
 from .mechanics.composites.beam.curve import Curve, Line
 from .mechanics.composites.beam.line_loads import LineForce, LineTorque
 from .mechanics.composites.beam.section import RopeSection, Section
-from .mechanics.composites.mass_spring_chain import MassSpringChain as MassSpringChain
+from .mechanics.composites.composite import MassSpringChain as MassSpringChain
 from .mechanics.contacts.planes import BoxContact, EllipsoidContact, PlaneContact, RimContact
 from .mechanics.contacts.reacting import BearingFriction
 from .mechanics.contacts.solids import BoxPairContact, DiscContact, EdgeContact, SphereContact
@@ -92,7 +92,7 @@ from .mechanics.forces.actuators import (
 )
 from .mechanics.forces.controllers import Controller, PDControl, SampledController
 from .mechanics.forces.formula_force import FormulaEnergy, FormulaForce, StateRate
-from .mechanics.forces.loads import Force, Gravity, Torque
+from .mechanics.forces.loads import Force, Gravity, Torque, Tyre
 from .mechanics.forces.on_joints import EndStop, JointDamper, JointForce, JointFriction, JointSpring, Motor
 from .mechanics.forces.ports import Port, PortConnection, connect
 from .mechanics.forces.springs import (
@@ -106,11 +106,9 @@ from .mechanics.forces.springs import (
     TorsionalDamper,
     TorsionalSpring,
 )
-from .mechanics.forces.tyre import Tyre
 from .mechanics.formulas.sympy_bridge import from_sympy
 from .mechanics.functions.base import Constant, Ramp, Sine, Step, TimeFunction, TrianglePulse
-from .mechanics.functions.formula import Formula
-from .mechanics.functions.table import Table
+from .mechanics.functions.formula import Formula, Table
 from .mechanics.functions.trajectories import Polynomial, Spline, Transfer
 from .mechanics.inversion.outputs import (
     AngleOutput,
@@ -121,11 +119,26 @@ from .mechanics.inversion.outputs import (
     PositionOutput,
     pose_outputs,
 )
-from .mechanics.joints.nonholonomic import Constraint, NonholonomicConstraint
+from .mechanics.joints.nonholonomic import (
+    Constraint,
+    KnifeEdge,
+    NonholonomicConstraint,
+    NonTwisting,
+    RollingDisc,
+    RollingSphere,
+)
+from .mechanics.joints.pairs import (
+    Cylindrical,
+    FixedPoint,
+    Planar,
+    Prismatic,
+    Revolute,
+    RigidDistance,
+    Spherical,
+    Universal,
+    Weld,
+)
 from .mechanics.joints.prescribed import PrescribedAngle, PrescribedJoint, PrescribedPosition
-from .mechanics.joints.rolling import KnifeEdge, NonTwisting, RollingDisc, RollingSphere
-from .mechanics.joints.sliding import Cylindrical, Planar, Prismatic
-from .mechanics.joints.turning import FixedPoint, Revolute, RigidDistance, Spherical, Universal, Weld
 from .mechanics.part import Part
 from .mechanics.redundancy.redundancy import redundant_constraints
 from .mechanics.states.assemble import assemble
@@ -195,9 +208,8 @@ from .solution.output.save import load
 from .solution.solution import Solution
 from .solvers.interior_point.algorithm import InteriorPoint
 from .solvers.interior_point.options import InteriorPointOptions
-from .solvers.linear.cholmod import Cholmod
+from .solvers.linear.packages import Cholmod, SuperLU
 from .solvers.linear.petsc.solver import PETSc
-from .solvers.linear.superlu import SuperLU
 from .solvers.linear.time_chain.solver import TimeChain
 from .solvers.march.step_control import MarchOptions, StepControl
 from .solvers.nonlinear.engines.fatrop import Fatrop

@@ -20,7 +20,7 @@ COPIES = {"moved_to", "on_joints", "freed", "in_symbols", "take_numbers", "made_
           "reflected", "with_entry", "with_own_parameters"}
 RANDOM = {  # what random numbers are for, by module: "start" perturbs one, "name" makes a digest, "data" is asked for
     "solvers.interior_point.algorithm": "start", "solvers.nonlinear.saddle_point": "start", "sparse": "start",
-    "solvers.linear.dissection": "name", "problems.initial.checkpoint": "name", "analysis.lyapunov": "start",
+    "solvers.linear.dissection": "name", "problems.initial.checkpoint": "name", "analysis.floquet": "start",
     "analysis.tangents": "start",
     "problems.optimal.guesses.guess": "start", "problems.optimal.guesses.paths": "start",
     "problems.optimal.statement.end_conditions": "start", "sensitivity.identification": "start",

@@ -190,7 +190,7 @@ def quaternion_matrix(e):
 
 def draw(target):
     """Write all mechanisms; in the environment of timefem."""
-    from timefem.verification.random_mechanisms import COUNT, standing
+    from timefem.verification.newton_euler import COUNT, standing
 
     Path(target).write_text(json.dumps([standing(number) for number in range(COUNT)]))
 

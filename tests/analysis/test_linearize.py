@@ -8,7 +8,7 @@ import scipy
 
 import timefem as tf
 from timefem.analysis.floquet import monodromy_ends, of_ends
-from timefem.analysis.settle import settle
+from timefem.analysis.nearby import settle
 from timefem.cases.nonholonomic import bicycle
 
 G = 9.81

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import ellipk
 
 import timefem as tf
-from timefem.analysis.settle import settle
+from timefem.analysis.nearby import settle
 from timefem.mechanics.bodies.states import CanonicalState
 
 CENTRE, INERTIA = (0, 0.4, 0), (0.01, 0.01, 0.01)

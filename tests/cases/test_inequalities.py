@@ -9,7 +9,7 @@ import timefem as tf
 from timefem.cases import CASES
 from timefem.models import load_model
 from timefem.solvers.interior_point.kkt import SearchDirection
-from timefem.solvers.nonlinear.methods import METHODS
+from timefem.solvers.nonlinear.program import METHODS
 
 ELEMENT = tf.MixedGalerkin(2, n_points=2)
 

@@ -11,7 +11,7 @@ import timefem as tf
 from timefem.elements.evaluation.batch import ElementBatch
 from timefem.mechanics.composites.composite import Composite
 from timefem.mechanics.declared import Integer, Real
-from timefem.mechanics.forces.between import PointForce
+from timefem.mechanics.forces.springs import PointForce
 from timefem.mechanics.part import Body, Part
 from timefem.mechanics.symbols import Symbols
 from timefem.mechanics.values.conserved import conserved

@@ -10,12 +10,13 @@ from typer.testing import CliRunner
 
 import timefem as tf
 from timefem.cli import app, main
-from timefem.verification import ENTRIES, Entry, find_entries, random_mechanisms, run_entry, write_page
-from timefem.verification.newton_euler import Mechanism, State
-from timefem.verification.random_mechanisms import (
+from timefem.verification import ENTRIES, Entry, find_entries, newton_euler, run_entry, write_page
+from timefem.verification.newton_euler import (
     COUNT,
     KINDS,
     T_END,
+    Mechanism,
+    State,
     compare,
     compare_with_newton_euler,
     drawn,
@@ -106,7 +107,7 @@ def test_a_random_mechanism(compared, number):
 
 def test_numbers_of_pinocchio_belong_to_the_mechanisms_drawn():
     """Rods and joints hold at the ends that are kept, and the file has all mechanisms at the time that is asked."""
-    kept = json.loads((Path(random_mechanisms.__file__).parent / "pinocchio.json").read_text())
+    kept = json.loads((Path(newton_euler.__file__).parent / "pinocchio.json").read_text())
     assert kept["t"] == T_END and len(kept["ends"]) == COUNT
     for number in range(0, COUNT, 5):
         _, _, mechanism, y = drawn(number)

@@ -1,9 +1,8 @@
 """Analysis around a state or a motion: linear equations, modes, critical values, periodic motions, stability."""
 
-from .floquet import Floquet, floquet
+from .floquet import Floquet, Lyapunov, floquet, lyapunov
 from .linear_model import LinearModel, Mode, Modes
 from .linearize import linearize, modes
-from .lyapunov import Lyapunov, lyapunov
 from .parameter_study import CriticalValue, RootLocus, critical_values, root_locus
 from .periodic import Periodic, periodic
 from .symmetry import Symmetry

@@ -26,7 +26,7 @@ from ..problems.kinds import check_able
 from ..solution.solution import Solution
 from ..solvers.equations.distributed import make_equations
 from ..solvers.equations.ends import Ends
-from ..solvers.linear.table import linear_options
+from ..solvers.linear.base import linear_options
 from ..solvers.linear.time_chain.solver import TimeChain
 from ..solving.solve import solve
 from ..sparse import estimated_norm

@@ -14,7 +14,7 @@ from ..kernels.store import FOLDER_VARIABLE, SIZE_VARIABLE, Store, store
 from ..mechanics.bodies.rigid import RigidBody
 from ..mechanics.bodies.states import Pose
 from ..mechanics.contacts.planes import PlaneContact
-from ..mechanics.joints.turning import Revolute
+from ..mechanics.joints.pairs import Revolute
 from ..mechanics.system import System
 from ..mechanics.values.evaluate import compile_loop
 from ..problems.estimation.measurements.sensors import Marker

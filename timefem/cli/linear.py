@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from ..analysis import linearize
 from ..analysis.chart import moving
 from ..analysis.linear_model import eigenvalue_text
-from ..analysis.settle import settle
+from ..analysis.nearby import settle
 from ..errors import InputError, SolveError
 from ..mechanics.bodies.states import CanonicalState
 from ..problems.static.equilibrium import at_rest

@@ -17,8 +17,8 @@ from ..elements.element import ALIASES, ELEMENTS, named_element
 from ..errors import InputError, SolveError
 from ..progress import progress
 from ..reproduction import PAPERS, find_scripts, run_scripts, write_page
-from ..reproduction.gallery import about, find_machines, run_machines
-from ..solvers.linear.table import LINEAR_SOLVERS, linear_options
+from ..reproduction.runner import about, find_machines, run_machines
+from ..solvers.linear.base import LINEAR_SOLVERS, linear_options
 from ..studies import conditioning as run_study
 from ..studies import plot_conditioning, preconditioners, quotient_of_precision, table, unit_body, write_csv
 from ..studies.preconditioners import METHODS

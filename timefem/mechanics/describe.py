@@ -20,7 +20,7 @@ from .composites.composite import Composite
 from .formulas.stored import StoredFormula
 from .functions.base import Constant, Ramp, Sine, Step, TrianglePulse
 from .functions.formula import Formula as FormulaOfTime
-from .functions.table import Table
+from .functions.formula import Table
 from .functions.trajectories import Polynomial, Spline, Transfer
 from .part import Body
 from .redundancy.redundancy import keep_constraints

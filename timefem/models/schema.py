@@ -12,7 +12,7 @@ from ..mechanics.bodies.rigid import QuaternionBody
 from ..mechanics.catalogue import file_types
 from ..mechanics.forces.formula_force import FormulaForce
 from ..mechanics.functions.base import Ramp, Sine, Step, TrianglePulse
-from ..mechanics.functions.table import Table
+from ..mechanics.functions.formula import Table
 from ..mechanics.functions.trajectories import Polynomial, Spline, Transfer
 from .schema_values import (
     COUPLINGS,

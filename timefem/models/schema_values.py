@@ -2,7 +2,7 @@
 
 from ..elements.element import ELEMENTS
 from ..problems.kinds import in_files
-from ..solvers.nonlinear.methods import METHODS
+from ..solvers.nonlinear.program import METHODS
 from ..validate.options import OPTIONS
 
 

@@ -15,10 +15,10 @@ from ..problems.ends.targets import EndState
 from ..problems.initial.checkpoint_option import Checkpoint
 from ..problems.initial.drivers import DRIVERS
 from ..problems.kinds import in_files
-from ..solvers.linear.table import linear_options
+from ..solvers.linear.base import linear_options
 from ..solvers.march.step_control import StepControl
-from ..solvers.nonlinear.methods import METHODS
 from ..solvers.nonlinear.newton import Newton
+from ..solvers.nonlinear.program import METHODS
 from ..validate.options import OPTIONS, names, one_of, said, said_any, spelling, spelt
 from .entries import find, naming, state_of_body, state_of_joint
 from .schema import ACTUATORS

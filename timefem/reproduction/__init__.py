@@ -4,7 +4,6 @@ A script has a docstring (what the figure shows, then a paragraph that starts wi
 returns a `Finding`, and `plot(finding, figure)` that draws it.
 """
 
-from .finding import Check, Finding, write_page
-from .runner import PAPERS, find_scripts, run_scripts, script
+from .runner import PAPERS, Check, Finding, find_scripts, run_scripts, script, write_page
 
 __all__ = ["PAPERS", "Check", "Finding", "find_scripts", "run_scripts", "script", "write_page"]

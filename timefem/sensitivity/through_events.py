@@ -24,7 +24,7 @@ from ..errors import InputError, NotDifferentiable, warn
 from ..parallel import own_world
 from ..solvers.equations.distributed import make_equations
 from ..solvers.equations.ends import Ends
-from ..solvers.linear.table import linear_options
+from ..solvers.linear.base import linear_options
 from ..solvers.nonsmooth import events
 from ..solvers.nonsmooth.derivatives.node_tangents import NodeTangents
 from ..solvers.nonsmooth.modes import element_of

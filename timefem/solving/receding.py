@@ -21,8 +21,7 @@ from ..problems.optimal.transcription.nonlinear_program import OptimalProgram
 from ..problems.optimal.transcription.sizes import scaling_of, with_objective
 from ..solvers.equations.outcome import Outcome
 from ..solvers.interior_point.algorithm import InteriorPoint, Loop, _Solve
-from ..solvers.interior_point.barrier_parameter import Errors
-from ..solvers.interior_point.bounds import between, narrowed
+from ..solvers.interior_point.barrier import Errors, between, narrowed
 from ..solvers.interior_point.line_search import Iterate
 from ..status import Reason, Status
 from .solve import Solver, prepare

@@ -18,10 +18,10 @@ from ..problems.common.kept import Kept, alone_with
 from ..problems.common.task import Task
 from ..problems.kinds import kind_of
 from ..progress import showing
-from ..solvers.nonlinear.methods import is_for_inequalities, method_for_inequalities
+from ..solvers.nonlinear.program import is_for_inequalities, method_for_inequalities
 from ..status import Reason
 from .agreement import agree_on
-from .earlier_keywords import translated
+from .keywords import translated
 
 if TYPE_CHECKING:
     from ..assembly.mesh import TimeMesh

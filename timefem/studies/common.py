@@ -112,7 +112,7 @@ def table(studies: Any, title: str | None = None) -> Any:
 
     Returns
     -------
-    rich.table.Table
+    rich.formula.Table
         Columns that are empty or the same everywhere are left out, the latter named in the title.
     """
     rows = _rows(studies, "cells")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from timefem.mechanics.bodies.solved_energy import general_position
+from timefem.mechanics.bodies.generalized_body import general_position
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 6, 100, 5000])

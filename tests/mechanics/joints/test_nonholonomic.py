@@ -12,8 +12,13 @@ from timefem.elements.components import components
 from timefem.elements.evaluation.batch import ElementBatch
 from timefem.elements.evaluation.point_kernel import point_kernel
 from timefem.mechanics.describe import build, describe
-from timefem.mechanics.joints.nonholonomic import NonholonomicConstraint
-from timefem.mechanics.joints.rolling import KnifeEdge, NonTwisting, RollingDisc, RollingSphere
+from timefem.mechanics.joints.nonholonomic import (
+    KnifeEdge,
+    NonholonomicConstraint,
+    NonTwisting,
+    RollingDisc,
+    RollingSphere,
+)
 from timefem.mechanics.states.assemble import assemble
 from timefem.mechanics.values.of_parts import has_power, nonholonomic_derivatives
 from timefem.polynomials import LagrangeBasis

@@ -13,7 +13,7 @@ import pytest
 import timefem as tf
 from tests.example_systems import pendulum, spinning_box
 from timefem.cli import main
-from timefem.solvers.linear.petsc.library import check_numpy
+from timefem.solvers.linear.petsc.matrix import check_numpy
 
 pytest.importorskip("petsc4py", reason="PETSc is an extra")
 

@@ -4,10 +4,18 @@ import numpy as np
 import pytest
 
 from timefem.errors import InputError
+from timefem.solvers.nonlinear.engines.callbacks import Centred
 from timefem.solvers.nonlinear.engines.ipopt import Ipopt
-from timefem.solvers.nonlinear.engines.scaled import Centred
-from timefem.solvers.nonlinear.methods import METHODS, method_for_inequalities
-from timefem.solvers.nonlinear.program import CARRIER, LIMIT, MOTION, NonlinearProgram, Row, optimality_error
+from timefem.solvers.nonlinear.program import (
+    CARRIER,
+    LIMIT,
+    METHODS,
+    MOTION,
+    NonlinearProgram,
+    Row,
+    method_for_inequalities,
+    optimality_error,
+)
 
 
 class Hs071(NonlinearProgram):

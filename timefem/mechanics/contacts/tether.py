@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 
 from ..declared import Real
-from ..forces.between import PointForce
+from ..forces.springs import PointForce
 from .geometry import distance
 from .rigid import RigidContact
 

@@ -4,7 +4,7 @@ import casadi as ca
 from timefem.mechanics.body_frame import BodyFrame
 from timefem.types import Number, Vector
 from typing import Any
-from ..forces.between import PointForce
+from ..forces.springs import PointForce
 from ..symbols import Symbols
 from .rigid import RigidContact
 

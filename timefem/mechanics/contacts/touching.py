@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import InputError
 from ...types import Expression
 from ..declared import Real, Term
-from ..forces.between import ForcePart, damping_of_penalty, force_at
+from ..forces.springs import ForcePart, damping_of_penalty, force_at
 from ..joints.frame import Frame
 from ..symmetry import ALL
 from .geometry import Touch, across

@@ -5,7 +5,7 @@ from abc import abstractmethod
 from timefem.types import Expression, Number
 from typing import Any
 import numpy as np
-from ..forces.between import ForcePart
+from ..forces.springs import ForcePart
 from ..symbols import Symbols
 from .geometry import Touch
 from .rigid import RigidContact

@@ -23,7 +23,7 @@ from ..joints.bound import JointPart
 from ..numbers.arguments import by_rows, joined, own_parameters
 from ..part import Body, Part
 from ..symmetry import ALL, NONE, null_space, translations, turns
-from .between import ForcePart, PointForce, force_at
+from .springs import ForcePart, PointForce, force_at
 
 if TYPE_CHECKING:
     from ..symbols import Symbols

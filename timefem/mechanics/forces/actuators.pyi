@@ -12,7 +12,7 @@ from ..declared import Field
 from ..joints.bound import JointPart
 from ..part import Body, Part
 from ..symbols import Symbols
-from .between import ForcePart, PointForce
+from .springs import ForcePart, PointForce
 
 
 class Actuator(ForcePart):

@@ -17,7 +17,7 @@ from ..joints.frame import Frame
 from ..joints.nonholonomic import FormulaPart, MovingFrame
 from ..symmetry import ALL
 from .actuators import Actuator
-from .between import force_at
+from .springs import force_at
 
 if TYPE_CHECKING:
     from ..part import Part

@@ -17,7 +17,7 @@ from ..joints.bound import Follower, JointPart
 from ..joints.frame import frames_of
 from ..part import Part
 from .actuators import Actuator
-from .between import damping_of_penalty
+from .springs import damping_of_penalty
 
 if TYPE_CHECKING:
     from ..symbols import Symbols

@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 
 from ...errors import InputError
-from ..bodies.solved_energy import general_position
+from ..bodies.generalized_body import general_position
 from ..forces.actuators import control_name
 from ..part import Body
 from ..symbols import Symbols, applied_force, first_order

@@ -8,7 +8,7 @@ import numpy as np
 from ...errors import InputError
 from ..joints.frame import frames_of
 from ..joints.joint import Joint
-from ..joints.turning import turning
+from ..joints.pairs import turning
 from ..part import Part
 from .consistent import OPTIONS as CONSISTENT
 from .consistent import assembled, carried_momenta, descended, projected, states_by_body

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from ...uncollected import Recent
-from ..formulas.switches import ROUNDED, SWITCHES, linear_zeros, switches_in
+from ..formulas.formula import ROUNDED, SWITCHES, linear_zeros, switches_in
 from ..symbols import Symbols, for_formulas, n_reactions, refuse_numbers
 from .options import OPTIONS
 

@@ -5,7 +5,7 @@ import numpy as np
 from ...mechanics.bodies import rotations
 from ...mechanics.bodies.tree.links import TreeJoint
 from ...mechanics.joints.nonholonomic import Constraint
-from ...mechanics.joints.turning import Spherical, Weld
+from ...mechanics.joints.pairs import Spherical, Weld
 from .attributes import replicated
 from .bodies import WORLD
 

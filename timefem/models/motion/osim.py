@@ -12,7 +12,7 @@ from ...argument_names import named_arguments
 from ...errors import InputError
 from ...mechanics.bodies.tree.links import Link, TreeJoint
 from ...mechanics.bodies.tree.tree import Tree
-from ...mechanics.joints.turning import Spherical
+from ...mechanics.joints.pairs import Spherical
 from ...types import FilePath
 from ..robot import Notes, Robot
 from ..surfaces import about, from_euler

@@ -13,7 +13,7 @@ import numpy as np
 from ... import validate
 from ...argument_names import NamedArguments
 from ...errors import InputError
-from ...mechanics.bodies.solved_energy import general_position
+from ...mechanics.bodies.generalized_body import general_position
 from ...mechanics.bodies.states import CanonicalState, Pose
 from ...mechanics.formulas.text import as_formula, refuse_comparison
 from ...mechanics.redundancy.redundancy import drop_redundant

@@ -12,7 +12,7 @@ from ...argument_names import NamedArguments
 from ...assembly import TimeMesh
 from ...elements.element import TimeElement
 from ...errors import InputError
-from ...solvers.linear.table import linear_options
+from ...solvers.linear.base import linear_options
 from ...solvers.nonlinear.newton import Newton
 from ...validate.options import check_fields
 from .kept import Kept
@@ -47,7 +47,7 @@ class Task:
     tolerance : float, StepControl or None
     driver : March, Windows or Global
     method : optional
-        For inequalities, see `timefem.solvers.nonlinear.methods`.
+        For inequalities, see `timefem.solvers.nonlinear.program`.
     strategies : sequence of str, optional
         Of optimal control, see `timefem.problems.optimal.strategies.strategy`.
     kept : Kept

@@ -12,8 +12,7 @@ from ...argument_names import NamedArguments
 from ...errors import InputError
 from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...mechanics.forces.actuators import Actuator
-from ...mechanics.functions.formula import as_time_function
-from ...mechanics.functions.table import Table
+from ...mechanics.functions.formula import Table, as_time_function
 from ...mechanics.functions.trajectories import Spline, first_jump, ordinal
 from ...mechanics.inversion.direct import DirectInversion, is_direct, is_settled
 from ...mechanics.inversion.inversion import Inversion

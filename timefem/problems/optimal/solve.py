@@ -16,8 +16,8 @@ from ...parallel import own_world
 from ...progress import progress as progress_bar
 from ...solution.solution import Solution
 from ...solvers.interior_point.algorithm import NO_MINIMUM
-from ...solvers.nonlinear.methods import method_for_inequalities
 from ...solvers.nonlinear.newton import Newton
+from ...solvers.nonlinear.program import method_for_inequalities
 from ..common.parameters import of_bodies
 from ..common.statistics import OnDemand, solve_statistics
 from ..controls_marched import OptimalSolution
@@ -37,7 +37,7 @@ UNUSED = "tol_residual", "tol_increment"  # fields of Newton that problems with 
 def solve_optimal_control(task):
     """Solve a problem of optimal control: a `Task` of `timefem.solve`.
 
-    `method` is the one for inequalities, see `timefem.solvers.nonlinear.methods`.
+    `method` is the one for inequalities, see `timefem.solvers.nonlinear.program`.
 
     Returns
     -------

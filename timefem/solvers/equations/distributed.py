@@ -10,7 +10,7 @@ from ...errors import InputError
 from ...parallel import agree
 from ...validate.memory import peak_memory
 from ..linear import linear_options
-from ..linear.petsc.library import petsc
+from ..linear.petsc.matrix import petsc
 from ..linear.time_chain.slab_lu import SlabLU
 from .elements import ElementEquations
 from .grouped import GroupedEquations, worth_groups

@@ -22,13 +22,10 @@ from ...errors import InputError
 from ...status import Reason, Status
 from ..nonlinear.program import Answer, failed, not_finite, placed
 from . import bounds_loops as loops
-from .barrier import Barrier, Scaled
-from .barrier_parameter import BarrierParameter, Errors
-from .bounds import inside
+from .barrier import Barrier, BarrierParameter, Errors, Scaled, inside
 from .kkt import KktMatrix, SearchDirection
-from .line_search import Filter, Iterate, LineSearch
+from .line_search import Filter, Iterate, LineSearch, Restoration
 from .options import InteriorPointOptions
-from .restoration import Restoration
 
 if TYPE_CHECKING:
     from ..nonlinear.program import NonlinearProgram

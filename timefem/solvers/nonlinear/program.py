@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
+from ...errors import InputError
 from ...parallel import OverRanks
 from ...status import Reason, Status
+from ...validate.options import METHODS
 from .options import OPTIONS
 
 CARRIER, MOTION, CONDITION, LIMIT = range(4)  # roles of rows
@@ -250,3 +252,33 @@ def placed(blocks, starts):
     out = np.empty(len(blocks), int)
     out[order] = np.arange(len(blocks)) - before[blocks[order]] + starts[blocks[order]]
     return out
+
+
+DEFAULT = "interior-point"
+
+
+def is_for_inequalities(method):
+    """Whether a name, or an object, is a method for inequalities."""
+    name = method if isinstance(method, str) else getattr(method, "name", None)
+    return isinstance(name, str) and name in METHODS and (name is method or isinstance(method, METHODS[name]))
+
+
+def method_for_inequalities(method=None):
+    """The method that is meant by an object or a name; the default for None.
+
+    Raises
+    ------
+    InputError
+        Lists the names.
+    """
+    if method is None:
+        method = DEFAULT
+    if is_for_inequalities(method):
+        return METHODS[method]() if isinstance(method, str) else method
+    names = ", ".join(f"{name!r} or {cls.__name__}(...)" for name, cls in METHODS.items())
+    raise InputError(f"method={method!r} is not a method for inequalities; take {names}")
+
+
+def after(method, iterations):
+    """The method with what these iterations leave of its own."""
+    return replace(method, max_iterations=max(1, method.max_iterations - iterations))

@@ -8,8 +8,7 @@ from ....errors import InputError
 from ...body_frame import BodyFrame, is_on_tree
 from ...catalogue import acts_through, arguments, made, refers_in
 from ...declared.declared import Declared
-from ...joints.sliding import Prismatic
-from ...joints.turning import Revolute, Spherical, Universal, Weld
+from ...joints.pairs import Prismatic, Revolute, Spherical, Universal, Weld
 from ...part import Part
 from ..rigid import RigidBodyBase
 from .links import Link, TreeJoint

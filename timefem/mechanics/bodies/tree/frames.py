@@ -20,8 +20,8 @@ from ...joints.bound import BoundCoordinate
 from ...joints.coordinates import OwnCoordinate
 from ...shapes import Piece
 from ...values.evaluate import evaluate
+from .dynamics import path, placements, twists
 from .numbers import moves_places, parameters_of_link, square
-from .recursion import path, placements, twists
 
 if TYPE_CHECKING:
     from ...part import Body

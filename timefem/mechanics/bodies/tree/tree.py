@@ -16,14 +16,13 @@ from ...declared import Choice, Name, Real
 from ...numbers.arguments import inside, unchecked
 from ...part import Body
 from ...shapes import Piece, Stroke
-from ..solved_energy import general_position, solved_energy
+from ..generalized_body import general_position, solved_energy
 from ..states import CanonicalState, Coordinates
-from .dynamics import TreeDynamics, TreeFunctions, resistance, spring_energy
+from .dynamics import TreeDynamics, TreeFunctions, mass_moment, resistance, spring_energy, weight_moment
 from .frames import TreeJointCoordinate, TreeLink
 from .links import Link, Rows, TreeJoint
 from .motions import coordinates_of
 from .numbers import TURNING, moves_places, pattern_of, values, with_symbols
-from .recursion import mass_moment, weight_moment
 from .structure import checked_mass, least_along, moving_bodies
 
 if TYPE_CHECKING:

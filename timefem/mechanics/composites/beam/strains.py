@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from ...bodies import quaternions
-from ...forces.between import dissipative_force
+from ...forces.springs import dissipative_force
 from ...part import Part
 from ...symmetry import ALL
 

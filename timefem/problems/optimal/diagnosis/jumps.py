@@ -8,7 +8,7 @@ import numpy as np
 
 from ....errors import NotDifferentiable, warn
 from ....mechanics.forces.actuators import Cost
-from ....mechanics.formulas.switches import Switches
+from ....mechanics.formulas.formula import Switches
 from ....mechanics.values.quantities import formulas_of, jumps_of, kinks_of, places_of
 from ....status import RETRY
 from ..options import OPTIONS

@@ -7,7 +7,7 @@ import casadi as ca
 import numpy as np
 
 from ....errors import InputError
-from ....mechanics.bodies.solved_energy import general_position
+from ....mechanics.bodies.generalized_body import general_position
 from ....mechanics.values.at_start import constraints_at
 from ....mechanics.values.conserved import names_at_rest
 from ....mechanics.values.of_parts import nonholonomic_derivatives

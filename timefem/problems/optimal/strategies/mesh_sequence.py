@@ -15,8 +15,8 @@ from ....late import Late
 from ....parallel import own_world
 from ....progress import progress
 from ....solvers.equations.outcome import Outcome
-from ....solvers.nonlinear.methods import after, method_for_inequalities
 from ....solvers.nonlinear.newton import Newton
+from ....solvers.nonlinear.program import after, method_for_inequalities
 from ....solvers.nonlinear.slab_program import SlabProgram
 from ....status import FINAL, RETRY, Reason, Status
 from ...common.parameters import parts_with_unknowns

@@ -9,8 +9,8 @@ import numpy as np
 
 from ....late import Late
 from ....parallel import OverRanks
-from ....solvers.nonlinear.methods import after
 from ....solvers.nonlinear.options import OPTIONS as OF_PROGRAMS
+from ....solvers.nonlinear.program import after
 from ....sparse import sparse_lu
 from ....status import RETRY, Reason
 from ..options import OPTIONS

@@ -17,8 +17,7 @@ from ....errors import InputError, SolveError
 from ....sparse import infinity_norm
 from ....validate.options import KRYLOV, PETSC_METHODS, SHORTHANDS
 from ..base import REFINE_ABOVE, LinearOptions, LinearSolver
-from .library import check_numpy, petsc
-from .matrix import AssembledMatrix, Blocks, RowMatrix
+from .matrix import AssembledMatrix, Blocks, RowMatrix, check_numpy, petsc
 from .substructure import Substructure
 
 PREFIX = "timefem_"

@@ -21,12 +21,11 @@ from .... import interrupts, validate
 from ....argument_names import NamedArguments
 from ....errors import InputError
 from ....status import Reason, Status
-from ...interior_point.bounds import inside
+from ...interior_point.barrier import inside
 from ...interior_point.options import InteriorPointOptions
 from ..options import OPTIONS
 from ..program import Answer, failed, gradient_of_lagrangian, not_finite, optimality_error, placed
-from .callbacks import called, guarded, refused_options, sparsity
-from .scaled import Centred
+from .callbacks import Centred, called, guarded, refused_options, sparsity
 
 if TYPE_CHECKING:
     from ..program import NonlinearProgram

@@ -15,8 +15,7 @@ from .... import interrupts, validate
 from ....argument_names import NamedArguments
 from ....status import Reason, Status
 from ..program import Answer, failed, gradient_of_lagrangian, optimality_error
-from .callbacks import called, guarded, refused_options, sparsity
-from .scaled import solved_enlarged
+from .callbacks import called, guarded, refused_options, solved_enlarged, sparsity
 
 if TYPE_CHECKING:
     from ..program import NonlinearProgram

@@ -1,7 +1,7 @@
 # made by tools/stubs.py: change the module
 
 import casadi as ca
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from timefem.types import Vector
 from typing import Any
@@ -9,7 +9,28 @@ import numpy as np
 from .base import TimeFunction
 
 
+N_TIMES: int
+OUTSTANDING: float
+MOST: int
+NEAR: float
+FAR: float
+POWER: float
 scipy: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Formula(TimeFunction):
+    function: Callable[[Any], Any] | str
+    kinks: Sequence[float] = ...
+    n: int = ...
+    component: int = ...
+    @property
+    def parameters(self) -> np.ndarray: ...
+    @property
+    def form(self) -> Hashable: ...
+    def formula(self, t: ca.SX) -> ca.SX: ...
+    @property
+    def text(self) -> str: ...
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""CHOLMOD, from scikit-sparse, on the normal equations."""
+"""Linear solvers of other packages: SuperLU and CHOLMOD."""
 
 from __future__ import annotations
 
@@ -8,9 +8,42 @@ from typing import Any
 import numpy as np
 import scipy
 
-from ...errors import SolveError
-from ...sparse import estimated_norm
+from ...errors import SingularMatrix, SolveError
+from ...sparse import estimated_norm, sparse_lu
 from .base import LinearOptions, LinearSolver
+
+
+class SuperLUSolver(LinearSolver):
+    """Columns in time order, which is a good order already."""
+
+    name = "superlu"
+
+    def _factor(self, matrix):
+        try:
+            self._lu = sparse_lu(matrix.tocsc(), permc_spec="NATURAL")
+        except RuntimeError as error:
+            raise SingularMatrix(f"backend 'superlu': {error}") from error
+
+    def solve(self, b):
+        return self._lu.solve(b)
+
+    def solve_transposed(self, b):
+        return self._lu.solve(b, trans="T")
+
+    @property
+    def factor_size(self):
+        return self._lu.nnz
+
+
+@dataclass(frozen=True)
+class SuperLU(LinearOptions):
+    """SuperLU with partial pivoting, columns in time order (X. S. Li, ACM TOMS 31 (2005)); needs nothing."""
+
+    name = "superlu"
+
+    def make(self, pattern: Any) -> Any:
+        return SuperLUSolver(pattern)
+
 
 CONDITION_LIMIT = 1e15  # of A^T A: beyond it, refinement no longer converges
 
