@@ -21,6 +21,7 @@ from ..elements.augmented.part_numbers import START as LATER
 from ..elements.evaluation.batch import ElementBatch
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError, NotDifferentiable, warn
+from ..mechanics.contacts.rigid import refuse_samples
 from ..parallel import own_world
 from ..solvers.equations.distributed import make_equations
 from ..solvers.equations.ends import Ends
@@ -93,11 +94,12 @@ class ThroughEvents(Derivatives):
     Raises
     ------
     InputError
-        For solutions that failed, and where elements are of the fallback for many impacts.
+        For solutions that failed, where elements are of the fallback for many impacts, and with sampled controllers.
     """
 
     def __init__(self, solution: Solution, linear: LinearOptions | str | None = None) -> None:
         check_solution(solution)
+        refuse_samples(solution.system, "the derivative of a march through impacts")
         self._solution, self._linear, self.system, self.element = solution, linear, solution.system, solution.element
         for event in solution.events:
             if event.kind.startswith(events.FALLBACK):

@@ -24,6 +24,11 @@ def refuse_events(system: System, what: str) -> None:
         first, name = system.rigid_contacts[0], system.label(system.rigid_contacts[0])
         raise InputError(f"{name} is a rigid contact, which {what} does not take; solve an initial-value problem with "
                          f"driver='march', or give {name} {first.made_soft_by}")
+    refuse_samples(system, what)
+
+
+def refuse_samples(system: System, what: str) -> None:
+    """InputError, by name, of sampled controllers."""
     for part in system.parts:
         if part.period is not None:
             raise InputError(f"{system.label(part)} is feedback in discrete time, which {what} does not take; take a "

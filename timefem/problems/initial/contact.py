@@ -1,7 +1,10 @@
 """Marches of systems with rigid contact, and the solution that comes of them."""
 
 import time
+from copy import copy
+from dataclasses import replace
 from functools import cache, partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -69,8 +72,9 @@ def _lengths(problem):
     return q
 
 
-def march_with_contacts(task, mesh):
-    """Solve the initial-value problem of a `Task` with rigid contacts on a mesh; a `ContactMotion`.
+def march_with_contacts(task, mesh, samples=None):
+    """Solve the initial-value problem of a `Task` with rigid contacts on a mesh, and `Samples` of controllers in
+    discrete time, if any; a `ContactMotion`.
 
     Raises
     ------
@@ -107,13 +111,33 @@ def march_with_contacts(task, mesh):
                 return stop
 
             seconds = {"setup": time.perf_counter() - start}
-            march.run(advance)
+            if samples is None:
+                march.run(advance)
+            else:
+                task = _run_with(samples, march, before, advance, task)
     finally:
         if recorder is not None:
             recorder.close()
     seconds |= {"assemble": 0.0, "solve": time.perf_counter() - start - seconds["setup"]}
     seconds["total"] = sum(seconds.values())
     return _told(task, mesh, march, seconds, _solution(task, march, before))
+
+
+def _run_with(samples, march, before, advance, task):
+    """March from one change of held forces to the next; returns the `Task` with the system that holds all of them."""
+    nodes = samples.mesh.nodes
+    for first, last in pairwise(samples.ends):
+        if nodes[last] <= march.t:  # before the checkpoint, or at its end
+            samples.at(nodes[first], before(nodes[first]))
+            continue
+        goes_on = nodes[first] < march.t
+        system = samples.at(nodes[first], before(nodes[first]) if goes_on else march.z)
+        march.change(system, assembly.TimeMesh(nodes[:last + 1]), anew=not goes_on)
+        if not march.run(advance).status.success:
+            break
+    problem = copy(task.problem)
+    problem.system = samples.whole
+    return replace(task, problem=problem)
 
 
 def _reference(driver, system, element, mesh, z0):

@@ -19,58 +19,103 @@ def sampled(system):
     return [part for part in system.parts if part.period is not None]
 
 
-def run_sampled(task):
-    """As `run_driver`, with the system whose controllers hold their last values: `Outcome`, `System`, `TimeMesh`.
+class Samples:
+    """What controllers in discrete time hold, as a march comes on.
+
+    Parameters
+    ----------
+    task : Task
+        With a mesh of its own, or a number of elements.
+
+    Attributes
+    ----------
+    mesh : TimeMesh
+        With nodes where forces change.
+    ends : ndarray of int
+        These nodes, and both ends of the mesh.
 
     Raises
     ------
     InputError
-        For drivers other than march, and too few elements for all changes of the forces.
+        For drivers other than march, and meshes without such nodes.
     """
-    problem, controllers = task.problem, sampled(task.problem.system)
-    if task.driver.name != "march":
-        raise InputError(f"{problem.system.label(controllers[0])} is sampled in time, which is for driver='march'")
-    start, end = problem.t_span
-    tells = {c: start + c.period * np.arange(int((end - start) / c.period * (1 + 1e-12)) + 1) for c in controllers}
-    events = np.unique(np.concatenate([*tells.values(), *(tells[c] + c.delay for c in controllers)]))
-    if task.mesh is None:
-        kinks = problem.system.kinks
-        mesh = TimeMesh.uniform(problem.t_span, task.n_elements, through=np.concatenate([events, kinks]))
-    else:
-        mesh = task.mesh
-    close = 1e-9 * (end - start)
-    found = Pieces(task, mesh)
+
+    def __init__(self, task):
+        problem, controllers = task.problem, sampled(task.problem.system)
+        self.system = problem.system
+        if task.driver.name != "march":
+            raise InputError(f"{problem.system.label(controllers[0])} is sampled in time, which is for driver='march'")
+        start, end = problem.t_span
+        self._close = close = 1e-9 * (end - start)
+        self._tells = tells = {c: start + c.period * np.arange(int((end - start) / c.period * (1 + 1e-12)) + 1)
+                               for c in controllers}
+        events = np.unique(np.concatenate([*tells.values(), *(tells[c] + c.delay for c in controllers)]))
+        self._events = events[(start + close < events) & (events < end - close)]
+        if task.mesh is None:
+            through = np.concatenate([events, problem.system.kinks])
+            self.take(TimeMesh.uniform(problem.t_span, task.n_elements, through=through))
+        else:
+            self.take(task.mesh)
+        self._held = {c: [(start, np.zeros(c.n_forces))] for c in controllers}  # what applies, from when on
+        self._waiting = {c: [] for c in controllers}
+
+    def take(self, mesh):
+        """Go by another mesh."""
+        off = np.abs(mesh.nodes[:, None] - self._events).min(axis=0) > self._close
+        if off.any():
+            raise InputError(f"the mesh has no node at t = {self._events[off][0]:g}, where the forces of a sampled "
+                             "controller change")
+        self.mesh = mesh
+        self.ends = np.unique([0, *np.abs(mesh.nodes[:, None] - self._events).argmin(axis=0), mesh.n_elements])
+
+    def at(self, t, z):
+        """The system from a time on, at which forces change, by the state there; to be asked one after the other."""
+        for c, tells in self._tells.items():
+            if np.abs(tells - t).min() <= self._close:
+                self._waiting[c].append((t + c.delay, c.told(self.system, t, z)))
+            while self._waiting[c] and self._waiting[c][0][0] <= t + self._close:
+                self._held[c].append((t, self._waiting[c].pop(0)[1]))
+        return self._with({c: [(t, held[-1][1])] for c, held in self._held.items()})
+
+    @property
+    def whole(self):
+        """The system with all that was held so far."""
+        return self._with(self._held)
+
+    def _with(self, held):
+        """The system with controllers that hold forces from some times on: lists of (t, forces)."""
+        parts = {}
+        for controller, own in held.items():
+            times, forces = zip(*own, strict=True)
+            parts[controller] = controller.with_own_parameters(np.concatenate([
+                controller.own_parameters[:controller.n_given], times, *forces]))
+        other = self.system.of_parts(parts.get(part, part) for part in self.system.parts)
+        other.stands_for.update({old: parts.get(part, part) for old, part in other.stands_for.items()} | parts)
+        return other
+
+
+def run_sampled(task):
+    """As `run_driver`, with the system whose controllers hold their last values: `Outcome`, `System`, `TimeMesh`."""
+    samples = Samples(task)
+    found = Pieces(task, samples.mesh)
+    samples.take(found.mesh)
     try:
-        return _marched(task, found, tells, events, close)
+        return _marched(task, found, samples)
     finally:
         found.close()
 
 
-def _marched(task, pieces, tells, events, close):
-    """From one event to the next."""
-    problem, mesh, controllers = task.problem, pieces.mesh, list(tells)
-    start, end = problem.t_span
-    ends = [int(np.argmin(np.abs(mesh.nodes - t))) for t in events if start + close < t < end - close]
-    missing = [t for t in events if start + close < t < end - close and np.abs(mesh.nodes - t).min() > close]
-    if missing:
-        raise InputError(f"the mesh has no node at t = {missing[0]:g}, where the forces of a sampled controller change")
-    ends = np.unique([0, *ends, mesh.n_elements])
-    held = {c: [(start, np.zeros(c.n_forces))] for c in controllers}  # what applies, from when on
-    waiting = {c: [] for c in controllers}
-    z, outcomes, system = problem.z0, [], problem.system
+def _marched(task, pieces, samples):
+    """From one change of the forces to the next."""
+    problem, mesh, system = task.problem, samples.mesh, task.problem.system
+    z, outcomes = problem.z0, []
     momenta_of_counters = [system.n_q + system.coordinates(b).start for b in system.bodies
                            if b.is_counter]
     meshes, notes = [], {}  # with elements that were halved; what the statuses say besides
-    for first, last in pairwise(ends):
+    for first, last in pairwise(samples.ends):
         t = mesh.nodes[first]
-        for c in controllers:
-            if np.abs(tells[c] - t).min() <= close:
-                waiting[c].append((t + c.delay, c.told(system, t, z)))
-            while waiting[c] and waiting[c][0][0] <= t + close:
-                held[c].append((t, waiting[c].pop(0)[1]))
-        now = {c: _holding(c, [(t, held[c][-1][1])]) for c in controllers}
         piece = copy(problem)
-        piece.system, piece.z0, piece.t_span = _with(system, now), z, (float(t), float(mesh.nodes[last]))
+        piece.system, piece.z0, piece.t_span = samples.at(t, z), z, (float(t), float(mesh.nodes[last]))
         part = mesh.part(first, last)
         before = sum(one.n_elements for one in meshes)
         outcome = pieces.solved(dataclasses.replace(task, problem=piece, mesh=part, n_elements=None), part)
@@ -84,12 +129,11 @@ def _marched(task, pieces, tells, events, close):
         notes[outcome.status.message.removesuffix(told(part, meshes[-1])).removeprefix("converged")] = True
         z = np.array(outcome.state[-1, -1])
         z[momenta_of_counters] = 0.0  # round-off there would grow from piece to piece
-    whole = {c: _holding(c, held[c]) for c in controllers}
     found = TimeMesh(np.concatenate([mesh.nodes[:1], *(one.nodes[1:] for one in meshes)]))
     outcome = _joined(outcomes)
     if outcome.status.success:
         outcome.status = Status(True, message=f"converged{''.join(notes)}{told(mesh, found)}")
-    return outcome, _with(system, whole), found
+    return outcome, samples.whole, found
 
 
 class Pieces:
@@ -171,20 +215,6 @@ class PieceRecorder:
 
     def close(self):
         """The next piece has it."""
-
-
-def _holding(controller, held):
-    """A controller with forces that are held from some times on: list of (t, forces)."""
-    times, forces = zip(*held, strict=True)
-    return controller.with_own_parameters(np.concatenate([controller.own_parameters[:controller.n_given], times,
-                                                          *forces]))
-
-
-def _with(system, parts):
-    """The system with other parts instead of some, for which they stand."""
-    other = system.of_parts(parts.get(part, part) for part in system.parts)
-    other.stands_for.update({old: parts.get(part, part) for old, part in other.stands_for.items()} | parts)
-    return other
 
 
 def _joined(outcomes):

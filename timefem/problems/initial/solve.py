@@ -23,32 +23,29 @@ from ..refinement.loop import HigherOrderErrors, solve_refined
 from .contact import march_with_contacts
 from .contact_errors import ContactErrors
 from .drivers import run_driver
-from .sampled import run_sampled, sampled
+from .sampled import Samples, run_sampled, sampled
 
 
 def solve_initial(task):
     """Solve an initial-value problem: a `Task` of `timefem.solve`."""
     contacts = task.problem.system.rigid_contacts
-    if contacts and sampled(task.problem.system):
-        name = task.problem.system.label(contacts[0])
-        raise InputError(f"{name} is a rigid contact, which cannot be marched beside a sampled controller yet; give a "
-                         f"Controller, or {name} {contacts[0].made_soft_by}")
     if task.tolerance is not None:
         if sampled(task.problem.system):
             raise InputError("a system with a sampled controller is not marched to a tolerance; give n_elements")
         return _solve_to_tolerance(task)
-    if sampled(task.problem.system):
+    if sampled(task.problem.system) and not contacts:
         return _solve_sampled(task)
     if task.mesh is None and not task.driver.distributed:  # before a mesh of that size is made
         n_bytes = 2 * 8 * task.n_elements * task.problem.system.n_z
         check_memory(f"the solution on {task.n_elements} elements", n_bytes)
-    mesh = mesh_of(task)
+    samples = Samples(task) if sampled(task.problem.system) else None
+    mesh = mesh_of(task) if samples is None else samples.mesh
     driver, system, z0 = task.driver, task.problem.system, task.problem.z0
     driver.check(task.element, task.guess)
     if task.checkpoint is not None:
         task.checkpoint.check()
     if contacts:
-        return _completed(march_with_contacts(task, mesh), mesh, task.checkpoint)
+        return _completed(march_with_contacts(task, mesh, samples), mesh, task.checkpoint)
     outcome = run_driver(task, mesh)
     mesh = outcome.mesh or mesh
     statistics = solve_statistics(driver, _backend(driver), mesh, outcome)

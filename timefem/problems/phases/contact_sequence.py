@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError, NotSolved, warn
+from ...mechanics.contacts.rigid import refuse_samples
 from ...mechanics.forces.controllers import Controller
 from ...mechanics.states.given import states_of
 from ...mechanics.values.equations_of_motion import parts_by_time
@@ -54,6 +55,7 @@ class ContactSequence:
             raise InputError(f"phases: the march failed, and has no sequence of contacts: {solution.status.message}")
         self.solution, self.given = solution, given
         self.system, self._guessed = _without_controllers(solution.system, given["actuators"])
+        refuse_samples(self.system, "a sequence of phases")
         self.contacts = Contacts(self.system)
         self.nodes = NodeTangents(self.contacts, solution)
         self._check()

@@ -107,6 +107,18 @@ class ContactMarch(EventElements):
         self.directions = np.zeros((self.contacts.n, 2))
         self.pace = Pace(options.first)
 
+    def change(self, system, mesh, anew):
+        """Go on to the end of another mesh with other numbers of the system; `anew`: forces change where it is."""
+        sizes = self.law.sizes
+        self.contacts, self.mesh = contacts_of(system), mesh
+        self.law = NodeLaw(self.contacts, self.options)
+        self.law.take_sizes(sizes)
+        self.search = Search(self.contacts, self.element.degree, mesh.nodes[-1])
+        self._systems, self._fallback, self._flights = {}, None, Flights(self)
+        self._states = self._forces = None
+        if anew:
+            self.mode = None
+
     # ---- the march
 
     def run(self, advance=lambda t: False):
