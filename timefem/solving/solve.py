@@ -107,8 +107,8 @@ def solve(problem: Any, element: TimeElement, n_elements: int | Sequence[int] | 
         `InteriorPoint(tolerance=1e-8)`.
     strategies : sequence of str, optional
         Of optimal control: what is tried where the default guess leads to no solution, in this order; of "energy
-        pumping", "march from the start", "held durations", "target continuation", "perturbation", "waving controls"
-        (default: all of them). `Solution.attempts` tells what was tried.
+        pumping", "march from the start", "held durations", "perturbation", "waving controls" (default: all of them).
+        `Solution.attempts` tells what was tried.
     backend : str, optional
         The earlier form of fields of the driver and of `Checkpoint`, as are `petsc_options`, `window`, `gather`,
         `scaling`, `checkpoint_every` and `restart`.

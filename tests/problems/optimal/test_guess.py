@@ -18,7 +18,6 @@ from timefem.problems.optimal.guesses.guess import Guess, first_guess
 from timefem.problems.optimal.guesses.paths import Way, path
 from timefem.problems.optimal.guesses.rates import balance, rates_at_ends
 from timefem.problems.optimal.strategies.mesh_sequence import optimality_element
-from timefem.problems.optimal.strategies.strategy import towards_the_target
 
 pytestmark = pytest.mark.long
 
@@ -170,32 +169,6 @@ def test_what_second_order_effects_reach_is_not_refused():
         sol = tf.solve(arm_across(), tf.MixedGalerkin(2), 20, progress=False)
     assert sol.success, sol.status.message
     assert np.abs(sol.position("body", 3.0) - [0, 0.2, 0]).max() < 1e-8
-
-
-def test_targets_that_move():
-    problem = cart_and_pole()
-    half = problem.towards(0.5)
-    at_start = problem.conditions.values(problem.z0, [])
-    assert np.abs(at_start).max() > 0.5 and half.conditions.names == problem.conditions.names
-    seen = []
-
-    class Bar:
-        def note(self, text):
-            seen.append(text)
-
-    class Status:
-        def __init__(self, success):
-            self.success = success
-
-    def solve(share, x):  # fails where steps are longer than 0.2
-        offset = 0 if share == 1 else problem.towards(share).conditions.offset
-        whole = problem.conditions.combinations @ at_start
-        np.testing.assert_allclose(offset, (1 - share) * whole if share < 1 else 0, rtol=0, atol=1e-12)
-        return None, share, Status(share - x <= 0.2 + 1e-12)
-
-    _, share, status = towards_the_target(solve, 0.0, Bar())
-    assert status.success and share == 1.0 and seen[0] == "target at 25 % of the way" and "100 %" in seen[-1]
-    assert towards_the_target(lambda share, x: (None, x, Status(False)), 0.0, Bar()) is None
 
 
 def test_an_arm_in_joint_coordinates():

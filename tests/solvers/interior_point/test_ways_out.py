@@ -43,13 +43,13 @@ def solved(problem, n, element):
 
 @pytest.mark.long
 @pytest.mark.parametrize("make, most, limit", [
-    (lambda: cart_pole(2.0, 2.0), 1300, "the bound of control 0 of drive"),
-    (lambda: pole(effort(40.0)), 1200, r"the integral of effort\[0\]"),
-    (lambda: pole(spin(1.2)), 2600, r"spin\[0\]"),
+    (lambda: cart_pole(2.0, 2.0), 900, "the bound of control 0 of drive"),
+    (lambda: pole(effort(40.0)), 750, r"the integral of effort\[0\]"),
+    (lambda: pole(spin(1.2)), 1800, r"spin\[0\]"),
 ])
 def test_infeasible_soon(make, most, limit):
-    """With other targets and paths, as rows are nonlinear: 1168, 1072 and 2405 iterations, of which half are those of
-    restorations that are done again with bounds that count more; by IPOPT 988, 1135 and 3064."""
+    """With other paths, as rows are nonlinear: 718, 602 and 1469 iterations, of which half are those of restorations
+    that are done again with bounds that count more; by IPOPT 694, 639 and 884. Targets that moved took 500 more."""
     sol, iterations = solved(make(), 40, mixed(2))
     assert not sol.success and sol.status.reason == "not found" and iterations <= most
     assert re.search(rf"of cart_pole at (the end at )?t = .* violated by .* in its way is {limit}, at t = ",

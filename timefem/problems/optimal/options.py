@@ -206,9 +206,6 @@ class OptimalOptions(Options):
 
     # ---- strategies
     other_guesses: int = option(3, "guesses with waving controls, where there are inequalities")
-    first_of_way: float = option(0.25, "first step of a target on its way, of all the way")
-    least_of_way: float = option(0.02, "shortest such step")
-    growth_of_way: float = option(2.0, "factor by which these steps grow")
 
     # ---- switches
     saturated: float = option(1e-3, "of the range: how near its bound a control is at it")

@@ -38,7 +38,7 @@ from .statement.costs import (
     with_integrands,
 )
 from .statement.couplings import Coupling, SameState
-from .statement.end_conditions import EndConditions, Shifted
+from .statement.end_conditions import EndConditions
 from .statement.limits import Limit, bounds_of, by_actuator, rate_limits
 from .statement.start import counters_at_start, start_of
 from .statement.stated import stated
@@ -354,19 +354,7 @@ class OptimalControl(NamedArguments):
     def _end(self, z, t, unknowns, u=None):
         return End(self.system, t, z, self.numbers.at([unknowns[name] for name in self.numbers]), unknowns, u)
 
-    def towards(self, share: float) -> OptimalControl:
-        """The problem with another target: conditions c at the end are `c(z(t1)) = (1 - share) c(z0)`.
-
-        That is the state at the start where `share` is 0, and the target itself where it is 1.
-        """
-        if share == 1:
-            return self
-        z, numbers = ca.SX.sym("z", len(self.z0)), ca.SX.sym("numbers", len(self.guesses))
-        function = ca.Function("conditions", [z, numbers], [ca.densify(self.conditions(z, numbers))])
-        return self.with_conditions(
-            Shifted(self.conditions, (1 - share) * np.array(function(self.z0, self.guesses)).ravel()))
-
-    def with_conditions(self, conditions: EndConditions | Shifted) -> OptimalControl:
+    def with_conditions(self, conditions: EndConditions) -> OptimalControl:
         """The problem with other conditions at the end."""
         other = self._copied()
         other.conditions = conditions

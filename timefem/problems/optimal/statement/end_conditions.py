@@ -53,8 +53,6 @@ class EndConditions:
         What these take besides the state and the unknown numbers.
     names : list of str
         What each of the n conditions asks for.
-    offset : float
-        What combinations are to be.
     state : ndarray, shape (n_z,)
         A state that satisfies conditions and constraints.
     combinations : ndarray, shape (n_kept, n)
@@ -69,7 +67,7 @@ class EndConditions:
         For bodies, lengths and types that do not fit, and conditions that contradict each other or the constraints.
     """
 
-    offset, _at_start = 0.0, np.zeros(0)
+    _at_start = np.zeros(0)
 
     def __init__(self, system, targets, formula, t, z, numbers=(), which="end", known=None):
         self.system, self.numbers, self._which = system, np.asarray(numbers, float), which
@@ -297,21 +295,6 @@ class EndConditions:
 def _values(asked):
     """The numbers that are asked for, one behind the other."""
     return np.concatenate([np.zeros(0), *(one.values for one in asked)])
-
-
-class Shifted:
-    """Conditions at the end whose values are to be some others than zero."""
-
-    def __init__(self, conditions, offset):
-        self._conditions, self.offset = conditions, offset
-
-    def __call__(self, z, numbers):
-        return self._conditions(z, numbers) - ca.DM(self.offset)
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self._conditions, name)
 
 
 def with_allowed_ends(phases):

@@ -113,7 +113,7 @@ class OneMesh:
         near : bool
             Whether the guess is close to the solution.
         problem : OptimalControl, optional
-            One with other targets.
+            One with another range of durations.
 
         Returns
         -------
@@ -275,7 +275,7 @@ def solve_optimal(task, mesh):
             if solve.unresolved and level is not mesh:
                 x = None
                 continue
-        start_x, before = x, level
+        before = level
         equations, found, status = solve(level, x, near=near)
         if status.reason == Reason.SINGULAR_TANGENT and warm and \
                 note_held(problem, check_reach(solve.all_equations(level), x, quiet=True)):
@@ -287,7 +287,7 @@ def solve_optimal(task, mesh):
         alone = equations.comm is None or problem.bounded
         if failed and task.guess is None and not (near or solve.certain or solve.unresolved or solve.spent) and alone:
             with progress("optimal control, another way", 3, task.progress) as bar:
-                rescued = otherwise(Run(solve, level, start_x), strategies, bar)
+                rescued = otherwise(Run(solve, level), strategies, bar)
             equations, found, status = rescued or (equations, found, status)
         x = None if failed and level is not mesh else found  # a finer mesh may do; after a stop it stops at once
     solve.seconds["total"] = time.perf_counter() - start

@@ -55,12 +55,10 @@ class Run:
     ----------
     one_mesh : OneMesh
     level : TimeMesh
-    x : ndarray
-        All unknowns of the first guess.
     """
 
-    def __init__(self, one_mesh, level, x):
-        self._one_mesh, self.level, self.x, self.problem = one_mesh, level, x, one_mesh.problem
+    def __init__(self, one_mesh, level):
+        self._one_mesh, self.level, self.problem = one_mesh, level, one_mesh.problem
 
     def __call__(self, x, **options):
         """Solve from all unknowns x; raises Spent once all iterations are taken."""
@@ -107,20 +105,6 @@ class EnergyPumping(Strategy):
         guess = swung(run.problem)
         bar.note("from a motion that gains energy")
         return None if guess is None else run.first_of([guess])
-
-
-class TargetContinuation(Strategy):
-    """Targets that move from where the first guess ends to where they are."""
-
-    name = "target continuation"
-
-    def applies(self, problem):
-        if problem.free_start or not len(problem.conditions.combinations):
-            return ""
-        return "the end is prescribed, and may be approached step by step"
-
-    def solve(self, run, bar):
-        return towards_the_target(lambda share, x: run(x, problem=run.problem.towards(share)), run.x, bar)
 
 
 class March(Strategy):
@@ -197,8 +181,7 @@ class WavingControls(Strategy):
         return run.first_of(waving(run.problem, OPTIONS.other_guesses))
 
 
-STRATEGIES = {s.name: s for s in (EnergyPumping(), March(), HeldDurations(), TargetContinuation(), Perturbation(),
-                                  WavingControls())}
+STRATEGIES = {s.name: s for s in (EnergyPumping(), March(), HeldDurations(), Perturbation(), WavingControls())}
 
 
 def named_strategies(names: Sequence[str] | None) -> list[Strategy]:
@@ -239,38 +222,6 @@ def otherwise(run: Run, strategies: Sequence[Strategy], bar: Any) -> Any:
     except Spent:
         pass
     return None
-
-
-def towards_the_target(solve, x, bar):
-    """Follow the solution from targets near the start to the ones that are meant.
-
-    Parameters
-    ----------
-    solve : callable
-        `solve(share, x)` -> (equations, x, status), of the target at that share of the way;
-        1 is the one that is meant.
-    x : ndarray
-        All unknowns to start from.
-    bar
-        Of progress; told how far it is.
-
-    Returns
-    -------
-    equations, x, status
-        Of the target that is meant, or a failure; None where not even the first step succeeds.
-    """
-    share, step, found = 0.0, OPTIONS.first_of_way, None
-    while share < 1:
-        goal = min(1.0, share + step)
-        bar.note(f"target at {100 * goal:.0f} % of the way")
-        trial = solve(goal, x)
-        if trial[2].success:
-            found, x, share, step = trial, trial[1], goal, OPTIONS.growth_of_way * step
-        elif step > OPTIONS.least_of_way:
-            step /= 4
-        else:
-            return found and trial
-    return found
 
 
 def marched_steps(equations, x):

@@ -60,7 +60,7 @@ class OptimalEnd(EndBlock):
 
     def _take(self, conditions, held):
         c = conditions
-        self._wanted, self._offset = c.wanted, c.offset
+        self._wanted = c.wanted
         self._combinations = c.combinations.reshape(len(c.combinations), len(c.names))
         self.n_unknowns = self.n_rows = len(self._combinations)
         gradient = c.formulas.with_gradient(c.state, c.numbers, c.wanted)[1][:, :len(c.state)]
@@ -90,7 +90,7 @@ class OptimalEnd(EndBlock):
         pair, j = np.nonzero(combined[:, columns[entry]].T)
         entry, i = entry[pair], i[pair]
         start = np.zeros((1 + n + m, n + m))
-        start[0, n:], start[1 + n:, n:] = -self._offset, 0.0 if self._held is None else -self._held
+        start[1 + n:, n:] = 0.0 if self._held is None else -self._held
         return (start, np.concatenate([slots, (1 + i) * (n + m) + j]), np.concatenate([sources, n + k + entry]),
                 np.concatenate([combined[slots, sources], combined[i, rows[entry]] * combined[j, columns[entry]]]))
 
