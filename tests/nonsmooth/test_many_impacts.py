@@ -21,6 +21,7 @@ from timefem.solvers.nonsmooth.search import Search
 def fallback_only(monkeypatch):
     options = replace(CONTACT, events_per_element=-1, most_fallback=1000, first=1)
     monkeypatch.setattr(ContactMarch.__init__, "__defaults__", (options,))
+    monkeypatch.setattr(ContactMarch, "_accumulates", lambda self: True)
 
 
 @pytest.mark.long
@@ -244,6 +245,53 @@ def test_sizes_of_other_bodies_do_not_matter(height, speed, mass, pair):
         expected = first + 2 * first * np.concatenate([[0.0], np.cumsum(e ** np.arange(1, 5))])
         expected = expected[expected < 0.15]
         np.testing.assert_allclose(hits[:len(expected)], expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("ratio, count", [(100.0, 31), (1e4, 314)])
+def test_the_digits_of_pi_are_counted(ratio, count):
+    """Galperin's billiard: a heavy ball pushes a light one to a wall, with as many impacts as pi has hundredths. Most
+    of them come within one element; without losses they do not accumulate."""
+    small, big = tf.PointMass(1.0, 1, name="small"), tf.PointMass(ratio, 1, name="big")
+    parts = [tf.PlaneContact(small, normal=(1, 0, 0), restitution=1.0, name="wall"),
+             tf.SphereContact(big, small, radius_a=0.05, radius_b=0.05, restitution=1.0, name="pair")]
+    state = {small: tf.Pose((1, 0, 0)), big: tf.Pose((2, 0, 0), velocity=(-1, 0, 0))}
+    problem = tf.InitialValueProblem(tf.System([small, big, *parts]), state, (0, 20.0))
+    sol = tf.solve(problem, tf.MixedGalerkin(1), 10, progress=False)
+    assert sol.success and {event.kind for event in sol.events} == {"impact"}
+    t, x, y, u, v, times = 0.0, 1.0, 1.9, 0.0, -1.0, []  # the big one without the radii; from impact to impact
+    while u < 0 or v < u:
+        wall, pair = -x / u if u < 0 else np.inf, (y - x) / (u - v) if v < u else np.inf
+        if len(times) and times[-1][1] == "wall":
+            wall = np.inf
+        elif len(times):
+            pair = np.inf
+        h = min(wall, pair)
+        t, x, y = t + h, x + h * u, y + h * v
+        times.append((t, "wall" if wall < pair else "pair"))
+        u, v = (-u, v) if wall < pair else (((1 - ratio) * u + 2 * ratio * v) / (1 + ratio),
+                                            ((ratio - 1) * v + 2 * u) / (1 + ratio))
+    assert len(times) == count
+    assert [event.contacts for event in sol.events] == [(name,) for _, name in times]
+    np.testing.assert_allclose([event.t for event in sol.events], [at for at, _ in times], rtol=1e-9)
+    assert [sol.velocity(ball, 20.0)[0] for ball in (small, big)] == pytest.approx([u, v], rel=1e-8)
+    assert np.ptp(sol.energy()) < 1e-11 * sol.energy()[0]
+
+
+def test_balls_that_lose_energy_fall_back_where_they_accumulate():
+    """The same with losses, and with a wall that is driven towards what bounces off it without any."""
+    for restitution, driven in ((0.98, False), (1.0, True)):
+        ball = tf.PointMass(1.0, name="ball")
+        floor = tf.PlaneContact(ball, restitution=restitution, name="floor")
+        parts = [ball, floor]
+        state = {ball: tf.Pose((0, 0, 0.05))}
+        if driven:
+            parts.append(tf.PlaneContact(ball, normal=(0, 0, -1), plane_point=(0, 0, 1.0),
+                                         motion=(0, 0, lambda t: -t), restitution=1.0, name="press"))
+            state = {ball: tf.Pose((0, 0, 0.05), velocity=(0, 0, 30.0))}
+        system = tf.System(parts, gravity=(0, 0, 0 if driven else -9.81))
+        sol = tf.solve(tf.InitialValueProblem(system, state, (0, 0.98 if driven else 20.0)), tf.MixedGalerkin(1), 2,
+                       progress=False)
+        assert "fallback begins" in {event.kind for event in sol.events}, restitution
 
 
 @pytest.mark.long

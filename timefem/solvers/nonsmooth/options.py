@@ -60,7 +60,8 @@ class ContactOptions:
     slow: float = 5.0  # seconds in a process without the compiled loop of open contacts, from which on it is made
     stalled: int = 20  # events at one time before the march gives up there
     inside: float = 1e-8  # of the terms of a gap: overlap at the start that is refused
-    events_per_element: int = 60  # of the mesh, from which on the fallback takes the rest: bouncing to rest takes 20
+    events_per_element: int = 60  # of the mesh, of contacts that lose energy, from which on the fallback takes the
+    # rest: bouncing to rest takes 20
     most_fallback: int = 64  # elements by the fallback at once, at most: twice as many each time that it begins anew
     corrections: int = 8  # of impulses of the fallback, where the mass matrix varies
     corrected: float = 1e-10  # change of velocities by them, of the largest
