@@ -183,6 +183,13 @@ class OptimalOptions(Options):
     unresolved_cost: float = option(
         1e-6, "difference of the cost that counts, over what changes of size one make of it")
 
+    # ---- minimum principle
+    controls_tried: int = option(25, "values of a control between its bounds that are tried in each element")
+    costs_less: float = option(1e-4, "what other controls of an element cost less, over the mean cost of an element, "
+                                     "from which on a solve starts from them")
+    controls_left: int = option(6, "solves from such controls")
+    gained: float = option(1e-6, "of the cost that such a solve has to gain")
+
     # ---- reduced again
     reduced_missed: float = option(1e-3, "miss of a condition, scaled, below which are errors of the elements")
     reduced_more: float = option(10.0, "the same, times what constraints miss")

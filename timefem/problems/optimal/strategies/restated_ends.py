@@ -14,6 +14,7 @@ from ....solution.audit import jump_of
 from ....status import RETRY, Reason, Status
 from ..diagnosis.between_points import look_at_turns, look_between_points, passed_between
 from ..diagnosis.jumps import look_at_jumps, tell_what_is_not_smooth
+from ..diagnosis.minimum_principle import better_controls
 from ..diagnosis.replayed import look_at_replay
 from ..diagnosis.uncounted_turns import tell_uncounted_turns
 from ..options import OPTIONS
@@ -54,6 +55,7 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
     for _ in range(OPTIONS.reductions):
         told = _worst(*stated(task, solution))
         if told is None:
+            solution = _with_least_controls(task, solution, solve, stated)
             pairs = stated(task, solution)[0] if solution.success else []
             passed = [passed_between(*pair) for pair in pairs]
             wrong = next((one for found in passed for one in found if one.wrong), None)
@@ -92,6 +94,24 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
         solution.status = Status.failure(Reason.NOT_FOUND, None, None, [], f"{name} at t = {place:.6g} is missed by "
                                                                             f"{size:.3g} of its size; what is left of "
                                                                             "it at the end of the guess holds")
+    return solution
+
+
+def _with_least_controls(task, solution, solve, stated):
+    """The solution from controls that cost less element by element, as long as there are any and that is gained; not
+    where strategies are named, which are then the only ones."""
+    tried = solution.success and task.strategies is None and task.kept.last is None
+    for _ in range(OPTIONS.controls_left if tried else 0):
+        pairs = stated(task, solution)[0]
+        found = [better_controls(*pair) for pair in pairs]
+        if not any(found):
+            break
+        guesses = [better.guess if better else one for better, (_, one) in zip(found, pairs, strict=True)]
+        other = solve(replace(task, guess=guesses[0] if pairs[0][1] is solution else guesses))
+        if not other.success or not other.objective < solution.objective - OPTIONS.gained * abs(solution.objective):
+            break
+        _follow(other, solution, "minimum principle", next(better.text for better in found if better))
+        solution = other
     return solution
 
 

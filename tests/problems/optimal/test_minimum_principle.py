@@ -1,0 +1,59 @@
+"""Controls that cost more than others would: minima of programs that are none of the problem are left."""
+
+import numpy as np
+import pytest
+
+import timefem as tf
+from timefem.problems.optimal.diagnosis.minimum_principle import better_controls
+
+pytestmark = pytest.mark.long
+
+
+def transfer(limits=(), lower=-np.pi, upper=2 * np.pi):
+    """From the orbit of Earth to that of Mars in least time, by a low thrust (Bryson and Ho, 2.5: 3.3192)."""
+    angle = tf.Control(name="angle")
+    thrust = "0.1405 / (1 - 0.0749 * t)"
+    ship = tf.State("ship", f"[x[1], x[2]**2 / x[0] - 1 / x[0]**2 + {thrust} * sin(u[0]), "
+                            f"-x[1] * x[2] / x[0] + {thrust} * cos(u[0])]", n=3, controls=[angle])
+    return tf.OptimalControl(tf.System([ship, angle]), {ship: [1, 0, 1]}, {ship: [1.525, 0, 1.525**-0.5]}, (0, 4),
+                             end_cost="end.t", free_time=True, limits=limits,
+                             bounds={angle: (lower, upper), "duration": (0.5, 20)})
+
+
+@pytest.mark.parametrize("n", [40, 60, 80, 120])
+def test_an_angle_does_not_wait_at_its_bound(n):
+    """It did, and the time was 3.331, 3.459, 3.483 and 3.619."""
+    sol = tf.solve(transfer(), tf.MixedGalerkin(2), n, progress=False)
+    assert sol.success and sol.objective == pytest.approx(3.31922, rel=1e-5)
+    assert better_controls(transfer(), sol) is None
+
+
+def test_what_was_tried_is_told_and_can_be_left_out():
+    plain = tf.solve(transfer(), tf.MixedGalerkin(2), 80, progress=False, strategies=[])
+    found = better_controls(transfer(), plain)
+    assert plain.objective > 3.4 and "angle is " in found.text
+    sol = tf.solve(transfer(), tf.MixedGalerkin(2), 80, progress=False)
+    first, *others = [attempt.name for attempt in sol.attempts]
+    assert first == "first guess" and others and set(others) == {"minimum principle"}
+    assert "angle" in sol.attempts[1].why and "costs less" in sol.attempts[1].why
+
+
+def test_starts_that_led_to_one_minimum_each_lead_to_the_same():
+    found = tf.solve_all(transfer(), tf.MixedGalerkin(2), 60, n_starts=4, progress=False, processes=1)
+    assert len(found) == 1 and found[0].statistics["starts"] == [0, 1, 2, 3]
+
+
+def test_in_a_phase():
+    sol = tf.solve(tf.Phases([transfer()]), tf.MixedGalerkin(2), 60, progress=False)
+    assert sol.success and sol.objective == pytest.approx(3.31922, rel=1e-5)
+
+
+def test_controls_in_limits_and_those_that_enter_linearly_are_left_as_they_are():
+    limited = transfer(tf.Limit("u[0]", -3.0, 6.0, name="narrow"))
+    assert better_controls(limited, tf.solve(limited, tf.MixedGalerkin(2), 20, progress=False, strategies=[])) is None
+    mass = tf.PointMass(1.0, dimension=1, name="mass")
+    push = tf.ControlForce(mass, [(1, 0, 0)], name="push")
+    block = tf.OptimalControl(tf.System([mass]), {mass: tf.Pose()},
+                              {mass: tf.EndState(position=(1, None, None), velocity=(0, None, None))}, (0, 2),
+                              actuators=push, end_cost="end.t", free_time=True, bounds={push: (-1, 1)})
+    assert better_controls(block, tf.solve(block, tf.MixedGalerkin(2), 20, progress=False)) is None
