@@ -24,9 +24,9 @@ from ..statement.end_conditions import with_allowed_ends
 def solved_as_stated(task, phases, solve, stated, with_phases):
     """The solution by `solve(task)` in which all conditions at the ends hold.
 
-    Guesses end where limits at the end allow, if such a state is found, and this leads to a solution. Where some
-    conditions do not hold, they are reduced again at the ends found, and solved from there, or as at first where that
-    fails.
+    Guesses end where limits at the end allow, if such a state is found, and this leads to a solution at once, without
+    further strategies. Where some conditions do not hold, they are reduced again at the ends found, and solved from
+    there, or as at first where that fails.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
     first = task.guess
     allowed = with_allowed_ends(phases) if first is None else None
     allowed = allowed and with_phases(task, allowed)
-    solution = solve(allowed or task)
+    solution = solve(task if allowed is None else replace(allowed, strategies=[]))
     if allowed and solution.status.reason not in RETRY:
         task = allowed
     elif allowed:
