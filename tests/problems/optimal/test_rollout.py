@@ -6,6 +6,7 @@ import pytest
 
 import timefem as tf
 from timefem.mechanics.values.rollout import following, rollout
+from timefem.problems.optimal.strategies.strategy import Sketch
 
 pytestmark = pytest.mark.long
 
@@ -44,6 +45,22 @@ def test_a_rollout_is_the_motion():
     start = tf.InitialValueProblem(tf.System([rocket, engine]), {rocket: tf.Pose()}, (0, 100.0))
     end = rollout(start.system, start.z0, np.linspace(0, 100, 41), lambda t, q, v: np.array([100.0])).states[-1]
     assert end[1] == pytest.approx(5.0, rel=1e-12) and end[2] == pytest.approx(5 * 2000 * np.log(2), rel=1e-6)
+
+
+def test_marches_of_guesses_that_nobody_asked_for_end_early():
+    """On a spring of 1e5 rad/s explicit steps would be 10^4 for one of the mesh: such a solve had no end in sight."""
+    mass, seen = tf.PointMass(1.0, dimension=1, name="mass"), []
+    system = tf.System([mass, tf.Spring(mass, stiffness=1e10), tf.ControlForce(mass, [(1, 0, 0)])])
+
+    def law(t, q, v):
+        seen.append(t)
+        return np.zeros(1)
+
+    for halvings, most in ((None, 10_000), (Sketch.halvings, 400)):
+        seen.clear()
+        with pytest.raises(tf.InputError, match="too stiff"):
+            rollout(system, np.array([0.1, 0.0]), np.linspace(0, 1, 6), law, halvings=halvings)
+        assert len(seen) < most
 
 
 def test_a_law_sees_efforts_of_ports():

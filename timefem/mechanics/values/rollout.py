@@ -30,7 +30,8 @@ class Rollout(NamedTuple):
 Law = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
-def rollout(system: System, z0: np.ndarray, times: np.ndarray, law: Law, steps: int = 1) -> Rollout:
+def rollout(system: System, z0: np.ndarray, times: np.ndarray, law: Law, steps: int = 1,
+            halvings: int | None = None) -> Rollout:
     """The motion from a state under controls `law(t, q, v)`, by Runge and Kutta's method of order 4, in shorter steps
     where parts are stiff.
 
@@ -45,6 +46,8 @@ def rollout(system: System, z0: np.ndarray, times: np.ndarray, law: Law, steps: 
         Time, coordinates and velocities, or efforts of ports -> controls of all actuators, shape (n_controls,).
     steps : int
         Between two times, at least.
+    halvings : int, optional
+        Of these, at most; default: that of the options.
 
     Raises
     ------
@@ -56,7 +59,7 @@ def rollout(system: System, z0: np.ndarray, times: np.ndarray, law: Law, steps: 
     x = np.concatenate([z0[:n], velocity(system, times[0], z0)])
     states, controls = [], []
     n_controls = sum(part.n_controls for part in system.parts)
-    steps_on = _Steps(system, law, times[-1] - times[0])
+    steps_on = _Steps(system, law, times[-1] - times[0], OPTIONS.halvings if halvings is None else halvings)
     for i, t in enumerate(times):
         u = np.asarray(law(float(t), *_seen(system, x)), float)
         if u.shape != (n_controls,) or not np.isfinite(u).all():
@@ -83,8 +86,8 @@ class _Steps:
     """Steps of Runge and Kutta's method, halved where they are too long for what is stiff: where the formula of order 3
     that has the rate at their end for a tenth of the last slope differs by too much."""
 
-    def __init__(self, system, law, span):
-        self.system, self.law = system, law
+    def __init__(self, system, law, span, halvings):
+        self.system, self.law, self.halvings = system, law, halvings
         self.root, self.span = np.sqrt(system.mass_scale), span
         self.rate, self.fastest = None, 0.0  # where it is; in the metric of the mass, on the way
 
@@ -103,7 +106,7 @@ class _Steps:
                 t, x = to, trial
                 if halved and error <= OPTIONS.step_error / 32:
                     h, halved = 2 * h, halved - 1
-            elif halved < OPTIONS.halvings:
+            elif halved < self.halvings:
                 h, halved = h / 2, halved + 1
             else:
                 refused = refused or f"steps of {h:.2g} s are too long: parts are too stiff, or it leaves all bounds"

@@ -153,6 +153,7 @@ class OptimalOptions(Options):
     runaway: float = option(100.0, "durations over the first one that are reported where a solve fails")
     marched_steps: int = option(
         12, "first steps that turn bodies too far, whose controls are marched", "satellites with wheels take 1 or 2")
+    sketch_halvings: int = option(5, "of the steps of such a march, at most: what is stiffer takes minutes")
     stretched: float = option(
         1.0, "of what holds a body rigid, such as the squared length of a quaternion less one, after such a step",
         "a turn by 2 rad in quaternions, by 1 rad in directors")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -79,6 +79,7 @@ class Guess(NamedArguments):
     rollout: Any = False
     duration: float | None = None
     parameters: Mapping[str, float] | None = None
+    halvings: ClassVar[int | None] = None  # of steps of rollouts
 
     def __post_init__(self):
         validate.real("Guess: bend", self.bend)
@@ -164,7 +165,7 @@ class Guess(NamedArguments):
             def law(t, q, v):
                 return at(given, t)
 
-        found = rollouts.rollout(problem.system, way.first, order, law)
+        found = rollouts.rollout(problem.system, way.first, order, law, halvings=self.halvings)
         states = found.states[places.ravel()].reshape(*times.shape, -1)
         return states, _by_actuator(problem, found.times, found.controls)
 

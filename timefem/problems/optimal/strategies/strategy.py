@@ -301,6 +301,12 @@ def _stretched(equations, x, bodies):
     return bool(np.abs(phi).max(initial=0.0) > OPTIONS.stretched)
 
 
+class Sketch(Guess):
+    """A guess that nobody asked for: its march ends early where it would take far more steps than the mesh has."""
+
+    halvings = OPTIONS.sketch_halvings
+
+
 def _marched(equations, x):
     """Unknowns with the motion that the controls of x make, or None, and the report on one that is not resolved."""
     problem, plan, mesh = equations.problem, equations.plan, equations.mesh
@@ -308,7 +314,7 @@ def _marched(equations, x):
     controls = equations.nodal(x, "controls")
     table = np.clip(controls.reshape(-1, controls.shape[-1])[order], *problem.bounds)
     try:
-        x = first_guess(problem, plan, mesh, Guess(times=times, controls=table, rollout=True))
+        x = first_guess(problem, plan, mesh, Sketch(times=times, controls=table, rollout=True))
     except (InputError, SolveError):
         return None, None
     x = equations.take(x)
