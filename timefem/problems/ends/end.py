@@ -321,7 +321,7 @@ class SearchOptions(Options):
 OPTIONS = SearchOptions()
 
 
-def search(evaluate, x, size, most, finely=False):
+def search(evaluate, x, size, most, finely=False, constants=None):
     """A point near x that satisfies conditions b(x) = 0, by Gauss-Newton steps of least norm.
 
     A condition holds where its violation is small beside its terms, |db/dx| |x|. Steps become twice as long each time
@@ -337,6 +337,8 @@ def search(evaluate, x, size, most, finely=False):
         `most(x)` -> longest step of a component of x / size at first.
     finely : bool
         Whether to go on until steps no longer halve what is left, or it is rounding of terms of size one at least.
+    constants : callable, optional
+        `constants(x)` -> sizes of terms of the conditions that do not depend on x, shape (n,); asked where one is off.
 
     Returns
     -------
@@ -359,6 +361,8 @@ def search(evaluate, x, size, most, finely=False):
             done = worst <= np.finfo(float).eps or before / 2 <= worst <= OPTIONS.rounding
         else:
             done = not np.any(bad > TOLERANCE * terms)
+            if not done and constants is not None:
+                done = not np.any(bad > TOLERANCE * np.maximum(terms, constants(x) * weight))
         if done:
             return x, None, evaluated
         if not np.all(np.isfinite(jacobian)):

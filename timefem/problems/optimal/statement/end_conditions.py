@@ -10,7 +10,7 @@ from ....errors import InputError
 from ....mechanics.bodies.generalized_body import general_position
 from ....mechanics.values.at_start import constraints_at
 from ....mechanics.values.conserved import names_at_rest
-from ....mechanics.values.of_parts import nonholonomic_derivatives
+from ....mechanics.values.of_parts import nonholonomic_derivatives, nonholonomic_off
 from ...ends.end import INDEPENDENT, lengths_of_rows, null_space, reduced, search, unit_rows
 from ...ends.targets import checked_targets, prescribed
 from ..guesses.shapes import carried
@@ -208,6 +208,18 @@ class EndConditions:
             jacobian = np.vstack([np.hstack([jacobian, before]), own])
         return theta, jacobian
 
+    def constants(self, t, n):
+        """Function x -> sizes of the terms of nonholonomic constraints among n conditions, with constants, and zero of
+        others; None where there are none."""
+        first, more = 2 * self.system.n_constraints, self.system.n_nonholonomic
+
+        def sizes(x):
+            out = np.zeros(n)
+            out[first:first + more] = nonholonomic_off(self.system, t, x[:2 * self.system.n_q])[1]
+            return out
+
+        return sizes if more else None
+
     def _of_conserved(self, z, numbers):
         """Lengths of the gradients of what nothing changes where coordinates and momenta as large are in general
         position."""
@@ -269,7 +281,8 @@ class EndConditions:
             return values, np.hstack([jacobian, by_numbers * unit]), jacobian, by_numbers
 
         x, violated, (_, _, *gradients) = search(
-            evaluate, np.concatenate([z, numbers]), np.concatenate([self._size, unit]), lambda x: 1.0)
+            evaluate, np.concatenate([z, numbers]), np.concatenate([self._size, unit]), lambda x: 1.0,
+            constants=self.constants(t, len(names)))
         fault = None if violated is None else f"{names[violated[0]]} stays violated by {violated[1]:.3g}"
         return x[:n], x[n:], gradients, fault
 
@@ -328,9 +341,11 @@ def towards_limits(phase):
 
     if not (np.abs(broken(np.array(function(conditions.state, numbers)[0]).ravel())) > OPTIONS.limit_met).any():
         return None
+    n_rows = len(evaluate(conditions.state)[0])
     for k in range(OPTIONS.limit_searches):
         start = conditions.state + k * OPTIONS.limit_spread * phase.system.state_scale * rng.standard_normal(n)
-        z, violated, _ = search(evaluate, start, phase.system.state_scale, lambda z: 1.0)
+        z, violated, _ = search(evaluate, start, phase.system.state_scale, lambda z: 1.0,
+                                constants=conditions.constants(t1, n_rows))
         if violated is None:
             try:
                 return phase.with_conditions(conditions.reduced_near(z, t1, numbers))
