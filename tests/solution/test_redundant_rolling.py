@@ -1,5 +1,6 @@
 """Rolling constraints that repeat others: gears by friction, carts on many wheels, wheels that steer apart."""
 
+import re
 from dataclasses import replace
 
 import casadi as ca
@@ -8,6 +9,7 @@ import pytest
 
 import timefem as tf
 from tests.example_systems import ROTATIONS
+from timefem.mechanics.redundancy.consistent_multipliers import weakest
 from timefem.mechanics.values.at_start import OPTIONS
 from timefem.models import inspect, load_model
 
@@ -224,3 +226,42 @@ def test_wheels_that_steer_as_they_should():
         one = steered(rear | {name: front[name]}, tf.MixedGalerkin(2))
         np.testing.assert_allclose(both.z[-1], one.z[-1], rtol=0, atol=1e-7)
     assert abs(both.z[-1, 1]) > 0.1
+
+
+# ---- what comes to repeat others on the way
+
+def steered_apart():
+    """A cart on two wheels, one on a belt that runs sideways and steered until both have one axle; Problem.
+
+    The belt then asks for a velocity that the other wheel does not have: the cart turns faster and faster.
+    """
+    body, angle, speed, spin = tf.RigidBody(10.0, (1, 1, 1.5), name="cart"), 0.3, 0.2, 0.8
+    floor = tf.Planar(body, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=Z, axis_b=Z, name="floor")
+    left = tf.KnifeEdge(body, point=(-0.5, 0.3, 0), across=(0, 1, 0), name="left wheel")
+    slip = ("cos(c[0] - t) * dot(f[0].rotation[:, 1], f[0].velocity_at([-0.5, -0.3, 0])) - "
+            "sin(c[0] - t) * dot(f[0].rotation[:, 0], f[0].velocity_at([-0.5, -0.3, 0])) - c[1]")
+    right = tf.NonholonomicConstraint(body, slip, 1, parameters=[angle, speed], name="right wheel")
+    along = -speed / np.sin(angle) - 0.3 * spin
+    state = {body: tf.Pose(velocity=(along, 0.5 * spin, 0), angular_velocity=(0, 0, spin))}
+    return tf.InitialValueProblem(tf.System([body, floor, left, right]), state, (0, 1.0))
+
+
+@pytest.mark.parametrize("element", [tf.MixedGalerkin(1), tf.MixedGalerkin(2), tf.MixedGalerkin(3)], ids=repr)
+def test_kept_constraints_that_come_to_repeat_others_are_named(element):
+    sol = tf.solve(steered_apart(), element, tolerance=1e-5, progress=False)
+    assert not sol.success
+    found = re.search(r"'right wheel: constraint 1' comes to repeat other constraints near t = (\S+):",
+                      sol.status.message)
+    assert abs(float(found[1]) - 0.3) < (1e-4 if element.degree == 1 else 0.03)  # others march on for a while
+
+
+@pytest.mark.parametrize("dense", [100_000, 0])
+def test_how_near_constraints_are_to_repeating_others(monkeypatch, dense):
+    """By the angle between axles, also by sparse arrays."""
+    monkeypatch.setattr("timefem.mechanics.values.at_start.OPTIONS", replace(OPTIONS, dense=dense))
+    problem, found = steered_apart(), []
+    for t in (0.1, 0.2, 0.29, 0.2999):
+        name, size = weakest(problem.system, t, problem.z0)
+        assert name == "right wheel: constraint 1"
+        found.append(size / (0.3 - t))
+    np.testing.assert_allclose(found[1:], found[-1] * np.ones(3), rtol=5e-2)

@@ -9,6 +9,7 @@ from ..symbols import first_order_places
 from ..values.at_start import at_start, constraints_at, is_small
 from ..values.evaluate import quantities_at
 from ..values.of_parts import consistent_velocity, nonholonomic_derivatives
+from ..values.options import OPTIONS
 from ..values.reaction_forces import has_reaction_forces, reaction_force, reaction_forces, solved
 
 scipy = Late("scipy")
@@ -39,6 +40,57 @@ def redundant_rows(system, t, z):
         found = np.concatenate([rows[members[_dependent(block[:, np.unique(block.indices)].toarray())]]
                                 for members, block in blocks])
     return sorted(found.tolist(), reverse=True)
+
+
+def weakest(system, t, z):
+    """The constraint that is nearest to repeating others at a state: its name, and the smallest singular value of the
+    gradients of unit length; None and infinity where nothing can repeat others."""
+    if not system.n_constraints + system.n_nonholonomic:
+        return None, np.inf
+    gradient, rows = _free_gradient(system, t, z)
+    if not len(rows):
+        return None, np.inf
+    if isinstance(gradient, np.ndarray):
+        vectors, values, _ = np.linalg.svd(gradient)
+        vector, size = vectors[:, -1], values[-1] if len(values) == len(rows) else 0.0
+    else:
+        normal, vector = (gradient @ gradient.T).tocsc(), np.ones(len(rows))
+        inverse, _ = factored(normal)
+        for _ in range(4 if inverse else 0):  # inverse iteration
+            vector = inverse(vector / np.linalg.norm(vector))
+        vector /= np.linalg.norm(vector)
+        size = np.linalg.norm(gradient.T @ vector) if inverse else 0.0
+    last = np.flatnonzero(np.abs(vector) > 0.1 * np.abs(vector).max())[-1]
+    return (system.constraint_names + system.nonholonomic_names)[rows[last]], float(size)
+
+
+def repeating(system, t, z, following=None):
+    """For the message of a failed march: the first constraint that came to repeat others on the way, or does where it
+    ends, by straight lines through the smallest singular values before; or nothing.
+
+    Parameters
+    ----------
+    t, z : ndarray, shapes (n,), (n, n_z)
+        Of the nodes that were reached.
+    following : float, optional
+        Node that was not.
+    """
+    n = int(np.isfinite(z).all(axis=1).cumprod().sum())
+    if n < 2:
+        return ""
+    looks = np.unique(np.linspace(0, n - 1, OPTIONS.looks).astype(int))
+    soon = t[n - 1] + OPTIONS.soon * (t[n - 1] - t[0])
+    later = [*t[looks[1:]], soon if following is None else max(soon, following)]
+    before = weakest(system, t[0], z[0])[1]
+    for i, last, most in zip(looks[1:], looks, later[1:], strict=False):
+        name, size = weakest(system, t[i], z[i])
+        if size < before < np.inf:
+            at = t[i] + size * (t[i] - t[last]) / (before - size)
+            near = np.searchsorted(t[:n], at) + np.array([-1, 0])
+            if at <= most and (near[1] == n or min(weakest(system, t[k], z[k])[1] for k in near) <= 0.5 * size):
+                return f"; '{name}' comes to repeat other constraints near t = {at:.6g}: leave it out, or end before"
+        before = size
+    return ""
 
 
 def _free_gradient(system, t, z):

@@ -38,6 +38,10 @@ class ValuesOptions(Options):
     no_mass: float = option(1e-13, "pivots, relative, of motions without mass")
     solved: float = option(1e-8, "residual of equations for velocities that hold")
 
+    # ---- ranks
+    looks: int = option(41, "nodes of a failed march at which it is looked whether constraints come to repeat others")
+    soon: float = option(1e-2, "share of the time that was marched, within which they are about to")
+
     # ---- rollouts
     step_error: float = option(1e-3, "largest error of a step, relative to the fastest motion on the way")
     halvings: int = option(10, "of steps between two times, at most: what is stiffer is not for explicit steps")

@@ -11,6 +11,7 @@ from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.plan import ElementPlan
 from ...elements.mixed_galerkin import MixedGalerkin
 from ...errors import InputError, SolveError
+from ...mechanics.redundancy.consistent_multipliers import repeating
 from ...parallel import agree
 from ...progress import progress
 from ...solvers.equations.elements import ElementEquations
@@ -171,7 +172,9 @@ def _march_guess(system, z, times, multiplier_times, substeps):
     plan = _guess_plan(system)
     x, status = _march(plan, TimeMesh(fine), z)
     if not status.success:
-        raise SolveError(f"the march failed: {status.message}")
+        e = status.element
+        reached = np.vstack([z, plan.unpack(x)[0][:e, -1]])
+        raise SolveError(f"the march failed: {status.message}{repeating(system, fine[:e + 1], reached, fine[e + 1])}")
     state, multipliers, _ = plan.unpack(x)
     state = np.concatenate([state[:, 0], state[-1:, -1]])[::substeps]
     k = times.shape[1] - 1

@@ -6,6 +6,7 @@ import numpy as np
 from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
+from ...mechanics.redundancy.consistent_multipliers import repeating
 from ...mechanics.values.of_parts import not_finite
 from ...parallel import own_world
 from ...polynomials import gauss_legendre
@@ -66,7 +67,7 @@ def _completed(solution, mesh, checkpoint=None):
     elif solution.status.reason == Reason.STOPPED:
         solution.status.message = _stopped(solution)
     elif not solution.success:
-        solution.status.message += _not_finite(solution, mesh) + _remedy(solution.element)
+        solution.status.message += _told_of(solution, mesh)
     return solution
 
 
@@ -125,7 +126,7 @@ def _march_to_tolerance(task):
     if solution.status.reason == Reason.STOPPED:
         solution.status.message = f"{_stopped(solution)}, to a looser tolerance perhaps"
     elif not solution.success:
-        solution.status.message += _not_finite(solution, mesh) + _remedy(solution.element)
+        solution.status.message += _told_of(solution, mesh)
     return solution
 
 
@@ -145,8 +146,12 @@ def _mesh_through_kinks(t_span, n_elements, kinks):
     return mesh if mesh.lengths.max() <= 2 * uniform.lengths.max() else uniform
 
 
-def _remedy(element):
-    return f"; {element.remedy}" if element.remedy else ""
+def _told_of(solution, mesh):
+    """What is to be said of a failure besides where it is."""
+    system, element, nodes = solution.system, solution.element, mesh.nodes
+    following = nodes[nodes > solution.t[-1]][:1]
+    found = repeating(system, solution.t, solution.z, *following)
+    return _not_finite(solution, mesh) + found + (f"; {element.remedy}" if element.remedy else "")
 
 
 def _not_finite(solution, mesh):
