@@ -100,3 +100,14 @@ def brachistochrone_above_a_line() -> tf.OptimalControl:
         tf.System([bead, wire], gravity=(0, -9.80665, 0)), {bead: tf.Pose((0, 10, 0))},
         {bead: tf.EndState(position=(10, None, None))}, (0, 2), end_cost="end.t", free_time=True, actuators=wire,
         limits=[line], bounds={"duration": (0.5, 10)})
+
+
+@case(0.45855692, "transcription (a load on three ropes that only pull, in least time; cable robots)", n=60, finer=8)
+def cable_robot() -> tf.OptimalControl:
+    load = tf.PointMass(1.0, dimension=2, name="load")
+    ropes = [tf.LengthControl(load, point_a=(0, 0, 0), point_b=point, name=f"rope {i}")
+             for i, point in enumerate([(0, 2, 0), (2, 2, 0), (1, 0, 0)])]
+    return tf.OptimalControl(
+        tf.System([load, *ropes], gravity=(0, -9.81, 0)), {load: tf.Pose((0.5, 0.7, 0))},
+        {load: tf.EndState(position=(1.5, 1.2, None), velocity=(0, 0, None))}, (0, 1), end_cost="end.t",
+        free_time=True, bounds=dict.fromkeys(ropes, (-20, -1)) | {"duration": (0.1, 5)})

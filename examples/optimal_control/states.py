@@ -125,3 +125,15 @@ def below_a_parabola() -> tf.OptimalControl:
     below = tf.Limit("now.q('x')[1] - 8 * (now.t - 0.5)**2 + 0.5", None, 0, name="below")
     return of_states(lambda x, u: ca.vertcat(x[1], -x[1] + u[0]), [0, -1], [None, None], (0, 1), [(-20, 20)],
                      "now.q('x')[0]**2 + now.q('x')[1]**2 + 0.005 * u[0]**2", limits=[below])
+
+
+@case(3.3192203, "converged here; Bryson and Ho, 2.5, from the orbit of Earth to that of Mars in least time", n=60)
+def earth_to_mars() -> tf.OptimalControl:
+    """The thrust turns about once within 0.4 of 3.3 units of time; its angle could wait at a bound instead."""
+    def rate(x, u):
+        thrust = 0.1405 / (1 - 0.0749 * x[3])
+        return ca.vertcat(x[1], x[2]**2 / x[0] - 1 / x[0]**2 + thrust * ca.sin(u[0]),
+                          -x[1] * x[2] / x[0] + thrust * ca.cos(u[0]), 1)
+
+    return of_states(rate, [1, 0, 1, 0], [1.525, 0, 1.525**-0.5, None], (0, 4), [(-np.pi, 2 * np.pi)],
+                     end_cost="end.t", free_time=True, bounds={"duration": (0.5, 20)})

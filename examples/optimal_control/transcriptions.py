@@ -132,12 +132,6 @@ def batch_reactor() -> float:
                       sizes=([1, 1], [100]))[0]
 
 
-if __name__ == "__main__":
-    for name, value in list(globals().items()):
-        if getattr(value, "__module__", "") == __name__ and callable(value):
-            print(f"{name:24}{value():16.9g}")
-
-
 def singular_at_last() -> float:
     return transcribe(lambda x, u, t: [x[1], u[0]], [0, 1], [None, None], (0, 5), [(-1, 1)], 160,
                       running=lambda x, u, t: (x[0]**2 + x[1]**2) / 2)[0]
@@ -146,3 +140,21 @@ def singular_at_last() -> float:
 def isoperimetric() -> float:
     return transcribe(lambda x, u, t: [u[0] - ca.sin(x[0]), u[0]**2], [1, 0], [0, None], (0, 1), [(-4, 10)],
                       running=lambda x, u, t: x[0], states=[(-INF, INF), (-INF, 10)])[0]
+
+
+def cable_robot() -> float:
+    def rate(x, u, t):
+        pull = ca.DM([0, -9.81])
+        for force, point in zip(ca.vertsplit(u), ([0, 2], [2, 2], [1, 0]), strict=True):
+            rope = ca.DM(point) - x[:2]
+            pull += force * rope / ca.norm_2(rope)
+        return [x[2], x[3], *ca.vertsplit(pull)]
+
+    return transcribe(rate, [0.5, 0.7, 0, 0], [1.5, 1.2, 0, 0], (0, 1), [(1, 20)] * 3, 240,
+                      terminal=lambda x, T: T, duration=(0.1, 5))[0]
+
+
+if __name__ == "__main__":
+    for name, value in list(globals().items()):
+        if getattr(value, "__module__", "") == __name__ and callable(value):
+            print(f"{name:24}{value():16.9g}")
