@@ -12,14 +12,17 @@ the ball that rolls is not stated in Exudyn. The discs (`discs.py`: 51 impacts w
 start grows a hundred times) are compared with closed forms from impact to impact; there is Newton, too (`pip install
 newton`, its semi-implicit solver on the processor, in single precision). All use one thread.
 
-`--events` tells instead what contacts cost that do not touch, and events in elements of the same march, mG(2).
+`--events` tells instead what contacts cost that do not touch, and events in elements of the same march, mG(2);
+`--again` the time of a second solve where contacts stay closed, or many bodies hit each other: a chain of twenty links
+that drops on a floor, Newton's cradle of ten balls, a box that tumbles to rest, the discs.
 
-    python benchmarks/bench_contacts.py [--quick] [--json] [--events]
+    python benchmarks/bench_contacts.py [--quick] [--json] [--events] [--again]
 """
 
 import argparse
 import functools
 import importlib
+import itertools
 import json
 import os
 import tempfile
@@ -319,6 +322,39 @@ def costs(n=4000, turns=7):
               f"{n_events} events: {event * 1e6:7.0f} us = {event * n / none:6.0f} elements")
 
 
+def scenes():
+    """Name -> problem, degree of mG and number of elements, of marches with many events of many bodies."""
+    links = [tf.PointMass(0.5, 1, name=f"link {i}") for i in range(20)]
+    chain = [tf.PlaneContact(link, normal=(1, 0, 0), name=f"floor {i}") for i, link in enumerate(links)]
+    chain += [tf.Tether(a, b, length=0.1, name=f"tether {i}") for i, (a, b) in enumerate(itertools.pairwise(links))]
+    heights = {link: tf.Pose((0.1 * (i + 0.5), 0, 0)) for i, link in enumerate(links)}
+    balls = [tf.PointMass(1.0, 1, name=f"ball {i}") for i in range(10)]
+    cradle = [tf.SphereContact(b, a, radius_a=0.5, radius_b=0.5, restitution=1.0)
+              for a, b in itertools.pairwise(balls)]
+    line = {ball: tf.Pose((1.001 * i, 0, 0)) for i, ball in enumerate(balls)}
+    line[balls[0]] = tf.Pose((-0.5, 0, 0), velocity=(1, 0, 0))
+    box = tf.RigidBody(1.0, (0.02, 0.03, 0.04), name="box")
+    floor = tf.BoxContact(box, size=(0.4, 0.3, 0.2), restitution=0.3, friction=0.4, name="floor")
+    thrown = {box: tf.Pose((0, 0, 0.3), velocity=(0.3, 0.1, 0), angular_velocity=(0.5, 0.3, 0))}
+    return {"chain of 20": (tf.InitialValueProblem(tf.System([*links, *chain], (-G, 0, 0)), heights, (0, 0.7)), 1, 14),
+            "cradle of 10": (tf.InitialValueProblem(tf.System([*balls, *cradle]), line, (0, 1.0)), 2, 10),
+            "box": (tf.InitialValueProblem(tf.System([box, floor], (0, 0, -G)), thrown, (0, 0.8)), 2, 40)}
+
+
+def again(turns=7):
+    """Of each scene: events, and the median time of a solve after two others."""
+    for name, (problem, degree, n) in scenes().items():
+        seconds = []
+        for _ in range(turns + 2):
+            begin = time.process_time()
+            sol = tf.solve(problem, tf.MixedGalerkin(degree), n, progress=False)
+            seconds.append(time.process_time() - begin)
+        print(f"{name:13} {len(sol.events):3} events: {1e3 * np.median(seconds[2:]):6.1f} ms, first "
+              f"{1e3 * seconds[0]:6.0f} ms")
+    seconds = [discs.by_timefem(20)[1] for _ in range(turns + 1)]
+    print(f"{'discs':13}  51 events: {1e3 * np.median(seconds[1:]):6.1f} ms")
+
+
 def installed(name):
     """A module, or None with a word."""
     try:
@@ -332,9 +368,10 @@ def main():
     parser.add_argument("--quick", action="store_true", help="few points")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--events", action="store_true", help="cost of events, in elements")
+    parser.add_argument("--again", action="store_true", help="time of second solves with many events")
     options = parser.parse_args()
-    if options.events:
-        costs()
+    if options.events or options.again:
+        (costs if options.events else again)()
         return
     mujoco, exudyn, newton = map(installed, ("mujoco", "exudyn", "newton"))
     result = {}
