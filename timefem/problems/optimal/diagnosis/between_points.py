@@ -88,7 +88,7 @@ def _passed(motion, limit, known):
             "elements", "take more elements, or a higher degree"
     elif n - len(ENDS) <= k:
         where = "at an end of the motion"
-    by_state = far == OPTIONS.between_far
+    by_state = (far == OPTIONS.between_far) & ~sees & (lower < upper)
     wrong = (excess[:, by_state] > OPTIONS.between_wrong * ranges[by_state]).any()
     text = f"{limit.name} is exceeded by {excess[k, i]:.3g} at t = {times[k]:.6g}, {where}"
     return Passed(limit, text, remedy, wrong)

@@ -139,7 +139,8 @@ class LimitRows:
             if where == "equations" and not (sees[0] or sees[2]):
                 ties.append(i)
         for where, own in groups.items():
-            points = self._points(where, limit)
+            between = limit.between and (lower[own] < upper[own]).all()  # more equations would leave no motion
+            points = self._points(where, limit.points, between)
             elements = np.repeat(np.arange(self._n_elements), len(points))
             bounds, names = (lower[own], upper[own]), [f"{limit.name}[{i}]" for i in own]
             if where == "nodes" and self.problem.free_start and self.chain.reaches[0]:
@@ -155,16 +156,16 @@ class LimitRows:
                 if side := self._side(rows[i]):
                     self.curved.append((self.rows[-1], which, side > 0))
 
-    def _points(self, where, limit):
+    def _points(self, where, further, between):
         """Points of each element at which rows on the path hold."""
-        element, inner = self.chain.plan.element, np.linspace(0, 1, limit.points + 2)
+        element, inner = self.chain.plan.element, np.linspace(0, 1, further + 2)
         basis = element.trial["controls"].basis
         if where == "equations":  # more of them than controls have values would leave nothing
             return gauss_legendre(basis.n_shapes)[0]
         gauss = gauss_legendre(basis.n_shapes)[0]
         points = {"nodes": np.append(element.state.basis.points, [0.0, 1.0]), "controls": basis.points,
                   "Gauss points": gauss, "both": np.append(basis.points, gauss)}[where]
-        points = np.union1d(points, np.append(inner[1:-1], gauss if limit.between else []))
+        points = np.union1d(points, np.append(inner[1:-1], gauss if between else []))
         points = points[np.append(np.diff(points) > 1e-12, True)]
         return points[points > 0] if where == "nodes" else points
 
