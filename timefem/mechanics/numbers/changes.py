@@ -25,12 +25,12 @@ def with_numbers(system, changes):
     whole = system.complete or system
     entries, given = _entries(whole, changes)
     known = whole.structure.__dict__.setdefault("_known_references", {})
-    other = _rebuilt(whole, with_records(whole.parts, _changed_parts(whole, entries, given), known=known))
+    other = rebuilt(whole, with_records(whole.parts, _changed_parts(whole, entries, given), known=known))
     if system.complete is None:
         return other
     kept = {part: part.kept_reactions for part in system.parts}
     changed = {part: seeing(part, kept.get(part)) for part in other.parts}
-    reduced = _rebuilt(system, with_records(system.parts, changed, made=True))
+    reduced = rebuilt(system, with_records(system.parts, changed, made=True))
     reduced.complete, reduced.kept, reduced.dropped = other, system.kept, system.dropped
     return reduced
 
@@ -201,8 +201,8 @@ def _about(system, part):
         raise InputError(f"{label}: {error}") from None
 
 
-def _rebuilt(system, changed):
-    """The system with parts that have other numbers, and those that refer to them."""
+def rebuilt(system, changed):
+    """The system with parts that have other numbers, and those that refer to them: a dict from part to part."""
     changed = StandIns(changed)
     other, parts = object.__new__(type(system)), [changed.get(part, part) for part in system.parts]
     own = vars(system)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...assembly import TimeMesh
 from ...errors import InputError
+from ...mechanics.numbers.changes import rebuilt
 from ...solvers.equations.outcome import Outcome, joined
 from ...solvers.march.halving import told
 from ...status import Reason, Status
@@ -58,6 +59,7 @@ class Samples:
             self.take(task.mesh)
         self._held = {c: [(start, np.zeros(c.n_forces))] for c in controllers}  # what applies, from when on
         self._waiting = {c: [] for c in controllers}
+        self._piece = None
 
     def take(self, mesh):
         """Go by another mesh."""
@@ -75,20 +77,26 @@ class Samples:
                 self._waiting[c].append((t + c.delay, c.told(self.system, t, z)))
             while self._waiting[c] and self._waiting[c][0][0] <= t + self._close:
                 self._held[c].append((t, self._waiting[c].pop(0)[1]))
-        return self._with({c: [(t, held[-1][1])] for c, held in self._held.items()})
+        now = self._holding({c: [(t, held[-1][1])] for c, held in self._held.items()})
+        self._piece = self._with(now) if self._piece is None else rebuilt(self._piece, now)
+        return self._piece
 
     @property
     def whole(self):
         """The system with all that was held so far."""
-        return self._with(self._held)
+        return self._with(self._holding(self._held))
 
-    def _with(self, held):
-        """The system with controllers that hold forces from some times on: lists of (t, forces)."""
+    def _holding(self, held):
+        """Controllers that hold forces from some times on, by lists of (t, forces)."""
         parts = {}
         for controller, own in held.items():
             times, forces = zip(*own, strict=True)
             parts[controller] = controller.with_own_parameters(np.concatenate([
                 controller.own_parameters[:controller.n_given], times, *forces]))
+        return parts
+
+    def _with(self, parts):
+        """The system with other parts instead of some, for which they stand."""
         other = self.system.of_parts(parts.get(part, part) for part in self.system.parts)
         other.stands_for.update({old: parts.get(part, part) for old, part in other.stands_for.items()} | parts)
         return other

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,31 +12,12 @@ from .events import CLOSES, Stuck, some
 from .fallback import Fallback
 from .flight.flight import Flights
 from .flight.records import STRIKES
-from .modes import Mode, ModeSystem
+from .modes import Mode, ModeSystem, Piece
 from .node import NodeLaw, event, fallback_event
 from .options import CONTACT
 from .search import Candidate, Search
 from .sharing import ALONG_GIVEN, BEGINS, CLOSED, HELD, HOLDS, OPEN, SLIDES, STICKS, held
 from .states import contacts_of
-
-
-class Piece(NamedTuple):
-    """Elements in one mode, one after the other.
-
-    Attributes
-    ----------
-    mode : Mode
-    solved : Solved
-    directions : ndarray, shape (n_contacts, 2)
-        Of slips that begin.
-    entered : int, or ndarray of int
-        Node at which the mode was, of all elements or of each.
-    """
-
-    mode: Mode
-    solved: object
-    directions: np.ndarray
-    entered: int | np.ndarray
 
 
 @dataclass
@@ -109,12 +89,16 @@ class ContactMarch(EventElements):
 
     def change(self, system, mesh, anew):
         """Go on to the end of another mesh with other numbers of the system; `anew`: forces change where it is."""
-        sizes = self.law.sizes
-        self.contacts, self.mesh = contacts_of(system), mesh
-        self.law = NodeLaw(self.contacts, self.options)
-        self.law.take_sizes(sizes)
+        self.mesh = mesh
+        if system.structure is self.contacts.system.structure:
+            self.contacts.take(system)
+            self._systems = {mode: found for mode, found in self._systems.items() if self.contacts.keeps(found[1])}
+        else:
+            sizes, self._systems, self.contacts = self.law.sizes, {}, contacts_of(system)
+            self.law = NodeLaw(self.contacts, self.options)
+            self.law.take_sizes(sizes)
         self.search = Search(self.contacts, self.element.degree, mesh.nodes[-1])
-        self._systems, self._fallback, self._flights = {}, None, Flights(self)
+        self._fallback, self._flights = None, Flights(self)
         self._states = self._forces = None
         if anew:
             self.mode = None

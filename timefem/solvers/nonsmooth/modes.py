@@ -12,6 +12,7 @@ from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
 from ...mechanics.contacts import closed
+from ...mechanics.numbers.changes import rebuilt
 from ...mechanics.part_groups import grouped
 from ...status import Status
 from ..march.halving import march_halving
@@ -66,6 +67,25 @@ class Solved(NamedTuple):
     status: object
 
 
+class Piece(NamedTuple):
+    """Elements in one mode, one after the other.
+
+    Attributes
+    ----------
+    mode : Mode
+    solved : Solved
+    directions : ndarray, shape (n_contacts, 2)
+        Of slips that begin.
+    entered : int, or ndarray of int
+        Node at which the mode was, of all elements or of each.
+    """
+
+    mode: Mode
+    solved: object
+    directions: np.ndarray
+    entered: int | np.ndarray
+
+
 class ModeSystem:
     """The system of one mode, with its element.
 
@@ -95,6 +115,11 @@ class ModeSystem:
         self.element.check(self.system)
         self.plan = how.plan(self.system, self.element, mode)
         self._loop = self._scale = self._one = self._two = None
+
+    def take(self, parts):
+        """Have parts with other numbers, a dict from part to part."""
+        self.system = rebuilt(self.system, parts)
+        self.plan.take(self.system)
 
     def begin(self, how):
         """Be as new for another march of the same contacts, with the same scaling."""

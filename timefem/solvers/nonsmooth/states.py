@@ -4,6 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...mechanics.numbers.changes import rebuilt
 from ...mechanics.redundancy.consistent_multipliers import row_sizes
 from ...mechanics.symbols import first_order_places
 from ...mechanics.values.equations_of_motion import MotionFormulas
@@ -128,6 +129,20 @@ class Contacts:
         if len(self._kept) > CONTACT.kept:
             del self._kept[next(iter(self._kept))]
         return found
+
+    def keeps(self, thing):
+        """Whether it is among what is kept."""
+        return any(thing is other for other in self._kept.values())
+
+    def take(self, system):
+        """Go on with a system of the same structure in which other parts than contacts have other numbers."""
+        parts = {part: part for part in system.parts if not part.n_contacts}
+        self.system = system
+        if "free" in vars(self):
+            self.free = rebuilt(self.free, parts)
+        vars(self).pop("reactions", None)
+        for mode in self._kept.values():
+            mode.take(parts)
 
     def at(self, t, q, v):
         """`ContactStates` at times (n,), coordinates and velocities (n, n_q)."""
