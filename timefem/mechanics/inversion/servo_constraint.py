@@ -99,7 +99,9 @@ class ServoInversion:
         system = self._free
         at, n = EquationsOfMotion.of_state(system, t, z), len(self.outputs)
         rows = self.system.derivatives(t, z)[1].toarray()[self.n_forces:self.n_forces + n, :system.n_q]
-        moved = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300) @ at.by_controls()
+        rows, columns = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300), at.by_controls()
+        moved = rows @ columns
+        moved[np.abs(moved) <= OPTIONS.singular_columns * (np.abs(rows) @ np.abs(columns))] = 0.0  # terms that cancel
         moved = moved / np.maximum(np.linalg.norm(moved, axis=0), 1e-300)
         u, s, v = np.linalg.svd(moved)
         if not s[-1] > OPTIONS.singular_columns * s[0]:
@@ -107,7 +109,11 @@ class ServoInversion:
             way = v[-1] / np.abs(v[-1]).max()
             shown = largest_parts(way, [f"of {control_name(system, i)}" for i in range(n)])
             raise InputError(f"the controls do not determine {output!r} by its second derivative at t = {t:g}: {shown} "
-                             "moves no output there; choose drives that move it, or other outputs")
+                             f"moves no output there; choose drives that move it, or other outputs{self._instead()}")
+
+    def _instead(self):
+        trees = any(hasattr(body, "by_joint") for body in self._free.bodies)
+        return "; of an arm with elastic joints, bodies and joints in place of a tree" if trees else ""
 
     def variation(self, t, z):
         """`EquationsOfMotion` of the servo system at a state.
