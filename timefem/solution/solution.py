@@ -228,7 +228,12 @@ class Solution(SolvedElements, Invariants, Shown):
 
     def _places(self, t, side="right"):
         """Elements and reference coordinates of times, where elements meet in the one on that side."""
-        e, xi = TimeMesh(self.t).locate(t)
+        try:
+            e, xi = TimeMesh(self.t).locate(t)
+        except InputError as error:
+            if self.success:
+                raise
+            raise InputError(f"{error}; the solve failed: {self.status.message}") from None
         if validate.choice("side", side, ("right", "left")) == "left":
             e = np.where((xi == 0) & (e > 0), e - 1, e)
             xi = (t - self.t[e]) / np.diff(self.t)[e]

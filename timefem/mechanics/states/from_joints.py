@@ -1,5 +1,7 @@
 """Initial states from the coordinates of joints: poses along the tree of joints, closed loops completed."""
 
+import itertools
+
 import numpy as np
 
 from ... import validate
@@ -9,6 +11,7 @@ from ..bodies.states import CanonicalState, Pose
 from ..body_frame import is_on_tree
 from ..composites.composite import Composite
 from ..joints.joint import Joint
+from ..joints.pairs import Weld
 from ..part_names import is_joint
 from ..values.at_start import constraint_sizes
 from ..values.of_parts import nonholonomic_off
@@ -36,7 +39,8 @@ def state_of_joints(system, given, base=None, t=0.0, approximate=False):
         a dict from their names, `{"angle": 0.1, "displacement": (0.2, rate)}`; for a `Spherical` joint the orientation
         of a seen from b, a quaternion or matrix, (orientation, angular velocity in the axes of b), or a `Pose` of both,
         whose angular velocity is in the axes of a unless `frame="space"`. Bodies may be given, too, with a `Pose`
-        or another state. Beams of which no node is given move with their joints, in their shape at rest.
+        or another state. Beams of which no node is given move with their joints, in their shape at rest, also where
+        they close loops, if the loops can be closed so.
     base : Pose, or dict from Body to Pose, optional
         Of bodies that no joint connects with the ground: the first one in each part of the system. Default: at the
         origin in the reference orientation, at rest.
@@ -84,16 +88,19 @@ def state_of_joints(system, given, base=None, t=0.0, approximate=False):
         poses = canonical_states(system, JointTree(system, free, {}, base).states, t)
         return np.concatenate([state.q for _, state in given_states(system, poses).values()])
 
-    try:
-        return Closing(system, held, tree.roots, t).state(near, at_zero) | turned
-    except InputError as error:
-        if approximate:
-            return found | turned
-        nodes = [body for body in tree.roots if isinstance(body.owner, Composite) and body not in states]
-        if not nodes:
-            raise
-        raise InputError(f"{error}; nodes of {system.label(nodes[0].owner)} stand as they do at rest unless they are "
-                         "given: give all of them a Pose, or none") from None
+    stiff = _stiff(tree.shapes)
+    for parts in (stiff, []) if stiff else ([],):  # where beams can stay as they are at rest, they do
+        try:
+            return Closing(system.extended(parts), held, tree.roots, t).state(near, at_zero) | turned
+        except InputError as found_none:
+            error = found_none
+    if approximate:
+        return found | turned
+    nodes = [body for body in tree.roots if isinstance(body.owner, Composite) and body not in states]
+    if not nodes:
+        raise error
+    raise InputError(f"{error}; nodes of {system.label(nodes[0].owner)} stand as they do at rest unless they are "
+                     "given: give all of them a Pose, or none") from None
 
 
 def _turns(system, values):
@@ -156,7 +163,7 @@ class JointTree:
         self.states = {body: self.states.get(body, pose) for body, pose in self.poses.items() if body is not GROUND
                        and body.is_body} | \
             {body: state for body, state in self.states.items() if body not in self.poses}
-        loops = _on_loops(system)
+        loops = _on_loops(system, self.shapes)
         self.held = [joint for joint in joints if joint in values or joint not in loops]
 
     def _place_links(self, joints):
@@ -239,6 +246,17 @@ def _shapes(system, states):
             found.setdefault(body.owner, []).append(body)
     return {body: nodes for nodes in found.values() for body in nodes
             if all(node.has_orientation and node not in states for node in nodes)}
+
+
+def _stiff(shapes):
+    """Welds that hold the nodes of beams to each other as they are at rest."""
+    found = []
+    for nodes in {id(nodes): nodes for nodes in shapes.values()}.values():
+        for a, b in itertools.pairwise(nodes):
+            turn_a, turn_b = (matrix_from_quaternion(node.reference.quaternion) for node in (a, b))
+            apart = turn_b.T @ (a.reference.position - b.reference.position)
+            found.append(Weld(a, b, point_a=np.zeros(3), point_b=apart, orientation=turn_b.T @ turn_a))
+    return found
 
 
 def _moved_along(body, pose, others):
@@ -328,11 +346,12 @@ def given_coordinates(label, joint, value):
     return out
 
 
-def _on_loops(system):
-    """Parts with constraints that close loops: without one of them its bodies are still connected."""
+def _on_loops(system, shapes):
+    """Parts with constraints that close loops: without one of them its bodies are still connected, by beams as well."""
     links = [(part, [_held_by(end) for end in [*part.bodies, GROUND][:max(2, len(part.bodies))]])
              for part in map(whole, system.parts) if part.constraint_names and not part.is_body]
-    return {part for part, ends in links if _connected(ends, [e for p, e in links if p is not part])}
+    beams = list({id(nodes): nodes for nodes in shapes.values()}.values())
+    return {part for part, ends in links if _connected(ends, [*beams, *(e for p, e in links if p is not part)])}
 
 
 def _held_by(end):
