@@ -137,3 +137,20 @@ def test_constants_of_rolling_that_cancel_at_rest(speeds, allowed):
         return
     sol = solved()
     assert sol.success and sol.objective == pytest.approx(24, rel=1e-9)
+
+
+@pytest.mark.parametrize("coordinates", ["bodies", "joint"])
+def test_what_goes_on_moving_at_rest_is_named(coordinates):
+    """A body on a ball, with a spring in line with its centre: nothing holds its spin, and Newton's method wanders."""
+    arm = tf.RigidBody(0.7, (0.05, 0.06, 0.07), name="arm")
+    bob = tf.RigidBody(1.0, (0.05, 0.07, 0.08), name="bob")
+    hinge = tf.Revolute(arm, None, point_a=(0.1, -0.2, 0.3), point_b=(0, 0, 0), axis_a=(1, 2, 3), axis_b=(1, 2, 3),
+                        name="hinge")
+    ball = tf.Spherical(bob, arm, point_a=(0.1, 0.2, -0.15), point_b=(-0.2, 0.1, 0.1), name="ball")
+    pull = tf.Spring(bob, None, point_a=(-0.1, -0.2, 0.15), point_b=(0.5, -0.7, 0.2), stiffness=30.0)
+    system = tf.System([arm, bob, hinge, ball, pull, tf.JointSpring(hinge, stiffness=30.0)], gravity=(0, 0, -9.81),
+                       coordinates=coordinates)
+    found = tf.equilibrium(system, system.state({hinge: 0.0}))
+    assert not found.success
+    assert ("but bob goes on moving: the equilibrium leaves it free" if coordinates == "bodies" else
+            "the equilibrium leaves tree free") in found.status.message

@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from ... import validate
-from ...argument_names import named_arguments
+from ...argument_names import known_names, named_arguments
 from ...errors import Unstable, warn
 from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.composites.beam.along import along
@@ -24,6 +24,7 @@ from ...progress import progress
 from ...solution.audit import warn_of_bends
 from ...solution.invariants import consistent_multipliers
 from ...solution.joint_motion import joint_motion
+from ...solution.tree_joint_motion import public_names
 from ...solution.violations import first_violated
 from ...sparse import sparse_lu
 from ...status import RETRY, Answer, Reason, Status
@@ -336,6 +337,10 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
         residual, tangent, _ = equations.evaluate(x, t)
         if not np.isfinite(residual).all():
             break
+    if min(history) <= OPTIONS.tolerance and step is not None:
+        return _failed(equations, x, t, history, Reason.NOT_CONVERGED,
+                       f"forces are balanced, but {system.label(_moved_most(equations, step[:n]))} goes on moving: the "
+                       "equilibrium leaves it free; hold it by a joint or a spring")
     remedy = "take more load steps (n_steps), or a nearer guess"
     # directors resist turns by their forces
     residual, tangent, _ = equations.evaluate(equations.with_multipliers(first, t), t)
@@ -431,6 +436,8 @@ def _failed(equations, x, t, history, reason, detail):
 class JointAtRest:
     """Coordinates and reactions of a joint of an `Equilibrium`, as `JointMotion` tells them of a motion.
 
+    `angle()`, `displacement()`, ... are its coordinates by their names.
+
     Attributes
     ----------
     name : str
@@ -444,6 +451,14 @@ class JointAtRest:
 
     def __repr__(self):
         return f"JointAtRest({self.name!r}, {', '.join(self.coordinates) or 'no coordinates'})"
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.__dict__.get("coordinates", ()):
+            return lambda: self.coordinate(name)
+        raise AttributeError(f"the joint {self.__dict__.get('name')!r} has no {name!r}{known_names(name, dir(self))}")
+
+    def __dir__(self):
+        return public_names(self)
 
     def coordinate(self, name: str | None = None) -> float:
         """Its coordinate of that name, the first unless given [rad or m]."""
