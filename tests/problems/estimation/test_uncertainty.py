@@ -292,3 +292,24 @@ def test_priors_that_say_nothing(sigma, wide):
     found = np.append(sol.parameters["k"], sol.value("mass", 0.0))
     assert sol.success and np.abs((found - best.x) / std).max() < 1e-4
     np.testing.assert_allclose(np.append(sol.std("k"), sol.std("mass", 0.0)), std, rtol=1e-6)
+
+
+def test_prior_of_a_body_on_a_ball():
+    """A ball has no coordinate to give: the prior is that of its body, also where that is a link of a tree."""
+    times, found = np.linspace(0.1, 0.5, 5), []
+    for coordinates in ("bodies", "joint"):
+        body = tf.RigidBody(1.5, (0.02, 0.03, 0.04), name="body")
+        ball = tf.Spherical(body, point_a=(0, 0, 0.2), point_b=(0, 0, 0), name="ball")
+        system = tf.System([body, ball], gravity=(0, 0, -9.81), coordinates=coordinates)
+        gyro = tf.Gyroscope("body", times=times, values=np.outer(times, [0.1, -0.2, 0.3]), sigma=0.02)
+        for given, message in ((tf.StatePrior(tf.Pose(), q=0.5), "coordinates, and a prior is of one"),
+                               (tf.StatePrior(tf.Pose(), orientation=0.5), "give that of a body that it moves")):
+            with pytest.raises(InputError, match=message):
+                tf.Estimation(system, [gyro], t_span=(0, 0.5), prior={"ball": given})
+        prior = tf.StatePrior(tf.Pose((0, 0, -0.2)), orientation=0.2, angular_velocity=0.5)
+        sol = tf.solve(tf.Estimation(system, [gyro], t_span=(0, 0.5), prior={"body": prior}),
+                       tf.MixedGalerkin(3, form="lagrange" if coordinates == "joint" else "hamilton"), 10,
+                       progress=False)
+        assert sol.success
+        found.append(np.concatenate([sol.std("body", 0.5)[3:6], sol.rotation_matrix("body", 0.5).ravel()]))
+    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-6)

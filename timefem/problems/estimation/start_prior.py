@@ -11,8 +11,10 @@ import numpy as np
 
 from ...argument_names import NamedArguments
 from ...errors import InputError
+from ...mechanics.bodies.rotations import quaternion_from_matrix
 from ...mechanics.part_names import is_joint
 from ...mechanics.states.in_trees import tree_joint
+from ...mechanics.states.sides import whole
 from ...types import Vector
 from .loads import Moment
 from .measurements.base import Sensor
@@ -109,6 +111,7 @@ class StartSensors:
         for key, own in self.given.items():
             joint = self._joint(key)
             if joint is not None:
+                self._check_one(key, joint, own)
                 self._check_used(key, own, own.of_pose)
                 self._of_joint(key, joint, own, narrow)
                 continue
@@ -135,16 +138,19 @@ class StartSensors:
     def _of_body(self, body, own, z, narrow, wide):
         system, n, label = self.system, self.system.n_q, self.system.label(body)
         place = system.coordinates(body)
-        if body in system.bodies and body.has_position and body.has_orientation:
+        if body.has_position and body.has_orientation:
             self._check_used(body, own, own.of_coordinates)
-            q, p = z[:n][place], z[n:][place]
-            values = {"position": body.position(q), "orientation": body.orientation(q), "velocity": body.velocity(q, p),
+            q, p = z[:n][place], z[n:][place] if body.is_body else self._rates(z)[place]
+            turn = body.orientation(q) if body.is_body else quaternion_from_matrix(body.rotation_matrix(q))
+            values = {"position": body.position(q), "orientation": turn, "velocity": body.velocity(q, p),
                       "angular_velocity": body.angular_velocity(q, p)}
             sizes = {"position": self._length, "orientation": 1.0, "velocity": self._length / self._span,
                      "angular_velocity": 1 / self._span}
             classes = {"position": Marker, "orientation": OrientationSensor, "velocity": PointVelocity,
                        "angular_velocity": Gyroscope}
             for name, cls in classes.items():
+                if not body.is_body and getattr(own, name) is None:  # its tree has wide ones
+                    continue
                 if name == "orientation" and own.orientation is None:  # the other one has no slope at half a turn
                     wide.append(self._any_orientation(body, q))
                     continue
@@ -195,6 +201,14 @@ class StartSensors:
             if getattr(own, name) is not None:
                 right = "q and v" if name in own.of_pose else "position, orientation, velocity and angular_velocity"
                 raise InputError(f"prior of {self._label(key)}: it has no {name}; give standard deviations of {right}")
+
+    def _check_one(self, key, joint, own):
+        joint = whole(self.system[joint] if isinstance(joint, str) else joint)
+        n = joint.n_q if tree_joint(self.system, key) else len(getattr(joint, "coordinates", ()))
+        if n != 1 and any(getattr(own, name) is not None for name in ("q", "v", *own.of_pose)):
+            raise InputError(f"prior of {self._label(key)}: it has {n or 'no'} coordinates, and a prior is of one; "
+                             "give that of a body that it moves, with position, orientation, velocity and "
+                             "angular_velocity")
 
     def _label(self, key):
         return key if isinstance(key, str) else self.system.label(key)
