@@ -303,3 +303,40 @@ def test_what_nothing_can_move():
     model = tf.linearize(system, {body: tf.Pose()})
     assert model.A.shape == (0, 0) and len(model.eigenvalues) == 0 and model.n_unstable == 0
     assert len(model.modes()) == 0 and "0" in repr(tf.modes(system))
+
+
+def test_flexible_rotor_at_rest():
+    """Rounding of a stiff shaft is no motion; a summary of many modes lists the slowest."""
+    shaft = tf.Beam(1.0, tf.Section.circle(E=210e9, nu=0.3, density=7850, radius=0.01), 4, degree=3, name="shaft")
+    disc, x = tf.RigidBody(5.0, (0.04, 0.02, 0.02), name="disc"), (1, 0, 0)
+    ends = {"axis_a": x, "axis_b": x}
+    bearing = tf.Revolute(shaft.start, None, point_a=(0, 0, 0), point_b=(0, 0, 0), **ends, name="bearing")
+    system = tf.System([shaft, bearing, disc, tf.Weld(disc, shaft.at(0.25), point_a=(0, 0, 0), point_b=(0, 0, 0)),
+                        tf.Cylindrical(shaft.end, None, point_a=(0, 0, 0), point_b=x, **ends)], redundant="drop")
+    rest = tf.equilibrium(system)
+    assert rest.joint(bearing).angle() == 0 and "angle" in dir(rest.joint(bearing))
+    with pytest.raises(AttributeError, match=r"has no 'anglee'.*did you mean 'angle'"):
+        getattr(rest.joint(bearing), "anglee")  # noqa: B009
+    modes = tf.modes(system, rest)
+    assert modes.model.steady and len(modes) > 60
+    text = str(modes)
+    assert "12 of 69 modes" in text and len(text.splitlines()) < 22 and "e-" not in text
+    spinning = [tf.linearize(system, system.state({bearing: (0, speed)})).modes()[:2] for speed in (0.0, 50.0)]
+    apart = [pair[1].frequency - pair[0].frequency for pair in spinning]
+    assert abs(apart[0]) < 1e-6 and apart[1] > 0.5  # backward and forward whirl
+
+
+@pytest.mark.parametrize("coordinates", ["bodies", "joint"])
+def test_coordinates_of_joints_as_outputs(coordinates):
+    rod = tf.RigidBody(1.0, (0.1, 0.02, 0.1), name="rod")
+    hinge = tf.Revolute(rod, None, point_a=(0, 0.5, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1),
+                        name="hinge")
+    system = tf.System([rod, hinge, tf.JointControl(hinge, name="motor")], gravity=(0, -9.81, 0),
+                       coordinates=coordinates)
+    model = tf.linearize(system, system.state({hinge: 0.3}), outputs=["hinge.angle", "hinge.rate", "rod.rotation[2]"])
+    assert model.output_names == ["hinge.angle", "hinge.rate", "rod.rotation[2]"] and not model.D.any()
+    np.testing.assert_allclose(model.C[[0, 2]], [[1, 0], [1, 0]], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(model.C[1], [0, 1], rtol=0, atol=1e-14)
+    with pytest.raises(tf.InputError, match="'hinge.angel' must name a body .* or 'kinetic'" if coordinates == "bodies"
+                       else "hinge has no quantity 'angel'"):
+        tf.linearize(system, {}, outputs=["hinge.angel"])

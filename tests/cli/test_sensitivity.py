@@ -58,7 +58,7 @@ def test_all_components_and_the_whole_start(timefem):
 @pytest.mark.parametrize("arguments, message", [
     (["--of", "end:pendulum.weight", "--parameters", "start"], "pendulum has no quantity 'weight'; it has q, p, v"),
     (["--of", "foo", "--parameters", "start"], "'foo' is not a functional: give end:QUANTITY"),
-    (["--of", "end:bar.q", "--parameters", "start"], "nor kinetic: no body 'bar' in the system; it has pendulum"),
+    (["--of", "end:bar.q", "--parameters", "start"], "or 'kinetic': no body 'bar' in the system; it has pendulum"),
     (["--of", "end:pendulum.q[9]", "--parameters", "start"], "has the components 0 to 6, not [9]"),
     (["--of", "peak:kinetic", "--parameters", "start"], "a peak needs its sharpness"),
     (["--of", "end:kinetic", "--parameters", "pendulum.weight"], "no parameter 'weight'; it has mass, inertia"),

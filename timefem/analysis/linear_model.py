@@ -352,10 +352,13 @@ class Mode:
         return mode_motion(self, size, periods)
 
 
+def _told(part, size):
+    return 0.0 if abs(part) <= 1e-10 * size else part
+
+
 def eigenvalue_text(value):
     """An eigenvalue, or a pair, for people: parts that are rounding beside the other are zero."""
-    small = 1e-10 * abs(value)
-    real, imaginary = (x if abs(x) > small else 0.0 for x in (value.real, value.imag))
+    real, imaginary = (_told(x, abs(value)) for x in (value.real, value.imag))
     return f"{real:.6g}" + (f" +- {abs(imaginary):.6g}i" if imaginary else "")
 
 
@@ -414,10 +417,14 @@ class Modes(Summarized, Sequence):
     def summary(self) -> Card:
         """As a table: text where it is printed, HTML in a notebook."""
         rows = [("eigenvalue [1/s]", "frequency [Hz]", "damping ratio", "what moves")]
-        rows += [(eigenvalue_text(m.eigenvalue), f"{m.frequency:.6g}", f"{m.damping:.4g}", m.moves)
-                 for m in self._modes]
+        listed = [m for i, m in enumerate(self._modes)
+                  if i < OPTIONS.listed_modes or m.eigenvalue.real > self.model.neutral]
+        rows += [(eigenvalue_text(m.eigenvalue), f"{m.frequency:.6g}", f"{_told(m.damping, 1.0):.4g}", m.moves)
+                 for m in listed]
         facts = {"states": len(self.model.A), "unstable eigenvalues": self.model.n_unstable,
                  "eigenvalues zero by structure": self.n_neutral}
+        if len(listed) < len(self):
+            facts["listed"] = f"{len(listed)} of {len(self)} modes, the slowest and what grows; modes[i] is any of them"
         if not self.model.steady:
             facts["note"] = "the motion is not steady: these are eigenvalues of one instant, not of a motion"
         return Card(f"modes at t = {self.model.t:g} s", facts, {"modes": rows})

@@ -13,9 +13,10 @@ from ..argument_names import named_arguments
 from ..errors import InputError
 from ..mechanics.contacts.rigid import refuse_events
 from ..mechanics.formulas.formula import call_vector, check_symbols
-from ..mechanics.inversion.outputs import Output
+from ..mechanics.inversion.outputs import JointOutput, Output
 from ..mechanics.redundancy.redundancy import drop_redundant, redundant_rows
 from ..mechanics.states.assemble import consistent_states
+from ..mechanics.states.in_trees import joints_of_trees
 from ..mechanics.system import System
 from ..mechanics.values.equations_of_motion import EquationsOfMotion
 from ..problems.initial.problem import InitialValueProblem
@@ -61,7 +62,8 @@ def linearize(system: System, state: GivenStates | Equilibrium | Solution | None
         Parts with controls, or their names; default: all of the system.
     outputs : sequence, optional
         Names such as "BODY.position[0]", "BODY.velocity", "BODY.angular_velocity[2]", "BODY.acceleration[1]",
-        "BODY.q[0]", "BODY.rotation[2]" (a small turn about an axis of space), joints of trees as "ARM.JOINT"; outputs
+        "BODY.q[0]", "BODY.rotation[2]" (a small turn about an axis of space), "JOINT.angle", or another coordinate of a
+        joint by its name, and "JOINT.rate", joints of trees as "ARM.JOINT"; outputs
         as of inverse dynamics (`AngleOutput`, ...); or formulas `formula(bodies, t)` of a list of
         bodies with `position`, `rotation`, `velocity`, `angular_velocity`, `q`, `v`.
     controls : array_like, shape (n_controls,), or "balance", optional
@@ -207,15 +209,18 @@ def _is_position(name):
 
 def _formulas(system, given):
     """(name, bodies, formula of views and t, whether its rate is meant) of one output."""
-    if isinstance(given, Output):
-        for body in given.bodies:
+    name, output, rate = repr(given), given, False
+    if isinstance(given, str):
+        name, (output, rate) = given, _of_joint(system, given)
+    if isinstance(output, Output):
+        for body in output.bodies:
             system.find(body)
-        return [(repr(given), given.bodies, lambda views, t: given.value(*(v.q for v in views)), False)]
+        return [(name, output.bodies, lambda views, t: output.value(*(v.q for v in views)), rate)]
     if callable(given):
         return [(getattr(given, "__name__", "output"), system.bodies, given, False)]
     if not isinstance(given, str):
         raise InputError(f"outputs must be names such as 'BODY.position[0]', outputs, or formulas, not {given!r}")
-    text, rate = given, False
+    text = given
     for name, of in RATES.items():
         if f".{name}" in text:
             text, rate = text.replace(f".{name}", f".{of}"), True
@@ -231,6 +236,18 @@ def _formulas(system, given):
         listed.append((name, system.bodies if functional.bodies is None else functional.bodies, functional.formula,
                        rate))
     return listed
+
+
+def _of_joint(system, text):
+    """The output "JOINT.angle", a coordinate by its name, or "JOINT.rate", that of its first; and whether it is a rate.
+    """
+    label, _, what = text.rpartition(".")
+    joint = next((part for part in system.parts if not part.is_body and system.label(part) == label), None)
+    joint = system.own(joint) if joint is not None else joints_of_trees(system).get(label)
+    names = [coordinate.name for coordinate in getattr(joint, "coordinates", ())]
+    if not names or what not in (*names, "rate"):
+        return None, False
+    return JointOutput(joint, None if what == "rate" else what), what == "rate"
 
 
 def _derivatives(at, bodies, formula, rate):

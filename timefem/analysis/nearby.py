@@ -175,7 +175,7 @@ def settle(system, state, t=0.0):
         rows = reduction.chart.y[y]
         acceleration = rows @ at.acceleration
         norm = np.linalg.norm(np.sqrt(np.abs(np.diag(reduction.mass))) * (reduction.chart.y @ at.acceleration))
-        if norm <= OPTIONS.at_rest * at.size or not norm:
+        if norm <= OPTIONS.at_rest * at.size + at.rounding:
             return {b: CanonicalState(at.q[system.coordinates(b)], np.zeros(b.n_q)) for b in moving(system)}
         stiffness = -(rows @ at.tangent(reduction.dq[:, :len(y)], np.zeros_like(reduction.dq[:, :len(y)]))[0])
         if step is None:

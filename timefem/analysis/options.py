@@ -29,6 +29,9 @@ class AnalysisOptions(Options):
     # ---- lyapunov
     piece: int = option(50, "elements between two orthogonalisations")
 
+    # ---- modes
+    listed_modes: int = option(12, "modes that a summary lists, besides those that grow")
+
     # ---- mode motion
     frames_of_mode: int = option(48, "pictures of a period of a mode")
 

@@ -181,7 +181,7 @@ class Reduction:
         speed = chart.velocity
         size = np.linalg.norm(root * speed)
         none = np.zeros(3)
-        limit = OPTIONS.steady * (at.size + np.linalg.norm(root * acceleration) * 1e-3)
+        limit = OPTIONS.steady * (at.size + np.linalg.norm(root * acceleration) * 1e-3) + at.rounding
         if np.linalg.norm(root * acceleration) <= limit or not size:
             return none, bool(np.linalg.norm(root * acceleration) <= limit)
         flat = any(n < 3 for _, n in chart.vectors)
@@ -189,7 +189,7 @@ class Reduction:
         columns = np.stack([root * (chart.turning(axis) @ speed) for axis in axes], axis=1)
         found, *_ = np.linalg.lstsq(columns, root * acceleration, rcond=1e-9)
         rest = np.linalg.norm(root * acceleration - columns @ found)
-        if rest > OPTIONS.steady * max(at.size, np.linalg.norm(root * acceleration)):
+        if rest > OPTIONS.steady * max(at.size, np.linalg.norm(root * acceleration)) + at.rounding:
             return none, False
         return found @ axes, True
 

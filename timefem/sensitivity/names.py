@@ -104,7 +104,7 @@ def _quantities(system, text, whole):
     """(name, formula, bodies) of each component of a quantity."""
     if text == SYSTEM:
         return [(text, _kinetic, None)]
-    body, name, index = _body_and_what(system, text, whole, f", nor {SYSTEM}")
+    body, name, index = _body_and_what(system, text, whole, f", or {SYSTEM!r}")
     sizes = {"q": body.n_q, "p": body.n_q, "v": body.n_q}
     if body.has_position:
         sizes |= {n: size for n, size in SIZES.items() if n != "angular_velocity" or body.has_orientation}

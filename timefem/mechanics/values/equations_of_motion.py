@@ -198,6 +198,8 @@ class EquationsOfMotion:
     multipliers : ndarray, shape (n_constraints + n_nonholonomic,)
     size : float
         Of the accelerations that the single forces would give, in the metric of the mass.
+    rounding : float
+        Of the accelerations that rounding of the coordinates would give, in the same metric.
     timed : bool
         Whether something in the system depends on the time explicitly, see `parts_by_time`.
     """
@@ -354,6 +356,12 @@ class EquationsOfMotion:
         """Of the accelerations that the forces would give each on its own."""
         free = self._at["sizes"]**2 / self.system.mass_scale
         return float(np.sqrt(free.sum()))
+
+    @cached_property
+    def rounding(self):
+        """Of the accelerations that rounding of the coordinates would give; stiff parts feel it, loaded or not."""
+        forces = 2 * np.finfo(float).eps * np.abs(self._at["row_q"]) @ np.abs(self.q)
+        return float(np.sqrt((forces**2 / self.system.mass_scale).sum()))
 
     def tangent(self, dq, dv):
         """Changes of the accelerations with those of coordinates and velocities, columns (n_q, n); and the sums of the
