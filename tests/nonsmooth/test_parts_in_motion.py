@@ -1,5 +1,6 @@
 """Each part of rigid contact in a motion with a closed form, or in other coordinates."""
 
+import casadi as ca
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -161,6 +162,23 @@ def test_a_block_on_a_belt_slips(mass, stiffness, friction, speed):
     assert [event.kind for event in sol.events] == ["slips"]
     assert sol.events[0].t == pytest.approx(limit / speed, rel=1e-10)
     assert sol.position(block, end)[0] == pytest.approx(limit + speed / rate * np.sin(4), abs=1e-6 * speed / rate)
+
+
+@pytest.mark.parametrize("length", [1.0, 1e3])
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_a_block_on_a_table_that_shakes(dimension, length):
+    """From rest and to and fro, with mu g between: its slip is as fast as the table, and turns round six times."""
+    amplitude, rate, friction, weight = 0.02 * length, 20.0, 0.3, 9.81 * length
+    normal = np.eye(3)[dimension - 1]
+    block = tf.PointMass(1.2, dimension, name="block")
+    table = tf.PlaneContact(block, normal=normal, friction=friction, name="table",
+                            motion=(lambda t: amplitude * (1 - ca.cos(rate * t)), 0, 0))
+    sol = solved([block, table], {block: tf.Pose()}, 1.0, 80, 3, gravity=-weight * normal)
+    assert sol.success and [event.kind for event in sol.events] == ["slips"] * 6
+    times = np.array([0.0, *(event.t for event in sol.events)])
+    velocities = friction * weight * np.cumsum(np.diff(times) * (-1.0) ** np.arange(6))
+    np.testing.assert_allclose(velocities, amplitude * rate * np.sin(rate * times[1:]), rtol=0, atol=1e-12 * length)
+    np.testing.assert_allclose(sol.velocity(block, times[1:])[:, 0], velocities, rtol=0, atol=1e-12 * length)
 
 
 @pytest.mark.parametrize("friction", [0.0, 0.2])

@@ -303,6 +303,7 @@ class ContactMarch(EventElements):
             last = n if e is None else e
             self._check_apart(self.search.gaps[:last + 1])
             self._accept(solved, last)
+            self.law.meet(self.search.gaps[:last + 1], self.search.gamma[:last + 1])
             if e is not None:
                 self._go_to(candidate, solved.nodes[e + 1] - solved.nodes[e])
                 return
@@ -323,7 +324,6 @@ class ContactMarch(EventElements):
         self.t, self.z = float(solved.nodes[-1]), solved.state[-1, -1].copy()
         self.n_elements += n
         self.zero = set()
-        self.law.meet(self.search.gaps, self.search.rates[:, :, None])
 
     def _check_apart(self, gaps):
         """Stop where gaps (n + 1, n_contacts) of open contacts get more negative in elements without an event."""

@@ -59,12 +59,13 @@ class Search:
         modes = np.array(mode.modes)
         free = np.flatnonzero((modes == OPEN) & ~self.contacts.persistent)
         bound = ((modes != OPEN) & (~self.contacts.persistent | (self.contacts.n_slip > 0))).any()
-        self.gaps, self.rates = quantities_at(self.contacts.system, t, z, "gaps", "gap rates", repeatable=False)
+        self.gaps, rates = quantities_at(self.contacts.system, t, z, "gaps", "gap rates", repeatable=False)
+        self.gamma = rates[:, :, None]  # with slips where something is closed
         h = np.diff(t)[:, None]
         near = np.zeros((len(h), self.contacts.n), bool)
         if len(free):
             least = np.minimum(self.gaps[:-1], self.gaps[1:])
-            reach = h * (np.abs(self.rates[:-1]) + np.abs(self.rates[1:]) + np.abs(np.diff(self.rates, axis=0)))
+            reach = h * (np.abs(rates[:-1]) + np.abs(rates[1:]) + np.abs(np.diff(rates, axis=0)))
             near[:, free] = (least <= reach)[:, free]
         flagged = near.any(axis=1)
         if not (flagged.any() or bound):
@@ -73,6 +74,7 @@ class Search:
         own = np.arange(len(t)) if bound else np.flatnonzero(np.append(flagged, False) | np.append(False, flagged))
         states = self.contacts.at_state(t[own], z[own])
         here = InMode(states, mode.modes, directions, mode.sharing)
+        self.gamma = states.gamma if bound else self.gamma
         forces = self._of_forces(mode, directions, states, here, zero) if bound else [[]] * len(h)
         place = np.searchsorted(own, np.arange(len(t)))
         closings = self._of_gaps(states, here, h[:, 0], near, place, zero, t[1:] < self.until)
