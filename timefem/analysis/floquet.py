@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from ..solution.solution import Solution
     from ..solvers.linear.base import LinearOptions
-    from .symmetry import Symmetry
-
+    from .reduction import Symmetry
 
 
 @dataclass(eq=False, repr=False)

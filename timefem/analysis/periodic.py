@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..mechanics.part import Body
     from ..mechanics.states.given import GivenStates
     from ..mechanics.system import System
-    from .symmetry import Symmetry
+    from .reduction import Symmetry
 
 node_tangents = Late("timefem.solvers.nonsmooth.derivatives.node_tangents")
 states = Late("timefem.solvers.nonsmooth.states")

@@ -14,8 +14,7 @@ from ..polynomials import LagrangeBasis
 from ..validate.options import field
 from .components import PointSymbols, nonholonomic_values
 from .element import Space, TimeElement
-from .forms.base import Form, at_nodes, momenta_rows, nodes, velocities
-from .forms.bases import ImpulseBasis, impulse_slopes
+from .forms.base import Form, ImpulseBasis, at_nodes, impulse_slopes, momenta_rows, nodes, velocities
 
 if TYPE_CHECKING:
     import casadi as ca

@@ -7,8 +7,17 @@ from ...errors import InputError
 from ...polynomials import LagrangeBasis
 from ..components import PointSymbols, nonholonomic_values
 from ..element import Space
-from .base import Form, at_nodes, momenta_rows, nodes, velocities
-from .bases import ActionTests, EndingTests, ImpulseBasis, inner_velocities
+from .base import (
+    ActionTests,
+    EndingTests,
+    Form,
+    ImpulseBasis,
+    at_nodes,
+    inner_velocities,
+    momenta_rows,
+    nodes,
+    velocities,
+)
 
 
 class LagrangeForm(Form):

@@ -12,6 +12,9 @@ from ..system import System
 def refuse_events(system: System, what: str) -> None: ...
 
 
+def refuse_samples(system: System, what: str) -> None: ...
+
+
 class RigidContact(Part):
     restitution: float
     friction: float

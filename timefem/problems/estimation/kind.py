@@ -171,7 +171,6 @@ def report_facts(problem, sol):
             "constraints": float(np.abs(sol.system.constraints(sol.t, sol.z)).max(initial=0.0))}
 
 
-
 def no_estimate(problem, element):
     """InputError: there is no `ErrorEstimate` of estimated motions."""
     raise InputError("tolerance= does not find the errors of estimated motions; give n_elements, and compare with "
