@@ -93,7 +93,7 @@ def test_connect_by_sites(tmp_path, fault):
 
 @pytest.mark.parametrize("weld", [
     'body1="a" body2="b" anchor="0.1 0.2 0.3"', 'body1="b" body2="a" anchor="0.1 0.2 0.3"', 'site1="u" site2="v"',
-    'body1="a" body2="b" torquescale="3" relpose="1 0 0 1 0 0 0" anchor="0 0.1 0"'])
+    'body1="a" body2="b" torquescale="3" relpose="1 0.1 0 1 0 0 0" anchor="0 0.1 0"'])
 def test_welds(tmp_path, fault, weld):
     """Two of the three links as one, whatever the anchor: as a joint that follows another one."""
     sites = LINKS.replace('<body name="c"', '<site name="v" pos="0 0 0.2"/><body name="c"').replace(
