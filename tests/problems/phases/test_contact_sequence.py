@@ -55,8 +55,8 @@ def test_a_periodic_motion():
     sol = tf.solve(march.phases(start={ball: tf.EndState(velocity=(0, None, None))}, periodic=True, duration="free"),
                    tf.MixedGalerkin(1), 2)
     assert sol.success
-    np.testing.assert_allclose(sol.durations[0], sol.durations[1], rtol=1e-9)
-    assert sol[0].z[0, 0] == pytest.approx(G * sol.durations[0]**2 / 2, rel=1e-9)
+    np.testing.assert_allclose(sol.durations[0], sol.durations[1], rtol=1e-8)  # of any period: one of a family
+    assert sol[0].z[0, 0] == pytest.approx(G * sol.durations[0]**2 / 2, rel=1e-8)
 
 
 @pytest.mark.long
