@@ -404,3 +404,18 @@ def test_a_beam_of_many_elements_hangs_in_seconds():
     other = equilibrium(tf.System([coarse, clamp(coarse.start)], gravity=(0, 0, -9.81)))
     assert found.success and found.n_unstable == 0
     np.testing.assert_allclose(found.position(arm.end), other.position(coarse.end), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_a_guess_of_rounding_is_one_of_zero(kind):
+    """Steps were measured by the coordinates of the guess, of 1e-17: what hangs on springs fell without end."""
+    links = [tf.Link("base"), *(tf.Link(name, mass=1.5, centre=(0.3, 0, 0), inertia=(0.1, 0.2, 0.2)) for name in "ab")]
+    joints = [tf.TreeJoint(f"joint {b}", a, b, kind=kind, axis=(0, 1, 0)) for a, b in (("base", "a"), ("a", "b"))]
+    tree = tf.Tree(links, joints, name="tree")
+    springs = [tf.JointSpring(tree.joint(f"joint {name}"), stiffness=k) for name, k in (("a", 1e4), ("b", 3.0))]
+    system = tf.System([tree, *springs], gravity=(0, 9.81, -9.81))
+    rest = tf.equilibrium(system, {tree: {"joint a": 0.0, "joint b": 0.0}})
+    assert rest.success and np.abs(rest.q).min() > 1e-4
+    for guess in (1e-17, -1e-16, 1e-300):
+        found = tf.equilibrium(system, {tree: {"joint a": guess, "joint b": -guess}})
+        np.testing.assert_allclose(found.q, rest.q, rtol=1e-9)

@@ -135,7 +135,7 @@ def descended(system, t, q, moves, rows=slice(None), left=None, steps=OPTIONS.it
     """
     m, n = system.n_constraints, system.n_q
     joints = np.concatenate([np.full(len(p.constraint_names), not p.has_orientation) for p in system.parts])[rows]
-    angles = _angles(system)
+    angles = angles_of_trees(system)
 
     def evaluate(q):
         z = np.concatenate([q, np.zeros(n)])
@@ -191,7 +191,7 @@ def _dense(matrix):
     return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
 
 
-def _angles(system):
+def angles_of_trees(system):
     """Coordinates that are angles of joints of trees: no quaternion keeps them from going round and round."""
     places = [np.arange(system.n_q)[system.coordinates(tree)][body.places] for tree in system.bodies
               for body in getattr(tree, "moving", ()) if body.joint.kind == "revolute"]

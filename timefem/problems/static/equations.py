@@ -10,6 +10,7 @@ import scipy.sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ...mechanics.contacts.rigid import refuse_events
+from ...mechanics.states.consistent import angles_of_trees
 from ...mechanics.symbols import Symbols, first_order, n_reactions
 from ...mechanics.values.conserved import neutral_motions
 from ...mechanics.values.evaluate import evaluate
@@ -58,6 +59,8 @@ class StaticEquations:
         Place of a coordinate -> the `TurnCounter` whose it is.
     lengths : list of ndarray
         Places of quaternions of trees, whose lengths no constraint holds, and nothing depends on.
+    angles : ndarray of int
+        Coordinates that are angles of joints of trees.
     neutral : (casadi.Function, ndarray)
         Of `neutral_motions`.
     """
@@ -65,7 +68,7 @@ class StaticEquations:
     def __init__(self, system):
         refuse_events(system, "an equilibrium")
         self.system, self.n_q, self.m = system, system.n_q, system.n_constraints
-        self.n = self.n_q + self.m
+        self.n, self.angles = self.n_q + self.m, angles_of_trees(system)
         self._groups = []
         for group in system.groups:
             q = group.state_index[:, :group.state_index.shape[1] // 2]
@@ -189,6 +192,11 @@ class StaticEquations:
         n = self.n_q
         return np.abs(residual[n:]) / np.maximum(1e-300, abs(tangent[n:, :n]) @ self.sizes(x[:n]))
 
+    def ways(self, residual, tangent):
+        """How far each coordinate would go to be at rest alone, shape (n_q,); 0 where nothing resists."""
+        fall, stiff = np.abs(residual[:self.n_q]), np.abs(tangent.diagonal()[:self.n_q])
+        return np.divide(fall, stiff, out=np.zeros(self.n_q), where=stiff > 0)
+
     def sizes(self, q):
         """Sizes of coordinates: the largest of a block of them, of places of all; or by radii of gyration."""
         (blocks, kinds), mass = blocks_of(self.system), self.system.mass_scale
@@ -199,6 +207,7 @@ class StaticEquations:
             size[places] = max(np.abs(q[places]).max(), np.sqrt(mass[~places].max() / mass[places].max()))
         elif places.any():
             size[places] = np.abs(q[places]).max() or 1.0
+        size[self.angles] = np.maximum(size[self.angles], 1.0)
         return size
 
 
@@ -299,7 +308,8 @@ def relaxed(equations, x, t, solve, error, within=np.inf):
     if not np.isfinite(residual).all():
         return None, None
     start, root = x[:n], np.sqrt(system.mass_scale)
-    size, fall = _size(system, start, root), np.abs(residual[:n] / root).max()
+    fall = np.abs(residual[:n] / root).max()
+    size = _size(equations, start, root, root * equations.ways(residual, tangent))
     s = options.first * size / fall if fall > 0 else 1.0
     none, forces = scipy.sparse.csc_array((equations.m, equations.m)), np.arange(equations.n) < n
     for _ in range(options.most_steps):
@@ -339,12 +349,20 @@ def distance(system, a, b):
     return np.abs((b - a) * np.sqrt(system.mass_scale)).max()
 
 
-def _size(system, q, root):
-    """By which steps are measured, by the root of the mass: distances of places from their middle, and rotations."""
-    places, size = [], np.abs(q)
+def _size(equations, q, root, ways):
+    """By which steps are measured, by the root of the mass: distances of places from their middle, and rotations; where
+    these are rounding the `ways` that forces lead to. Angles count by a radian."""
+    system, places, size = equations.system, [], np.abs(q)
     for body in system.bodies:
         if body.has_position and not body.helper:
             places.append(np.arange(system.n_q)[system.coordinates(body)][:3])
     if len({len(p) for p in places}) == 1:
         size[places] = np.abs(q[places] - np.mean(q[places], axis=0))
-    return (size * root).max() or np.abs(q * root).max() or root.max()
+    size[equations.angles] = np.maximum(size[equations.angles], 1.0)
+    largest = float(or_where_rounding((size * root).max(), ways.max()))
+    return largest or np.abs(q * root).max() or root.max()
+
+
+def or_where_rounding(sizes, ways):
+    """Sizes by a guess, or where that is rounding the ways that forces lead to."""
+    return np.where(sizes > np.finfo(float).eps * ways, sizes, ways)

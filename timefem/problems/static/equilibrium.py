@@ -29,7 +29,7 @@ from ...solution.violations import first_violated
 from ...sparse import sparse_lu
 from ...status import RETRY, Answer, Reason, Status
 from ...types import Floats, States
-from .equations import FromGuess, StaticEquations, distance, relaxed
+from .equations import FromGuess, StaticEquations, distance, or_where_rounding, relaxed
 from .options import OPTIONS
 
 if TYPE_CHECKING:
@@ -314,7 +314,7 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
     """Newton's method from x at the load of t; an `Equilibrium`."""
     history, system, n, change = [], equations.system, equations.n_q, np.inf
     residual, tangent, _ = equations.evaluate(x, t)
-    first = x
+    first, ways = x, equations.ways(residual, tangent)
     for iteration in range(OPTIONS.iterations):
         history.append(equations.error(residual, tangent, x))
         on_iteration(iteration, history[-1])
@@ -330,7 +330,7 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
             if step is None:
                 return _failed(equations, x, t, history, Reason.SINGULAR_TANGENT, undetermined(equations, tangent))
             change = np.inf
-        furthest, x = OPTIONS.furthest * equations.sizes(x[:n]), x - step
+        furthest, x = OPTIONS.furthest * or_where_rounding(equations.sizes(x[:n]), ways), x - step
         if not (np.isfinite(x).all() and np.all(np.abs(x[:n]) <= furthest)):  # multipliers may have any size
             break
         x = equations.counted(x)
