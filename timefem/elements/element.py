@@ -14,10 +14,11 @@ from .. import validate
 from ..argument_names import NamedArguments
 from ..display import Card, Summarized
 from ..errors import InputError
-from ..late import LateTable
+from ..late import Late, LateTable
 from ..polynomials import LagrangeBasis
 from ..validate.options import OPTIONS, check_fields, said_any, spelt
-from .components import PointSymbols
+
+components = Late("timefem.elements.components")  # with CasADi: the command line reads names of elements first
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -111,9 +112,13 @@ class TimeElement(NamedArguments, Summarized, ABC):
     one_kernel = False
     lifted = False  # whether its gradients are lifted ones, see `gradients.Lift`
     remedy = ""  # what else may help where a march of it fails
-    symbols = PointSymbols
     explicit = ()
     slots = (("state", "value"), ("state", "rate"), ("multipliers", "value"))
+
+    @property
+    def symbols(self) -> type:
+        """Class of the symbols of a part."""
+        return components.PointSymbols
 
     @property
     @abstractmethod

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from importlib import import_module
 
 from ..errors import InputError
-from ..late import LateTable
-from ..mechanics.contacts.rigid import refuse_events
-from ..solution.audit import audited
-from ..solution.output.save import load
+from ..late import Late, LateTable
 from ..validate.options import spelt
+
+audit = Late("timefem.solution.audit")
+rigid = Late("timefem.mechanics.contacts.rigid")
+save = Late("timefem.solution.output.save")
 
 
 def no_facts(problem, solution):
@@ -119,7 +120,7 @@ class Kind:
         found = self.solve(task)
         if not hasattr(found, "statistics"):
             raise InputError(f"solve of the kind of problem {self.name!r} must return a Solution, not {found!r}")
-        found = audited(found, self.causal, self.smooth(task.problem))
+        found = audit.audited(found, self.causal, self.smooth(task.problem))
         found.statistics["problem"] = self.name
         return found
 
@@ -171,7 +172,7 @@ class Kind:
         """InputError for parts and elements that need all conditions at the start, where some stand elsewhere."""
         if self.causal:
             return
-        refuse_events(system, self.title)
+        rigid.refuse_events(system, self.title)
         joints = [part for part in system.parts if part.constraint_names and not part.is_body]
         if element.joints_drift and joints:
             raise InputError(f"{element.name} holds {system.label(joints[0])} on the level of accelerations, so that "
@@ -284,7 +285,7 @@ def solution_guess(model):
         return None
     keys = "guess", "solution"
     with model.naming(keys, ()):
-        return load(model.beside(keys, model.document.data["guess"]["solution"]))
+        return save.load(model.beside(keys, model.document.data["guess"]["solution"]))
 
 
 def check_guess(document):

@@ -141,7 +141,7 @@ class Ensemble(Summarized):
         coordinates = {"run": np.arange(len(self))}
         for name, values in self.parameters.items():
             coordinates[name] = (("run", *(f"{name} {k + 1}" for k in range(values.ndim - 1))), values)
-        return output.tables.Dataset(data, coordinates)
+        return output.dataset.Dataset(data, coordinates)
 
     def to_csv(self, path: FilePath) -> None:
         """Write a table with one row per run: parameters, how it ended, and states of the bodies at the end."""

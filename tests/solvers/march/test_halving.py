@@ -6,7 +6,7 @@ import pytest
 
 import timefem as tf
 from timefem.cases import find_case
-from timefem.problems.initial import drivers
+from timefem.problems.initial import march_driver
 
 pytestmark = pytest.mark.long
 
@@ -56,8 +56,8 @@ def test_a_checkpoint_of_a_halved_march(tmp_path):
 
 @pytest.mark.filterwarnings("ignore::timefem.errors.UnderResolved")
 def test_progress_counts_the_elements_that_there_are(monkeypatch):
-    bars, own = [], drivers.progress
-    monkeypatch.setattr(drivers, "progress", lambda *a: bars.append(own(a[0], a[1], True)) or bars[-1])
+    bars, own = [], march_driver.progress
+    monkeypatch.setattr(march_driver, "progress", lambda *a: bars.append(own(a[0], a[1], True)) or bars[-1])
     found = tf.solve(find_case("heavy-top").make(), tf.MixedGalerkin(3), 24)
     assert bars[0].done == bars[0].total == len(found.t) - 1
 

@@ -3,4 +3,4 @@
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
-    __name__, submodules=["hdf5", "save", "tables", "vtk"])
+    __name__, submodules=["dataset", "hdf5", "save", "tables", "vtk"])
