@@ -49,20 +49,28 @@ def kinetic_derivatives(s, q1, v1):
 
     In the invariant velocities of the body (87) where it has them, partitioned (129) to (131) otherwise.
     """
+    return _derivatives(s, q1, s.v0, v1, lambda body: (
+        body.invariant_velocity, body.kinetic_of_velocity, body.kinetic_of_invariants))
+
+
+def _derivatives(s, q1, w0, w1, formulas_of):
+    """Discrete derivatives of a kinetic energy by q and by w, velocities or momenta.
+
+    `formulas_of(body)` are the invariants of (q, w), the energy of (q, w, c), and that of the invariants.
+    """
     if not s.is_body:
         return ca.SX.zeros(q1.numel()), ca.SX.zeros(q1.numel())
-    body, c, q0, v0 = s.body, s.parameters, s.q0, s.v0
-    qm, vm = (q0 + q1) / 2, (v0 + v1) / 2
-    start, end = body.invariant_velocity(q0, v0), body.invariant_velocity(q1, v1)
+    c, q0, qm, wm = s.parameters, s.q0, (s.q0 + q1) / 2, (w0 + w1) / 2
+    invariants, energy, energy_of_invariants = formulas_of(s.body)
+    start, end = invariants(q0, w0), invariants(q1, w1)
     if start is None:
-        along = MassMetric(body, s.at_point, s.split)
-        by_q = sum(discrete_gradient(lambda q, v=v: body.kinetic_of_velocity(q, v, c), q0, q1, along)
-                   for v in (v0, v1)) / 2
-        by_v = sum(discrete_gradient(lambda v, q=q: body.kinetic_of_velocity(q, v, c), v0, v1) for q in (q0, q1)) / 2
-        return by_q, by_v
-    momentum = gradient_at(lambda w: body.kinetic_of_invariants(w, c), (start + end) / 2)
-    return (transposed_product(lambda q: body.invariant_velocity(q, vm), qm, momentum),
-            transposed_product(lambda v: body.invariant_velocity(qm, v), vm, momentum))
+        along = MassMetric(s.body, s.at_point, s.split)
+        by_q = sum(discrete_gradient(lambda q, w=w: energy(q, w, c), q0, q1, along) for w in (w0, w1)) / 2
+        by_w = sum(discrete_gradient(lambda w, q=q: energy(q, w, c), w0, w1) for q in (q0, q1)) / 2
+        return by_q, by_w
+    slope = gradient_at(lambda e: energy_of_invariants(e, c), (start + end) / 2)
+    return (transposed_product(lambda q: invariants(q, wm), qm, slope),
+            transposed_product(lambda w: invariants(qm, w), wm, slope))
 
 
 @dataclass(frozen=True)
@@ -140,19 +148,8 @@ def hamiltonian_derivatives(s, q1, p1):
 
     In the invariant momenta of the body where it has them, Kinon & Betsch (144); partitioned otherwise.
     """
-    if not s.is_body:
-        return ca.SX.zeros(q1.numel()), ca.SX.zeros(q1.numel())
-    body, c, q0, p0 = s.body, s.parameters, s.q0, s.p0
-    qm, pm = (q0 + q1) / 2, (p0 + p1) / 2
-    start, end = body.invariant_momentum(q0, p0), body.invariant_momentum(q1, p1)
-    if start is None:
-        along = MassMetric(body, s.at_point, s.split)
-        by_q = sum(discrete_gradient(lambda q, p=p: body.kinetic_energy(q, p, c), q0, q1, along) for p in (p0, p1)) / 2
-        by_p = sum(discrete_gradient(lambda p, q=q: body.kinetic_energy(q, p, c), p0, p1) for q in (q0, q1)) / 2
-        return by_q, by_p
-    velocity = gradient_at(lambda w: body.kinetic_of_invariant_momentum(w, c), (start + end) / 2)
-    return (transposed_product(lambda q: body.invariant_momentum(q, pm), qm, velocity),
-            transposed_product(lambda p: body.invariant_momentum(qm, p), pm, velocity))
+    return _derivatives(s, q1, s.p0, p1, lambda body: (
+        body.invariant_momentum, body.kinetic_energy, body.kinetic_of_invariant_momentum))
 
 
 @dataclass(frozen=True)
