@@ -63,12 +63,14 @@ class Samples:
 
     def take(self, mesh):
         """Go by another mesh."""
-        off = np.abs(mesh.nodes[:, None] - self._events).min(axis=0) > self._close
+        after = np.clip(np.searchsorted(mesh.nodes, self._events), 1, mesh.n_elements)
+        nearest = after - (2 * self._events < mesh.nodes[after - 1] + mesh.nodes[after])
+        off = np.abs(mesh.nodes[nearest] - self._events) > self._close
         if off.any():
             raise InputError(f"the mesh has no node at t = {self._events[off][0]:g}, where the forces of a sampled "
                              "controller change")
         self.mesh = mesh
-        self.ends = np.unique([0, *np.abs(mesh.nodes[:, None] - self._events).argmin(axis=0), mesh.n_elements])
+        self.ends = np.unique([0, *nearest, mesh.n_elements])
 
     def at(self, t, z):
         """The system from a time on, at which forces change, by the state there; to be asked one after the other."""

@@ -29,17 +29,17 @@ from .sampled import Samples, run_sampled, sampled
 
 def solve_initial(task):
     """Solve an initial-value problem: a `Task` of `timefem.solve`."""
-    contacts = task.problem.system.rigid_contacts
+    contacts, in_samples = task.problem.system.rigid_contacts, bool(sampled(task.problem.system))
     if task.tolerance is not None:
-        if sampled(task.problem.system):
+        if in_samples:
             raise InputError("a system with a sampled controller is not marched to a tolerance; give n_elements")
         return _solve_to_tolerance(task)
-    if sampled(task.problem.system) and not contacts:
+    if in_samples and not contacts:
         return _solve_sampled(task)
     if task.mesh is None and not task.driver.distributed:  # before a mesh of that size is made
         n_bytes = 2 * 8 * task.n_elements * task.problem.system.n_z
         check_memory(f"the solution on {task.n_elements} elements", n_bytes)
-    samples = Samples(task) if sampled(task.problem.system) else None
+    samples = Samples(task) if in_samples else None
     mesh = mesh_of(task) if samples is None else samples.mesh
     driver, system, z0 = task.driver, task.problem.system, task.problem.z0
     driver.check(task.element, task.guess)
