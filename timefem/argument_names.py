@@ -79,19 +79,24 @@ def _names(constructor):
     return None if any(p.kind is p.VAR_KEYWORD for p in known.values()) else list(known)[1:]
 
 
+def check_class(name: str, value: Any, cls: str) -> None:
+    """Refuse an argument that is not of a public class, by the name of that."""
+    if not isinstance(value, getattr(timefem, cls)):
+        raise InputError(f"{name} must be {'an' if cls[0] in 'AEIOU' else 'a'} {cls}, not {value!r}")
+
+
 def named_arguments(function: Function) -> Function:
     """The same for a function, as a decorator; what its annotation says is `OF_CLASS` is that, or InputError."""
     signature = inspect.signature(function).parameters
     known = list(signature)
     classes = {name: getattr(p.annotation, "__name__", p.annotation) for name, p in signature.items()}
-    classes = {name: cls for name, cls in classes.items() if cls in OF_CLASS}
+    classes = [(i, name, cls) for i, (name, cls) in enumerate(classes.items()) if cls in OF_CLASS]
 
     @functools.wraps(function)
     def checked(*arguments, **named):
         refuse_unknown(f"{function.__qualname__}()", named, known)
-        for name, value in (*zip(known, arguments, strict=False), *named.items()):
-            if name in classes and not isinstance(value, getattr(timefem, classes[name])):
-                article = "an" if classes[name][0] in "AEIOU" else "a"
-                raise InputError(f"{name} must be {article} {classes[name]}, not {value!r}")
+        for i, name, cls in classes:
+            if i < len(arguments) or name in named:
+                check_class(name, arguments[i] if i < len(arguments) else named[name], cls)
         return function(*arguments, **named)
     return checked

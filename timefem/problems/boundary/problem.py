@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ... import validate
-from ...argument_names import NamedArguments
+from ...argument_names import NamedArguments, check_class
 from ...errors import InputError
 from ...mechanics.bodies.generalized_body import general_position
 from ...mechanics.bodies.states import CanonicalState, Pose
@@ -110,8 +110,7 @@ class BoundaryValueProblem(NamedArguments):
 
     def __post_init__(self, near, assemble, like):
         system = self.system
-        if not isinstance(system, System):
-            raise InputError(f"system must be a System, not {system!r}")
+        check_class("system", system, "System")
         self.parameters = self.parameters or {}
         if self.conditions is not None:
             self.conditions = as_formula("conditions", self.conditions, ["start", "end", "parameters"])

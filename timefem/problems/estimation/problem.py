@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from ... import validate
-from ...argument_names import NamedArguments
+from ...argument_names import NamedArguments, check_class
 from ...assembly.mesh import TimeMesh
 from ...display import digits
 from ...errors import InputError
@@ -119,8 +119,7 @@ class Estimation(NamedArguments):
     limits: Mapping[Any, Sequence[float | None]] | str | None = None
 
     def __post_init__(self):
-        if not isinstance(self.system, System):
-            raise InputError(f"system must be a System, not {self.system!r}")
+        check_class("system", self.system, "System")
         given = [self.measurements] if isinstance(self.measurements, Sensor) else list(self.measurements)
         for sensor in given:
             if not isinstance(sensor, Sensor):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import validate
-from ...argument_names import NamedArguments
+from ...argument_names import NamedArguments, check_class
 from ...display import digits
 from ...errors import InputError
 from ...late import Late
@@ -64,8 +64,7 @@ class InitialValueProblem(NamedArguments):
     tolerance = OPTIONS.held
 
     def __init__(self, system: System, state: GivenStates, t_span: Sequence[float], *, assemble: bool = False) -> None:
-        if not isinstance(system, System):
-            raise InputError(f"system must be a System, not {system!r}")
+        check_class("system", system, "System")
         self._assemble = validate.flag("assemble", assemble)
         self._take(system, state, checked_span(system, t_span))
         if not self._assemble:  # which has told it

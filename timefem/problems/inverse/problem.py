@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
-from ...argument_names import NamedArguments
+from ...argument_names import NamedArguments, check_class
 from ...errors import InputError
 from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...mechanics.forces.actuators import Actuator
@@ -97,8 +97,7 @@ class InverseDynamics(NamedArguments):
 
     def __init__(self, system: System, outputs: Mapping[Any, Any], start: GivenStates, end: GivenStates | None = None,
                  t_span: Sequence[float] = (0.0, 1.0), *, actuators: Actuator | Sequence[Actuator] = ()) -> None:
-        if not isinstance(system, System):
-            raise InputError(f"system must be a System, not {system!r}")
+        check_class("system", system, "System")
         self._given, self._given_system = (outputs, start, end), system
         system = _joined(system, actuators)
         refuse_reaction_forces(system, "inverse dynamics", "find the controls by OptimalControl")

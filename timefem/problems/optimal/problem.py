@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from ... import validate
-from ...argument_names import NamedArguments
+from ...argument_names import NamedArguments, check_class
 from ...display import digits
 from ...errors import InputError
 from ...mechanics.forces.actuators import Actuator, Cost, control_name
@@ -162,8 +162,7 @@ class OptimalControl(NamedArguments):
     turns_go_on = False  # whether turns at a free start are those of a phase before
 
     def __post_init__(self, start, end, cost, end_conditions, path):
-        if not isinstance(self.system, System):
-            raise InputError(f"system must be a System, not {self.system!r}")
+        check_class("system", self.system, "System")
         self._given = {"start": start, "end": end, "end_conditions": end_conditions, "bounds": self.bounds,
                        "rates": self.rates, "couplings": self.couplings, "periodic": self.periodic,
                        "near": self.near}
