@@ -1,13 +1,9 @@
 """Controllers in discrete time beside rigid contact: against the exact motion from sample to sample."""
 
-import os
-import signal
-
 import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.problems.initial.checkpoint import Recorder
 
 PERIOD, WALL = 0.1, -0.25
 
@@ -72,19 +68,13 @@ def test_friction_that_a_sample_overcomes():
     assert sol.position(block, 1.5)[0] == pytest.approx(x, rel=1e-12)
 
 
-def test_halves_are_the_whole(monkeypatch, tmp_path):
+def test_halves_are_the_whole(stop, tmp_path):
     problem, _ = cart_and_wall(0.03)
-    whole, path, visit = tf.solve(problem, tf.MixedGalerkin(2), 60, progress=False), tmp_path / "run.h5", Recorder.visit
-
-    def visits(self, steps, what):
-        if what()[-1].keywords["march"].t >= 0.85:
-            os.kill(os.getpid(), signal.SIGTERM)
-        return visit(self, steps, what)
-
-    monkeypatch.setattr(Recorder, "visit", visits)
+    whole, path = tf.solve(problem, tf.MixedGalerkin(2), 60, progress=False), tmp_path / "run.h5"
+    stop(0.85)
     stopped = tf.solve(problem, tf.MixedGalerkin(2), 60, checkpoint=tf.Checkpoint(path, "1it"), progress=False)
     assert stopped.status.reason == "stopped" and 0.85 <= stopped.t[-1] < 2
-    monkeypatch.setattr(Recorder, "visit", visit)
+    stop(np.inf)
     again = tf.solve(problem, tf.MixedGalerkin(2), 60, checkpoint=tf.Checkpoint(restart=path), progress=False)
     assert again.success and again.statistics["contact_events"] == whole.statistics["contact_events"]
     np.testing.assert_allclose(again.t, whole.t, rtol=0, atol=1e-12)
