@@ -120,6 +120,14 @@ class StaticEquations:
         ways = scipy.sparse.csc_array(np.vstack([root[:, None] * ways, np.zeros((self.m, ways.shape[1]))]))
         return scipy.sparse.csc_array(tangent + (size or 1.0) * (ways @ ways.T))
 
+    def with_free_held(self, tangent):
+        """The tangent with what it resists no more than rounding does resisted as the rest of it is."""
+        matrix, scale = self.symmetric_part(tangent)
+        values, ways = np.linalg.eigh(matrix)
+        size = np.abs(values).max()
+        ways = ways[:, np.abs(values) < OPTIONS.singular * size] / scale[:, None]
+        return scipy.sparse.csc_array(tangent + size * ways @ ways.T)
+
     def with_multipliers(self, x, t):
         """The unknowns with multipliers that balance the forces as well as these can, weighted with the masses.
 

@@ -314,18 +314,22 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
     """Newton's method from x at the load of t; an `Equilibrium`."""
     history, system, n, change = [], equations.system, equations.n_q, np.inf
     residual, tangent, _ = equations.evaluate(x, t)
-    first, ways = x, equations.ways(residual, tangent)
+    first, ways, rest = x, equations.ways(residual, tangent), None
     for iteration in range(OPTIONS.iterations):
         history.append(equations.error(residual, tangent, x))
         on_iteration(iteration, history[-1])
-        held = equations.held(tangent, x)
-        if history[-1] <= OPTIONS.tolerance and (change <= OPTIONS.increment or history[-1] == 0):
-            return Equilibrium(system, t, x[:n].copy(), x[n:].copy(), equations.n_unstable(held),
-                               Status(True, residual_history=history), iteration, tangent)
+        held, balanced = equations.held(tangent, x), history[-1] <= OPTIONS.tolerance
+        if balanced and (change <= OPTIONS.increment or history[-1] == 0):
+            return _found(equations, x, t, held, history, tangent)
+        if rest is not None and history[-1] >= history[-2]:
+            break  # forces were balanced, and it goes on: along what nothing resists, or next to nothing
+        rest = x if balanced else None
         try:
             step = solve(equations, held, residual)
-            change = np.abs(step[:n]).max() / max(1e-300, np.abs((x - step)[:n]).max())
-        except RuntimeError:  # such as of a rope before it is tight; at the equilibrium itself it must not be
+            change = _change(x, step, n)
+        except RuntimeError:  # such as of a rope before it is tight
+            if balanced:
+                break
             step = None if iteration >= OPTIONS.most_singular else _long_step(equations, tangent, x, t, residual)
             if step is None:
                 return _failed(equations, x, t, history, Reason.SINGULAR_TANGENT, undetermined(equations, tangent))
@@ -337,10 +341,8 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
         residual, tangent, _ = equations.evaluate(x, t)
         if not np.isfinite(residual).all():
             break
-    if min(history) <= OPTIONS.tolerance and step is not None:
-        return _failed(equations, x, t, history, Reason.NOT_CONVERGED,
-                       f"forces are balanced, but {system.label(_moved_most(equations, step[:n]))} goes on moving: the "
-                       "equilibrium leaves it free; hold it by a joint or a spring")
+    if rest is not None and (found := _beside_what_is_free(equations, rest, t, history)) is not None:
+        return found
     remedy = "take more load steps (n_steps), or a nearer guess"
     # directors resist turns by their forces
     residual, tangent, _ = equations.evaluate(equations.with_multipliers(first, t), t)
@@ -356,6 +358,37 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
                  "a joint or a spring, or give a nearer guess"
     return _failed(equations, x, t, history, Reason.NOT_CONVERGED,
                    f"Newton's method for the equilibrium diverged; {remedy}")
+
+
+def _found(equations, x, t, held, history, tangent):
+    n = equations.n_q
+    return Equilibrium(equations.system, t, x[:n].copy(), x[n:].copy(), equations.n_unstable(held),
+                       Status(True, residual_history=history), len(history) - 1, tangent)
+
+
+def _change(x, step, n):
+    """Of the coordinates by a step, relative to them."""
+    return np.abs(step[:n]).max() / max(1e-300, np.abs((x - step)[:n]).max())
+
+
+def _beside_what_is_free(equations, x, t, history):
+    """From x, where forces are balanced, the equilibrium with what nothing resists left where it is, such as the spin
+    of a body that hangs on a ball; None where that is not it."""
+    error = np.inf
+    for _ in range(OPTIONS.most_singular):
+        residual, tangent, _ = equations.evaluate(x, t)
+        held, before, error = equations.with_free_held(equations.held(tangent, x)), error, \
+            equations.error(residual, tangent, x)
+        try:
+            step = solve(equations, held, residual)
+        except RuntimeError:
+            return None
+        if error > OPTIONS.tolerance:
+            return None
+        if error >= before or _change(x, step, equations.n_q) <= OPTIONS.increment:
+            return _found(equations, x, t, held, [*history, error], tangent)
+        x = equations.counted(x - step)
+    return None
 
 
 def solve(equations, tangent, b):

@@ -143,8 +143,7 @@ def gauss_newton(program, kkt, v, *, near):
         if not np.isfinite(violations[-1]):
             return v, Status.failure(Reason.NOT_FINITE, 0, 0.0, lengths, "an equation is not finite"), n
         growing = growing + (len(lengths) > 1 and lengths[-1] > lengths[-2])
-        rests = len(lengths) > 1 and lengths[-1] <= DEFAULTS.rests and lengths[-1] > DEFAULTS.steady * lengths[-2]
-        if (lengths[-1] <= near or rests) and not changed:
+        if (lengths[-1] <= near or rests(lengths)) and not changed:
             size = program.size(v)
             still = len(violations) > 1 and violations[-1] > violations[-2] / 2
             if (still or violations[-1] <= DEFAULTS.held * size) and violations[-1] <= DEFAULTS.holds * size:
@@ -153,6 +152,11 @@ def gauss_newton(program, kkt, v, *, near):
             break
     text = f"{n} Gauss-Newton steps made no progress"
     return v, Status.failure(Reason.NOT_CONVERGED, 0, 0.0, lengths, text), n
+
+
+def rests(lengths):
+    """Whether steps are short and no longer shrink: they are rounding, as where readings are very sharp."""
+    return len(lengths) > 1 and lengths[-1] <= DEFAULTS.rests and lengths[-1] > DEFAULTS.steady * lengths[-2]
 
 
 def element_of(problem, element):

@@ -18,7 +18,7 @@ from ...common.task import Task
 from ...initial.march_driver import March
 from ...initial.problem import InitialValueProblem
 from ..options import DEFAULTS
-from .chain import EstimationChain, Kkt, SlabKkt, can_share, element_of, gauss_newton
+from .chain import EstimationChain, Kkt, SlabKkt, can_share, element_of, gauss_newton, rests
 from .posterior import Posterior
 from .program import EstimationProgram
 
@@ -351,7 +351,7 @@ class Damped:
                 ratio = 0.5
             if changed or (ratio > 0 and np.isfinite(cost)):
                 self.v, self.cost = trial, cost
-                if lengths[-1] <= near and not changed:
+                if (lengths[-1] <= near or rests(lengths)) and not changed:
                     return Status(True, residual_history=lengths), n
                 mu, faster = mu * max(1 / 3, 1 - (2 * ratio - 1)**3), 2.0
             else:
