@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import timefem
-from timefem.uncollected import uncollected
+from timefem.memory import uncollected
 
 
 class Ring:
@@ -48,7 +48,7 @@ def test_rings_are_found_later():
 
 FROZEN = """
 import gc
-from timefem.uncollected import uncollected
+from timefem.memory import uncollected
 
 with uncollected():  # what is made once is there now
     pass

@@ -11,9 +11,9 @@ import warnings
 
 import lazy_loader
 
-from .argument_names import did_you_mean
+from .errors import did_you_mean
+from .memory import uncollected
 from .parallel import tell_others_at_the_end
-from .uncollected import uncollected
 from .version import __version__  # noqa: F401
 
 # With colorama installed Numba resets the colours of the terminal at exit: under mpirun, in the output of every rank

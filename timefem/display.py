@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from .late import Late
+from .memory import Late
 
 STYLES = ("-", "--", ":", "-.")  # of lines in figures
 COLOURS = ("#1f4e79", "#c55a11", "#2e7d32", "#6a1b9a", "#00838f", "#ad1457", "#5d4037", "#455a64")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import validate
-from .argument_names import NamedArguments, named_arguments
+from .errors import NamedArguments, named_arguments
 
 NODES = ("equidistant", "lobatto")  # with nodes at both ends
 

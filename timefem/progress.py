@@ -7,7 +7,7 @@ import time
 from math import log
 
 from .errors import InputError
-from .late import Late
+from .memory import Late
 
 # imported when the first bar is drawn: most solves are over before
 console, bars = Late("rich.console"), Late("rich.progress")

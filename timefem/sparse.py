@@ -4,7 +4,7 @@ import numpy as np
 
 from .kernels.lanes import load, store
 from .kernels.loops import compiled
-from .late import Late
+from .memory import Late
 
 scipy = Late("scipy")
 

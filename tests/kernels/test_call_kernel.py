@@ -14,8 +14,8 @@ from numba import njit
 from numba.core.errors import TypingError
 
 from timefem.kernels import LANES, cached_kernel, compile_count, compile_kernel
-from timefem.kernels.call import call_kernel
-from timefem.uncollected import Recent
+from timefem.kernels.lanes import call_kernel
+from timefem.memory import Recent
 
 
 @njit
@@ -89,7 +89,7 @@ def test_a_loop_is_cached_on_disk_and_serves_another_process(tmp_path):
         import numpy as np
         from numba import njit
         from timefem.kernels import compile_kernel
-        from timefem.kernels.call import call_kernel
+        from timefem.kernels.lanes import call_kernel
 
         @njit(cache=True)
         def once(address, x, y):
@@ -118,9 +118,9 @@ def build():
 
 @pytest.fixture(autouse=True)
 def empty_cache(monkeypatch):
-    monkeypatch.setattr("timefem.kernels.cache._kernels", weakref.WeakValueDictionary())
-    monkeypatch.setattr("timefem.kernels.cache._recent", Recent(3))
-    monkeypatch.setattr("timefem.kernels.cache._n_made", 0)
+    monkeypatch.setattr("timefem.kernels.compile._kernels", weakref.WeakValueDictionary())
+    monkeypatch.setattr("timefem.kernels.compile._recent", Recent(3))
+    monkeypatch.setattr("timefem.kernels.compile._n_made", 0)
 
 
 def test_two_of_one_kind_compile_one_kernel():

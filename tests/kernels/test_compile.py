@@ -157,7 +157,7 @@ def test_report_the_cost_of_the_body_kernel():
     """For information only (pytest -s): nothing is asserted about time."""
     from numba import njit
 
-    from timefem.kernels.call import call_kernel
+    from timefem.kernels.lanes import call_kernel
 
     @njit
     def loop(address, x, y, n):

@@ -39,7 +39,7 @@ def folder(tmp_path, monkeypatch):
     """An empty folder for the cache, and a process that knows nothing."""
     monkeypatch.setenv("TIMEFEM_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("TIMEFEM_KERNELS", "llvm")
-    monkeypatch.setattr("timefem.kernels.cache._kernels", {})
+    monkeypatch.setattr("timefem.kernels.compile._kernels", {})
     return tmp_path / "cache"
 
 
@@ -49,7 +49,7 @@ def build():
 
 
 def forget(monkeypatch):
-    monkeypatch.setattr("timefem.kernels.cache._kernels", {})
+    monkeypatch.setattr("timefem.kernels.compile._kernels", {})
 
 
 def count_compilations(monkeypatch):

@@ -10,7 +10,7 @@ from timefem.cases import find_case
 from timefem.mechanics.describe import build, describe
 from timefem.mechanics.numbers.names import names_of_numbers
 from timefem.mechanics.part import Part
-from timefem.mechanics.part_groups import grouped
+from timefem.mechanics.parts import grouped
 
 
 def parts():

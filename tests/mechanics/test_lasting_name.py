@@ -11,9 +11,9 @@ import timefem as tf
 from timefem.cases import find_case
 from timefem.elements.evaluation import point_kernel as module
 from timefem.elements.evaluation.batch import ElementBatch
-from timefem.mechanics.part_names import lasting_name
+from timefem.mechanics.parts import lasting_name
 from timefem.mechanics.values import equations_of_motion, quantities
-from timefem.uncollected import Recent
+from timefem.memory import Recent
 
 
 def names(system, element):
@@ -26,7 +26,7 @@ def test_parts_of_the_package_have_the_same_name_in_every_process(case):
     own = names(find_case(case).make().system, tf.MixedGalerkin(2))
     assert None not in own and len(set(own)) == len(own)
     code = (f"import timefem as tf; from timefem.cases import find_case\n"
-            f"from timefem.mechanics.part_names import lasting_name\n"
+            f"from timefem.mechanics.parts import lasting_name\n"
             f"parts = [group.part for group in find_case({case!r}).make().system.groups]\n"
             f"print(*(lasting_name('density', part, tf.MixedGalerkin(3)) for part in parts))")
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -99,7 +99,7 @@ def test_elements_from_names_equal_those_from_symbols(tmp_path, monkeypatch):
         for table in ("_DENSITIES", "_FUNCTIONS"):
             monkeypatch.setattr(module, table, Recent())
         for table in ("_kernels", "_recent"):
-            monkeypatch.setattr(f"timefem.kernels.cache.{table}", Recent())
+            monkeypatch.setattr(f"timefem.kernels.compile.{table}", Recent())
         batch = ElementBatch(system, tf.MixedGalerkin(2))
         x = np.random.default_rng(1).normal(size=(9, batch.n_columns))
         results.append((*batch(x, 0.1), *batch.pattern))

@@ -7,7 +7,7 @@ import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum
 from timefem.kernels import compile_count
 from timefem.mechanics.values import quantities
-from timefem.uncollected import Recent
+from timefem.memory import Recent
 
 
 def bodies(n, rotation="quaternion"):

@@ -5,8 +5,8 @@ import pytest
 from numpy.polynomial import Polynomial
 
 import timefem as tf
-from timefem.solvers.nonsmooth.crossings import closings, quintic
 from timefem.solvers.nonsmooth.flight import flight
+from timefem.solvers.nonsmooth.search import closings, quintic
 
 
 def test_first_crossings_and_minima_are_those_of_the_polynomial():

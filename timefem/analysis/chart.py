@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from ..mechanics.values.evaluate import evaluate
-from ..uncollected import Recent
+from ..memory import Recent
 
 _MAPS = Recent()
 

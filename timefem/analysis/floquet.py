@@ -11,9 +11,8 @@ import numpy as np
 import scipy.linalg
 
 from .. import validate
-from ..argument_names import named_arguments
 from ..display import Card, Summarized
-from ..errors import InputError
+from ..errors import InputError, named_arguments
 from ..mechanics.contacts.rigid import refuse_events
 from ..mechanics.values.equations_of_motion import EquationsOfMotion
 from ..mechanics.values.measures import TINY

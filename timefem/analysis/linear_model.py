@@ -11,10 +11,9 @@ import numpy as np
 import scipy
 
 from .. import validate
-from ..argument_names import known_names
 from ..display import Card, Summarized
 from ..elements.mixed_galerkin import MixedGalerkin
-from ..errors import InputError
+from ..errors import InputError, known_names
 from ..solution.solution import Solution
 from ..status import Status
 from ..types import Vector

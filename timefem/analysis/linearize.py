@@ -9,8 +9,7 @@ import casadi as ca
 import numpy as np
 
 from .. import validate
-from ..argument_names import named_arguments
-from ..errors import InputError
+from ..errors import InputError, named_arguments
 from ..mechanics.contacts.rigid import refuse_events
 from ..mechanics.formulas.formula import call_vector, check_symbols
 from ..mechanics.inversion.outputs import JointOutput, Output

@@ -11,9 +11,8 @@ import numpy as np
 import scipy
 
 from .. import validate
-from ..argument_names import named_arguments
 from ..display import Card, Summarized
-from ..errors import InputError
+from ..errors import InputError, named_arguments
 from ..progress import progress
 from ..solution.drawing.plots import new_axes
 from ..types import Vector

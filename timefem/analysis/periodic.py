@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import validate
-from ..argument_names import named_arguments
 from ..display import Card, Summarized
 from ..elements.mixed_galerkin import MixedGalerkin
-from ..errors import InputError, SolveError
-from ..late import Late
+from ..errors import InputError, SolveError, named_arguments
+from ..memory import Late
 from ..problems.initial.problem import InitialValueProblem
 from ..progress import progress
 from ..solution.solution import Solution

@@ -12,13 +12,12 @@ import numpy as np
 import scipy
 
 from .. import validate
-from ..argument_names import named_arguments
 from ..assembly import Assembler, Scaling, TimeMesh
 from ..elements.bubnov_galerkin import BubnovGalerkin
 from ..elements.element import TimeElement
 from ..elements.evaluation.plan import ElementPlan
 from ..elements.mixed_galerkin import MixedGalerkin
-from ..errors import IllConditioned, InputError, SolveError
+from ..errors import IllConditioned, InputError, SolveError, named_arguments
 from ..parallel import own_world
 from ..problems.initial.global_driver import Global
 from ..problems.initial.march_driver import March

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import validate
-from ..argument_names import NamedArguments
 from ..display import digits
-from ..errors import InputError
+from ..errors import InputError, NamedArguments
 from ..types import Vector
 from ..validate.memory import check_memory
 

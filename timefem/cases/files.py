@@ -2,7 +2,7 @@
 
 from timefem import load_model
 
-from ..late import tomllib
+from ..memory import tomllib
 from .table import FILES, define_problem
 
 RIGID = "rigid"

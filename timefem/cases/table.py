@@ -10,8 +10,7 @@ import timefem
 from timefem import InputError
 
 from .. import validate
-from ..late import LateTable
-from ..uncollected import uncollected
+from ..memory import LateTable, uncollected
 
 FILES = Path(__file__).with_name("files")
 MODULES = {  # that enter cases when they are imported, and their names

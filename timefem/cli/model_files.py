@@ -10,7 +10,7 @@ from ..atomic_write import write_text
 from ..cases import Case
 from ..display import counted
 from ..errors import InputError, NotAsked
-from ..late import Late
+from ..memory import Late
 from ..problems.kinds import KINDS
 from .report import add_kept, kept_facts, make_console, make_table, print_json
 

@@ -8,11 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from .. import validate
-from ..argument_names import did_you_mean
 from ..cases import CASES, Case, find_case
 from ..elements.element import ELEMENT_OPTIONS
-from ..errors import InputError
-from ..late import Late
+from ..errors import InputError, did_you_mean
+from ..memory import Late
 from ..problems.kinds import KINDS
 from ..validate.options import OPTIONS
 from .model_files import OF_ROBOT, case_of_robot, is_robot

@@ -17,7 +17,7 @@ from .. import parallel as communicator
 from ..display import printable
 from ..errors import InputError, SolveError
 from ..interrupts import SIGNALS
-from ..uncollected import uncollected
+from ..memory import uncollected
 
 
 def world():

@@ -20,7 +20,7 @@ from ..atomic_write import WRITERS, as_path, check_writable, real_path
 from ..cases import find_case
 from ..display import counted, printable
 from ..errors import InputError, MissingBackend
-from ..late import Late
+from ..memory import Late
 from ..parallel import launched_ranks
 from ..problems.kinds import KINDS, kind_of
 from ..validate.options import LINEAR_SOLVERS

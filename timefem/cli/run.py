@@ -14,7 +14,7 @@ import numpy as np
 from .. import interrupts
 from ..display import counted
 from ..errors import InputError, SolveError
-from ..late import Late
+from ..memory import Late
 from ..problems.kinds import KINDS, kinds_with_several
 from ..solution.slab_solution import SlabSolution
 from ..solving.many_solutions import solve_all as solve_for_all

@@ -19,7 +19,7 @@ from ..display import printable
 from ..elements.element import DEGREE, ELEMENTS, named_element
 from ..errors import InputError
 from ..kernels.compile import default_backend
-from ..late import Late
+from ..memory import Late
 from ..problems.common.statistics import watching
 from ..problems.initial.drivers import DRIVERS
 from ..problems.kinds import KINDS

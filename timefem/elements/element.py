@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import validate
-from ..argument_names import NamedArguments
 from ..display import Card, Summarized
-from ..errors import InputError
-from ..late import Late, LateTable
+from ..errors import InputError, NamedArguments
+from ..memory import Late, LateTable
 from ..polynomials import LagrangeBasis
 from ..validate.options import OPTIONS, check_fields, said_any, spelt
 

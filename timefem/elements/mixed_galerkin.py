@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
-from ..late import Late
+from ..memory import Late
 from ..polynomials import LagrangeBasis
 from ..validate.options import check_fields, field
 from .element import Space, TimeElement

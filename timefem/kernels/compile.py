@@ -1,22 +1,25 @@
-"""Compiled kernels: a CasADi function as machine code behind an address."""
+"""Compiled kernels: a CasADi function as machine code behind an address, one per kind of part however many parts there
+are; and CasADi functions called as they are, through buffers."""
 
 import ctypes
 import functools
 import importlib.util
 import os
 import threading
+import weakref
 
 import casadi as ca
 import numpy as np
 
 from ..errors import InputError, MissingBackend
-from ..uncollected import Recent, uncollected
+from ..memory import Recent, uncollected
 from .emit import emit_ir
 from .machine import address_of, fingerprint, has_assembly, link, load_objects, object_code, registers, vector_width
 from .operations import check_function
 from .store import digest, sources, store
 
-__all__ = ["LANES", "Kernel", "compile_kernel", "default_backend"]
+__all__ = ["LANES", "Buffered", "Kernel", "cached_kernel", "compile_count", "compile_kernel", "default_backend"]
+
 
 LANES = 8  # evaluations at once in the batched form: one 512-bit register of doubles
 BACKENDS = ("llvm", "vm")
@@ -222,3 +225,82 @@ def _callback(function, lanes):
 
     callback = SIGNATURE(run)
     return (callback, buffer), ctypes.cast(callback, ctypes.c_void_p).value
+
+
+_kernels = weakref.WeakValueDictionary()  # of this process, by backend and key
+_recent = Recent(500)  # which live on, though nobody has them
+_n_made = 0
+
+
+def cached_kernel(key, build, known=None):
+    """The kernel of a kind of part, built when it is first asked for.
+
+    Parameters
+    ----------
+    key : hashable
+        Names the kind and the form, and everything else that `build` depends on.
+    build : callable
+        ``build()`` returns the casadi.Function, the same each time.
+    known : (str, int, int), optional
+        A digest of all that `build` depends on, and the numbers of inputs and outputs of its function, where it was
+        built and checked before, perhaps in another process: then it is not built unless it must be. Without it, the
+        expressions themselves are the key on disk.
+
+    Returns
+    -------
+    Kernel
+        Whose addresses are good as long as it is referred to.
+
+    Raises
+    ------
+    InputError, UnsupportedOperation
+        As :func:`compile_kernel`.
+    """
+    global _n_made
+    backend = default_backend()
+    kernel = _kernels.get((backend, key))
+    if kernel is None:
+        if known is None:
+            function = compile_kernel(build(), backend).function
+            name = digest(function.serialize()) if backend == "llvm" else None
+            known = name, function.nnz_in(0), function.nnz_out(0)
+        kernel = _kernels[backend, key] = Kernel(build, *known[1:], backend, known[0])
+        _n_made += 1
+    _recent[backend, key] = kernel
+    return kernel
+
+
+def compile_count():
+    """Number of kernels that :func:`cached_kernel` has made in this process."""
+    return _n_made
+
+
+class Buffered:
+    """A CasADi function of dense arguments and results, evaluated in memory of its own.
+
+    CasADi's matrices take ten times as long as a small function.
+
+    Parameters
+    ----------
+    function : casadi.Function
+    """
+
+    def __init__(self, function):
+        self.function = function
+        self._buffer, self._run = function.buffer()
+        self._arguments = [np.zeros(function.nnz_in(i)) for i in range(function.n_in())]
+        self._results = [np.zeros(function.nnz_out(i)) for i in range(function.n_out())]
+        for place, arrays in ((self._buffer.set_arg, self._arguments), (self._buffer.set_res, self._results)):
+            for i, array in enumerate(arrays):
+                if array.size:
+                    place(i, memoryview(array))
+
+    def __reduce__(self):
+        return Buffered, (self.function,)  # with memory of its own
+
+    def __call__(self, *arguments):
+        """Results, flat and column by column, which the next call overwrites; arguments alike."""
+        for own, given in zip(self._arguments, arguments, strict=True):
+            own[:] = given.ravel()
+        self._run()
+        return self._results

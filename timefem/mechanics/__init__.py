@@ -33,7 +33,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
     "joints.pairs": ["Cylindrical", "FixedPoint", "Planar", "Prismatic", "Revolute", "RigidDistance", "Spherical",
                      "Universal", "Weld"],
     "part": ["Body", "Part"],
-    "part_groups": ["PartGroup"],
+    "parts": ["PartGroup"],
     "symbols": ["Symbols"],
     "system": ["System"],
 })

@@ -4,7 +4,7 @@ import importlib
 import re
 from functools import cache
 
-from ..late import Late
+from ..memory import Late
 from . import bodies, composites, contacts, forces, joints
 from .declared.declared import Declared
 

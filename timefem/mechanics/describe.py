@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..argument_names import named_arguments
-from ..errors import InputError
+from ..errors import InputError, named_arguments
 from .bodies.generalized_body import GeneralizedBody
 from .bodies.generalized_system import GeneralizedPotential
 from .bodies.tree.links import Link, TreeJoint

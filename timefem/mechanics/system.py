@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import validate
-from ..argument_names import NamedArguments
 from ..display import Summarized, counted
-from ..errors import InputError
-from ..late import Late
+from ..errors import InputError, NamedArguments
+from ..memory import Late
 from ..types import Floats, States, Vector
 from .body_frame import BodyFrame, is_on_tree, seen_by
 from .declared.declared import Declared
 from .forces.loads import Gravity
 from .numbers.records import StandIns, with_records, with_rotors
 from .part import Body, Part
-from .part_groups import grouped, with_helpers
-from .part_names import NamedParts
+from .parts import NamedParts, grouped, with_helpers
 from .summary import summarize
 from .values.state_values import StateValues
 
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     from ..display import Card
     from .bodies.states import CanonicalState, Pose
     from .composites.composite import Composite
-    from .part_groups import PartGroup
+    from .parts import PartGroup
 
 joint_coordinates = Late(f"{__package__}.bodies.tree.compile")
 joint_state = Late(f"{__package__}.states.from_joints")

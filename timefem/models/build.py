@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..argument_names import named_arguments
 from ..display import digits
+from ..errors import named_arguments
 from ..mechanics.bodies.first_order import PortSystem, State
 from ..mechanics.bodies.mass_properties import MassProperties
 from ..mechanics.bodies.point_mass import PointMass, VariableMass

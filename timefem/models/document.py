@@ -8,10 +8,9 @@ import re
 import stat
 from functools import cache, cached_property
 
-from ..argument_names import nearest_name
 from ..atomic_write import real_path
-from ..errors import InputError
-from ..late import tomllib
+from ..errors import InputError, nearest_name
+from ..memory import tomllib
 from ..problems.kinds import in_files
 from .schema import schema
 

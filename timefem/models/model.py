@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..elements.element import ELEMENT_OPTIONS, TimeElement
 from ..errors import InputError
-from ..late import Late
 from ..mechanics.states.given import states_of
 from ..mechanics.system import System
+from ..memory import Late
 from ..problems.initial.problem import InitialValueProblem
 from ..problems.kinds import KINDS
 from ..sensitivity.names import derivatives, functionals_of, parameters_of

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from .. import validate
-from ..argument_names import named_arguments
 from ..display import digits
-from ..errors import InputError
+from ..errors import InputError, named_arguments
 from ..mechanics.bodies import rotations
 from ..mechanics.bodies.tree.links import Link, TreeJoint
 from ..mechanics.bodies.tree.tree import Tree

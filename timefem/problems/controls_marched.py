@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import validate
-from ..argument_names import named_arguments
 from ..assembly import TimeMesh
-from ..elements.evaluation.nodal_values import NodalValues
-from ..errors import InputError, UnderResolved, warn
+from ..errors import InputError, UnderResolved, named_arguments, warn
 from ..solution.solution import Solution
+from ..solvers.equations.outcome import NodalValues
 from .optimal.guesses.guess import from_solution, stretched
 from .optimal.strategies.mesh_sequence import optimality_plan
 from .optimal.transcription.equations import OptimalityEquations

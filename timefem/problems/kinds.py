@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 
 from ..errors import InputError
-from ..late import Late, LateTable
+from ..memory import Late, LateTable
 from ..validate.options import spelt
 
 audit = Late("timefem.solution.audit")

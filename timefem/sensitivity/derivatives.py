@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..argument_names import NamedArguments
 from ..elements.augmented.extended import Extended
-from ..errors import InputError, StartFollows, warn
+from ..errors import InputError, NamedArguments, StartFollows, warn
 from ..problems.kinds import KINDS
 from ..solution.contact_solution import ContactSolution
 from ..solution.solution import Solution

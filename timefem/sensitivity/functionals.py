@@ -10,8 +10,7 @@ import casadi as ca
 import numpy as np
 
 from .. import validate
-from ..argument_names import NamedArguments, known_names
-from ..errors import InputError
+from ..errors import InputError, NamedArguments, known_names
 from ..mechanics.body_frame import BodyFrame, is_on_tree
 from ..mechanics.formulas.formula import call_vector, check_symbols
 from ..mechanics.part import Part

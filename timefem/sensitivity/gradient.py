@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..argument_names import named_arguments
-from ..errors import InputError
+from ..errors import InputError, named_arguments
 from ..problems.controls_marched import OptimalSolution
 from ..problems.phases.problem import PhasedSolution
 from .derivatives import Derivatives

@@ -10,8 +10,7 @@ import numpy as np
 import scipy
 
 from .. import validate
-from ..argument_names import NamedArguments
-from ..errors import InputError, SolveError, warn
+from ..errors import InputError, NamedArguments, SolveError, warn
 from ..progress import progress
 from ..solution.solution import Solution
 from ..solving.solve import solve

@@ -17,8 +17,8 @@ from ..mechanics.values.at_start import constraint_sizes
 from ..mechanics.values.evaluate import evaluate
 from ..mechanics.values.of_parts import nonholonomic_derivatives
 from ..mechanics.values.quantities import sees_velocities
+from ..memory import Recent
 from ..sparse import sparse_lu
-from ..uncollected import Recent
 
 OPENED = 1e-6  # change of a constraint that was dropped, of its terms, beside that of those kept
 ROUNDING = 1e-9  # change of a constraint, of its size, beside the largest

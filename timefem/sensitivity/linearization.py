@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
-from ..argument_names import named_arguments
 from ..assembly import TimeMesh
 from ..elements.evaluation.plan import ElementPlan
+from ..errors import named_arguments
 from ..mechanics.symbols import Symbols
 from ..solution.contact_solution import ContactSolution
 from ..solution.solution import Solution

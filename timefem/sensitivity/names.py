@@ -12,9 +12,8 @@ from math import isfinite
 import casadi as ca
 import numpy as np
 
-from ..argument_names import known_names
-from ..errors import InputError
-from ..mechanics.part_names import number_named
+from ..errors import InputError, known_names
+from ..mechanics.parts import number_named
 from .functionals import EndValue, Integral, Peak
 from .linearization import Linearization
 from .parameters import Initial, Parameter, directions, start_changes, with_parameters_of_formulas

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..argument_names import NamedArguments
-from ..errors import ActiveSetChange, InputError, SolveError, warn
+from ..errors import ActiveSetChange, InputError, NamedArguments, SolveError, warn
 from ..problems.optimal.transcription.nonlinear_program import OptimalProgram
 from ..problems.optimal.transcription.sequence_program import Closing, SequenceProgram
 from ..problems.phases.problem import PhasedSolution

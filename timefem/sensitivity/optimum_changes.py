@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import validate
-from ..argument_names import known_names, named_arguments
-from ..errors import InputError
+from ..errors import InputError, known_names, named_arguments
 from ..mechanics.bodies import rotations
 from ..mechanics.bodies.states import Coordinates
 from ..mechanics.numbers.arguments import number_at

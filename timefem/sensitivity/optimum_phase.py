@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..argument_names import known_names
 from ..assembly import TimeMesh
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..elements.evaluation.plan import ElementPlan
 from ..elements.forms.base import velocities
-from ..errors import InputError
+from ..errors import InputError, known_names
 from ..problems.common.kept import Kept
 from ..problems.controls_marched import OptimalSolution
 from ..problems.optimal.guesses.guess import from_solution, stretched

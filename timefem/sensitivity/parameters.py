@@ -10,9 +10,8 @@ import numpy as np
 import scipy
 
 from .. import validate
-from ..argument_names import did_you_mean, known_names, named_arguments
 from ..elements.augmented.part_numbers import NumberPlaces
-from ..errors import InputError
+from ..errors import InputError, did_you_mean, known_names, named_arguments
 from ..mechanics.bodies.point_mass import VariableMass
 from ..mechanics.bodies.tree.numbers import named_numbers, spelt_out
 from ..mechanics.bodies.tree.tree import Tree
@@ -24,7 +23,7 @@ from ..mechanics.numbers.map import NumberMap
 from ..mechanics.numbers.names import driven_only, entries_named, numbers_of
 from ..mechanics.numbers.unknown import may_be_free, with_freed
 from ..mechanics.part import Part
-from ..mechanics.part_names import number_named
+from ..mechanics.parts import number_named
 from ..mechanics.redundancy.redundancy import keep_constraints
 from ..mechanics.system import System
 from ..problems.kinds import check_able

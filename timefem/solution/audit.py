@@ -11,15 +11,15 @@ import numpy as np
 from ..assembly import TimeMesh
 from ..elements.augmented.extended import Extended
 from ..errors import UnderResolved, warn
-from ..late import Late
 from ..mechanics.inversion.direct import coordinate_names
-from ..mechanics.part_names import body_of
+from ..mechanics.parts import body_of
 from ..mechanics.states.sides import warn_where_it_starts
 from ..mechanics.values.evaluate import kept
 from ..mechanics.values.loops import largest_squares
 from ..mechanics.values.measures import LEAST, blocks_of
 from ..mechanics.values.of_parts import coordinate_at
 from ..mechanics.values.switching import switching_of
+from ..memory import Late
 from ..solvers.march.events import missed_forces
 from ..solvers.march.resolution import elements_that_do, excess, is_polynomial, surely_resolves
 from ..status import Reason, Status

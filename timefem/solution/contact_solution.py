@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..assembly import TimeMesh
-from ..late import Late
 from ..mechanics.values.of_parts import rates_follow
+from ..memory import Late
 from ..polynomials import gauss_legendre
 from ..types import Floats
 from .solution import Solution

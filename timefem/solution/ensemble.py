@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..argument_names import known_names
 from ..atomic_write import replacing
 from ..display import Card, Summarized, counted
-from ..errors import InputError, needed
+from ..errors import InputError, known_names, needed
 from ..mechanics.system import System
 from ..mechanics.values.of_parts import uncoupled
 from ..status import Reason

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import validate
-from ..argument_names import known_names
-from ..errors import InputError
+from ..errors import InputError, known_names
 from ..mechanics.bodies.tree.reactions import forces_on_bodies
 from ..mechanics.body_frame import is_on_tree
 from ..mechanics.part import Part
-from ..mechanics.part_names import asked_by_name
+from ..mechanics.parts import asked_by_name
 from ..mechanics.states.in_trees import joints_of_trees, tree_joint
 from ..mechanics.values.forces import generalized_forces, wrench
 from ..mechanics.values.of_parts import coordinate_at

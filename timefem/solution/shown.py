@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..argument_names import did_you_mean
 from ..atomic_write import check_ending
 from ..display import Summarized
+from ..errors import did_you_mean
 from ..types import FilePath, Floats
 from . import drawing, output
 

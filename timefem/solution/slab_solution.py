@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..late import Late
+from ..memory import Late
 from .solution import Solution
 
 hdf5 = Late(f"{__package__}.output.hdf5")

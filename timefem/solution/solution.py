@@ -10,8 +10,8 @@ from .. import validate
 from ..assembly import TimeMesh
 from ..display import counted
 from ..errors import InputError, NotSolved, warn
-from ..late import Late
 from ..mechanics.values.of_parts import consistent_velocity, rates_follow, with_own_momenta
+from ..memory import Late
 from ..parallel import rank
 from ..types import Floats
 from .invariants import Invariants, consistent_multipliers, costates_of, rolling_of_elements, shared_out

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..elements.evaluation.nodal_values import NodalValues
+from ..solvers.equations.outcome import NodalValues
 from ..status import Attempt, Status
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .. import validate
-from ..argument_names import known_names
-from ..errors import InputError
+from ..errors import InputError, known_names
 from ..mechanics.bodies.tree.reactions import transmitted
 from ..mechanics.values.of_parts import coordinate_at
 from ..types import Floats

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError
-from ..late import Late
+from ..memory import Late
 from ..parallel import gathered_world
 from .options import OPTIONS
 

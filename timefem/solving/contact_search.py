@@ -10,9 +10,8 @@ import casadi as ca
 import numpy as np
 
 from .. import validate
-from ..argument_names import refuse_unknown
 from ..elements.mixed_galerkin import MixedGalerkin
-from ..errors import InputError, NotSolved, warn
+from ..errors import InputError, NotSolved, refuse_unknown, warn
 from ..mechanics.forces.actuators import Actuator
 from ..mechanics.forces.controllers import Controller
 from ..problems.initial.problem import InitialValueProblem

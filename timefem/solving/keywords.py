@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
-from ..argument_names import refuse_unknown
-from ..errors import InputError
+from ..errors import InputError, refuse_unknown
 from ..problems.initial.checkpoint_option import Checkpoint, checkpoint_of
 from ..problems.initial.drivers import is_driver, named_driver
 from ..solvers.linear.base import linear_options

@@ -13,10 +13,9 @@ import numpy as np
 
 from .. import interrupts, validate
 from ..assembly import Scaling
-from ..elements.evaluation.nodal_values import ValuesOfDofs
 from ..elements.evaluation.plan import ElementPlan
 from ..errors import InputError, NotSolved, UnderResolved, warn
-from ..late import Late
+from ..memory import Late
 from ..parallel import world
 from ..problems.initial.problem import fault
 from ..problems.initial.sampled import sampled
@@ -25,6 +24,7 @@ from ..solution.audit import surely_resolved, turns_in_doubt, unresolved
 from ..solution.ensemble import Ensemble
 from ..solution.solution import Solution
 from ..solution.violations import constraint_fault
+from ..solvers.equations.outcome import ValuesOfDofs
 from ..solvers.march.many import Marcher, Runs
 from ..solvers.nonlinear.newton import Newton
 from ..status import REFUSED, Reason, Status

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import validate
-from ..argument_names import NamedArguments
-from ..elements.evaluation.nodal_values import NodalValues
 from ..elements.forms.base import velocities
-from ..errors import InputError, NotSolved, SolveError, warn
+from ..errors import InputError, NamedArguments, NotSolved, SolveError, warn
 from ..mechanics.bodies.states import CanonicalState
 from ..problems.optimal.guesses.guess import from_solution
 from ..problems.optimal.solve import solution_of
@@ -19,7 +17,7 @@ from ..problems.optimal.strategies.mesh_sequence import optimality_plan
 from ..problems.optimal.transcription.equations import OptimalityEquations
 from ..problems.optimal.transcription.nonlinear_program import OptimalProgram
 from ..problems.optimal.transcription.sizes import scaling_of, with_objective
-from ..solvers.equations.outcome import Outcome
+from ..solvers.equations.outcome import NodalValues, Outcome
 from ..solvers.interior_point.algorithm import InteriorPoint, Loop, _Solve
 from ..solvers.interior_point.barrier import Errors, between, narrowed
 from ..solvers.interior_point.line_search import Iterate

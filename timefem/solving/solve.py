@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from ..argument_names import did_you_mean
 from ..elements.element import TimeElement
-from ..errors import InputError
-from ..late import Late
+from ..errors import InputError, did_you_mean
 from ..mechanics.numbers.unknown import with_free_numbers
+from ..memory import Late
 from ..problems.common.kept import Kept, alone_with
 from ..problems.common.task import Task
 from ..problems.kinds import kind_of

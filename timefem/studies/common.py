@@ -30,9 +30,8 @@ from timefem import (
 )
 
 from .. import validate
-from ..argument_names import named_arguments
 from ..atomic_write import write_text
-from ..errors import warn
+from ..errors import named_arguments, warn
 from ..progress import progress
 
 

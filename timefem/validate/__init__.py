@@ -5,9 +5,8 @@ import operator
 
 import numpy as np
 
-from ..argument_names import FEW, did_you_mean
 from ..display import digits
-from ..errors import InputError
+from ..errors import FEW, InputError, did_you_mean
 
 PLAIN, FLOATS, DOUBLE = {float, int}, {float, np.float64}, np.dtype(float)
 LARGEST = 1e40  # of numbers that describe a system: the mass of the sun is 2e30 kg, and squares must stay finite

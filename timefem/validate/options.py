@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import validate
 from ..errors import InputError
-from ..late import LateTable
+from ..memory import LateTable
 
 # ---- names that options choose from, and where each is defined. Another one is a file in that folder and an entry her
 

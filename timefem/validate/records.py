@@ -7,7 +7,7 @@ from dataclasses import field, fields
 from math import inf
 from typing import Any, TypeVar
 
-from ..argument_names import NamedArguments
+from ..errors import NamedArguments
 from . import integer, real
 
 Record = TypeVar("Record", bound=type)

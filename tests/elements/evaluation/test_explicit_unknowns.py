@@ -16,7 +16,7 @@ from timefem.elements.evaluation.plan import ElementPlan
 from timefem.elements.evaluation.points_in_lanes import begin_step, evaluate_step, step_plan, step_scratch
 from timefem.elements.one_step import OneStep
 from timefem.solvers.linear.element import pattern
-from timefem.solvers.linear.element.tree import Front
+from timefem.solvers.linear.element.pattern import Front
 from timefem.solvers.march import march
 
 

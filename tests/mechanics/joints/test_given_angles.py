@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.mechanics.part_names import frame_named
+from timefem.mechanics.parts import frame_named
 
 Z = {"axis_a": (0, 0, 1), "axis_b": (0, 0, 1)}
 ANGLES = 0.3, 2.0, 2.5, -2.9, 3.14, 4.0

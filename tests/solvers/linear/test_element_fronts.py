@@ -13,7 +13,7 @@ from timefem.elements.evaluation.plan import ElementPlan
 from timefem.kernels.record import aligned
 from timefem.solvers.linear.element import fronts as elimination
 from timefem.solvers.linear.element import pattern
-from timefem.solvers.linear.element.tree import Front, front_tree
+from timefem.solvers.linear.element.pattern import Front, front_tree
 from timefem.solvers.march import march
 
 path = Path(__file__).parents[3] / "benchmarks" / "bench_chain_of_bodies.py"

@@ -11,7 +11,7 @@ from timefem.assembly import Assembler, Scaling
 from timefem.cases import find_case
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.errors import SingularMatrix, SolveError
-from timefem.solvers.linear.time_chain.slab_lu import SlabLU
+from timefem.solvers.linear.time_chain.lu import SlabLU
 
 NODE = 4
 ENDS = {  # columns and rows of the shared node on the left and on the right, and the rows of the nodes that are there

@@ -1,9 +1,13 @@
-"""What compiled loops walk through: the arrays of an element and the columns of its parts."""
+"""What compiled loops walk through: the arrays of an element and the columns of its parts, and the tables of shape
+functions that densities see and test with."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from ...kernels.loops import compiled
 from ...kernels.record import Record
+from ...polynomials import LagrangeBasis
 
 
 def dtype(*names):
@@ -65,3 +69,109 @@ def take_joined(places, a, b, c, d, out):
             out[i] = c[place - second]
         else:
             out[i] = d[place - third]
+
+
+class Slot(NamedTuple):
+    """What a density sees of a field, or tests with: the shape functions `shapes` of a field, and their table."""
+
+    field: int
+    shapes: tuple
+    table: np.ndarray  # (n_shapes, G)
+    rate: bool
+
+    @classmethod
+    def of(cls, spaces, name, where, xi):
+        field, basis = list(spaces).index(name), spaces[name].basis
+        if where in ("left", "right"):
+            if not spaces[name].continuous:
+                raise ValueError(f"{name} has no value at the {where} end: it is not continuous")
+            where = 0 if where == "left" else basis.n_shapes - 1
+        if isinstance(where, int):
+            return cls(field, (where,), np.ones((1, len(xi))), False)
+        if where == "projected":  # on polynomials of a degree less, through the values at Gauss points
+            lower = LagrangeBasis(basis.n_shapes - 2, "gauss")
+            table = lower.values(xi) @ basis.values(lower.points)
+        else:
+            table = basis.derivatives(xi) if where == "rate" else basis.values(xi)
+        return cls(field, tuple(range(basis.n_shapes)), table.T, where == "rate")
+
+
+class Side:
+    """All slots of the trial or of the test functions of an element.
+
+    Slots with the same shape functions of the same field are one *set*, and the components of all sets are counted
+    through.
+
+    Parameters
+    ----------
+    spaces : dict
+        `element.trial` or `element.test`.
+    slots : sequence of (name, where)
+    numbering : Numbering
+        Dofs of the element on this side.
+    components : dict
+        `Components` by name.
+    xi : ndarray
+        Points in [0, 1].
+    weights : float or ndarray
+        Taken into the tables.
+
+    Attributes
+    ----------
+    slots : list of Slot
+    n_components : int
+        Of all sets.
+    """
+
+    def __init__(self, spaces, slots, numbering, components, xi, weights=1.0):
+        named = [Slot.of(spaces, *slot, xi) for slot in slots]
+        self.slots = [slot._replace(table=slot.table * weights) for slot in named]
+        sets = list(dict.fromkeys((s.field, s.shapes) for s in named))
+        self._dofs = [numbering.fields[field][list(shapes)] for field, shapes in sets]  # (n_shapes, n_components)
+        self._set = [sets.index((s.field, s.shapes)) for s in named]
+        *self._first, self.n_components = np.cumsum([0] + [dofs.shape[1] for dofs in self._dofs])
+        self._places = [components[spaces[name].components].places for name, _ in slots]
+
+    def seen(self, group, counts):
+        """Components that the parts of a group see in each slot, counted in its field: (n_parts, counts[slot])."""
+        return [places[group][:, :n] for places, n in zip(self._places, counts, strict=True)]
+
+    def dofs(self, seen):
+        """Dofs of each part by slot, component and shape function: (n_parts, all of these)."""
+        found = [self._dofs[i][:, c].transpose(1, 2, 0) for i, c in zip(self._set, seen, strict=True)]
+        return np.concatenate([x.reshape(len(x), -1) for x in found], axis=1)
+
+    def component(self, slot, seen):
+        """Numbers, over all sets, of components that are seen in a slot."""
+        return self._first[self._set[slot]] + seen
+
+    def by_component(self):
+        """Dofs of each component of each set, padded with -1: (n_components, most shapes)."""
+        most = max(map(len, self._dofs))
+        return np.concatenate([np.pad(dofs, ((0, most - len(dofs)), (0, 0)), constant_values=-1).T
+                               for dofs in self._dofs])
+
+    @property
+    def tables(self):
+        """All tables, flat."""
+        return _flat([slot.table for slot in self.slots])
+
+    @property
+    def records(self):
+        """The slots as SLOT."""
+        starts = _starts([slot.table for slot in self.slots])
+        return np.array([(start, len(s.shapes), s.rate) for start, s in zip(starts, self.slots, strict=True)], SLOT)
+
+
+def products(test, trial):
+    """Products of test and trial functions at the points, flat, and where those of each pair of slots start."""
+    tables = [(a.table[:, None] * b.table[None]).reshape(-1, a.table.shape[1]) for a in test.slots for b in trial.slots]
+    return _flat(tables), _starts(tables).reshape(len(test.slots), len(trial.slots))
+
+
+def _starts(tables):
+    return np.cumsum([0] + [table.size for table in tables])[:-1]
+
+
+def _flat(tables):
+    return np.concatenate([table.ravel() for table in tables])

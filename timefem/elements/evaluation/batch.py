@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import validate
-from ...argument_names import NamedArguments
+from ...errors import NamedArguments
 from ...types import Floats, Matrix
 from .elements_in_lanes import evaluate_batch
 from .plan import ElementPlan

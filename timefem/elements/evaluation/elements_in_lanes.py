@@ -6,8 +6,7 @@ test function, divides by it: dt = h dxi, d/dt = d/dxi / h. (`points_in_lanes` h
 
 import numpy as np
 
-from ...kernels.call import call_kernel
-from ...kernels.lanes import LANES, add_lanes, load, scale_lanes, store, transpose_eight
+from ...kernels.lanes import LANES, add_lanes, call_kernel, load, scale_lanes, store, transpose_eight
 from ...kernels.loops import compiled
 from ...kernels.record import Record, aligned
 

@@ -16,10 +16,9 @@ from ...kernels.store import digest, sources, store
 from ...polynomials import gauss_legendre
 from ...progress import counted
 from ..components import components
-from .arrays import PART, SECTION, Plan, take_joined
-from .explicit_unknowns import explicit_unknowns
+from .arrays import PART, SECTION, Plan, Side, products, take_joined
 from .point_kernel import point_kernel
-from .sides import Side, products
+from .single_point import explicit_unknowns
 from .whole_element import single_shapes
 
 NONE = np.zeros(0)

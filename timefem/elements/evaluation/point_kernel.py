@@ -8,9 +8,9 @@ import casadi as ca
 from ...errors import InputError
 from ...kernels import cached_kernel, compile_kernel
 from ...kernels.store import digest, store
-from ...mechanics.part_names import lasting_name
+from ...mechanics.parts import lasting_name
 from ...mechanics.symbols import for_formulas, refuse_numbers
-from ...uncollected import Recent
+from ...memory import Recent
 from .whole_element import whole_element
 
 

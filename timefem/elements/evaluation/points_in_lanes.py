@@ -6,8 +6,16 @@ takes as long for one part as for all of them. With one point only there are no 
 
 import numpy as np
 
-from ...kernels.call import call_kernel
-from ...kernels.lanes import LANES, add_lanes, eight_dots, four_times_eight_dots, load, store, twice_eight_dots
+from ...kernels.lanes import (
+    LANES,
+    add_lanes,
+    call_kernel,
+    eight_dots,
+    four_times_eight_dots,
+    load,
+    store,
+    twice_eight_dots,
+)
 from ...kernels.loops import compiled
 from ...kernels.record import Record, aligned
 from ...kernels.runs import clear_runs, copy_runs

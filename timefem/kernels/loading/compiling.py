@@ -9,7 +9,7 @@ from numba import njit, types
 from numba.core.caching import CompileResultCacheImpl, _Cache
 from numba.core.typing.typeof import typeof
 
-from ...uncollected import uncollected
+from ...memory import uncollected
 from ..store import Store, store
 from .linked_loop import LinkedLoops
 from .loaded_loop import loaded

@@ -2,7 +2,7 @@
 
 import functools
 
-from ...late import Late
+from ...memory import Late
 
 __all__ = ["cgutils", "compiling", "errors", "intrinsic", "ir", "record_type", "types"]
 

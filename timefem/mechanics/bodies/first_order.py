@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
-from ...late import Late
+from ...memory import Late
 from ...types import Expression, Floats
 from ..declared import Field, Formula, Integer, Name, Numbers
 from ..formulas.formula import call, check_symbols

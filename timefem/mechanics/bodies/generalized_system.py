@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import casadi as ca
 
-from ...argument_names import refuse_unknown
-from ...errors import InputError
+from ...errors import InputError, refuse_unknown
 from ...types import UserFunction, Vector
 from ..formulas.formula import Same, call, check_symbols, with_time
 from ..formulas.stored import StoredFormula

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ... import validate
-from ...argument_names import NamedArguments
-from ...errors import InputError
+from ...errors import InputError, NamedArguments
 from ...types import Converted, Matrix, Vector
 from .rotations import as_quaternion, matrix_from_quaternion
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from timefem.types import Matrix, Vector
 import numpy as np
-from ...argument_names import NamedArguments
+from ...errors import NamedArguments
 
 
 @dataclass(frozen=True, eq=False)

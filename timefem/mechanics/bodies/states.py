@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import validate
-from ...argument_names import NamedArguments
+from ...errors import NamedArguments
 from ...types import Converted, Matrix, Vector
 from . import rotations
 

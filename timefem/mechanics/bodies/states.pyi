@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from timefem.types import Matrix, Vector
 from typing import Any
 import numpy as np
-from ...argument_names import NamedArguments
+from ...errors import NamedArguments
 
 
 @dataclass(frozen=True, eq=False)

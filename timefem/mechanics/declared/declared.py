@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from ...argument_names import NamedArguments, OfInit, refuse_unknown
-from ...errors import InputError
+from ...errors import InputError, NamedArguments, OfInit, refuse_unknown
 from ..formulas.formula import Same
 from ..formulas.text import TextFormula, as_formula, text_of
 from ..numbers.arguments import is_symbolic, joined, size

@@ -5,7 +5,7 @@ import numpy as np
 from ... import validate
 from ...display import digits
 from ...errors import InputError
-from ...late import Late
+from ...memory import Late
 from ..bodies.rotations import as_quaternion, matrix_from_quaternion
 from ..numbers.arguments import by_rows, is_symbolic, joined, rotation_matrix, unit
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
-from ...argument_names import NamedArguments, named_arguments
-from ...errors import InputError
+from ...errors import InputError, NamedArguments, named_arguments
 from ..body_frame import is_on_tree
 from ..declared import CoordinateName, Formula, OnJoint, Real
 from ..formulas.formula import call, check_symbols

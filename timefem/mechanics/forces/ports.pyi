@@ -7,7 +7,7 @@ from timefem.mechanics.bodies.tree.frames import TreeJointCoordinate
 from timefem.mechanics.body_frame import BodyFrame
 from timefem.types import Number, UserFunction
 from typing import Any
-from ...argument_names import NamedArguments, named_arguments
+from ...errors import NamedArguments, named_arguments
 from ..joints.joint import Joint
 from ..joints.nonholonomic import FormulaPart
 from ..part import Body

@@ -13,8 +13,7 @@ from typing import Any
 
 import casadi as ca
 
-from ...argument_names import known_names
-from ...errors import InputError
+from ...errors import InputError, known_names
 from .captured import captured
 from .stored import StoredFormula
 

@@ -11,9 +11,8 @@ import casadi as ca
 import numpy as np
 
 from ... import validate
-from ...argument_names import NamedArguments
 from ...display import digits
-from ...errors import InputError
+from ...errors import InputError, NamedArguments
 from ..numbers.arguments import joined
 
 

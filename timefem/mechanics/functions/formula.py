@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
-from ...late import Late
+from ...memory import Late
 from ...types import Converted, Vector
 from ..formulas.formula import Same, call, check_symbols, linear_zeros, switches_in
 from ..formulas.text import TextFormula, as_formula, text_of

@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import validate
 from ...errors import InputError
-from ...late import Late
+from ...memory import Late
 from ...types import Converted, Vector
 from ..numbers.arguments import as_symbols, is_symbolic, joined
 from .base import TimeFunction, clip

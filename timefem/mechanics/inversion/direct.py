@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 
 from ...errors import InputError
-from ...uncollected import Recent
+from ...memory import Recent
 from ..functions.trajectories import derivatives
 from ..symbols import Symbols
 from ..values.evaluate import evaluate

@@ -11,8 +11,7 @@ import casadi as ca
 import numpy as np
 
 from ... import validate
-from ...argument_names import NamedArguments, named_arguments
-from ...errors import InputError
+from ...errors import InputError, NamedArguments, named_arguments
 from ...types import UserFunction, Vector
 from ..bodies.rotations import as_quaternion, matrix_from_quaternion
 from ..body_frame import BodyFrame

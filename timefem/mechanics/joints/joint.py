@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
-from ...argument_names import known_names
-from ...errors import InputError
+from ...errors import InputError, known_names
 from ..declared import On
 from ..numbers.arguments import cross, least_axis, unit
 from ..part import Part

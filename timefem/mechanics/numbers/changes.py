@@ -6,12 +6,11 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ...argument_names import did_you_mean
-from ...errors import InputError
+from ...errors import InputError, did_you_mean
 from ..bodies.tree.numbers import TURNING
 from ..catalogue import arguments, made
 from ..composites.beam.section import RopeSection, Section
-from ..part_groups import regrouped, seeing
+from ..parts import regrouped, seeing
 from .arguments import number_at, put, symmetric, unchecked
 from .names import resolve
 from .records import StandIns, geared, with_records

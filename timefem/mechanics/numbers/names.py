@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...argument_names import did_you_mean, known_names
-from ...errors import InputError
+from ...errors import InputError, did_you_mean, known_names
 from ..bodies.tree.numbers import named_numbers, spelt_out
 from ..forces.loads import Gravity
-from ..part_names import number_named
+from ..parts import number_named
 from .arguments import INERTIA, entries
 
 GRAVITY = "gravity"

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
-from ...late import Late
+from ...memory import Late
 from ..formulas.stored import StoredFormula
 from .arguments import number_at
 from .map import NumberMap

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...errors import InputError
-from ...late import Late
+from ...memory import Late
 from ...sparse import estimated_norm, sparse_lu
 from ..symbols import first_order_places
 from ..values.at_start import at_start, constraints_at, is_small

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from ...argument_names import named_arguments
-from ...errors import InputError
-from ...late import Late
+from ...errors import InputError, named_arguments
+from ...memory import Late
 from ..numbers.arguments import own_parameters
 from ..part import Part
-from ..part_groups import seeing
+from ..parts import seeing
 from ..symbols import Symbols
 from ..system import System
 from ..values.of_parts import nonholonomic_derivatives

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import validate
-from ...argument_names import named_arguments
-from ...errors import InputError
+from ...errors import InputError, named_arguments
 from ..bodies.states import CanonicalState
 from ..body_frame import is_on_tree
 from ..values.state_values import StateValues

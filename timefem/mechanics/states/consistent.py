@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import InputError
-from ...late import Late
+from ...memory import Late
 from ...sparse import sparse_lu
 from ...validate.records import Options, documented, option
 from ..bodies.states import CanonicalState, Pose

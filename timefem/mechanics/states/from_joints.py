@@ -12,7 +12,7 @@ from ..body_frame import is_on_tree
 from ..composites.composite import Composite
 from ..joints.joint import Joint
 from ..joints.pairs import Weld
-from ..part_names import is_joint
+from ..parts import is_joint
 from ..values.at_start import constraint_sizes
 from ..values.of_parts import nonholonomic_off
 from .closing import CLOSED, Closing, held_in_tree, held_joint

@@ -8,7 +8,7 @@ from ... import validate
 from ...errors import InputError
 from ...types import States
 from ..bodies.states import CanonicalState, Coordinates, Pose
-from ..part_names import is_joint
+from ..parts import is_joint
 from .in_trees import in_space, resolved_states, tree_joint
 
 GivenStates: TypeAlias = States | Coordinates | CanonicalState | np.ndarray  # of all bodies, or of the only one

@@ -9,7 +9,7 @@ from ...errors import InputError
 from ..bodies.rotations import matrix_from_quaternion
 from ..bodies.states import Pose
 from ..body_frame import is_on_tree
-from ..part_names import frame_named
+from ..parts import frame_named
 
 
 def in_space(system, body, values, asked=()):

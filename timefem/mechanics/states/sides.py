@@ -5,7 +5,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import OtherSide, warn
-from ...uncollected import Recent
+from ...memory import Recent
 from ..joints.frame import frames_of
 from ..symbols import Symbols
 from ..values.options import OPTIONS

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from ...argument_names import named_arguments
-from ...errors import InputError
+from ...errors import InputError, named_arguments
 from ..forces.loads import Gravity
 from ..symbols import first_order_places, n_reactions
 from ..symmetry import INDEPENDENT, NONE, common, lever, null_space, plain_basis

@@ -8,10 +8,9 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
-from ...kernels.cache import cached_kernel
-from ...kernels.compile import default_backend
+from ...kernels.compile import cached_kernel, default_backend
 from ...kernels.record import Record
-from ...late import Late
+from ...memory import Late
 from .loops import along
 from .options import OPTIONS
 from .quantities import StateFormulas, formulas_of, places_of, sees_velocities

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
-from ...uncollected import Recent
+from ...memory import Recent
 from ..symbols import Symbols, applied_force, n_reactions
 from .evaluate import evaluate
 

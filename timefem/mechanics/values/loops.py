@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...kernels.call import call_kernel
+from ...kernels.lanes import call_kernel
 from ...kernels.loops import compiled
 from .measures import ALIKE_IN_STEPS, LEAST, OF_LARGEST, TINY, largest_of, measure
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...errors import InputError
-from ...late import Late
+from ...memory import Late
 from ...sparse import sparse_lu
 from ..formulas.stored import terms_of
 from ..symbols import first_order_places

@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 import casadi as ca
 import numpy as np
 
-from ...uncollected import Recent
+from ...memory import Recent
 from ..formulas.formula import ROUNDED, SWITCHES, linear_zeros, switches_in
 from ..symbols import Symbols, for_formulas, n_reactions, refuse_numbers
 from .options import OPTIONS

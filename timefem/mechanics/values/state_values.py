@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...late import Late
+from ...memory import Late
 from ...types import Floats
 from .evaluate import flattened, quantities_at, sees_solved_velocities
 from .of_parts import has_power, rates_of_power, uncoupled, velocity_derivatives

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...argument_names import named_arguments
-from ...errors import InputError
+from ...errors import InputError, named_arguments
 from ...mechanics.bodies import rotations
 from ...mechanics.bodies.tree.links import Link, TreeJoint
 from ...mechanics.bodies.tree.tree import Tree

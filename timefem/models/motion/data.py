@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...argument_names import NamedArguments, known_names
 from ...display import digits
-from ...errors import InputError
+from ...errors import InputError, NamedArguments, known_names
 from ...mechanics.bodies.rotations import as_quaternion, matrix_from_quaternion
 from ...mechanics.states.in_trees import tree_joint
 from ...problems.estimation.measurements.sensors import JointSensor, Marker

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import validate
-from ...argument_names import named_arguments
-from ...errors import InputError
+from ...errors import InputError, named_arguments
 from ...mechanics.bodies.tree.links import Link, TreeJoint
 from ...mechanics.bodies.tree.tree import Tree
 from ...mechanics.joints.pairs import Spherical

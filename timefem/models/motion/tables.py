@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...argument_names import named_arguments
-from ...errors import InputError, MissingBackend
+from ...errors import InputError, MissingBackend, named_arguments
 from ..document import read_file
 from .data import MarkerData, MotionTable, scale_of
 

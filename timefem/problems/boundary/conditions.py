@@ -8,7 +8,7 @@ import numpy as np
 
 from ...display import counted
 from ...errors import InputError
-from ...kernels.buffered import Buffered
+from ...kernels.compile import Buffered
 from ...mechanics.formulas.formula import call_vector, check_symbols
 from ...mechanics.symbols import first_order_places
 from ..common.parameters import of_bodies

@@ -8,13 +8,13 @@ import numpy as np
 from ...assembly import Scaling
 from ...elements.augmented.part_numbers import WithConstants
 from ...elements.components import components
-from ...elements.evaluation.nodal_values import ValuesOfDofs
 from ...errors import InputError
-from ...late import Late
 from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...mechanics.numbers.unknown import with_values
+from ...memory import Late
 from ...solvers.equations.distributed import make_equations
 from ...solvers.equations.ends import EndBlock, Ends
+from ...solvers.equations.outcome import ValuesOfDofs
 from ..common.kept import Kept
 from ..common.parameters import parts_with_unknowns
 

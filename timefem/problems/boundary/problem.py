@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ... import validate
-from ...argument_names import NamedArguments, check_class
-from ...errors import InputError
+from ...errors import InputError, NamedArguments, check_class
 from ...mechanics.bodies.generalized_body import general_position
 from ...mechanics.bodies.states import CanonicalState, Pose
 from ...mechanics.formulas.text import as_formula, refuse_comparison

@@ -7,18 +7,17 @@ import numpy as np
 
 from ... import validate
 from ...assembly import TimeMesh
-from ...elements.evaluation.nodal_values import transferred
 from ...elements.mixed_galerkin import MixedGalerkin
 from ...errors import IllConditioned, InputError, SolveError, UnderResolved, warn
-from ...late import Late
 from ...mechanics.redundancy.consistent_multipliers import multipliers_along
 from ...mechanics.values.reaction_forces import has_reaction_forces
+from ...memory import Late
 from ...parallel import own_world
 from ...progress import progress as progress_bar
 from ...solution.audit import jump_of
 from ...solution.solution import Solution
 from ...solvers.equations.conditioning import WARN_ABOVE
-from ...solvers.equations.outcome import Outcome
+from ...solvers.equations.outcome import Outcome, transferred
 from ...solvers.nonlinear.homotopy import follow, newton_with_homotopy
 from ...solvers.nonlinear.newton import Newton, newton
 from ...sparse import estimated_norm

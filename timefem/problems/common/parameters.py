@@ -14,7 +14,7 @@ from ...mechanics.formulas.text import as_formula
 from ...mechanics.numbers.records import with_records
 from ...mechanics.numbers.unknown import UnknownNumbers, present_value, with_constants, with_duration, with_free_numbers
 from ...mechanics.part import Part
-from ...mechanics.part_names import number_named
+from ...mechanics.parts import number_named
 
 
 def checked_parameters(system, parameters, follows=None, refused=()):

@@ -8,8 +8,8 @@ from operator import mul
 import numpy as np
 
 from ...assembly import TimeMesh
-from ...elements.evaluation.nodal_values import NodalValues
 from ...solution.solution import Solution
+from ...solvers.equations.outcome import NodalValues
 from ...status import Status
 
 

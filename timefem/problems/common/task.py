@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ... import validate
-from ...argument_names import NamedArguments
 from ...assembly import TimeMesh
 from ...elements.element import TimeElement
-from ...errors import InputError
+from ...errors import InputError, NamedArguments
 from ...solvers.linear.base import linear_options
 from ...solvers.nonlinear.newton import Newton
 from ...validate.options import check_fields

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from ...argument_names import known_names
-from ...errors import InputError
+from ...errors import InputError, known_names
 from ...mechanics.body_frame import is_on_tree
 from ...mechanics.forces.loads import Gravity
 from ...mechanics.inversion.outputs import JointOutput

@@ -5,13 +5,12 @@ import time
 import numpy as np
 
 from ...elements.augmented.part_numbers import with_carrier
-from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
 from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.numbers.unknown import with_values
 from ...parallel import own_world
 from ...progress import progress
-from ...solvers.equations.outcome import Outcome
+from ...solvers.equations.outcome import NodalValues, Outcome
 from ..common.statistics import solve_statistics
 from ..initial.global_driver import Global
 from ..kinds import FileFormat, Kind

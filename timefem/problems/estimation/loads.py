@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from ...argument_names import known_names
-from ...errors import InputError
+from ...errors import InputError, known_names
 from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...mechanics.forces.loads import Gravity
 from ...mechanics.inversion.direct import constraints_of, coordinate_names, largest_parts, place, quaternions

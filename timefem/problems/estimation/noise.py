@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import validate
-from ...argument_names import NamedArguments, known_names
 from ...display import digits
-from ...errors import InputError
+from ...errors import InputError, NamedArguments, known_names
 from ...mechanics.body_frame import BodyFrame
 from ...mechanics.forces.actuators import Actuator, ControlForce, ControlTorque, GeneralizedControl, JointControl
-from ...mechanics.part_names import frame_named
+from ...mechanics.parts import frame_named
 from ...mechanics.states.in_trees import tree_joint
 from .prior import checked_covariance, numbers_of
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ... import validate
-from ...argument_names import NamedArguments
 from ...display import digits
-from ...errors import InputError
+from ...errors import InputError, NamedArguments
 from ...types import Floats, Matrix, Vector
 from .options import DEFAULTS
 

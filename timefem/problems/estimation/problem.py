@@ -13,10 +13,9 @@ import casadi as ca
 import numpy as np
 
 from ... import validate
-from ...argument_names import NamedArguments, check_class
 from ...assembly.mesh import TimeMesh
 from ...display import digits
-from ...errors import InputError
+from ...errors import InputError, NamedArguments, check_class
 from ...mechanics.states.given import states_of
 from ...mechanics.system import System
 from ..common.kept import Kept

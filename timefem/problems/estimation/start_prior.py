@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from ...argument_names import NamedArguments
-from ...errors import InputError
+from ...errors import InputError, NamedArguments
 from ...mechanics.bodies.rotations import quaternion_from_matrix
-from ...mechanics.part_names import is_joint
+from ...mechanics.parts import is_joint
 from ...mechanics.states.in_trees import tree_joint
 from ...mechanics.states.sides import whole
 from ...types import Vector

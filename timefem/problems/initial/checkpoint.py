@@ -15,8 +15,8 @@ import numpy as np
 from ... import interrupts, validate
 from ...atomic_write import real_path
 from ...errors import InputError, warn
-from ...late import Late
 from ...mechanics.describe import describe, plain
+from ...memory import Late
 from ...solution.output import hdf5
 from ...solution.output.hdf5 import write_in_turn
 from ...solution.output.save import audit, check_audit

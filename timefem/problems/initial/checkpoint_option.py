@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...argument_names import NamedArguments
 from ...assembly import TimeMesh
 from ...atomic_write import check_writable
-from ...errors import InputError
-from ...late import Late
+from ...errors import InputError, NamedArguments
+from ...memory import Late
 
 checkpoint = Late(f"{__package__}.checkpoint")
 

@@ -8,12 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError, NotAsked, warn
 from ...interrupts import answer, asked
-from ...late import Late
+from ...memory import Late
 from ...progress import progress
-from ...solvers.equations.outcome import Outcome
+from ...solvers.equations.outcome import NodalValues, Outcome
 from ...solvers.nonlinear.newton import Newton
 from ...status import Status
 from ..common.statistics import solve_statistics

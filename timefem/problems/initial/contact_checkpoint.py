@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from ...errors import InputError
-from ...late import Late
+from ...memory import Late
 from ...solution.output import hdf5, save
 from ...status import Status
 from .checkpoint import CHECKED

@@ -6,8 +6,8 @@ import numpy as np
 
 from ... import interrupts
 from ...assembly import Scaling, TimeMesh
-from ...elements.evaluation.nodal_values import ValuesOfDofs
 from ...elements.evaluation.plan import ElementPlan
+from ...solvers.equations.outcome import ValuesOfDofs
 from ...solvers.nonlinear.newton import Newton
 from ..common import statistics
 from ..common.kept import Kept

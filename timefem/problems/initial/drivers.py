@@ -4,7 +4,7 @@ import time
 
 from ... import validate
 from ...errors import InputError
-from ...late import Late, LateTable
+from ...memory import Late, LateTable
 from ...parallel import end_together, own_world
 from ...validate.memory import check_memory
 from ..common.task import Driver

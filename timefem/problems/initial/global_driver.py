@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...elements.evaluation.elements_in_lanes import evaluate_batch
-from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
-from ...late import Late
+from ...memory import Late
 from ...progress import progress
 from ...solvers.equations.elements import ElementEquations
-from ...solvers.equations.outcome import Outcome, joined
+from ...solvers.equations.outcome import NodalValues, Outcome, joined
 from ...solvers.nonlinear.newton import newton
 from ...status import Reason, Status
 from ...validate.memory import free_memory

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ...elements.evaluation.nodal_values import ValuesOfDofs
 from ...errors import InputError
 from ...progress import progress
-from ...solvers.equations.outcome import Outcome
-from ...solvers.march.halving import march_halving
-from ...solvers.march.march import CHUNK, LoopArrays, Run, march
+from ...solvers.equations.outcome import Outcome, ValuesOfDofs
+from ...solvers.march.march import CHUNK, LoopArrays, Run, march, march_halving
 from ...validate.options import field, said
 from ..common.task import Driver
 
@@ -32,7 +30,7 @@ class March(Driver):
         Of unknowns and rows (see `timefem.assembly.scaling`).
     keep_mesh : bool
         Fail where Newton's method fails. Otherwise the element is halved and tried again, as often as it takes (see
-        `timefem.solvers.march.halving`), and the status says so.
+        `timefem.solvers.march.march`), and the status says so.
     """
 
     scaling: str = field("scaling")

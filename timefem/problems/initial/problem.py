@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from ... import validate
-from ...argument_names import NamedArguments, check_class
 from ...display import digits
-from ...errors import InputError
-from ...late import Late
+from ...errors import InputError, NamedArguments, check_class
 from ...mechanics.bodies.states import Pose
 from ...mechanics.functions.formula import check_integrable
-from ...mechanics.part_names import is_joint
+from ...mechanics.parts import is_joint
 from ...mechanics.states.assemble import assemble as assembled
 from ...mechanics.states.given import GivenStates, canonical_states, given_states
 from ...mechanics.states.in_trees import by_joints_of_trees, resolved_states
@@ -22,6 +20,7 @@ from ...mechanics.states.sides import warn_of_other_side
 from ...mechanics.system import System
 from ...mechanics.values.at_start import at_start, constraint_sizes, constraints_at
 from ...mechanics.values.of_parts import nonholonomic_off, not_finite
+from ...memory import Late
 from .options import OPTIONS
 
 redundancy = Late("timefem.mechanics.redundancy.redundancy")

@@ -10,7 +10,7 @@ from ...assembly import TimeMesh
 from ...errors import InputError
 from ...mechanics.numbers.changes import rebuilt
 from ...solvers.equations.outcome import Outcome, joined
-from ...solvers.march.halving import told
+from ...solvers.march.march import told
 from ...status import Reason, Status
 from .drivers import run_driver
 

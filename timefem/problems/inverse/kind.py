@@ -5,7 +5,7 @@ import numpy as np
 
 from ...mechanics.bodies.states import Pose
 from ...mechanics.body_frame import is_on_tree
-from ...mechanics.part_names import is_joint
+from ...mechanics.parts import is_joint
 from ...mechanics.states.assemble import assemble
 from ..common.statistics import largest_controls
 from ..initial.global_driver import Global

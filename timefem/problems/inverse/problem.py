@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
-from ...argument_names import NamedArguments, check_class
-from ...errors import InputError
+from ...errors import InputError, NamedArguments, check_class
 from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...mechanics.forces.actuators import Actuator
 from ...mechanics.functions.formula import Table, as_time_function

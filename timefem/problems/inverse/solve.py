@@ -8,7 +8,6 @@ import numpy as np
 
 from ...assembly import Scaling
 from ...elements.augmented.extended import Controlled, Servo, ServoPart
-from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError, UnderResolved, warn
 from ...mechanics.system import System
 from ...parallel import own_world
@@ -17,7 +16,7 @@ from ...progress import progress
 from ...solution.solution import Solution
 from ...solvers.equations.distributed import make_equations
 from ...solvers.equations.ends import EndBlock, Ends
-from ...solvers.equations.outcome import Outcome
+from ...solvers.equations.outcome import NodalValues, Outcome
 from ...solvers.nonlinear.homotopy import newton_with_homotopy
 from ...solvers.nonlinear.newton import Newton, newton
 from ...status import Reason, Status

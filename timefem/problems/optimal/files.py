@@ -5,7 +5,7 @@ import numpy as np
 from ...mechanics.forces.actuators import Effort
 from ...mechanics.formulas.text import as_formula
 from ...mechanics.functions.formula import as_time_function
-from ...mechanics.part_names import is_joint
+from ...mechanics.parts import is_joint
 from ..ends.targets import EndState
 from ..kinds import FileFormat, solution_guess
 from .guesses.guess import Guess

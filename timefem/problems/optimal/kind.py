@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...late import Late
+from ...memory import Late
 from ..common.statistics import largest_controls, worst
 from ..initial.global_driver import Global
 from ..kinds import Kind

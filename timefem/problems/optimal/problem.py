@@ -12,9 +12,8 @@ import casadi as ca
 import numpy as np
 
 from ... import validate
-from ...argument_names import NamedArguments, check_class
 from ...display import digits
-from ...errors import InputError
+from ...errors import InputError, NamedArguments, check_class
 from ...mechanics.forces.actuators import Actuator, Cost, control_name
 from ...mechanics.formulas.formula import call
 from ...mechanics.formulas.text import as_formula, refuse_comparison

@@ -10,8 +10,8 @@ import numpy as np
 from ... import interrupts, validate
 from ...elements.augmented.part_numbers import with_carrier
 from ...errors import InputError
-from ...late import Late
 from ...mechanics.numbers.unknown import with_values
+from ...memory import Late
 from ...parallel import own_world
 from ...progress import progress as progress_bar
 from ...solution.solution import Solution

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import validate
-from ...late import Late
+from ...memory import Late
 from ...solution.contact_solution import ContactSolution
 
 if TYPE_CHECKING:

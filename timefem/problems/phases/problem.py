@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from ...argument_names import NamedArguments
-from ...errors import InputError
+from ...errors import InputError, NamedArguments
 from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.contacts.rigid import refuse_events
 from ...status import Answer, Status

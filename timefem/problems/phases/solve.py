@@ -8,13 +8,12 @@ from functools import partial
 import numpy as np
 
 from ... import validate
-from ...elements.evaluation.nodal_values import NodalValues
 from ...errors import InputError
-from ...late import Late
+from ...memory import Late
 from ...parallel import own_world
 from ...progress import progress
 from ...solvers.equations.distributed import slab_ends
-from ...solvers.equations.outcome import Outcome
+from ...solvers.equations.outcome import NodalValues, Outcome
 from ...solvers.nonlinear.program import Answer
 from ...solvers.nonlinear.slab_program import SlabProgram
 from ...sparse import sparse_lu

@@ -16,11 +16,11 @@ import numpy as np
 from ... import validate
 from ...assembly import TimeMesh
 from ...elements.evaluation.elements_in_lanes import evaluate_batch
-from ...elements.evaluation.nodal_values import transferred
 from ...elements.mixed_galerkin import MixedGalerkin
 from ...errors import InputError
 from ...polynomials import gauss_legendre
 from ...progress import progress
+from ...solvers.equations.outcome import transferred
 from ...solvers.march.motion import size_of_motion
 from ...solvers.march.step_control import StepControl
 from ...status import Reason, Status

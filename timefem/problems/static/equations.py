@@ -17,7 +17,7 @@ from ...mechanics.values.evaluate import evaluate
 from ...mechanics.values.measures import blocks_of
 from ...mechanics.values.of_parts import coordinate_at
 from ...mechanics.values.quantities import sees_velocities
-from ...uncollected import Recent
+from ...memory import Recent
 from .options import OPTIONS
 
 _FUNCTIONS = Recent()

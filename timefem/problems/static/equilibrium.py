@@ -9,12 +9,11 @@ import numpy as np
 import scipy
 
 from ... import validate
-from ...argument_names import known_names, named_arguments
-from ...errors import Unstable, warn
+from ...errors import Unstable, known_names, named_arguments, warn
 from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.composites.beam.along import along
 from ...mechanics.part import Part
-from ...mechanics.part_names import body_of
+from ...mechanics.parts import body_of
 from ...mechanics.redundancy.redundancy import drop_redundant
 from ...mechanics.states.consistent import assembled
 from ...mechanics.states.given import canonical_states, given_states

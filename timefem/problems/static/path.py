@@ -13,9 +13,8 @@ import numpy as np
 import scipy
 
 from ... import validate
-from ...argument_names import named_arguments
 from ...display import digits
-from ...errors import InputError
+from ...errors import InputError, named_arguments
 from ...mechanics.composites.beam.along import along
 from ...mechanics.states.sides import warn_of_other_side
 from ...mechanics.system import System

@@ -23,7 +23,7 @@ import numpy as np
 from ...atomic_write import check_writable, real_path, replacing
 from ...display import printable
 from ...errors import InputError
-from ...late import Late
+from ...memory import Late
 
 h5py = Late("h5py")  # most solves read and write no file
 

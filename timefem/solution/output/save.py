@@ -10,16 +10,15 @@ from importlib import import_module
 import numpy as np
 
 from ... import elements
-from ...argument_names import named_arguments
 from ...elements.augmented import extended, part_numbers
 from ...elements.augmented.part_numbers import Carrier, with_carrier
 from ...elements.components import components
-from ...errors import InputError
-from ...late import Late
+from ...errors import InputError, named_arguments
 from ...mechanics.describe import build, describe, plain
 from ...mechanics.forces.actuators import Cost
 from ...mechanics.redundancy.redundancy import keep_constraints
 from ...mechanics.system import System
+from ...memory import Late
 from ...solvers.nonsmooth.events import LOCATED, ContactEvent
 from ...status import Status
 from ...types import FilePath

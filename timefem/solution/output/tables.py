@@ -10,7 +10,7 @@ from ... import validate
 from ...atomic_write import replacing
 from ...display import Card, counted, printable
 from ...errors import InputError, needed
-from ...late import Late
+from ...memory import Late
 from ..contact_solution import ContactSolution
 from ..joint_motion import joint_fields
 from .contact_tables import QUANTITIES, contact_fields, contact_variables, n_events

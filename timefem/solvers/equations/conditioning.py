@@ -5,8 +5,8 @@ import numpy as np
 
 from ...assembly import Scaling
 from ...errors import IllConditioned, warn
-from ...late import Late
-from ...mechanics.part_names import body_of
+from ...mechanics.parts import body_of
+from ...memory import Late
 from ...sparse import estimated_norm, product_of_magnitudes
 
 scipy = Late("scipy")

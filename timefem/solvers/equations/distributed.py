@@ -11,7 +11,7 @@ from ...parallel import agree
 from ...validate.memory import peak_memory
 from ..linear import linear_options
 from ..linear.petsc.matrix import petsc
-from ..linear.time_chain.slab_lu import SlabLU
+from ..linear.time_chain.lu import SlabLU
 from .elements import ElementEquations
 from .grouped import GroupedEquations, worth_groups
 

@@ -6,7 +6,7 @@ from functools import cache
 import casadi as ca
 import numpy as np
 
-from ...kernels.buffered import Buffered
+from ...kernels.compile import Buffered
 
 NOTHING = np.zeros(0), np.zeros(0)  # what a block without rows adds
 

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from ...assembly import ChainPattern
-from ..linear.condensation.grouped import Group, GroupedLU, Groups
-from ..linear.condensation.slab import GroupLU
+from ..linear.condensation.grouped import Group, GroupedLU, GroupLU, Groups
 from ..linear.time_chain.solver import WIDE, TimeChain
 from .elements import ElementEquations
 from .joined_pattern import JoinedPattern

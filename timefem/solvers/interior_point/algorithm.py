@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import interrupts, validate
-from ...argument_names import NamedArguments
-from ...errors import InputError
+from ...errors import InputError, NamedArguments
 from ...status import Reason, Status
 from ..nonlinear.program import Answer, failed, not_finite, placed
 from . import bounds_loops as loops

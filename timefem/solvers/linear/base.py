@@ -14,9 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ... import validate
-from ...argument_names import NamedArguments
-from ...errors import InputError, MissingBackend, SolveError
-from ...late import Late
+from ...errors import InputError, MissingBackend, NamedArguments, SolveError
+from ...memory import Late
 from ...sparse import CompressedRows, infinity_norm
 from ...validate.options import LINEAR_SOLVERS, said
 

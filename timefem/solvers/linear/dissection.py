@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import InputError, SingularMatrix, SolveError
-from ...late import Late
+from ...memory import Late
 
 scipy = Late("scipy")
 

@@ -3,10 +3,9 @@
 import numpy as np
 
 from ...elements.evaluation.points_in_lanes import begin_step, evaluate_step, finish_step
-from ...kernels.call import call_kernel
+from ...kernels.lanes import call_kernel
 from ...kernels.loops import compiled
-from ..linear.element.code import DONE, NOT_CONVERGED, NOT_FINITE, SINGULAR
-from ..linear.element.fronts import factor, solve
+from ..linear.element.fronts import DONE, NOT_CONVERGED, NOT_FINITE, SINGULAR, factor, solve
 from ..linear.element.unrolled import factor_unrolled, solve_unrolled
 from ..nonlinear.newton import PATIENCE, ROUNDING
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...mechanics.part_names import body_of
+from ...mechanics.parts import body_of
 from ...mechanics.values.evaluate import quantities_at
 from ...mechanics.values.measures import blocks_of
 from ...mechanics.values.switching import switching_of

@@ -3,12 +3,11 @@
 import numpy as np
 
 from ...elements.evaluation.points_in_lanes import StepPlan, step_scratch
-from ...elements.evaluation.whole_system import WholeSystem
+from ...elements.evaluation.whole_element import WholeSystem
 from ...kernels.lanes import LANES, add_lanes, copy_lanes, largest_lane, next_difference
 from ...kernels.loops import compiled
 from ...kernels.record import Record, aligned
-from ..linear.element.code import DONE, NOT_CONVERGED
-from ..linear.element.fronts import Fronts, factors_for
+from ..linear.element.fronts import DONE, NOT_CONVERGED, Fronts, factors_for
 from ..linear.element.unrolled import Unrolled
 from .element_newton import NOTHING_KEPT, set_scales, solve_element
 

@@ -10,7 +10,7 @@ from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
 from ...mechanics.values.switching import sharp_times, switching_of
 from ...status import Reason, Status
-from ..linear.element.code import DONE, PAUSE, ROOM, TOO_SMALL
+from ..linear.element.fronts import DONE, PAUSE, ROOM, TOO_SMALL
 from .events import EVENTS, Crossings
 from .march import LoopArrays, Run, march
 from .motion import Motion, follow, relative_errors, set_sizes

@@ -4,7 +4,7 @@ import numpy as np
 
 from ...kernels.loops import compiled
 from ...kernels.record import Record
-from ..linear.element.code import DONE, PAUSE, ROOM, TOO_SMALL
+from ..linear.element.fronts import DONE, PAUSE, ROOM, TOO_SMALL
 from .element_newton import set_scales, solve_element
 from .loop import march_elements
 from .motion import Motion, enlarge, relative_error, set_sizes, take

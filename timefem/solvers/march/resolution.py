@@ -15,9 +15,9 @@ from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.plan import ElementPlan
 from ...elements.mixed_galerkin import MixedGalerkin
 from ...kernels.loops import compiled
-from ...late import Late
 from ...mechanics.values.evaluate import kept
 from ...mechanics.values.measures import LEAST, TINY, blocks_of
+from ...memory import Late
 from ..nonlinear.newton import Newton
 from .motion import DRIFT
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ... import validate
-from ...argument_names import NamedArguments
 from ...display import digits
-from ...errors import InputError
+from ...errors import InputError, NamedArguments
 from ...validate.records import Options, documented, option
 
 # ---- thresholds of marches that choose their own steps

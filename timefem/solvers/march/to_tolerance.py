@@ -6,10 +6,9 @@ import numpy as np
 
 from ... import interrupts
 from ...assembly import TimeMesh
-from ...elements.evaluation.nodal_values import ValuesOfDofs
 from ...progress import progress
 from ...status import Reason, Status
-from ..equations.outcome import Outcome
+from ..equations.outcome import Outcome, ValuesOfDofs
 from .pilot import Pilot
 
 

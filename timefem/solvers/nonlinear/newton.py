@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...argument_names import NamedArguments
-from ...errors import SingularMatrix, SolveError
+from ...errors import NamedArguments, SingularMatrix, SolveError
 from ...status import Reason, Status
 from ...validate.options import check_fields, field
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...late import Late
 from ...mechanics.contacts.rigid import MeanForce
 from ...mechanics.values.evaluate import quantities_at
+from ...memory import Late
 from ...status import Reason
 from .events import Stuck, some
 from .impact_law import complementary, stepped

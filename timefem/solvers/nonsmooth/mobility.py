@@ -4,7 +4,7 @@ import numpy as np
 
 from ...kernels.loops import compiled
 from ...kernels.record import Record
-from ...late import Late
+from ...memory import Late
 from .options import RANK
 
 scipy = Late("scipy")

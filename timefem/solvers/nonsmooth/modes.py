@@ -13,11 +13,10 @@ from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
 from ...mechanics.contacts import closed
 from ...mechanics.numbers.changes import rebuilt
-from ...mechanics.part_groups import grouped
+from ...mechanics.parts import grouped
 from ...status import Status
-from ..march.halving import march_halving
 from ..march.loop import march_elements
-from ..march.march import REASONS, LoopArrays, Run, march
+from ..march.march import REASONS, LoopArrays, Run, march, march_halving
 from .sharing import ALONG_GIVEN, HOLDS, OPEN, RUBS, Sharing, without_contacts
 
 SOLVED = Status(True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .... import validate
-from ....argument_names import named_arguments
-from ....errors import InputError
+from ....errors import InputError, named_arguments
 from ....types import Matrix, Vector
 from .base import RigidBodyBase
 from .directors import DirectorBody

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .... import validate
-from ....argument_names import NamedArguments
 from ....display import digits
-from ....errors import InputError
+from ....errors import InputError, NamedArguments
 from ....types import Converted, Matrix, Vector
 from ...declared import Field
 from ...shapes import SHAPES, joined, surface

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from timefem.types import Matrix, Vector
 from typing import Any
 import numpy as np
-from ....argument_names import NamedArguments
+from ....errors import NamedArguments
 from ...declared import Field
 from ...shapes import Shape
 

@@ -9,10 +9,9 @@ import casadi as ca
 import numpy as np
 
 from .... import validate
-from ....argument_names import known_names
-from ....errors import InputError, needed
+from ....errors import InputError, known_names, needed
+from ....memory import Recent
 from ....polynomials import LagrangeBasis, gauss_legendre
-from ....uncollected import Recent
 from ...symbols import Symbols
 from ...values.evaluate import evaluate
 from .mesh import CurveMesh

@@ -10,8 +10,7 @@ import numpy as np
 import scipy
 
 from .... import validate
-from ....argument_names import NamedArguments
-from ....errors import InputError
+from ....errors import InputError, NamedArguments
 from ....types import Converted, Floats, Vector
 from ...bodies import rotations
 

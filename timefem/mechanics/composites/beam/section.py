@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from .... import validate
-from ....argument_names import NamedArguments
 from ....display import digits
-from ....errors import InputError
+from ....errors import InputError, NamedArguments
 from ....types import Converted, Vector
 from ...numbers.arguments import joined
 

@@ -5,7 +5,7 @@ import numpy as np
 import scipy
 
 from ....elements.along import lagrange, value
-from ....kernels.buffered import Buffered
+from ....kernels.compile import Buffered
 from ....mechanics.values.of_parts import rates_follow
 from ....solvers.nonlinear.program import CARRIER, CONDITION, MOTION, NonlinearProgram, Row
 from ...ends.targets import body_velocity

@@ -12,7 +12,7 @@ from .... import interrupts
 from ....assembly import TimeMesh
 from ....elements.evaluation.plan import ElementPlan
 from ....errors import SolveError
-from ....late import Late
+from ....memory import Late
 from ....status import Reason, Status
 from ...common.task import Task
 from ...initial.march_driver import March

@@ -9,7 +9,7 @@ from itertools import pairwise
 import casadi as ca
 import numpy as np
 
-from ....kernels.buffered import Buffered
+from ....kernels.compile import Buffered
 from ...optimal.transcription.point_rows import View
 
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....argument_names import known_names, named_arguments
-from ....errors import InputError
-from ....late import Late
+from ....errors import InputError, known_names, named_arguments
+from ....memory import Late
 from ....progress import progress
 from ...common.task import Task
 from ...initial.global_driver import Global

@@ -12,15 +12,15 @@ import numpy as np
 from .... import validate
 from ....display import digits
 from ....errors import InputError, SolveError
-from ....late import Late
 from ....mechanics.bodies.rotations import quaternion_from_matrix
 from ....mechanics.body_frame import BodyFrame
 from ....mechanics.forces.actuators import Actuator
 from ....mechanics.formulas.text import as_formula
 from ....mechanics.inversion.outputs import Output
 from ....mechanics.part import Body
-from ....mechanics.part_names import frame_named
+from ....mechanics.parts import frame_named
 from ....mechanics.states.in_trees import tree_joint
+from ....memory import Late
 from ....solution.solution import Solution
 from ....types import Floats
 from ..dynamic.program import SensorRows

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....display import digits
-from ....late import Late
+from ....memory import Late
 from ..measurements.sensors import JointSensor, Marker, OrientationSensor
 from ..noise import of_normal_errors
 from ..options import DEFAULTS

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....errors import InputError
-from ....late import Late
 from ....mechanics.inversion.direct import coordinate_names
+from ....memory import Late
 from ..options import DEFAULT, KinematicOptions
 from .block_chain import NotPositive
 from .geometry import Geometry, Tangents

@@ -11,8 +11,7 @@ import casadi as ca
 import numpy as np
 
 from ....errors import InputError
-from ....kernels.cache import cached_kernel
-from ....kernels.compile import default_backend
+from ....kernels.compile import cached_kernel, default_backend
 from ....mechanics.bodies.rigid import RigidBodyBase
 from ....mechanics.inversion.direct import constraints_of, place, quaternions
 from ....mechanics.values.evaluate import evaluate

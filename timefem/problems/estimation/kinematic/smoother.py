@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ....late import Late
+from ....memory import Late
 from ....parallel import OverRanks, swap
 from ....solvers.equations.distributed import slab_ends
 from ..options import DEFAULT

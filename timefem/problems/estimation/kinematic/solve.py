@@ -12,13 +12,12 @@ import numpy as np
 
 from .... import validate
 from ....assembly.mesh import TimeMesh
-from ....elements.evaluation.nodal_values import NodalValues
 from ....errors import InputError
 from ....mechanics.forces.actuators import Actuator
 from ....mechanics.numbers.unknown import with_values
 from ....parallel import own_world
 from ....progress import progress
-from ....solvers.equations.outcome import Outcome
+from ....solvers.equations.outcome import NodalValues, Outcome
 from ....status import Reason, Status
 from ....types import Floats
 from ...common.statistics import solve_statistics

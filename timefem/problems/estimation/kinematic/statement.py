@@ -9,9 +9,9 @@ from .... import validate
 from ....assembly.mesh import TimeMesh
 from ....display import digits
 from ....errors import InputError
-from ....late import Late
 from ....mechanics.inversion.direct import coordinate_names
 from ....mechanics.states.in_trees import tree_joint
+from ....memory import Late
 from ..options import DEFAULT, DEFAULTS
 from ..prior import numbers_of
 

@@ -12,9 +12,8 @@ import casadi as ca
 import numpy as np
 
 from .... import validate
-from ....argument_names import NamedArguments
 from ....display import digits
-from ....errors import InputError
+from ....errors import InputError, NamedArguments
 from ....types import Floats, Matrix, Vector
 from ..loads import Moment
 from ..noise import Loss, as_loss

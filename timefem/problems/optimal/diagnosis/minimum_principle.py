@@ -11,9 +11,9 @@ import casadi as ca
 import numpy as np
 
 from ....assembly import TimeMesh
-from ....elements.evaluation.nodal_values import NodalValues
-from ....late import Late
+from ....memory import Late
 from ....polynomials import gauss_legendre
+from ....solvers.equations.outcome import NodalValues
 from ..guesses.guess import from_solution, stretched
 from ..options import OPTIONS
 from ..statement.limits import Limit

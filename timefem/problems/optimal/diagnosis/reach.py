@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ....elements.evaluation.nodal_values import NodalValues
 from ....errors import InputError, SolveError, warn
+from ....solvers.equations.outcome import NodalValues
 from ..guesses.guess import BENDS, Guess, first_guess
 from ..options import OPTIONS
 from ..transcription.equations import TangentParts

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ....errors import UnderResolved, warn
-from ....late import Late
+from ....memory import Late
 from ..options import OPTIONS
 from ..transcription.sizes import has_contacts
 

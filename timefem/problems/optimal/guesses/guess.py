@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .... import validate
-from ....argument_names import NamedArguments, known_names
 from ....assembly import TimeMesh
 from ....display import digits
-from ....elements.evaluation.nodal_values import transferred
 from ....elements.forms.base import velocities
-from ....errors import InputError
+from ....errors import InputError, NamedArguments, known_names
 from ....mechanics.formulas.formula import check_takes
 from ....mechanics.part import Part
 from ....mechanics.values import rollout as rollouts
+from ....solvers.equations.outcome import transferred
 from ....types import Vector
 from ..options import OPTIONS
 from .paths import Way, path

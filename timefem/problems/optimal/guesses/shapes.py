@@ -5,9 +5,9 @@ Straight ways of their nodes would compress what turns, so that it buckles.
 
 import numpy as np
 
-from ....late import Late
 from ....mechanics.bodies import rotations
 from ....mechanics.bodies.states import Pose
+from ....memory import Late
 from ..options import OPTIONS
 
 scipy = Late("scipy")

@@ -3,7 +3,7 @@
 import casadi as ca
 import numpy as np
 
-from ....kernels.buffered import Buffered
+from ....kernels.compile import Buffered
 from ....mechanics.formulas.formula import call_vector, check_symbols
 from ....mechanics.formulas.text import as_formula, refuse_comparison
 from ....mechanics.values.conserved import conserved, values_at_rest, with_unit_lengths

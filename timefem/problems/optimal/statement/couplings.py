@@ -8,8 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from ....argument_names import NamedArguments
-from ....errors import InputError
+from ....errors import InputError, NamedArguments
 from ....mechanics.formulas.formula import call_vector, check_symbols
 from ....mechanics.formulas.text import TextFormula, as_formula, refuse_comparison
 from ....mechanics.values.conserved import with_unit_lengths

@@ -11,14 +11,13 @@ import casadi as ca
 import numpy as np
 
 from .... import validate
-from ....argument_names import NamedArguments, known_names
 from ....display import digits
-from ....errors import InputError
-from ....late import Late
+from ....errors import InputError, NamedArguments, known_names
 from ....mechanics.formulas.formula import call, call_vector, check_symbols
 from ....mechanics.formulas.stored import terms_of
 from ....mechanics.formulas.text import as_formula, refuse_comparison
 from ....mechanics.inversion.outputs import JointOutput, Output
+from ....memory import Late
 from ....types import Floats, UserFormula, UserFunction
 from ...ends.end import End
 from ..options import OPTIONS

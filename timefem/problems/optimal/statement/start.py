@@ -6,11 +6,11 @@ import casadi as ca
 import numpy as np
 
 from ....errors import InputError
-from ....late import Late
 from ....mechanics.bodies.states import CanonicalState, Coordinates, Pose
-from ....mechanics.part_names import body_of
+from ....mechanics.parts import body_of
 from ....mechanics.states.given import with_followers
 from ....mechanics.values.conserved import names_at_rest, values_at_rest
+from ....memory import Late
 from ...ends.end import End
 from ...ends.targets import AsCounted, EndState, body_velocity, in_coordinates, split_targets
 from ...initial.problem import InitialValueProblem, checked_span

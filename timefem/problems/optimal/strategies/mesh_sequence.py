@@ -8,13 +8,12 @@ import numpy as np
 from ....assembly import TimeMesh
 from ....elements.augmented.extended import Controlled, Optimality
 from ....elements.augmented.part_numbers import WithConstants
-from ....elements.evaluation.nodal_values import NodalValues
 from ....elements.evaluation.plan import ElementPlan
 from ....errors import InputError
-from ....late import Late
+from ....memory import Late
 from ....parallel import own_world
 from ....progress import progress
-from ....solvers.equations.outcome import Outcome
+from ....solvers.equations.outcome import NodalValues, Outcome
 from ....solvers.nonlinear.newton import Newton
 from ....solvers.nonlinear.program import after, method_for_inequalities
 from ....solvers.nonlinear.slab_program import SlabProgram

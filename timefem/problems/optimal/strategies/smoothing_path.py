@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ....late import Late
+from ....memory import Late
 from ....parallel import OverRanks
 from ....solvers.nonlinear.options import OPTIONS as OF_PROGRAMS
 from ....solvers.nonlinear.program import after

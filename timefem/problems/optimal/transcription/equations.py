@@ -12,7 +12,7 @@ from ....assembly import Assembler
 from ....elements.augmented.extended import Functional
 from ....elements.evaluation.plan import ElementPlan
 from ....errors import InputError
-from ....kernels.buffered import Buffered
+from ....kernels.compile import Buffered
 from ....parallel import OverRanks
 from ....solvers.equations.distributed import DistributedEquations, slab_ends
 from ....solvers.equations.elements import ElementEquations

@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from ....errors import InputError
-from ....mechanics.part_names import body_of
+from ....mechanics.parts import body_of
 from ....solvers.interior_point import bounds_loops as loops
 from ....solvers.nonlinear import products
 from ....solvers.nonlinear.program import CARRIER, CONDITION, MOTION, NonlinearProgram, Row

@@ -5,7 +5,7 @@ from copy import copy
 import casadi as ca
 import numpy as np
 
-from ....kernels.buffered import Buffered
+from ....kernels.compile import Buffered
 from ....solvers.equations.ends import EndBlock
 from ....solvers.nonlinear import products
 from ..options import OPTIONS

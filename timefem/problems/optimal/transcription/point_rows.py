@@ -9,9 +9,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
-from ....kernels.buffered import Buffered
-from ....kernels.cache import cached_kernel
-from ....kernels.compile import default_backend
+from ....kernels.compile import Buffered, cached_kernel, default_backend
 from ....kernels.operations import UnsupportedOperation
 from ....kernels.store import digest
 from ....solvers.nonlinear import products

@@ -10,7 +10,8 @@ for each copy, which its multiplier brings.
 import numpy as np
 
 from ....kernels.lanes import LANES, aligned_zeros
-from . import loops, places, solves
+from ....kernels.loops import compiled
+from ..block_ldl import loops
 from .inside import InsideFirst
 
 
@@ -53,7 +54,7 @@ class BlockLDL:
         rows, columns, last = map(_whole_numbers, (rows, columns, last))
         sources = np.arange(len(rows)) if sources is None else sources
         (held, place), (own, coupled) = np.zeros((2, n + border), int), np.zeros((2, n_blocks + 1), int)
-        wrong = places.count(blocks, rows, columns, last, n, held, own, coupled)
+        wrong = count(blocks, rows, columns, last, n, held, own, coupled)
         if wrong >= 0:
             first, second = sorted((blocks[rows[wrong]], blocks[columns[wrong]]))
             raise ValueError(f"blocks {first} and {second} are coupled, but are no neighbours")
@@ -61,7 +62,7 @@ class BlockLDL:
         block_starts, unknowns = np.concatenate([[0], np.cumsum(sizes)]), np.empty(n, int)
         n_held = np.bincount(blocks[:n], held[:n], n_blocks).astype(int)
         following = np.empty((2, n_blocks), int)
-        places.order(blocks, n, held, block_starts, n_held, following, unknowns, place)
+        order(blocks, n, held, block_starts, n_held, following, unknowns, place)
         skipped = np.concatenate([[0], (sizes - n_held)[:-1]])  # unknowns of the block before that are not held
         before = np.concatenate([[border], n_held[:-1]])
         strides, heights = _whole(sizes), _whole(sizes + n_held + border)
@@ -73,7 +74,7 @@ class BlockLDL:
         memory = (_aligned(int(sizes @ heights) + corner), _aligned(int(_whole(before) @ strides)),
                   np.empty(n, np.int64), np.empty(n), np.empty(n))
         self._chain = loops.Chain(block_starts, n_held, border, *entries, *memory, unknowns)
-        places.settle(self._chain, blocks, (rows, columns, sources), place, skipped, heights, strides, following)
+        settle(self._chain, blocks, (rows, columns, sources), place, skipped, heights, strides, following)
         width = border + int(n_held[-1])
         self.ends = np.zeros((width, width))
         self.negative, self._by = -1, None
@@ -111,7 +112,7 @@ class BlockLDL:
         if self._by is not None:
             return self._by.eliminate(b)
         work, ends = np.empty(len(b)), np.empty(len(self.ends))
-        solves.forward(self._chain, b, work, ends)
+        loops.forward(self._chain, b, work, ends)
         return work, ends
 
     def recover(self, work, ends):
@@ -119,7 +120,7 @@ class BlockLDL:
         if self._by is not None:
             return self._by.recover(work, ends)
         out = np.empty_like(work)
-        solves.backward(self._chain, work, ends, out)
+        loops.backward(self._chain, work, ends, out)
         return out
 
 
@@ -206,3 +207,90 @@ def _aligned(n):
 
 def _whole_numbers(values):
     return np.ascontiguousarray(values, np.int64)
+
+
+@compiled(error_model="numpy", _nrt=False)
+def count(blocks, rows, columns, last, n, held, own, coupled):
+    """Mark the unknowns that the next block is coupled to, or what follows (`last`), and count entries behind blocks.
+
+    Returns the first entry that couples blocks that are no neighbours, -1 without one.
+
+    Parameters
+    ----------
+    blocks : (n + border,) int
+        Block of each unknown, -1 of those of the border.
+    rows, columns : (n_entries,) int
+    last : int array
+    n : int
+    held : (n + border,) int
+        Zeros, becomes 1 for those that are held.
+    own, coupled : (n_blocks + 1,) int
+        Zeros, become the numbers of entries of each block, at the place behind it, and of its coupling.
+    """
+    for t in range(len(rows)):
+        low, high = blocks[rows[t]], blocks[columns[t]]
+        before = rows[t]
+        if low > high:
+            low, high, before = high, low, columns[t]
+        if high - low > 1:
+            return t
+        if high > low:
+            coupled[high + 1] += 1
+            held[before] = 1
+        else:
+            own[high + 1] += 1
+    for i in last:
+        held[i] = 1
+    for i in range(n, len(blocks)):
+        held[i] = 0
+    return -1
+
+
+@compiled(error_model="numpy", _nrt=False)
+def order(blocks, n, held, starts, n_held, following, order, place):
+    """Put the unknowns of each block in order, held ones last; `following` is scratch of shape (2, n_blocks)."""
+    for e in range(len(n_held)):
+        following[0, e], following[1, e] = 0, starts[e + 1] - starts[e] - n_held[e]
+    for i in range(n):
+        e = blocks[i]
+        place[i] = following[held[i], e]
+        order[starts[e] + place[i]] = i
+        following[held[i], e] += 1
+    for i in range(n, len(blocks)):
+        place[i] = i - n
+
+
+@compiled(error_model="numpy", _nrt=False)
+def settle(chain, blocks, entries, place, skipped, heights, strides, following):
+    """Sort entries by blocks, each with its source and its place in the front, or in the coupling, of its block.
+
+    Parameters
+    ----------
+    chain : Chain
+        Its sources and places are set.
+    entries : (rows, columns, sources)
+    place : (n + border,) int
+        Of each unknown in its block.
+    skipped : (n_blocks,) int
+        Unknowns of the block before that are not held.
+    heights, strides : (n_blocks,) int
+        Lengths of the columns of the front and of the coupling.
+    following : (2, n_blocks) int
+        First entries of each block, and of its coupling; is changed.
+    """
+    rows, columns, sources = entries
+    for t in range(len(rows)):
+        i, j = rows[t], columns[t]
+        e, before = blocks[i], blocks[j]
+        if e < before:
+            i, j, e, before = j, i, before, e
+        if e == before:
+            k = following[0, e]
+            following[0, e] = k + 1
+            chain.own_sources[k] = sources[t]
+            chain.own_places[k] = min(place[i], place[j]) * heights[e] + max(place[i], place[j])
+        else:
+            k = following[1, e]
+            following[1, e] = k + 1
+            chain.coupled_sources[k] = sources[t]
+            chain.coupled_places[k] = (place[j] - skipped[e]) * strides[e] + place[i]

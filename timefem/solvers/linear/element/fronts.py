@@ -1,13 +1,14 @@
 """LU of the tangent of one element, front by front, columns as vectors of 8 doubles.
 
 Columns of each front are eliminated above and below their pivots (Gauss-Jordan): so whole columns are updated at once,
-rows stay where they are, and a solve with the factors is nothing but sums of columns. See `tree` and `pattern` for the
-fronts.
+rows stay where they are, and a solve with the factors is nothing but sums of columns. See `pattern` for the fronts.
 
 Unknowns that enter one equation only are left for the end: that equation gives them once the others are known. Many
 elements have such unknowns, for instance the position of a free body. (Those with a constant coefficient do not come
-here at all: see `elements.evaluation.explicit_unknowns`.)
+here at all: see `elements.evaluation.single_point`.)
 """
+
+from enum import IntEnum
 
 import numpy as np
 
@@ -219,3 +220,19 @@ def solve(fronts, a, factors, right, x):
         for k in range(first + 1, fronts.starts[i + 1]):
             value -= a[fronts.entry_places[k]] * x[fronts.entries[k]]
         x[fronts.entries[first]] = value / a[fronts.entry_places[first]]
+
+
+class Code(IntEnum):
+    """Of one linear solve, of one element, or of a march of many."""
+
+    DONE = 0  # factored, converged, marched to the end
+    NOT_CONVERGED = 1
+    SINGULAR = 2
+    NOT_FINITE = 3
+    ROOM = 4  # no room for more elements
+    PAUSE = 5  # to let the caller hear signals and show progress
+    TOO_SMALL = 6  # the least step was reached
+
+
+# Compiled loops return them as plain integers
+DONE, NOT_CONVERGED, SINGULAR, NOT_FINITE, ROOM, PAUSE, TOO_SMALL = map(int, Code)

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from ....kernels import cached_kernel
-from ....kernels.call import call_kernel
+from ....kernels.lanes import call_kernel
 from ....kernels.loops import compiled
 from ....kernels.record import Record
 from ....kernels.store import digest, sources, store

@@ -13,7 +13,7 @@ import numpy as np
 from .... import validate
 from ....errors import InputError, SingularMatrix
 from ....parallel import Counted, agree, swap
-from ..time_chain.slab_lu import SlabLU
+from ..time_chain.lu import SlabLU
 
 
 class Substructure:

@@ -6,7 +6,6 @@ from ....kernels.lanes import LANES, load, store
 from ....kernels.loops import compiled
 from ....kernels.record import Record, aligned
 from ....kernels.runs import add_runs, clear_runs, copy_reversed, copy_runs, dot_runs, keep_largest
-from .panels import eliminate_by_panels
 from .pivots import (
     FACTORED,
     FRONT_FULL,
@@ -16,6 +15,7 @@ from .pivots import (
     STORE_FULL,
     THRESHOLD,
     VANISHED,
+    eliminate_by_panels,
     exchange_columns,
     is_pivot,
     row_size,

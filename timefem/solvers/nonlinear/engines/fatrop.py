@@ -18,8 +18,7 @@ import casadi as ca
 import numpy as np
 
 from .... import interrupts, validate
-from ....argument_names import NamedArguments
-from ....errors import InputError
+from ....errors import InputError, NamedArguments
 from ....status import Reason, Status
 from ...interior_point.barrier import inside
 from ...interior_point.options import InteriorPointOptions

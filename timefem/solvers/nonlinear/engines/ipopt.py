@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from .... import interrupts, validate
-from ....argument_names import NamedArguments
+from ....errors import NamedArguments
 from ....status import Reason, Status
 from ..program import Answer, failed, gradient_of_lagrangian, optimality_error
 from .callbacks import called, guarded, refused_options, solved_enlarged, sparsity

@@ -3,10 +3,10 @@
 import numpy as np
 
 from ....kernels.loops import compiled
-from ...linear.element.code import DONE
+from ...linear.element.fronts import DONE
 from ...march.element_newton import NOTHING_KEPT, set_scales, solve_element
 from ...march.loop import march_elements
-from ..crossings import closings
+from ..search import closings
 from .node_loop import gaps, keep_states, meet, states, strike
 from .records import FLIES, LENGTH, LOOKS, ROUNDING, STILL, STRIKES
 
