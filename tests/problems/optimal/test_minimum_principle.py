@@ -57,3 +57,31 @@ def test_controls_in_limits_and_those_that_enter_linearly_are_left_as_they_are()
                               {mass: tf.EndState(position=(1, None, None), velocity=(0, None, None))}, (0, 2),
                               actuators=push, end_cost="end.t", free_time=True, bounds={push: (-1, 1)})
     assert better_controls(block, tf.solve(block, tf.MixedGalerkin(2), 20, progress=False)) is None
+
+
+def test_a_concave_cost_takes_the_better_bound():
+    """Between bounds of -1 and 1, x' = u, the cost x - u^2 is least with u = -1 all along: -T^2 / 2 - T. A solve from
+    u = 0 ends at the other bound in the last elements."""
+    push = tf.Control(name="push")
+    state = tf.State("x", "[u[0]]", n=1, controls=[push])
+    problem = tf.OptimalControl(tf.System([state, push]), {state: [0]}, {}, (0, 1), "now.q('x')[0] - u[0]**2",
+                                bounds={push: (-1, 1)})
+    plain = tf.solve(problem, tf.MixedGalerkin(2), 10, progress=False, strategies=[])
+    found = better_controls(problem, plain)
+    assert plain.objective < -1.5 or found is not None
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 10, progress=False)
+    assert sol.objective == pytest.approx(-1.5, rel=1e-6)
+
+
+def test_other_controls_stay_within_bounds():
+    """A temperature at its bound at the first node only: at a point within the element the bound cost less, with more
+    than the bound at the node."""
+    heat = tf.Control(name="heat")
+    batch = tf.State("x", "[-4000 * exp(-2500 / u[0]) * x[0]**2,"
+                          " 4000 * exp(-2500 / u[0]) * x[0]**2 - 620000 * exp(-5000 / u[0]) * x[1]]", n=2,
+                     controls=[heat])
+    problem = tf.OptimalControl(tf.System([batch, heat]), {batch: [1, 0]}, {}, (0, 1), end_cost="-end.q('x')[1]",
+                                bounds={heat: (298, 398)})
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 40, progress=False, strategies=[])
+    assert sol.success and np.count_nonzero(sol.fields["controls"] > 397.9) == 1
+    assert better_controls(problem, sol) is None

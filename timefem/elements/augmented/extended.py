@@ -207,6 +207,12 @@ class WithCostates(Extended):
     def slots(self):
         return (*self.element.slots, *((costate(name), where) for name, where in self.element.test_slots))
 
+    def contracted(self, s, cost=0):
+        """A cost and costates times the residual densities of their tests."""
+        rows = zip(self.element.test_slots, s.closed(self.element.density(s)), strict=True)
+        return sum((ca.dot(row, s.slots[costate(name), where]) for (name, where), row in rows if row.numel()),
+                   ca.SX(cost))
+
 
 @dataclass(frozen=True)
 class Optimality(WithCostates):
@@ -226,12 +232,13 @@ class Optimality(WithCostates):
     def test_slots(self):
         return self.slots
 
+    def lagrangian(self, s):
+        """The integrand."""
+        return self.contracted(s, self.element.cost(s))
+
     def density(self, s):
-        total = self.element.cost(s)
-        for (name, where), rows in zip(self.element.test_slots, s.closed(self.element.density(s)), strict=True):
-            if rows.numel():
-                total += ca.dot(rows, s.slots[costate(name), where])
-        return [ca.gradient(ca.SX(total), v) if v.numel() else ca.SX(0, 1) for v in s.slots.values()]
+        total = self.lagrangian(s)
+        return [ca.gradient(total, v) if v.numel() else ca.SX(0, 1) for v in s.slots.values()]
 
     def nodal_values(self, system, times, state, multipliers):
         values = self.element.nodal_values(system, times, state, multipliers)
@@ -259,6 +266,17 @@ class Functional(Extended):
 
     def density(self, s: Any) -> list[Any]:
         return [ca.SX(self.element.cost(s))]
+
+
+@dataclass(frozen=True)
+class Lagrangian(Functional):
+    """The integral whose gradient an `Optimality` element has, over it: one row."""
+
+    def symbols(self, part: Any, element: Any, sizes: Any) -> ElementSymbols:
+        return self.element.symbols(part, element, sizes)
+
+    def density(self, s: Any) -> list[Any]:
+        return [self.element.lagrangian(s)]
 
 
 def _one(system):

@@ -11,7 +11,7 @@ from ...mechanics.redundancy.redundancy import keep_constraints
 from ...polynomials import LagrangeBasis
 from ..components import Components
 from ..element import Space
-from .extended import Extended, WithCostates, costate
+from .extended import Extended, WithCostates
 
 
 class NumberPlaces:
@@ -126,11 +126,8 @@ class Contracted(WithCostates):
         return (("numbers", "value"),)
 
     def density(self, s):
-        density = s.closed(self.element.density(s))
-        total = sum((ca.dot(rows, s.slots[costate(name), where]) for (name, where), rows in
-                     zip(self.element.test_slots, density, strict=True) if rows.numel()), ca.SX(0))
         local = list(self.numbers.local[s.part.kind])
-        return [ca.gradient(ca.SX(total), s.parameters)[local] if local else ca.SX(0, 1)]
+        return [ca.gradient(self.contracted(s), s.parameters)[local] if local else ca.SX(0, 1)]
 
 
 # ---- elements with unknown constants in time, so that unknown numbers are local in time

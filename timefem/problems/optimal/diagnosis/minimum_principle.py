@@ -11,6 +11,9 @@ import casadi as ca
 import numpy as np
 
 from ....assembly import TimeMesh
+from ....elements.augmented.extended import Lagrangian
+from ....elements.evaluation.elements_in_lanes import evaluate_batch
+from ....elements.evaluation.plan import ElementPlan
 from ....memory import Late
 from ....polynomials import gauss_legendre
 from ....solvers.equations.outcome import NodalValues
@@ -37,33 +40,40 @@ def better_controls(phase, solution):
     Controls are looked at that have two bounds, are in no limit, and enter so that what they cost may have several
     minima.
     """
-    which = _free_controls(phase)
-    element = solution.element
+    element, n_elements = solution.element, len(solution.t) - 1
     while hasattr(element, "element"):
         element = element.element
-    n_elements = len(solution.t) - 1
-    if not len(which) or not element.costates_converge or n_elements > OPTIONS.replayed_elements:
+    if not element.costates_converge or n_elements > OPTIONS.replayed_elements or has_contacts(phase):
         return None
-    plan = mesh_sequence.optimality_plan(phase, element)
-    if not any(map(_curved, plan.point_kernels, [plan.element] * len(plan.point_kernels))):
+    which = phase.kept.thing(("free controls", element), phase, lambda: _free_controls(phase, element))
+    if not len(which):
         return None
-    lagrangian = _Lagrangian(phase, plan, solution)
+    plan, mesh = mesh_sequence.optimality_plan(phase, element), TimeMesh(stretched(solution.t, phase.t_span))
+    x = from_solution(phase, plan, mesh, solution)
+    changes = _Changes(phase, plan, mesh, x)
     basis = plan.element.trial["controls"].basis
     to_points = basis.values(gauss_legendre(basis.n_shapes)[0])
     to_nodes, now = np.linalg.inv(to_points), to_points @ solution.fields["controls"]
     found, gain = now.copy(), np.zeros(n_elements)
-    alone, together = range(basis.n_shapes), slice(None)  # at one point of an element, or at all
-    for k in which:
-        for value in np.linspace(*phase.bounds[:, k], OPTIONS.controls_tried):
-            for points in (*alone, together):
-                other = now.copy()
-                other[:, points, k] = value
-                change = lagrangian(to_nodes @ other)
-                better = change < gain
-                gain[better], found[better] = change[better], other[better]
-    least = max(OPTIONS.costs_less * abs(solution.statistics["objective"]) / n_elements,
-                OPTIONS.unresolved_cost * lagrangian.size)
-    worth = gain < -least
+    where = np.unique(np.vstack([np.eye(basis.n_shapes, dtype=bool), np.ones(basis.n_shapes, bool)]), axis=0)
+    together = -(-n_elements * OPTIONS.controls_tried * len(where) // OPTIONS.replayed_elements)
+    for elements in np.array_split(np.arange(n_elements), together):
+        for k in which:
+            values = np.tile(np.linspace(*phase.bounds[:, k], OPTIONS.controls_tried), len(where))
+            other = np.repeat(now[None, elements], len(values), axis=0)
+            points = np.repeat(where, OPTIONS.controls_tried, axis=0)[:, None]
+            other[..., k] = np.where(points, values[:, None, None], other[..., k])
+            nodal = np.clip(to_nodes @ other, *phase.bounds)  # which hold at nodes
+            change = changes(elements, nodal)
+            least, local = change.argmin(axis=0), np.arange(len(elements))
+            better = change[least, local] < gain[elements]
+            least, local = least[better], local[better]
+            gain[elements[local]], found[elements[local]] = change[least, local], to_points @ nodal[least, local]
+    worth = gain < -OPTIONS.costs_less * abs(solution.statistics["objective"]) / n_elements
+    if worth.any():
+        scaling = scaling_of("full", phase, plan, mesh.nodes[0])
+        chain = OptimalityEquations(phase.of_motion(), plan, mesh, scaling, "chain")
+        worth &= gain < -OPTIONS.unresolved_cost * chain.size_of_objective(x)
     if not worth.any():
         return None
     e = int(np.argmin(gain))
@@ -77,10 +87,16 @@ def better_controls(phase, solution):
                          f"{found[e, j, k]:.4g} costs less")
 
 
-def _free_controls(phase):
-    """Numbers of controls with two bounds that are in no limit."""
-    free = np.isfinite(phase.bounds).all(axis=0)
-    if has_contacts(phase) or not free.any():
+def _free_controls(phase, element):
+    """Numbers of controls with two bounds that are in no limit and may have several minima."""
+    plan, free = mesh_sequence.optimality_plan(phase, element), np.isfinite(phase.bounds).all(axis=0)
+    if not free.any():
+        return np.zeros(0, int)
+    places, curved = plan.components["controls"].places, np.zeros(phase.n_controls, bool)
+    for kernel, seen in zip(plan.point_kernels, places, strict=True):
+        curved[seen[:, _curved(kernel, plan.element)]] = True
+    free &= curved
+    if not free.any():
         return np.zeros(0, int)
     for place, _ in phase.rate_limits:
         free[place] = False
@@ -93,47 +109,46 @@ def _free_controls(phase):
 
 
 def _curved(kernel, element):
-    """Whether second derivatives by controls depend on controls or costates, for a point kernel of `element`."""
+    """Local numbers of controls by which second derivatives depend on controls or costates, or are negative, for a
+    point kernel of `element`."""
     slots, first = list(element.slots), sum(kernel.n_rows)
     controls = np.array([name == "controls" for name, _ in slots])
     dual = np.array([element.trial[name].dual for name, _ in slots])
-    own = [first + i for i, (test, slot, _, _) in enumerate(kernel.entries) if controls[test] and controls[slot]
-           and np.isnan(kernel.constants[first + i])]
+    second = {first + i: row for i, (test, slot, row, column) in enumerate(kernel.entries)
+              if controls[test] and controls[slot] and row == column}
+    own = [i for i in second if np.isnan(kernel.constants[i])]
+    concave = {row for i, row in second.items() if kernel.constants[i] < 0}
     if not own:
-        return False
+        return sorted(concave)
     entries, inputs = kernel.kernel.function.jac_sparsity(0, 0).get_triplet()
     by = np.zeros(kernel.kernel.n_in, bool)
     by[:sum(kernel.n_inputs)] = np.repeat(controls | dual, kernel.n_inputs)
-    return bool((np.isin(entries, own) & by[np.array(inputs, int)]).any())
+    seen = np.intersect1d(own, np.array(entries, int)[by[np.array(inputs, int)]])
+    return sorted(concave | {second[i] for i in seen})
 
 
-class _Lagrangian:
-    """What other controls change of the cost and of costates times equations, in each element.
+class _Changes:
+    """What other controls change of the cost and of costates times equations, in each element."""
 
-    Attributes
-    ----------
-    size : float
-        What changes of size one make of the cost.
-    """
+    def __init__(self, phase, plan, mesh, x):
+        self._plan = phase.kept.thing(("Lagrangian", plan.element), phase,
+                                      lambda: ElementPlan(plan.system, Lagrangian(plan.element)))
+        self._plan.take(plan.system)
+        x = x[:len(x) - len(phase.conditions.combinations)]
+        self._dofs, self._mesh = np.array(plan.columns.elements(x)), mesh
+        self._controls = plan.columns.fields[list(plan.element.trial).index("controls")]
+        self._first = self._of(slice(None), self._dofs[None])[0]
 
-    def __init__(self, phase, plan, solution):
-        mesh = TimeMesh(stretched(solution.t, phase.t_span))
-        self._chain = OptimalityEquations(phase.of_motion(), plan, mesh, scaling_of("full", phase, plan, mesh.nodes[0]),
-                                          "chain")
-        self._x = from_solution(phase, plan, mesh, solution)
-        self._place = self._chain.places_of("controls")
-        self._dual = np.flatnonzero(self._chain.dual)
-        self._elements = self._chain.elements_of_unknowns()[self._dual]
-        self._costates = self._chain.scaled(self._x)[self._dual]
-        self.size = float(self._chain.size_of_objective(self._x))
-        self._first = self._of(self._x)
+    def __call__(self, elements, controls):
+        """In these elements, shape (n, n_elements), of nodal values, shape (n, n_elements, n_shapes, n_controls)."""
+        dofs = np.repeat(self._dofs[None, elements], len(controls), axis=0)
+        dofs[:, :, self._controls] = controls
+        change = self._of(elements, dofs) - self._first[elements]
+        return np.where(np.isfinite(change), change, 0.0)
 
-    def __call__(self, controls):
-        x = self._x.copy()
-        self._chain.split(x)[1][self._place] = controls
-        return np.nan_to_num(self._of(x) - self._first, nan=0.0)
-
-    def _of(self, x):
-        terms = self._chain.evaluate(x)[self._dual] * self._costates
-        return self._chain.integrals(x) + self._chain.objective_size * np.bincount(self._elements, terms,
-                                                                                 self._chain.mesh.n_elements)
+    def _of(self, elements, dofs):
+        shape, n_columns = dofs.shape[:2], dofs.shape[2]
+        t, h = (np.tile(of[elements], len(dofs)) for of in (self._mesh.nodes[:-1], self._mesh.lengths))
+        values = np.empty((len(t), 1))
+        evaluate_batch(self._plan.arrays, dofs.reshape(-1, n_columns), t, h, values, np.empty((len(t), 0)))
+        return values.reshape(shape)
