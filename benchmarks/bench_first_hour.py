@@ -131,7 +131,7 @@ def picture(quick):
     parts = [body, load, tf.RigidDistance(body, load, length=0.8), rope, tf.Spring(load, None, stiffness=10.0)]
     problem = tf.InitialValueProblem(tf.System(parts, gravity=(0, -9.81, 0)), {load: tf.Pose((0, -0.8, 0))}, (0, 0.2))
     sol = tf.solve(problem, tf.MixedGalerkin(1), 20, progress=False)
-    sol.plot_snapshots([0, 0.1, 0.2]).figure.canvas.draw()
+    sol.plot.snapshots([0, 0.1, 0.2]).figure.canvas.draw()
     scene = make_scene(sol, [0, 0.1])
     kinds = {b.shape for b in scene.bodies} | {link.kind for link in scene.links}
     return len(kinds & {"cylinder", "sphere", "rod", "rope", "spring"}) + (scene.view.up == 1), 6, 0.0

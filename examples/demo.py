@@ -101,7 +101,7 @@ def plot(result, path):
     # three-dimensional axes draw in a square: one larger than the figure, with the row of boxes across its middle
     box = figure.add_axes((-0.08, 0.0, 1.16, 1.6), projection="3d", zorder=-1)
     box.patch.set_visible(False)
-    result["solutions"]["mG(2)"].plot_snapshots(np.linspace(0, 2.5, 6), ax=box)
+    result["solutions"]["mG(2)"].plot.snapshots(np.linspace(0, 2.5, 6), ax=box)
     box.set_title("")
     figure.savefig(path, dpi=150)
 

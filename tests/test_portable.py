@@ -123,7 +123,7 @@ np.testing.assert_allclose(marched.z, at_once.z, rtol=0, atol=1e-10 * abs(marche
 marched.save("arm.h5")
 marched.save("arm.h5")  # over the earlier one
 np.testing.assert_array_equal(tf.load("arm.h5").z, marched.z)
-marched.to_csv("arm.csv")
+marched.save("arm.csv")
 assert free_memory() == 2**32 and peak_memory() == 0
 came = []
 signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))

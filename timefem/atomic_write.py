@@ -62,19 +62,6 @@ def as_path(path):
     return _made(path, str)
 
 
-WRITERS = {".html": "save_html", ".gif": "animate", ".mp4": "animate", ".pvd": "to_vtk", ".csv": "to_csv",
-           ".json": "to_json", ".h5": "save"}  # ending -> method of solutions
-FIGURES = ".png", ".pdf", ".svg", ".jpg"
-
-
-def check_ending(path, writer):
-    """InputError where a name has the ending of what another method of solutions writes."""
-    ending = as_path(path).suffix.lower()
-    other = "plot_energy().figure.savefig" if ending in FIGURES else WRITERS.get(ending, writer)
-    if other != writer:
-        raise InputError(f"cannot write {printable(path)}: {writer} does not make {ending} files; {other} does")
-
-
 def real_path(path):
     """`path` with symbolic links followed; InputError when it is not a path."""
     return _made(path, os.path.realpath)

@@ -7,7 +7,7 @@ import inspect
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -135,6 +135,24 @@ def deprecated(what: str, since: str, instead: str) -> None:
     warn(f"{what} is deprecated since timefem {major}.{minor} and will be removed in {major}.{minor + 1}; use "
          f"{instead}",
          DeprecationWarning)
+
+
+def earlier_name(thing: Any, name: str, names: Mapping[str, tuple[str, Callable[[Any], Any]]], since: str) -> Any:
+    """What an attribute that a release had under another name is now, with a warning; for `__getattr__`.
+
+    Parameters
+    ----------
+    thing : object
+    name : str
+        One of `names`.
+    names : dict
+        Earlier name -> what to write, and the function of the thing that gives what the name stood for.
+    since : str
+        As of `deprecated`.
+    """
+    instead, find = names[name]
+    deprecated(f"{type(thing).__name__}.{name}", since=since, instead=instead)
+    return find(thing)
 
 
 difflib = Late("difflib")

@@ -51,12 +51,12 @@ def double_pendulum():
     state = {upper: tf.Pose(position=(0, 0.5, 0)), lower: tf.Pose(position=(0, 1.5, 0))}
     problem = tf.InitialValueProblem(tf.System(parts, gravity=(0, 0, -9.81)), state, (0, 3))
     sol = tf.solve(problem, tf.MixedGalerkin(2), 300)
-    save(sol.plot_snapshots([0, 0.2, 0.4, 0.6, 0.9, 1.2]).figure, "double_pendulum.png")
-    ax = sol.plot_energy()
+    save(sol.plot.snapshots([0, 0.2, 0.4, 0.6, 0.9, 1.2]).figure, "double_pendulum.png")
+    ax = sol.plot.energy()
     ax.plot(sol.t, sol.energy()[0] + sol.work(), "k:", label="start + work")
     ax.legend()
     save(ax.figure, "energy.png")
-    sol.animate(IMAGES / "double_pendulum.gif", np.linspace(0, 3, 46), fps=15)
+    sol.save(IMAGES / "double_pendulum.gif", np.linspace(0, 3, 46), fps=15)
     _viewer(sol)
 
 
@@ -83,7 +83,7 @@ def snapshots():
     for name, times in SNAPSHOTS.items():
         case = find_case(name)
         sol = tf.solve(case.make(t_end=max(times)), tf.MixedGalerkin(2), max(50, round(max(times) * 100)))
-        save(sol.plot_snapshots(times).figure, f"{name.replace('-', '_')}.png")
+        save(sol.plot.snapshots(times).figure, f"{name.replace('-', '_')}.png")
 
 
 def reproduction():

@@ -42,7 +42,7 @@ def main():
 
 def draw(result):
     """The robot at two times."""
-    return result["solution"].plot_snapshots([0, 0.15, 0.3]).figure
+    return result["solution"].plot.snapshots([0, 0.15, 0.3]).figure
 
 
 if __name__ == "__main__":

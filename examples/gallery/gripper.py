@@ -44,7 +44,7 @@ def main():
 
 def draw(result):
     """The gripper while it closes."""
-    return result["solution"].plot_snapshots([0, 0.025], view="xz", traces=False).figure
+    return result["solution"].plot.snapshots([0, 0.025], view="xz", traces=False).figure
 
 
 if __name__ == "__main__":

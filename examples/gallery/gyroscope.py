@@ -35,7 +35,7 @@ def main():
 
 def draw(result):
     """The gyroscope at two times."""
-    return result["solution"].plot_snapshots([0, 0.4], traces=False).figure
+    return result["solution"].plot.snapshots([0, 0.4], traces=False).figure
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def main():
 
 def draw(result):
     """The flight at five times."""
-    return result["solution"].plot_snapshots(np.linspace(0, T, 5), view=(35, -75)).figure
+    return result["solution"].plot.snapshots(np.linspace(0, T, 5), view=(35, -75)).figure
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ def main():
 def draw(result):
     """The arm with the path of its tool, and the torques of the six motors."""
     figure, sol = plt.figure(figsize=(11, 4.5)), result["solution"]
-    sol.plot_snapshots([0, 1], ax=figure.add_axes((0, 0, 0.45, 1), projection="3d"), traces=("arm.link 6", (0, 0, 0.1)))
+    sol.plot.snapshots([0, 1], ax=figure.add_axes((0, 0, 0.45, 1), projection="3d"), traces=("arm.link 6", (0, 0, 0.1)))
     ax = figure.add_axes((0.57, 0.13, 0.41, 0.77), xlabel="time [s]", ylabel="torque [N m]")
     ax.legend(ax.plot(sol.t, result["torques"]), [f"joint {k}" for k in range(1, 7)], ncols=2)
     return figure

@@ -39,7 +39,7 @@ def main():
 
 def draw(result):
     """The rope while it falls."""
-    return result["solution"].plot_snapshots(np.linspace(0, 1.5, 6), traces=False).figure
+    return result["solution"].plot.snapshots(np.linspace(0, 1.5, 6), traces=False).figure
 
 
 if __name__ == "__main__":

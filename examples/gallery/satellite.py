@@ -36,7 +36,7 @@ def main():
 
 def draw(result):
     """The hub and its wheels on the way."""
-    return result["solution"].plot_snapshots([0, T / 2, T], body="hub", spacing=2.0).figure
+    return result["solution"].plot.snapshots([0, T / 2, T], body="hub", spacing=2.0).figure
 
 
 if __name__ == "__main__":

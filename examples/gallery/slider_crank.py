@@ -46,7 +46,7 @@ def main():
 
 def draw(result):
     """The machine at three times."""
-    return result["solution"].plot_snapshots([0, 0.04, 0.08], view="xy").figure
+    return result["solution"].plot.snapshots([0, 0.04, 0.08], view="xy").figure
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ def main(quick=False):
 
 
 def plot(finding, figure):
-    finding.data["solution"].plot_snapshots(TIMES, ax=figure)
+    finding.data["solution"].plot.snapshots(TIMES, ax=figure)
 
 
 if __name__ == "__main__":

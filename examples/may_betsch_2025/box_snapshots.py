@@ -17,7 +17,7 @@ def main(quick=False):
 
 
 def plot(finding, figure):
-    finding.data["solution"].plot_snapshots([0, 0.5, 1, 1.5, 2, 2.5], ax=figure, spacing=6)
+    finding.data["solution"].plot.snapshots([0, 0.5, 1, 1.5, 2, 2.5], ax=figure, spacing=6)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ def main(quick=False):
 
 
 def plot(finding, figure):
-    finding.data["solution"].plot_energy(figure.subplots())
+    finding.data["solution"].plot.energy(figure.subplots())
 
 
 if __name__ == "__main__":

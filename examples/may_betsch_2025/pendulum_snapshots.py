@@ -15,7 +15,7 @@ def main(quick=False):
 
 
 def plot(finding, figure):
-    finding.data["solution"].plot_snapshots([0, 0.5, 1, 1.5, 2], ax=figure)
+    finding.data["solution"].plot.snapshots([0, 0.5, 1, 1.5, 2], ax=figure)
 
 
 if __name__ == "__main__":

@@ -108,7 +108,7 @@ def test_table_and_files(timefem, tmp_path, name):
     if KINDS[name] != "boundary":
         scale = np.abs(sol.controls(t)).max()
         np.testing.assert_allclose(again.controls(t), sol.controls(t), rtol=0, atol=1e-6 * scale)
-        assert again.plot_controls().get_ylabel().endswith((" [N]", " [N m]"))
+        assert again.plot.controls().get_ylabel().endswith((" [N]", " [N m]"))
     if KINDS[name] == "optimal":
         assert again.objective == pytest.approx(sol.objective, rel=1e-9)
         assert again.costates(t).shape == (7, again.system.n_z)

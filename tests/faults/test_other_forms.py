@@ -77,11 +77,11 @@ def test_places_of_links(tmp_path, fault, form):
         joint, _, hinges = chain(2, "joint")
         sol = solved(joint, hinges[0])
     name = "arm.bar1" if form == "tree" else "bar1"
-    found, expected = sol.to_json()["bodies"][name], right.to_json()["bodies"]["bar1"]
+    found, expected = sol.to_dict()["bodies"][name], right.to_dict()["bodies"]["bar1"]
     for quantity in ("position", "velocity", "rotation_matrix", "angular_velocity"):
         fault(f"{quantity} of a link, {form}, JSON", np.array(expected[quantity]), np.array(found[quantity]), rtol=0,
               atol=1e-6)
-    sol.to_csv(tmp_path / "a.csv")
+    sol.save(tmp_path / "a.csv")
     with open(tmp_path / "a.csv", newline="") as file:
         row = list(csv.DictReader(file))[-1]
     fault(f"x of a link, {form}, CSV", found["position"][-1][0], float(row[f"{name}.x [m]"]))

@@ -43,11 +43,11 @@ def test_scene_has_the_surface_of_the_section(swinging):
 def test_pictures_films_and_pages(swinging, tmp_path):
     import matplotlib.pyplot as plt
 
-    ax = swinging.plot_snapshots([0, 0.2])
+    ax = swinging.plot.snapshots([0, 0.2])
     assert len(ax.collections) == 4  # two legs at two times
-    assert len(swinging.plot_snapshots([0, 0.2], "rope").collections) == 0
+    assert len(swinging.plot.snapshots([0, 0.2], "rope").collections) == 0
     plt.close("all")
-    swinging.animate(tmp_path / "film.gif", np.linspace(0, 0.2, 3))
+    swinging.save(tmp_path / "film.gif", np.linspace(0, 0.2, 3))
     assert (tmp_path / "film.gif").stat().st_size > 1000
     swinging.save_html(tmp_path / "page.html", np.linspace(0, 0.2, 3))
     scene = json.loads(re.search(r"let scene = (.*);\n", (tmp_path / "page.html").read_text())[1])
@@ -55,7 +55,7 @@ def test_pictures_films_and_pages(swinging, tmp_path):
 
 
 def test_vtk_has_surface_and_velocity(swinging, tmp_path):
-    swinging.to_vtk(tmp_path / "motion.pvd", [0.0, 0.2])
+    swinging.save(tmp_path / "motion.pvd", [0.0, 0.2])
     text = (tmp_path / "motion" / "motion_1.vtu").read_text()
 
     def values(name, kind):

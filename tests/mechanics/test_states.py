@@ -81,7 +81,7 @@ def test_drivers_files_and_other_numbers_agree(tmp_path):
     np.testing.assert_array_equal(again.z, sol.z)
     np.testing.assert_array_equal(tf.solve(tf.InitialValueProblem(again.system, {"current": 0.0, "mass": tf.Pose()}, (
         0, T_END)), element, 12, progress=False).z, sol.z)
-    sol.to_csv(tmp_path / "motor.csv")
+    sol.save(tmp_path / "motor.csv")
     assert ",current [SI],energy [J]" in (tmp_path / "motor.csv").read_text().splitlines()[0]
     other = tf.solve(motor(24.0), element, 12, progress=False)
     changed = tf.prepare(problem, element, 12).solve(parameters={"current rate.parameters[2]": 24.0})

@@ -81,11 +81,11 @@ def test_tables_hold_contacts_and_events(bar, tmp_path):
             impulses += impulse * (name == names[0])
     for t in (None, times):
         side, at = ("left", bar.t) if t is None else ("right", t)
-        bar.to_csv(tmp_path / "bar.csv", t)
+        bar.save(tmp_path / "bar.csv", t)
         with open(tmp_path / "bar.csv", newline="") as file:
             header, *rows = csv.reader(file)
         table = dict(zip(header, np.array(rows, float).T, strict=True))
-        data, variables = bar.to_json(times=t), bar.to_xarray(t)
+        data, variables = bar.to_dict(times=t), bar.to_xarray(t)
         forces, vectors = bar.contact_forces(at, side=side), bar.contact_force_vectors(at, side=side)
         for c, name in enumerate(names):
             np.testing.assert_array_equal(table[f"{name}.gap [m]"], bar.contact_gaps(t)[:, c])
@@ -116,7 +116,7 @@ def test_tables_of_stops_have_units_of_their_joints():
     stop = tf.EndStop(hinge, highest=0.1, restitution=0.5, name="stop")
     start = {arm: tf.Pose(angular_velocity=(0, 1, 0))}
     sol = systems.solved(tf.System([arm, hinge, stop]), start, (0, 0.2), 1, 4)
-    fields = sol.to_json()
+    fields = sol.to_dict()
     name, = sol.contact_names
     assert set(fields["contacts"][name]) == {"gap", "force", "impulse"}
     assert set(fields["units"]["contacts"][name].values()) == {"SI"}
@@ -177,7 +177,7 @@ def test_contact_forces_in_space_and_in_pictures(tmp_path):
     drawn = force.points[:, 1] - force.points[:, 0]
     np.testing.assert_allclose(drawn / np.linalg.norm(drawn[0]), expected / np.linalg.norm(expected) * np.ones((2, 1)),
                                rtol=0, atol=1e-9)
-    sol.to_vtk(tmp_path / "motion.pvd", t)
+    sol.save(tmp_path / "motion.pvd", t)
     kinds = re.search('Name="kind"[^>]*>([^<]*)<', (tmp_path / "motion" / "motion_1.vtu").read_text())[1]
     assert np.count_nonzero(np.frombuffer(base64.b64decode(kinds)[8:], "i8") == 7) == 1
     stop = systems.nonlinear_stop(1, 20)[0]  # of no place in space

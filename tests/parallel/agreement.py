@@ -1,6 +1,8 @@
 """Under mpirun: every way to share a solve gives the numbers of one process. Arguments: rotations."""
 
 import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
@@ -47,8 +49,23 @@ def check(problem, element, mesh, method, driver, window, gather):
     assert iterations[1] <= iterations[0] + 1, f"{name}: {iterations} iterations"
 
 
+def check_tables():
+    """A table that all ranks write has all elements."""
+    shared = tf.solve(spinning_box(t_end=0.4), ELEMENTS[0], 11, backend="petsc", driver="global", gather=False)
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [f"{comm.bcast(folder)}/{name}.csv" for name in ("shared", "whole")]
+        shared.save(paths[0])
+        if isinstance(shared, SlabSolution):
+            shared = shared.gather()
+        if comm.rank == 0:
+            shared.save(paths[1])
+            assert Path(paths[0]).read_bytes() == Path(paths[1]).read_bytes()
+        comm.Barrier()
+
+
 def main(rotations):
     n = 0
+    check_tables()
     for rotation in rotations:
         for i, element in enumerate(ELEMENTS):
             model = (spinning_box, pendulum)[i % 2]

@@ -99,7 +99,7 @@ def test_round_trip(rotation, tmp_path):
     assert again.system.constraint_names == solution.system.constraint_names
     assert again.system.complete.constraint_names == solution.system.complete.constraint_names
     assert again.system.complete.redundant == "drop"
-    assert again.to_json() == solution.to_json()
+    assert again.to_dict() == solution.to_dict()
     t = [0.1, 0.7]
     np.testing.assert_array_equal(again.multipliers(t, minimum_norm=True), solution.multipliers(t, minimum_norm=True))
 

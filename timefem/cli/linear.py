@@ -45,10 +45,7 @@ def modes(options):
             raise InputError(f"--number {number}: there are {len(every)} modes")
         if path is not None and rank() == 0:
             motion = every[number - 1].motion(size)
-            if path.endswith(".html"):
-                motion.save_html(path)
-            else:
-                motion.animate(path, motion.t)
+            motion.save(path, None if path.endswith(".html") else motion.t)
     if rank():
         return
     if as_json:

@@ -16,13 +16,14 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ..atomic_write import WRITERS, as_path, check_writable, real_path
+from ..atomic_write import as_path, check_writable, real_path
 from ..cases import find_case
 from ..display import counted, printable
 from ..errors import InputError, MissingBackend
 from ..memory import Late
 from ..parallel import launched_ranks
 from ..problems.kinds import KINDS, kind_of
+from ..solution.shown import WRITERS
 from ..validate.options import LINEAR_SOLVERS
 from .process import rank, world
 
@@ -392,32 +393,9 @@ def print_phases(r, case, output):
 
 # ---- Films, pages and data, by the ending of a name
 
-EXPORTS = {ending: writer for ending, writer in WRITERS.items() if writer != "save"}
-
-
-def export(solution, path, times=None):
-    """Write a film, a page, or data, by the ending of the name; returns whether it was one of these.
-
-    Parameters
-    ----------
-    solution : Solution
-    path : str or Path
-    times : ndarray, optional
-        Default: that of the method.
-    """
-    if not has_writer(path):
-        return False
-    getattr(solution, EXPORTS[_ending(path)])(path, times=times)
-    return True
-
-
 def has_writer(path):
-    """Whether the ending of a name is one of these."""
-    return _ending(path) in EXPORTS
-
-
-def _ending(path):
-    return as_path(path).suffix.lower()
+    """Whether the ending of a name is that of a film, a page, or data for other programs."""
+    return as_path(path).suffix.lower() in WRITERS
 
 
 # ---- Files that can be written, and a standard output for results only

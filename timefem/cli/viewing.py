@@ -30,7 +30,7 @@ from .report import (
     backend_facts,
     backend_table,
     check_output,
-    export,
+    has_writer,
     make_console,
     make_table,
     print_json,
@@ -153,7 +153,8 @@ def plot(
     if joint is not None:
         save_figure(joints.plot_joint(sol, joint, times), output, dpi=150)
         return print(printable(output))
-    if export(sol, output, times):
+    if has_writer(output):
+        sol.save(output, times)
         return print(printable(output))
     save_figure(pages.plot_page(sol, 6 if times is None else times), output, dpi=150)
     print(printable(output))

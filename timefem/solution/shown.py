@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from ..atomic_write import check_ending
-from ..display import Summarized
-from ..errors import did_you_mean
+from ..atomic_write import as_path
+from ..display import Summarized, printable
+from ..errors import InputError, deprecated, did_you_mean, earlier_name, refuse_unknown
 from ..types import FilePath, Floats
 from . import drawing, output
 
@@ -17,36 +20,122 @@ if TYPE_CHECKING:
     from ..display import Card
     from ..mechanics.body_frame import BodyFrame
 
+WRITERS = {".html": lambda: drawing.page.save_html, ".gif": lambda: drawing.snapshots.animate,
+           ".mp4": lambda: drawing.snapshots.animate, ".pvd": lambda: output.vtk.to_vtk,
+           ".csv": lambda: output.tables.to_csv, ".json": lambda: output.tables.to_json}
+HDF5 = ".h5", ".hdf5", ""
+FIGURES = ".png", ".pdf", ".svg", ".jpg"
+EARLIER = {f"plot_{name}": (f"plot.{name}", attrgetter(f"plot.{name}")) for name in (
+    "energy", "momentum", "constraints", "controls", "phase", "joint", "snapshots")} | {
+    "animate": ('save("film.gif") or plot.animation', lambda sol: partial(drawing.snapshots.animate, sol)),
+    "to_csv": ('save("table.csv")', lambda sol: partial(output.tables.to_csv, sol)),
+    "to_json": ('save("table.json") or to_dict', lambda sol: lambda path=None, times=None: sol.to_dict(
+        times) if path is None else output.tables.to_json(sol, path, times)),
+    "to_vtk": ('save("motion.pvd")', lambda sol: partial(output.vtk.to_vtk, sol))}
+
+
+class Plots:
+    """Pictures of a solution: `sol.plot()` is a page of all, `sol.plot.energy()` one of them."""
+
+    def __init__(self, solution: Any) -> None:
+        self._solution = solution
+
+    def __call__(self, times: int | Floats = 6) -> Figure:
+        """Draw the motion in space and what there is over time on one page, as `timefem plot` does; see
+        `timefem.solution.drawing.page.plot_page`."""
+        return drawing.page.plot_page(self._solution, times)
+
+    def __repr__(self):
+        return f"plot() of a page; {', '.join(f'plot.{name}()' for name in dir(type(self)) if name[0] != '_')}"
+
+    def energy(self, ax: Axes | None = None, by_part: bool = False) -> Axes:
+        """Energy over time; see `timefem.solution.drawing.plots.plot_energy`."""
+        return drawing.plots.plot_energy(self._solution, ax, by_part)
+
+    def momentum(self, ax: Axes | None = None, kind: str = "angular") -> Axes:
+        """Angular or linear momentum over time; see `timefem.solution.drawing.plots.plot_momentum`."""
+        return drawing.plots.plot_momentum(self._solution, ax, kind)
+
+    def constraints(self, ax: Axes | None = None) -> Axes:
+        """Largest constraint residuals over time; see `timefem.solution.drawing.plots.plot_constraints`."""
+        return drawing.plots.plot_constraints(self._solution, ax)
+
+    def controls(self, ax: Any = None) -> Any:
+        """Controls over time; see `timefem.solution.drawing.plots.plot_controls`."""
+        return drawing.plots.plot_controls(self._solution, ax)
+
+    def phase(self, *what: Any, times: Floats | None = None, ax: Axes | None = None) -> Axes:
+        """Rates over coordinates; see `timefem.solution.drawing.page.plot_phase`."""
+        return drawing.page.plot_phase(self._solution, *what, times=times, ax=ax)
+
+    def joint(self, joint: Any, times: Floats | None = None, ax: Any = None) -> Figure:
+        """Coordinates, rates and reactions of a joint; see `timefem.solution.drawing.artists.plot_joint`."""
+        return drawing.artists.plot_joint(self._solution, joint, times, ax)
+
+    def animation(self, times: Floats | None = None, fps: float = 25, traces: Any = True, view: Any = None,
+                  up: Any = None) -> Any:
+        """The film that `save("film.gif")` writes; see `timefem.solution.drawing.snapshots.animate`."""
+        return drawing.snapshots.animate(self._solution, None, times, fps, traces, view, up)
+
+    def snapshots(self, times: Floats, body: BodyFrame | str | None = None, ax: Any = None, **options: Any) -> Any:
+        """Everything in space at chosen times; see `timefem.solution.drawing.snapshots.plot_snapshots`."""
+        return drawing.snapshots.plot_snapshots(self._solution, times, body, ax, **options)
+
 
 class Shown(Summarized):
     """Base of `Solution`: files, tables, plots, films and pages."""
 
     if not TYPE_CHECKING:  # to which every name would seem to be there
         def __getattr__(self, name):
+            if name in EARLIER:
+                return earlier_name(self, name, EARLIER, since="0.3")
             known = [known for known in dir(type(self)) if not known.startswith("_")]
-            plots = [known for known in known if known.startswith("plot_")]
-            more = f"; it has {', '.join(plots)}" if name.startswith("plot") else did_you_mean(name, known)
+            more = f"; it has {self.plot!r}" if name.startswith("plot") else did_you_mean(name, known)
             raise AttributeError(f"a {type(self).__name__} has no {name!r}{more}")
 
-    def save(self, path: FilePath) -> None:
-        """Write to an HDF5 file, to be read with `timefem.load(path)`; see `timefem.solution.output.save.save`."""
-        check_ending(path, "save")
-        output.save.save(self, path)
+    @property
+    def plot(self) -> Plots:
+        """Pictures: `sol.plot()` is a page of all, `sol.plot.energy()`, `sol.plot.snapshots(times)` and others one."""
+        return Plots(self)
 
-    def to_csv(self, path: FilePath, times: Floats | None = None) -> None:
-        """Write a table with one row per time; see `timefem.solution.output.tables.to_csv`."""
-        check_ending(path, "to_csv")
-        output.tables.to_csv(self, path, times)
+    def save(self, path: FilePath, times: Floats | None = None, **options: Any) -> None:
+        """Write to a file of the kind that the ending of its name says.
 
-    def to_json(self, path: FilePath | None = None, times: Floats | None = None) -> dict[str, Any] | None:
-        """Write the same data as JSON, or return it as a dict; see `timefem.solution.output.tables.to_json`."""
-        if path is not None:
-            check_ending(path, "to_json")
-        return output.tables.to_json(self, path, times)
+        `.csv`, `.json` for other programs, `.pvd` for ParaView, `.html` to be played in a browser, `.gif` and `.mp4`
+        films; `.h5` is all there is, which `timefem.load(path)` reads.
 
-    def to_vtk(self, path: FilePath, times: Floats | None = None) -> None:
-        """Write the motion for ParaView; see `timefem.solution.output.vtk.to_vtk`."""
-        output.vtk.to_vtk(self, path, times)
+        Parameters
+        ----------
+        path : str or Path
+        times : array_like, shape (n,), optional
+            Times inside the solution [s], but for .h5 files; default: as the functions below say.
+        **options
+            Of pages and films, such as `traces` and `fps`.
+
+        Raises
+        ------
+        InputError
+            For pictures, options that the kind of file does not have, and files that cannot be written.
+
+        See Also
+        --------
+        timefem.solution.output.save.save, timefem.solution.output.tables.to_csv
+        timefem.solution.output.tables.to_json, timefem.solution.output.vtk.to_vtk
+        timefem.solution.drawing.page.save_html, timefem.solution.drawing.snapshots.animate
+        """
+        ending = as_path(path).suffix.lower()
+        if ending in FIGURES:
+            raise InputError(f"cannot write {printable(path)}: save does not make {ending} files; plot().savefig does")
+        if ending not in (*WRITERS, *HDF5):
+            deprecated(f"save() of HDF5 files that end in {ending}", since="0.3", instead=".h5")
+        write = WRITERS.get(ending, lambda: output.save.save)()
+        options |= {} if times is None else {"times": times}
+        refuse_unknown(f"save() of {ending or '.h5'} files", options, list(inspect.signature(write).parameters)[1:])
+        write(self, path, **options)
+
+    def to_dict(self, times: Floats | None = None) -> dict[str, Any]:
+        """The data of `.json` files, in plain Python; see `timefem.solution.output.tables.to_dict`."""
+        return output.tables.to_dict(self, times)
 
     def to_xarray(self, times: Floats | None = None) -> Any:
         """The same data as an xarray Dataset; see `timefem.solution.output.tables.to_xarray`."""
@@ -60,44 +149,4 @@ class Shown(Summarized):
                   view: Any = None, up: Any = None, traces: Any = True) -> Any:
         """Write a page that plays the motion in a browser, or return it, for notebooks; see
         `timefem.solution.drawing.page.save_html`."""
-        if path is not None:
-            check_ending(path, "save_html")
         return drawing.page.save_html(self, path, times, title, view, up, traces)
-
-    def animate(self, path: FilePath | None = None, times: Floats | None = None, fps: float = 25, traces: Any = True,
-                view: Any = None, up: Any = None) -> Any:
-        """A film of the motion, .gif or .mp4; see `timefem.solution.drawing.snapshots.animate`."""
-        return drawing.snapshots.animate(self, path, times, fps, traces, view, up)
-
-    def plot(self, times: int | Floats = 6) -> Figure:
-        """Draw the motion in space and what there is over time on one page, as `timefem plot` does; see
-        `timefem.solution.drawing.page.plot_page`."""
-        return drawing.page.plot_page(self, times)
-
-    def plot_energy(self, ax: Axes | None = None, by_part: bool = False) -> Axes:
-        """Energy over time; see `timefem.solution.drawing.plots.plot_energy`."""
-        return drawing.plots.plot_energy(self, ax, by_part)
-
-    def plot_momentum(self, ax: Axes | None = None, kind: str = "angular") -> Axes:
-        """Angular or linear momentum over time; see `timefem.solution.drawing.plots.plot_momentum`."""
-        return drawing.plots.plot_momentum(self, ax, kind)
-
-    def plot_constraints(self, ax: Axes | None = None) -> Axes:
-        """Largest constraint residuals over time; see `timefem.solution.drawing.plots.plot_constraints`."""
-        return drawing.plots.plot_constraints(self, ax)
-
-    def plot_controls(self, ax: Any = None) -> Any:
-        """Controls over time; see `timefem.solution.drawing.plots.plot_controls`."""
-        return drawing.plots.plot_controls(self, ax)
-
-    def plot_phase(self, *what: Any, times: Floats | None = None, ax: Axes | None = None) -> Axes:
-        """Rates over coordinates; see `timefem.solution.drawing.page.plot_phase`."""
-        return drawing.page.plot_phase(self, *what, times=times, ax=ax)
-
-    def plot_joint(self, joint: Any, times: Floats | None = None, ax: Any = None) -> Figure:
-        """Coordinates, rates and reactions of a joint; see `timefem.solution.drawing.artists.plot_joint`."""
-        return drawing.artists.plot_joint(self, joint, times, ax)
-
-    def plot_snapshots(self, times: Floats, body: BodyFrame | str | None = None, ax: Any = None, **options: Any) -> Any:
-        """Everything in space at chosen times; see `timefem.solution.drawing.snapshots.plot_snapshots`."""
-        return drawing.snapshots.plot_snapshots(self, times, body, ax, **options)

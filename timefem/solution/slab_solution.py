@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from ..atomic_write import as_path
 from ..memory import Late
+from .shown import WRITERS
 from .solution import Solution
 
 hdf5 = Late(f"{__package__}.output.hdf5")
@@ -12,9 +14,9 @@ saving = Late(f"{__package__}.output.save")
 class SlabSolution(Solution):
     """Motion over the elements of this rank; all methods of `Solution` refer to these.
 
-    These must be called on all ranks together: `save` writes one file of all elements, `gather` returns the whole
-    `Solution`, `errors`, `momentum_drift` and `end` refer to all elements, and `work` and `energy_balance` count from
-    the start of the motion.
+    These must be called on all ranks together: `save` writes one file of all elements, `gather` returns the
+    whole `Solution`, `errors`, `momentum_drift` and `end` refer to all elements, and `work` and `energy_balance` count
+    from the start of the motion.
 
     Parameters
     ----------
@@ -80,7 +82,11 @@ class SlabSolution(Solution):
 
         return self.comm.allreduce(value, op=MPI.MAX)
 
-    def save(self, path):
+    def save(self, path, times=None, **options):
+        if as_path(path).suffix.lower() in WRITERS:
+            whole = self.gather()
+            return whole.save(path, times, **options) if self.comm.rank == 0 else None
+
         def write(file, rank):
             if rank == 0:
                 saving.create(file, self, sum(self.counts), *self.origin)

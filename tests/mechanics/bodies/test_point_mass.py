@@ -33,7 +33,7 @@ def test_output_has_three_components():
     solution = tf.solve(problem, tf.MixedGalerkin(1), 3)
     assert solution.position(mass, [0.1, 0.2]).shape == (2, 3)
     assert solution.angular_momentum().shape == (4, 3)
-    assert set(solution.to_json()["bodies"]["ball"]) == {"position", "velocity"}
+    assert set(solution.to_dict()["bodies"]["ball"]) == {"position", "velocity"}
 
 
 def test_with_a_rigid_body():

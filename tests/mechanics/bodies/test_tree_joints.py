@@ -62,7 +62,7 @@ def test_energy_balance_and_tables(both):
     assert np.abs(sol.energy_balance()).max() < 1e-7
     table = sol.to_xarray()
     np.testing.assert_array_equal(table["elbow force"].values, sol.joint("elbow").force())
-    np.testing.assert_array_equal(sol.to_json()["joints"]["wrist"]["angle"], sol.joint("wrist").angle())
+    np.testing.assert_array_equal(sol.to_dict()["joints"]["wrist"]["angle"], sol.joint("wrist").angle())
 
 
 def test_parts_on_joints_are_saved(arm, tmp_path):

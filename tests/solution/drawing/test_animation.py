@@ -17,7 +17,8 @@ import timefem as tf
 from timefem.solution.drawing.artists import axes3d
 from timefem.solution.drawing.page import quaternions, viewer_page
 from timefem.solution.drawing.scene import make_scene
-from timefem.solution.drawing.snapshots import Film, film_times
+from timefem.solution.drawing.snapshots import Film, animate, film_times
+from timefem.solution.output.vtk import to_vtk
 
 pytestmark = pytest.mark.long
 
@@ -89,7 +90,7 @@ def test_film(sol, tmp_path):
     from PIL import Image
 
     path = tmp_path / "film.gif"
-    assert sol.animate(path, TIMES, fps=10) is None
+    assert sol.save(path, TIMES, fps=10) is None
     with Image.open(path) as film:
         assert film.n_frames == 6 and film.info["duration"] == 100
         film.seek(0)
@@ -118,18 +119,18 @@ def test_films_that_cannot_be_written(sol, tmp_path, monkeypatch):
     from matplotlib import animation
 
     with pytest.raises(tf.InputError, match=r"\.gif or \.mp4"):
-        sol.animate(tmp_path / "film.avi")
+        animate(sol, tmp_path / "film.avi")
     with pytest.raises(tf.InputError, match="no folder"):
-        sol.animate(tmp_path / "none" / "film.gif")
+        sol.save(tmp_path / "none" / "film.gif")
     monkeypatch.setattr(animation.writers, "is_available", lambda name: False)
     with pytest.raises(tf.MissingBackend, match="ffmpeg"):
-        sol.animate(tmp_path / "film.mp4")
+        sol.save(tmp_path / "film.mp4")
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.skipif(not shutil.which("ffmpeg"), reason="needs ffmpeg")
 def test_mp4(sol, tmp_path):
-    sol.animate(tmp_path / "film.mp4", TIMES)
+    sol.save(tmp_path / "film.mp4", TIMES)
     assert b"ftyp" in (tmp_path / "film.mp4").read_bytes()[:16]
 
 
@@ -274,7 +275,7 @@ def arrays(path):
 
 
 def test_paraview(sol, tmp_path):
-    sol.to_vtk(tmp_path / "motion.pvd", TIMES)
+    sol.save(tmp_path / "motion.pvd", TIMES)
     entries = list(ET.parse(tmp_path / "motion.pvd").getroot().iter("DataSet"))
     assert [float(e.get("timestep")) for e in entries] == TIMES.tolist()
     found = arrays(tmp_path / entries[3].get("file"))
@@ -296,7 +297,7 @@ def test_paraview(sol, tmp_path):
 
 def test_paraview_read_by_meshio(sol, tmp_path):
     meshio = pytest.importorskip("meshio")
-    sol.to_vtk(tmp_path / "motion.pvd", TIMES)
+    sol.save(tmp_path / "motion.pvd", TIMES)
     mesh = meshio.read(tmp_path / "motion" / "motion_3.vtu")
     assert {block.type: len(block.data) for block in mesh.cells} == {"hexahedron": 1, "line": 5, "vertex": 2} or \
         sorted(block.type for block in mesh.cells) == ["hexahedron", "line", "line", "vertex"]
@@ -305,7 +306,7 @@ def test_paraview_read_by_meshio(sol, tmp_path):
 
 def test_paraview_refuses(sol, tmp_path):
     with pytest.raises(tf.InputError, match=r"\.pvd"):
-        sol.to_vtk(tmp_path / "motion.vtk")
+        to_vtk(sol, tmp_path / "motion.vtk")
     (tmp_path / "motion").write_text("")
     with pytest.raises(tf.InputError, match="not a folder"):
-        sol.to_vtk(tmp_path / "motion.pvd")
+        sol.save(tmp_path / "motion.pvd")

@@ -48,10 +48,10 @@ def boxes(ax):
 
 
 def test_energy(box, swing):
-    ax = box.plot_energy()
+    ax = box.plot.energy()
     assert np.array_equal(lines(ax)["total"].get_ydata(), box.energy())
     assert list(lines(ax)) == ["total"]  # without forces the kinetic energy is the total
-    data = lines(swing.plot_energy())
+    data = lines(swing.plot.energy())
     assert np.array_equal(data["total"].get_xdata(), swing.t)
     potential = 100 * 9.81 * swing.position("pendulum", swing.t)[:, 2]
     np.testing.assert_allclose(data["potential"].get_ydata(), potential, rtol=0, atol=1e-9)
@@ -60,24 +60,24 @@ def test_energy(box, swing):
 
 
 def test_round_off_does_not_fill_the_axis(box):
-    ax = box.plot_energy()
+    ax = box.plot.energy()
     assert np.ptp(ax.get_ylim()) > 0.1 * box.energy()[0]
     assert not ax.yaxis.get_major_formatter().get_useOffset()
-    ax = box.plot_momentum(kind="linear")  # exact zeros
+    ax = box.plot.momentum(kind="linear")  # exact zeros
     assert ax.get_ylim() == (-1, 1)
 
 
 def test_momentum(box, swing):
-    data = lines(box.plot_momentum())
+    data = lines(box.plot.momentum())
     assert np.array_equal([line.get_ydata() for line in data.values()], box.angular_momentum().T)
-    data = lines(swing.plot_momentum(kind="linear"))
+    data = lines(swing.plot.momentum(kind="linear"))
     assert np.array_equal([line.get_ydata() for line in data.values()], swing.linear_momentum().T)
     with pytest.raises(tf.InputError, match="kind"):
-        swing.plot_momentum(kind="spin")
+        swing.plot.momentum(kind="spin")
 
 
 def test_constraints(swing):
-    ax = swing.plot_constraints()
+    ax = swing.plot.constraints()
     assert ax.get_yscale() == "log"
     for level, residual in zip(("configuration", "velocity"), swing.constraints(), strict=True):
         drawn = lines(ax)[f"{level} level"].get_ydata()
@@ -86,20 +86,36 @@ def test_constraints(swing):
     assert any("zeros" in text.get_text() for text in ax.texts)
 
 
-@pytest.mark.parametrize("name", ["plot_energy", "plot_momentum", "plot_constraints"])
+@pytest.mark.parametrize("name", ["energy", "momentum", "constraints"])
 def test_axes(swing, name):
     _, ax = plt.subplots()
-    assert getattr(swing, name)(ax=ax) is ax
+    assert getattr(swing.plot, name)(ax=ax) is ax
     assert "[" in ax.get_xlabel() and "[" in ax.get_ylabel()  # units
     start = tf.Solution(swing.system, swing.element, swing.t[:1], swing.z[0], swing.nodal_state[:0],
                         swing.nodal_multipliers[:0], swing.status, {})
-    getattr(start, name)().figure.canvas.draw()  # no element was solved
+    getattr(start.plot, name)().figure.canvas.draw()  # no element was solved
+
+
+@pytest.mark.parametrize("name", ["energy", "momentum", "constraints", "phase", "snapshots"])
+def test_earlier_names_of_plots(swing, name):
+    """They draw the same, and warn of the line that has them."""
+    arguments = [[0, 0.4]] if name == "snapshots" else ["pendulum.position[2]"] if name == "phase" else []
+    says = rf"Solution\.plot_{name} is deprecated .*; use plot\.{name}$"
+    with pytest.warns(DeprecationWarning, match=says) as warned:
+        earlier = getattr(swing, f"plot_{name}")(*arguments)
+    assert warned[0].filename == __file__
+    now = getattr(swing.plot, name)(*arguments)
+    assert earlier.get_lines()
+    for a, b in zip(earlier.get_lines(), now.get_lines(), strict=True):
+        assert np.array_equal(a.get_xydata(), b.get_xydata())
+    with pytest.raises(AttributeError, match=r"no 'plot_energies'; it has plot\(\) of a page; .*plot\.energy\(\)"):
+        _ = swing.plot_energies
 
 
 def test_snapshots_of_a_moving_body(swing):
     times = [0, 0.4, 1.0]
     swing = tf.solve(pendulum(t_end=1.0, size=(1, 10, 1)), tf.MixedGalerkin(1), 10, progress=False)
-    ax = swing.plot_snapshots(times)
+    ax = swing.plot.snapshots(times)
     drawn = boxes(ax)
     assert len(drawn) == 3
     signs = np.array(np.meshgrid(*[[-1, 1]] * 3)).reshape(3, 8).T
@@ -118,14 +134,14 @@ def test_snapshots_of_a_moving_body(swing):
 
 
 def test_snapshots_of_a_body_in_place(box):
-    ax = box.plot_snapshots([0, 0.5, 1.0])
+    ax = box.plot.snapshots([0, 0.5, 1.0])
     centres = [corners.mean(axis=0) for corners in boxes(ax)]
     gaps = np.linalg.norm(np.diff(centres, axis=0), axis=1)
     assert gaps.min() > np.linalg.norm([5, 2, 1])  # side by side, clear of each other
     assert "side by side" in ax.figure.get_suptitle()
-    ax = box.plot_snapshots([0, 0.5, 1.0], body="box", spacing=0)
+    ax = box.plot.snapshots([0, 0.5, 1.0], body="box", spacing=0)
     np.testing.assert_allclose([c.mean(axis=0) for c in boxes(ax)], np.zeros((3, 3)), rtol=0, atol=1e-8)
-    assert len(boxes(box.plot_snapshots(0.3, box.system.bodies[0]))) == 1
+    assert len(boxes(box.plot.snapshots(0.3, box.system.bodies[0]))) == 1
 
 
 def test_snapshots_of_several_bodies():
@@ -133,18 +149,18 @@ def test_snapshots_of_several_bodies():
     problem = tf.InitialValueProblem(tf.System(bodies), {bodies[1]: tf.Pose([3, 0, 0], velocity=[0, 1, 0])}, (0, 1))
     sol = tf.solve(problem, tf.MixedGalerkin(1), 4, progress=False)
     ax = plt.figure().add_subplot(projection="3d")
-    assert sol.plot_snapshots([0, 1], ax=ax) is ax
+    assert sol.plot.snapshots([0, 1], ax=ax) is ax
     assert len(boxes(ax)) == 4
-    assert len(boxes(sol.plot_snapshots([0, 1], body=["body2"]))) == 2
+    assert len(boxes(sol.plot.snapshots([0, 1], body=["body2"]))) == 2
     with pytest.raises(tf.InputError, match="body7"):
-        sol.plot_snapshots([0, 1], body="body7")
+        sol.plot.snapshots([0, 1], body="body7")
     for times in ([], [0, 2]):
         with pytest.raises(tf.InputError, match="time"):
-            sol.plot_snapshots(times)
+            sol.plot.snapshots(times)
     bob = tf.PointMass(1, name="bob")
     sol = tf.solve(tf.InitialValueProblem(tf.System([bob]), {}, (0, 1)), tf.MixedGalerkin(1), 2, progress=False)
     for body in ("bob", None):
-        places = [line.get_data_3d() for line in sol.plot_snapshots([0, 1], body).get_lines()]
+        places = [line.get_data_3d() for line in sol.plot.snapshots([0, 1], body).get_lines()]
         assert len(places) == 2 and not np.any(places)
 
 
@@ -171,7 +187,7 @@ def test_views_that_are_asked_for(swing):
     assert make_scene(swing, [0.0], (10, 20), "-x").view[1:] == (-1, 10, 20)
     for wrong in ({"view": "xx"}, {"view": "front"}, {"view": (1, 2, 3)}, {"up": "w"}, {"view": "xy", "up": "z"}):
         with pytest.raises(tf.InputError, match=r"view|up"):
-            swing.plot_snapshots([0.0], **wrong)
+            swing.plot.snapshots([0.0], **wrong)
 
 
 @pytest.mark.parametrize("size", [(1, 2, 3), (1, 1, 4), (2, 1, 2), (1, 3, 3), (2, 2, 2)])
@@ -198,7 +214,7 @@ def test_wheels_and_ropes_are_drawn():
     assert ("rope", (2, 4, 3)) in [(link.kind, link.points.shape) for link in scene.links]
     ends = next(link for link in scene.links if link.kind == "rope").points[:, [0, -1]]
     np.testing.assert_allclose(ends[1, 1], sol.position(rope.end, 0.1), rtol=0, atol=1e-14)
-    ax = sol.plot_snapshots([0, 0.1])
+    ax = sol.plot.snapshots([0, 0.1])
     assert len(boxes(ax)) == 2 and sum(len(line.get_data_3d()[0]) == 4 for line in ax.get_lines()) == 2
 
 
@@ -206,7 +222,7 @@ def test_energy_by_part(swing):
     energies = swing.system.energy_by_part(swing.t, swing.z)
     assert list(energies) == ["pendulum", "gravity"]
     np.testing.assert_allclose(sum(energies.values()), swing.energy(), rtol=0, atol=1e-12 * swing.energy().max())
-    data = lines(swing.plot_energy(by_part=True))
+    data = lines(swing.plot.energy(by_part=True))
     assert list(data) == ["total", "pendulum", "gravity"]
     assert np.array_equal(data["gravity"].get_ydata(), energies["gravity"])
 
@@ -218,7 +234,7 @@ def test_controls_of_each_unit_have_an_axis():
     problem = tf.OptimalControl(tf.System([body, force, torque]), {body: tf.Pose()}, {body: end}, (0, 1),
                                 cost=[tf.Effort(force), tf.Effort(torque)])
     sol = tf.solve(problem, tf.MixedGalerkin(1), 4, progress=False)
-    axes = sol.plot_controls().figure.axes
+    axes = sol.plot.controls().figure.axes
     assert [ax.get_ylabel() for ax in axes] == ["controls [N]", "controls [N m]"]
     assert [len(ax.get_lines()) for ax in axes] == [3, 3]
     assert [text.get_text() for text in axes[1].get_legend().get_texts()][::3] == ["force 1 [N]", "torque 1 [N m]"]
@@ -237,7 +253,7 @@ def test_title_of_the_energy_of_a_damped_motion():
     system = tf.System([mass, tf.Spring(mass, stiffness=50.0), tf.RayleighDissipation(mass, linear=1.0)])
     problem = tf.InitialValueProblem(system, {mass: tf.Pose(position=(1, 0, 0))}, (0, 1))
     sol = tf.solve(problem, tf.MixedGalerkin(3), 40, progress=False)
-    title = sol.plot_energy().get_title()
+    title = sol.plot.energy().get_title()
     assert title.startswith("largest change of the total energy less the work done: ")
     assert float(title.split()[-2]) < 1e-6 < abs(np.ptp(sol.energy()))
 
@@ -251,15 +267,15 @@ def test_bounds_of_controls_are_drawn(tmp_path):
     sol = tf.solve(problem, tf.MixedGalerkin(2), 6, progress=False)
     sol.save(tmp_path / "sol.h5")
     for one in (sol, tf.load(tmp_path / "sol.h5")):
-        ax = one.plot_controls()
+        ax = one.plot.controls()
         levels = sorted(line.get_ydata()[0] for line in ax.get_lines() if line.get_label().startswith("_"))
         assert levels == [-5, 5, 7] and ax.get_ylim()[0] < -5 and ax.get_ylim()[1] > 7
     free = tf.solve(problem.changed(bounds={pull: (None, None)}), tf.MixedGalerkin(2), 6, progress=False)
-    assert not [line for line in free.plot_controls().get_lines() if line.get_label().startswith("_")]
+    assert not [line for line in free.plot.controls().get_lines() if line.get_label().startswith("_")]
 
 
 def test_phase_portraits(swing):
-    ax = swing.plot_phase("pendulum.position[2]", times=swing.t)
+    ax = swing.plot.phase("pendulum.position[2]", times=swing.t)
     (line,) = lines(ax).values()
     assert np.array_equal(line.get_xdata(), swing.position("pendulum", swing.t)[:, 2])
     assert np.array_equal(line.get_ydata(), swing.velocity("pendulum", swing.t)[:, 2])
@@ -270,7 +286,7 @@ def test_phase_portraits(swing):
     system = tf.System([bar, hinge], gravity=(0, 0, -9.81))
     start = {bar: tf.Pose((0, 0, -0.5), velocity=(-0.5, 0, 0), angular_velocity=(0, 1, 0))}
     sol = tf.solve(tf.InitialValueProblem(system, start, (0, 1)), tf.MixedGalerkin(2), 20, progress=False)
-    ax = sol.plot_phase()  # the joint
+    ax = sol.plot.phase()  # the joint
     x, rate = lines(ax)["hinge"].get_data()
     assert len(x) == 81 and np.array_equal(rate, sol.joint("hinge").rate(np.linspace(0, 1, 81)))
     energy = 0.35 * rate**2 / 2 - 9.81 * 0.5 * np.cos(x)
@@ -278,9 +294,9 @@ def test_phase_portraits(swing):
     for wrong, message in (("hing", "no joint 'hing'"), ("bar.position[3]", "3 components"),
                            ("hinge.slide", "no coordinate 'slide'")):
         with pytest.raises(tf.InputError, match=message):
-            sol.plot_phase(wrong)
+            sol.plot.phase(wrong)
     with pytest.raises(tf.InputError, match="one by one"):
-        sol.plot_phase("hinge", "bar.position[0]")
+        sol.plot.phase("hinge", "bar.position[0]")
 
 
 def test_page_is_filled(box, swing):
@@ -306,7 +322,7 @@ def test_energies_of_many_parts_are_summed(swing):
     start = {m: tf.Pose(velocity=(i, 0, 0)) for i, m in enumerate(masses)}
     system = tf.System(masses, gravity=(-9.81, 0, 0))
     sol = tf.solve(tf.InitialValueProblem(system, start, (0, 1)), tf.MixedGalerkin(1), 4, progress=False)
-    drawn = lines(sol.plot_energy(by_part=True))
+    drawn = lines(sol.plot.energy(by_part=True))
     assert len(drawn) == 9 and "6 others" in drawn
     total = drawn.pop("total").get_ydata()
     np.testing.assert_allclose(sum(line.get_ydata() for line in drawn.values()), total, rtol=1e-12, atol=0)

@@ -65,7 +65,7 @@ def test_paths_of_any_point(arm):
     assert len(make_scene(arm, TIMES).traces) == 3
     paths = Snapshots(arm, TIMES, traces=[tip, tree.link("fore")]).paths
     assert len(paths) == 2 and len(paths[0][0]) == len(np.union1d(arm.t, TIMES))
-    assert len(arm.plot_snapshots(TIMES, traces=tip).lines) == len(arm.plot_snapshots(TIMES, traces=False).lines) + 1
+    assert len(arm.plot.snapshots(TIMES, traces=tip).lines) == len(arm.plot.snapshots(TIMES, traces=False).lines) + 1
 
 
 def test_paths_of_places_of_ropes(tmp_path):
@@ -75,14 +75,14 @@ def test_paths_of_places_of_ropes(tmp_path):
     places = rope.at(0.5), rope.end
     for path, place in zip(make_scene(sol, traces=places).traces, places, strict=True):
         np.testing.assert_allclose(path[-1], sol.position(place, sol.t[-1]), rtol=0, atol=1e-14)
-    sol.animate(tmp_path / "film.gif", [0, 0.1], traces=rope.end)
+    sol.save(tmp_path / "film.gif", [0, 0.1], traces=rope.end)
     assert '"traces":[[1.0,' in viewer_page(sol, traces=rope.end)
 
 
 @pytest.mark.parametrize("traces", [3.0, "nothing", ["arm", 2], ("arm.tool", (0, 0, np.nan))])
 def test_what_is_no_point(arm, traces):
     with pytest.raises(tf.InputError, match=r"traces|nothing|position"):
-        arm.plot_snapshots(TIMES, traces=traces)
+        arm.plot.snapshots(TIMES, traces=traces)
 
 
 def test_times_stand_clear_of_other_snapshots():

@@ -49,7 +49,7 @@ def assert_equal(a, b):
     for one, other in zip(a.system.parts, b.system.parts, strict=True):
         assert type(one) is type(other) and one.kind == other.kind and one.name == other.name
         assert one.parameters.tobytes() == other.parameters.tobytes()
-    assert a.to_json() == b.to_json()  # statistics, energies, momenta, constraints
+    assert a.to_dict() == b.to_dict()  # statistics, energies, momenta, constraints
 
 
 @pytest.fixture
@@ -247,10 +247,10 @@ def test_damaged_bytes_do_not_pass_for_numbers(sol, tmp_path):
 
 # ---- atomic writing
 
-@pytest.mark.parametrize("write", ["save", "to_csv", "to_json"])
-def test_failed_write_keeps_the_old_file(sol, tmp_path, monkeypatch, write):
-    path = tmp_path / "a"
-    getattr(sol, write)(path)
+@pytest.mark.parametrize("name", ["a", "a.csv", "a.json"])
+def test_failed_write_keeps_the_old_file(sol, tmp_path, monkeypatch, name):
+    path = tmp_path / name
+    sol.save(path)
     old = path.read_bytes()
 
     def broken(*args, **kwargs):
@@ -261,9 +261,9 @@ def test_failed_write_keeps_the_old_file(sol, tmp_path, monkeypatch, write):
     monkeypatch.setattr("json.dump", broken)
     monkeypatch.setattr("timefem.solution.output.tables.np.column_stack", broken)
     with pytest.raises(KeyboardInterrupt):
-        getattr(sol, write)(path)
+        sol.save(path)
     assert path.read_bytes() == old
-    assert os.listdir(tmp_path) == ["a"]
+    assert os.listdir(tmp_path) == [name]
 
 
 def test_full_disk_names_the_file(sol, tmp_path, monkeypatch):
@@ -299,15 +299,35 @@ def test_check_writable(sol, tmp_path, monkeypatch):
             check_writable(missing)
     # root may write everywhere, so the answer of the system is replaced
     monkeypatch.setattr(os, "access", lambda *args: False)
-    for write, ending in ((check_writable, "h5"), (sol.save, "h5"), (sol.to_csv, "csv"), (sol.to_json, "json")):
+    for write, ending in ((check_writable, "h5"), (sol.save, "h5"), (sol.save, "csv"), (sol.save, "json")):
         with pytest.raises(tf.InputError, match=rf"cannot write .*a\.{ending}: no permission"):
             write(path.with_suffix(f".{ending}"))
 
 
 def test_endings_of_other_formats(sol, tmp_path):
-    for write, ending, other in ((sol.save, "png", "plot"), (sol.save, "csv", "to_csv"), (sol.to_csv, "h5", "save"),
-                                 (sol.to_json, "html", "save_html"), (sol.save_html, "gif", "animate")):
+    for ending, message, options in (("png", r"does not make .png files; plot\(\)\.savefig does", {}),
+                                     ("csv", r"save\(\) of .csv files got an unexpected .*'fps'", {"fps": 5}),
+                                     ("h5", r"save\(\) of .h5 files got an unexpected .*'times'", {"times": [0.0]})):
         path = tmp_path / f"b.{ending}"
-        with pytest.raises(tf.InputError, match=rf"does not make .{ending} files; {other}"):
-            write(path)
+        with pytest.raises((tf.InputError, TypeError), match=message):
+            sol.save(path, **options)
         assert not path.exists()
+
+
+def test_other_endings_of_solutions_warn(sol, tmp_path):
+    """They are HDF5 files still, also where a film or a table was meant."""
+    with pytest.warns(DeprecationWarning, match=r"HDF5 files that end in \.avi .*; use \.h5"):
+        sol.save(tmp_path / "film.avi")
+    assert np.array_equal(load(tmp_path / "film.avi").z, sol.z)
+
+
+@pytest.mark.parametrize("name, ending", [("to_csv", "csv"), ("to_json", "json"), ("to_vtk", "pvd")])
+def test_earlier_names_of_files(sol, tmp_path, name, ending):
+    times = np.linspace(*sol.t[[0, -1]], 3)
+    with pytest.warns(DeprecationWarning, match=rf"Solution\.{name} is deprecated .*; use save\("):
+        getattr(sol, name)(tmp_path / f"a.{ending}", times)
+    sol.save(tmp_path / f"b.{ending}", times)
+    assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes().replace(b"b/b_", b"a/a_")
+    if name == "to_json":
+        with pytest.warns(DeprecationWarning, match="to_dict"):
+            assert sol.to_json() == sol.to_dict()

@@ -134,7 +134,7 @@ def test_controls_and_found_parameters():
 def test_tables_need_no_packages_of_data_frames(tmp_path):
     code = ("import sys; sys.modules |= {'pandas': None, 'xarray': None}; import timefem as tf\n"
             "ball = tf.PointMass(1.0, name='ball'); problem = tf.InitialValueProblem(tf.System([ball]), {}, (0, 1.0))\n"
-            "sol = tf.solve(problem, tf.MixedGalerkin(1), 2); sol.to_csv('a.csv'); print(sol.summary())\n"
+            "sol = tf.solve(problem, tf.MixedGalerkin(1), 2); sol.save('a.csv'); print(sol.summary())\n"
             "try: sol.to_xarray()\nexcept tf.MissingBackend as error: print(error)")
     ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, text=True, capture_output=True, timeout=120)
     assert ended.returncode == 0, ended.stderr

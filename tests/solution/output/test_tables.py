@@ -25,7 +25,7 @@ def read(path):
 
 @pytest.mark.parametrize("times", [None, [0.0, 0.123, 0.5], 0.25], ids=["ends", "times", "one time"])
 def test_csv(sol, tmp_path, times):
-    sol.to_csv(tmp_path / "a.csv", times)
+    sol.save(tmp_path / "a.csv", times)
     table = read(tmp_path / "a.csv")
     t = sol.t if times is None else np.atleast_1d(times)
     expected = {"t [s]": t, "energy [J]": sol.energy(t)}
@@ -50,13 +50,13 @@ def test_csv(sol, tmp_path, times):
 
 @pytest.mark.parametrize("times", [None, [0.1, 0.2]])
 def test_json(sol, tmp_path, times):
-    sol.to_json(tmp_path / "a.json", times)
+    sol.save(tmp_path / "a.json", times)
 
     def refuse(name):
         raise AssertionError(f"{name} is not JSON")
 
     data = json.loads((tmp_path / "a.json").read_text(), parse_constant=refuse)
-    assert data == sol.to_json(times=times)
+    assert data == sol.to_dict(times=times)
     t = sol.t if times is None else np.array(times)
     body = data["bodies"]["pendulum"]
     assert np.array_equal(data["t"], t)
@@ -72,7 +72,7 @@ def test_json(sol, tmp_path, times):
 def test_unnamed_bodies_get_numbers(tmp_path):
     bodies = [tf.RigidBody(1, [1, 1, 1]), tf.RigidBody(2, [1, 1, 1], "directors")]
     sol = tf.solve(tf.InitialValueProblem(tf.System(bodies), {}, (0, 1)), tf.MixedGalerkin(1), 2, progress=False)
-    sol.to_csv(tmp_path / "a.csv")
+    sol.save(tmp_path / "a.csv")
     assert {"body1.x [m]", "body2.x [m]", "body1.q0 [-]"} <= set(read(tmp_path / "a.csv"))
     assert "body2.q0 [-]" not in read(tmp_path / "a.csv")
 
@@ -80,15 +80,15 @@ def test_unnamed_bodies_get_numbers(tmp_path):
 def test_no_solved_element(sol, tmp_path):
     none = tf.Solution(sol.system, sol.element, sol.t[:1], sol.z[0], sol.nodal_state[:0], sol.nodal_multipliers[:0],
                        sol.status, {"nan": float("inf")})
-    none.to_csv(tmp_path / "a.csv")
+    none.save(tmp_path / "a.csv")
     assert len(read(tmp_path / "a.csv")["t [s]"]) == 1
-    assert none.to_json()["statistics"]["nan"] is None
+    assert none.to_dict()["statistics"]["nan"] is None
 
 
 @pytest.mark.parametrize("times", [[0.1, 0.6], [-1], [[0.1]], ["a"], [float("nan")], []])
 def test_bad_times_leave_no_file(sol, tmp_path, times):
     with pytest.raises(tf.InputError, match="time"):
-        sol.to_csv(tmp_path / "a.csv", times)
+        sol.save(tmp_path / "a.csv", times)
     assert not list(tmp_path.iterdir())
 
 
@@ -100,11 +100,11 @@ def test_controls(tmp_path):
     problem = tf.OptimalControl(tf.System([mass]), {mass: tf.Pose()}, {mass: rest}, (0, 1), costs)
     sol = tf.solve(problem, tf.MixedGalerkin(2), 4, progress=False)
     for times in (None, [0.1, 0.7]):
-        sol.to_csv(tmp_path / "a.csv", times)
+        sol.save(tmp_path / "a.csv", times)
         u, table = sol.controls(sol.t if times is None else times), read(tmp_path / "a.csv")
         names = "both.control1 [SI]", "both.control2 [SI]", "one.control [SI]"
         np.testing.assert_array_equal(np.transpose([table[name] for name in names]), u)
-        data = sol.to_json(times=times)["controls"]
+        data = sol.to_dict(times=times)["controls"]
         np.testing.assert_array_equal(np.hstack([data["both"], data["one"]]), u)
 
 
@@ -114,15 +114,15 @@ def test_point_mass_and_generalized_coordinates(tmp_path):
     ball = tf.PointMass(2.0, name="ball")
     thrown = tf.solve(tf.InitialValueProblem(tf.System([ball], gravity=[0, 0, -9.81]),
                                              {ball: tf.Pose(velocity=[1, 0, 2])}, (0, 1)), tf.MixedGalerkin(1), 4)
-    assert set(thrown.to_json()["bodies"]["ball"]) == {"position", "velocity"}
+    assert set(thrown.to_dict()["bodies"]["ball"]) == {"position", "velocity"}
     system = tf.GeneralizedSystem(1, lambda q, v, c: v[0] ** 2 / 2, lambda q, c: 2 * q[0] ** 2, name="oscillator")
     solution = tf.solve(tf.InitialValueProblem(system, tf.Coordinates([1.0]), (0, 1)), tf.MixedGalerkin(4), 10)
-    data = solution.to_json()
+    data = solution.to_dict()
     body, = data["bodies"].values()
     np.testing.assert_allclose(np.ravel(body["coordinates"]), np.cos(2 * solution.t), rtol=0, atol=1e-9)
     np.testing.assert_allclose(np.ravel(body["rates"]), -2 * np.sin(2 * solution.t), rtol=0, atol=1e-9)
     assert "angular_momentum" not in data["system"]
-    solution.to_csv(tmp_path / "table.csv")
+    solution.save(tmp_path / "table.csv")
     with open(tmp_path / "table.csv", newline="") as file:
         header = next(csv.reader(file))
     assert any(name.endswith(".q1 [SI]") for name in header) and any(name.endswith(".qdot1 [SI]") for name in header)

@@ -234,6 +234,6 @@ def _axes(given, name, units):
         given = plt.figure(figsize=(7, 2.4 * n), layout="constrained")
     axes = np.ravel(given.subplots(n, 1) if hasattr(given, "subplots") else given)
     if len(axes) != n:
-        raise InputError(f"plot_joint: {name} needs {n} axes, one for each of {', '.join(units)}, or a figure; ax has "
+        raise InputError(f"plot.joint: {name} needs {n} axes, one for each of {', '.join(units)}, or a figure; ax has "
                          f"{len(axes)}")
     return axes

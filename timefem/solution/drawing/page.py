@@ -176,15 +176,15 @@ def _page(plt, solution, times):
 def _plots(solution):
     """Functions of axes that draw one plot each."""
     system = solution.system
-    plots = [solution.plot_energy]
+    plots = [solution.plot.energy]
     if len(system.energy_by_part(solution.t[:1], solution.z[:1])) > 2:
-        plots.append(lambda ax: solution.plot_energy(ax, by_part=True).set_title("energy by part", fontsize="medium"))
-    plots.append(solution.plot_momentum)
+        plots.append(lambda ax: solution.plot.energy(ax, by_part=True).set_title("energy by part", fontsize="medium"))
+    plots.append(solution.plot.momentum)
     if system.n_constraints:
-        plots.append(solution.plot_constraints)
+        plots.append(solution.plot.constraints)
     if len(solution.t) > 1:
-        plots += [solution.plot_controls] * ("controls" in solution.fields)
-        plots += [lambda ax: solution.plot_phase(ax=ax)] * has_phase(solution)
+        plots += [solution.plot.controls] * ("controls" in solution.fields)
+        plots += [lambda ax: solution.plot.phase(ax=ax)] * has_phase(solution)
     return plots
 
 
@@ -249,9 +249,9 @@ def save_html(solution, path=None, times=None, title=None, view=None, up=None, t
     title : str, optional
         Default: the names of the bodies.
     view, up : optional
-        To start with, as of `plot_snapshots`.
+        To start with, as of `plot.snapshots`.
     traces : optional
-        Whose paths are drawn, as of `plot_snapshots`.
+        Whose paths are drawn, as of `plot.snapshots`.
 
     Returns
     -------

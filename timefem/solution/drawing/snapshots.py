@@ -55,7 +55,7 @@ def plot_snapshots(solution, times, body=None, ax=None, spacing=None, view=None,
     picture = Snapshots(solution, times, body, spacing, view, up, traces)
     whole = ax is None or hasattr(ax, "add_axes")  # nothing, or a figure
     if not whole and not hasattr(ax, "get_proj"):
-        raise InputError("plot_snapshots draws in space: ax must be a figure, or axes with projection='3d', as from "
+        raise InputError("plot.snapshots draws in space: ax must be a figure, or axes with projection='3d', as from "
                          "figure.add_subplot(projection='3d'); plane motions, too, which it shows from their normal")
     ax = axes3d(picture.height, ax) if whole else ax
     picture.draw(ax)
@@ -69,7 +69,7 @@ def plot_snapshots(solution, times, body=None, ax=None, spacing=None, view=None,
 
 
 class Snapshots:
-    """What `plot_snapshots` draws, and how much room it needs.
+    """What `plot.snapshots` draws, and how much room it needs.
 
     Attributes
     ----------
@@ -237,9 +237,9 @@ def animate(solution, path=None, times=None, fps=OPTIONS.frames_per_second, trac
     fps : float
         Frames per second of the film.
     traces : bool, or a point, or a sequence of points
-        Whose paths are drawn, as of `plot_snapshots`.
+        Whose paths are drawn, as of `plot.snapshots`.
     view, up : optional
-        As of `plot_snapshots`.
+        As of `plot.snapshots`.
 
     Returns
     -------

@@ -99,14 +99,21 @@ def _columns(solution, times):
     return columns
 
 
-def to_json(solution, path=None, times=None):
-    """The data of `to_csv` as one JSON object, with the status and the statistics.
+def to_json(solution, path, times=None):
+    """Write what `to_dict` returns as one JSON object; arguments as of `to_csv`."""
+    data = to_dict(solution, times)
+    with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+        json.dump(data, file, allow_nan=False)
+
+
+def to_dict(solution, times=None):
+    """The data of `to_csv` in plain Python, with the status and the statistics.
 
     Returns
     -------
-    dict or None
+    dict
         `{"t", "bodies": {name: {"position", ...}}, "joints": {name: {"angle", "rate", "force", ...}}, "system":
-        {"energy", ...}, "controls": {name: ...}, "units", "status", "statistics"}` when no path is given, with rigid
+        {"energy", ...}, "controls": {name: ...}, "units", "status", "statistics"}`, with rigid
         contacts also "contacts": {name: {"gap", "force", ...}} and "events", a list in time order. Numbers that are not
         finite become None.
     """
@@ -122,12 +129,7 @@ def to_json(solution, path=None, times=None):
                        for label, fields in data[what].items()}
         data[what] = {label: {name: values for name, (values, _) in fields.items()}
                       for label, fields in data[what].items()}
-    data = _finite(data)
-    if path is None:
-        return data
-    with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-        json.dump(data, file, allow_nan=False)
-    return None
+    return _finite(data)
 
 
 def _controls(solution, t):
@@ -243,7 +245,7 @@ def summarize(solution):
 
 
 def to_xarray(solution, times=None):
-    """The data of `to_json` with dimensions, as an xarray Dataset.
+    """The data of `to_dict` with dimensions, as an xarray Dataset.
 
     Dimensions: `time` [s]; `body`, with the names of the bodies that have a position in space; `axis` (x, y, z); `row`
     and `column` of the rotation matrices; `constraint`, with the names of the constraints; per `GeneralizedBody` one of
