@@ -7,7 +7,6 @@ import pytest
 
 import timefem as tf
 from timefem.assembly import TimeMesh
-from timefem.problems.optimal.diagnosis.reach import Unreached
 from timefem.problems.optimal.guesses.paths import Way, path
 
 pytestmark = pytest.mark.long
@@ -39,7 +38,7 @@ def test_a_flexible_link_from_rest_to_rest(options, form):
     """Nothing moves it out of its plane, where it stays by itself: no refusal, no warning, and it comes to rest."""
     asked, element = problem([0.0], [0.5], **options), tf.MixedGalerkin(1, form=form)
     with warnings.catch_warnings():
-        warnings.simplefilter("error", Unreached)
+        warnings.filterwarnings("error", message=".*actuator|.*does nothing")
         sol = tf.solve(asked, element, 30, progress=False)
     assert sol.success, sol.status.message
     assert sol.statistics["newton_iterations"]["max"] <= 10

@@ -3,7 +3,6 @@
 import dataclasses
 import os
 import signal
-import warnings
 
 import numpy as np
 
@@ -22,7 +21,6 @@ from ..common.parameters import of_bodies
 from ..common.statistics import OnDemand, solve_statistics
 from ..controls_marched import OptimalSolution
 from ..kinds import Several
-from .diagnosis.reach import Unreached
 from .guesses.guess import starts
 from .options import OPTIONS
 from .strategies.mesh_sequence import optimality_plan, solve_optimal
@@ -150,9 +148,7 @@ def solve_all(solve, problem, element, *, n_starts, processes, same, progress, a
     shared = comm is not None and comm.size > 1
 
     def solved(k):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Unreached)
-            sol = solve(problem, element, guess=guesses[k], progress=False, **arguments)
+        sol = solve(problem, element, guess=guesses[k], progress=False, **arguments)
         return k, (sol.t, sol.z[0], sol.nodal_state, sol.nodal_multipliers, sol.status, sol.statistics, sol.fields)
 
     with progress_bar("starts", n_starts, progress) as bar:

@@ -178,7 +178,7 @@ def solve_on(task, meshes, guess):
                          f"{guess!r}")
     method = method_of(task)
     check_linear(task.driver.linear, method)
-    made = [_made(task, *one) for one in zip(phases, meshes, guesses, strict=True)]
+    made, unreached = zip(*(_made(task, *one) for one in zip(phases, meshes, guesses, strict=True)), strict=True)
     _take_size_of_objective(made, phases)
     warm = all(hasattr(guess, "nodal_state") for guess in guesses)
     title = f"optimal control, {len(phases)} phases"
@@ -197,6 +197,8 @@ def solve_on(task, meshes, guess):
         answer = solve_square(program, method.tolerance, method.max_iterations) or solve_in_stages(
             method, program, task.problem.limits, task.element)
         found = share.all_unknowns(whole, program, answer)
+    if not answer.status.success:
+        answer.status.message = "; ".join(filter(None, (answer.status.message, *unreached)))
     seconds = {"setup": setup, "assemble": sum(chain.seconds["assemble"] for chain in chains.values()),
                "total": time.perf_counter() - start}
     seconds["solve"] = seconds["total"] - setup - seconds["assemble"]
@@ -224,7 +226,8 @@ def _take_size_of_objective(made, phases):
 
 
 def _made(task, phase, mesh, guess):
-    """Element, system, equations and unknowns to start from of one phase."""
+    """Element, system, equations and unknowns to start from of one phase, and what no actuator moves there, in words.
+    """
     plan = optimality_plan(phase, task.element)
     element, system = plan.element, plan.system
     scale = scaling_of(task.driver.scaling, phase, plan, mesh.nodes[0])
@@ -232,9 +235,10 @@ def _made(task, phase, mesh, guess):
     warm = hasattr(guess, "nodal_state")
     x = (from_solution if warm else first_guess)(phase, plan, mesh, guess)
     bent = partial(first_guess, phase, plan, mesh, Guess(bend=BENDS[0]))
-    if check_reach(equations, x, bent).unmoved is not None and guess is None:
+    reach = check_reach(equations, x, bent)
+    if reach.unmoved is not None and guess is None:
         x = bent()
-    return element, system, equations, x
+    return (element, system, equations, x), reach.text
 
 
 # ---- programs whose equations leave nothing to choose: Newton's method on the rows alone

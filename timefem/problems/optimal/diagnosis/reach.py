@@ -1,23 +1,18 @@
 """Whether the actuators can move what an optimal control problem asks for, at its guess."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ....errors import InputError, SolveError, warn
+from ....errors import InputError, SolveError
 from ....solvers.equations.outcome import NodalValues
 from ..guesses.guess import BENDS, Guess, first_guess
 from ..options import OPTIONS
 from ..transcription.equations import TangentParts
 
-
-class Unreached(UserWarning):
-    """To first order no actuator moves what is prescribed at the end."""
-
-
 REFUSALS = {"control": "{} does nothing: constraints take all of it, or its direction is zero; remove it",
             "end": "the end cannot be reached: no actuator moves the {}; leave it out of `end`, or add an actuator"}
-WARNINGS = {"control": "{} does nothing", "end": "no actuator moves the {}"}
+REPORTS = {"control": "{} does nothing", "end": "no actuator moves the {}"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,18 +29,22 @@ class Reach:
     held : ndarray, shape (n, n_held)
         Orthonormal combinations of the conditions that no actuator moves and that are met whatever they do, such as
         those across the plane of a plane motion.
+    text : str
+        The report on what is unmoved, for a solve that fails; empty where nothing is.
     """
 
     unmoved: tuple[str, str] | None = None
     told: bool = True
     held: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    text: str = ""
 
 
 def check_reach(equations, x, nearby=None, quiet=False):
-    """Warn of conditions at the end that no actuator moves to first order at the guess `x`.
+    """Look for conditions at the end that no actuator moves to first order at the guess `x`.
 
     Where none does along another motion with all controls acting either, it is refused. An effect of second order, such
-    as that of a rotor that is turned and pushes then, is one to first order there.
+    as that of a rotor that is turned and pushes then, is one to first order there: such a solve begins beside the guess
+    and may well succeed.
 
     Parameters
     ----------
@@ -55,7 +54,7 @@ def check_reach(equations, x, nearby=None, quiet=False):
     nearby : callable
         Gives unknowns of a guess with another motion.
     quiet : bool
-        Neither warn nor refuse.
+        Do not refuse.
 
     Returns
     -------
@@ -81,10 +80,8 @@ def check_reach(equations, x, nearby=None, quiet=False):
     if never.unmoved is not None and found.told and never.told:
         raise InputError(REFUSALS[never.unmoved[0]].format(never.unmoved[1]))
     what, name = found.unmoved
-    warn(f"{WARNINGS[what].format(name)} at t = {equations.mesh.nodes[-1]:g}, to first order, at the guess; "
-         "the solve begins beside it, where effects of second order show. Another guess may be better: "
-         "guess={actuator: value}, or a motion", Unreached)
-    return found
+    return replace(found, text=f"{REPORTS[what].format(name)} at t = {equations.mesh.nodes[-1]:g}, to first order, at "
+                               "the guess; another one may be better: guess={actuator: value}, or a motion")
 
 
 def guess_in_reach(solve, level, guess):
@@ -102,6 +99,7 @@ def guess_in_reach(solve, level, guess):
         return first_guess(problem, plan, level, Guess(bend=BENDS[0]))
 
     found = check_reach(equations, x, bent)
+    solve.unreached = found.text
     note_held(problem, found)
     if found.unmoved is not None:
         return bent() if guess is None else x

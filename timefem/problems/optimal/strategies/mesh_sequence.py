@@ -77,6 +77,8 @@ class OneMesh:
         Whether the last one showed that no other way leads to a solution.
     unresolved : str
         What a motion under the controls of a first step does that these elements do not resolve; empty where they do.
+    unreached : str
+        What no actuator moves at the guess; empty where there is no such thing.
     attempts : list of dict
         What was tried so far, see `Attempt`.
     """
@@ -93,7 +95,7 @@ class OneMesh:
         self._linear = "chain" if task.problem.bounded else driver.linear
         self._linear_here = "chain" if driver.distributed else self._linear
         self.seconds, self.iterations, self.certain = dict.fromkeys(("setup", "assemble", "solve"), 0.0), 0, False
-        self.unresolved = ""
+        self.unresolved = self.unreached = ""
         self.attempts = []
         self.begin(FIRST_GUESS, "")
 
@@ -299,6 +301,8 @@ def solve_optimal(task, mesh):
     numbers, (t0, t1) = equations.numbers(x), problem.t_span
     if problem.free_time and not status.success and numbers[0] > OPTIONS.runaway * (t1 - t0):
         status.message += f"; the duration grew to {numbers[0]:.3g} s: give it an upper bound, or let it cost something"
+    if not status.success and solve.unreached:
+        status.message += f"; {solve.unreached}"
     if not status.success and len(solve.attempts) > 1:
         status.message += "; tried: " + ", ".join(f"{a['name']} ({a['iterations']} iterations, {a['outcome']})"
                                                   for a in solve.attempts)
