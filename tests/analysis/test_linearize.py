@@ -232,6 +232,29 @@ def test_inputs_and_outputs():
         tf.linearize(system, hover, outputs=["load.angle[0]"])
 
 
+def test_a_damped_oscillator_over_the_frequency():
+    """`1 / (k - m w^2 + i d w)`, as numbers and as drawn; its mode has the frequency of the undamped one, too."""
+    mass, k, d, m = tf.PointMass(2.0, dimension=1, name="mass"), 50.0, 4.0, 2.0
+    push = tf.ControlForce(mass, [(1, 0, 0)], name="push")
+    system = tf.System([mass, push, tf.Spring(mass, None, stiffness=k, length=0.0),
+                        tf.Damper(mass, None, point_b=(-5, 0, 0), damping=d)])
+    model = tf.linearize(system, inputs="push", outputs=["mass.velocity[0]", "mass.position[0]"])
+    w = np.linspace(0.5, 30.0, 40)
+    right = 1 / (k - m * w**2 + 1j * d * w)
+    above, below = model.plot_frequency_response(w, output=1)
+    np.testing.assert_allclose(above.lines[0].get_xdata(), w / (2 * np.pi), rtol=1e-12)
+    np.testing.assert_allclose(above.lines[0].get_ydata(), np.abs(right), rtol=1e-9)
+    np.testing.assert_allclose(below.lines[0].get_ydata(), np.rad2deg(np.angle(right)), rtol=0, atol=1e-8)
+    assert above.get_title() == "mass.position[0] by push"
+    for number in (2, -1, 0.5):
+        with pytest.raises(tf.InputError, match="output must be"):
+            model.plot_frequency_response(w, output=number)
+    mode = tf.modes(system)[0]
+    assert mode.natural_frequency == pytest.approx(np.sqrt(k / m) / (2 * np.pi), rel=1e-12)
+    assert mode.damping == pytest.approx(d / (2 * np.sqrt(k * m)), rel=1e-12)
+    assert mode.frequency == pytest.approx(mode.natural_frequency * np.sqrt(1 - mode.damping**2), rel=1e-12)
+
+
 def test_controls_hold_a_steady_state_or_not():
     system, body, load = quadcopter()
     hover = {body: tf.Pose(), load: tf.Pose(position=(0, 0, -0.8))}

@@ -42,6 +42,17 @@ def test_bounds_that_do_not_fit(bounds, words):
         tf.identify(oscillator, [4.0], tf.MixedGalerkin(2), 60, measured, bounds=bounds)
 
 
+def test_what_takes_more_solves_than_it_may_is_told():
+    """And no other minimum is looked for, however far the measurements are."""
+    times = np.linspace(0, 10, 51)[1:]
+    measured = tf.Measurement(place, times, np.cos(2 * times), 0.01)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = tf.identify(oscillator, [3.5], tf.MixedGalerkin(2), 60, measured, names=["stiffness"], max_solves=2)
+    assert not found.success and found.n_solves == 2 and abs(found.values[0] - 4) > 1e-3
+    assert [w.category for w in caught] == [tf.NotSolved] and "max_solves = 2" in str(caught[0].message)
+
+
 def test_nothing_measured():
     with pytest.raises(tf.InputError, match="measurements is empty"):
         tf.identify(oscillator, [4.0], tf.MixedGalerkin(2), 60, [])

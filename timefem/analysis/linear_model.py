@@ -258,9 +258,14 @@ class LinearModel(Summarized):
         Raises
         ------
         InputError
-            As `frequency_response`.
+            As `frequency_response`, and for numbers that are none of these.
         """
-        values = self.frequency_response(frequencies)[:, output, input]
+        values = self.frequency_response(frequencies)
+        for what, number, names in (("output", output, self.output_names), ("input", input, self.input_names)):
+            if validate.integer(what, number, minimum=0) >= len(names):
+                raise validate.InputError(f"{what} must be at most {len(names) - 1}, the number of {names[-1]}, not "
+                                          f"{number}")
+        values = values[:, output, input]
         if ax is None:
             from matplotlib import pyplot as plt
 

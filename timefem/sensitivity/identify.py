@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from .. import validate
-from ..errors import InputError, NamedArguments, SolveError, warn
+from ..errors import InputError, NamedArguments, NotSolved, SolveError, warn
 from ..progress import progress
 from ..solution.solution import Solution
 from ..solving.solve import solve
@@ -126,6 +126,7 @@ def identify(build: Callable[[Any], InitialValueProblem], guess: Vector, element
     bounds : (array_like, array_like), optional
         Smallest and largest values.
     max_solves : int
+        Of the model, at most.
     options : Any
         For `solve`: driver, mesh, newton, ... The linear solver of the driver also takes the sensitivities.
 
@@ -144,6 +145,8 @@ def identify(build: Callable[[Any], InitialValueProblem], guess: Vector, element
     -----
     UserWarning
         Where the motion found is further from the measurements than their noise explains, as at a wrong minimum.
+    NotSolved
+        Where `max_solves` did not do.
     """
     guess = validate.array("guess", np.atleast_1d(guess), (None,))
     validate.integer("max_solves", max_solves, minimum=1)
@@ -188,7 +191,10 @@ def _identified(model, guess, bounds, max_solves, bar):
     covariance = _covariance(model.jacobian(found.x), model.labels)
     more = max(1, len(found.fun) - len(guess))
     misfit = 2 * found.cost / more
-    if misfit > 1 + UNLIKELY * np.sqrt(2 / more):
+    if not found.success:
+        warn(f"the parameters are those after max_solves = {max_solves} solves, which did not do: take more, or a "
+             "nearer guess", NotSolved)
+    elif misfit > 1 + UNLIKELY * np.sqrt(2 / more):
         warn(f"the motion found is off from the measurements by {np.sqrt(misfit):.3g} times their deviations, where 1 "
              "is to be expected: this may be one of several minima, so try other guesses; else the model, or the mesh, "
              "leaves something out, or the deviations are larger")

@@ -147,6 +147,24 @@ def test_reaction_of_a_hinge_at_rest():
                                atol=1e-9)
 
 
+@pytest.mark.parametrize("components", ["force", "torque", "both"])
+def test_force_and_torque_of_a_weld(components):
+    """A beam, turned and clamped to the ground away from its centre: the weld holds its weight, and a torque on it."""
+    turn, point, load = np.array([0.8, 0.0, 0.6, 0.0]), np.array([-0.5, 0.2, 0.1]), np.array([0.3, -1.1, 0.7])
+    beam = tf.RigidBody(2.0, np.diag([0.02, 0.03, 0.04]), name="beam")
+    weld = tf.Weld(beam, None, point_a=point, point_b=(0, 0, 0), orientation=turn, name="weld")
+    system = tf.System([beam, weld, tf.Torque(beam, load)], gravity=GRAVITY)
+    matrix = np.array([[0.28, 0, 0.96], [0, 1, 0], [-0.96, 0, 0.28]])
+    z = packed(system, {"beam": tf.Pose(-matrix @ point, turn)})
+    gamma = multipliers_along(system, np.zeros(1), z[None], None)[0, :system.n_multipliers]
+    now = Moment(system, 0.0, ca.DM(z), multipliers=ca.DM(np.asarray(gamma)))
+    weight = np.array([0, 0, 2.0 * 9.81])
+    right = {"force": weight, "torque": -load, "both": np.concatenate([weight, -load])}[components]
+    sensor = given(ReactionSensor, "weld", components=components, n=len(right))
+    sensor.check(system)
+    np.testing.assert_allclose(np.array(ca.evalf(sensor.expected(now, {}))).ravel(), right, rtol=0, atol=1e-9)
+
+
 def test_missing_values_do_not_count():
     """Rows of NaN have no weight, and a missing component leaves the others with their own covariance."""
     covariance = np.array([[4.0, 1.0, 0.0], [1.0, 9.0, 2.0], [0.0, 2.0, 16.0]])
