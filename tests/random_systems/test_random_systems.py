@@ -12,7 +12,7 @@ import pytest
 import timefem as tf
 
 from . import kinds, relations
-from .draft import World, built, drawn
+from .draft import World, built, drawn, random_turn
 from .extras import with_finer_beams
 from .machine import check, failures_of, smallest
 
@@ -64,6 +64,16 @@ def test_frequencies_are_the_same_in_all_units(seed):
         found.append(np.append(kinds.places(made, rest), np.sort(np.abs(values))))
     np.testing.assert_allclose(found[1:], [found[0]] * 3, rtol=0, atol=1e-6)
     np.testing.assert_allclose(np.array(found[1:])[:, -4:], [found[0][-4:]] * 3, rtol=1e-9)
+
+
+@pytest.mark.long
+def test_equilibria_are_the_same_in_turned_worlds():
+    """Which of two is nearer was decided by single coordinates: in a turned world it was another one."""
+    draft, found = kinds.resting(drawn(7016)), []
+    for world in (World(), World(turn=random_turn(np.random.default_rng(7017)))):
+        made = built(draft, world)
+        found.append(kinds.places(made, tf.equilibrium(made.problem.system, made.problem.z0)))
+    np.testing.assert_allclose(found[1], found[0], rtol=0, atol=1e-9)
 
 
 @pytest.mark.long

@@ -71,6 +71,9 @@ class Scaling:
         if name == "full":
             state = system.state_scale
             multipliers = here.unit.copy()
+            if not element.needs_inverse_mass:  # its rates of constraints are in velocities
+                gamma, mu = np.split(multipliers, 2)
+                np.copyto(mu, gamma, where=system.momentum_level)
             if system.n_nonholonomic:
                 matrix, jacobian, _, _ = nonholonomic_derivatives(system, t, z)
                 nonholonomic = np.concatenate([_unit_gradient(matrix, state), _unit_gradient(jacobian, state)])

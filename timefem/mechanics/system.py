@@ -291,6 +291,11 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
         return [f"{self.label(p)}: {name}" for p in self.parts for name in p.constraint_names]
 
     @property
+    def momentum_level(self) -> np.ndarray:
+        """Which constraints are in momenta on velocity level, and not rates of themselves, shape (n_constraints,)."""
+        return np.array([p.momentum_level for p in self.parts for _ in p.constraint_names], bool)
+
+    @property
     def nonholonomic_names(self) -> list[str]:
         """Names of the nonholonomic constraints, "PART: NAME"."""
         return [f"{self.label(p)}: {name}" for p in self.parts for name in p.nonholonomic_names]

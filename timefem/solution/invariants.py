@@ -232,8 +232,8 @@ class Invariants:
     def _constraint_errors(self):
         """Largest residuals of the constraints, those that were dropped as redundant included, by level and unit."""
         complete = self.system.complete or self.system
-        theta, m, parts = np.abs(complete.constraints(self.t, self.z)), complete.n_constraints, complete.parts
-        in_momenta = np.repeat([p.momentum_level for p in parts], [len(p.constraint_names) for p in parts]).astype(bool)
+        theta, m = np.abs(complete.constraints(self.t, self.z)), complete.n_constraints
+        in_momenta = complete.momentum_level
         found = {"configuration": theta[..., :m], "velocity": theta[..., m:][..., ~in_momenta]}
         if in_momenta.any():
             found["quaternion_momentum"] = theta[..., m:][..., in_momenta]

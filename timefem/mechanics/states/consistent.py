@@ -198,6 +198,20 @@ def angles_of_trees(system):
     return np.unique(np.concatenate(places)) if places else np.zeros(0, int)
 
 
+def reach_in_trees(system):
+    """Size that coordinates of joints of trees have at least, shape (n_q,): angles a radian, displacements the largest
+    length in their tree, so that one of rounding counts as none."""
+    least = np.zeros(system.n_q)
+    for tree in system.bodies:
+        for body in (moving := getattr(tree, "moving", ())):
+            if body.joint.kind == "prismatic":
+                lengths = [np.hypot(np.linalg.norm(b.place), np.sqrt(np.trace(b.inertia) / b.mass if b.mass else 0.0))
+                           for b in moving]
+                least[np.arange(system.n_q)[system.coordinates(tree)][body.places]] = max(lengths)
+    least[angles_of_trees(system)] = 1.0
+    return least
+
+
 def _momenta(body, q, value, start):
     """Momenta of a rigid body at the assembled coordinates, with velocities that were given at approximate ones."""
     if not isinstance(value, Pose):

@@ -67,7 +67,7 @@ class OptimalErrors(HigherOrderErrors):
         xi, weights = gauss_legendre(self.better.degree)
         changes = [np.einsum("gi,eia->ega", self.plan.element.trial[name].basis.values(xi), after[name] - before[name])
                    for name in fields_between(sol).values()]
-        return errors | self.errors_between(sol, mesh, changes, weights), self.density(sol, mesh, None, after)
+        return errors | self.errors_between(sol, mesh, changes, weights), self.density(sol, mesh, equations, x, after)
 
     def errors_of_numbers(self, sol, objective, numbers):
         """Relative changes of the objective and of the unknown numbers."""
@@ -91,7 +91,7 @@ class OptimalErrors(HigherOrderErrors):
                 system, values.reshape(-1, values.shape[-1]))
         return sizes
 
-    def density(self, sol, mesh, dofs, better):
+    def density(self, sol, mesh, equations, x, better):
         """Density of elements by what the better solution has beyond the polynomials of the element, a share of the
         size that is (h / length)^n by the power n of the polynomials, with a length of which all fields know."""
         lengths = []

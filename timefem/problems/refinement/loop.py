@@ -157,7 +157,7 @@ class HigherOrderErrors(ErrorEstimate):
         equations, x = self.assembled(sol, mesh)
         y = equations.moved(x, equations.linear_step(equations.evaluate(x)), -1.0)
         before, after = self.fields(equations, x), self.fields(equations, y)
-        return self.errors(sol, mesh, before, after), self.density(sol, mesh, self.dofs(equations, x), after)
+        return self.errors(sol, mesh, before, after), self.density(sol, mesh, equations, x, after)
 
     @abstractmethod
     def prepare(self) -> None:
@@ -183,11 +183,12 @@ class HigherOrderErrors(ErrorEstimate):
         change = (after["state"] - before["state"])[:, [0, -1]]
         return {"state": float(np.abs(change / self.size(sol)).max())}
 
-    def density(self, sol: Solution, mesh: TimeMesh, dofs: np.ndarray, better: Mapping[str, np.ndarray]) -> np.ndarray:
+    def density(self, sol: Solution, mesh: TimeMesh, equations: Any, x: np.ndarray,
+                better: Mapping[str, np.ndarray]) -> np.ndarray:
         """Density of elements with equal errors, from their defects where tests belong to one element."""
         size, order = self.size(sol), self.element.order
         if self.element.can_march:
-            own = np.abs(defects(self.plan, mesh, dofs) / size).max(axis=1)
+            own = np.abs(defects(equations, self.dofs(equations, x)) / size).max(axis=1)
             return density_of(mesh, own, order + 1)
         own = (surplus(better["state"], self.better.state.basis) / size).max(axis=1)
         return density_of(mesh, own, self.better.degree)
@@ -311,14 +312,13 @@ def _or_of_equal_elements(sol, told, problem, estimate, solve_on, meshes):
 # neighbours do not either), and in optimal control they come from both ends; there the mesh follows what the better
 # solution has beyond the polynomials of the element.
 
-def defects(plan, mesh, x):
+def defects(equations, x):
     """Change of the state at the right node of each element by one Newton step from its left node.
 
     Parameters
     ----------
-    plan : ElementPlan
+    equations : ElementEquations
         Of an element that can be marched.
-    mesh : TimeMesh
     x : ndarray
         All dofs in time order.
 
@@ -326,19 +326,24 @@ def defects(plan, mesh, x):
     -------
     ndarray, shape (n_elements, n_z)
     """
-    c = plan.columns
+    plan, mesh, scaling = equations.plan, equations.mesh, equations.assembler.scaling
+    c, rows = plan.columns, plan.rows
+    size, power = scaling.local(c, scaling.multiplier_power, scaling.constraint_power)
+    weight, weight_power = scaling.local(rows, scaling.constraint_power, scaling.multiplier_power, True)
     right = c.first[-1] - c.n_node
     out = np.zeros((mesh.n_elements, len(right)))
     for start in range(0, mesh.n_elements, OPTIONS.piece):
         e = np.arange(start, min(start + OPTIONS.piece, mesh.n_elements))
         own = np.ascontiguousarray(x[c.step * e[:, None] + np.arange(c.n_local)])
-        residual = np.empty((len(e), plan.rows.n_local))
+        residual, h = np.empty((len(e), rows.n_local)), mesh.lengths[e, None]
         entries = np.empty((len(e), len(plan.tangent_rows)))
         evaluate_batch(plan.arrays, own, mesh.nodes[e], mesh.lengths[e], residual, entries)
-        tangent = np.zeros((len(e), plan.rows.n_local, c.n_local))
+        tangent = np.zeros((len(e), rows.n_local, c.n_local))
         tangent[:, plan.tangent_rows, plan.tangent_columns] = entries
-        step = np.linalg.solve(tangent[:, :, c.n_node:], residual[..., None])[..., 0]
-        out[e] = -step[:, right]
+        sizes, weights = (size * h**power)[:, c.n_node:], weight * h**weight_power
+        tangent = weights[:, :, None] * tangent[:, :, c.n_node:] * sizes[:, None]
+        step = np.linalg.solve(tangent, (weights * residual)[..., None])[..., 0]
+        out[e] = -(sizes * step)[:, right]
     return out
 
 

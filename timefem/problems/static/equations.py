@@ -10,7 +10,7 @@ import scipy.sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ...mechanics.contacts.rigid import refuse_events
-from ...mechanics.states.consistent import angles_of_trees
+from ...mechanics.states.consistent import reach_in_trees
 from ...mechanics.symbols import Symbols, first_order, n_reactions
 from ...mechanics.values.conserved import neutral_motions
 from ...mechanics.values.evaluate import evaluate
@@ -59,8 +59,8 @@ class StaticEquations:
         Place of a coordinate -> the `TurnCounter` whose it is.
     lengths : list of ndarray
         Places of quaternions of trees, whose lengths no constraint holds, and nothing depends on.
-    angles : ndarray of int
-        Coordinates that are angles of joints of trees.
+    reach : ndarray, shape (n_q,)
+        As `reach_in_trees`.
     neutral : (casadi.Function, ndarray)
         Of `neutral_motions`.
     """
@@ -68,7 +68,7 @@ class StaticEquations:
     def __init__(self, system):
         refuse_events(system, "an equilibrium")
         self.system, self.n_q, self.m = system, system.n_q, system.n_constraints
-        self.n, self.angles = self.n_q + self.m, angles_of_trees(system)
+        self.n, self.reach = self.n_q + self.m, reach_in_trees(system)
         self._groups = []
         for group in system.groups:
             q = group.state_index[:, :group.state_index.shape[1] // 2]
@@ -215,8 +215,7 @@ class StaticEquations:
             size[places] = max(np.abs(q[places]).max(), np.sqrt(mass[~places].max() / mass[places].max()))
         elif places.any():
             size[places] = np.abs(q[places]).max() or 1.0
-        size[self.angles] = np.maximum(size[self.angles], 1.0)
-        return size
+        return np.maximum(size, self.reach)
 
 
 def n_negative(matrix, n):
@@ -302,7 +301,7 @@ def relaxed(equations, x, t, solve, error, within=np.inf):
     error : callable
         `error(residual, tangent, x)`, of the forces that make it up.
     within : float
-        How far to go, as `distance` measures it.
+        How far to go, as `furthest_of` measures it.
 
     Returns
     -------
@@ -328,9 +327,9 @@ def relaxed(equations, x, t, solve, error, within=np.inf):
         except RuntimeError:
             s /= 4
             continue
-        gone = distance(system, start, x[:n])
-        if gone > within:
+        if furthest_of(system, x[:n] - start) > within:
             return None, None
+        gone = np.abs((x[:n] - start) * root).max()
         if gone > options.endless * size:
             return None, x[:n] - start
         # what joints are apart, as supports of a rope that is longer, does not shrink with s: a part of it at a time
@@ -352,22 +351,24 @@ def relaxed(equations, x, t, solve, error, within=np.inf):
     return None, None
 
 
-def distance(system, a, b):
-    """Between coordinates of shapes (n_q,): the largest change of one, by the root of its mass."""
-    return np.abs((b - a) * np.sqrt(system.mass_scale)).max()
+def furthest_of(system, changes):
+    """The largest of changes of coordinates, shape (n_q,), by the root of the mass: of the place of a body, or of what
+    else it has, so that axes of space do not decide."""
+    starts = np.concatenate([first + np.array([0, 3] if body.n_q > 3 and body.has_position else [0])
+                             for body in system.bodies for first in [system.coordinates(body).start]])
+    return np.sqrt(np.add.reduceat(system.mass_scale * changes**2, starts).max())
 
 
 def _size(equations, q, root, ways):
     """By which steps are measured, by the root of the mass: distances of places from their middle, and rotations; where
-    these are rounding the `ways` that forces lead to. Angles count by a radian."""
+    these are rounding the `ways` that forces lead to."""
     system, places, size = equations.system, [], np.abs(q)
     for body in system.bodies:
         if body.has_position and not body.helper:
             places.append(np.arange(system.n_q)[system.coordinates(body)][:3])
     if len({len(p) for p in places}) == 1:
         size[places] = np.abs(q[places] - np.mean(q[places], axis=0))
-    size[equations.angles] = np.maximum(size[equations.angles], 1.0)
-    largest = float(or_where_rounding((size * root).max(), ways.max()))
+    largest = float(or_where_rounding((np.maximum(size, equations.reach) * root).max(), ways.max()))
     return largest or np.abs(q * root).max() or root.max()
 
 

@@ -28,7 +28,7 @@ from ...solution.violations import first_violated
 from ...sparse import sparse_lu
 from ...status import RETRY, Answer, Reason, Status
 from ...types import Floats, States
-from .equations import FromGuess, StaticEquations, distance, or_where_rounding, relaxed
+from .equations import FromGuess, StaticEquations, furthest_of, or_where_rounding, relaxed
 from .options import OPTIONS
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def from_guess(equations, x, t, on_iteration=lambda iteration, norm: None):
             found = other
     if found.success and found.n_unstable <= 0:
         return found
-    within = distance(equations.system, x[:equations.n_q], found.q) if found.success else np.inf
+    within = furthest_of(equations.system, found.q - x[:equations.n_q]) if found.success else np.inf
     start, fallen = relaxed(equations, x, t, solve, equations.error, within)
     if start is not None and (other := again(start)).success:
         return other
