@@ -8,12 +8,13 @@ from timefem.elements.one_step import OneStep
 GUIDE = Path(timefem.__file__).parents[1] / "docs" / "how-to" / "write-a-scheme.md"
 
 
-def test_the_worked_example_runs():
+def test_the_worked_example_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # it saves a solution
     blocks = [block.split("```")[0] for block in GUIDE.read_text().split("```python\n")[1:]]
     names = {"__name__": "guide"}
     exec("\n".join(blocks), names)
     assert issubclass(names["Trapezoidal"], OneStep)
-    assert names["solution"].success and len(blocks) == 2
+    assert names["solution"].success and len(blocks) == 4
 
 
 def test_the_guide_names_what_there_is():

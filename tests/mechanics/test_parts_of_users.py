@@ -382,3 +382,37 @@ def test_a_force_across_a_plane_is_no_rate_of_mass():
     with pytest.raises(tf.InputError, match="rate of its mass is the fourth number"):
         tf.FormulaForce(rocket, "[1, 0, -2]")
     assert tf.FormulaForce(rocket, "[1, 0, 0, -2]")
+
+
+class SprungLinks(Composite):
+    """Rigid links along x with springs at their hinges about y, which count turns."""
+
+    n = Integer("number of links", least=1, most=100)
+    stiffness = Real("of a hinge", "N m", above=0)
+
+    def make_nodes(self):
+        return [tf.RigidBody(0.5, [0.001, 0.5 * 0.4**2 / 12, 0.5 * 0.4**2 / 12]) for _ in range(self.n)]
+
+    def make_elements(self):
+        y, left, right = (0, 1, 0), (-0.2, 0, 0), (0.2, 0, 0)
+        pairs = zip(self.nodes, (None, *self.nodes), strict=False)
+        hinges = [tf.Revolute(b, a, point_a=left, point_b=right if a else (0, 0, 0), axis_a=y, axis_b=y)
+                  for b, a in pairs]
+        return [*hinges, *(tf.JointSpring(hinge, stiffness=self.stiffness) for hinge in hinges)]
+
+    def reference(self, i):
+        return tf.Pose((0.4 * i + 0.2, 0, 0))
+
+
+def test_elements_of_a_composite_part_bring_their_helpers():
+    """Angles phi of two links at rest: k (phi_i - phi_(i-1)) is the moment of the weights beyond hinge i."""
+    links = SprungLinks(2, 6.0, name="links")
+    still = tf.equilibrium(tf.System([links], gravity=(0, 0, -9.81)), {})
+    x = [still.position(node) for node in links.nodes]
+    phi = np.array([np.arctan2(-(still.rotation_matrix(node)[2, 0]), still.rotation_matrix(node)[0, 0])
+                    for node in links.nodes])
+    hinge = 0.4 * np.array([np.cos(phi[0]), 0, -np.sin(phi[0])])
+    weight = 0.5 * 9.81
+    np.testing.assert_allclose(6.0 * np.diff([0, *phi]), [weight * (x[0][0] + x[1][0]), weight * (x[1] - hinge)[0]],
+                               rtol=1e-9)
+    assert phi[0] > 0.5  # far from where it is stated

@@ -9,7 +9,7 @@ import pytest
 import timefem as tf
 from tests.models.test_model_files import write
 from tests.models.test_problem_files import data_of
-from timefem.elements.element import SCHEMES
+from timefem.elements.element import ELEMENTS
 from timefem.errors import InputError
 from timefem.models import load_model
 
@@ -28,10 +28,10 @@ def spinning(**solver):
                                 "time": {"sine": {"amplitude": 3, "frequency": 1}}}}}
 
 
-@pytest.mark.parametrize("name", SCHEMES)
+@pytest.mark.parametrize("name", ELEMENTS)
 def test_schemes_by_name(tmp_path, name):
     model = load_model(write(tmp_path / "m.toml", spinning(element=name)))
-    assert type(model.element) is SCHEMES[name]
+    assert type(model.element) is ELEMENTS[name]
     sol = model.solve(progress=False)
     assert sol.success
     wanted = load_model(write(tmp_path / "m.toml", spinning(degree=3))).solve(progress=False)

@@ -9,6 +9,4 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
     "bubnov_galerkin": ["BubnovGalerkin"],
     "element": ["Space", "TimeElement"],
     "mixed_galerkin": ["MixedGalerkin"],
-    "schemes": ["DLA", "EMH", "EML", "MPH", "MPL", "REML", "AlgoC1", "DirEM", "NewmarkSO3", "NonTwistingEM", "NullEMH",
-                "NullEML", "QuatVI", "SymplecticEuler", "Zupan3", "Zupan3Printed"],
 })

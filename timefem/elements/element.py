@@ -248,17 +248,18 @@ class TimeElement(NamedArguments, Summarized, ABC):
         """
 
 
-SCHEMES = LateTable(f"{__package__}.schemes", {  # imported when they are asked for
-    "eml": ".energy_momentum.EML", "reml": ".energy_momentum.REML", "null-eml": ".energy_momentum.NullEML",
-    "emh": ".energy_momentum.EMH", "null-emh": ".energy_momentum.NullEMH", "mpl": ".energy_momentum.MPL",
-    "mph": ".energy_momentum.MPH", "quat-vi": ".rotations.QuatVI", "dir-em": ".energy_momentum.DirEM",
-    "algo-c1": ".rotations.AlgoC1", "zupan3": ".rotations.Zupan3", "zupan3-printed": ".rotations.Zupan3Printed",
-    "newmark-so3": ".rotations.NewmarkSO3", "nontwisting-em": ".energy_momentum.NonTwistingEM",
-    "dla": ".rotations.DLA", "symplectic-euler": ".energy_momentum.SymplecticEuler",
+ELEMENTS = LateTable(__package__, {  # imported when they are asked for
+    "mg": ".mixed_galerkin.MixedGalerkin", "bg": ".bubnov_galerkin.BubnovGalerkin",
+    "eml": ".schemes.energy_momentum.EML", "reml": ".schemes.energy_momentum.REML",
+    "null-eml": ".schemes.energy_momentum.NullEML", "emh": ".schemes.energy_momentum.EMH",
+    "null-emh": ".schemes.energy_momentum.NullEMH", "mpl": ".schemes.energy_momentum.MPL",
+    "mph": ".schemes.energy_momentum.MPH", "quat-vi": ".schemes.rotations.QuatVI",
+    "dir-em": ".schemes.energy_momentum.DirEM", "algo-c1": ".schemes.rotations.AlgoC1",
+    "zupan3": ".schemes.rotations.Zupan3", "zupan3-printed": ".schemes.rotations.Zupan3Printed",
+    "newmark-so3": ".schemes.rotations.NewmarkSO3", "nontwisting-em": ".schemes.energy_momentum.NonTwistingEM",
+    "dla": ".schemes.rotations.DLA", "symplectic-euler": ".schemes.energy_momentum.SymplecticEuler",
 })
 ALIASES = {"quat-em": "emh"}
-ELEMENTS = LateTable(__package__, {"mg": ".mixed_galerkin.MixedGalerkin", "bg": ".bubnov_galerkin.BubnovGalerkin",
-                                   **{name: f".schemes{place}" for name, place in SCHEMES.places.items()}})
 DEGREE = {"mg": 2, "bg": 3}  # unless given
 ELEMENT_OPTIONS = tuple(name for name, option in OPTIONS.items() if {*option.of} & {*ELEMENTS})
 

@@ -130,12 +130,20 @@ def _place(part):
     return None if part.helper else type(part), part.owner, part.place
 
 
+def _all_members(part, given):
+    """The part, what it brings along, and what the members of a composite part bring along."""
+    for member in part.members:
+        if member is part:
+            yield member
+        elif not (part.is_body and member in given):
+            yield from _all_members(member, given)
+
+
 def with_helpers(parts):
     """The members of parts, each helper once, where it is first needed; those that nothing needs are left out, and what
     a body brings along that is among the parts itself."""
     found, given = [], set(parts)
-    for member in own_members(parts, [member for part in parts for member in part.members
-                                      if not (part.is_body and member != part and member in given)]):
+    for member in own_members(parts, [member for part in parts for member in _all_members(part, given)]):
         if not (member.helper and member in found):
             found.append(member)
     needed = {body for part in found if not part.helper for body in part.bodies}

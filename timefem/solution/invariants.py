@@ -248,14 +248,14 @@ class Invariants:
         Returns
         -------
         dict
-            `energy`, `generalized_energy` (where the element has velocities), `angular_momentum` (about the axes about
-            which no moment acts, as the vertical one under weight, or that of a hinge; left out where there are none:
-            `momentum_drift` has all components), `configuration`, `velocity` (rates of constraints, m/s or 1/s),
-            `quaternion_momentum` (largest q.p of quaternions [kg m^2/s], which stands for them in (69) of May & Betsch;
-            with bodies in quaternions).
+            `energy`, `generalized_energy` (where the element has velocities at its ends), `angular_momentum` (about the
+            axes about which no moment acts, as the vertical one under weight, or that of a hinge; left out where there
+            are none: `momentum_drift` has all components), `configuration`, `velocity` (rates of constraints, m/s or
+            1/s), `quaternion_momentum` (largest q.p of quaternions [kg m^2/s], which stands for them in (69) of May &
+            Betsch; with bodies in quaternions).
         """
         errors = {"energy": float(np.abs(self.energy_balance()).max())}
-        if "velocity" in self.fields and len(self.t) > 1:
+        if "velocity" in self.fields and self.element.trial["velocity"].continuous and len(self.t) > 1:
             energy = self.generalized_energy() - self.work()
             errors["generalized_energy"] = float(np.abs(energy - energy[0]).max())
         return errors | self._momentum_errors() | self._constraint_errors()

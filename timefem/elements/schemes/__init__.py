@@ -2,8 +2,8 @@
 
 import lazy_loader
 
+from ..element import ELEMENTS
+
+_places = [place.split(".")[2:] for place in ELEMENTS.places.values() if place.startswith(".schemes.")]
 __getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
-    "energy_momentum": ["EML", "EMH", "MPH", "MPL", "REML", "DirEM", "NonTwistingEM", "NullEMH", "NullEML",
-                        "SymplecticEuler"],
-    "rotations": ["AlgoC1", "DLA", "NewmarkSO3", "QuatVI", "Zupan3", "Zupan3Printed"],
-})
+    module: [name for other, name in _places if other == module] for module, _ in _places})

@@ -9,10 +9,10 @@ from importlib import import_module
 
 import numpy as np
 
-from ... import elements
 from ...elements.augmented import extended, part_numbers
 from ...elements.augmented.part_numbers import Carrier, with_carrier
 from ...elements.components import components
+from ...elements.element import ELEMENTS, TimeElement
 from ...errors import InputError, named_arguments
 from ...mechanics.describe import build, describe, plain
 from ...mechanics.forces.actuators import Cost
@@ -147,9 +147,10 @@ def without_costs(system: System) -> System:
 def _describe(element):
     name = type(element).__name__
     if _element_class(name) is not type(element):
-        raise InputError(f"the solution cannot be saved: {name} is not an element of timefem")
+        raise InputError(f"the solution cannot be saved: {name} is not in the table ELEMENTS of "
+                         "timefem.elements.element, where its name is entered")
     values = {f.name: getattr(element, f.name) for f in dataclasses.fields(element)}
-    return {"class": name, **{key: _describe(v) if isinstance(v, elements.TimeElement) else
+    return {"class": name, **{key: _describe(v) if isinstance(v, TimeElement) else
                               plain(f"{name} cannot be saved: {key}", v) for key, v in values.items()}}
 
 
@@ -163,9 +164,10 @@ MARCHES = "timefem.problems.phases.contact_motion"  # solutions with rigid conta
 
 def _element_class(name):
     """Class of a time element, those with controls included, by its name."""
-    modules = elements, part_numbers, extended, extended
-    found = (getattr(module, name, None) for module in modules)
-    return next((c for c in found if isinstance(c, type) and issubclass(c, elements.TimeElement)), None)
+    entered = (ELEMENTS[key] for key, place in ELEMENTS.places.items() if place is None or place.endswith(f".{name}"))
+    further = (getattr(module, name, None) for module in (part_numbers, extended))
+    return next((c for c in (*entered, *further)
+                 if isinstance(c, type) and issubclass(c, TimeElement) and c.__name__ == name), None)
 
 
 # ---- Read a solution from a file
