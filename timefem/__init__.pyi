@@ -157,7 +157,10 @@ from .problems.controls_marched import Simulation, simulate
 from .problems.ends.targets import EndState
 from .problems.estimation.estimate.noise_levels import most_likely_noise
 from .problems.estimation.estimate.solution import Estimate
-from .problems.estimation.measurements.sensors import (
+from .problems.estimation.noise import Huber, Student
+from .problems.estimation.prior import Prior
+from .problems.estimation.problem import Estimation
+from .problems.estimation.sensors import (
     Accelerometer,
     DirectionSensor,
     FormulaSensor,
@@ -168,9 +171,6 @@ from .problems.estimation.measurements.sensors import (
     PointVelocity,
     ReactionSensor,
 )
-from .problems.estimation.noise import Huber, Student
-from .problems.estimation.prior import Prior
-from .problems.estimation.problem import Estimation
 from .problems.estimation.start_prior import StatePrior
 from .problems.initial.checkpoint_option import Checkpoint
 from .problems.initial.global_driver import Global, Windows
@@ -212,8 +212,8 @@ from .solvers.linear.packages import Cholmod, SuperLU
 from .solvers.linear.petsc.solver import PETSc
 from .solvers.linear.time_chain.solver import TimeChain
 from .solvers.march.step_control import MarchOptions, StepControl
-from .solvers.nonlinear.engines.fatrop import Fatrop
-from .solvers.nonlinear.engines.ipopt import Ipopt
+from .solvers.nonlinear.fatrop import Fatrop
+from .solvers.nonlinear.ipopt import Ipopt
 from .solvers.nonlinear.newton import Newton
 from .solving.contact_search import contact_sequences
 from .solving.many_solutions import continuation, solve_all

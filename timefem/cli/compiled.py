@@ -17,8 +17,8 @@ from ..mechanics.contacts.planes import PlaneContact
 from ..mechanics.joints.pairs import Revolute
 from ..mechanics.system import System
 from ..mechanics.values.evaluate import compile_loop
-from ..problems.estimation.measurements.sensors import Marker
 from ..problems.estimation.problem import Estimation
+from ..problems.estimation.sensors import Marker
 from ..problems.initial.problem import InitialValueProblem
 from ..solving.solve import prepare as prepared_solver
 from ..solving.solve import solve

@@ -24,8 +24,8 @@ FORMS = LateTable("timefem.elements.forms", {  # of the equations of motion
     "energy": ".forms.EnergyForm"})
 
 METHODS = LateTable("timefem.solvers", {  # of optimal control with inequalities
-    "interior-point": ".interior_point.algorithm.InteriorPoint", "ipopt": ".nonlinear.engines.ipopt.Ipopt",
-    "fatrop": ".nonlinear.engines.fatrop.Fatrop"})
+    "interior-point": ".interior_point.algorithm.InteriorPoint", "ipopt": ".nonlinear.ipopt.Ipopt",
+    "fatrop": ".nonlinear.fatrop.Fatrop"})
 
 LINEAR_SOLVERS = LateTable("timefem.solvers.linear", {  # options; each says what packages it needs, how to install them
     "chain": ".time_chain.solver.TimeChain", "superlu": ".packages.SuperLU", "petsc": ".petsc.solver.PETSc",

@@ -7,9 +7,9 @@ import casadi as ca
 import numpy as np
 
 import timefem as tf
-from timefem.problems.estimation.measurements.sensors import DirectionSensor, FormulaSensor
 from timefem.problems.estimation.prior import Prior
 from timefem.problems.estimation.problem import Estimation
+from timefem.problems.estimation.sensors import DirectionSensor, FormulaSensor
 
 ROTATION = [3, 4, 5, 6, 10, 11, 12, 13]  # places of the rotation in the state (q, p) of a rigid body
 DATA = Path(__file__).parents[2] / "data" / "estimation"

@@ -6,10 +6,10 @@ import pytest
 
 import timefem as tf
 from timefem.problems.estimation.dynamic import search
-from timefem.problems.estimation.measurements.sensors import FormulaSensor, Gyroscope, Marker
 from timefem.problems.estimation.noise import Huber
 from timefem.problems.estimation.prior import Prior
 from timefem.problems.estimation.problem import Estimation
+from timefem.problems.estimation.sensors import FormulaSensor, Gyroscope, Marker
 from timefem.problems.estimation.start_prior import StatePrior
 from timefem.status import Reason, Status
 

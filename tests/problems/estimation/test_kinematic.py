@@ -10,9 +10,9 @@ import scipy
 import timefem as tf
 from timefem.problems.estimation.kinematic.block_chain import BlockChain, NotPositive
 from timefem.problems.estimation.kinematic.geometry import Geometry, Tangents
-from timefem.problems.estimation.measurements.sensors import FormulaSensor, Gyroscope, JointSensor, Marker
 from timefem.problems.estimation.prior import Prior
 from timefem.problems.estimation.problem import Estimation
+from timefem.problems.estimation.sensors import FormulaSensor, Gyroscope, JointSensor, Marker
 
 SIGMA = 0.01
 

@@ -5,7 +5,7 @@ import pytest
 
 import timefem as tf
 from timefem.problems.estimation.loads import loads_along
-from timefem.problems.estimation.measurements.sensors import Marker
+from timefem.problems.estimation.sensors import Marker
 
 from .test_kinematic import arm, closed_chain, markers, points, solve
 

@@ -8,7 +8,8 @@ import timefem as tf
 from timefem.errors import InputError
 from timefem.mechanics.redundancy.consistent_multipliers import multipliers_along
 from timefem.problems.estimation.loads import Moment
-from timefem.problems.estimation.measurements.sensors import (
+from timefem.problems.estimation.prior import Prior
+from timefem.problems.estimation.sensors import (
     Accelerometer,
     DirectionSensor,
     FormulaSensor,
@@ -19,7 +20,6 @@ from timefem.problems.estimation.measurements.sensors import (
     PointVelocity,
     ReactionSensor,
 )
-from timefem.problems.estimation.prior import Prior
 
 ARM, GRAVITY = np.array([0.3, -0.2, 0.5]), (0.0, 0.0, -9.81)
 

@@ -9,7 +9,7 @@ import pytest
 import timefem as tf
 from timefem.cases import CASES
 from timefem.models import load_model
-from timefem.solvers.nonlinear.engines.fatrop import Fatrop
+from timefem.solvers.nonlinear.fatrop import Fatrop
 
 ELEMENT = tf.MixedGalerkin(2, n_points=2)
 

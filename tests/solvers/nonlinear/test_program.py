@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from timefem.errors import InputError
-from timefem.solvers.nonlinear.engines.callbacks import Centred
-from timefem.solvers.nonlinear.engines.ipopt import Ipopt
+from timefem.solvers.nonlinear.callbacks import Centred
+from timefem.solvers.nonlinear.ipopt import Ipopt
 from timefem.solvers.nonlinear.program import (
     CARRIER,
     LIMIT,

@@ -12,9 +12,9 @@ from ...display import digits
 from ...errors import InputError, NamedArguments, known_names
 from ...mechanics.bodies.rotations import as_quaternion, matrix_from_quaternion
 from ...mechanics.states.in_trees import tree_joint
-from ...problems.estimation.measurements.sensors import JointSensor, Marker
 from ...problems.estimation.noise import Loss
 from ...problems.estimation.prior import Prior
+from ...problems.estimation.sensors import JointSensor, Marker
 from ...types import Matrix, Vector
 
 METERS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "meters": 1.0, "millimeters": 0.001}

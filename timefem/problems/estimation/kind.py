@@ -18,7 +18,10 @@ from .dynamic.search import Search
 from .estimate.solution import Estimate
 from .estimate.verdict import suspicions_of_failure
 from .kinematic.solve import solve_kinematic
-from .measurements.sensors import (
+from .options import DEFAULTS
+from .prior import Prior
+from .problem import Estimation
+from .sensors import (
     Accelerometer,
     DirectionSensor,
     FormulaSensor,
@@ -29,9 +32,6 @@ from .measurements.sensors import (
     PointVelocity,
     ReactionSensor,
 )
-from .options import DEFAULTS
-from .prior import Prior
-from .problem import Estimation
 from .start_prior import StatePrior
 
 TYPES = {"marker": Marker, "velocity": PointVelocity, "direction": DirectionSensor, "orientation": OrientationSensor,

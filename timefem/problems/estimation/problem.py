@@ -23,10 +23,10 @@ from ..common.parameters import checked_parameters
 from ..initial.problem import InitialValueProblem, checked_span
 from .kinematic.statement import check_kinematic_element, frames_of, without_dynamics
 from .loads import Moment
-from .measurements.base import Sensor
 from .noise import Loss, as_loss, with_noise
 from .options import DEFAULTS
 from .prior import Prior
+from .sensor import Sensor
 from .start_prior import StartSensors
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from ...mechanics.states.in_trees import tree_joint
 from ...mechanics.states.sides import whole
 from ...types import Vector
 from .loads import Moment
-from .measurements.base import Sensor
-from .measurements.sensors import Gyroscope, JointSensor, Marker, OrientationSensor, PointVelocity
 from .options import DEFAULTS
+from .sensor import Sensor
+from .sensors import Gyroscope, JointSensor, Marker, OrientationSensor, PointVelocity
 
 if TYPE_CHECKING:
     from ...mechanics.system import System

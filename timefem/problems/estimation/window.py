@@ -19,8 +19,8 @@ from .kinematic.smoother import Iterate
 from .kinematic.solve import estimate_of as estimate_of_frames
 from .kinematic.solve import solve_kinematic
 from .kinematic.statement import densities, limits_of, places_among, sensors_of
-from .measurements.base import Sensor
 from .options import DEFAULTS
+from .sensor import Sensor
 
 
 class LiveData:

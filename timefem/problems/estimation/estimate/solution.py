@@ -24,10 +24,10 @@ from ....memory import Late
 from ....solution.solution import Solution
 from ....types import Floats
 from ..dynamic.program import SensorRows
-from ..measurements.base import Sensor
-from ..measurements.sensors import FormulaSensor, OrientationSensor
 from ..options import DEFAULTS
 from ..prior import deviations_of
+from ..sensor import Sensor
+from ..sensors import FormulaSensor, OrientationSensor
 from .verdict import Fit, fit_of
 
 if TYPE_CHECKING:

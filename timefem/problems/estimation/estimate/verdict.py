@@ -11,12 +11,12 @@ import numpy as np
 
 from ....display import digits
 from ....memory import Late
-from ..measurements.sensors import JointSensor, Marker, OrientationSensor
 from ..noise import of_normal_errors
 from ..options import DEFAULTS
+from ..sensors import JointSensor, Marker, OrientationSensor
 
 if TYPE_CHECKING:
-    from ..measurements.base import Sensor
+    from ..sensor import Sensor
 
 
 DEGREES = np.pi / 180

@@ -24,9 +24,9 @@ from ...common.statistics import solve_statistics
 from ..estimate.solution import Estimate, sensor_of
 from ..estimate.verdict import Fit, SensorFit, looked_at, suspicions, told_bounds
 from ..loads import Loads, loads_along
-from ..measurements.base import Sensor
 from ..noise import of_normal_errors
 from ..options import DEFAULT
+from ..sensor import Sensor
 from .fit import Asked, fit
 from .measured import Formulas, Measured
 from .statement import PartNumbers, densities, limits_of, momenta_of, places_among, sensors_of

@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 import casadi as ca
 import numpy as np
 
-from .... import validate
-from ....errors import InputError
-from ....mechanics.bodies.rotations import as_quaternion, matrix_from_quaternion
-from ....mechanics.formulas.formula import call, call_vector
-from ....mechanics.formulas.text import as_formula
-from ....types import Matrix, UserFormula, Vector
-from ..loads import Moment
-from ..prior import Prior
-from .base import Sensor
+from ... import validate
+from ...errors import InputError
+from ...mechanics.bodies.rotations import as_quaternion, matrix_from_quaternion
+from ...mechanics.formulas.formula import call, call_vector
+from ...mechanics.formulas.text import as_formula
+from ...types import Matrix, UserFormula, Vector
+from .loads import Moment
+from .prior import Prior
+from .sensor import Sensor
 
 # ---- How a sensor sits on its body: the place, and the axes, known or with an unknown small turn
 

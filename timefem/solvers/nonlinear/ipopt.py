@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from .... import interrupts, validate
-from ....errors import NamedArguments
-from ....status import Reason, Status
-from ..program import Answer, failed, gradient_of_lagrangian, optimality_error
+from ... import interrupts, validate
+from ...errors import NamedArguments
+from ...status import Reason, Status
 from .callbacks import called, guarded, refused_options, solved_enlarged, sparsity
+from .program import Answer, failed, gradient_of_lagrangian, optimality_error
 
 if TYPE_CHECKING:
-    from ..program import NonlinearProgram
+    from .program import NonlinearProgram
+
 
 REASONS = {"Infeasible_Problem_Detected": Reason.INFEASIBLE, "Diverging_Iterates": Reason.UNBOUNDED,
            "Maximum_Iterations_Exceeded": Reason.NOT_CONVERGED, "Restoration_Failed": Reason.INFEASIBLE,

@@ -5,11 +5,11 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
-from .... import interrupts
-from ....errors import InputError
-from ...interior_point.barrier import enlargement
-from ..options import OPTIONS
-from ..program import Answer, gradient_of_lagrangian
+from ... import interrupts
+from ...errors import InputError
+from ..interior_point.barrier import enlargement
+from .options import OPTIONS
+from .program import Answer, gradient_of_lagrangian
 
 
 def refused_options(title, options, error):

@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import casadi as ca
 import numpy as np
 
-from .... import validate
-from ....display import digits
-from ....errors import InputError, NamedArguments
-from ....types import Floats, Matrix, Vector
-from ..loads import Moment
-from ..noise import Loss, as_loss
-from ..prior import Prior, checked_covariance, covariance_of, numbers_of
+from ... import validate
+from ...display import digits
+from ...errors import InputError, NamedArguments
+from ...types import Floats, Matrix, Vector
+from .loads import Moment
+from .noise import Loss, as_loss
+from .prior import Prior, checked_covariance, covariance_of, numbers_of
 
 MISSING = "error", "skip"
 ROWS = "times", "values", "measured", "covariances"  # of each time

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
-from .... import interrupts, validate
-from ....errors import InputError, NamedArguments
-from ....status import Reason, Status
-from ...interior_point.barrier import inside
-from ...interior_point.options import InteriorPointOptions
-from ..options import OPTIONS
-from ..program import Answer, failed, gradient_of_lagrangian, not_finite, optimality_error, placed
+from ... import interrupts, validate
+from ...errors import InputError, NamedArguments
+from ...status import Reason, Status
+from ..interior_point.barrier import inside
+from ..interior_point.options import InteriorPointOptions
 from .callbacks import Centred, called, guarded, refused_options, sparsity
+from .options import OPTIONS
+from .program import Answer, failed, gradient_of_lagrangian, not_finite, optimality_error, placed
 
 if TYPE_CHECKING:
-    from ..program import NonlinearProgram
+    from .program import NonlinearProgram
 
 
 MU, MU_WARM = OPTIONS.fatrop_rough / 11, 1e-4  # slacks times multipliers at the end of that, and near a solution

@@ -1,1 +1,0 @@
-"""What is measured: each kind of sensor says which number a motion would give it."""
