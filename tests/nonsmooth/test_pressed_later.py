@@ -86,3 +86,23 @@ def test_a_joint_that_rests_at_its_stop():
     found = marched([flap, hinge, stop, torque], {hinge: 0.5}, t=0.4)
     assert [event.kind for event in found.events] == ["opens"] and abs(found.events[0].t - 0.2) < 1e-12
     assert abs(found.joint(hinge).angle(0.4) - (0.5 - 0.2**3 / 6 / 0.2)) < 1e-10
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_a_bead_in_a_turning_tube_is_pressed_by_its_slip(dimension):
+    """At rest in the tube nothing presses it: r'' = w^2 r - 2 mu w r'."""
+    speed, mu, t = 3.0, 0.3, 0.9
+    tube, bead = tf.RigidBody(3.0, (1, 1, 1), name="tube"), tf.PointMass(0.1, dimension, name="bead")
+    pivot = tf.Revolute(tube, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1), name="pivot")
+    walls = [tf.PlaneContact(bead, on=tube, normal=(0, side, 0), friction=mu, name=name)
+             for side, name in ((-1, "ahead"), (1, "behind"))]
+    drive = tf.PrescribedJoint(pivot, value=lambda t: speed * t, name="drive")
+    found = marched([tube, pivot, drive, bead, *walls],
+                    {pivot: (0.0, speed), bead: tf.Pose((0.1, 0, 0), velocity=(0, 0.1 * speed, 0))}, t=t)
+    roots = speed * (-mu + np.array([1, -1]) * np.sqrt(mu**2 + 1))
+    r, rate = 0.1 / (roots[0] - roots[1]) * np.array([roots[0] * np.exp(roots[1] * t) - roots[1] * np.exp(roots[0] * t),
+                                                      roots.prod() * (np.exp(roots[1] * t) - np.exp(roots[0] * t))])
+    assert not found.events
+    assert np.allclose(found.position(bead, t)[:2], r * np.array([np.cos(speed * t), np.sin(speed * t)]), atol=1e-7)
+    forces = found.contact_forces(t)
+    assert not forces[0].any() and abs(forces[1, 0] - 2 * 0.1 * speed * rate) < 1e-6

@@ -94,7 +94,8 @@ class ThroughEvents(Derivatives):
     Raises
     ------
     InputError
-        For solutions that failed, where elements are of the fallback for many impacts, and with sampled controllers.
+        For solutions that failed, where elements are of the fallback for many impacts, where contacts leave their
+        surfaces at the end, and with sampled controllers.
     """
 
     def __init__(self, solution: Solution, linear: LinearOptions | str | None = None) -> None:
@@ -105,6 +106,10 @@ class ThroughEvents(Derivatives):
             if event.kind.startswith(events.FALLBACK):
                 raise InputError(f"the solution has elements for many impacts at t = {event.t:g}, which have no "
                                  "derivatives; take more elements, or let the motion end before")
+        for node, kind, c in solution.located:
+            if kind == events.LEAVES:
+                raise InputError(f"{solution.contact_names[c]} leaves at the end of its surface at t = "
+                                 f"{solution.t[node]:g}; derivatives are offered up to there")
         self.contacts, self.mesh = Contacts(self.system), TimeMesh(solution.t)
         self.places = NumberPlaces(self.system)
         self._values = {}

@@ -48,8 +48,8 @@ class ContactSolution(Solution):
         Nodes at which the modes were entered.
     located : tuple of (int, str, int)
         Nodes whose times follow from the motion, by what vanishes there of which contact: "closes" (the gap), "touches"
-        (its rate), "opens" (the normal force), "slips" (the limit of friction over it), "sticks" (the slip), or
-        "beginning".
+        (its rate), "opens" (the normal force), "slips" (the limit of friction over it), "sticks" (the slip),
+        "leaves" (the rest of a surface), or "beginning".
     nodal_contact_forces : ndarray, shape (n_elements, n, n_contacts, 3)
         Multipliers of the elements, of their order; see `contact_forces`.
     """

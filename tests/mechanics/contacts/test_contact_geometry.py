@@ -14,7 +14,7 @@ def rotation(rng):
 
 
 def evaluated(touch):
-    return [np.array(ca.DM(ca.evalf(ca.SX(x)))).squeeze() for x in touch]
+    return [np.array(ca.DM(ca.evalf(ca.SX(x)))).squeeze() for x in touch[:4]]
 
 
 def unit(x):
@@ -240,4 +240,5 @@ def test_places_of_boxes_are_written_once(monkeypatch, with_edges, n):
     found = geometry.boxes(*symbols, with_edges)
     assert len(found) == n
     for one, other in zip(found, written, strict=True):
-        assert ca.Function("f", symbols, list(one)).serialize() == ca.Function("f", symbols, list(other)).serialize()
+        one, other = (ca.Function("f", symbols, [*x[:5], *x.further[:4]]).serialize() for x in (one, other))
+        assert one == other

@@ -107,7 +107,9 @@ class ClosedContact(Part):
         return given
 
     def constraints(self, s: Symbols) -> ca.SX:
-        return -self.contact.gap(self._given(s, self.contact))[self.row] if self.constraint_names else ca.SX(0, 1)
+        if not self.constraint_names:
+            return ca.SX(0, 1)
+        return -self.contact.closed_gap(self._given(s, self.contact))[self.row]
 
     def velocity_form(self, s: Symbols) -> ca.SX:
         if not self.nonholonomic_names:
@@ -126,7 +128,7 @@ class ClosedContact(Part):
         return self._friction(s, w) if self.constraint_names and self.rubbing else None
 
     def _slip(self, s, contact, row):
-        return contact.slip(self._given(s, contact))[row, :].T
+        return contact.closed_slip(self._given(s, contact))[row, :].T
 
     def _friction(self, s, pressed):
         """Of a normal force."""

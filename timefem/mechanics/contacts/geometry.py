@@ -19,6 +19,8 @@ EDGES = [(corner, i) for corner in CORNERS for i in range(3) if corner[i] < 0]  
 class Nearness(NamedTuple):
     """What edges take for the same: `rounding` in shares of their lengths, `parallel` by the square of a sine.
 
+    What touches beyond the end of a surface by half of `rounding` leaves it.
+
     Edges that are apart are parallel too from where the distance of their lines changes with angles by more than
     `lever` lengths: that of the edges, which is the same where they cross, changes by one at most.
     """
@@ -42,12 +44,18 @@ class Touch(NamedTuple):
         Unit vector towards body a, in space.
     at_a, at_b : SX, shape (3,)
         The points, in space [m].
+    reach : SX, optional
+        Of surfaces that end, in shares of their size: negative where the points are beyond their ends.
+    further : Touch, optional
+        The same of these surfaces as if they went on beyond their ends.
     """
 
     gap: ca.SX
     normal: ca.SX
     at_a: ca.SX
     at_b: ca.SX
+    reach: ca.SX | None = None
+    further: Touch | None = None
 
 
 def across(normal: ca.SX) -> ca.SX:
@@ -122,16 +130,18 @@ def edges(a: ca.SX, along_a: ca.SX, b: ca.SX, along_b: ca.SX, outwards: ca.SX, l
     on_a, on_b = ca.dot(along_a, line), ca.dot(along_b, line)
     x, y = (ab * on_b - bb * on_a) / square, (aa * on_b - ab * on_a) / square
     gap, at_a, at_b = ca.dot(normal, line), a + x * along_a, b + y * along_b
-    within = ca.logic_and(ca.fabs(2 * x - 1) <= 1, ca.fabs(2 * y - 1) <= 1)
-    within = ca.logic_and(within, ca.logic_not(parallel))
+    aside = ca.fmax(ca.fabs(2 * x - 1), ca.fabs(2 * y - 1)) - 1
+    within = ca.logic_and(aside <= NEAR.rounding, ca.logic_not(parallel))
     within = ca.logic_and(within, gap >= least - NEAR.rounding * ca.sqrt(aa + bb))
     x_near = _share(x)
     y_near = _share((ab * x_near + on_b) / bb)
     x_near = _share((ab * y_near - on_a) / aa)
     near_a, near_b = a + x_near * along_a, b + y_near * along_b
     length = ca.sqrt(ca.fmax(ca.sumsqr(near_a - near_b), NEAR.parallel * (aa + bb)))
-    return Touch(*(ca.if_else(within, here, there) for here, there in (
-        (gap, length), (normal, (near_a - near_b) / length), (at_a, near_a), (at_b, near_b))))
+    further = Touch(gap, normal, at_a, at_b)
+    nearest = length, (near_a - near_b) / length, near_a, near_b
+    return Touch(*(ca.if_else(within, here, there) for here, there in zip(further, nearest, strict=False)),
+                 NEAR.rounding / 2 - aside, further)
 
 
 def _share(x):
@@ -148,13 +158,14 @@ def corner_on_box(corner: ca.SX, centre: ca.SX, rotation: ca.SX, half: ca.SX, fa
     beyond = ca.fabs(seen) - half
     side, furthest = ca.if_else(seen < 0, -1, 1), _largest(beyond)
     gap, normal = ca.dot(furthest, beyond), rotation @ (furthest * side)
-    if face is not None:
-        size = ca.sum1(half)
-        beside = ca.mmax(beyond - face * 10 * (size + ca.sum1(ca.fabs(seen))))
-        between = beside <= NEAR.rounding * size
-        gap = ca.if_else(between, ca.dot(face, beyond), gap)
-        normal = ca.if_else(between, rotation @ (face * side), normal)
-    return Touch(gap, normal, corner, corner - gap * normal)
+    if face is None:
+        return Touch(gap, normal, corner, corner - gap * normal)
+    size = ca.sum1(half)
+    beside = ca.mmax(beyond - face * 10 * (size + ca.sum1(ca.fabs(seen)))) / size
+    height, upwards = ca.dot(face, beyond), rotation @ (face * side)
+    gap, normal = (ca.if_else(beside <= NEAR.rounding, *pair) for pair in ((height, gap), (upwards, normal)))
+    return Touch(gap, normal, corner, corner - gap * normal, NEAR.rounding / 2 - beside,
+                 Touch(height, upwards, corner, corner - height * upwards))
 
 
 def _largest(values):
@@ -169,7 +180,7 @@ def boxes(a: ca.SX, axes_a: ca.SX, half_a: ca.SX, b: ca.SX, axes_b: ca.SX, half_
           with_edges: bool = True) -> list[Touch]:
     """Where two boxes with centres a and b may touch: 8 corners of each on the other, and 144 pairs of edges."""
     found = _touches_of_boxes(with_edges).call([a, axes_a, half_a, b, axes_b, half_b])
-    return [Touch(*one) for one in zip(*map(ca.horzsplit, found), strict=True)]
+    return [Touch(*one[:5], Touch(*one[5:])) for one in zip(*map(ca.horzsplit, found), strict=True)]
 
 
 @cache
@@ -178,7 +189,8 @@ def _touches_of_boxes(with_edges):
     it with symbols, which gives the same formulas."""
     symbols = [ca.SX.sym(name, *shape) for _ in range(2) for name, shape in (("x", (3,)), ("axes", (3, 3)),
                                                                              ("half", (3,)))]
-    return ca.Function("boxes", symbols, [ca.horzcat(*one) for one in zip(*_boxes(*symbols, with_edges), strict=True)])
+    found = [(*touch[:5], *touch.further[:4]) for touch in _boxes(*symbols, with_edges)]
+    return ca.Function("boxes", symbols, [ca.horzcat(*one) for one in zip(*found, strict=True)])
 
 
 def _boxes(a, axes_a, half_a, b, axes_b, half_b, with_edges):
@@ -189,8 +201,7 @@ def _boxes(a, axes_a, half_a, b, axes_b, half_b, with_edges):
     least = ca.fmin(ca.mmax(ca.vertcat(*faces)), 0)
     found = [corner_on_box(a + axes_a @ (half_a * ca.DM(x)), b, axes_b, half_b, on_b) for x in CORNERS]
     for x in CORNERS:
-        gap, normal, corner, below = corner_on_box(b + axes_b @ (half_b * ca.DM(x)), a, axes_a, half_a, on_a)
-        found.append(Touch(gap, -normal, below, corner))
+        found.append(_turned(corner_on_box(b + axes_b @ (half_b * ca.DM(x)), a, axes_a, half_a, on_a)))
     for (start_a, i), (start_b, j) in itertools.product(EDGES if with_edges else (), repeat=2):
         out_a, out_b = (axes @ ca.DM(_outwards(start, k))
                         for axes, start, k in ((axes_a, start_a, i), (axes_b, start_b, j)))
@@ -198,6 +209,11 @@ def _boxes(a, axes_a, half_a, b, axes_b, half_b, with_edges):
         found.append(edges(from_a, 2 * half_a[i] * axes_a[:, i], from_b, 2 * half_b[j] * axes_b[:, j], out_b - out_a,
                            least))
     return found
+
+
+def _turned(touch):
+    """A touch of b and a as one of a and b."""
+    return touch and Touch(touch.gap, -touch.normal, touch.at_b, touch.at_a, touch.reach, _turned(touch.further))
 
 
 def _outwards(start, i):

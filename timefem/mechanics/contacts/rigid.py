@@ -50,13 +50,15 @@ class RigidContact(Part, abstract=True):
         Tangential velocities per row: 0 without friction, 1 of what slides along one line only, 2 in space.
     contact_names : tuple of str
         One per row.
+    has_ends : bool
+        Whether surfaces end: `reach` tells where.
     persistent : bool
         Whether rows are never open, as of dry friction under a given normal force (`load`): then there is no gap.
     """
 
     restitution = Real("e, speed of separation over that of approach, with stiffness None", "", 0.0, least=0, most=1)
     friction = Term("mu", "", 0.0, least=0)
-    n_contacts, n_slip, persistent = 1, 0, False
+    n_contacts, n_slip, persistent, has_ends = 1, 0, False, False
     made_soft_by = "a stiffness"  # with which it is no rigid contact
 
     @property
@@ -71,6 +73,18 @@ class RigidContact(Part, abstract=True):
         """Velocities of the material points that touch along the surface, relative to those of the other one, SX
         (n_contacts, n_slip); along orthonormal directions that change smoothly."""
         return ca.SX(self.n_contacts, 0)
+
+    def closed_gap(self, s: Symbols) -> ca.SX:
+        """Gaps of what is closed: as if surfaces went on beyond their ends."""
+        return self.gap(s)
+
+    def closed_slip(self, s: Symbols) -> ca.SX:
+        """Slips, in the same way."""
+        return self.slip(s)
+
+    def reach(self, s: Symbols) -> ca.SX:
+        """Negative where places of contact are beyond the ends of their surfaces, SX (n_contacts,)."""
+        return ca.SX.ones(self.n_contacts)
 
     def contact_frames(self, s: Symbols) -> ca.SX:
         """Where forces act in space, SX (n_contacts, 12): the point, the normal, and both directions of sliding, zero

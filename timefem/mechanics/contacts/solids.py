@@ -81,7 +81,7 @@ class BoxPairContact(Touching):
     size_a = Lengths("edge lengths in body axes; those of body a unless given", "m", None, optional=True)
     size_b = Lengths("edge lengths in body axes; those of body b unless given", "m", None, optional=True)
     edges = Flag("whether edges may touch edges", default=True)
-    needs_rotation = True
+    needs_rotation = has_ends = True
 
     def _complete(self):
         super()._complete()
@@ -125,6 +125,7 @@ class EdgeContact(Touching):
     end_b = Point("of the edge of b", None, of=1)
     outwards = Direction("out of body b at its edge, on the side where a is, in the axes of b; of the ground in space",
                          default=(0, 0, 1))
+    has_ends = True
 
     def _complete(self):
         super()._complete()

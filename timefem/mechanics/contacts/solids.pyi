@@ -53,6 +53,7 @@ class BoxPairContact(Touching):
     size_b: np.ndarray | None
     edges: bool
     needs_rotation: bool
+    has_ends: bool
     @property
     def from_bodies(self) -> dict[str, Any]: ...
     @property
@@ -73,6 +74,7 @@ class EdgeContact(Touching):
     start_b: np.ndarray
     end_b: np.ndarray
     outwards: np.ndarray
+    has_ends: bool
     def drawn_lines(self) -> list[Stroke]: ...
     def touches(self, s: Symbols, c: Any) -> list[Touch]: ...
     def __init__(self, body_a: BodyFrame, body_b: BodyFrame | None = None, *, restitution: Number = 0.0,

@@ -104,11 +104,23 @@ class Touching(RigidContact, ForcePart, abstract=True):
     def gap(self, s: Symbols) -> ca.SX:
         return ca.vertcat(*(touch.gap for touch in self.touches(s, self.named(s.own))))
 
+    def closed_gap(self, s: Symbols) -> ca.SX:
+        return ca.vertcat(*(touch.gap for touch in _further(self.touches(s, self.named(s.own)))))
+
+    def reach(self, s: Symbols) -> ca.SX:
+        return ca.vertcat(*(touch.reach for touch in self.touches(s, self.named(s.own)))) if self.has_ends else (
+            super().reach(s))
+
     def slip(self, s: Symbols) -> ca.SX:
+        return self._slips(s, self.touches(s, self.named(s.own)))
+
+    def closed_slip(self, s: Symbols) -> ca.SX:
+        return self._slips(s, _further(self.touches(s, self.named(s.own))))
+
+    def _slips(self, s, touches):
         if not self.n_slip:
             return super().slip(s)
         c = self.named(s.own)
-        touches = self.touches(s, c)
         return ca.vertcat(*(v.T @ self.directions(touch, s, c)
                             for touch, v in zip(touches, self._approaches(touches, s, c), strict=True)))
 
@@ -150,6 +162,10 @@ class Touching(RigidContact, ForcePart, abstract=True):
 
     def workless_motions(self) -> np.ndarray | None:
         return ALL if len(self.given_bodies) == 2 else None
+
+
+def _further(touches):
+    return [touch.further or touch for touch in touches]
 
 
 def _velocity_at(twist, place):

@@ -200,6 +200,11 @@ class StateFormulas(Formulas):
         return ca.SX(self.part.gap(self.symbols)) if self.part.n_contacts else ca.SX(0, 1)
 
     @property
+    def reach(self):
+        """Of rigid contacts, whose surfaces may end."""
+        return ca.SX(self.part.reach(self.symbols)) if self.part.n_contacts else ca.SX(0, 1)
+
+    @property
     def contact_frames(self):
         """Row by row."""
         return ca.vec(self.part.contact_frames(self.symbols).T) if self.part.n_contacts else ca.SX(0, 1)
@@ -275,6 +280,7 @@ StateFormulas.quantities = QUANTITIES = {
     "constraints": Quantity(lambda f: f.theta, "constraints"),
     "gaps": Quantity(lambda f: f.gap, "contacts"),  # of rigid contacts
     "gap rates": Quantity(lambda f: f.gap_rate, "contacts"),
+    "reaches": Quantity(lambda f: f.reach, "contacts"),
     "contact frames": Quantity(lambda f: f.contact_frames, "contact frames"),
     "positions": Quantity(lambda f: f.theta[:f.theta.numel() // 2], "positions"),
     "jacobian": Quantity(lambda f: ca.jacobian(f.theta, f.z), "constraints", "states"),

@@ -70,6 +70,8 @@ class ContactSequence:
             if event.kind.startswith(events.FALLBACK) or event.kind == events.JAM:
                 raise InputError(f"phases: {event.kind} at t = {event.t:g} has no law of its own; take more elements, "
                                  "or let the motion end before")
+        if any(kind == events.LEAVES for _, kind, _ in sol.located):
+            raise InputError("phases: contacts that leave at the end of their surfaces are not taken")
         if (sol.contact_modes == BEGINS).any():
             raise InputError("phases: slips in space that begin are not taken; those along lines are")
         for t, names in self.nodes.simultaneous():

@@ -140,6 +140,8 @@ def _changes(values):
 
 def _dips(t, values):
     """Times of vertices of parabolas through three neighbours of one sign that lie beyond zero."""
+    later = np.diff(t, prepend=-np.inf) > 0  # where elements meet times come twice
+    t, values = t[later], values[later]
     if len(t) < 3:
         return np.zeros(0)
     a, b, c = values[:-2], values[1:-1], values[2:]

@@ -15,7 +15,7 @@ from .flight.records import STRIKES
 from .modes import Mode, ModeSystem, Piece
 from .node import NodeLaw, event, fallback_event
 from .options import CONTACT
-from .search import Candidate, Search
+from .search import Search
 from .sharing import ALONG_GIVEN, BEGINS, CLOSED, HELD, HOLDS, OPEN, SLIDES, STICKS, held
 from .states import contacts_of
 
@@ -299,13 +299,20 @@ class ContactMarch(EventElements):
         n = len(solved.state)
         if n:
             z = np.concatenate([self.z[None], solved.state[:, -1]])
-            e, candidate = self.search.first(self.mode, self.directions, solved.nodes, z, self.zero)
-            last = n if e is None else e
-            self._check_apart(self.search.gaps[:last + 1])
-            self._accept(solved, last)
-            self.law.meet(self.search.gaps[:last + 1], self.search.gamma[:last + 1])
-            if e is not None:
-                self._go_to(candidate, solved.nodes[e + 1] - solved.nodes[e])
+            leaves = self._leaving(solved.nodes, z)
+            last = n if leaves is None else leaves[0]
+            if last:
+                e, candidate = self.search.first(self.mode, self.directions, solved.nodes[:last + 1], z[:last + 1],
+                                                 self.zero)
+                last = last if e is None else e
+                self._check_apart(self.search.gaps[:last + 1])
+                self._accept(solved, last)
+                self.law.meet(self.search.gaps[:last + 1], self.search.gamma[:last + 1])
+                if e is not None:
+                    self._go_to(candidate, solved.nodes[e + 1] - solved.nodes[e])
+                    return
+            if leaves is not None:
+                self._leave(*leaves[1:], solved.nodes[last + 1] - solved.nodes[last])
                 return
         if not solved.status.success:
             status = solved.status
@@ -350,47 +357,12 @@ class ContactMarch(EventElements):
             self._node((c,))
         elif kind == events.OPENS:
             self._node((), opens=(c,))
+        elif kind == events.LEAVES:
+            self._node((), opens=self._leaving_with(c))
         elif kind == events.SLIPS:
             self._node((), slips=self._slipping_with(c))
         else:
             self._node((), stops=self._stopping_with(c))
-
-    def _predicted_stop(self, nodes, rows):
-        """Go to the end of sliding in space of contacts at once, where it is predicted within the next element."""
-        states = self._here
-        here, length, found = self._in_mode(states), nodes[1] - nodes[0], []
-        for c in rows:
-            slip, rate = states.gamma[0, c, 1:], here.accelerations[0, c, 1:]
-            size = np.hypot(*slip)
-            if size > 0:
-                self.directions[c] = slip / size
-                ahead = -(size**2) / (slip @ rate) if slip @ rate < 0 else np.inf
-                if ahead < self.options.stop_ahead * length:
-                    found.append((ahead, c))
-        if not found:
-            return False
-        ahead, c = min(found)
-        if ahead <= max(self.options.sliver * length, self._rounding(length)):
-            self._node((), stops=self._stopping_with(c))
-            return True
-        solved = self._stop(c, ahead)
-        if solved is None:
-            return False
-        z = np.concatenate([self.z[None], solved.state[:, -1]])
-        h = solved.nodes[-1] - self.t
-        if h > length:  # the node of the mesh comes first
-            return False
-        e, candidate = self.search.first(self.mode, self.directions, solved.nodes, z, self.zero)
-        if e is not None and candidate.kind != events.STICKS and candidate.theta < 1 - 1e-6:
-            self._go_to(candidate, h)
-            return True
-        before = self._passed(solved, None)
-        if before is not None:  # behind another event that comes to nothing
-            self._go_to(Candidate(CLOSES, before, 0.9), h)
-            return True
-        self._accept_at(solved, events.STICKS, c)
-        self._node((), stops=self._stopping_with(c))
-        return True
 
     # ---- nodes
 

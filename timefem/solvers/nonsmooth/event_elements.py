@@ -3,10 +3,11 @@
 import numpy as np
 
 from ...mechanics.values.evaluate import quantities_at
+from ...status import Reason
 from . import events
 from .events import CLOSES, AtOnce, Stuck
-from .search import values_of
-from .sharing import HELD, OPEN, SLIDES, STICKS
+from .search import Candidate, values_of
+from .sharing import BEGINS, HELD, OPEN, SLIDES, STICKS
 from .states import InMode
 
 
@@ -60,6 +61,82 @@ class EventElements:
             guess.append(contacts.state_of(there.t[0], z, self.law.along(there, slips, directions, self.mode.sharing)))
         return system.march(nodes, self.z, guess=(np.array(guess), here.pressed))
 
+    def _predicted_stop(self, nodes, rows):
+        """Go to the end of sliding in space of contacts at once, where it is predicted within the next element."""
+        states = self._here
+        here, length, found = self._in_mode(states), nodes[1] - nodes[0], []
+        for c in rows:
+            slip, rate = states.gamma[0, c, 1:], here.accelerations[0, c, 1:]
+            size = np.hypot(*slip)
+            if size > 0:
+                self.directions[c] = slip / size
+                ahead = -(size**2) / (slip @ rate) if slip @ rate < 0 else np.inf
+                if ahead < self.options.stop_ahead * length:
+                    found.append((ahead, c))
+        if not found:
+            return False
+        ahead, c = min(found)
+        if ahead <= max(self.options.sliver * length, self._rounding(length)):
+            self._node((), stops=self._stopping_with(c))
+            return True
+        solved = self._stop(c, ahead)
+        if solved is None:
+            return False
+        if solved.nodes[-1] - self.t > length:  # the node of the mesh comes first
+            return False
+        self._unless_before(solved, events.STICKS, c)
+        return True
+
+    def _unless_before(self, solved, kind, c):
+        """Take an element that ends on an event, or go to another event before."""
+        z, h = np.concatenate([self.z[None], solved.state[:, -1]]), solved.nodes[-1] - self.t
+        leaves = self._leaving(solved.nodes, z) if kind != events.LEAVES else None
+        if leaves is not None:
+            self._leave(*leaves[1:], h)
+            return
+        e, candidate = self.search.first(self.mode, self.directions, solved.nodes, z, self.zero)
+        if e is not None and candidate.kind != kind and candidate.theta < 1 - 1e-6:
+            self._go_to(candidate, h)
+            return
+        before = self._passed(solved, None)
+        if before is not None:  # behind another event that comes to nothing
+            self._go_to(Candidate(CLOSES, before, 0.9), h)
+            return
+        self._accept_at(solved, kind, c)
+        self._at_event(kind, c)
+
+    def _leaving(self, t, z):
+        """The first element at whose end a closed contact is beyond the ends of its surfaces, that contact, and theta,
+        or None."""
+        rows = np.flatnonzero(self.contacts.ends & (self.modes != OPEN))
+        if not len(rows):
+            return None
+        reach = self._reaches(t, z)[:, rows]
+        beyond = reach[1:] < 0
+        if not beyond.any():
+            return None
+        e = int(beyond.any(axis=1).argmax())
+        start = np.maximum(reach[e], 0.0)
+        theta = np.where(beyond[e], start / (start - reach[e + 1] + ~beyond[e]), np.inf)
+        first = int(theta.argmin())
+        return e, int(rows[first]), float(theta[first])
+
+    def _leave(self, c, theta, length):
+        """Go to where a closed contact comes to the end of its surfaces, which is within an element of that length."""
+        try:
+            solved = self._located(events.LEAVES, c, theta * length, length)
+        except AtOnce:
+            self._at_event(events.LEAVES, c)
+            return
+        if solved is None:
+            raise Stuck(Reason.NOT_CONVERGED, self._closed_names())
+        self._unless_before(solved, events.LEAVES, c)
+
+    def _leaving_with(self, c):
+        """A contact that leaves, and others that come to the end of their surfaces too."""
+        ends = self._reaches([self.t], self.z[None])[0] <= self.options.unsure
+        return tuple({c, *np.flatnonzero(ends & self.contacts.ends & (self.modes != OPEN)).tolist()})
+
     def _accept_at(self, solved, kind, c):
         """Keep the element whose end an event located."""
         self._accept(self._on_mesh(solved, kind, c), 1)
@@ -98,6 +175,7 @@ class EventElements:
                 break
             kind, c, solved = CLOSES, before, earlier
         if solved is None:  # it does not happen after all
+            length *= theta if kind == events.TOUCHES else 1.0  # what is behind a minimum is looked at again
             solved = self.mode_system().march(np.array([self.t, self.t + length]), self.z)
             if not len(solved.state):
                 raise Stuck(solved.status.reason, self._closed_names(), solved.status.residual_history)
@@ -151,13 +229,19 @@ class EventElements:
         if not len(solved.state):
             return set()
         there = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1])
-        there = self.contacts.at(there.t, there.q, states.v)  # what has no slip now sticks or begins
-        self.law.know(there, self.longest)
-        found = self.law.modes(there, self.law.touching(there, self.modes, closes), self.longest)
-        if found is None or not found[0][closes].any():
+        touching, rests = self.law.touching(there, self.modes, closes), self.modes.copy()
+        rests[[c for c in closes if np.hypot(*states.gamma[0, c, 1:]) <= self.law.still[c]]] = STICKS
+        slipless = self.contacts.at(there.t, there.q, self.law.consistent(there, rests)[0])
+        for seen in (slipless, there):  # or pressed by its slip, as in a tube that turns
+            self.law.know(seen, self.longest)
+            found = self.law.modes(seen, touching, self.longest)
+            if found is not None and found[0][closes].any():
+                break
+        else:
             return set()
         modes, directions = self.modes.copy(), self.directions.copy()
         modes[closes], directions[closes] = found[0][closes], found[1][closes]
+        modes[(modes == SLIDES) & (rests == STICKS) & (self.contacts.n_slip == 2)] = BEGINS
         self._enter(states, modes, directions)
         return {(kind, c) for c in closes for kind in (events.OPENS, events.SLIPS, events.STICKS)}
 
@@ -175,6 +259,10 @@ class EventElements:
         """Gaps and their rates, (n, n_contacts) each."""
         return quantities_at(self.contacts.system, np.array(t), np.array(z), "gaps", "gap rates", repeatable=False)
 
+    def _reaches(self, t, z):
+        """How far contacts are from the ends of their surfaces, (n, n_contacts)."""
+        return quantities_at(self.contacts.system, np.array(t), np.array(z), "reaches", repeatable=False)[0]
+
     def _on_mesh(self, solved, kind, c):
         """The element that an event ends, up to the node of the mesh where that is the same to rounding."""
         end, near = float(solved.nodes[-1]), self._rounding(solved.nodes[1] - self.t)
@@ -191,6 +279,8 @@ class EventElements:
             gaps, rates = self._gaps_at([self.t, solved.nodes[-1]], [self.z, solved.state[-1, -1]])
             start = gaps[0, c]  # what overlaps there and parts is to get no deeper
             return gaps[1, c] - (start if start < -self.law.rounding[c] else 0.0), rates[1, c]
+        if kind == events.LEAVES:
+            return self._reaches(solved.nodes[-1:], solved.state[-1:, -1])[0, c], None
         states = self.contacts.at_state(solved.nodes[-1:], solved.state[-1:, -1])
         here = self._in_mode(states)
         if kind == events.TOUCHES:
@@ -225,6 +315,7 @@ class EventElements:
         """
         low, high = 0.0, None
         known, best = [], None
+        rises = kind == events.TOUCHES and self._here.gamma[0, c, 0] > 0  # least after it was largest, or not at all
         rounding = self._rounding(longest)
         whole, longest = longest, 1.5 * longest
         for _ in range(self.options.locations):
@@ -259,8 +350,8 @@ class EventElements:
             step = -value / slope if slope and slope < 0 else None
             if step is not None and abs(step) <= rounding:
                 break
-            if step is None and high is None and low >= whole:
-                return None  # it does not fall towards zero, and all of the element is behind
+            if step is None and (low >= whole if high is None else rises and low == 0.0):
+                return None  # it does not fall towards zero, and all of the element is behind, or it rose up to here
             new = h + step if step is not None else (low + (high if high is not None else longest)) / 2
             if high is not None and high - low <= rounding:
                 break
@@ -269,6 +360,8 @@ class EventElements:
                     return None
                 new = (low + high) / 2 if high is not None else longest
             h = new
+        if rises and low == 0.0:
+            return None
         if high is None and best is not None and best[0] > 0 and kind != events.TOUCHES and abs(
                 best[0]) > 1e-6 * self.law.length[c]:
             return None

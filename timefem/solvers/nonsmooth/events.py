@@ -8,8 +8,9 @@ import numpy as np
 
 IMPACT, OPENS, SLIPS, STICKS, TOUCHES, RESTS, JAM = "impact", "opens", "slips", "sticks", "touches", "rests", "jam"
 FALLBACK, FALLBACK_BEGINS, FALLBACK_ENDS = "fallback", "fallback begins", "fallback ends"
-CLOSES, BEGINNING = "closes", "beginning"
-LOCATED = CLOSES, TOUCHES, OPENS, SLIPS, STICKS, BEGINNING  # what vanishes at nodes whose times follow from the motion
+CLOSES, BEGINNING, LEAVES = "closes", "beginning", "leaves"
+# what vanishes at nodes whose times follow from the motion
+LOCATED = CLOSES, TOUCHES, OPENS, SLIPS, STICKS, BEGINNING, LEAVES
 
 
 @dataclass(frozen=True, eq=False)

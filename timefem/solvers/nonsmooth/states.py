@@ -30,7 +30,8 @@ class Contacts:
     parts : list of (Part, int)
         Of each row, and which of its rows it is.
     n_slip : ndarray of int, shape (n,)
-    persistent : ndarray of bool, shape (n,)
+    persistent, ends : ndarray of bool, shape (n,)
+        Whether they are never open, and whether their surfaces end.
     helpers, flows : ndarray of int
         Coordinates that count turns, and those of first order.
     """
@@ -43,6 +44,7 @@ class Contacts:
         self.n = len(self.parts)
         self.n_slip = np.array([part.n_slip for part, _ in self.parts], int)
         self.persistent = np.array([part.persistent for part, _ in self.parts], bool)
+        self.ends = np.array([part.has_ends for part, _ in self.parts], bool)
         # rows of slip, contact by contact, among the three of each
         self.tangents = np.concatenate([np.zeros(0, int), *(3 * c + 1 + np.arange(n)
                                                             for c, n in enumerate(self.n_slip))])
