@@ -8,7 +8,7 @@ import pytest
 
 import timefem as tf
 from timefem.cases import find_case
-from timefem.elements.element import SCHEMES
+from timefem.elements.element import ELEMENTS
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.mechanics.bodies import rotations
 
@@ -55,12 +55,12 @@ def test_mixed_galerkin_follows_the_rotation(case):
 def test_errors_of_load_case_ii(name, coarse, fine):
     problem = find_case("rotation-ii").make()
     for n, expected in ((314, coarse), (1571, fine)):  # h = 0.05, 0.01
-        assert rotation_error(tf.solve(problem, SCHEMES[name](), n), "ii") == pytest.approx(expected, rel=0.05)
+        assert rotation_error(tf.solve(problem, ELEMENTS[name](), n), "ii") == pytest.approx(expected, rel=0.05)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_order(name):
-    problem, element = find_case("rotation-ii").make(), SCHEMES[name]()
+    problem, element = find_case("rotation-ii").make(), ELEMENTS[name]()
     n = np.array([800, 1600, 3200])
     errors = [rotation_error(tf.solve(problem, element, int(m)), "ii") for m in n]
     slope = -np.polyfit(np.log(n), np.log(errors), 1)[0]
@@ -69,13 +69,13 @@ def test_order(name):
 
 @pytest.mark.parametrize("name, error", [("zupan3", 6.13e-5), ("zupan3-printed", 2.98e-3), ("newmark-so3", 2.71e-2)])
 def test_load_case_i(name, error):
-    sol = tf.solve(find_case("rotation-i").make(), SCHEMES[name](), 1571)
+    sol = tf.solve(find_case("rotation-i").make(), ELEMENTS[name](), 1571)
     assert rotation_error(sol, "i") == pytest.approx(error, rel=0.05)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_unit_quaternions_without_a_multiplier(name):
-    sol = tf.solve(find_case("rotation-ii").make(), SCHEMES[name](), 314)
+    sol = tf.solve(find_case("rotation-ii").make(), ELEMENTS[name](), 314)
     np.testing.assert_allclose(np.linalg.norm(sol.z[:, 3:7], axis=1), 1, rtol=0, atol=1e-13)
     np.testing.assert_allclose((sol.z[:, 3:7] * sol.z[:, 10:]).sum(axis=1), 0, rtol=0, atol=1e-12)
 
@@ -93,7 +93,7 @@ def forced_system():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_forces_between_bodies_have_the_order_too(name):
-    element, problem = SCHEMES[name](), tf.InitialValueProblem(*forced_system(), (0, 1))
+    element, problem = ELEMENTS[name](), tf.InitialValueProblem(*forced_system(), (0, 1))
     end = tf.solve(problem, tf.MixedGalerkin(4), 40).z[-1]
     n = np.array([40, 80, 160])
     errors = [np.abs(tf.solve(problem, element, int(m)).z[-1] - end).max() for m in n]
@@ -103,7 +103,7 @@ def test_forces_between_bodies_have_the_order_too(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_global_and_windows_equal_marching(name):
-    problem, element = tf.InitialValueProblem(*forced_system(), (0, 1)), SCHEMES[name]()
+    problem, element = tf.InitialValueProblem(*forced_system(), (0, 1)), ELEMENTS[name]()
     marched = tf.solve(problem, element, 20).z
     for driver in ("global", "windows"):
         np.testing.assert_allclose(tf.solve(problem, element, 20, driver=driver).z, marched, rtol=0, atol=1e-9)
@@ -114,7 +114,7 @@ def test_tangents_by_differences(name):
     """Of the density of each kind of part, against central differences of order 4."""
     import casadi as ca
 
-    element, (system, _) = SCHEMES[name](), forced_system()
+    element, (system, _) = ELEMENTS[name](), forced_system()
     plan, rng = ElementPlan(system, element), np.random.default_rng(0)
     for number, group in enumerate(system.groups):
         sizes = {name: c.places[number].shape[1] for name, c in plan.components.items()}
@@ -136,7 +136,7 @@ def test_local_error_estimate():
     """It is the difference of the orders 2 and 3, hence of order 3, and larger than the error itself."""
     problem, sizes = tf.InitialValueProblem(*forced_system(), (0, 1)), []
     for n in (50, 100):
-        sol = tf.solve(problem, SCHEMES["zupan3"](), n)
+        sol = tf.solve(problem, ELEMENTS["zupan3"](), n)
         sizes.append(np.abs(sol.fields["error"][0]).max())
         exact = tf.solve(tf.InitialValueProblem(*forced_system(), (0, 1 / n)), tf.MixedGalerkin(4), 4).z[-1]
         assert np.abs(sol.z[1] - exact).max() < 0.5 * sizes[-1]
@@ -146,7 +146,7 @@ def test_local_error_estimate():
 @pytest.mark.parametrize("name", NAMES)
 def test_systems_that_cannot_be_taken(name):
     with pytest.raises(tf.InputError, match="rotation='quaternion'"):
-        tf.solve(find_case("free-body").make("directors"), SCHEMES[name](), 10)
+        tf.solve(find_case("free-body").make("directors"), ELEMENTS[name](), 10)
 
 
 @pytest.mark.parametrize("name, order", [("zupan3", 3), ("newmark-so3", 2)])
@@ -159,7 +159,7 @@ def test_joints_on_the_level_of_accelerations(name, order):
              lower: tf.Pose((0, 0, -1.4), angular_velocity=(1, 0, 1))}
     problem = tf.InitialValueProblem(system, start, (0, 0.5), assemble=True)
     exact = tf.solve(problem, tf.MixedGalerkin(4), 100, progress=False).position("lower", 0.5)
-    found = [tf.solve(problem, SCHEMES[name](), n, progress=False) for n in (50, 100, 200)]
+    found = [tf.solve(problem, ELEMENTS[name](), n, progress=False) for n in (50, 100, 200)]
     errors = [np.abs(sol.position("lower", 0.5) - exact).max() for sol in found]
     drifts = [sol.errors()["configuration"] for sol in found]
     assert np.log2(errors[0] / errors[2]) / 2 == pytest.approx(order, abs=0.1)
@@ -180,7 +180,7 @@ def clamped_beam(stiffness, t_end):
 @pytest.mark.parametrize("name, cap", [("zupan3", 3e-9), ("zupan3-printed", 2.5e-7), ("newmark-so3", 4e-7)])
 def test_order_on_a_soft_beam(name, cap):
     """Of the positions and rotations, where all vibrations are resolved."""
-    element, problem = SCHEMES[name](), clamped_beam(1.0, 0.5)
+    element, problem = ELEMENTS[name](), clamped_beam(1.0, 0.5)
     exact = tf.solve(problem, tf.MixedGalerkin(4), 50, progress=False)
     n, errors = np.array([100, 200, 400]), []
     for m in n:
@@ -194,7 +194,7 @@ def test_order_on_a_soft_beam(name, cap):
 def test_vibrations_that_are_not_resolved():
     """The printed scheme damps them, with strains that follow the velocities; velocities of order 3 let them grow."""
     stiff = clamped_beam(1e4, 1.0)
-    printed, corrected = (tf.solve(stiff, SCHEMES[name](), 20, progress=False) for name in NAMES[1::-1])
+    printed, corrected = (tf.solve(stiff, ELEMENTS[name](), 20, progress=False) for name in NAMES[1::-1])
     fine = tf.solve(stiff, tf.MixedGalerkin(2), 400, progress=False)
     assert printed.success and printed.energy().max() == pytest.approx(fine.energy().max(), rel=0.05)
     assert not corrected.success and "not converged" in corrected.status.message
@@ -230,7 +230,7 @@ def test_right_angle_cantilever(name, level):
     known = json.loads((DATA / "beams" / "right_angle_quaternion_lumped.json").read_text())
     n, errors = np.array([50, 100, 200]), []
     for m in n:
-        sol = tf.solve(find_case("right-angle-cantilever").make(t_end=1.0), SCHEMES[name](), int(m), progress=False)
+        sol = tf.solve(find_case("right-angle-cantilever").make(t_end=1.0), ELEMENTS[name](), int(m), progress=False)
         errors.append(max(np.abs(sol.position(point, 1.0) - start - known[f"{point}_u"][1]).max()
                           for point, start in (("elbow", (10, 0, 0)), ("tip", (10, 10, 0)))))
         assert sol.errors()["configuration"] <= 1e-14
