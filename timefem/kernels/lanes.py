@@ -73,6 +73,28 @@ def add_four_lanes(typing, y, i, factors, x, j, stride):
 
 
 @intrinsic
+def add_four_twice(typing, y, i, k, factors, x, j, stride):
+    """`add_four_lanes` with the first four factors at i, and with the other four at k, from the same vectors of x."""
+
+    def emit(context, builder, signature, args):
+        ty, tx = signature.args[0], signature.args[4]
+        y, i, k, factors, x, j, stride = args
+        targets = [lane_pointer(context, builder, ty, y, place) for place in (i, k)]
+        sums = [builder.load(target, align=8) for target in targets]
+        factors = cgutils.unpack_tuple(builder, factors, 8)
+        for m in range(4):
+            column = lane_load(context, builder, tx, x, j)
+            sums = [fused(builder, splat(builder, factor), column, sum_)
+                    for factor, sum_ in zip(factors[m::4], sums, strict=True)]
+            j = builder.add(j, stride)
+        for target, sum_ in zip(targets, sums, strict=True):
+            builder.store(sum_, target, align=8)
+        return context.get_dummy_value()
+
+    return types.void(y, types.int64, types.int64, types.UniTuple(types.float64, 8), x, types.int64, types.int64), emit
+
+
+@intrinsic
 def load(typing, x, i):
     """x[i] for i from 0 on; what brackets do about negative indices can take as long as the work."""
 

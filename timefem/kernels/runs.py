@@ -149,6 +149,76 @@ def take_eight_runs(typing, y, i, n, x, columns, factors, places):
     return types.void(y, types.int64, types.int64, x, pair, factors, pair), emit
 
 
+@intrinsic
+def largest_of_runs(typing, x, i, y, j, n):
+    """Maximum of |x[i:i+n]| * y[j:j+n], n a multiple of 8; NaN does not count."""
+
+    def emit(context, builder, signature, args):
+        tx, _, ty, _, _ = signature.args
+        x, i, y, j, n = args
+        largest = cgutils.alloca_once_value(builder, ir.Constant(vector(), [0.0] * LANES))
+
+        def larger(a, b):
+            return builder.select(builder.fcmp_ordered(">", a, b), a, b)
+
+        def one(at):
+            size = builder.fmul(_magnitude(builder, lane_load(context, builder, tx, x, builder.add(i, at))),
+                                lane_load(context, builder, ty, y, builder.add(j, at)))
+            builder.store(larger(size, builder.load(largest)), largest)
+
+        _over_runs(builder, n, one)
+        return reduce_lanes(builder, builder.load(largest), larger)
+
+    return types.float64(x, types.int64, y, types.int64, types.int64), emit
+
+
+@intrinsic
+def gather_runs(typing, y, i, x, j, places, k, n):
+    """y[i + m] = x[j + places[k + m]] for m < n; eight are read before they are written."""
+
+    def emit(context, builder, signature, args):
+        ty, _, tx, _, tp, _, _ = signature.args
+        y, i, x, j, places, k, n = args
+        y, x, places = (cgutils.create_struct_proxy(kind)(context, builder, array).data
+                        for kind, array in ((ty, y), (tx, x), (tp, places)))
+        y, x, places = (builder.gep(data, [first]) for data, first in ((y, i), (x, j), (places, k)))
+
+        def move(m, count):
+            at = [builder.add(m, n.type(c)) for c in range(count)]
+            values = [builder.load(builder.gep(x, [builder.load(builder.gep(places, [c]))])) for c in at]
+            for c, value in zip(at, values, strict=True):
+                builder.store(value, builder.gep(y, [c]))
+
+        whole = builder.and_(n, n.type(-LANES))
+        with cgutils.for_range_slice(builder, n.type(0), whole, n.type(LANES)) as (m, _):
+            move(m, LANES)
+        with cgutils.for_range_slice(builder, whole, n, n.type(1)) as (m, _):
+            move(m, 1)
+        return context.get_dummy_value()
+
+    return types.void(y, types.int64, x, types.int64, places, types.int64, types.int64), emit
+
+
+@intrinsic
+def add_columns(typing, y, i, factors, k, n, x, j, stride):
+    """y[i:i+8] += sum over m < n of factors[k + m] * x[l:l+8] with l = j + m * stride, one after the other."""
+
+    def emit(context, builder, signature, args):
+        ty, _, tf, _, _, tx, _, _ = signature.args
+        y, i, factors, k, n, x, j, stride = args
+        data = cgutils.create_struct_proxy(tf)(context, builder, factors).data
+        target = lane_pointer(context, builder, ty, y, i)
+        total = cgutils.alloca_once_value(builder, builder.load(target, align=8))
+        with cgutils.for_range_slice(builder, n.type(0), n, n.type(1)) as (m, _):
+            factor = splat(builder, builder.load(builder.gep(data, [builder.add(k, m)])))
+            column = lane_load(context, builder, tx, x, builder.add(j, builder.mul(m, stride)))
+            builder.store(fused(builder, factor, column, builder.load(total)), total)
+        builder.store(builder.load(total), target, align=8)
+        return context.get_dummy_value()
+
+    return types.void(y, types.int64, factors, types.int64, types.int64, x, types.int64, types.int64), emit
+
+
 def _places(context, builder, signature, args):
     """A function of a number n: entry n of an array of int32, as int64."""
     data = cgutils.create_struct_proxy(signature)(context, builder, args).data

@@ -102,6 +102,21 @@ def test_pivots_need_not_be_large_on_the_diagonal():
     np.testing.assert_allclose(element.solve(b), exact, rtol=0, atol=1e-10 * np.abs(exact).max())
 
 
+def test_fronts_without_parents_see_columns_of_others():
+    """Of a block triangular matrix: no rows are left of the first front, whose columns go on."""
+    rng, m = np.random.default_rng(4), 24
+    matrix = rng.standard_normal((2 * m, 2 * m))
+    matrix[m:, :m] = 0.0
+    matrix = matrix[rng.permutation(2 * m)][:, rng.permutation(2 * m)]
+    rows, columns = matrix.nonzero()
+    element = Element(rows, columns, 2 * m)
+    table = element.fronts.fronts
+    assert ((table["parent"] < 0) & (table["width"] > table["n_own"])).any()
+    assert element.factor(matrix[rows, columns])
+    b = rng.standard_normal(2 * m)
+    np.testing.assert_allclose(matrix @ element.solve(b), b, rtol=0, atol=1e-11)
+
+
 def test_lu_says_that_it_fails():
     rows, columns = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     element = Element(rows, columns, 2)

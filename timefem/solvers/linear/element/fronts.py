@@ -12,9 +12,21 @@ from enum import IntEnum
 
 import numpy as np
 
-from ....kernels.lanes import LANES, add_four_lanes, add_lanes, clear_lane, find_lane, largest_lane, set_lanes
+from ....kernels.lanes import (
+    LANES,
+    add_four_lanes,
+    add_four_twice,
+    add_lanes,
+    clear_lane,
+    find_lane,
+    largest_lane,
+    load,
+    set_lanes,
+    store,
+)
 from ....kernels.loops import compiled
 from ....kernels.record import Record, aligned
+from ....kernels.runs import add_columns, gather_runs, largest_of_runs
 
 # One front: where its matrix and its vectors start; vectors of 8 rows, rows that enter here, columns to eliminate and
 # all columns; where its rows, columns and the places of its further columns in the parent start; the parent (-1: none)
@@ -48,18 +60,24 @@ class Factors(Record):
 
     pivots: np.ndarray  # row of the front for each of its columns
     inverses: np.ndarray
+    kept: np.ndarray  # number of this row among those of pivots
     left: np.ndarray  # rows that are left, front by front
     weights: np.ndarray  # of the rows of all fronts
     vector: np.ndarray  # of a right-hand side, likewise
     free: np.ndarray  # weights of the rows of a front that are no pivots yet
+    further: np.ndarray  # unknowns of a front that are known, times -1
+    rows: np.ndarray  # those of the pivots of a front, ascending
+    number: np.ndarray  # of each row of a front among these
 
 
 def factors_for(fronts):
     """The `Factors` for `Fronts`."""
     table = fronts.fronts
     n_vector, n_own = int(table["height"].sum()), int(table["n_own"].sum())
-    return Factors(np.zeros(n_own, np.int64), np.zeros(n_own), np.zeros(n_vector, np.int64), np.zeros(n_vector),
-                   aligned(n_vector), aligned(int(table["height"].max(initial=0))))
+    highest = int(table["height"].max(initial=0))
+    return Factors(np.zeros(n_own, np.int64), np.zeros(n_own), np.zeros(n_own, np.int64), np.zeros(n_vector, np.int64),
+                   np.zeros(n_vector), aligned(n_vector), aligned(highest), aligned(int(table["width"].max(initial=0))),
+                   np.zeros(highest, np.int64), np.zeros(highest, np.int64))
 
 
 # Without run-time reference counts, which take longer than the work.
@@ -88,25 +106,47 @@ def factor(fronts, a, weights, factors):
             factors.weights[front.vector + i] = weights[fronts.rows[front.rows + i]]
         if not _eliminate(a, front, own, factors):
             return False
+        _pass_on(fronts, front, a, own, factors)
         own += front.n_own
-        if front.parent < 0:
-            continue
-        above, left = fronts.fronts[front.parent], 0
-        for i in range(front.n_rows):
-            if factors.free[i] > 0.0:
-                factors.left[front.vector + left] = i
-                factors.weights[above.vector + front.at + left] = factors.weights[front.vector + i]
-                left += 1
-        for c in range(front.n_own, front.width):
-            source = front.matrix + c * front.height
-            place = fronts.places[front.places + c - front.n_own]
-            target = above.matrix + place * above.height + front.at
-            for i in range(left):
-                a[target + i] = a[source + factors.left[front.vector + i]]
     for i in range(fronts.explicit.shape[0]):
         if not 0.0 < abs(a[fronts.entry_places[fronts.starts[i]]]) < 1e300:
             return False
     return True
+
+
+@compiled(error_model="numpy", _nrt=False)
+def _pass_on(fronts, front, a, own, factors):
+    """Give the rows that are left to the parent, and pack those of the pivots, all that a solve needs: in their order,
+    so that none is overwritten before it is read. Where no rows are left, there may be no parent."""
+    above, n_left, n_own = fronts.fronts[max(front.parent, 0)], front.n_rows - front.n_own, front.n_own
+    left, pivots, number = front.vector, 0, above.vector + front.at
+    for i in range(front.n_rows):
+        if load(factors.free, i) > 0.0:
+            store(factors.left, left, i)
+            store(factors.weights, number, load(factors.weights, front.vector + i))
+            left += 1
+            number += 1
+        else:
+            store(factors.rows, pivots, i)
+            store(factors.number, i, pivots)
+            pivots += 1
+    height, packed_height = front.height, _whole(n_own)
+    for i in range(pivots, packed_height):
+        store(factors.rows, i, 0)
+    for j in range(own, own + n_own):
+        store(factors.kept, j, load(factors.number, load(factors.pivots, j)))
+    source = packed = front.matrix + n_own * height
+    target, above_height, places = above.matrix + front.at, above.height, front.places
+    for k in range(places, places + front.width - n_own):
+        gather_runs(a, target + load(fronts.places, k) * above_height, a, source, factors.left, front.vector, n_left)
+        gather_runs(a, packed, a, source, factors.rows, 0, packed_height)
+        source += height
+        packed += packed_height
+
+
+@compiled(error_model="numpy", _nrt=False, forceinline=True)
+def _whole(n):
+    return (n + LANES - 1) // LANES * LANES
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -126,30 +166,59 @@ def _eliminate(a, front, own, factors):
         for j in range(first, stop):
             if not _pivot(a, column, height, j, factors):
                 return False
+            pivot = load(factors.pivots, j)
             for c in range(column + height, behind, height):
-                value, r = a[c + factors.pivots[j]], 0
-                while r < height:
+                value = load(a, c + pivot)
+                for r in range(0, height, LANES):
                     add_lanes(a, c + r, value, a, column + r)
-                    r += LANES
             column += height
         if behind == end:
             break
-        p, q = factors.pivots[first], factors.pivots[first + 1]
-        s, t = factors.pivots[first + 2], factors.pivots[first + 3]
-        second, third = start + height, start + 2 * height
-        pq, ps, pt, qs, qt, st = a[start + q], a[start + s], a[start + t], a[second + s], a[second + t], a[third + t]
-        for c in range(behind, end, height):
-            u = a[c + p]
-            v = a[c + q] + u * pq
-            w = a[c + s] + u * ps + v * qs
-            z = a[c + t] + u * pt + v * qt + w * st
-            if u == 0.0 and v == 0.0 and w == 0.0 and z == 0.0:
-                continue
-            r = 0
-            while r < height:
-                add_four_lanes(a, c + r, (u, v, w, z), a, start + r, height)
-                r += LANES
+        four, c = _four(a, factors.pivots, first, start, height), behind
+        while c < end:
+            by, d = _multipliers(a, c, four), c + height
+            if d < end:
+                others = _multipliers(a, d, four)
+                if _any(others):
+                    if _any(by):
+                        for r in range(0, height, LANES):
+                            add_four_twice(a, c + r, d + r, by + others, a, start + r, height)
+                    else:
+                        for r in range(0, height, LANES):
+                            add_four_lanes(a, d + r, others, a, start + r, height)
+                    c = d + height
+                    continue
+            if _any(by):
+                for r in range(0, height, LANES):
+                    add_four_lanes(a, c + r, by, a, start + r, height)
+            c = d + height
     return True
+
+
+@compiled(error_model="numpy", _nrt=False, forceinline=True)
+def _four(a, pivots, first, start, height):
+    """Rows of four pivots from `first` on, and the multipliers among them in their columns, which begin at `start`."""
+    p, q, s, t = load(pivots, first), load(pivots, first + 1), load(pivots, first + 2), load(pivots, first + 3)
+    second, third = start + height, start + 2 * height
+    return ((p, q, s, t), (load(a, start + q), load(a, start + s), load(a, start + t), load(a, second + s),
+                           load(a, second + t), load(a, third + t)))
+
+
+@compiled(error_model="numpy", _nrt=False, forceinline=True)
+def _multipliers(a, c, four):
+    """By what the columns of four pivots are added to the column at c of a."""
+    (p, q, s, t), (pq, ps, pt, qs, qt, st) = four
+    u = load(a, c + p)
+    v = load(a, c + q) + u * pq
+    w = load(a, c + s) + u * ps + v * qs
+    return u, v, w, load(a, c + t) + u * pt + v * qt + w * st
+
+
+@compiled(error_model="numpy", _nrt=False, forceinline=True)
+def _any(four):
+    """Whether one of four numbers is not zero."""
+    a, b, c, d = four
+    return not abs(a) + abs(b) + (abs(c) + abs(d)) == 0.0
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -159,25 +228,22 @@ def _pivot(a, column, height, j, factors):
     The pivot of an earlier, similar matrix is taken again where it is large enough: this takes the search off the
     critical path.
     """
-    free, size, block, r = factors.free, 0.0, 0, 0
-    while r < height:
-        v = largest_lane(a, column + r, free, r)
-        if v > size:
-            size, block = v, r
-        r += LANES
+    free = factors.free
+    size = largest_of_runs(a, column, free, 0, height)
     if not (size > 0.0 and size < 1e300):
         return False
-    pivot = factors.pivots[j]
-    if not abs(a[column + pivot]) * free[pivot] > SAME_PIVOT * size:
+    pivot = load(factors.pivots, j)
+    if not abs(load(a, column + pivot)) * load(free, pivot) > SAME_PIVOT * size:
+        block = 0
+        while largest_lane(a, column + block, free, block) != size:
+            block += LANES
         pivot = block + find_lane(a, column + block, free, block, size)
-        factors.pivots[j] = pivot
+        store(factors.pivots, j, pivot)
     clear_lane(free, pivot // LANES * LANES, pivot % LANES)
-    inverse = 1.0 / a[column + pivot]
-    factors.inverses[j] = inverse
-    r = 0
-    while r < height:
+    inverse = 1.0 / load(a, column + pivot)
+    store(factors.inverses, j, inverse)
+    for r in range(0, height, LANES):
         set_lanes(a, column + r, -inverse, a, column + r)
-        r += LANES
     clear_lane(a, column + pivot // LANES * LANES, pivot % LANES)
     return True
 
@@ -194,27 +260,29 @@ def solve(fronts, a, factors, right, x):
         for i in range(front.n_rows, height):
             vector[start + i] = 0.0
         for j in range(front.n_own):
-            value, column, r = vector[start + factors.pivots[own + j]], front.matrix + j * height, 0
-            while r < height:
+            value, column = load(vector, start + load(factors.pivots, own + j)), front.matrix + j * height
+            for r in range(0, height, LANES):
                 add_lanes(vector, start + r, value, a, column + r)
-                r += LANES
         own += front.n_own
         if front.parent >= 0:
-            target = fronts.fronts[front.parent].vector + front.at
-            for i in range(front.n_rows - front.n_own):
-                vector[target + i] = vector[start + factors.left[start + i]]
+            gather_runs(vector, fronts.fronts[front.parent].vector + front.at, vector, start, factors.left, start,
+                        front.n_rows - front.n_own)
+    further, known = factors.further, factors.free
     for f in range(fronts.fronts.shape[0] - 1, -1, -1):
         front = fronts.fronts[f]
-        height, start = front.height, front.vector
-        for c in range(front.n_own, front.width):
-            value, column, r = -x[fronts.columns[front.columns + c]], front.matrix + c * height, 0
-            while r < height:
-                add_lanes(vector, start + r, value, a, column + r)
-                r += LANES
-        own -= front.n_own
-        for j in range(front.n_own):
-            x[fronts.columns[front.columns + j]] = (vector[start + factors.pivots[own + j]]
-                                                    * factors.inverses[own + j])
+        start, n_own, n = front.vector, front.n_own, front.width - front.n_own
+        height, columns = _whole(n_own), front.columns
+        own -= n_own
+        for j in range(n_own):
+            store(known, load(factors.kept, own + j), load(vector, start + load(factors.pivots, own + j)))
+        for c in range(n):
+            store(further, c, -load(x, load(fronts.columns, columns + n_own + c)))
+        packed = front.matrix + n_own * front.height
+        for r in range(0, height, LANES):
+            add_columns(known, r, further, 0, n, a, packed + r, height)
+        for j in range(n_own):
+            store(x, load(fronts.columns, columns + j),
+                  load(known, load(factors.kept, own + j)) * load(factors.inverses, own + j))
     for i in range(fronts.explicit.shape[0]):
         value, first = right[fronts.explicit[i]], fronts.starts[i]
         for k in range(first + 1, fronts.starts[i + 1]):
