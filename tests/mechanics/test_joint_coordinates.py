@@ -51,8 +51,8 @@ def test_same_motion(free):
 @pytest.mark.long
 def test_structure():
     system, _, (a, _, c, _), (hinge, _) = machine("joint", loop=True)
-    assert system.n_constraints == 1 and system["rod"].bodies[0] is system.own(c)
-    assert system.own(hinge) is system.bodies[0].joint("hinge") and system.own(a).address[1] == "a"
+    assert system.n_constraints == 1 and system["rod"].bodies[0] is system[c]
+    assert system[hinge] is system.bodies[0].joint("hinge") and system[a].address[1] == "a"
     state = tf.assemble(system, {system.bodies[0]: {}})
     assert np.abs(system.constraints(0, tf.InitialValueProblem(system, state, (0, 1)).z0)).max() < 1e-10
     with pytest.raises(tf.InputError, match=r"its position is .* off what its joint .slide. allows"):

@@ -73,7 +73,7 @@ def test_members_of_composite_parts():
     other = system.with_numbers({"row.stiffness": 20.0})
     assert other.parts == system.parts and other.composites == system.composites == (row,)
     assert springs().nodes[0] != row.nodes[0] and row.nodes[0] != row.nodes[1]
-    assert other.own(row).stiffness == 20.0 and other.composites[0].stiffness == 20.0
+    assert other[row].stiffness == 20.0 and other.composites[0].stiffness == 20.0
     assert build(describe(other)).composites[0].stiffness == 20.0
 
 
@@ -85,12 +85,12 @@ def test_a_system_tells_its_own_numbers():
     alone = tf.System(changed.parts)  # knows nothing of the first rod
     z = np.concatenate([rod.state(tf.Pose())[0], np.arange(7.0)])
     for other in (changed, alone):
-        assert other.own(rod).mass == other.find(rod).mass == other.here(rod).mass == 4.0
+        assert other[rod].mass == other.find(rod).mass == other.here(rod).mass == 4.0
         assert other.coordinates(rod) == other.coordinates(other.body.rod)
         twice = other.with_numbers({(rod, "inertia[0, 0]"): 0.25})
         assert twice.body.rod.mass == 4.0 and twice.body.rod.inertia[0, 0] == 0.25
-        assert twice.own(pin) in other.parts
-    assert system.own(changed.body.rod).mass == 1.0
+        assert twice[pin] in other.parts
+    assert system[changed.body.rod].mass == 1.0
     heavy = tf.PositionOutput(changed.body.rod, "x").on(system)
     assert heavy.bodies[0] is rod
     np.testing.assert_array_equal(rod.velocity(*system.local_state(changed.body.rod, z)),

@@ -5,6 +5,7 @@ import pytest
 
 import timefem as tf
 from timefem.mechanics.numbers.unknown import with_free_numbers
+from timefem.mechanics.parts import replaced_names
 
 INERTIA = (0.1, 0.2, 0.3)
 
@@ -101,7 +102,7 @@ def test_poses_give_the_state_that_joints_give(free, seed):
 
 
 def motion(system, z, body):
-    link = system.own(body)
+    link = system[body]
     return link.motion(*system.local_state(link, z))
 
 
@@ -153,5 +154,5 @@ def test_a_link_that_stands_for_one_keeps_its_own_name():
                     [tf.TreeJoint("a", "base", "tip", position=(0.1, 0, 0), axis=(0, 1, 0))], name="robot")
     spring = tf.Spring(robot.link("tip", (0.5, 0, 0)), stiffness=2.0, length=0.1, point_b=(0, 0, 1))
     freed = with_free_numbers(tf.System([robot, spring]), {"robot.a.position[0]": 0.3})
-    assert not freed.replaced
+    assert not replaced_names(freed)
     assert freed.find("robot.tip").address == ("link", "tip", [0.0, 0.0, 0.0])

@@ -7,6 +7,7 @@ import pytest
 import timefem as tf
 from timefem.mechanics.symmetry import common, null_space, plain_basis, translations, turns
 from timefem.mechanics.values.conserved import conserved, constant_momenta
+from timefem.mechanics.values.of_parts import control_force
 
 from ..random_systems.draft import World, built, drawn
 
@@ -161,7 +162,7 @@ def test_forces_have_no_power_on_the_motions_that_parts_declare(name, rotation):
     own = gradient - tf.System([a, b]).derivatives(0.0, z)[0]
     n_controls = part.n_controls
     forces = [own[:system.n_q], at_rest[:system.n_q], *jacobian.toarray()[:system.n_constraints, :system.n_q],
-              *(system.control_force(0.0, z, u) for u in np.eye(n_controls))]
+              *(control_force(system, 0.0, z, u) for u in np.eye(n_controls))]
     size = max(1.0, *(np.abs(force).max() for force in forces))
     np.testing.assert_allclose(np.array(forces) @ velocities, 0, rtol=0, atol=1e-9 * size)
 

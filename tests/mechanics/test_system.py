@@ -6,7 +6,7 @@ import pytest
 import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum
 from timefem.kernels import compile_count
-from timefem.mechanics.values import quantities
+from timefem.mechanics.values import of_parts, quantities
 from timefem.memory import Recent
 
 
@@ -90,3 +90,23 @@ def test_coordinates_that_count_turns_are_no_degrees_of_freedom():
     facts = tf.System([bar, hinge, tf.JointSpring(hinge, stiffness=1.0), ship]).summary().facts
     assert facts["bodies"] == 2 and facts["coordinates"] == 7 + 1 + 7
     assert facts["degrees of freedom, unless constraints repeat each other"] == 1 + 6
+
+
+def test_earlier_names_of_methods():
+    """They give what the functions give, and warn of the line that has them."""
+    problem = pendulum()
+    system, z = problem.system, problem.z0
+    body, v = system.bodies[0], system.velocity(0.0, z)
+    with pytest.warns(DeprecationWarning, match=r"System\.\w+ is deprecated .*; use ") as warned:
+        assert system.own(body) is system[body] is system["pendulum"]
+        assert system.replaced == {} and system.couples_inertia is False and system.has_inverse_mass is True
+        assert system.of_parts(system.parts).parts == system.extended(system.parts).parts == system.parts
+        assert system.kinetic_energy(0.0, z, v) == of_parts.kinetic_energy(system, 0.0, z, v)
+        assert system.generalized_energy(0.0, z, v) == pytest.approx(system.hamiltonian(0.0, z))
+        assert np.array_equal(system.control_force(0.0, z, []), np.zeros(7))
+        assert system.consistent_nonholonomic(0.0, z).shape == (0,)
+    assert len(warned) == 10 and {warning.filename for warning in warned} == {__file__}
+    with pytest.raises(AttributeError, match="a System has no 'mass'"):
+        _ = system.mass
+    with pytest.raises(tf.InputError, match="is not in the system"):
+        system[tf.PointMass(1.0, name="other")]

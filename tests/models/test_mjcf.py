@@ -9,6 +9,7 @@ import pytest
 
 import timefem as tf
 from timefem.mechanics.symbols import Symbols
+from timefem.mechanics.values.of_parts import control_force
 
 pytestmark = pytest.mark.long
 
@@ -117,7 +118,7 @@ def test_equality_and_motors(tmp_path):
                            "slides and fixed tendons of these act here")
     system = robot.system(parts=list(robot.actuators.values()))
     z = np.zeros(system.n_z)
-    np.testing.assert_allclose(system.control_force(0.0, z, [2.0]), (6, 0, 0), rtol=0, atol=0)
+    np.testing.assert_allclose(control_force(system, 0.0, z, [2.0]), (6, 0, 0), rtol=0, atol=0)
     np.testing.assert_allclose(robot.joints[0].point_b, (1, 0, 0), rtol=0, atol=1e-15)
     states = robot.tree.joint_states(np.array([0.3, 0, 0]), np.zeros(3))
     assert states["d"][0] == pytest.approx(0.7, abs=1e-15)
@@ -133,7 +134,7 @@ def test_motors_of_tendons(tmp_path):
     robot = tf.read_mjcf(path)
     assert list(robot.actuators) == ["pull"] and any("rope" in note for note in robot.notes)
     system = robot.system(parts=list(robot.actuators.values()))
-    force = system.control_force(0.0, np.zeros(system.n_z), [2.0])
+    force = control_force(system, 0.0, np.zeros(system.n_z), [2.0])
     np.testing.assert_allclose(force, (2 * 10 * (0.1 + 2 * 0.05), -6), rtol=0, atol=1e-14)
 
 

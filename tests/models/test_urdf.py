@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import timefem as tf
 from tests.example_robots import ARM
+from timefem.mechanics.values.of_parts import control_force
 from timefem.solution.drawing.scene import make_scene
 
 pytestmark = pytest.mark.long
@@ -190,7 +191,7 @@ def test_transmissions(tmp_path):
     robot = tf.read_urdf(written(tmp_path, PAIR.replace("KIND", "revolute").replace("OTHER", "a")))
     system = robot.system(parts=list(robot.actuators.values()))
     assert list(robot.actuators) == ["motor"]
-    np.testing.assert_allclose(system.control_force(0.0, np.zeros(2), [0.1]), [5.0], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(control_force(system, 0.0, np.zeros(2), [0.1]), [5.0], rtol=0, atol=1e-14)
 
 
 def test_run(timefem, tmp_path):

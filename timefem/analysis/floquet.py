@@ -16,6 +16,7 @@ from ..errors import InputError, named_arguments
 from ..mechanics.contacts.rigid import refuse_events
 from ..mechanics.values.equations_of_motion import EquationsOfMotion
 from ..mechanics.values.measures import TINY
+from ..mechanics.values.of_parts import kinetic_energy
 from ..progress import progress
 from ..solution.drawing.plots import new_axes
 from ..solution.solution import Solution
@@ -178,7 +179,7 @@ def sizes_of_gaps(solution, first, flows=None):
     """
     system, (t, z), (y, s) = solution.system, (solution.t, solution.z), first.chosen
     time, n = float(t[-1] - t[0]) / (2 * np.pi), system.n_q
-    energy = system.kinetic_energy(t, z, system.velocity(t, z)).max()
+    energy = kinetic_energy(system, t, z, system.velocity(t, z)).max()
     rest = OPTIONS.rest * np.abs(z[:, :n] / system.state_scale[:n]).max(initial=0.0)
     root = np.sqrt(np.maximum(np.diag(first.mass), 0))
     size = max(np.sqrt(2 * energy) * time, rest, TINY)

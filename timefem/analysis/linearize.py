@@ -242,7 +242,7 @@ def _of_joint(system, text):
     """
     label, _, what = text.rpartition(".")
     joint = next((part for part in system.parts if not part.is_body and system.label(part) == label), None)
-    joint = system.own(joint) if joint is not None else joints_of_trees(system).get(label)
+    joint = system[joint] if joint is not None else joints_of_trees(system).get(label)
     names = [coordinate.name for coordinate in getattr(joint, "coordinates", ())]
     if not names or what not in (*names, "rate"):
         return None, False

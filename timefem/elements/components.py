@@ -6,7 +6,9 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
+from ..mechanics.redundancy.consistent_multipliers import nonholonomic_multipliers
 from ..mechanics.symbols import Symbols, applied_force, first_order
+from ..mechanics.values.of_parts import has_inverse_mass
 from ..polynomials import gauss_legendre
 from .along import lagrange, value
 from .gradients import Lift
@@ -121,8 +123,8 @@ def nonholonomic_values(element, system, times, state):
         return np.zeros((len(state), 1, 0))
     space = element.trial["nonholonomic"]
     values = np.zeros((len(state), space.basis.n_shapes, components(system, [space.components])[space.components].size))
-    if len(state) and system.has_inverse_mass and not any(body.velocity_by_solve for body in system.bodies):
-        values[..., :system.n_nonholonomic] = system.consistent_nonholonomic(times[0, 0], state[0, 0])
+    if len(state) and has_inverse_mass(system) and not any(body.velocity_by_solve for body in system.bodies):
+        values[..., :system.n_nonholonomic] = nonholonomic_multipliers(system, times[0, 0], state[0, 0])
     return values
 
 

@@ -198,12 +198,31 @@ class NamedParts:
     """Base of `System`, which has `parts`, `bodies`, `composites` and `stands_for`: its parts by name, as keys and as
     attributes."""
 
-    def __getitem__(self, name: str) -> Any:
-        """The body, joint or force of that name (see `label`)."""
+    def __getitem__(self, key: str | Declared) -> Any:
+        """The body, joint or force of that name (see `label`), or the part that was given, or what stands for it here.
+
+        Raises
+        ------
+        InputError
+            When the system has none, or several of that name.
+        """
+        if not isinstance(key, str):
+            return self._standing_in(key)
         parts = [(self.label(p), p) for p in (*self.parts, *self.composites)]
-        if name in self.replaced and name not in dict(parts):
-            return self.replaced[name]
-        return _find_part(parts, name)
+        replaced = replaced_names(self)
+        return replaced[key] if key in replaced and key not in dict(parts) else _find_part(parts, key)
+
+    def _standing_in(self, part):
+        """The part itself with the numbers that it has here, or what stands for it."""
+        if getattr(part, "elements", ()):  # a composite part, or one of which a member stands for that of another one
+            first = self.stands_for.get(part.members[0], part.members[0])
+            whole = next((own for own in self.composites if first in own.members or own == part), None)
+            if whole is not None:
+                return whole
+        own = self.here(part)
+        if own not in self._present and own not in self:
+            raise InputError(f"{own!r} is not in the system")
+        return own
 
     def _ipython_key_completions_(self):
         return [self.label(p) for p in self.parts]
@@ -255,12 +274,6 @@ class NamedParts:
     def _names(self):
         return {self.label(b): b for b in self.bodies}
 
-    @cached_property
-    def replaced(self) -> Mapping[str, Body]:
-        """Names of bodies and joints that have become links and joints of trees -> what stands for them."""
-        return {old.name: own for old, own in self.stands_for.items() if old.name
-                and is_on_tree(own) and not is_on_tree(old)}
-
     def find(self, body: Body | str) -> Body:
         """The body itself, or the body of that name.
 
@@ -278,12 +291,23 @@ class NamedParts:
             found = frame_named(self, body) or places.place_named(self.composites, body)
             if found is not None:
                 return found
-        frames = [*self.replaced, *(f"{self.label(own)}.{name}" for own in self.bodies for name in own.frame_names)]
+        frames = [f"{self.label(own)}.{name}" for own in self.bodies for name in own.frame_names]
         joints = [label for label in map(self.label, self._joints) if label != body]  # keys of states, as bodies are
         bodies = [self.label(b) for b in self.bodies if not b.helper]
-        further = [*frames, *joints]
+        further = [*replaced_names(self), *frames, *joints]
         known = asked_by_name(body, [*bodies, *further]) or known_names(body, bodies, further=further)
         raise InputError(f"no body {body!r} in the system{known}")
+
+
+def replaced_names(system: Any) -> dict[str, Any]:
+    """Names of bodies and joints that have become links and joints of trees -> what stands for them."""
+    return {old.name: own for old, own in system.stands_for.items() if old.name
+            and is_on_tree(own) and not is_on_tree(old)}
+
+
+def named_parts(system: Any) -> dict[str, Any]:
+    """All parts and composite parts by their labels, and what stands for others by the names of these."""
+    return replaced_names(system) | {system.label(part): part for part in (*system.parts, *system.composites)}
 
 
 def _find_part(labels, name):
@@ -306,8 +330,9 @@ def frame_named(system, name):
     """The link or joint of a tree: by "tree.link", or the name of what it stands for; None where there is none."""
     if name in system._names:
         return None
-    if name in system.replaced:
-        return system.replaced[name]
+    replaced = replaced_names(system)
+    if name in replaced:
+        return replaced[name]
     for body in system.bodies:
         start = f"{system.label(body)}."
         own = name.removeprefix(start)
@@ -320,7 +345,7 @@ def number_named(system, part, name):
     """The part that has a number, and what it is called there: of links and joints of trees, and of what these
     stand for, the tree and "fore.mass" for "mass"."""
     if isinstance(part, str):
-        part = part if part in map(system.label, system.parts) else system.replaced.get(part, part)
+        part = part if part in map(system.label, system.parts) else replaced_names(system).get(part, part)
     else:
         part = system.here(part)
     return (part.body, f"{part.address[1]}.{name}") if is_on_tree(part) else (part, name)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+from importlib import import_module
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,13 @@ import numpy as np
 
 from .. import validate
 from ..display import Summarized, counted
-from ..errors import InputError, NamedArguments
+from ..errors import InputError, NamedArguments, earlier_name
 from ..memory import Late
 from ..types import Floats, States, Vector
 from .body_frame import BodyFrame, is_on_tree, seen_by
 from .declared.declared import Declared
 from .forces.loads import Gravity
-from .numbers.records import StandIns, with_records, with_rotors
+from .numbers.records import StandIns, with_rotors
 from .part import Body, Part
 from .parts import NamedParts, grouped, with_helpers
 from .summary import summarize
@@ -37,6 +38,30 @@ quantities = Late(f"{__package__}.values.quantities")
 
 NO_TIMES = np.zeros(0)
 NO_TIMES.setflags(write=False)
+
+
+def _function(place, *, called=False):
+    """What is to be written in place of an earlier method, or of a property where `called`, and what that gave."""
+    module, _, name = place.rpartition(".")
+
+    def find(system):
+        function = getattr(import_module(f"{__package__}.{module}"), name)
+        return function(system) if called else partial(function, system)
+    return f"{__package__}.{place}(system{', ...' * (not called)})", find
+
+
+EARLIER = {  # methods of a release that are functions of the folders that need them
+    "own": ("system[part]", lambda system: system.__getitem__),
+    "replaced": _function("parts.replaced_names", called=True),
+    "of_parts": _function("numbers.changes.made_of"),
+    "extended": _function("numbers.changes.extended"),
+    "couples_inertia": _function("values.of_parts.couples_inertia", called=True),
+    "has_inverse_mass": _function("values.of_parts.has_inverse_mass", called=True),
+    "kinetic_energy": _function("values.of_parts.kinetic_energy"),
+    "generalized_energy": _function("values.of_parts.generalized_energy"),
+    "control_force": _function("values.of_parts.control_force"),
+    "consistent_nonholonomic": _function("redundancy.consistent_multipliers.nonholonomic_multipliers"),
+}
 
 
 class System(NamedArguments, NamedParts, StateValues, Summarized):
@@ -139,6 +164,12 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
         for part in (*self.parts, *self.composites):
             part.freeze()
 
+    if not TYPE_CHECKING:  # to which every name would seem to be there
+        def __getattr__(self, name):
+            if name in EARLIER:
+                return earlier_name(self, name, EARLIER, since="0.3")
+            raise AttributeError(f"a System has no {name!r}", name=name, obj=self)
+
     def __repr__(self):
         return (f"System({counted(len(self.bodies), 'body')}, {len(self.parts) - len(self.bodies)} joints and forces, "
                 f"{counted(self.n_q, 'coordinate')}, {counted(self.n_constraints, 'constraint')})")
@@ -155,17 +186,6 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
     def _coordinates(self):
         stops = accumulate(b.n_q for b in self.bodies)
         return {b: slice(stop - b.n_q, stop) for b, stop in zip(self.bodies, stops, strict=True)}
-
-    def extended(self, parts: Iterable[Declared]) -> System:
-        """The system with the parts that it does not have yet, on what stands for their bodies, joints and drives."""
-        stands_for = StandIns(self.stands_for)
-        further = [part for part in parts if stands_for.get(part, part) not in self._present]
-        if any(is_on_tree(own) for own in stands_for.values()):
-            joint_coordinates.move_to_trees(further, stands_for)
-        stands_for.update(with_records(further, self._present | stands_for, made=True))
-        other = self.of_parts([*self.parts, *(stands_for.get(part, part) for part in further)])
-        other.stands_for = stands_for
-        return other
 
     def with_numbers(self, changes: Mapping[Any, Any]) -> System:
         """The system with other numbers; names, structure and formulas stay.
@@ -190,12 +210,6 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
         """
         return changed_numbers.with_numbers(self, changes)
 
-    def of_parts(self, parts: Iterable[Declared]) -> System:
-        """A system of parts of this one and others, in which the same parts stand for others as here."""
-        other = System(list(parts), redundant=self.redundant)
-        other.stands_for = StandIns(self.stands_for)
-        return other
-
     def state(self, given: States, base: Pose | Mapping[Any, Pose] | None = None,
               t: float = 0.0, approximate: bool = False) -> dict[Body, CanonicalState]:
         """States of all bodies from the coordinates of joints; see `mechanics.states.from_joints.state_of_joints`."""
@@ -205,24 +219,6 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
     def structure(self) -> System:
         """The same object for systems that differ in numbers only, as far as that is known."""
         return self._original or self
-
-    def own(self, part: Any) -> Any:
-        """The part itself, or what stands for it here.
-
-        Raises
-        ------
-        InputError
-            When the system has neither.
-        """
-        if getattr(part, "elements", ()):  # a composite part, or one of which a member stands for that of another one
-            first = self.stands_for.get(part.members[0], part.members[0])
-            whole = next((own for own in self.composites if first in own.members or own == part), None)
-            if whole is not None:
-                return whole
-        own = self.here(part)
-        if own not in self._present and own not in self:
-            raise InputError(f"{own!r} is not in the system")
-        return own
 
     def here(self, part: Any) -> Any:
         """The part with the numbers that it has here, or what stands for it; what is not in the system as it is."""
@@ -320,3 +316,6 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
     @cached_property
     def groups(self) -> Sequence[PartGroup]:
         return grouped(self)
+
+
+System._class_of_parts = System  # of what is made of parts of a system of any subclass

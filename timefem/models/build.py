@@ -20,6 +20,7 @@ from ..mechanics.composites.composite import Composite
 from ..mechanics.inversion import outputs
 from ..mechanics.numbers.records import with_records
 from ..mechanics.part import Body
+from ..mechanics.parts import replaced_names
 from ..mechanics.states.given import canonical_states, given_states
 from ..mechanics.states.in_trees import joints_of_trees
 from ..mechanics.system import System
@@ -179,7 +180,7 @@ def _model(document, kind, rotation, inverse_mass, changed):
                 document, ("state", name), joint, value) for name, value in data["state"].items()}
             found = system.state(stated, t=start, approximate=data.get("assemble", False))
             state = {body.name: value for body, value in found.items() if not body.helper}
-    elif system.replaced:
+    elif replaced_names(system):
         with naming(document, ("bodies",), data["bodies"]):
             found = given_states(system, canonical_states(system, state, start))
             state = {body.name: value for body, (_, value) in found.items() if not body.helper}
@@ -361,9 +362,10 @@ class Names:
         """The same for what a system has, in which other parts may stand for those of the file."""
         joints = {part.name: part for part in system.parts if part.name and (
             getattr(part, "coordinates", ()) or getattr(part, "free_rotation", False))}
-        links = {name: own for name, own in system.replaced.items() if own.has_position}
+        replaced = replaced_names(system)
+        links = {name: own for name, own in replaced.items() if own.has_position}
         # joints that have become those of trees are stated as before
-        joints |= {name: joint for name, joint in self.joints.items() if name in system.replaced}
+        joints |= {name: joint for name, joint in self.joints.items() if name in replaced}
         found = Names(self.document, {body.name: body for body in system.bodies} | links, system.composites, joints)
         found.actuators = {part.name: part for part in system.parts if part.n_controls}
         found.outputs = {name: output.on(system) for name, output in self.outputs.items()}

@@ -10,6 +10,7 @@ from ..errors import InputError
 from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.body_frame import BodyFrame
 from ..mechanics.numbers.unknown import present_value
+from ..mechanics.parts import replaced_names
 from ..mechanics.states.given import given_states
 from ..problems.ends.targets import EndState
 from ..problems.initial.checkpoint_option import Checkpoint
@@ -201,7 +202,7 @@ def _has_force(actuator):
 def unknown_numbers(model: Any) -> Any:
     """Unknown numbers: name -> (part, its number), "PART.NUMBER" or "gravity[2]", or a guess."""
     document, found = model.document, {}
-    parts = {**model.system.replaced, **{part.name: part for part in model.system.parts if part.name}}
+    parts = replaced_names(model.system) | {part.name: part for part in model.system.parts if part.name}
     for name, entry in document.data["problem"].get("parameters", {}).items():
         keys = "problem", "parameters", name
         if ("value" in entry) == ("number" in entry) or ("part" in entry and "value" in entry):

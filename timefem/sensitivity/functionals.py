@@ -272,7 +272,7 @@ def _controls(plan, actuators):
     for part in system.parts:
         places[system.label(part)] = range(first, first + part.n_controls)
         first += part.n_controls
-    names = [one if isinstance(one, str) else system.label(system.own(one)) for one in actuators]
+    names = [one if isinstance(one, str) else system.label(system[one]) for one in actuators]
     known = [name for name, own in places.items() if own]
     for name in names:
         if name not in known:

@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from ..errors import InputError, known_names
-from ..mechanics.parts import number_named
+from ..mechanics.parts import number_named, replaced_names
 from .functionals import EndValue, Integral, Peak
 from .linearization import Linearization
 from .parameters import Initial, Parameter, directions, start_changes, with_parameters_of_formulas
@@ -142,7 +142,7 @@ def _body_and_what(system, text, whole, otherwise=""):
 
 def _split(system, parts, text, whole):
     """The part whose name the text begins with, and what follows after a dot."""
-    named = {**system.replaced, **{system.label(part): part for part in parts}}
+    named = replaced_names(system) | {system.label(part): part for part in parts}
     best = max((label for label in named if text.startswith(label + ".")), key=len, default=None)
     if best is None or len(text) == len(best) + 1:
         raise InputError(f"{whole!r} must name a part and a number of it, as in PART.NAME"

@@ -17,7 +17,7 @@ from ..mechanics.states.sides import warn_where_it_starts
 from ..mechanics.values.evaluate import kept
 from ..mechanics.values.loops import largest_squares
 from ..mechanics.values.measures import LEAST, blocks_of
-from ..mechanics.values.of_parts import coordinate_at
+from ..mechanics.values.of_parts import coordinate_at, couples_inertia
 from ..mechanics.values.switching import switching_of
 from ..memory import Late
 from ..solvers.march.events import missed_forces
@@ -107,7 +107,7 @@ def _lost_energy(solution):
     """The report on energy that the method gained or lost, where its equations do not keep it, or None: the part of
     what moves, is exchanged, and comes in by work."""
     system, element = solution.system, _stated(solution.element)
-    if not element.energy_drifts or system.rigid_contacts or system.couples_inertia:
+    if not element.energy_drifts or system.rigid_contacts or couples_inertia(system):
         return None
     potential, work = system.potential(solution.t, solution.z), solution.work()
     kinetic = solution.energy() - potential

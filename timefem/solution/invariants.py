@@ -13,7 +13,17 @@ from ..mechanics.redundancy.consistent_multipliers import multipliers_along
 from ..mechanics.redundancy.redundancy import minimum_norm_multipliers
 from ..mechanics.values.conserved import constant_momenta
 from ..mechanics.values.forces import powers
-from ..mechanics.values.of_parts import consistent_velocity, energies_of, has_power, rates_follow, rates_of_power
+from ..mechanics.values.of_parts import (
+    consistent_velocity,
+    control_force,
+    couples_inertia,
+    energies_of,
+    generalized_energy,
+    has_power,
+    kinetic_energy,
+    rates_follow,
+    rates_of_power,
+)
 from ..polynomials import LagrangeBasis, gauss_legendre
 from ..types import Floats
 from .options import OPTIONS
@@ -39,12 +49,12 @@ class Invariants:
     def energy(self, t: Floats | None = None) -> np.ndarray:
         """Total energy H [J] at times, or at the ends of the elements."""
         t, z = self._at(t)
-        if not self.system.couples_inertia:
+        if not couples_inertia(self.system):
             return self.system.hamiltonian(t, z)
         states = zip(np.broadcast_to(t, z.shape[:-1]).ravel(), z.reshape(-1, self.system.n_z), strict=True)
         v = np.array([consistent_velocity(self.system, *state, least=True) for state in states])
         v = v.reshape(*z.shape[:-1], -1)
-        return self.system.kinetic_energy(t, z, v) + self.system.potential(t, z)
+        return kinetic_energy(self.system, t, z, v) + self.system.potential(t, z)
 
     def energies(self, part: Part | Composite | str, t: Floats | None = None) -> Energies:
         """Kinetic and potential energy [J] of a part or composite part, at times or at the ends of the elements.
@@ -82,7 +92,7 @@ class Invariants:
         InputError
             When the element has no velocities.
         """
-        return self.system.generalized_energy(*self._at(t), self.field("velocity", t))
+        return generalized_energy(self.system, *self._at(t), self.field("velocity", t))
 
     def work(self, t: Floats | None = None, by_part: bool = False) -> np.ndarray | dict[str, np.ndarray]:
         """Work since the start [J] of all that is not in H: loads, controls, dampers, what depends on time explicitly.
@@ -145,7 +155,7 @@ class Invariants:
         power = system.power(times, z, rate, multipliers, rolling)
         if "controls" in self.fields:
             controls = interpolate(self.element.trial["controls"].basis.values(xi), self.fields["controls"])
-            power = power + (self.system.control_force(times, z, controls) * rate).sum(axis=-1)
+            power = power + (control_force(self.system, times, z, controls) * rate).sum(axis=-1)
         return h * end * (power @ weights)
 
     def power(self, t: Floats | None = None) -> dict[str, np.ndarray]:
@@ -331,7 +341,7 @@ def consistent_multipliers(solution, t):
     times = np.broadcast_to(np.asarray(t, float), shape).ravel()
     force = solution.contact_pushes(times, flat) if system.rigid_contacts else None
     if "controls" in solution.fields:
-        driven = system.control_force(times, flat, solution.controls(times))
+        driven = control_force(system, times, flat, solution.controls(times))
         force = driven if force is None else force + driven
     m, n = system.n_multipliers, system.n_nonholonomic
     values = multipliers_along(system, times, flat, force)

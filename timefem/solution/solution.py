@@ -10,7 +10,7 @@ from .. import validate
 from ..assembly import TimeMesh
 from ..display import counted
 from ..errors import InputError, NotSolved, warn
-from ..mechanics.values.of_parts import consistent_velocity, rates_follow, with_own_momenta
+from ..mechanics.values.of_parts import consistent_velocity, couples_inertia, rates_follow, with_own_momenta
 from ..memory import Late
 from ..parallel import rank
 from ..types import Floats
@@ -257,7 +257,7 @@ class Solution(SolvedElements, Invariants, Shown):
         if not hasattr(body, quantity):
             raise InputError(f"{self.system.label(body)} has no {quantity.replace('_', ' ')}: it is {body!r}")
         z = self(t)
-        if self.system.couples_inertia and quantity in ("velocity", "angular_velocity"):
+        if couples_inertia(self.system) and quantity in ("velocity", "angular_velocity"):
             z = with_own_momenta(self.system, t, z, self.rates(t))
         return body, *self.system.local_state(body, z)
 
@@ -370,7 +370,7 @@ class Solution(SolvedElements, Invariants, Shown):
     def rates(self, t: Floats) -> np.ndarray:
         """Velocities qdot of all coordinates, shape t.shape + (n_q,): those of the momenta."""
         t, z = np.asarray(t, float), self(t)
-        if not self.system.couples_inertia:
+        if not couples_inertia(self.system):
             return self.system.velocity(t, z)
         if "velocity" in self.fields and len(self.t) > 1:
             return self.field("velocity", t)

@@ -14,6 +14,7 @@ from ..elements.mixed_galerkin import MixedGalerkin
 from ..errors import InputError, NotSolved, refuse_unknown, warn
 from ..mechanics.forces.actuators import Actuator
 from ..mechanics.forces.controllers import Controller
+from ..mechanics.numbers.changes import made_of
 from ..problems.initial.problem import InitialValueProblem
 from ..problems.kinds import check_able
 from ..progress import progress as progress_bar
@@ -145,6 +146,6 @@ def _march(problem, actuators, waves, n):
         own = ca.reshape(c, waves.shape[1], len(waves))
         return own @ ca.vertcat(*(ca.cos(i * np.pi * along) for i in range(len(waves))))
 
-    driven = problem.system.of_parts([*problem.system.parts, Controller(actuators, law, inputs=[],
+    driven = made_of(problem.system, [*problem.system.parts, Controller(actuators, law, inputs=[],
                                                                         parameters=waves.ravel())])
     return solve(InitialValueProblem(driven, problem.z0, problem.t_span), MixedGalerkin(1), n, progress=False)

@@ -11,6 +11,7 @@ from .. import validate
 from ..elements.forms.base import velocities
 from ..errors import InputError, NamedArguments, NotSolved, SolveError, warn
 from ..mechanics.bodies.states import CanonicalState
+from ..mechanics.values.of_parts import couples_inertia
 from ..problems.optimal.guesses.guess import from_solution
 from ..problems.optimal.solve import solution_of
 from ..problems.optimal.strategies.mesh_sequence import optimality_plan
@@ -193,7 +194,7 @@ class RecedingHorizon(NamedArguments):
         self.budget = None if iterations is None else validate.integer("iterations", iterations, minimum=1)
         validate.real("tolerance", tolerance, positive=True)
         system = problem.system
-        self._keeps_rates = not (system.n_multipliers or system.couples_inertia
+        self._keeps_rates = not (system.n_multipliers or couples_inertia(system)
                                  or any(b.has_orientation for b in system.bodies))
         self.problem, self._method = problem, InteriorPoint(tolerance=tolerance, options={
             "acceptable": min(tolerance / 2, ACCEPTABLE)})

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.mechanics.numbers.changes import extended
 from timefem.sensitivity import Linearization
 
 GRAVITY, Y, Z, SPAN, N = (0, 0, -9.81), (0, 1, 0), (0, 0, 1), (0, 0.1), 10
@@ -112,15 +113,15 @@ def test_controls_are_those_of_bodies(name):
     """Generalized forces of a control along the joints, by the work of unit rates; and a drive in a controller."""
     law = lambda x, v, t, c: 2.0 + x[0]
     (problem, drive), (other, same) = on_tree(DRIVES[name]), on_bodies(DRIVES[name])
-    assert problem.system.own(drive).n_controls == 1
+    assert problem.system[drive].n_controls == 1
     if name == "rotor":
         return  # a drive with a rotor of its own is not one of controllers
     arm = problem.system.bodies[0]
     led = tf.Controller([drive], law, inputs=[arm.joint("e")])
-    sol = marched(tf.InitialValueProblem(problem.system.extended([led]), {arm: STATE}, SPAN), 3, 20)
+    sol = marched(tf.InitialValueProblem(extended(problem.system, [led]), {arm: STATE}, SPAN), 3, 20)
     joint = other.system["e"]
     led = tf.Controller([same], law, inputs=[joint])
-    there = tf.solve(tf.InitialValueProblem(other.system.extended([led]), {other.system["s"]: STATE["s"],
+    there = tf.solve(tf.InitialValueProblem(extended(other.system, [led]), {other.system["s"]: STATE["s"],
                                                                            joint: STATE["e"]}, SPAN),
                      tf.MixedGalerkin(3), 20, progress=False)
     for which in "se":

@@ -51,7 +51,7 @@ def test_joints_stand_as_given(kind, coordinates):
         state = system.state({joint: given})
         local = {b: (s.q, s.p) for b, s in state.items()}
         for name, (x, rate) in given.items():
-            coordinate = getattr(system.own(joint), "bound", None)
+            coordinate = getattr(system[joint], "bound", None)
             if coordinate is not None:
                 value, speed = coordinate(name).local(local)
                 off = value - x

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.mechanics.numbers.changes import extended
+from timefem.mechanics.values.of_parts import control_force
 from timefem.problems.estimation.loads import loads_along
 from timefem.problems.estimation.sensors import Marker
 
@@ -65,8 +67,8 @@ def test_loops_and_actuators():
     drives = [tf.JointControl(tree.joint(name), name=f"{name} motor") for name in ("joint0", "joint1")]
     loads = sol.inverse_dynamics(drives)
     assert loads.names == ("joint0 motor", "joint1 motor") and loads.multipliers.shape == (41, 2)
-    i, driven = 20, system.extended(drives)
-    z, rate = sol.z[i], driven.control_force(t[i], sol.z[i], loads.controls[i])
+    i, driven = 20, extended(system, drives)
+    z, rate = sol.z[i], control_force(driven, t[i], sol.z[i], loads.controls[i])
     gradient, jacobian, _ = system.derivatives(t[i], z)
     momentum = (sol.z[i + 1] - sol.z[i - 1])[4:] / (t[i + 1] - t[i - 1])
     right = rate - gradient[:4] - jacobian.toarray()[:2, :4].T @ loads.multipliers[i]

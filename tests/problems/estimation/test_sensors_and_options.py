@@ -8,6 +8,7 @@ import pytest
 
 import timefem as tf
 from timefem.errors import InputError
+from timefem.mechanics.numbers.changes import extended
 
 SPAN, COUNT = (0.0, 1.0), 25
 TIMES = np.linspace(0.04, 1.0, COUNT)
@@ -32,7 +33,7 @@ def system():
     bare = linkage()
     push, post = tf.State("push", "-0.8 * x[0]"), bare["post"]
     drive = tf.FormulaForce([post, push], "[[0, 0, 0, 0, 0, f[1].q[0]], 0]", name="drive")
-    return bare.extended([push, drive])
+    return extended(bare, [push, drive])
 
 
 @cache

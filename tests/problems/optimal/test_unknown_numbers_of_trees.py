@@ -80,10 +80,10 @@ def test_parameters_follow_exactly():
     system, numbers = checked_parameters(system, {path: (robot, path) for path in FOUND})
     values = np.array(list(FOUND.values())) + np.linspace(0.05, 0.2, len(FOUND))
     other = tree(dict(zip(FOUND, values, strict=True)))
-    free = other.changed({}, free=system.own(robot).free)
+    free = other.changed({}, free=system[robot].free)
     parameters = numbers.at(values.tolist())
     found = free.own_parameters.copy()
-    for place, value in parameters[system.own(robot)].items():
+    for place, value in parameters[system[robot]].items():
         found[place] = float(value)
     assert found == pytest.approx(free.own_parameters, rel=1e-12, abs=1e-14)
     q, v = np.array([0.4, -0.7]), np.array([0.3, 0.9])
@@ -91,7 +91,7 @@ def test_parameters_follow_exactly():
     assert float(energy) == pytest.approx(v @ other.mass_matrix(q) @ v / 2, rel=1e-12)
     link = free.link("tool", (0.1, 0, 0))
     assert link.position(q) == pytest.approx(other.link("tool", (0.1, 0, 0)).position(q), abs=1e-14)
-    places = parameters[system.own(drive)]
+    places = parameters[system[drive]]
     n = len(drive.own_parameters)
     assert [float(places[n + i]) if n + i in places else x for i, x in enumerate(link.own_parameters)] == pytest.approx(
         link.own_parameters.tolist())

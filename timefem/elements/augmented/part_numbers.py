@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 
 from ...mechanics.body_frame import BodyFrame
+from ...mechanics.numbers.changes import made_of
 from ...mechanics.part import Part
 from ...mechanics.redundancy.redundancy import keep_constraints
 from ...polynomials import LagrangeBasis
@@ -151,7 +152,7 @@ def with_carrier(system, element):
         return system
     if system.complete is not None:
         return keep_constraints(with_carrier(system.complete, element), system.kept)
-    return system.of_parts([*system.parts, Carrier(element.n)])
+    return made_of(system, [*system.parts, Carrier(element.n)])
 
 
 @dataclass(frozen=True)

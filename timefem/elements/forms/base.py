@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import InputError
 from ...mechanics.part import Body
 from ...mechanics.symbols import applied_force, first_order, n_reactions
-from ...mechanics.values.of_parts import consistent_velocity
+from ...mechanics.values.of_parts import consistent_velocity, couples_inertia
 from ...polynomials import LagrangeBasis, gauss_legendre
 from ..components import ElementSymbols
 from ..element import Space
@@ -344,7 +344,7 @@ def nodes(element):
 
 def velocities(system, times, state):
     """Velocities of states: those of the momenta, that hold the constraints; shapes (...), (..., n_z) -> (..., n_q)."""
-    if not system.couples_inertia:
+    if not couples_inertia(system):
         return system.velocity(times, state)
     shape = state.shape[:-1]
     found = [consistent_velocity(system, t, z) for t, z in

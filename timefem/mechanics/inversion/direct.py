@@ -18,6 +18,7 @@ from ...memory import Recent
 from ..functions.trajectories import derivatives
 from ..symbols import Symbols
 from ..values.evaluate import evaluate
+from ..values.of_parts import control_force
 from ..values.quantities import formulas_of
 from .inversion import OPTIONS
 
@@ -109,7 +110,7 @@ _RATES = Recent()  # by kind of part
 def input_matrix(system, t, z):
     """B of the forces B u of the controls at a state, shape (n_q, n_controls)."""
     n = sum(part.n_controls for part in system.parts)
-    return system.control_force(np.full(n, t), np.tile(z, (n, 1)), np.eye(n)).T
+    return control_force(system, np.full(n, t), np.tile(z, (n, 1)), np.eye(n)).T
 
 
 def coordinate_names(system):

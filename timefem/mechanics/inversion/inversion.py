@@ -165,8 +165,6 @@ class InversionOptions(Options):
 
     # ---- servo constraint
     singular_columns: float = option(1e-8, "least singular value, relative to the largest, of columns of unit length")
-    determines: float = option(
-        1e-12, "least singular value, of rows and columns of unit size, with which outputs determine controls")
 
 
 OPTIONS = InversionOptions()

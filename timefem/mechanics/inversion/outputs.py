@@ -60,7 +60,7 @@ class Output(NamedArguments, ABC):
 
     def on(self, system: System) -> Output:
         """The same output of the bodies of a system with other numbers."""
-        return self.moved(system.own)
+        return self.moved(system.__getitem__)
 
     def moved(self, stand_in: Callable[[Any], Any]) -> Output:
         """The same output of other bodies."""

@@ -1,4 +1,4 @@
-"""The same system with other numbers of its parts: masses, stiffnesses, loads, weights of costs, gravity."""
+"""The same system with other numbers of its parts, masses, loads, weights of costs, gravity; and with other parts."""
 
 import dataclasses
 import re
@@ -7,7 +7,9 @@ from contextlib import contextmanager
 import numpy as np
 
 from ...errors import InputError, did_you_mean
+from ..bodies.tree.compile import move_to_trees
 from ..bodies.tree.numbers import TURNING
+from ..body_frame import is_on_tree
 from ..catalogue import arguments, made
 from ..composites.beam.section import RopeSection, Section
 from ..parts import regrouped, seeing
@@ -15,8 +17,7 @@ from .arguments import number_at, put, symmetric, unchecked
 from .names import resolve
 from .records import StandIns, geared, with_records
 
-SHARED = ("redundant", "n_q", "n_z", "n_constraints", "n_multipliers", "n_nonholonomic",
-          "velocities_solved", "couples_inertia")  # by systems that differ in numbers only
+SHARED = "redundant", "n_q", "n_z", "n_constraints", "n_multipliers", "n_nonholonomic"  # with other numbers
 
 
 def with_numbers(system, changes):
@@ -211,4 +212,25 @@ def rebuilt(system, changed):
     other._original = system.structure
     stood = {old: changed.get(part, part) for old, part in system.stands_for.items()}
     other.stands_for = StandIns(stood | changed)
+    return other
+
+
+# ---- other parts
+
+def made_of(system, parts):
+    """A system of parts of a system and others, in which the same parts stand for others as there."""
+    other = system._class_of_parts(list(parts), redundant=system.redundant)
+    other.stands_for = StandIns(system.stands_for)
+    return other
+
+
+def extended(system, parts):
+    """The system with the parts that it does not have yet, on what stands for their bodies, joints and drives."""
+    stands_for, present = StandIns(system.stands_for), {part: part for part in system.parts}
+    further = [part for part in parts if stands_for.get(part, part) not in present]
+    if any(is_on_tree(own) for own in stands_for.values()):
+        move_to_trees(further, stands_for)
+    stands_for.update(with_records(further, present | stands_for, made=True))
+    other = made_of(system, [*system.parts, *(stands_for.get(part, part) for part in further)])
+    other.stands_for = stands_for
     return other

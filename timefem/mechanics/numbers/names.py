@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import InputError, did_you_mean, known_names
 from ..bodies.tree.numbers import named_numbers, spelt_out
 from ..forces.loads import Gravity
-from ..parts import number_named
+from ..parts import named_parts, number_named
 from .arguments import INERTIA, entries
 
 GRAVITY = "gravity"
@@ -149,15 +149,14 @@ def _targets(system, name):
     """Parts, and what of them, that a name means: one, but for gravity."""
     if isinstance(name, tuple) and len(name) == 2:
         drives = driven_only(system)
-        part = drives[drives.index(name[0])] if name[0] in drives else system.own(name[0])
+        part = drives[drives.index(name[0])] if name[0] in drives else system[name[0]]
         return [_spelt_out(*number_named(system, part, str(name[1])))]
     if not isinstance(name, str):
         raise InputError(f"parameters: {name!r} is neither a name such as 'rod.mass' nor a pair (part, 'mass')")
     weights = [part for part in system.parts if isinstance(part, Gravity)]
     if re.fullmatch(r"gravity(\[\d+\])?", name) and weights:
         return [(part, name.replace(GRAVITY, "acceleration")) for part in weights]
-    parts = {drive.name: drive for drive in driven_only(system) if drive.name} | {
-        **system.replaced, **{system.label(part): part for part in (*system.parts, *system.composites)}}
+    parts = {drive.name: drive for drive in driven_only(system) if drive.name} | named_parts(system)
     label = max((label for label in parts if name.startswith(label + ".")), key=len, default=None)
     if label is None:
         parts = [label for label, part in parts.items() if part.owner is None]

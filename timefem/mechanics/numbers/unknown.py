@@ -11,6 +11,7 @@ from ...errors import InputError
 from ...memory import Late
 from ..formulas.stored import StoredFormula
 from .arguments import number_at
+from .changes import made_of
 from .map import NumberMap
 from .names import resolve
 from .records import StandIns, with_records
@@ -231,7 +232,7 @@ def _replaced(system, others):
     if not others:
         return system
     changed = StandIns(with_records(system.parts, others))
-    other = system.of_parts([changed.get(part, part) for part in system.parts])
+    other = made_of(system, [changed.get(part, part) for part in system.parts])
     other.stands_for = StandIns({old: changed.get(part, part) for old, part in system.stands_for.items()} | changed)
     return other
 

@@ -8,7 +8,7 @@ from ...sparse import estimated_norm, sparse_lu
 from ..symbols import first_order_places
 from ..values.at_start import at_start, constraints_at, is_small
 from ..values.evaluate import quantities_at
-from ..values.of_parts import consistent_velocity, nonholonomic_derivatives
+from ..values.of_parts import consistent_velocity, has_inverse_mass, nonholonomic_derivatives
 from ..values.options import OPTIONS
 from ..values.reaction_forces import has_reaction_forces, reaction_force, reaction_forces, solved
 
@@ -230,8 +230,16 @@ def multipliers_at(system, t, z, force=None):
     return values[0]
 
 
+def nonholonomic_multipliers(system, t, z):
+    """Multipliers of the nonholonomic constraints at a consistent state, shape (n_nonholonomic,).
+
+    Those of A qdot + a, whose force on the coordinates is -A^T gamma. Errors as `System.consistent_multipliers`.
+    """
+    return multipliers_at(system, t, z)[system.n_multipliers:][:system.n_nonholonomic]
+
+
 def _by_mass(system):
-    return bool(system.n_constraints) and not (system.has_inverse_mass or system.n_nonholonomic or _solved(system))
+    return bool(system.n_constraints) and not (has_inverse_mass(system) or system.n_nonholonomic or _solved(system))
 
 
 def _independent(system, t, z, force=None):

@@ -9,6 +9,7 @@ from ...errors import InputError
 from ..joints.frame import frames_of
 from ..joints.joint import Joint
 from ..joints.pairs import turning
+from ..numbers.changes import extended
 from ..part import Part
 from .consistent import OPTIONS as CONSISTENT
 from .consistent import assembled, carried_momenta, descended, projected, states_by_body
@@ -53,7 +54,7 @@ class Closing:
         joints = [joint for joint in map(whole, system.parts)
                   if getattr(type(joint), "closing", Joint.closing) is not Joint.closing
                   and not set(fix).issuperset(joint.bodies)]
-        self.whole = system.extended([*held, *(_ByAngles(system.label(joint), joint) for joint in joints)])
+        self.whole = extended(system, [*held, *(_ByAngles(system.label(joint), joint) for joint in joints)])
         owners = [whole(part) for part in self.whole.parts for _ in part.constraint_names]
         self.rows = np.array([i for i, part in enumerate(owners) if part not in joints], int)
         self.own = np.array([i for i, part in enumerate(owners) if not isinstance(part, _ByAngles)], int)

@@ -12,6 +12,7 @@ from ..body_frame import is_on_tree
 from ..composites.composite import Composite
 from ..joints.joint import Joint
 from ..joints.pairs import Weld
+from ..numbers.changes import extended
 from ..parts import is_joint
 from ..values.at_start import constraint_sizes
 from ..values.of_parts import nonholonomic_off
@@ -91,7 +92,7 @@ def state_of_joints(system, given, base=None, t=0.0, approximate=False):
     stiff = _stiff(tree.shapes)
     for parts in (stiff, []) if stiff else ([],):  # where beams can stay as they are at rest, they do
         try:
-            return Closing(system.extended(parts), held, tree.roots, t).state(near, at_zero) | turned
+            return Closing(extended(system, parts), held, tree.roots, t).state(near, at_zero) | turned
         except InputError as found_none:
             error = found_none
     if approximate:

@@ -94,5 +94,5 @@ def with_followers(states, system):
             known = {other: (s.q, s.p) for other, s in states.items()}
             # followers name the bodies that they were made of, for which others may stand
             known |= {old: known[new] for old, new in system.stands_for.items() if new in known}
-            states[body] = CanonicalState(*body.start(known, system.own))
+            states[body] = CanonicalState(*body.start(known, system.__getitem__))
     return {body: states[body] for body in system.bodies}

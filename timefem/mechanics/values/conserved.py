@@ -13,6 +13,7 @@ from ..forces.loads import Gravity
 from ..symbols import first_order_places, n_reactions
 from ..symmetry import INDEPENDENT, NONE, common, lever, null_space, plain_basis
 from .forces import n_seen, power_of
+from .of_parts import couples_inertia
 from .quantities import formulas_of
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def conserved(system, t0):
     names : list of str
     """
     z, t = ca.SX.sym("z", system.n_z), ca.SX.sym("t")
-    islands = [] if system.couples_inertia or system.n_nonholonomic else _islands(system)
+    islands = [] if couples_inertia(system) or system.n_nonholonomic else _islands(system)
     rows, names = [], []
     for bodies, parts in islands:
         own, what = _of_island(system, bodies, parts, z, t - t0)
@@ -138,7 +139,7 @@ def constant_momenta(system: System) -> np.ndarray:
 @lru_cache(maxsize=8)
 def _constant_momenta(system):
     parts = [part for part in system.parts if not part.is_counter]  # which pull at nothing
-    if system.couples_inertia or system.n_nonholonomic or any(part.is_body and not part.helper and part.mass is None
+    if couples_inertia(system) or system.n_nonholonomic or any(part.is_body and not part.helper and part.mass is None
                                                                   for part in parts):
         return common([None])
     return _left_alone(system, parts)

@@ -14,7 +14,7 @@ from ..parts import lasting_name
 from ..redundancy.consistent_multipliers import redundant_names
 from ..symbols import Symbols, applied_force, first_order, first_order_places, n_reactions
 from .evaluate import evaluator
-from .of_parts import consistent_velocity
+from .of_parts import consistent_velocity, couples_inertia
 from .quantities import Formulas, Quantity, formulas_of, places_of
 from .reaction_forces import has_reaction_forces, solved
 
@@ -244,7 +244,7 @@ class EquationsOfMotion:
     @classmethod
     def of_state(cls, system, t, z, u=None):
         """At a state `z = (q, p)`, without controls unless they are given."""
-        v = consistent_velocity(system, t, z) if system.couples_inertia else system.velocity(t, z)
+        v = consistent_velocity(system, t, z) if couples_inertia(system) else system.velocity(t, z)
         u = np.zeros(sum(p.n_controls for p in system.parts)) if u is None else u
         v = np.array(v)
         for body in system.bodies:

@@ -13,6 +13,23 @@ from .options import OPTIONS
 from .quantities import formulas_of
 
 
+def scalar(system, name, t, z, velocity=None):
+    """A quantity of the whole system, by name, at states and given velocities: (..., n_z), (..., n_q) -> (...)."""
+    t, z, shape = flattened(system, t, z)
+    given = {} if velocity is None else {"v": np.reshape(np.asarray(velocity, float), (len(z), system.n_q))}
+    return quantities_at(system, t, z, name, **given)[0].reshape(shape)
+
+
+def kinetic_energy(system, t, z, velocity):
+    """Kinetic energy T(q, v) of given velocities, shapes (..., n_z), (..., n_q) -> (...) [J]."""
+    return scalar(system, "kinetic energy", t, z, velocity)
+
+
+def generalized_energy(system, t, z, velocity):
+    """Generalized energy p.v - T(q, v) + V(q, t), shapes (..., n_z), (..., n_q) -> (...) [J]; H where v = dH/dp."""
+    return scalar(system, "generalized energy", t, z, velocity)
+
+
 def energies_of(system, parts, t, z, velocity):
     """Kinetic and potential energy of some parts [J], shapes (..., n_z), (..., n_q) -> two arrays (...)."""
     t, z, shape = flattened(system, t, z)
@@ -22,6 +39,17 @@ def energies_of(system, parts, t, z, velocity):
     kinetic, = quantities_at(system, t, z, "kinetic energies", v=v)
     potential, = quantities_at(system, t, z, "potential energies")
     return tuple(energies[:, own].sum(axis=1).reshape(shape) for energies in (kinetic, potential))
+
+
+def control_force(system, t, z, controls):
+    """Generalized forces of the controls, shapes (...), (..., n_z), (..., n_controls) -> (..., n_q).
+
+    Controls of all actuators, in the order of the parts.
+    """
+    t, z, shape = flattened(system, t, z)
+    controls = np.reshape(np.asarray(controls, float), (len(z), -1))
+    out, = quantities_at(system, t, z, "control force", controls=controls)
+    return out.reshape(*shape, system.n_q)
 
 
 def has_power(system):
@@ -49,7 +77,7 @@ def not_finite(system, t, z):
 
 def coordinate_at(system, bound, z):
     """The coordinate of a joint and its rate, `BoundCoordinate.at`, of states (..., n_z): two arrays (...)."""
-    bodies = [system.own(body) for body in bound.bodies]
+    bodies = [system[body] for body in bound.bodies]
     return bound.at(bodies, *zip(*(system.local_state(body, np.asarray(z, float)) for body in bodies), strict=True))
 
 
@@ -58,9 +86,19 @@ def coordinate_at(system, bound, z):
 scipy = Late("scipy")
 
 
+def couples_inertia(system):
+    """Whether joints or forces state kinetic energies, so that velocities do not follow body by body."""
+    return any(group.part.couples_inertia for group in system.groups)
+
+
+def has_inverse_mass(system):
+    """Whether velocities follow from momenta body by body, by an inverse of the mass matrix."""
+    return not couples_inertia(system) and all(body.has_inverse_mass for body in system.bodies)
+
+
 def rates_follow(system):
     """Whether velocities follow from momenta body by body, by an inverse of the mass matrix or a solve with it."""
-    return not system.couples_inertia and all(b.has_inverse_mass or b.velocity_by_solve for b in system.bodies)
+    return not couples_inertia(system) and all(b.has_inverse_mass or b.velocity_by_solve for b in system.bodies)
 
 
 def consistent_velocity(system, t, z, least=False):
@@ -102,7 +140,7 @@ def uncoupled(system, t, z):
 
     Of a body without what others share, so that its velocities follow from them.
     """
-    if not system.couples_inertia:
+    if not couples_inertia(system):
         return z
     t, z, shape = flattened(system, t, z)
     velocity = np.array([consistent_velocity(system, *state, least=True) for state in zip(t, z, strict=True)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from ...memory import Late
 from ...types import Floats
 from .evaluate import flattened, quantities_at, sees_solved_velocities
-from .of_parts import has_power, rates_of_power, uncoupled, velocity_derivatives
+from .of_parts import has_power, rates_of_power, scalar, uncoupled, velocity_derivatives
 from .reaction_forces import has_reaction_forces
 
 if TYPE_CHECKING:
@@ -24,19 +23,11 @@ class StateValues:
 
     def hamiltonian(self, t: Floats, z: np.ndarray) -> np.ndarray:
         """Total energy H(z, t), shape (..., n_z) -> (...) [J]."""
-        return self._scalar("energy", t, z)
+        return scalar(self, "energy", t, z)
 
     def potential(self, t: Floats, z: np.ndarray) -> np.ndarray:
         """Potential energy V(q, t), shape (..., n_z) -> (...) [J]."""
-        return self._scalar("potential energy", t, z)
-
-    def generalized_energy(self, t: Floats, z: np.ndarray, velocity: np.ndarray) -> np.ndarray:
-        """Generalized energy p.v - T(q, v) + V(q, t), shapes (..., n_z), (..., n_q) -> (...) [J]; H where v = dH/dp."""
-        return self._scalar("generalized energy", t, z, velocity)
-
-    def kinetic_energy(self, t: Floats, z: np.ndarray, velocity: np.ndarray) -> np.ndarray:
-        """Kinetic energy T(q, v) of given velocities, shapes (..., n_z), (..., n_q) -> (...) [J]."""
-        return self._scalar("kinetic energy", t, z, velocity)
+        return scalar(self, "potential energy", t, z)
 
     def energy_by_part(self, t: Floats, z: np.ndarray) -> dict[str, np.ndarray]:
         """What each part adds to H: kinetic energy of bodies, potential of the others; dict name -> (...) [J].
@@ -67,16 +58,6 @@ class StateValues:
         """Mass matrix of T(q, v) at one state, SciPy CSR array of shape (n_q, n_q); it may be singular."""
         t, z, _ = flattened(self, t, z)
         return quantities_at(self, t, z, "mass", v=np.zeros((1, self.n_q)))[0].sparse()
-
-    @cached_property
-    def couples_inertia(self) -> bool:
-        """Whether joints or forces state kinetic energies, so that velocities do not follow body by body."""
-        return any(group.part.couples_inertia for group in self.groups)
-
-    @cached_property
-    def has_inverse_mass(self) -> bool:
-        """Whether velocities follow from momenta, body by body."""
-        return not self.couples_inertia and all(body.has_inverse_mass for body in self.bodies)
 
     def power(self, t: Floats, z: np.ndarray, rate: np.ndarray | None = None, multipliers: np.ndarray | None = None,
               nonholonomic: np.ndarray | None = None) -> np.ndarray:
@@ -113,16 +94,6 @@ class StateValues:
             given = np.reshape(np.asarray(nonholonomic, float), (len(z), -1))
             total = total + (given * drifts[:, :given.shape[1]]).sum(axis=1)
         return total.reshape(shape)
-
-    def control_force(self, t: Floats, z: np.ndarray, controls: np.ndarray) -> np.ndarray:
-        """Generalized forces of the controls, shapes (...), (..., n_z), (..., n_controls) -> (..., n_q).
-
-        Controls of all actuators, in the order of the parts.
-        """
-        t, z, shape = flattened(self, t, z)
-        controls = np.reshape(np.asarray(controls, float), (len(z), -1))
-        out, = quantities_at(self, t, z, "control force", controls=controls)
-        return out.reshape(*shape, self.n_q)
 
     def constraints(self, t: Floats, z: np.ndarray) -> np.ndarray:
         """Constraints on both levels, Theta = (Phi, Psi), shape (..., n_z) -> (..., 2 m)."""
@@ -161,18 +132,6 @@ class StateValues:
             When the constraints are redundant there; names them.
         """
         return redundancy.multipliers_at(self, t, z)[:self.n_multipliers]
-
-    def consistent_nonholonomic(self, t: float, z: np.ndarray) -> np.ndarray:
-        """Multipliers of the nonholonomic constraints at a consistent state, shape (n_nonholonomic,).
-
-        Those of A qdot + a, whose force on the coordinates is -A^T gamma. Errors as `consistent_multipliers`.
-        """
-        return redundancy.multipliers_at(self, t, z)[self.n_multipliers:][:self.n_nonholonomic]
-
-    def _scalar(self, name, t, z, velocity=None):
-        t, z, shape = flattened(self, t, z)
-        given = {} if velocity is None else {"v": np.reshape(np.asarray(velocity, float), (len(z), self.n_q))}
-        return quantities_at(self, t, z, name, **given)[0].reshape(shape)
 
 
 def velocities_at(system: Any, t: np.ndarray, z: np.ndarray, repeatable: bool = True) -> np.ndarray:

@@ -10,6 +10,7 @@ from ...elements.augmented.part_numbers import WithConstants
 from ...elements.components import components
 from ...errors import InputError
 from ...mechanics.contacts.reacting import refuse_reaction_forces
+from ...mechanics.numbers.changes import made_of
 from ...mechanics.numbers.unknown import with_values
 from ...memory import Late
 from ...solvers.equations.distributed import make_equations
@@ -78,7 +79,7 @@ class BoundaryForm:
         n = len(self.constants)
         self.system = problem.system
         if n:
-            self.system = self.system.of_parts(parts_with_unknowns(
+            self.system = made_of(self.system, parts_with_unknowns(
                 self.system, problem.numbers, n, self.span if problem.free_time else None))
         self.full_element = WithConstants(element, n, problem.free_time, problem.t_span[0]) if n else element
         self.plan = self._kept.plan(self.system, self.full_element)

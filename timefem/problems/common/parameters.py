@@ -64,7 +64,7 @@ def checked_parameters(system, parameters, follows=None, refused=()):
             raise InputError(f"follows: {entry!r} is unknown itself; leave it out of parameters, or of follows")
         entries[entry] = partial(call, f"follows: {entry[-1]}", as_formula("follows", formula, ["parameters"]), 1)
     system = with_free_numbers(system, entries)
-    entries = {entry if isinstance(entry, str) else (system.own(entry[0]), entry[1]): formula
+    entries = {entry if isinstance(entry, str) else (system[entry[0]], entry[1]): formula
                for entry, formula in entries.items()}
     numbers = UnknownNumbers(system, guesses, entries)
     for name, entry in parameters.items():
@@ -87,13 +87,13 @@ def _entry(system, title, entry, refused):
 
 def own_parts(system, parameters):
     """Unknown numbers of the parts that stand for those given, in a system with other numbers."""
-    return {name: (system.own(entry[0]), entry[1]) if isinstance(entry, tuple | list) else entry
+    return {name: (system[entry[0]], entry[1]) if isinstance(entry, tuple | list) else entry
             for name, entry in (parameters or {}).items()}
 
 
 def own_entries(system, follows):
     """The same of those that follow by formulas."""
-    return {(system.own(entry[0]), entry[1]) if isinstance(entry, tuple) else entry: formula
+    return {(system[entry[0]], entry[1]) if isinstance(entry, tuple) else entry: formula
             for entry, formula in (follows or {}).items()}
 
 

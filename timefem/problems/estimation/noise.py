@@ -14,6 +14,7 @@ from ...display import digits
 from ...errors import InputError, NamedArguments, known_names
 from ...mechanics.body_frame import BodyFrame
 from ...mechanics.forces.actuators import Actuator, ControlForce, ControlTorque, GeneralizedControl, JointControl
+from ...mechanics.numbers.changes import extended
 from ...mechanics.parts import frame_named
 from ...mechanics.states.in_trees import tree_joint
 from .prior import checked_covariance, numbers_of
@@ -63,7 +64,7 @@ def with_noise(system: System, noise: Mapping[Any, Any]) -> tuple[System, np.nda
                              "force that is known as JointForce, Force or Torque")
     new = [actuator for actuator in found if actuator not in known]
     if new:
-        system = system.extended(new)
+        system = extended(system, new)
     order = [part for part in system.parts if part.n_controls]
     sizes = [part.n_controls for part in order]
     out, first = np.zeros((sum(sizes), sum(sizes))), 0

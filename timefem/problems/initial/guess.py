@@ -12,6 +12,7 @@ from ...elements.evaluation.plan import ElementPlan
 from ...elements.mixed_galerkin import MixedGalerkin
 from ...errors import InputError, SolveError
 from ...mechanics.redundancy.consistent_multipliers import repeating
+from ...mechanics.values.of_parts import has_inverse_mass
 from ...parallel import agree
 from ...progress import progress
 from ...solvers.equations.elements import ElementEquations
@@ -221,7 +222,7 @@ def _short_march(plan, mesh, z, multipliers, scaling, settings):
 @lru_cache(maxsize=1)
 def _guess_plan(system):
     """Plan of the guess; the windows of a solve share it."""
-    return ElementPlan(system, MixedGalerkin(DEGREE, form="hamilton" if system.has_inverse_mass else "energy"))
+    return ElementPlan(system, MixedGalerkin(DEGREE, form="hamilton" if has_inverse_mass(system) else "energy"))
 
 
 def _relative_rate(system, t, z):

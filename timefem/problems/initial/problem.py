@@ -19,7 +19,7 @@ from ...mechanics.states.in_trees import by_joints_of_trees, resolved_states
 from ...mechanics.states.sides import warn_of_other_side
 from ...mechanics.system import System
 from ...mechanics.values.at_start import at_start, constraint_sizes, constraints_at
-from ...mechanics.values.of_parts import nonholonomic_off, not_finite
+from ...mechanics.values.of_parts import couples_inertia, nonholonomic_off, not_finite
 from ...memory import Late
 from .options import OPTIONS
 
@@ -90,7 +90,7 @@ class InitialValueProblem(NamedArguments):
             given = given_states(system, state)
             self.z0 = np.concatenate([*(s.q for _, s in given.values()), *(s.p for _, s in given.values())])
             if all(isinstance(value, Pose) for value, _ in given.values()):
-                if system.couples_inertia:
+                if couples_inertia(system):
                     velocity = system.velocity(t_span[0], self.z0)
                     self.z0[system.n_q:] = system.momentum(t_span[0], self.z0, velocity)
                 elif not (self._assemble or any(body.helper for body in system.bodies)):
@@ -152,7 +152,7 @@ def merged(system, state, other):
 def _key(system, key):
     if not is_joint(system, key):
         return system.find(key)
-    return system[key] if isinstance(key, str) else system.own(key)
+    return system[key]
 
 
 def checked_span(system, t_span):

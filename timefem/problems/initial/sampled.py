@@ -8,7 +8,7 @@ import numpy as np
 
 from ...assembly import TimeMesh
 from ...errors import InputError
-from ...mechanics.numbers.changes import rebuilt
+from ...mechanics.numbers.changes import made_of, rebuilt
 from ...solvers.equations.outcome import Outcome, joined
 from ...solvers.march.march import told
 from ...status import Reason, Status
@@ -99,7 +99,7 @@ class Samples:
 
     def _with(self, parts):
         """The system with other parts instead of some, for which they stand."""
-        other = self.system.of_parts(parts.get(part, part) for part in self.system.parts)
+        other = made_of(self.system, [parts.get(part, part) for part in self.system.parts])
         other.stands_for.update({old: parts.get(part, part) for old, part in other.stands_for.items()} | parts)
         return other
 

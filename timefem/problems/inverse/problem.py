@@ -18,9 +18,11 @@ from ...mechanics.inversion.inversion import Inversion
 from ...mechanics.inversion.outputs import Output
 from ...mechanics.inversion.servo_constraint import ServoInversion
 from ...mechanics.inversion.structure_algorithm import OPTIONS as STRUCTURE
+from ...mechanics.numbers.changes import extended
 from ...mechanics.states.assemble import assemble
 from ...mechanics.states.given import states_of
 from ...mechanics.system import System
+from ...mechanics.values.of_parts import couples_inertia
 from ...types import Floats
 from ..ends.end import lengths_of_rows, search
 from ..initial.problem import InitialValueProblem, merged, uncovered
@@ -120,7 +122,7 @@ class InverseDynamics(NamedArguments):
             raise InputError(f"{len(self.outputs)} outputs are prescribed, but there are {n_controls} controls; give "
                              "as many outputs as controls, or a drive for each motion that is free")
         on_tree = any(body.velocity_by_solve for body in self.system.bodies)
-        self.inversion = ServoInversion(self.system, self.outputs) if on_tree or self.system.couples_inertia else \
+        self.inversion = ServoInversion(self.system, self.outputs) if on_tree or couples_inertia(self.system) else \
             Inversion(self.system, self.outputs, self.t_span[0], first.z0, self.t_span[1] - self.t_span[0],
                       end is not None)
         check_smoothness(self.outputs, self.inversion.relative_degrees, self.t_span)
@@ -304,7 +306,7 @@ def _joined(system, actuators):
         if not isinstance(actuator, Actuator):
             raise InputError(f"actuators: {actuator!r} is not an Actuator such as ControlForce(body)")
     further = [a for a in actuators if a not in system.parts]
-    return system.extended(further) if further else system
+    return extended(system, further) if further else system
 
 
 # ---- prescribed outputs and their trajectories, checked

@@ -233,7 +233,7 @@ class OptimalControl(NamedArguments):
             pairs = {}
             for own in (given[name], more):
                 pairs |= by_actuator(self.system, self.actuators, own or {}, self.unknown_names)
-            given[name] = {key if isinstance(key, str) else system.own(key): pair for key, pair in pairs.items()}
+            given[name] = {key if isinstance(key, str) else system[key]: pair for key, pair in pairs.items()}
         other = object.__new__(type(self))
         other._like = self
         other.__init__(system, t_span=self.t_span if t_span is None else t_span, end_cost=self.end_cost,

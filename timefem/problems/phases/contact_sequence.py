@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import InputError, NotSolved, warn
 from ...mechanics.contacts.rigid import refuse_samples
 from ...mechanics.forces.controllers import Controller
+from ...mechanics.numbers.changes import made_of
 from ...mechanics.states.given import states_of
 from ...mechanics.values.equations_of_motion import parts_by_time
 from ...solvers.nonsmooth import events
@@ -321,7 +322,7 @@ def _without_controllers(system, actuators):
             own = slice(first, first + drive.n_controls)
             guessed[drive] = lambda times, law=law, own=own: np.array(law(times[None])).T[:, own]
             first = own.stop
-    return system.of_parts([part for part in system.parts if part not in left_out]), guessed
+    return made_of(system, [part for part in system.parts if part not in left_out]), guessed
 
 
 def _named(name, values):

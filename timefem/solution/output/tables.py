@@ -12,6 +12,7 @@ from ... import validate
 from ...atomic_write import replacing
 from ...display import Card, counted, printable
 from ...errors import InputError, needed
+from ...mechanics.parts import replaced_names
 from ...memory import Late
 from ..contact_solution import ContactSolution
 from ..joint_motion import joint_fields
@@ -184,7 +185,7 @@ def _links(system, tree, q, p):
     """Label of each link of a tree that moves -> its fields."""
     rates, found = tree.velocity(q, p), {}
     links = [name for name, word in tree.frame_names.items() if word == "link"]
-    stand_ins = {own.address[1]: (name, own) for name, own in system.replaced.items()
+    stand_ins = {own.address[1]: (name, own) for name, own in replaced_names(system).items()
                  if own.address[0] == "link" and own.address[1] in links and tree.frame_at(*own.address) is own}
     for link in links:
         name, own = stand_ins.get(link, (f"{system.label(tree)}.{link}", tree.frame_at("link", link)))

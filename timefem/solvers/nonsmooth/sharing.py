@@ -6,6 +6,7 @@ import numpy as np
 
 from ...mechanics.contacts import closed
 from ...mechanics.contacts.reacting import forces_seen
+from ...mechanics.numbers.changes import made_of
 from .options import RANK
 
 OPEN, CLOSED, SLIDES, STICKS, BEGINS, HELD = range(6)
@@ -104,7 +105,7 @@ def without_contacts(system, further=(), sharing=NOTHING_SHARED):
         if isinstance(part, closed.ClosedContact) and part.constraint_names:
             own.setdefault(part.contact, {})[part.row] = part
     parts = [_pressed(part, shares, own) for part in system.parts if not part.n_contacts]
-    return system.of_parts([*parts, *counted, *further])
+    return made_of(system, [*parts, *counted, *further])
 
 
 def _shares_of_normal_forces(system, sharing):

@@ -8,6 +8,7 @@ from ....assembly import Assembler, Scaling
 from ....elements.augmented.extended import Controlled
 from ....elements.augmented.part_numbers import WithConstants
 from ....errors import SolveError
+from ....mechanics.numbers.changes import made_of
 from ....parallel import OverRanks, swap
 from ....solvers.equations.distributed import slab_ends
 from ....solvers.interior_point.block_ldl.factors import BlockLDL, SharedLDL
@@ -165,7 +166,7 @@ def element_of(problem, element):
     element, system, n = Controlled(element), problem.system, problem.n_constants
     if n:
         element = WithConstants(element, n)
-        whole, system = system, system.of_parts(parts_with_unknowns(system, problem.part_numbers, n))
+        whole, system = system, made_of(system, parts_with_unknowns(system, problem.part_numbers, n))
         system.complete, system.kept, system.dropped = whole.complete, whole.kept, whole.dropped
     return element, system
 

@@ -14,6 +14,7 @@ from .... import validate
 from ....assembly.mesh import TimeMesh
 from ....errors import InputError
 from ....mechanics.forces.actuators import Actuator
+from ....mechanics.numbers.changes import extended
 from ....mechanics.numbers.unknown import with_values
 from ....parallel import own_world
 from ....progress import progress
@@ -145,7 +146,7 @@ class KinematicEstimate(Estimate):
         """
         _ = self.accelerations
         given = [actuators] if isinstance(actuators, Actuator) else list(actuators)
-        system = self.system.extended(given) if given else self.system
+        system = extended(self.system, given) if given else self.system
         return loads_along(system, self.t, self._found.x,
                            lambda slopes: self._found.smoother.of_states(slopes, slice(None)))
 

@@ -11,7 +11,7 @@ import numpy as np
 from ....assembly import TimeMesh
 from ....errors import InputError, UnderResolved, warn
 from ....mechanics.redundancy.consistent_multipliers import multipliers_along
-from ....mechanics.values.of_parts import rates_follow
+from ....mechanics.values.of_parts import control_force, rates_follow
 from ....solution.audit import unresolved_turns
 from ..options import OPTIONS
 from ..statement.complementarity import Complementary
@@ -163,7 +163,7 @@ def _inside(phase, solution, sees_forces):
     system, (states, controls, (times,), _) = solution.system, motion
     forces = np.full((system.n_constraints, len(times)), np.nan)
     if sees_forces:
-        pushes = system.control_force(times, states.T, controls.T) if len(controls) else None
+        pushes = control_force(system, times, states.T, controls.T) if len(controls) else None
         with contextlib.suppress(InputError):  # in positions where constraints are redundant
             forces = multipliers_along(system, times, states.T, pushes)[:, :system.n_constraints].T
     return *motion, forces

@@ -12,6 +12,7 @@ import numpy as np
 
 from ....elements.mixed_galerkin import MixedGalerkin
 from ....errors import InputError, UnderResolved
+from ....mechanics.numbers.changes import extended
 from ....mechanics.part import Part
 from ....mechanics.values.equations_of_motion import EquationsOfMotion
 from ....mechanics.values.forces import n_seen
@@ -99,7 +100,7 @@ def _marched(system, actuators, numbers, start, t_span, span):
         first, stop = stop, stop + actuator.n_controls
         parts.append(Pumping(actuator, *(x[first:stop] for x in numbers)))
     t0, t1 = t_span
-    way = InitialValueProblem(system.extended(parts), start, (t0, t0 + span))
+    way = InitialValueProblem(extended(system, parts), start, (t0, t0 + span))
     trees = any(body.velocity_by_solve for body in system.bodies)
     element = MixedGalerkin(2, form="lagrange") if trees else MixedGalerkin(2)
     marches = KINDS["initial"]

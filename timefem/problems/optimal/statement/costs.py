@@ -10,6 +10,7 @@ from ....mechanics.forces.actuators import Actuator, Control, Cost, FormulaCost
 from ....mechanics.formulas.formula import call, check_symbols
 from ....mechanics.formulas.stored import StoredFormula, computed
 from ....mechanics.formulas.text import as_formula, refuse_comparison, text_of
+from ....mechanics.numbers.changes import extended
 from ....mechanics.symbols import Symbols, applied_force
 from ....mechanics.values.forces import n_seen
 from ...ends.end import End
@@ -75,7 +76,7 @@ def with_integrands(system, formulas, unknown_names):
 
 def _extended(system, parts):
     further = [part for part in dict.fromkeys(parts) if part not in system.parts]
-    return system.extended(further) if further else system
+    return extended(system, further) if further else system
 
 
 def _integrand(system, formula, unknown_names):

@@ -12,6 +12,7 @@ from ....errors import InputError, NamedArguments
 from ....mechanics.formulas.formula import call_vector, check_symbols
 from ....mechanics.formulas.text import TextFormula, as_formula, refuse_comparison
 from ....mechanics.values.conserved import with_unit_lengths
+from ....mechanics.values.of_parts import couples_inertia
 from ....types import Floats, UserFormula
 from ...ends.end import INDEPENDENT
 from ...ends.targets import body_velocity
@@ -174,7 +175,7 @@ def _of_other_inertia(first, second, names):
                 strict=False)
     found = [pair for pair in pairs if pair[0].n_q == pair[1].n_q and not any(body.first_order for body in pair)
              and not _same(*pair, first.numbers, second.numbers)]
-    if any(system.couples_inertia for system in systems):
+    if any(couples_inertia(system) for system in systems):
         coupled = [[part for part in system.parts if part.couples_inertia] for system in systems]
         if found or len(coupled[0]) != len(coupled[1]) or not all(
                 _same(*pair, first.numbers, second.numbers) for pair in zip(*coupled, strict=True)):

@@ -17,6 +17,7 @@ from ....mechanics.formulas.formula import call, call_vector, check_symbols
 from ....mechanics.formulas.stored import terms_of
 from ....mechanics.formulas.text import as_formula, refuse_comparison
 from ....mechanics.inversion.outputs import JointOutput, Output
+from ....mechanics.values.of_parts import couples_inertia
 from ....memory import Late
 from ....types import Floats, UserFormula, UserFunction
 from ...ends.end import End
@@ -231,7 +232,7 @@ class Limit(NamedArguments):
         """Refuse a start on a bound, that a formula of coordinates passes in the next moment, whatever controls do."""
         z, u, t, _ = symbols
         first = np.concatenate([np.full(body.n_q, not body.has_rate) for body in system.bodies])
-        if system.couples_inertia or ca.depends_on(row, ca.vertcat(z[system.n_q:], z[np.flatnonzero(first)])):
+        if couples_inertia(system) or ca.depends_on(row, ca.vertcat(z[system.n_q:], z[np.flatnonzero(first)])):
             return
         terms = ca.horzcat(ca.jacobian(row, z[:system.n_q]), ca.jacobian(row, t))
         moves = np.array(ca.Function("terms", symbols, [terms])(z0, np.zeros(u.numel()), t0, numbers)).ravel() * \

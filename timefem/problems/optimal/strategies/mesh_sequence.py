@@ -10,6 +10,7 @@ from ....elements.augmented.extended import Controlled, Optimality
 from ....elements.augmented.part_numbers import WithConstants
 from ....elements.evaluation.plan import ElementPlan
 from ....errors import InputError
+from ....mechanics.numbers.changes import made_of
 from ....memory import Late
 from ....parallel import own_world
 from ....progress import progress
@@ -42,7 +43,7 @@ def optimality_element(problem, element):
     if n:
         element = WithConstants(element, n, problem.free_time, problem.t_span[0], problem.begins_with)
         parts = parts_with_unknowns(system, problem.numbers, n, problem.length)
-        system, whole = system.of_parts(parts), system
+        system, whole = made_of(system, parts), system
         system.complete, system.kept, system.dropped = whole.complete, whole.kept, whole.dropped
     return Optimality(element), system
 

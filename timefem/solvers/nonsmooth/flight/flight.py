@@ -9,6 +9,7 @@ from ....kernels.compile import default_backend
 from ....kernels.loops import all_compiled
 from ....mechanics.values.equations_of_motion import MotionFormulas
 from ....mechanics.values.evaluate import evaluator
+from ....mechanics.values.of_parts import couples_inertia
 from ....status import Status
 from ...march.march import CHUNK, FIRST_CHUNK, LONG_CHUNK
 from .. import events
@@ -26,7 +27,7 @@ from .records import LOOKS, QUANTITIES, Flight, Formulas, Limits, Moving, Rows, 
 def can_fly(contacts, element):
     """Whether a system with all contacts open is one that the compiled loop knows."""
     system = contacts.system
-    plain = not (system.couples_inertia or system.n_nonholonomic or contacts.persistent.any() or contacts.reactions
+    plain = not (couples_inertia(system) or system.n_nonholonomic or contacts.persistent.any() or contacts.reactions
                  or len(contacts.flows) or any(body.velocity_by_solve for body in system.bodies))
     driven = any(group.part.has_velocity and not (group.part.is_body or group.part.is_counter)
                  for group in system.groups)
