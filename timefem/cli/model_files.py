@@ -88,7 +88,7 @@ def check_robot(path, as_json):
              "moving_mass": tree.mass, "links": [link.name for link in tree.links],
              "coordinates": list(tree.coordinate_names), "joints": joints, "notes": list(robot.notes),
              "loops": [joint.name or type(joint).__name__ for joint in robot.joints],
-             "actuators": list(robot.actuators)}
+             "actuators": list(robot.actuators), "keyframes": list(robot.keyframes)}
     if as_json:
         print_json({"model": path, **facts})
         return 0

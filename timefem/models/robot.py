@@ -224,6 +224,8 @@ class Robot(Summarized):
         Actuator -> least and greatest control, as data.
     contacts : tuple of Part
         Rigid contacts, stops and dry friction of joints, where the file was read with `contacts="rigid"`.
+    keyframes : dict
+        Name -> state, as `problem` takes it, of the keyframes of an MJCF file: positions and rates of joints.
     """
 
     path: str
@@ -237,6 +239,7 @@ class Robot(Summarized):
     forces: tuple[Any, ...] = ()
     control_ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
     contacts: tuple[Any, ...] = ()
+    keyframes: dict[str, dict[str, Any]] = field(default_factory=dict)
     _warned: list[bool] = field(default_factory=list)  # whether of its notes
 
     def system(self, gravity: Vector | None = None, parts: Sequence[Declared] = ()) -> System:
@@ -323,5 +326,6 @@ class Robot(Summarized):
                  for j in self.tree.joints]
         facts = {"file": self.path, "links, moving mass": f"{len(self.tree.links)}, {self.tree.mass:.6g} kg",
                  "degrees of freedom": self.tree.n_v, "actuators": ", ".join(self.actuators) or "none"}
+        facts |= {"keyframes": ", ".join(self.keyframes)} if self.keyframes else {}
         notes = {"notes": [("left out, or different from the file",), *((note,) for note in self.notes)]}
         return Card(f"Robot {self.name}", facts, {"joints": rows, **(notes if self.notes else {})})

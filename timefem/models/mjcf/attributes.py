@@ -53,6 +53,7 @@ ELEMENTS = {
     "weld": Attributes("name class active body1 body2 anchor relpose torquescale site1 site2", SOLVER),
     "equality joint": Attributes("name class active joint1 joint2 polycoef", SOLVER),
     "equality tendon": Attributes("name class active tendon1 tendon2 polycoef", SOLVER),
+    "key": Attributes("name qpos qvel", "time act ctrl mpos mquat"),
     "fixed": TENDON, "spatial": TENDON, "motor": ACTUATOR, "general": ACTUATOR}
 
 

@@ -9,7 +9,7 @@ from ...mechanics.bodies.tree.links import Link, TreeJoint
 from ...mechanics.bodies.tree.tree import Tree
 from ...mechanics.forces.actuators import GeneralizedControl
 from ..surfaces import about
-from .attributes import SERVO, replicated
+from .attributes import ELEMENTS, SERVO, replicated
 
 KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "spherical", "free": "floating"}
 
@@ -152,6 +152,41 @@ class JointReader:
                 inertia = 1 / inverse[tree.joint(joint.name).dofs[0]]
                 self.joints[i] = replace(joint, damping=0.0 if "damper" in off else 2 * inertia / time,
                                          stiffness=0.0 if "spring" in off else inertia / (time * ratio) ** 2)
+
+
+# ---- Keyframes of an MJCF file
+
+WIDTHS = {"revolute": (1, 1), "prismatic": (1, 1), "spherical": (4, 3), "floating": (7, 6)}  # of qpos and qvel
+
+
+def keyframes(file, root, reader):
+    """Name of a keyframe -> joint -> position and rate, of joints that follow no other one."""
+    found, joints = {}, [joint for joint in reader.joints if joint.kind != "fixed"]
+    for n, element in enumerate(root.iterfind("keyframe/key")):
+        reader.notes.check(ELEMENTS["key"], "key", element.attrib, element.get("name", ""))
+        pieces = []
+        for i, name in enumerate(("qpos", "qvel")):
+            stops = np.cumsum([WIDTHS[joint.kind][i] for joint in joints])
+            if name in element.attrib:
+                pieces.append(np.split(file.numbers(element, name, int(stops[-1]) if joints else 0), stops[:-1]))
+            else:
+                pieces.append([_at_rest(joint, reader.start.get(joint.name), i) for joint in joints])
+        state = found[element.get("name") or f"key {n + 1}"] = {}
+        for joint, x, v in zip(joints, *pieces, strict=True):
+            if joint.kind in ("spherical", "floating"):
+                x[-4:] /= np.linalg.norm(x[-4:]) or 1.0
+            if joint.mimic is None:
+                state[joint.name] = tuple(np.concatenate([x, v]).tolist())
+    return found
+
+
+def _at_rest(joint, start, i):
+    if i:
+        return np.zeros(WIDTHS[joint.kind][1])
+    if joint.kind in ("revolute", "prismatic"):
+        return np.array([start or 0.0])
+    pose = Pose() if start is None else start
+    return np.concatenate([pose.position, pose.quaternion][joint.kind == "spherical":])
 
 
 # ---- Motors and fixed tendons of an MJCF file

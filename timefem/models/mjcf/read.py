@@ -20,7 +20,7 @@ from ..xml_file import XmlFile
 from .attributes import ELEMENTS, Defaults
 from .bodies import WORLD, BodyReader, Touching
 from .equalities import Equalities
-from .joints import fixed_tendons, read_actuators
+from .joints import fixed_tendons, keyframes, read_actuators
 
 SECTIONS = ("size", "statistic", "visual", "asset", "custom", "sensor", "keyframe", "option", "compiler", "default",
             "worldbody", "equality", "actuator", "contact", "tendon", "deformable", "extension")
@@ -34,7 +34,8 @@ def read_mjcf(path: FilePath, friction_width: float | None = None, meshes: FileP
     Bodies, joints of type hinge, slide, ball and free, inertias as given or of shapes, defaults and their classes;
     damping, friction, springs, `armature`, `gravcomp`, ranges (as data); what <compiler> does to masses and inertias;
     equality constraints (connect, weld, joint, and tendon of fixed ones), which hold exactly here; motors of joints and
-    of fixed tendons, as actuators whose controls are zero unless a problem finds them; frames and replicas.
+    of fixed tendons, as actuators whose controls are zero unless a problem finds them; frames and replicas; keyframes
+    as states, `robot.problem(robot.keyframes["home"])`.
     Positions of joints are those of MuJoCo's qpos. Contacts, springs of tendons and the like are left out, and each
     attribute that would change a motion and is not read; `notes` say so by name. Sensors, pictures, contacts and
     numerical settings do not concern the motion: nothing in them stops a file from being read.
@@ -95,6 +96,7 @@ def read_mjcf(path: FilePath, friction_width: float | None = None, meshes: FileP
         tendons = fixed_tendons(file, root, reader)
         equalities = Equalities(file, root, reader, tendons)
         dry = _without_friction(reader, friction_width, notes, touching)
+        keys = keyframes(file, root, reader)
         tree = Tree([Link(WORLD, shapes=None), *reader.links], reader.joints, friction_width, name)
     except InputError as error:
         raise error if str(error).startswith(str(path)) else InputError(f"{path}: {error}") from None
@@ -108,7 +110,7 @@ def read_mjcf(path: FilePath, friction_width: float | None = None, meshes: FileP
     actuators, ranges = read_actuators(file, root, reader, tree, tendons)
     loops = tuple(make(tree) for make in equalities.parts)
     return Robot(str(path), name, tree, notes.all, settings.gravity, reader.start, loops, actuators,
-                 tuple(_springs(tree, reader.springs)), ranges, found)
+                 tuple(_springs(tree, reader.springs)), ranges, found, keys)
 
 
 def _check_sections(file, root, notes):
