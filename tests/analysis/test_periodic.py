@@ -1,5 +1,7 @@
 """Periodic motions, Floquet multipliers and Lyapunov exponents against elliptic functions and SciPy."""
 
+import warnings
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -52,6 +54,33 @@ def test_driven_oscillator():
     exact = np.linalg.eigvals(end[2:].reshape(2, 2))
     np.testing.assert_allclose(np.sort_complex(found.multipliers), np.sort_complex(exact), rtol=0, atol=1e-9)
     assert found.floquet.stable and abs(found.period - 2 * np.pi / w) < 1e-15
+
+
+def driven(x, v=0.0):
+    force, w = 0.5, 1.2
+    mass = tf.PointMass(1.0, dimension=1, name="mass")
+    spring = tf.NonlinearSpring(mass, None, (0, 0, 0), (-10, 0, 0), potential=hardening, parameters=(1.0, 0.5))
+    damper = tf.Damper(mass, None, (0, 0, 0), (-10, 0, 0), 0.2)
+    drive = tf.Force(mass, (force, 0, 0), time=tf.Sine(1.0, w / (2 * np.pi), np.pi / 2))
+    start = {mass: tf.Pose(position=(x, 0, 0), velocity=(v, 0, 0))}
+    return tf.System([mass, spring, damper, drive]), start, 2 * np.pi / w
+
+
+@pytest.mark.parametrize(("x", "v"), [(4, 0), (6, 0), (-5, 0), (8, 0), (0, 9)])
+def test_a_far_start_comes_to_what_attracts_it(x, v):
+    """Steps of Newton's method lead nowhere from there; going on by periods does."""
+    near, far = (tf.periodic(*driven(*at), tf.MixedGalerkin(3), 40) for at in ((1, 1.2), (x, v)))
+    assert near.success and far.success and near.iterations < 8 <= far.iterations
+    np.testing.assert_allclose(far.solution.z[0], near.solution.z[0], rtol=0, atol=1e-9)
+
+
+def test_warnings_are_those_of_the_motion_found():
+    """What was too fast on the way is left out; what is too fast in the end is not."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tf.periodic(*driven(30), tf.MixedGalerkin(2), 40).success
+    with pytest.warns(tf.UnderResolved):
+        tf.periodic(*driven(1), tf.MixedGalerkin(1), 3)
 
 
 def test_what_is_not_periodic():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +13,7 @@ import numpy as np
 from .. import validate
 from ..display import Card, Summarized
 from ..elements.mixed_galerkin import MixedGalerkin
-from ..errors import InputError, SolveError, named_arguments
+from ..errors import InputError, SolveError, named_arguments, warn
 from ..memory import Late
 from ..problems.initial.problem import InitialValueProblem
 from ..progress import progress
@@ -124,7 +125,9 @@ def periodic(system: System, state: GivenStates, period: float, element: TimeEle
 
     Newton's method on the start x0, in minimal coordinates, and on the period T where no drive determines it: `x(T; x0)
     = x0`, with the exact derivative of the discrete motion. The equations may leave a phase, an energy or a place open;
-    then the nearest motion is taken (least squares, smallest change).
+    then the nearest motion is taken (least squares, smallest change). Where a step leads away from it and what is near
+    contracts (the determinant of the monodromy matrix is below one), the motion goes on by periods before the next
+    step, twice as many each time: it comes nearer by itself to what attracts it. Elsewhere steps are damped.
 
     Parameters
     ----------
@@ -164,24 +167,29 @@ def periodic(system: System, state: GivenStates, period: float, element: TimeEle
             raise InputError("free_period: feedback in discrete time determines the period; leave it out")
         check_held(problem.system, period)
         free_period = False
-    found, damping, best = None, 1.0, None
+    damping, best, going_on, ahead = 1.0, None, 0, 1
     with progress("periodic motion", OPTIONS.periodic_iterations) as bar:
         for iteration in range(OPTIONS.periodic_iterations + 1):
             if modulo is not None and not iteration:
                 modulo.check(problem.system, t, problem.z0)
             trial = _evaluated(problem, element, n_elements, free_period, modulo, best and best.sizes)
-            if best is not None and not trial.gap < best.gap * (1 - 1e-3 * damping):
+            if not going_on and best is not None and not trial.gap < best.gap * (1 - 1e-3 * damping):
                 if best.gap <= OPTIONS.periodic_gap:
                     break
-                damping /= 4
+                if best.contracts and best.gap > 1e3 * OPTIONS.periodic_gap:
+                    going_on, ahead = ahead, 2 * ahead
+                damping = damping if going_on else damping / 4
                 if damping < 1e-3:
                     break
             else:
-                best, damping = trial, min(1.0, 4 * damping)
+                best, damping, going_on = trial, min(1.0, 4 * damping), max(going_on - 1, 0)
                 history.append(best.gap)
                 bar.iteration(iteration, best.gap)
                 if best.gap <= 1e-3 * OPTIONS.periodic_gap:
                     break
+            if going_on:
+                problem = _problem(system, moved(best.last, 0 * best.difference), t, best.period)
+                continue
             if best.step is None:
                 best.step = _step(best)
             x, longer = best.step[0] * damping, best.step[1] * damping
@@ -189,6 +197,8 @@ def periodic(system: System, state: GivenStates, period: float, element: TimeEle
             if period <= 0:
                 break
             problem = _problem(system, moved(best.first, x), t, period)
+    for one in best.heard:
+        warn(str(one.message), one.category)
     success = best.gap <= 1e3 * OPTIONS.periodic_gap
     status = Status(True, residual_history=history) if success else Status(
         False, Reason.NOT_CONVERGED,
@@ -229,6 +239,12 @@ class _Trial:
         self.gap = float(np.abs(self.weight * self.difference).max(initial=0))
 
     @property
+    def contracts(self):
+        """Whether volumes in the space of states near this motion shrink, by more than rounding."""
+        sign, size = np.linalg.slogdet(self.monodromy)
+        return sign == 0 or size < -OPTIONS.multiplier_rounding * len(self.monodromy)
+
+    @property
     def monodromy(self):
         if not hasattr(self, "_monodromy"):
             self._monodromy = of_ends(self.solution, self.first, self.last, None, self.back).monodromy
@@ -236,12 +252,16 @@ class _Trial:
 
 
 def _evaluated(problem, element, n_elements, free_period, modulo, sizes):
-    solution = solve(problem, element, n_elements, progress=False)
+    with warnings.catch_warnings(record=True) as heard:  # of motions that are left again
+        warnings.simplefilter("always")
+        solution = solve(problem, element, n_elements, progress=False)
     if not solution.success:
         raise SolveError(f"the motion over one period could not be solved: {solution.status.message}")
     first, last, back = monodromy_ends(solution, modulo)
     free = not first.at.timed if free_period is None else validate.flag("free_period", free_period)
-    return _Trial(solution, first, last, free, modulo, back, sizes)
+    trial = _Trial(solution, first, last, free, modulo, back, sizes)
+    trial.heard = heard
+    return trial
 
 
 def _acceleration(solution, last):
