@@ -30,7 +30,9 @@ class ConsistentOptions(Options):
 
     tolerance: float = option(1e-12, "of constraints, relative to the terms that make them up")
     iterations: int = option(200, "most steps")
-    largest_turn: float = option(0.5, "of a joint of a tree in one step [rad]")
+    largest_turn: float = option(
+        0.5, "of a joint of a tree in one step [rad]; poses are far from those given after such a turn, or a move by "
+        "such a part of what is drawn")
     least_turned: float = option(
         0.1, "least moments of inertia, of the largest of their body: thin ones would spin instead of moving")
     nonlinear: float = option(
