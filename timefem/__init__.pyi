@@ -57,6 +57,7 @@ from .errors import (
     SolveError,
     SuspectUnits,
     UnderResolved,
+    Undetermined,
     Unstable,
 )
 from .mechanics.bodies.first_order import PortSystem, State
@@ -228,7 +229,7 @@ __all__ = [
     "BoundaryValueProblem", "EndState", "contact_sequences", "continuation", "solve_all",
     "BubnovGalerkin", "CanonicalState", "Constraint", "Cylindrical", "ElementBatch", "Fatrop", "FixedPoint", "Gravity",
     "ActiveSetChange", "IllConditioned", "NotAsked", "NotDifferentiable", "NotSolved", "OpenJoint", "OtherSide",
-    "SuspectUnits", "UnderResolved", "Unstable",
+    "SuspectUnits", "Undetermined", "UnderResolved", "Unstable",
     "InitialValueProblem", "Ipopt", "InputError",
     "InteriorPoint", "InteriorPointOptions", "LagrangeBasis", "Limit", "MarchOptions", "MassProperties",
     "MissingBackend", "MixedGalerkin", "Newton", "Part", "Planar", "PointMass", "Pose", "PrescribedAngle",

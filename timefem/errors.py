@@ -78,6 +78,11 @@ class OtherSide(UserWarning):
     it."""
 
 
+class Undetermined(UserWarning):
+    """Forces of joints that rigid bodies leave open, because constraints repeat others; the message says along which
+    direction, and with what they are shared."""
+
+
 class NotAsked(UserWarning):
     """What is given although the problem does not use it; the message says what, and how to have it used."""
 

@@ -64,7 +64,7 @@ def kind_rows(r):
             yield "log of the evidence", f"{r['log_evidence']:.8g}"
 
 
-joint_motion = Late("timefem.solution.joint_motion")
+in_trees = Late("timefem.mechanics.states.in_trees")
 EVENTS = {"impact": ("impact",), "opens": ("opening",), "slips": ("start of sliding", "starts of sliding"),
           "sticks": ("sticking", "stickings"), "touches": ("touch", "touches"), "rests": ("coming to rest",) * 2,
           "jam": ("jam",), "fallback": ("fallback",)}  # kind of event -> singular and plural
@@ -78,7 +78,7 @@ def run_report(case, problem, sol):
     final, joints = {}, {}
     bodies = [body for body in problem.system.bodies if not body.helper]
     trees = [body for body in bodies if hasattr(body, "joint_states")]
-    called = Counter(joint_motion.joint_names(sol.system))
+    called = Counter(in_trees.joint_names(sol.system))
     called.update(name for tree in trees for name in {*tree.moving_joints, *(["base"] if tree.base_joint else [])})
     for body in bodies:
         part = problem.system.coordinates(body)
@@ -99,7 +99,7 @@ def run_report(case, problem, sol):
                 state = {"position": base.position, "quaternion": base.quaternion, "velocity": base.velocity,
                          "angular_velocity": base.angular_velocity}
                 final[own["base"]] = {name: value.tolist() for name, value in state.items()}
-    for name in joint_motion.joint_names(sol.system):
+    for name in in_trees.joint_names(sol.system):
         motion = sol.joint(name)
         for coordinate in motion.coordinates:
             own = name if len(motion.coordinates) == 1 else f"{name}.{coordinate}"

@@ -375,9 +375,9 @@ def shared_out(solution, t, values, rolling):
     return every[..., :n], every[..., n:]
 
 
-def acting(solution, t):
+def acting(solution, t, multipliers=None):
     """All parts of the complete system with what they see, as of `own_values`, list of tuples, at times (n,)."""
-    system, values, found = solution.system, all_multipliers(solution, t), []
+    system, values, found = solution.system, all_multipliers(solution, t) if multipliers is None else multipliers, []
     others = solution._pressed_forces(t)
     for part in (getattr(part, "part", part) for part in (system.complete or system).parts):
         own = [x.reshape(t.size, x.shape[-1]) for x in own_values(system, part, values)]

@@ -12,12 +12,13 @@ from ..mechanics.bodies.tree.reactions import forces_on_bodies
 from ..mechanics.body_frame import is_on_tree
 from ..mechanics.part import Part
 from ..mechanics.parts import asked_by_name
-from ..mechanics.states.in_trees import joints_of_trees, tree_joint
+from ..mechanics.states.in_trees import joints_of_trees, names_of_joints, tree_joint
 from ..mechanics.values.forces import generalized_forces, wrench
 from ..mechanics.values.of_parts import coordinate_at
 from ..types import Floats
 from .audit import turn_table, unwrapped
-from .invariants import AXES, all_multipliers, own_values
+from .invariants import all_multipliers, own_values
+from .open_reactions import determined
 from .tree_joint_motion import FixedJointMotion, TreeJointMotion, public_names, relative_spin
 
 if TYPE_CHECKING:
@@ -142,14 +143,15 @@ class JointMotion:
         """Force of the joint on body a, shape t.shape + (3,) [N], in axes of space, of body "a" or of body "b".
 
         The force on b is the opposite one. It comes from the consistent multipliers, so that it is as accurate as the
-        state; constraints that were dropped as redundant have their share by `minimum_norm`.
+        state; constraints that were dropped as redundant have their share by `minimum_norm`, and `Undetermined` warns
+        where they share in what rigid bodies leave open.
         """
-        return self._reaction(t, axes)[0]
+        return determined(self, t, axes, "force")
 
     def torque(self, t: Floats | None = None, axes: str = "space") -> np.ndarray:
         """Torque of the joint on body a about the point of the joint in a (about the centre of mass where the joint has
-        none), shape t.shape + (3,) [N m]; axes as for `force`."""
-        return self._reaction(t, axes)[1]
+        none), shape t.shape + (3,) [N m]; axes as for `force`, and its warning."""
+        return determined(self, t, axes, "torque")
 
     def drive(self, t: Floats | None = None, name: str | None = None) -> np.ndarray:
         """Force or torque along a coordinate [N or N m] of all that acts on it: springs, dampers, motors, controls,
@@ -192,16 +194,19 @@ class JointMotion:
         values = bound.gradient([flat[:, system.coordinates(body)] for body in bound.bodies])
         return values.reshape(*z.shape[:-1], -1)
 
-    def _reaction(self, t, axes):
-        validate.choice("axes", axes, AXES)
+    def _reaction(self, t, axes, multipliers=None):
+        """Force and torque, of other multipliers where these are given, see `all_multipliers`."""
         t, z, system = self._times(t), self._states(t), self.solution.system
         body = self.joint.bodies[0]
         flat = z.reshape(-1, system.n_z)
+        if multipliers is None:
+            multipliers = all_multipliers(self.solution, t)
         if not is_on_tree(body):
-            q, values = flat[:, system.coordinates(body)], self._generalized(self.joint, t, {}).reshape(len(flat), -1)
+            q = flat[:, system.coordinates(body)]
+            values = self._generalized(self.joint, t, {"gamma": multipliers}).reshape(len(flat), -1)
             both = wrench(self.joint, t.ravel(), q, values[:, :body.n_q], 0)
         else:
-            known = own_values(system, self.joint, all_multipliers(self.solution, t))
+            known = own_values(system, self.joint, multipliers)
             own = [x.reshape(len(flat), x.shape[-1]) for x in known]
             velocity = system.velocity(t.ravel(), flat)
             both = np.split(next(forces_on_bodies(system, self.joint, t.ravel(), flat, velocity, own))[2], 2, axis=1)
@@ -249,12 +254,6 @@ class JointMotion:
 JOINT_UNITS = {"force": "N", "torque": "N m"}
 
 
-def joint_names(system):
-    """Labels of the joints of a system that hold bodies, and have forces; in the order of its parts."""
-    return [system.label(part) for part in (system.complete or system).parts
-            if part.table == "joints" and not part.is_body and hasattr(getattr(part, "part", part), "point_a")]
-
-
 def joint_fields(solution, times=None, names=None):
     """Per joint a dict of arrays: its coordinates and their rates by name, force and torque on body a in space axes.
 
@@ -266,10 +265,7 @@ def joint_fields(solution, times=None, names=None):
         Label -> {name: (array, unit)}; `angle`, `rate`; `displacement`, `displacement rate` where there are several.
     """
     found = {}
-    if names is None:
-        names = joint_names(solution.system) + [name for name, joint in joints_of_trees(solution.system).items()
-                                                if joint.coordinates]
-    for name in names:
+    for name in names_of_joints(solution.system) if names is None else names:
         motion, own = joint_motion(solution, name), {}
         for i, coordinate in enumerate(motion.coordinates):
             unit = motion.joint.coordinates[i].unit

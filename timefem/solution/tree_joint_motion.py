@@ -12,7 +12,8 @@ from ..errors import InputError, known_names
 from ..mechanics.bodies.tree.reactions import transmitted
 from ..mechanics.values.of_parts import coordinate_at
 from ..types import Floats
-from .invariants import AXES, acting
+from .invariants import acting
+from .open_reactions import determined
 
 if TYPE_CHECKING:
     from ..mechanics.bodies.tree.frames import TreeJointCoordinate
@@ -20,17 +21,21 @@ if TYPE_CHECKING:
     from ..mechanics.bodies.tree.tree import Tree
     from .solved_elements import SolvedElements
 
-_LAST = WeakKeyDictionary()  # solution -> tree, times, and what `along` found: all joints are asked for one by one
+_LAST = WeakKeyDictionary()  # solution -> times, and what `along` found: joints are asked for one by one
 
 
-def along(solution, tree, t, fixed=None):
-    """`Transmitted` by all joints of a tree along a solution, or by a fixed joint, of leading shape t.shape."""
+def along(solution, tree, t, fixed=None, multipliers=None):
+    """`Transmitted` by all joints of a tree along a solution, or by a fixed joint, of leading shape t.shape; with other
+    multipliers where these are given, see `all_multipliers`."""
     last = _LAST.get(solution)
-    if last is None or last[0] is not tree or last[3] != fixed or not np.array_equal(last[1], t):
-        parts = acting(solution, t)
+    if last is None or not np.array_equal(last[0], t):
+        last = _LAST[solution] = t, {}
+    key = id(tree), fixed, id(multipliers)
+    if key not in last[1]:
+        parts = acting(solution, t, multipliers)
         found = transmitted(solution.system, tree, t.ravel(), solution(t).reshape(t.size, -1), parts, fixed)
-        last = _LAST[solution] = tree, t, type(found)(*(x.reshape(*t.shape, *x.shape[1:]) for x in found)), fixed
-    return last[2]
+        last[1][key] = type(found)(*(x.reshape(*t.shape, *x.shape[1:]) for x in found)), tree, multipliers  # keep ids
+    return last[1][key][0]
 
 
 def relative_spin(solution, bodies, t=None):
@@ -116,13 +121,13 @@ class TreeJointMotion:
         """Force of the joint on body a, shape t.shape + (3,) [N], in axes of space, of body "a" or of body "b".
 
         From the momentum balance of all links beyond the joint, as accurate as the state; without what acts along its
-        coordinates, which is `drive`.
+        coordinates, which is `drive`. `Undetermined` warns as for joints between bodies.
         """
-        return self._reaction(t, axes)[0]
+        return determined(self, t, axes, "force")
 
     def torque(self, t: Floats | None = None, axes: str = "space") -> np.ndarray:
         """Torque of the joint on body a about the origin of its joint frame, shape t.shape + (3,) [N m]."""
-        return self._reaction(t, axes)[1]
+        return determined(self, t, axes, "torque")
 
     def drive(self, t: Floats | None = None, name: str | None = None) -> np.ndarray:
         """Force or torque along a coordinate [N or N m] of all that acts on it in the tree and the system; shape
@@ -145,9 +150,9 @@ class TreeJointMotion:
             total = total + (force * speed[..., :3]).sum(axis=-1)
         return total
 
-    def _reaction(self, t, axes):
-        validate.choice("axes", axes, AXES)
-        both = self._held(t)
+    def _reaction(self, t, axes, multipliers=None):
+        """Force and torque, of other multipliers where these are given, see `all_multipliers`."""
+        both = self._held(t, multipliers)
         if self._stated.swapped:  # about the point of the joint in the parent
             arm = self._transmitted(t).place - self._place_in_parent(t)
             both = -both[0], -both[1] - np.cross(arm, both[0])
@@ -156,9 +161,9 @@ class TreeJointMotion:
             both = [np.einsum("...ji,...j->...i", turn, x) for x in both]
         return both
 
-    def _held(self, t):
+    def _held(self, t, multipliers=None):
         """Force and torque on the child, without what acts along the coordinates."""
-        both = self._transmitted(t)[:2]
+        both = self._transmitted(t, multipliers)[:2]
         if not self.coordinates:
             return (both[0] if self._moving.motion.first == 0 else 0 * both[0]), 0 * both[1]
         return [x - sum((e[i] * x).sum(axis=-1, keepdims=True) * e[i] for e in self._free(t))
@@ -181,8 +186,9 @@ class TreeJointMotion:
         cos, sin = np.cos(angle), np.sin(angle)
         return [(cos * x - sin * y, 0 * z), (sin * x + cos * y, 0 * z), (0 * z, z)]
 
-    def _transmitted(self, t):
-        found = along(self.solution, self.tree, self.solution.t if t is None else np.asarray(t, float))
+    def _transmitted(self, t, multipliers=None):
+        found = along(self.solution, self.tree, self.solution.t if t is None else np.asarray(t, float),
+                      multipliers=multipliers)
         return type(found)(*(x[..., self.number, :] if x.ndim < found.turn.ndim else x[..., self.number, :, :]
                              for x in found))
 
@@ -238,9 +244,9 @@ class FixedJointMotion(TreeJointMotion):
         """Power [W] that goes into the links through the joint, which is none, shape t.shape."""
         return np.zeros(self._states(t).shape[:-1])
 
-    def _held(self, t):
-        return self._transmitted(t)[:2]
+    def _held(self, t, multipliers=None):
+        return self._transmitted(t, multipliers)[:2]
 
-    def _transmitted(self, t):
+    def _transmitted(self, t, multipliers=None):
         times = self.solution.t if t is None else np.asarray(t, float)
-        return along(self.solution, self.tree, times, self._stated.name)
+        return along(self.solution, self.tree, times, self._stated.name, multipliers)

@@ -159,13 +159,7 @@ def check_determined(system, t, z):
     if not has_reaction_forces(system):
         return
     z = np.asarray(z, float)
-    gradient = system.derivatives(t, z)[1][:system.n_constraints, :system.n_q].toarray()
-    if system.n_nonholonomic:
-        gradient = np.concatenate([gradient, nonholonomic_derivatives(system, t, z)[0].toarray()])
-    size = np.linalg.norm(gradient, axis=1, keepdims=True)
-    size[size == 0] = 1.0
-    balanced = scipy.linalg.null_space((gradient / size).T, rcond=RANK_TOLERANCE)
-    balanced = np.where(np.abs(balanced) > OPTIONS.noise, balanced, 0.0) / size
+    balanced = balanced_multipliers(system, t, z)
     for group in system.groups:
         if not group.part.reactions_of:
             continue
@@ -185,6 +179,21 @@ def check_determined(system, t, z):
                                  "leave open: rigid bodies do not tell how they share it; take joints that hold less, "
                                  "such as Spherical ones instead of a Revolute, and Planar ones instead of a "
                                  "Prismatic")
+
+
+def balanced_multipliers(system, t, z, number=None):
+    """Multipliers of constraints, nonholonomic ones last, that hold each other in balance at a state: shape
+    (n_constraints + n_nonholonomic, number), columns of unit length where rows of gradients have it; as many as the
+    rank tells unless the number is given."""
+    gradient = system.derivatives(t, z)[1][:system.n_constraints, :system.n_q].toarray()
+    if system.n_nonholonomic:
+        gradient = np.concatenate([gradient, nonholonomic_derivatives(system, t, z)[0].toarray()])
+    size = np.linalg.norm(gradient, axis=1, keepdims=True)
+    size[size == 0] = 1.0
+    unit = (gradient / size).T
+    balanced = scipy.linalg.null_space(unit, rcond=RANK_TOLERANCE) if number is None else \
+        np.linalg.svd(unit)[2][len(gradient) - number:].T
+    return np.where(np.abs(balanced) > OPTIONS.noise, balanced, 0.0) / size
 
 
 def keep_constraints(system, kept):
@@ -272,7 +281,7 @@ def minimum_norm_multipliers(system, t, z, multipliers):
     scale = np.concatenate([np.ones(complete.n_q), complete.mass_scale])  # velocity level per momentum -> per velocity
     times = np.broadcast_to(np.asarray(t, float), shape).ravel()
     out = np.zeros((len(times), every))
-    for i, (state, values) in enumerate(zip(z.reshape(-1, complete.n_z), multipliers.reshape(-1, len(kept)),
+    for i, (state, values) in enumerate(zip(z.reshape(-1, complete.n_z), multipliers.reshape(len(times), len(kept)),
                                             strict=True)):
         jacobian = complete.derivatives(times[i], state)[1].toarray() * scale
         if every > 2 * m:

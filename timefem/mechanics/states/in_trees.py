@@ -185,6 +185,17 @@ def joints_of_trees(system):
     return {name if taken[name] == 1 else f"{system.label(tree)}.{name}": tree.joint(name) for tree, name in found}
 
 
+def joint_names(system):
+    """Labels of the joints of a system that hold bodies, and have forces; in the order of its parts."""
+    return [system.label(part) for part in (system.complete or system).parts
+            if part.table == "joints" and not part.is_body and hasattr(getattr(part, "part", part), "point_a")]
+
+
+def names_of_joints(system):
+    """Of these, and of the joints of trees that move and have coordinates with names."""
+    return joint_names(system) + [name for name, joint in joints_of_trees(system).items() if joint.coordinates]
+
+
 def tree_joint(system, key):
     """The joint of a tree that is meant: by itself, "elbow", or "arm.elbow"; None where there is none."""
     if not isinstance(key, str):
