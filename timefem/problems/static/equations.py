@@ -18,6 +18,7 @@ from ...mechanics.values.measures import blocks_of
 from ...mechanics.values.of_parts import coordinate_at
 from ...mechanics.values.quantities import sees_velocities
 from ...memory import Recent
+from ...sparse import sparse_lu
 from .options import OPTIONS
 
 _FUNCTIONS = Recent()
@@ -267,6 +268,42 @@ class FromGuess(StaticEquations):
         return residual - (1 - share) * self.left, tangent, self.left
 
 
+def solve(equations, tangent, b):
+    """Solution for b, (n,) or (n, k), by the balanced tangent; RuntimeError where it is singular."""
+    scale = equations.scales(tangent)
+    scaled = scipy.sparse.csc_array(scipy.sparse.diags_array(scale) @ tangent @ scipy.sparse.diags_array(scale))
+    x = (scale * sparse_lu(scaled).solve((scale * b.T).T).T).T
+    if not np.isfinite(x).all():
+        raise RuntimeError("singular")
+    return x
+
+
+def bordered(equations, tangent, column, row, b):
+    """Solution for b (n + 1,) by the balanced tangent with one more column (n,) and row (n + 1,); RuntimeError where
+    that is singular."""
+    scale = equations.scales(tangent)
+    column, row = scale * column, row * np.append(scale, 1.0)
+    tau = 1 / (np.abs(column).max() or 1.0)
+    rho = 1 / (max(np.abs(row[:-1]).max(), np.abs(row[-1]) * tau) or 1.0)
+    weights = scipy.sparse.diags_array(scale)
+    matrix = scipy.sparse.block_array([[weights @ tangent @ weights, (tau * column)[:, None]],
+                                       [rho * row[None, :-1], np.array([[rho * tau * row[-1]]])]], format="csc")
+    x = np.append(scale, tau) * sparse_lu(matrix).solve(np.append(scale, rho) * b)
+    if not np.isfinite(x).all():
+        raise RuntimeError("singular")
+    return x
+
+
+def with_inertia(equations, tangent, x, t):
+    """The tangent of a long implicit step in time from rest: with a small multiple of the mass matrix."""
+    n = equations.n_q
+    mass = equations.system.mass_matrix(t, np.append(x[:n], np.zeros(n)))
+    root = scipy.sparse.diags_array(equations.system.mass_scale**-0.5)
+    mass = mass * (OPTIONS.added_inertia * abs(root @ tangent[:n, :n] @ root).max() / abs(root @ mass @ root).max())
+    none = scipy.sparse.csc_array((tangent.shape[0] - n,) * 2)
+    return scipy.sparse.csc_array(tangent + scipy.sparse.block_diag([mass, none]))
+
+
 # Statics from afar: long implicit steps in time with what inertia there is, until loads are carried.
 # Pseudo-transient continuation (Kelley & Keyes, SIAM J. Numer. Anal. 35, 1998): `(M / s + K) dq = -R` with the mass
 # matrix M goes down a fall where nothing resists, as of a slack rope, and becomes Newton's method as s grows.
@@ -287,7 +324,7 @@ class RelaxationOptions:
 RELAXATION = RelaxationOptions()
 
 
-def relaxed(equations, x, t, solve, error, within=np.inf):
+def relaxed(equations, x, t, within=np.inf):
     """Unknowns near an equilibrium, from far, None where none is reached; and how far coordinates fell without end.
 
     Parameters
@@ -296,10 +333,6 @@ def relaxed(equations, x, t, solve, error, within=np.inf):
     x : ndarray, shape (n,)
     t : float
         Time of the loads.
-    solve : callable
-        `solve(equations, matrix, b)`; RuntimeError where the matrix is singular.
-    error : callable
-        `error(residual, tangent, x)`, of the forces that make it up.
     within : float
         How far to go, as `furthest_of` measures it.
 
@@ -345,7 +378,7 @@ def relaxed(equations, x, t, solve, error, within=np.inf):
             s /= 4
             continue
         x, (residual, tangent, _) = trial, found
-        if error(residual, tangent, x) <= options.near:
+        if equations.error(residual, tangent, x) <= options.near:
             return x, None
         s *= options.growth
     return None, None

@@ -25,10 +25,9 @@ from ...solution.invariants import consistent_multipliers
 from ...solution.joint_motion import joint_motion
 from ...solution.tree_joint_motion import public_names
 from ...solution.violations import first_violated
-from ...sparse import sparse_lu
 from ...status import RETRY, Answer, Reason, Status
 from ...types import Floats, States
-from .equations import FromGuess, StaticEquations, furthest_of, or_where_rounding, relaxed
+from .equations import FromGuess, StaticEquations, furthest_of, or_where_rounding, relaxed, solve, with_inertia
 from .options import OPTIONS
 
 if TYPE_CHECKING:
@@ -246,7 +245,7 @@ def from_guess(equations, x, t, on_iteration=lambda iteration, norm: None):
     if found.success and found.n_unstable <= 0:
         return found
     within = furthest_of(equations.system, found.q - x[:equations.n_q]) if found.success else np.inf
-    start, fallen = relaxed(equations, x, t, solve, equations.error, within)
+    start, fallen = relaxed(equations, x, t, within)
     if start is not None and (other := again(start)).success:
         return other
     if fallen is not None and found.status.reason == Reason.NOT_CONVERGED:
@@ -390,47 +389,11 @@ def _beside_what_is_free(equations, x, t, history):
     return None
 
 
-def solve(equations, tangent, b):
-    """Solution for b, (n,) or (n, k), by the balanced tangent; RuntimeError where it is singular."""
-    scale = equations.scales(tangent)
-    scaled = scipy.sparse.csc_array(scipy.sparse.diags_array(scale) @ tangent @ scipy.sparse.diags_array(scale))
-    x = (scale * sparse_lu(scaled).solve((scale * b.T).T).T).T
-    if not np.isfinite(x).all():
-        raise RuntimeError("singular")
-    return x
-
-
-def bordered(equations, tangent, column, row, b):
-    """Solution for b (n + 1,) by the balanced tangent with one more column (n,) and row (n + 1,); RuntimeError where
-    that is singular."""
-    scale = equations.scales(tangent)
-    column, row = scale * column, row * np.append(scale, 1.0)
-    tau = 1 / (np.abs(column).max() or 1.0)
-    rho = 1 / (max(np.abs(row[:-1]).max(), np.abs(row[-1]) * tau) or 1.0)
-    weights = scipy.sparse.diags_array(scale)
-    matrix = scipy.sparse.block_array([[weights @ tangent @ weights, (tau * column)[:, None]],
-                                       [rho * row[None, :-1], np.array([[rho * tau * row[-1]]])]], format="csc")
-    x = np.append(scale, tau) * sparse_lu(matrix).solve(np.append(scale, rho) * b)
-    if not np.isfinite(x).all():
-        raise RuntimeError("singular")
-    return x
-
-
 def _long_step(equations, tangent, x, t, residual):
     try:
-        return solve(equations, _with_inertia(equations, tangent, x, t), residual)
+        return solve(equations, with_inertia(equations, tangent, x, t), residual)
     except RuntimeError:  # constraints that repeat each other
         return None
-
-
-def _with_inertia(equations, tangent, x, t):
-    """The tangent of a long implicit step in time from rest: with a small multiple of the mass matrix."""
-    n = equations.n_q
-    mass = equations.system.mass_matrix(t, np.append(x[:n], np.zeros(n)))
-    root = scipy.sparse.diags_array(equations.system.mass_scale**-0.5)
-    mass = mass * (OPTIONS.added_inertia * abs(root @ tangent[:n, :n] @ root).max() / abs(root @ mass @ root).max())
-    none = scipy.sparse.csc_array((tangent.shape[0] - n,) * 2)
-    return scipy.sparse.csc_array(tangent + scipy.sparse.block_diag([mass, none]))
 
 
 def undetermined(equations, tangent):

@@ -22,14 +22,12 @@ from ...progress import progress as progress_bar
 from ...solution.audit import warn_of_bends
 from ...status import Answer, Reason, Status
 from ...types import Floats, States
-from .equations import StaticEquations
+from .equations import StaticEquations, bordered, solve
 from .equilibrium import (
-    bordered,
     dropped_fault,
     from_guess,
     newton,
     rest_coordinates,
-    solve,
     undetermined,
     without_redundant,
 )
