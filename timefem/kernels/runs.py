@@ -200,23 +200,23 @@ def gather_runs(typing, y, i, x, j, places, k, n):
 
 
 @intrinsic
-def add_columns(typing, y, i, factors, k, n, x, j, stride):
-    """y[i:i+8] += sum over m < n of factors[k + m] * x[l:l+8] with l = j + m * stride, one after the other."""
+def add_columns(typing, y, i, factors, n, x, j, stride):
+    """y[i:i+8] += sum over m < n of factors[m] * x[l:l+8] with l = j + m * stride, one after the other."""
 
     def emit(context, builder, signature, args):
-        ty, _, tf, _, _, tx, _, _ = signature.args
-        y, i, factors, k, n, x, j, stride = args
+        ty, _, tf, _, tx, _, _ = signature.args
+        y, i, factors, n, x, j, stride = args
         data = cgutils.create_struct_proxy(tf)(context, builder, factors).data
         target = lane_pointer(context, builder, ty, y, i)
         total = cgutils.alloca_once_value(builder, builder.load(target, align=8))
         with cgutils.for_range_slice(builder, n.type(0), n, n.type(1)) as (m, _):
-            factor = splat(builder, builder.load(builder.gep(data, [builder.add(k, m)])))
+            factor = splat(builder, builder.load(builder.gep(data, [m])))
             column = lane_load(context, builder, tx, x, builder.add(j, builder.mul(m, stride)))
             builder.store(fused(builder, factor, column, builder.load(total)), total)
         builder.store(builder.load(total), target, align=8)
         return context.get_dummy_value()
 
-    return types.void(y, types.int64, factors, types.int64, types.int64, x, types.int64, types.int64), emit
+    return types.void(y, types.int64, factors, types.int64, x, types.int64, types.int64), emit
 
 
 def _places(context, builder, signature, args):

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from ...errors import InputError, did_you_mean
-from ..bodies.tree.compile import move_to_trees
+from ...memory import Late
 from ..bodies.tree.numbers import TURNING
 from ..body_frame import is_on_tree
 from ..catalogue import arguments, made
@@ -17,6 +17,7 @@ from .arguments import number_at, put, symmetric, unchecked
 from .names import resolve
 from .records import StandIns, geared, with_records
 
+compiler = Late("timefem.mechanics.bodies.tree.compile")  # of trees, which many systems do not have
 SHARED = "redundant", "n_q", "n_z", "n_constraints", "n_multipliers", "n_nonholonomic"  # with other numbers
 
 
@@ -229,7 +230,7 @@ def extended(system, parts):
     stands_for, present = StandIns(system.stands_for), {part: part for part in system.parts}
     further = [part for part in parts if stands_for.get(part, part) not in present]
     if any(is_on_tree(own) for own in stands_for.values()):
-        move_to_trees(further, stands_for)
+        compiler.move_to_trees(further, stands_for)
     stands_for.update(with_records(further, present | stands_for, made=True))
     other = made_of(system, [*system.parts, *(stands_for.get(part, part) for part in further)])
     other.stands_for = stands_for
