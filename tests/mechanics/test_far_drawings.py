@@ -52,3 +52,23 @@ def test_a_far_drawing_is_told(off, coordinates, unit):
 def test_a_body_that_is_drawn_elsewhere(unit):
     with pytest.warns(UserWarning, match="'bar .' moved by .* of the size of what is drawn"):
         closed(0.0, "bodies", unit, shift=-4.0)
+
+
+@pytest.mark.parametrize("coordinates", ["bodies", "joint"])
+def test_a_loop_that_zero_angles_do_not_close(coordinates):
+    """One joint does not settle which of two ways is meant: the order of the joints would, and a warning says so."""
+    lengths, bars, joints = (0.3, 1.0, 0.6), [], []
+    for name, length in zip(("crank", "coupler", "rocker"), lengths, strict=True):
+        bars.append(tf.RigidBody(1.0, (0.001, length**2 / 12, length**2 / 12), name=name))
+    ends = ("A", 0, -0.15, None, 0.0), ("B", 1, -0.5, 0, 0.15), ("C", 2, -0.3, 1, 0.5), ("D", 2, 0.3, None, 1.0)
+    for name, i, x, j, y in ends:
+        joints.append(tf.Revolute(bars[i], None if j is None else bars[j], point_a=(x, 0, 0), point_b=(y, 0, 0),
+                                  axis_a=Z, axis_b=Z, name=name))
+    system = tf.System([*bars, *joints], redundant="drop", coordinates=coordinates)
+    with pytest.warns(UserWarning, match="joints close far from the pose with zero for those that are not given"):
+        found = tf.InitialValueProblem(system, {"A": 1.0}, (0, 1))
+    angle = tf.solve(found, tf.MixedGalerkin(1), 1, progress=False).joint("B").angle(0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = tf.InitialValueProblem(system, {"A": 1.0, "B": angle}, (0, 1))
+    np.testing.assert_allclose(again.z0[:system.n_q], found.z0[:system.n_q], rtol=0, atol=1e-9)

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import validate
-from ...errors import InputError, named_arguments, warn
+from ...errors import InputError, named_arguments
 from ..bodies.states import CanonicalState
 from ..body_frame import is_on_tree
-from ..values.at_start import constraint_sizes, constraints_at
 from ..values.state_values import StateValues
 from .closing import Closing
-from .consistent import OPTIONS, assembled, carried_momenta, projected, states_by_body
+from .consistent import assembled, carried_momenta, projected, states_by_body
 from .given import canonical_states, given_states
-from .in_trees import joints_of_trees
-from .sides import on_other_side, warn_of_other_side, whole
+from .sides import on_other_side, warn_of_far, warn_of_other_side
 
 if TYPE_CHECKING:
     from ..part import Body
@@ -88,7 +86,7 @@ def consistent_states(system, state, t, fix=(), sides=False):
     with np.errstate(over="ignore", invalid="ignore"):  # of steps that lead nowhere, which are refused
         q = _closed(system, t, given_q, moves, fix) if sides else assembled(system, t, given_q, moves)
     if sides:
-        warn_of_far(system, t, given_q, q)
+        warn_of_far(system, t, given_q, q, "the given poses", "poses that are closer")
     p = projected(system, t, q, carried_momenta(system, given, t, q, fix), moves)
     return states_by_body(system, q, p)
 
@@ -109,35 +107,3 @@ def _closed(system, t, start, moves, fix):
         raise error
     warn_of_other_side(system, t, q, "give poses that are closer, or turn its axes")
     return q
-
-
-def warn_of_far(system, t, given, found):
-    """Warn where joints close far from the poses that were given, (n_q,): after turns beyond the longest single step of
-    a search, or moves of as large a part of what is drawn."""
-    turns, moves, points = {}, {}, []
-    joints = [part for part in map(whole, system.parts) if not part.is_body and hasattr(part, "point_a")]
-    for body in system.bodies:
-        own = system.coordinates(body)
-        if body.has_orientation and not body.helper:
-            (x, r), (y, s) = ((body.position(q[own]), body.rotation_matrix(q[own])) for q in (given, found))
-            name = system.label(body)
-            turns[name] = np.arccos(np.clip((np.einsum("ij,ij", r, s) - 1) / 2, -1, 1))
-            moves[name] = np.linalg.norm(y - x)
-            held = [joint for joint in joints if body in joint.bodies]
-            points += [x, *(x + r @ (joint.point_b if joint.bodies.index(body) else joint.point_a) for joint in held)]
-    for name, joint in joints_of_trees(system).items():
-        if joint.body.moving[joint.body.moving_joints.index(joint.address[1])].joint.kind == "revolute":
-            change = (found - given)[system.coordinates(joint.body)][joint.dofs]
-            turns[name] = np.abs(change).max()
-    size = np.linalg.norm(np.ptp(points, axis=0)) if points else 0.0
-    turned, moved = (max(x, key=x.get, default=None) for x in (turns, moves))
-    turn, move = turns.get(turned, 0.0), moves.get(moved, 0.0) / (size or np.inf)
-    if max(turn, move) <= OPTIONS.largest_turn:
-        return
-    off = np.abs(constraints_at(system, t, np.append(given, 0 * given))[0][:system.n_constraints])
-    worst = np.argmax(off / constraint_sizes(system, t, np.append(given, 0 * given))[:system.n_constraints])
-    how = f"{turned!r} turned by {turn:.3g} rad" if turn >= move else \
-        f"{moved!r} moved by {moves[moved]:.3g}, {move:.2g} of the size of what is drawn"
-    warn(f"joints close far from the given poses: {how}; '{system.constraint_names[worst]}' was off by "
-         f"{off[worst]:.3g} there. Where joints can close in several ways it may be another one than is meant: look at "
-         "it, or give poses that are closer")

@@ -12,10 +12,10 @@ from ..joints.pairs import turning
 from ..numbers.changes import extended
 from ..part import Part
 from .consistent import OPTIONS as CONSISTENT
-from .consistent import assembled, carried_momenta, descended, projected, states_by_body
+from .consistent import assembled, carried_momenta, dense, descended, projected, states_by_body
 from .given import given_states
 from .in_trees import FITS
-from .sides import whole
+from .sides import warn_of_far, whole
 
 CLOSED = 1e-9  # constraints that are off by less are closed, relative to the terms that make them up
 
@@ -104,8 +104,11 @@ class Closing:
 
     def _pose(self, q, at_zero):
         found = []
-        for pose in self._poses(q, at_zero):
+        for pose, drawn in self._poses(q, at_zero):
             if self.holds(pose):
+                if drawn is not None and not self._by_more_than_needed(pose):
+                    warn_of_far(self.system, self.t, drawn, pose, "the pose with zero for those that are not given",
+                                "more of them")
                 return pose
             found.append(pose)
         raise self._error(found)
@@ -113,22 +116,31 @@ class Closing:
     def _poses(self, q, at_zero):
         """Where to look, one after another: what is given goes from a closed pose to its values, if the loops are
         closed where all is zero; all is closed from `q`; what is given goes from a closed pose near zero, and angles
-        the other way round."""
+        the other way round. Each with the coordinates of a drawing that does not close, None where it does."""
         if not self.given.any():
-            yield self.near(q)
+            yield self.near(q), q
             return
         start, loops = at_zero(), self.rows[~self.given]
         closed = bool(np.all(self.off(start)[1][~self.given] <= CLOSED))
+        drawn = None if closed else start
         if closed:
-            yield self._carried(start)
-        yield self.near(q)
+            yield self._carried(start), None
+        yield self.near(q), q
         if not closed:
             start = descended(self.whole, self.t, start, self.moves, loops)[0]
             if not np.all(self.off(start)[1][~self.given] <= FITS):
                 return
-            yield self._carried(start)
+            yield self._carried(start), drawn
         if self.turns.any():
-            yield self._carried(start, -1.0)
+            yield self._carried(start, -1.0), drawn
+
+    def _by_more_than_needed(self, pose):
+        """Whether what is given determines more than loops leave open, so that these close in one way alone."""
+        _, _, gradient, _ = descended(self.whole, self.t, pose, self.moves, self.rows, steps=0)
+        gradient = dense(gradient) * self.moves / np.sqrt(self.system.mass_scale)
+        gradient /= np.linalg.norm(gradient, axis=1, keepdims=True).clip(np.finfo(float).tiny)
+        loops = gradient[~self.given]
+        return np.linalg.matrix_rank(gradient, FITS) < np.linalg.matrix_rank(loops, FITS) + self.given.sum()
 
     def near(self, q):
         """Coordinates to which `q` leads."""

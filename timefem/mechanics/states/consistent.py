@@ -60,7 +60,7 @@ def carried_momenta(system, given, t, q, fix):
         if body.has_orientation:
             p[part] = _momenta(body, q[part], value, start)
         elif not body.helper:
-            p[part] = np.linalg.solve(_dense(mobility[part, part]), rates[part])
+            p[part] = np.linalg.solve(dense(mobility[part, part]), rates[part])
     return p
 
 
@@ -189,7 +189,7 @@ def descended(system, t, q, moves, rows=slice(None), left=None, steps=OPTIONS.it
     return q, phi, gradient, size
 
 
-def _dense(matrix):
+def dense(matrix):
     return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
 
 
