@@ -4,7 +4,7 @@ import numpy as np
 
 from ...kernels.lanes import call_kernel
 from ...kernels.loops import compiled
-from .measures import ALIKE_IN_STEPS, LEAST, OF_LARGEST, ROUNDING, TINY, largest_of, measure
+from .measures import ALIKE_IN_STEPS, LEAST, OF_LARGEST, TINY, largest_of, measure
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -54,8 +54,6 @@ def assess(z, gradient, data, columns, starts, rate, theta, scales):
             largest, size = max(largest, entry * state_scale[i]), size + entry * (abs(z[i]) + OF_LARGEST * least)
         scales.unit[r] = 1.0 / largest if largest > 0.0 else 1.0
         scales.size[r] = size
-    _count_constants(scales)
-    for r in range(rate.shape[0]):
         relative = abs(theta[r]) / scales.size[r]
         if not relative <= violation:
             violation = relative
@@ -66,20 +64,6 @@ def assess(z, gradient, data, columns, starts, rate, theta, scales):
     facts[REFERENCE] = reference if reference != 0.0 else 1.0
     facts[EMPHASIZED] = _emphasize(z, scales)
     facts[CONDITION] = _multipliers(gradient, data, columns, starts, rate, scales) if scales.matrix.shape[0] else 0.0
-
-
-@compiled(interpreted=True, error_model="numpy", _nrt=False)
-def _count_constants(scales):
-    """Sizes of constraints whose derivatives are rounding, such as tilts in planes: those of their numbers, on velocity
-    level by the rates that others have per length."""
-    m, pace = scales.constants.shape[0], 0.0
-    for r in range(m):
-        if scales.size[r] > max(ROUNDING * scales.constants[r], TINY):
-            pace = max(pace, scales.size[m + r] / scales.size[r])
-    for r in range(m):
-        if not scales.size[r] > max(ROUNDING * scales.constants[r], TINY):
-            scales.size[r], scales.unit[r] = max(scales.constants[r], TINY), 1.0
-            scales.size[m + r], scales.unit[m + r] = max(pace * scales.constants[r], TINY), 1.0
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)

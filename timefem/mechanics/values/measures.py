@@ -6,7 +6,7 @@ from .options import OPTIONS
 
 ALIKE = 30.0  # ratio of the motions of two bodies, weighted by the masses, up to which errors of both have one measure
 ALIKE_IN_STEPS = 100.0  # the same of Newton's steps: what a step leaves is about its square
-OF_LARGEST, TINY, ROUNDING = OPTIONS.of_largest, OPTIONS.tiny, OPTIONS.rounding
+OF_LARGEST, TINY = OPTIONS.of_largest, OPTIONS.tiny
 LEAST = 1e-3  # of the largest unweighted motion, that each body is taken to have at least
 
 
