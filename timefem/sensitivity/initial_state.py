@@ -15,7 +15,7 @@ from ..mechanics.states.consistent import inverse_mass
 from ..mechanics.symbols import Symbols
 from ..mechanics.values.at_start import constraint_sizes
 from ..mechanics.values.evaluate import evaluate
-from ..mechanics.values.of_parts import couples_inertia, nonholonomic_derivatives
+from ..mechanics.values.of_parts import nonholonomic_derivatives, rates_follow
 from ..mechanics.values.quantities import sees_velocities
 from ..memory import Recent
 from ..sparse import sparse_lu
@@ -37,7 +37,7 @@ class Start:
     def __init__(self, plan, t, z):
         self.plan, self.system, self.t, self.z = plan, plan.system, t, z
         system, n, m = self.system, self.system.n_q, self.system.n_constraints
-        if couples_inertia(system) or not all(b.has_inverse_mass or b.velocity_by_solve for b in system.bodies):
+        if not rates_follow(system):
             raise InputError("sensitivities are not offered for mass matrices that are singular or couple bodies; use "
                              "rotation='quaternion' and lumped masses")
         self.places = NumberPlaces(system)

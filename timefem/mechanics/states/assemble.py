@@ -15,7 +15,7 @@ from ..values.state_values import StateValues
 from .closing import Closing
 from .consistent import assembled, carried_momenta, projected, states_by_body
 from .given import canonical_states, given_states
-from .sides import on_other_side, warn_of_far, warn_of_other_side
+from .sides import how_far, on_other_side, warn_of_far, warn_of_other_side
 
 if TYPE_CHECKING:
     from ..part import Body
@@ -85,8 +85,8 @@ def consistent_states(system, state, t, fix=(), sides=False):
     given_q = np.concatenate([s.q for _, s in given.values()])
     with np.errstate(over="ignore", invalid="ignore"):  # of steps that lead nowhere, which are refused
         q = _closed(system, t, given_q, moves, fix) if sides else assembled(system, t, given_q, moves)
-    if sides:
-        warn_of_far(system, t, given_q, q, "the given poses", "poses that are closer")
+    if sides and (how := how_far(system, given_q, q)):
+        warn_of_far(system, t, given_q, how, "the given poses", "poses that are closer")
     p = projected(system, t, q, carried_momenta(system, given, t, q, fix), moves)
     return states_by_body(system, q, p)
 

@@ -15,7 +15,7 @@ from .consistent import OPTIONS as CONSISTENT
 from .consistent import assembled, carried_momenta, dense, descended, projected, states_by_body
 from .given import given_states
 from .in_trees import FITS
-from .sides import warn_of_far, whole
+from .sides import how_far, warn_of_far, whole
 
 CLOSED = 1e-9  # constraints that are off by less are closed, relative to the terms that make them up
 
@@ -106,8 +106,9 @@ class Closing:
         found = []
         for pose, drawn in self._poses(q, at_zero):
             if self.holds(pose):
-                if drawn is not None and not self._by_more_than_needed(pose):
-                    warn_of_far(self.system, self.t, drawn, pose, "the pose with zero for those that are not given",
+                how = "" if drawn is None else how_far(self.system, drawn, pose)
+                if how and not self._by_more_than_needed(pose):
+                    warn_of_far(self.system, self.t, drawn, how, "the pose with zero for those that are not given",
                                 "more of them")
                 return pose
             found.append(pose)

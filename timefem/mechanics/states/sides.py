@@ -52,9 +52,9 @@ def warn_where_it_starts(solution):
                        "give ends, or a guess, that differ by that turn, or turn its axes")
 
 
-def warn_of_far(system, t, given, found, where, remedy):
-    """Warn where joints close far from where they were drawn, coordinates (n_q,) both: after turns beyond the longest
-    single step of a search, or moves of as large a part of what is drawn."""
+def how_far(system, given, found):
+    """What has turned or moved far between coordinates (n_q,), in words, empty where nothing has: by more than the
+    longest single step of a search, or by as large a part of what is drawn."""
     turns, moves, points = {}, {}, []
     joints = [part for part in map(whole, system.parts) if not part.is_body and hasattr(part, "point_a")]
     for body in system.bodies:
@@ -74,11 +74,16 @@ def warn_of_far(system, t, given, found, where, remedy):
     turned, moved = (max(x, key=x.get, default=None) for x in (turns, moves))
     turn, move = turns.get(turned, 0.0), moves.get(moved, 0.0) / (size or np.inf)
     if max(turn, move) <= CONSISTENT.largest_turn:
-        return
-    off = np.abs(constraints_at(system, t, np.append(given, 0 * given))[0][:system.n_constraints])
-    worst = np.argmax(off / constraint_sizes(system, t, np.append(given, 0 * given))[:system.n_constraints])
-    how = f"{turned!r} turned by {turn:.3g} rad" if turn >= move else \
+        return ""
+    return f"{turned!r} turned by {turn:.3g} rad" if turn >= move else \
         f"{moved!r} moved by {moves[moved]:.3g}, {move:.2g} of the size of what is drawn"
+
+
+def warn_of_far(system, t, given, how, where, remedy):
+    """Warn that joints close far from where they were drawn, coordinates (n_q,), as `how_far` says."""
+    at, m = np.append(given, 0 * given), system.n_constraints
+    off = np.abs(constraints_at(system, t, at)[0][:m])
+    worst = np.argmax(off / constraint_sizes(system, t, at)[:m])
     warn(f"joints close far from {where}: {how}; '{system.constraint_names[worst]}' was off by "
          f"{off[worst]:.3g} there. Where joints can close in several ways it may be another one than is meant: look at "
          f"it, or give {remedy}")

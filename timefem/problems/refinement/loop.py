@@ -328,22 +328,22 @@ def defects(equations, x):
     """
     plan, mesh, scaling = equations.plan, equations.mesh, equations.assembler.scaling
     c, rows = plan.columns, plan.rows
-    size, power = scaling.local(c, scaling.multiplier_power, scaling.constraint_power)
-    weight, weight_power = scaling.local(rows, scaling.constraint_power, scaling.multiplier_power, True)
+    sizes, weights = scaling.columns(c, mesh.lengths), scaling.rows(rows, mesh.lengths)
     right = c.first[-1] - c.n_node
     out = np.zeros((mesh.n_elements, len(right)))
     for start in range(0, mesh.n_elements, OPTIONS.piece):
         e = np.arange(start, min(start + OPTIONS.piece, mesh.n_elements))
-        own = np.ascontiguousarray(x[c.step * e[:, None] + np.arange(c.n_local)])
-        residual, h = np.empty((len(e), rows.n_local)), mesh.lengths[e, None]
+        places = c.step * e[:, None] + np.arange(c.n_local)
+        own, size = np.ascontiguousarray(x[places]), sizes[places[:, c.n_node:]]
+        weight = weights[rows.step * e[:, None] + np.arange(rows.n_local)]
+        residual = np.empty((len(e), rows.n_local))
         entries = np.empty((len(e), len(plan.tangent_rows)))
         evaluate_batch(plan.arrays, own, mesh.nodes[e], mesh.lengths[e], residual, entries)
         tangent = np.zeros((len(e), rows.n_local, c.n_local))
         tangent[:, plan.tangent_rows, plan.tangent_columns] = entries
-        sizes, weights = (size * h**power)[:, c.n_node:], weight * h**weight_power
-        tangent = weights[:, :, None] * tangent[:, :, c.n_node:] * sizes[:, None]
-        step = np.linalg.solve(tangent, (weights * residual)[..., None])[..., 0]
-        out[e] = -(sizes * step)[:, right]
+        tangent = weight[:, :, None] * tangent[:, :, c.n_node:] * size[:, None]
+        step = np.linalg.solve(tangent, (weight * residual)[..., None])[..., 0]
+        out[e] = -(size * step)[:, right]
     return out
 
 
