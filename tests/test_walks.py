@@ -43,7 +43,7 @@ def test_a_task_of_initial_values_is_handed_on_through_few_files(stone, driver):
     ball, system = stone
     problem = tf.InitialValueProblem(system, {ball: tf.Pose(velocity=(1, 0, 2))}, (0, 0.1))
     files = walk(lambda: tf.solve(problem, tf.MixedGalerkin(2), 2, driver=driver), Task)
-    assert "problems/initial/solve.py" in files and len(files) <= 12, sorted(files)
+    assert "problems/initial/kind.py" in files and len(files) <= 12, sorted(files)
 
 
 def test_a_task_of_boundary_values_is_handed_on_through_few_files(stone):

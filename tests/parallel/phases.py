@@ -5,7 +5,7 @@ from mpi4py import MPI
 
 import timefem as tf
 from timefem.cases import find_case
-from timefem.problems.phases.solve import SharedPhases
+from timefem.problems.phases.kind import SharedPhases
 
 comm = MPI.COMM_WORLD
 ELEMENT = tf.MixedGalerkin(2, n_points=2)

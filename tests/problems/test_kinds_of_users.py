@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 import timefem as tf
-from timefem.problems.initial.solve import InitialErrors, solve_initial
+from timefem.problems.initial.kind import InitialErrors, solve_initial
 from timefem.problems.kinds import KINDS, Kind
 
 END = tf.EndValue(lambda bodies, t: bodies[0].position[0])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.problems.optimal.statement.stated import coupled
+from timefem.problems.optimal.statement.limits import coupled
 
 pytestmark = pytest.mark.long
 

@@ -26,10 +26,10 @@ from ..common.parameters import of_bodies
 from ..common.statistics import solve_statistics
 from ..common.task import Task
 from ..initial.global_driver import Global
+from ..initial.kind import solve_initial
 from ..initial.march_driver import March
 from ..initial.problem import InitialValueProblem
-from ..initial.solve import solve_initial
-from ..refinement.loop import HigherOrderErrors, solve_refined
+from ..refinement import HigherOrderErrors, solve_refined
 from .equations import BoundaryForm
 from .guess import interpolation
 

@@ -1,11 +1,11 @@
-"""Estimated errors of solutions of optimal control problems (see `timefem.problems.refinement.loop`)."""
+"""Estimated errors of solutions of optimal control problems (see `timefem.problems.refinement`)."""
 
 import numpy as np
 
 from ...polynomials import gauss_legendre
 from ...solvers.march.motion import size_of_motion
 from ..common.task import Task
-from ..refinement.loop import (
+from ..refinement import (
     BETWEEN_NODES,
     HigherOrderErrors,
     density_of,

@@ -38,9 +38,8 @@ from .statement.costs import (
 )
 from .statement.couplings import Coupling, SameState
 from .statement.end_conditions import EndConditions
-from .statement.limits import Limit, bounds_of, by_actuator, rate_limits
+from .statement.limits import Limit, bounds_of, by_actuator, rate_limits, stated
 from .statement.start import counters_at_start, start_of
-from .statement.stated import stated
 
 if TYPE_CHECKING:
     from ...elements.element import TimeElement

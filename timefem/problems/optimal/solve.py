@@ -26,7 +26,7 @@ from .options import OPTIONS
 from .strategies.mesh_sequence import optimality_plan, solve_optimal
 from .strategies.restated_ends import solved_as_stated
 
-refinement = Late("timefem.problems.refinement.loop")
+refinement = Late("timefem.problems.refinement")
 errors = Late(f"{__package__}.errors")
 
 UNUSED = "tol_residual", "tol_increment"  # fields of Newton that problems with inequalities do not use

@@ -16,7 +16,7 @@ from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.contacts.rigid import refuse_events
 from ...status import Answer, Status
 from ..optimal.statement.couplings import BOTH_ENDS, LINK, Coupling, SameState
-from ..optimal.statement.stated import coupled
+from ..optimal.statement.limits import coupled
 
 if TYPE_CHECKING:
     from ...elements.element import TimeElement

@@ -364,7 +364,7 @@ class Damped:
 
 # ---- where the search begins
 
-initial = Late("timefem.problems.initial.solve")
+initial = Late("timefem.problems.initial.kind")
 
 
 def first_guess(task, chain):

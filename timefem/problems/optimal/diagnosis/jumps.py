@@ -1,17 +1,19 @@
-"""Costs and forces that jump, or have a kink, where a motion passes a place or a speed, as by `if_else` and `abs`: what
-solves do not see, and what they may not settle at."""
+"""What solves do not see: costs and forces that jump, or have a kink, where a motion passes a place or a speed, as by
+`if_else` and `abs`; and controls, forces and costs that vary within elements, marched again on finer ones."""
 
 from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 
-from ....errors import NotDifferentiable, warn
+from ....errors import NotDifferentiable, UnderResolved, warn
 from ....mechanics.forces.actuators import Cost
 from ....mechanics.formulas.formula import Switches
 from ....mechanics.values.quantities import formulas_of, jumps_of, kinks_of, places_of
+from ....memory import Late
 from ....status import RETRY
 from ..options import OPTIONS
+from ..transcription.sizes import has_contacts
 from .between_points import along
 
 POINTS = np.linspace(0.0, 1.0, 5)  # of each element
@@ -135,3 +137,28 @@ def _first(system, own, solution, motion):
             i = jumps[0]
             return float(times[i]), float(changes[np.argmax(changes[:, i] / sizes), i])
     return None
+
+
+controls_marched = Late("timefem.problems.controls_marched")
+
+REMEDY = "take more elements, or a tolerance; sol.simulate() marches the controls"
+
+
+def look_at_replay(phase, solution):
+    """Warn of an element that misses the motion of its own controls, and of a cost that is another one between the
+    points of the elements: where controls or forces vary within elements, which points do not see.
+
+    Contacts are left out, whose forces are controls that would act where nothing touches.
+    """
+    if has_contacts(phase) or not phase.n_controls or len(solution.t) > OPTIONS.replayed_elements:
+        return
+    again = controls_marched.Replay(phase, solution, (0, OPTIONS.replayed_share))
+    defects, told, cost = again.defects(), solution.statistics["objective"], again.objective
+    worst = int(np.argmax(defects))
+    if OPTIONS.unresolved < defects[worst] < np.inf:
+        warn(f"element {worst}, at t = {solution.t[worst]:.6g}, misses the motion that its controls make by "
+             f"{defects[worst]:.2g} of its size: {REMEDY}", UnderResolved)
+    elif abs(cost - told) > max(OPTIONS.unresolved * max(abs(cost), abs(told)),
+                                OPTIONS.unresolved_cost * again.size_of_objective):
+        warn(f"the cost is {told:.6g} by the points of the elements, and {cost:.6g} by those of finer ones: what it "
+             f"depends on varies within elements; {REMEDY}", UnderResolved)

@@ -20,8 +20,7 @@ from ....mechanics.values import rollout as rollouts
 from ....solvers.equations.outcome import transferred
 from ....types import Vector
 from ..options import OPTIONS
-from .paths import Way, path
-from .pumping import pumping
+from .paths import Way, path, pumping
 from .rates import balance, controls_along, going_on, rates_at_ends
 
 if TYPE_CHECKING:

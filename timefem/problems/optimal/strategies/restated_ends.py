@@ -13,9 +13,8 @@ from ....errors import InputError, warn
 from ....solution.audit import jump_of
 from ....status import RETRY, Reason, Status
 from ..diagnosis.between_points import look_at_turns, look_between_points, passed_between
-from ..diagnosis.jumps import look_at_jumps, tell_what_is_not_smooth
+from ..diagnosis.jumps import look_at_jumps, look_at_replay, tell_what_is_not_smooth
 from ..diagnosis.minimum_principle import better_controls
-from ..diagnosis.replayed import look_at_replay
 from ..diagnosis.uncounted_turns import tell_uncounted_turns
 from ..options import OPTIONS
 from ..statement.end_conditions import with_allowed_ends

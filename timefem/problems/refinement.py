@@ -13,24 +13,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ... import validate
-from ...assembly import TimeMesh
-from ...elements.evaluation.elements_in_lanes import evaluate_batch
-from ...elements.mixed_galerkin import MixedGalerkin
-from ...errors import InputError
-from ...polynomials import gauss_legendre
-from ...progress import progress
-from ...solvers.equations.outcome import transferred
-from ...solvers.march.motion import size_of_motion
-from ...solvers.march.step_control import StepControl
-from ...status import Reason, Status
-from ...validate.records import Options, documented, option
+from .. import validate
+from ..assembly import TimeMesh
+from ..elements.evaluation.elements_in_lanes import evaluate_batch
+from ..elements.mixed_galerkin import MixedGalerkin
+from ..errors import InputError
+from ..polynomials import gauss_legendre
+from ..progress import progress
+from ..solvers.equations.outcome import transferred
+from ..solvers.march.motion import size_of_motion
+from ..solvers.march.step_control import StepControl
+from ..status import Reason, Status
+from ..validate.records import Options, documented, option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ...assembly import TimeMesh
-    from ...solution import Solution
+    from ..solution import Solution
+
 
 # ---- thresholds of meshes that are refined to a tolerance
 

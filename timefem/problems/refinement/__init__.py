@@ -1,1 +1,0 @@
-"""Meshes refined for a tolerance."""
