@@ -7,6 +7,7 @@ import numpy as np
 import timefem as tf
 
 from . import extras as further
+from . import others
 
 JOINTS = ("spherical", "revolute", "universal", "cylindrical", "prismatic", "planar", "weld", None, None)
 FORCES = ("spring", "stiffening spring", "damper", "joint spring", "joint damper", "push", "shake", "drag")
@@ -63,8 +64,9 @@ def random_turn(rng):
     return q * np.linalg.det(q)
 
 
-def drawn(seed, *, conservative=False):
-    """A draft, as plain data: "bodies", "joints", "forces", "extras", "gravity" and the number of an "element"."""
+def drawn(seed, *, conservative=False, wide=False):
+    """A draft, as plain data: "bodies", "joints", "forces", "extras", "gravity" and the number of an "element"; `wide`
+    with parts of `others`."""
     rng = np.random.default_rng(seed)
     bodies, joints = [], []
     for i in range(rng.integers(1, 5)):
@@ -85,7 +87,8 @@ def drawn(seed, *, conservative=False):
     for _ in range(rng.integers(1, 5)):
         draft["forces"].append(_force(rng, draft, kinds[rng.integers(len(kinds))]))
     draft["forces"] = [force for force in draft["forces"] if force]
-    return further.with_extras(draft, seed, conservative=conservative)
+    draft = further.with_extras(draft, seed, conservative=conservative)
+    return others.with_others(draft, seed, conservative=conservative) if wide else draft
 
 
 def _set_moving(rng, body, joint, other):
@@ -128,12 +131,15 @@ class Built:
     problem : InitialValueProblem
     bodies : list of Body
         In the order of the draft.
+    watched : list of Body
+        Points and links that extras brought.
     """
 
     draft: dict
     world: World
     problem: tf.InitialValueProblem
     bodies: list
+    watched: list
 
     @property
     def element(self):
@@ -154,14 +160,16 @@ def built(draft, world=None, *, rotation="quaternion", t_end=0.25, names="b{}", 
     joints = [_joint(draft, world, bodies, joint, i) for i, joint in enumerate(draft["joints"])]
     parts = [*joints, *(_made(draft, world, bodies, joints, force, i) for i, force in enumerate(draft["forces"]))]
     for i in range(len(draft["extras"])):
-        parts.extend(further.made(draft, world, bodies, joints, state, i, _local))
+        make = others.made if draft["extras"][i]["kind"] in others.KINDS else further.made
+        parts.extend(make(draft, world, bodies, joints, state, i, _local))
+    watched = others.watched(parts)
     parts = parts if order is None else [parts[i] for i in order(len(parts))]
-    extra, others = more(bodies, state) if more else ((), {})
+    extra, states = more(bodies, state) if more else ((), {})
     gravity = world.vector(draft["gravity"]) * world.length / world.second**2
     system = tf.System([*bodies, *parts, *extra], gravity=gravity if gravity.any() else None,
                        **({"coordinates": coordinates} if coordinates else {}))
     span = world.time, world.time + t_end * world.second
-    return Built(draft, world, tf.InitialValueProblem(system, state | others, span), bodies)
+    return Built(draft, world, tf.InitialValueProblem(system, state | states, span), bodies, watched)
 
 
 def _local(draft, world, i, place):
@@ -197,7 +205,11 @@ def _joint(draft, world, bodies, joint, number):
         return tf.Weld(*pair, **points, orientation=stand, name=name)
     if kind == "prismatic":
         return tf.Prismatic(*pair, **points, axis_b=axes["axis_b"], orientation=stand, name=name)
-    return {"cylindrical": tf.Cylindrical, "planar": tf.Planar}[kind](*pair, **points, **axes, name=name)
+    if kind == "planar":
+        return tf.Planar(*pair, **points, **axes, name=name)
+    third = world.vector(joint["axis"][:, 2])
+    return tf.Cylindrical(*pair, **points, **axes, direction_a=_axis(draft, world, a, third),
+                          direction_b=_axis(draft, world, b, third), name=name)
 
 
 def _made(draft, world, bodies, joints, force, number):

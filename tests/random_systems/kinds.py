@@ -9,10 +9,11 @@ import timefem as tf
 
 from .draft import MIRROR, World, built, drawn, random_turn
 from .extras import with_finer_beams
+from .others import those
 from .relations import SAME, UNITS, Fails, N, _mesh_error, motion, relation, seen
 
-OWN_STATES = ("motor", "activation", "beam")
-KINKS = ("penalty plane", "penalty spheres", "slack rope", "end stop", "vanishing")
+OWN_STATES = ("motor", "activation", "beam", *those("own", "given"))
+KINKS = ("penalty plane", "penalty spheres", "slack rope", "end stop", "vanishing", *those("kinks"))
 
 
 def solved(made, n=N, element=None, **options):
@@ -42,6 +43,8 @@ def quantities(made, sol):
     for i, body in enumerate(made.bodies):
         found[f"velocity {i}"] = sol.velocity(body, t) @ back.T / speed
         found[f"spin {i}"] = sign * sol.angular_velocity(body, t, frame="space") @ back.T * world.second
+    for i, thing in enumerate(made.watched):
+        found[f"velocity of watched {i}"] = sol.velocity(thing, t) @ back.T / speed
     for i, joint in enumerate(draft["joints"]):
         if joint["kind"] == "weld":  # is none in joint coordinates
             continue
@@ -278,8 +281,8 @@ def schemes(seed):
             element = tf.BubnovGalerkin(2)  # the second root of drop="end" grows where stiff modes decay
         try:
             finer, coarser = motion(made, 4 * N, element=element)[-1], motion(made, 2 * N, element=element)[-1]
-        except tf.InputError as error:
-            if "does not take" not in str(error):
+        except tf.InputError as refused:
+            if "does not take" not in str(refused):
                 raise
             continue
         yield name, finer, one, 2 * np.abs(finer - coarser).max() + 2 * error + 1e-6
@@ -290,7 +293,8 @@ def resting(draft):
     goes: where forces of springs have a bound, what slides down a joint may fall without end."""
     bodies = [b | {"velocity": np.zeros(3), "spin": np.zeros(3)} for b in draft["bodies"]]
     kinds = "spring", "stiffening spring", "damper", "joint spring", "push"
-    held = leaving(draft, ("vanishing", "activation", "motor", *KINKS)) | {"bodies": bodies}
+    moving = {*those("own", "given"), "winch"} - {"tree", "point mass"}
+    held = leaving(draft, ("vanishing", "activation", "motor", *KINKS, *moving)) | {"bodies": bodies}
     held["forces"] = [f for f in draft["forces"] if f["kind"] in kinds]
     for i, body in enumerate(bodies):
         places = [body["place"], body["place"] + [0.1, 0, 0]]
@@ -337,6 +341,10 @@ def spectrum(seed):
         yield name, np.sort(values.real), np.sort(wanted.real), 1e-5
 
 
+FLOORS = ((tf.PlaneContact, {"radius": 0.1}), (tf.BoxContact, {"size": (0.1, 0.12, 0.14)}),
+          (tf.EllipsoidContact, {"half_axes": (0.1, 0.05, 0.12)}), (tf.RimContact, {"radius": 0.12}))
+
+
 def touched(draft, world, rigid=True, **options):
     """A rigid floor below each body, so near that some are hit."""
     rng = np.random.default_rng(3)
@@ -347,8 +355,10 @@ def touched(draft, world, rigid=True, **options):
         for i, (body, up) in enumerate(zip(bodies, ups, strict=True)):
             normal = up / np.linalg.norm(up)
             place = draft["bodies"][i]["place"] - 0.15 * normal
-            floors.append(tf.PlaneContact(body, restitution=0.5, friction=0.3 * (i % 2), normal=world.vector(normal),
-                                          plane_point=world.place(place), radius=0.1 * world.length, name=f"floor {i}"))
+            contact, shape = FLOORS[i % len(FLOORS)]
+            shape = {name: np.multiply(size, world.length) for name, size in shape.items()}
+            floors.append(contact(body, restitution=0.5, friction=0.3 * (i % 2), normal=world.vector(normal),
+                                  plane_point=world.place(place), **shape, name=f"floor {i}"))
         return floors, {}
 
     return built(draft, world, more=more, **options)

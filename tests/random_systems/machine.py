@@ -2,6 +2,7 @@
 
 import inspect
 import warnings
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -11,6 +12,8 @@ import timefem as tf
 
 from . import relations
 from .draft import drawn, without
+
+wide = partial(drawn, wide=True)
 
 SCRIPT = '''"""{relation} does not hold ({name}: off by {error:.1e} of the size) on seed {seed}."""
 from numpy import array
@@ -23,12 +26,13 @@ print(failures_of("{relation}", {seed}, draft))
 
 
 def failures_of(relation, seed, draft=None, folder=None):
-    """What does not hold: list of (name, error by the size); of the draft of a seed, or another one in its place.
+    """What does not hold: list of (name, error by the size); of the wide draft of a seed, or another one in its
+    place.
 
     Nothing where a solve told that its elements do not resolve the motion: then Newton's method has several roots.
     """
     function, found = relations.RELATIONS[relation], []
-    given = drawn if draft is None else lambda seed, conservative=False: draft
+    given = wide if draft is None else lambda seed, conservative=False: draft
     further = {"folder": folder or Path()} if "folder" in inspect.signature(function).parameters else {}
     with warnings.catch_warnings(record=True) as told, mock.patch.dict(function.__globals__, drawn=given):
         warnings.simplefilter("always")
@@ -40,16 +44,16 @@ def failures_of(relation, seed, draft=None, folder=None):
                 if not error <= tolerance:
                     found.append((name, float(error)))
         except relations.Fails as error:  # of one of two ways alone
-            return [(f"fails: {error}", np.inf)] if _marches(seed) else []
+            return [(f"fails: {error}", np.inf)] if _marches(given(seed)) else []
         except tf.InputError as error:  # a rod at a dead point of what it joins, no system to begin from
             if "redundant at the initial state" not in str(error):
                 raise
     return [] if any(issubclass(warning.category, tf.UnderResolved) for warning in told) else found
 
 
-def _marches(seed):
+def _marches(draft):
     try:
-        relations.motion(relations.built(relations.drawn(seed)))
+        relations.motion(relations.built(draft))
     except relations.Fails:
         return False
     return True
@@ -57,7 +61,7 @@ def _marches(seed):
 
 def smallest(relation, seed, folder=None):
     """The smallest draft on which a relation fails that fails on a seed, by leaving out parts one after the other."""
-    draft = drawn(seed, conservative=relation == "back_again")
+    draft = wide(seed, conservative=relation == "back_again")
     while True:
         for what in ("bodies", "extras", "forces", "joints"):
             tried = [without(draft, what, i) for i in range(1 if what == "bodies" else len(draft[what]))]

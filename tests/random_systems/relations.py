@@ -28,7 +28,8 @@ class Fails(Exception):
 
 
 def motion(made, n=N, element=None, **options):
-    """Places and rotation matrices of all bodies at n + 1 times, seen back from the world: (n + 1, n_bodies, 12)."""
+    """Places and rotation matrices of all bodies, and places of what is watched besides, at n + 1 times, seen back from
+    the world: (n + 1, n_bodies, 12)."""
     sol = tf.solve(made.problem, element or made.element, n, progress=False, **options)
     if not sol.success:
         raise Fails(sol.status.message)
@@ -45,6 +46,9 @@ def seen(made, sol, n=N):
         places = (sol.position(body, t) / world.length - world.shift) @ world.turn
         turned = back @ sol.rotation_matrix(body, t) @ flip
         found.append(np.concatenate([places, turned.reshape(len(t), 9)], axis=1))
+    for thing in made.watched:
+        places = (sol.position(thing, t) / world.length - world.shift) @ world.turn
+        found.append(np.concatenate([places, np.zeros((len(t), 9))], axis=1))
     return np.stack(found, axis=1)
 
 
@@ -193,7 +197,7 @@ def split(seed):
     n = len(draft["bodies"])
     weld = {"kind": "weld", "a": n, "b": n - 1, "point": last["place"], "axis": np.eye(3)}
     two = {**draft, "bodies": [*draft["bodies"][:-1], half, half], "joints": [*draft["joints"], weld]}
-    yield "split", motion(built(two))[-1][:n], one[-1], _mesh_error(made, one)
+    yield "split", np.delete(motion(built(two))[-1], n, axis=0), one[-1], _mesh_error(made, one)
 
 
 @relation

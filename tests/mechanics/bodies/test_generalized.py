@@ -1,5 +1,7 @@
 """Systems by formulas: mass matrices that vary, and singular ones made regular; against references and other models."""
 
+import pickle
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -181,6 +183,23 @@ def test_same_functions_share_kernels():
     np.testing.assert_allclose(solution.z[-1], [1, 2, 3, 6], rtol=0, atol=1e-13)
 
 
+def test_formulas_as_text_and_functions_in_other_processes():
+    """Functions that no module has could not be pickled, and texts were refused."""
+    potential = "c[0] * 9.81 * q[1] + t * q[0]"
+    systems = [tf.GeneralizedSystem(2, lambda q, v, c: c[0] * ca.sumsqr(v) / 2,
+                                    lambda q, c, t: c[0] * 9.81 * q[1] + t * q[0], lambda q, c: ca.sumsqr(q) - c[1],
+                                    parameters=[2.0, 1.0]),
+               tf.GeneralizedSystem(2, "c[0] * sumsqr(v) / 2", potential, ["sumsqr(q) - c[1]"], parameters=[2.0, 1.0])]
+    found = []
+    for system in systems:
+        problem = tf.InitialValueProblem(system, tf.Coordinates([1.0, 0.0], [0.0, 0.0]), (0, 1))
+        for one in (problem, pickle.loads(pickle.dumps(problem))):
+            found.append(tf.solve(one, tf.MixedGalerkin(2), 10, progress=False).z)
+    np.testing.assert_allclose(found[1:], [found[0]] * 3, rtol=0, atol=1e-12)
+    with pytest.raises(tf.InputError, match="potential: 'x' has the unknown name 'x'; it has q, c, t"):
+        tf.GeneralizedSystem(1, "v[0]**2", "x")
+
+
 def test_what_does_not_exist(tmp_path):
     solution = tf.solve(spring_pendulum()[0], tf.MixedGalerkin(1), 3)
     assert set(solution.errors()) == {"energy", "configuration", "velocity"}
@@ -225,7 +244,8 @@ STRANGER = ca.SX.sym("stranger")
     (lambda: system(potential=3), "potential must be a function"),
     (lambda: system(potential=lambda q, c: q), "potential must return 1 value"),
     (lambda: system(potential=lambda q, c: STRANGER), "potential contains the symbols stranger"),
-    (lambda: system(constraints=[1, 2]), "constraints must be a function"),
+    (lambda: system(constraints=3), "constraints must be a function"),
+    (lambda: system(constraints=[1, 2]), "number 1 does not depend on the coordinates"),
     (lambda: system(constraints=lambda q, c: "text"), "constraints failed"),
     (lambda: system(constraints=lambda q, c: []), "constraints returned no expression"),
     (lambda: system(constraints=lambda q, c: [q[0], c[0]]), "constraints: number 2 does not depend on the coord"),

@@ -16,6 +16,7 @@ from ...types import Expression, Floats, UserFunction, Vector
 from ..declared import Numbers
 from ..formulas.formula import Same, call, call_vector, check_symbols, checked_names, idle_rows, with_time
 from ..formulas.stored import StoredFormula
+from ..formulas.text import as_formula
 from ..numbers.arguments import is_symbolic, joined
 from ..part import Body
 from .states import CanonicalState, Coordinates
@@ -100,10 +101,14 @@ class GeneralizedBody(Body):
 
     formula_parameters = Numbers("c of the formulas", argument="parameters")
 
-    def __init__(self, n: int, kinetic: UserFunction, constraints: UserFunction | None = None, parameters: Vector = (),
-                 names: Sequence[str] | None = None, mass_scale: Vector | None = None, regularize: bool | float = False,
-                 name: str | None = None) -> None:
+    def __init__(self, n: int, kinetic: UserFunction | str,
+                 constraints: UserFunction | str | Sequence[str] | None = None, parameters: Vector = (),
+                 names: Sequence[str] | None = None, mass_scale: Vector | None = None,
+                 regularize: bool | float = False, name: str | None = None) -> None:
         self.name = name
+        kinetic = as_formula(f"{self._title}: kinetic", kinetic, ("q", "v", "c"))
+        if constraints is not None:
+            constraints = as_formula(f"{self._title}: constraints", constraints, ("q", "c", "t"))
         self._arguments = kinetic, constraints, names, mass_scale, regularize
         self.n_q = validate.integer(f"{self._title}: n", n, minimum=1)
         self.formula_parameters = validate.array(f"{self._title}: parameters", parameters, (None,))

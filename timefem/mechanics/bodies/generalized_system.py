@@ -12,6 +12,7 @@ from ...errors import InputError, refuse_unknown
 from ...types import UserFunction, Vector
 from ..formulas.formula import Same, call, check_symbols, with_time
 from ..formulas.stored import StoredFormula
+from ..formulas.text import as_formula
 from ..part import Part
 from ..system import System
 from .generalized_body import GeneralizedBody
@@ -31,6 +32,7 @@ class GeneralizedPotential(Part):
         self.bodies, self.name = (body,), name
         q, _, t, c, _ = body._symbols()
         title = "GeneralizedSystem: potential"
+        potential = as_formula(title, potential, ("q", "c", "t"))
         value = call(title, potential, 1, *with_time(potential, q, c, t))
         check_symbols(title, value, q, c, t)
         self._potential = ca.Function("potential", [q, t, c], [value])
@@ -58,7 +60,7 @@ class GeneralizedPotential(Part):
 class OfBody(TypedDict, total=False):
     """Types of further arguments of a `GeneralizedBody`, for what hands them on."""
 
-    constraints: UserFunction | None
+    constraints: UserFunction | str | Sequence[str] | None
     parameters: Vector
     names: Sequence[str] | None
     mass_scale: Vector | None
@@ -79,12 +81,12 @@ class GeneralizedSystem(System):
     ----------
     n : int
         Number of coordinates.
-    kinetic : callable
+    kinetic : callable or str
         `kinetic(q, v, c)` -> T [J], quadratic in v, in CasADi symbols: q and v of shape (n,), parameters c of shape
-        (n_parameters,).
-    potential : callable, optional
+        (n_parameters,). As text `"c[0] * v[0]**2 / 2"`.
+    potential : callable or str, optional
         `potential(q, c)` or `potential(q, c, t)` -> V [J].
-    constraints : callable, optional
+    constraints : callable, str or list of str, optional
         `constraints(q, c)` or `constraints(q, c, t)` -> expressions (list or vector) that are zero.
     parameters : array_like, shape (n_parameters,)
         Numbers that enter the formulas. Systems whose functions state the same share compiled kernels.
@@ -117,7 +119,7 @@ class GeneralizedSystem(System):
     >>> problem = tf.InitialValueProblem(pendulum, tf.Coordinates(q=[1.0], v=[0.0]), (0, 1))
     """
 
-    def __init__(self, n: int, kinetic: UserFunction, potential: UserFunction | None = None, *of_body: Any,
+    def __init__(self, n: int, kinetic: UserFunction | str, potential: UserFunction | str | None = None, *of_body: Any,
                  **more_of_body: Unpack[OfBody]) -> None:
         refuse_unknown("GeneralizedSystem()", more_of_body, ["kinetic", "potential", *OfBody.__annotations__])
         body = GeneralizedBody(n, kinetic, *of_body, **more_of_body)

@@ -117,7 +117,9 @@ def check_symbols(title, value, *known):
 
 
 def with_time(function, q, c, t):
-    """Arguments of a function given by the user: `(q, c)`, or `(q, c, t)` when it needs three."""
+    """Arguments of a function given by the user: `(q, c)`, or `(q, c, t)` when it needs three; texts name all."""
+    if isinstance(function, TextFormula):
+        return q, c, t
     try:
         signature(function).bind(q, c)
     except TypeError:

@@ -249,7 +249,8 @@ class FixedPoint(Part):
 
     def _checked_bodies(self, bodies):
         if not getattr(bodies[0], "has_orientation", False):
-            raise InputError(f"FixedPoint: body must be a RigidBody, not {bodies[0]!r}")
+            raise InputError(f"FixedPoint: body must be a RigidBody, not {bodies[0]!r}; a PrescribedPosition holds a "
+                             f"point mass")
         return tuple(bodies)
 
     relative = Spherical.relative
