@@ -97,7 +97,8 @@ class Loop:
         leave : callable
             Told each iterate and its error; the outcome where to stop there.
         leaves : bool
-            Whether to stop where the curvature is not that of a minimum and mu may fall again, or has not for long.
+            Whether to stop where the curvature is not that of a minimum and mu may fall again, or, in a restoration,
+            has not for long.
 
         Returns
         -------
@@ -139,7 +140,7 @@ class Loop:
                 direction.look(it)
                 errors = Errors(barrier, direction, it)
             done = restore is not None and least < mu < o.mu_start and errors.at(mu) <= o.sufficient_in_valley * mu
-            creeps = self.count == since + o.patience and errors.rows <= o.nearly
+            creeps = restore is None and self.count == since + o.patience and errors.rows <= o.nearly
             if leaves and (done or creeps) and direction.is_saddle(it):
                 return it, mu, "saddle"
             regular, before, found = direction.factor(it), mu, None

@@ -133,5 +133,7 @@ class InteriorPointOptions(Options):
                          "pushes from there lead far, to no better minimum")
     push_length: float = option(0.5, "length of a push away from a saddle point, of the range",
                                 "shorter ones lead to worse minima")
-    patience: int = option(25, "iterations at one mu after which a saddle point is suspected that steps creep along")
+    patience: int = option(
+        25, "iterations of a restoration at one mu after which a saddle point of the violation is suspected that steps "
+        "creep along")
     push_iterations: int = option(100, "iterations of the way after a push")
