@@ -114,7 +114,6 @@ class Part(Declared, ABC):
     own_parameters = np.zeros(0)
     constraint_names = ()
     nonholonomic_names = ()
-    largest_constant = 0.0  # number in the formulas of constraints that is none of the parameters
     momentum_level = False  # whether `velocity_constraints` are in momenta, not the rates of `constraints`
     t_span = (-np.inf, np.inf)
 

@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from ...errors import InputError
 
@@ -114,19 +113,41 @@ def computed(step: Sequence[Any], values: Sequence[ca.SX], arguments: Sequence[c
     return BINARY[name](values[operands[0]], values[operands[1]])
 
 
-def terms_of(value: ca.SX, symbols: Sequence[ca.SX], at: Sequence[Any]) -> float:
-    """Size of the terms that make up a formula, constants among them: of its changes, to first order, where each step
-    of it changes by its own value; zero where one of its operations has no text."""
-    try:
-        stored = StoredFormula.of("formula", ca.Function("formula", symbols, [ca.densify(value)]))
-    except InputError:
-        return 0.0
-    values: list[ca.SX] = []
-    changes = ca.SX.sym("changes", len(stored.steps))
-    for step, change in zip(stored.steps, ca.vertsplit(changes), strict=True):
-        values.append(computed(step, values, symbols) * (1 + change))
-    slopes = ca.densify(ca.jacobian(values[stored.results[0]], changes))
-    return float(np.nansum(np.abs(ca.Function("terms", [*symbols, changes], [slopes])(*at, 0).full())))
+def terms_of(values: ca.SX) -> ca.SX:
+    """Sizes of the terms that make up values, constants among them, in the pattern of the values: rounding of a value
+    is some units in the last place of it.
+
+    To first order, by the formula alone, in the units of the values: `x + y` has the sizes of both together, `f(x)`
+    has `|f'(x)|` times that of x, at least `|f(x)|`.
+    """
+    symbols = ca.vertcat(ca.SX(0, 1), *ca.symvar(values))
+    function = ca.Function("values", [symbols], [ca.vertcat(ca.SX(0, 1), *values.nonzeros())])
+    memory: dict[int, tuple[ca.SX, ca.SX]] = {}  # by slot: a value, and its size
+    sizes = [ca.SX(0)] * values.nnz()
+    for k in range(function.n_instructions()):
+        operation, given = function.instruction_id(k), function.instruction_input(k)
+        out = function.instruction_output(k)
+        if operation == ca.OP_OUTPUT:
+            sizes[out[1]] = memory[given[0]][1]
+        elif operation in (ca.OP_INPUT, ca.OP_CONST):
+            leaf = symbols[given[1]] if operation == ca.OP_INPUT else ca.SX(function.instruction_constant(k))
+            memory[out[0]] = leaf, ca.fabs(leaf)
+        else:
+            terms, own = zip(*(memory[i] for i in given), strict=True)
+            value, slopes = _derived(operation, len(terms))
+            size = sum(ca.fabs(slope) * size for slope, size in zip(slopes.call(terms), own, strict=True))
+            value, = value.call(terms)
+            memory[out[0]] = value, ca.fmax(ca.fabs(value), size)
+    return ca.SX(values.sparsity(), ca.vertcat(ca.SX(0, 1), *sizes))
+
+
+@cache
+def _derived(operation, n):
+    """Functions of the `n` terms of an operation: its value, and its slopes by them."""
+    terms = [ca.SX.sym("x") for _ in range(n)]
+    value = (ca.SX.unary if n == 1 else ca.SX.binary)(operation, *terms)
+    return (ca.Function("value", terms, [value]),
+            ca.Function("slopes", terms, [ca.densify(ca.gradient(value, term)) for term in terms]))
 
 
 def _numbered(steps, results):

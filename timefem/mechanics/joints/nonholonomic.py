@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import casadi as ca
@@ -214,10 +213,6 @@ class Constraint(FormulaEquations):
         s = self._symbols()
         phi, q = self.constraints(s), ca.vertcat(*s.q)
         check_symbols(self._formula_title, phi, *s.q, s.t, s.own)
-        function = ca.Function("constraints", [*s.q, s.t, s.own], [ca.densify(phi)])
-        numbers = [abs(function.instruction_constant(k)) for k in range(function.n_instructions())
-                   if function.instruction_id(k) == ca.OP_CONST]
-        self.largest_constant = max(filter(math.isfinite, numbers), default=0.0)
         idle = idle_rows(ca.jacobian(phi, q))
         if idle:
             raise InputError(f"{self._formula_title} does not depend on the coordinates in "

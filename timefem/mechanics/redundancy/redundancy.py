@@ -74,7 +74,6 @@ class Selected(Part):
         self.bodies, self.own_parameters = part.bodies, part.own_parameters
         self.constraint_names = tuple(part.constraint_names[i] for i in self.rows)
         self.nonholonomic_names = tuple(part.nonholonomic_names[i] for i in self.forms)
-        self.largest_constant = part.largest_constant
 
     def __repr__(self):
         return f"Selected({self.part!r}, {self.rows}, {self.forms})"

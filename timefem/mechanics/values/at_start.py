@@ -6,7 +6,8 @@ from ...kernels.record import Record
 from ..symbols import first_order_places
 from .evaluate import evaluator, kept, sees_solved_velocities
 from .loops import CONDITION, EMPHASIZED, FINITE, REFERENCE, VIOLATION, assess
-from .measures import blocks_of, constants_in, numbers_in, reach_of
+from .measures import blocks_of
+from .of_parts import finite_terms
 from .options import OPTIONS
 from .reaction_forces import has_reaction_forces
 
@@ -20,8 +21,6 @@ class Scales(Record):
     roots: np.ndarray  # (n_q,) roots of the masses
     blocks: np.ndarray  # (n_q,) as `blocks_of`
     kinds: np.ndarray
-    constants: np.ndarray  # (m,) largest numbers in constraints, of one level
-    reach: np.ndarray  # (n_q,) most that coordinates count beside these
     unit: np.ndarray
     size: np.ndarray
     multipliers: np.ndarray
@@ -46,8 +45,7 @@ class AtStart:
         else as a SciPy CSR array.
     unit, size : ndarray, shape (2 m,)
         What brings the rows of the Jacobian to a largest entry of one in scaled states, and the size of the terms that
-        make up each constraint, as `measures.sizes_of_terms`; constants are terms as well, which are all that there is
-        of a body at the origin.
+        make up each constraint by the state, as `measures.sizes_of_terms`; `whole_size` counts what is none of a state.
     multipliers : ndarray, shape (2 m,)
         As `System.consistent_multipliers`, where the system `solves` for them and `condition` is fine.
     """
@@ -55,20 +53,18 @@ class AtStart:
     def __init__(self, system):
         self.system, self._last, m, n = None, None, system.n_multipliers, system.n_z
         self.small = is_small(system)
-        (blocks, kinds), self._constants = kept(system, blocks_of), constants_in(system)
+        blocks, kinds = kept(system, blocks_of)
         self.solves = (self.small and m <= OPTIONS.few_multipliers and not system.n_nonholonomic
                        and not has_reaction_forces(system) and not first_order_places(system))
         solved = m if self.solves else 0
         self._scales = scales = Scales(
-            np.zeros(n), np.zeros(n // 2), blocks, kinds, np.zeros(system.n_constraints), reach_of(system),
-            np.zeros(m), np.zeros(m), np.zeros(m), np.ones(n // 2), np.zeros(5), np.zeros((solved, 3 * solved)),
-            np.zeros((solved, n)), np.zeros(3 * m + len(kinds)))
+            np.zeros(n), np.zeros(n // 2), blocks, kinds, np.zeros(m), np.zeros(m), np.zeros(m), np.ones(n // 2),
+            np.zeros(5), np.zeros((solved, 3 * solved)), np.zeros((solved, n)), np.zeros(3 * m + len(kinds)))
         self.unit, self.size, self.multipliers = scales.unit, scales.size, scales.multipliers
 
     def at(self, system, t, z):
         """The same object, with the numbers of a system of the same structure at a time and a state."""
         if system is not self.system:
-            self._scales.constants[:] = np.maximum(self._constants, numbers_in(system))
             self._scales.state_scale[:], self._scales.roots[:] = system.state_scale, system.state_scale[system.n_q:]
             self.system, self._last = system, None
         asked = t, z.tobytes()
@@ -99,7 +95,15 @@ class AtStart:
     def fine(self, tolerance):
         """Whether all is finite, and constraints hold, relative to the size of the terms that make them up."""
         facts = self._scales.facts
-        return bool(facts[FINITE] and facts[VIOLATION] <= tolerance)
+        return bool(facts[FINITE] and (facts[VIOLATION] <= tolerance or np.all(
+            np.abs(self.theta) <= tolerance * self.whole_size)))
+
+    @property
+    def whole_size(self):
+        """Size of the terms that make up each constraint, shape (2 m,), constants and what turns with the state among
+        them: all that there is of a body at the origin, or of an axis in a plane that it never leaves."""
+        t, z = self._last
+        return np.maximum(self.size, finite_terms(self.system, t, np.frombuffer(z), "constraint terms"))
 
     @property
     def reference(self):
@@ -136,7 +140,7 @@ def constraints_at(system, t, z):
 
 def constraint_sizes(system, t, z):
     """Size of the terms that make up each constraint, on both levels, at one state, shape (2 m,)."""
-    return at_start(system, t, z).size.copy()
+    return at_start(system, t, z).whole_size
 
 
 def surely_fine(system, t, q, tolerance):
@@ -148,4 +152,4 @@ def surely_fine(system, t, q, tolerance):
 def positions_hold(system, t, q, tolerance):
     """Whether coordinates (n_q,) hold the constraints, relative to the size of the terms that make them up."""
     here, m = at_start(system, t, np.append(q, np.zeros(len(q)))), system.n_constraints
-    return bool(np.all(np.abs(here.theta[:m]) <= tolerance * here.size[:m]))
+    return bool(np.all(np.abs(here.theta[:m]) <= tolerance * here.whole_size[:m]))

@@ -46,12 +46,12 @@ def assess(z, gradient, data, columns, starts, rate, theta, scales):
         total += abs(gradient[i])
     for r in range(rate.shape[0]):
         total += abs(rate[r])
-        largest, size, constant = 0.0, TINY, scales.constants[r % scales.constants.shape[0]]
+        largest, size = 0.0, TINY
         for k in range(starts[r], starts[r + 1]):
             entry, i = abs(data[k]), columns[k]
             total += entry
-            least = max(way * state_scale[i], min(constant, scales.reach[i])) if i < n else speed * state_scale[i]
-            largest, size = max(largest, entry * state_scale[i]), size + entry * (abs(z[i]) + OF_LARGEST * least)
+            least = OF_LARGEST * (way if i < n else speed) * state_scale[i]
+            largest, size = max(largest, entry * state_scale[i]), size + entry * (abs(z[i]) + least)
         scales.unit[r] = 1.0 / largest if largest > 0.0 else 1.0
         scales.size[r] = size
         relative = abs(theta[r]) / scales.size[r]

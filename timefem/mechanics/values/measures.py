@@ -47,27 +47,6 @@ def largest_of(z, gradient, scale):
     return way, max(speed, np.sqrt(force * way))
 
 
-def numbers_in(system):
-    """The largest number in each constraint, such as a length or a coordinate of a point, shape (n_constraints,)."""
-    return _of_constraints(system, lambda part: np.abs(part.own_parameters).max(initial=0.0))
-
-
-def constants_in(system):
-    """The same of what formulas of users state, shape (n_constraints,)."""
-    return _of_constraints(system, lambda part: part.largest_constant)
-
-
-def _of_constraints(system, number):
-    return np.concatenate([np.zeros(0), *(np.full(len(part.constraint_names), number(part)) for part in system.parts)])
-
-
-def reach_of(system):
-    """By how much each coordinate counts at most beside numbers in constraints, shape (n_q,): places without end,
-    angles by a radian, those of bodies with orientations, which are never zero, not at all."""
-    return np.concatenate([np.full(body.n_q, 0.0 if body.has_orientation else np.inf if body.has_position else 1.0)
-                           for body in system.bodies])
-
-
 def blocks_of(system):
     """Number of the block of each coordinate, shape (n_q,), and of each block whether it is of positions, 0, or not.
 

@@ -5,12 +5,10 @@ import numpy as np
 from ...errors import InputError
 from ...memory import Late
 from ...sparse import sparse_lu
-from ..formulas.stored import terms_of
 from ..symbols import first_order_places
 from .evaluate import evaluator, flattened, quantities_at, sees_solved_velocities
 from .measures import sizes_of_terms
 from .options import OPTIONS
-from .quantities import formulas_of
 
 
 def scalar(system, name, t, z, velocity=None):
@@ -194,11 +192,12 @@ def nonholonomic_off(system, t, z):
         return np.zeros(0), np.zeros(0)
     size = sizes_of_terms(nonholonomic_derivatives(system, t, z)[1], z, system.derivatives(t, z)[0], system.state_scale)
     off = np.abs(system.nonholonomic(t, z))
-    for group in system.groups:
-        for k, i in np.argwhere(off[group.nonholonomic_index] > OPTIONS.rounding * size[group.nonholonomic_index]):
-            own, formulas = group.state_index[k], formulas_of(group.part)
-            symbols = formulas.z, formulas.v, formulas.symbols.t, formulas.symbols.parameters
-            at = z[own], system.velocity(t, z)[own[:len(own) // 2]], t, group.parameters[k]
-            row = group.nonholonomic_index[k, i]
-            size[row] = max(size[row], terms_of(formulas.form[i], symbols, at))
+    if (off > OPTIONS.rounding * size).any():
+        size = np.maximum(size, finite_terms(system, t, z, "form terms"))
     return off, size
+
+
+def finite_terms(system, t, z, name):
+    """Sizes of terms at one state, see `terms_of`, shape (n,); zero where slopes are not finite."""
+    found, = quantities_at(system, np.full(1, float(t)), np.asarray(z, float)[None], name)
+    return np.nan_to_num(found[0], nan=0.0, posinf=0.0)

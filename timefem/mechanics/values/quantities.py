@@ -12,6 +12,7 @@ import numpy as np
 
 from ...memory import Recent
 from ..formulas.formula import ROUNDED, SWITCHES, linear_zeros, switches_in
+from ..formulas.stored import terms_of
 from ..symbols import Symbols, for_formulas, n_reactions, refuse_numbers
 from .options import OPTIONS
 
@@ -278,6 +279,9 @@ StateFormulas.quantities = QUANTITIES = {
     # what the motion follows from
     "gradient": Quantity(lambda f: f.gradient, "states"),
     "constraints": Quantity(lambda f: f.theta, "constraints"),
+    "constraint terms": Quantity(lambda f: terms_of(f.theta), "constraints"),
+    "gradient terms": Quantity(lambda f: terms_of(ca.jacobian(f.theta[:f.theta.numel() // 2], f.z[:f.n])), "positions",
+                               "coordinates"),
     "gaps": Quantity(lambda f: f.gap, "contacts"),  # of rigid contacts
     "gap rates": Quantity(lambda f: f.gap_rate, "contacts"),
     "reaches": Quantity(lambda f: f.reach, "contacts"),
@@ -288,9 +292,11 @@ StateFormulas.quantities = QUANTITIES = {
     "constraints by velocity": Quantity(lambda f: ca.jacobian(f.theta, f.v), "constraints", "coordinates"),
     # nonholonomic constraints A qdot + a
     "form": Quantity(lambda f: f.form, "forms"),
+    "form terms": Quantity(lambda f: terms_of(f.form), "forms"),
     "form matrix": Quantity(lambda f: f.pfaffian[0], "forms", "coordinates"),
     "form jacobian": Quantity(lambda f: ca.jacobian(f.form, f.z), "forms", "states"),
     "form by velocity": Quantity(lambda f: ca.jacobian(f.form, f.v), "forms", "coordinates"),
+    "form matrix terms": Quantity(lambda f: terms_of(f.pfaffian[0]), "forms", "coordinates"),
     "drift": Quantity(lambda f: f.pfaffian[1], "forms"),
     "drift rate": Quantity(lambda f: ca.jacobian(f.form, f.symbols.t), "forms"),
 }

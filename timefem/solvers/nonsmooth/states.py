@@ -266,7 +266,8 @@ class ContactStates:
         """Multipliers of constraints, nonholonomic ones last, that hold forces on the coordinates, (n, m, n_q)."""
         weight = 1 / np.sqrt(self.contacts.system.mass_scale)
         gradient = self.gradient.dense() * weight
-        length = row_sizes(np.linalg.norm(gradient, axis=2), RANK.rounding)[:, :, None]
+        norms = np.linalg.norm(gradient, axis=2)
+        length = row_sizes(norms, norms.max(axis=1, initial=0.0, keepdims=True), RANK.rounding)[:, :, None]
         return np.linalg.pinv((gradient / length).swapaxes(1, 2), rcond=RANK.dependent) / length * weight
 
     def momenta_of(self, v):

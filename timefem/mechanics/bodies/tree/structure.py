@@ -178,7 +178,8 @@ def moving_bodies(title, links, joints, base, firsts=None):
         if joint.kind == "fixed":
             sits[joint.child] = parent, turn, place
             continue
-        axes = eye if MOTIONS[joint.kind].turns else _axes(joint.axis, (firsts or {}).get(joint.name), joint.across)
+        axes = eye if MOTIONS[joint.kind].turns else _axes(_clean(joint.axis), (firsts or {}).get(joint.name),
+                                                           joint.across)  # as in symbols: round-off chooses no frame
         bodies.append(Moving(joint, parent, _clean(turn @ axes), _clean(place), *places[joint.name], 0.0, zero,
                              0 * eye, joint.damping, joint.friction, joint.stiffness, joint.rest, joint.armature))
         sits[joint.child] = len(bodies) - 1, axes.T, zero

@@ -312,7 +312,8 @@ class Limit(NamedArguments):
                 missing = max(lower[i] - at_start[i], at_start[i] - upper[i])
             size = max(abs(at_start[i]), terms[i])
             if missing > 1e-9 * size:  # terms that are constants count as well
-                size = max(size, terms_of(row, symbols, (z0, np.zeros(u.numel()), t0, numbers)))
+                size = np.fmax(size, float(ca.Function("terms", [*symbols], [terms_of(ca.densify(row))])(
+                    z0, np.zeros(u.numel()), t0, numbers)))
             if missing > 1e-9 * size:
                 raise InputError(f"{self.name}[{i}] is violated by the state at the start, by {missing:.3g}: give "
                                  "another start, or loosen the bound")
