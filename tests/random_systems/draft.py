@@ -250,7 +250,7 @@ def without(draft, what, number):
         joints = [joint for joint in draft["joints"] if last not in (joint["a"], joint["b"])]
         if len(joints) < len(draft["joints"]) and _on_joints(draft):
             return None
-        kept = {k: [f for f in draft[k] if "joint" in f or last not in (f["a"], f["b"])] for k in ("forces", "extras")}
+        kept = {k: [f for f in draft[k] if last not in (f.get("a"), f.get("b"))] for k in ("forces", "extras")}
         return {**draft, "bodies": draft["bodies"][:last], "joints": joints, **kept}
     if what == "joints" and _on_joints(draft):
         return None

@@ -162,10 +162,11 @@ class MixedGalerkin(TimeElement):
         """Of trees, whose mass matrix varies: Lagrange's form; with constraints, forces that see theirs or those of
         contacts, or `keep="all"` the energy form."""
         trees = any(body.velocity_by_solve for body in system.bodies)
-        if not trees or not self._any_form or system.n_nonholonomic:
+        if not trees or not self._any_form:
             return self
         given = self.n_points != self._form.most_points * self.degree
-        constrained = system.n_constraints or any(part.reactions_of for part in system.parts)
+        constrained = (system.n_constraints or system.n_nonholonomic
+                       or any(part.reactions_of for part in system.parts))
         return replace(self, form="energy" if constrained or self.lifted else "lagrange",
                        n_points=self.n_points if given else None)
 

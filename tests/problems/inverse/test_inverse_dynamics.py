@@ -263,6 +263,20 @@ def test_controls_that_do_nothing(matrix, message):
         tf.InverseDynamics(system, outputs, start, actuators=GeneralizedControl(body, matrix, name="push"))
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e6])
+def test_controls_beside_constraints_in_small_units(unit):
+    """With lengths in um, turns that joints hold had effects 1e12 times that of the push, which "did nothing"."""
+    body, crank = (tf.RigidBody(1.0, [0.1 * unit**2] * 3, name=name) for name in ("body", "crank"))
+    rod = tf.RigidDistance(body, point_a=(0, 0.3 * unit, 0), point_b=(0, 2.3 * unit, 0), length=2 * unit)
+    hinge = tf.Universal(crank, point_a=(0.2 * unit, 0, 0), point_b=(0.2 * unit, 0, 0), axis_a=(1, 0, 0),
+                         axis_b=(0, 1, 0))
+    far = tf.RigidDistance(body, crank, point_a=(0.3 * unit, 0, 0), point_b=(0, 0.3 * unit, 0), length=0.18**0.5 * unit)
+    problem = tf.InverseDynamics(tf.System([body, rod, far, crank, hinge]), {
+        tf.PositionOutput(body, (1, 0, 0)): lambda t: unit * t**2}, {},
+        actuators=tf.ControlForce(body, [(1, 0, 0)], name="push"))
+    assert problem.inversion.frequencies is not None
+
+
 def test_control_against_a_joint():
     bar = tf.RigidBody(1.0, (1.0, 1.0, 1.0), name="bar")
     hinge = tf.Revolute(bar, point_a=(0, -0.5, 0), point_b=(0, 0, 0), axis_a=(1, 0, 0), axis_b=(1, 0, 0))

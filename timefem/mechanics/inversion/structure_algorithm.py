@@ -62,7 +62,7 @@ class Structure:
         effect = self._at_samples(ca.jacobian(self.rate, self.w)) / system.state_scale[:, None]
         size = np.linalg.norm(effect, axis=1).max(axis=0)
         self.per_force = 1 / np.where(size > 0, size, 1.0)  # forces of joints and of controls have units of their own
-        self._check_controls()
+        self._check_controls(effect, size)
         self._differentiate()
         self.rows = [self._rows[i] for i in range(len(outputs))]
 
@@ -120,14 +120,12 @@ class Structure:
         function = ca.Function("f", [self.z, self.t, self.y], [ca.densify(expression)])
         return np.array([np.array(function(*sample)) for sample in self._samples])
 
-    def _check_controls(self):
-        """Refuse controls that move nothing, or repeat others."""
-        effect = self._at_samples(ca.jacobian(self.rate, self.w))
-        size = np.abs(effect).max()
+    def _check_controls(self, effect, size):
+        """Refuse controls that move nothing, or repeat others, by what forces do to states by their sizes."""
+        every = [c / np.maximum(np.linalg.norm(c, axis=0), 1e-300) for c in effect]
         for i in range(self.n_controls):
             column, name = self.n_forces + i, control_name(self.system, i)
-            every = [c / np.maximum(np.linalg.norm(c, axis=0), 1e-300) for c in effect]
-            if np.abs(effect[:, :, column]).max() <= 1e-12 * size:
+            if not size[column]:
                 raise InputError(f"{name} does nothing: its force is zero; change its directions or "
                                  "leave it out")
             if max(_outside(c[:, column], c[:, :column]) for c in every) < OPTIONS.independent:
