@@ -47,6 +47,24 @@ def free_ends(plan, element):
 
 
 @pytest.mark.parametrize("element", ELEMENTS, ids=str)
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.3])
+def test_some_entries_are_those_of_all(element, share):
+    a = assembler(element, tf.TimeMesh.uniform((0, 1), 11))
+    x, (kind, copy, slots, periods, begins) = np.random.default_rng(2).normal(size=a.pattern.n_columns_full), \
+        a.pattern.places
+    asked = np.random.default_rng(3).random(slots.shape[1]) < share
+    entries = a.entries_at((kind, copy, np.where(asked, slots, -1), periods, begins))
+    residual, data = a.evaluate(x)
+    some = np.full(a.pattern.nnz, np.nan)
+    np.testing.assert_array_equal(a.evaluate_into(x, entries, some), residual)
+    here = ~np.isnan(some)
+    places = slots[kind] + copy[:, None] * periods
+    complete = np.setdiff1d(places[:, asked], places[:, ~asked])  # of no entry that is left out
+    np.testing.assert_array_equal(some[complete], data[complete])
+    assert here.any() == asked.any() and entries.arrays.n_tangent < a.plan.arrays.n_tangent
+
+
+@pytest.mark.parametrize("element", ELEMENTS, ids=str)
 @pytest.mark.parametrize("n_elements", [1, 2, 3, 5, 6, 7, 8, 19])
 @pytest.mark.parametrize("ends", [initial_value_ends, free_ends])
 @pytest.mark.parametrize("scaling", ["none", "full"])

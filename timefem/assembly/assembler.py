@@ -1,15 +1,28 @@
 """Residual and tangent of a chain of time elements, filled in place."""
 
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from ..elements.evaluation.elements_in_lanes import lane_scratch
+from ..elements.evaluation.arrays import Plan, without_blocks
+from ..elements.evaluation.elements_in_lanes import LaneScratch, lane_scratch
 from ..elements.evaluation.plan import ElementPlan
 from .assembly_loop import Elements, assemble
 from .pattern import ChainPattern
 
-NOWHERE = np.zeros(0)  # data where all slots say that an entry is left out
+NOWHERE = np.zeros(0)  # data where no entries are asked for
+
+
+class Entries(NamedTuple):
+    """Which entries of tangents of elements are evaluated: their rows and columns, and places as of a `ChainPattern`.
+    """
+
+    arrays: Plan
+    lanes: LaneScratch
+    rows: np.ndarray
+    columns: np.ndarray
+    places: tuple
 
 
 class Assembler:
@@ -42,7 +55,7 @@ class Assembler:
     def __init__(self, plan: ElementPlan, mesh, free_columns, kept_rows, scaling, before=0, after=0):
         self.plan, self.scaling = plan, scaling
         self.pattern = ChainPattern(plan, mesh.n_elements - before - after, free_columns, kept_rows)
-        self._lanes, self._unused = lane_scratch(plan.arrays), np.full(self.pattern.places[2].shape, -1)
+        self._lanes = lane_scratch(plan.arrays)
         self.place(mesh, before, after)
 
     def place(self, mesh, before=0, after=0):
@@ -59,7 +72,7 @@ class Assembler:
         self.column_scale, self.row_scale = (
             scale(numbering, mesh.lengths)[before * numbering.step:last * numbering.step + numbering.n_node]
             for scale, numbering in ((self.scaling.columns, self.plan.columns), (self.scaling.rows, self.plan.rows)))
-        self._whole = self._part(0, self.mesh.n_elements, self.pattern.places)
+        self._whole = self._part(0, self.mesh.n_elements, self._all(self.pattern.places))
         self._scale_of_kept = self.row_scale[self.pattern.row_index]
         emphasis = self.scaling.emphasis_of(self.plan.columns)
         self.emphasis = None if emphasis is None else self._along(emphasis)
@@ -88,10 +101,16 @@ class Assembler:
         """
         return self._scaled(self._add(x, self._whole, self._data)), self._data
 
-    def evaluate_into(self, x, places, values):
-        """Scaled residual of the kept rows; entries of the scaled tangent go to these `places` of the values, which are
-        as those of a `ChainPattern`."""
-        return self._scaled(self._add(x, self._part(0, self.mesh.n_elements, places), values))
+    def entries_at(self, places):
+        """The `Entries` for places as those of a `ChainPattern`; of the others few are evaluated."""
+        kind, copy, slots, periods, begins = places
+        arrays, kept = without_blocks(self.plan.arrays, np.any(slots >= 0, axis=0))
+        return Entries(arrays, lane_scratch(arrays), self.plan.tangent_rows[kept], self.plan.tangent_columns[kept],
+                       (kind, copy, slots[:, kept], periods[kept], begins[:, kept]))
+
+    def evaluate_into(self, x, entries, values):
+        """Scaled residual of the kept rows; entries of the scaled tangent go to their places of the values."""
+        return self._scaled(self._add(x, self._part(0, self.mesh.n_elements, entries), values))
 
     def residual(self, x):
         """Scaled residual of the kept rows, shape (n_rows,)."""
@@ -119,24 +138,32 @@ class Assembler:
 
     def _residual(self, x, start, stop):
         """Unscaled, of all tests of elements start, ..., stop - 1 at all dofs."""
-        kind, copy, _, periods, begins = self.pattern.places
-        places = kind[start:stop], copy[start:stop], self._unused, periods, begins
-        return self._add(x, self._part(start, stop, places), NOWHERE)
+        kind, copy, *others = self._none.places
+        entries = self._none._replace(places=(kind[start:stop], copy[start:stop], *others))
+        return self._add(x, self._part(start, stop, entries), NOWHERE)
+
+    @cached_property
+    def _none(self):
+        kind, copy, slots, periods, begins = self.pattern.places
+        return self.entries_at((kind, copy, np.full_like(slots, -1), periods, begins))
+
+    def _all(self, places):
+        return Entries(self.plan.arrays, self._lanes, self.plan.tangent_rows, self.plan.tangent_columns, places)
 
     def add_elements(self, x, start, stop, pattern, data):
         """Add the scaled tangents of elements start, ..., stop - 1 at all dofs `x` to data of their `ChainPattern`."""
-        self._add(x, self._part(start, stop, pattern.places), data)
+        self._add(x, self._part(start, stop, self._all(pattern.places)), data)
 
-    def _part(self, start, stop, places):
+    def _part(self, start, stop, entries):
         """What `assemble` takes of elements start, ..., stop - 1: where their dofs are, and arrays."""
         columns, rows = (slice(start * n.step, stop * n.step + n.n_node) for n in (self.plan.columns, self.plan.rows))
-        return columns, Elements(self.mesh.nodes[start:stop], self.mesh.lengths[start:stop],
-                                 self.column_scale[columns], self.row_scale[rows], self.plan.tangent_rows,
-                                 self.plan.tangent_columns, *places)
+        return columns, entries.arrays, entries.lanes, Elements(
+            self.mesh.nodes[start:stop], self.mesh.lengths[start:stop], self.column_scale[columns],
+            self.row_scale[rows], entries.rows, entries.columns, *entries.places)
 
     def _add(self, x, part, data):
         """Unscaled residual of a part of the elements at all dofs; their tangents are added to the data."""
-        columns, elements = part
+        columns, arrays, lanes, elements = part
         residual = np.zeros(len(elements.row_scale))
-        assemble(self.plan.arrays, self._lanes, x[columns], elements, residual, data)
+        assemble(arrays, lanes, x[columns], elements, residual, data)
         return residual

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..elements.evaluation.elements_in_lanes import evaluate_lanes, into_lanes
-from ..kernels.lanes import LANES, load, scale_lanes, store
+from ..kernels.lanes import LANES, load, scale_twice, store
 from ..kernels.loops import compiled
 from ..kernels.record import Record
 
@@ -82,8 +82,7 @@ def assemble(plan, lanes, x, elements, residual, data):
         into_lanes(lanes.x, elements.column_scale, e * column_step, column_step, plan.n_columns, n_active)
         into_lanes(lanes.residual, elements.row_scale, e * row_step, row_step, plan.n_rows, n_active)
         for k in range(plan.n_tangent):
-            scale_lanes(tangent, k * LANES, lanes.residual, load(rows, k) * LANES)
-            scale_lanes(tangent, k * LANES, lanes.x, load(columns, k) * LANES)
+            scale_twice(tangent, k * LANES, lanes.residual, load(rows, k) * LANES, lanes.x, load(columns, k) * LANES)
         for lane in range(n_active):
             line, copy = kind[e + lane] * plan.n_tangent, elements.copy[e + lane]
             for k in range(plan.n_tangent):

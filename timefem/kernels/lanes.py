@@ -244,6 +244,21 @@ def scale_lanes(typing, y, i, x, j):
 
 
 @intrinsic
+def scale_twice(typing, y, i, x, j, z, k):
+    """y[i:i+8] *= x[j:j+8], then z[k:k+8], as `scale_lanes`."""
+
+    def emit(context, builder, signature, args):
+        ty, _, tx, _, tz, _ = signature.args
+        y, i, x, j, z, k = args
+        target = lane_pointer(context, builder, ty, y, i)
+        product = builder.fmul(builder.load(target, align=8), lane_load(context, builder, tx, x, j))
+        builder.store(builder.fmul(product, lane_load(context, builder, tz, z, k)), target, align=8)
+        return context.get_dummy_value()
+
+    return types.void(y, types.int64, x, types.int64, z, types.int64), emit
+
+
+@intrinsic
 def clear_lane(typing, y, i, lane):
     """y[i + lane] = 0, lane in 0, ..., 7, as a vector operation: a scalar store would stall the next vector load."""
 

@@ -200,13 +200,14 @@ def gather_runs(typing, y, i, x, j, places, k, n):
 
 
 @intrinsic
-def add_columns(typing, y, i, factors, n, x, j, stride):
-    """y[i:i+8] += sum over m < n of factors[m] * x[l:l+8] with l = j + m * stride, one after the other."""
+def add_columns(typing, y, i, factors, k, n, x, columns):
+    """y[i:i+8] += sum over m < n of factors[k + m] * x[l:l+8] with l = j + m * stride, for `columns` (j, stride)."""
 
     def emit(context, builder, signature, args):
-        ty, _, tf, _, tx, _, _ = signature.args
-        y, i, factors, n, x, j, stride = args
-        data = cgutils.create_struct_proxy(tf)(context, builder, factors).data
+        ty, _, tf, _, _, tx, _ = signature.args
+        y, i, factors, k, n, x, columns = args
+        j, stride = cgutils.unpack_tuple(builder, columns, 2)
+        data = builder.gep(cgutils.create_struct_proxy(tf)(context, builder, factors).data, [k])
         target = lane_pointer(context, builder, ty, y, i)
         total = cgutils.alloca_once_value(builder, builder.load(target, align=8))
         with cgutils.for_range_slice(builder, n.type(0), n, n.type(1)) as (m, _):
@@ -216,7 +217,30 @@ def add_columns(typing, y, i, factors, n, x, j, stride):
         builder.store(builder.load(total), target, align=8)
         return context.get_dummy_value()
 
-    return types.void(y, types.int64, factors, types.int64, x, types.int64, types.int64), emit
+    return types.void(y, types.int64, factors, types.int64, types.int64, x, types.UniTuple(types.int64, 2)), emit
+
+
+@intrinsic
+def set_combination(typing, y, i, factors, weights, x, places, first):
+    """y[i:i+8] = sum over m < n of factors[k + m * step] * x[l:l+8] with l = 8 places[first + m], for `weights` (k,
+    step, n)."""
+
+    def emit(context, builder, signature, args):
+        ty, _, tf, _, tx, tp, _ = signature.args
+        y, i, factors, weights, x, places, first = args
+        k, step, n = cgutils.unpack_tuple(builder, weights, 3)
+        data, places = (cgutils.create_struct_proxy(kind)(context, builder, array).data
+                        for kind, array in ((tf, factors), (tp, places)))
+        data, places = builder.gep(data, [k]), builder.gep(places, [first])
+        total = cgutils.alloca_once_value(builder, ir.Constant(vector(), [0.0] * LANES))
+        with cgutils.for_range_slice(builder, n.type(0), n, n.type(1)) as (m, _):
+            factor = splat(builder, builder.load(builder.gep(data, [builder.mul(m, step)])))
+            at = builder.mul(builder.load(builder.gep(places, [m])), n.type(LANES))
+            builder.store(fused(builder, factor, lane_load(context, builder, tx, x, at), builder.load(total)), total)
+        builder.store(builder.load(total), lane_pointer(context, builder, ty, y, i), align=8)
+        return context.get_dummy_value()
+
+    return types.void(y, types.int64, factors, types.UniTuple(types.int64, 3), x, places, types.int64), emit
 
 
 def _places(context, builder, signature, args):
@@ -319,6 +343,26 @@ def take_product(typing, y, i, x, j, k):
         return context.get_dummy_value()
 
     return types.void(y, types.int64, x, types.int64, types.int64), emit
+
+
+@intrinsic
+def take_products(typing, y, i, x, j, table, first, n):
+    """y[i:i+8] -= x[j+8m : j+8m+8] * y[k:k+8] with k = table[first + m], of int32, for m = 0, ..., n - 1, in turn."""
+
+    def emit(context, builder, signature, args):
+        ty, _, tx, _, tt, _, _ = signature.args
+        y, i, x, j, table, first, n = args
+        place, target = _places(context, builder, tt, table), lane_pointer(context, builder, ty, y, i)
+        total = cgutils.alloca_once_value(builder, builder.load(target, align=8))
+        with cgutils.for_range(builder, n) as loop:
+            at = builder.add(j, builder.mul(loop.index, n.type(LANES)))
+            other = lane_load(context, builder, ty, y, place(builder.add(first, loop.index)))
+            minus = builder.fneg(lane_load(context, builder, tx, x, at))
+            builder.store(fused(builder, minus, other, builder.load(total)), total)
+        builder.store(builder.load(total), target, align=8)
+        return context.get_dummy_value()
+
+    return types.void(y, types.int64, x, types.int64, table, types.int64, types.int64), emit
 
 
 @intrinsic

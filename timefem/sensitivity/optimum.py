@@ -13,7 +13,6 @@ from ..problems.optimal.transcription.nonlinear_program import OptimalProgram
 from ..problems.optimal.transcription.sequence_program import Closing, SequenceProgram
 from ..problems.phases.problem import PhasedSolution
 from ..solvers.interior_point.algorithm import InteriorPoint
-from ..solvers.nonlinear.program import gradient_of_lagrangian
 from ..solving.receding import SOLVED, Resumed
 from ..validate.records import Options, documented, option
 from .functionals import EndValue, Objective
@@ -280,7 +279,7 @@ class OptimumLinearization(NamedArguments):
                                                                              strict=True))
         parts = list(zip(*others, strict=True))
         self._stops = [np.cumsum([len(one) for one in part])[:-1] for part in parts]
-        return Conditions(units * gradient_of_lagrangian(program, v, 1.0, sizes * self._at.multipliers),
+        return Conditions(units * program.gradient_of_lagrangian(v, 1.0, sizes * self._at.multipliers),
                           sizes * program.rows(v), lower, upper,
                           np.array([program.objective(v) * self._size]), *map(np.concatenate, parts))
 

@@ -11,7 +11,7 @@ from timefem.solvers.interior_point.kkt import KktMatrix
 N_BLOCKS, N, M, ENTRIES = 4, 6, 3, 3  # variables and rows of a block; entries of a row
 
 
-def scaled(rng, limited):
+def scaled(rng, limited, rooms):
     """What `KktMatrix` asks of a scaled program: rows of three entries, one of them in the block before."""
     n, m = N_BLOCKS * N, N_BLOCKS * M
     first, second = (x.ravel() for x in np.meshgrid(np.arange(N), np.arange(N), indexing="ij"))
@@ -22,7 +22,7 @@ def scaled(rng, limited):
     columns[:M * ENTRIES] = np.concatenate([rng.choice(N, ENTRIES, replace=False) for _ in range(M)])
     program = SimpleNamespace(hessian_places=hessian, jacobian_places=(np.repeat(np.arange(m), ENTRIES), columns),
                               variable_blocks=np.repeat(np.arange(N_BLOCKS), N), loose=(), comm=None, joined=None,
-                              row_blocks=np.repeat(np.arange(N_BLOCKS), M))
+                              row_blocks=np.repeat(np.arange(N_BLOCKS), M), reserve=lambda n: rooms.append(n))
     return SimpleNamespace(program=program, n=n, m=m, over=OverRanks(None),
                            slacks=SimpleNamespace(row=np.flatnonzero(np.arange(m) % M < limited)))
 
@@ -30,7 +30,7 @@ def scaled(rng, limited):
 @pytest.mark.parametrize("limited", [0, 2, 3])
 def test_solution_and_inertia_are_those_of_the_whole_system(limited):
     rng = np.random.default_rng(limited)
-    given = scaled(rng, limited)
+    given = scaled(rng, limited, rooms := [])
     matrix, n, m = KktMatrix(given), given.n, given.m
     assert matrix.m == m - N_BLOCKS * limited  # the others are factored
     hessian, jacobian = (rng.standard_normal(len(places[0])) for places in (given.program.hessian_places,
@@ -45,5 +45,10 @@ def test_solution_and_inertia_are_those_of_the_whole_system(limited):
     assert matrix.factor(hessian, jacobian, diagonal, of_rows)
     assert matrix.excess == np.sum(np.linalg.eigvalsh(dense) < 0) - m
     b = rng.standard_normal(n + m)
-    np.testing.assert_allclose(np.concatenate(matrix.solve(b[:n], b[n:])), np.linalg.solve(dense, b), rtol=1e-7,
-                               atol=1e-9)
+    solution = np.concatenate(matrix.solve(b[:n], b[n:]))
+    np.testing.assert_allclose(solution, np.linalg.solve(dense, b), rtol=1e-7, atol=1e-9)
+    joined = np.concatenate([hessian, jacobian, np.empty(*rooms)])  # in one array, with the room asked for
+    ends = np.cumsum([len(hessian), len(jacobian)])
+    assert matrix.factor(*np.split(joined, ends)[:2], diagonal, of_rows)
+    np.testing.assert_array_equal(np.concatenate(matrix.solve(b[:n], b[n:])), solution)
+    np.testing.assert_array_equal(joined[:ends[1]], np.concatenate([hessian, jacobian]))

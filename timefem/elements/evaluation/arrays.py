@@ -56,6 +56,31 @@ class Plan(Record):
     n_out: int
 
 
+def without_blocks(plan, used):
+    """A `Plan` without the blocks in which no tangent entry is `used`, shape (n_tangent,), and which entries it has.
+
+    Parts of a group have the same sections: a block that one of them needs all have.
+    """
+    parts, sections, kept = plan.parts.copy(), [], np.zeros(plan.n_tangent, bool)
+    before, n_rows = np.concatenate([[0], np.cumsum(used)]), plan.n_tested.sum(axis=1)
+    for group in np.unique(parts["group"]):
+        own = parts["group"] == group
+        first, n, begin = plan.parts["section"][own][0], plan.parts["n_sections"][own][0], len(sections)
+        for test, slot, start, length in plan.sections[first:first + n].tolist():
+            size = plan.tests["n_shapes"][test] * plan.slots["n_shapes"][slot]
+            at = plan.entry_targets[(parts["entries"] - n_rows)[own][:, None] + np.arange(start, start + length)]
+            here = np.any(before[at + size] > before[at], axis=0)
+            kept[at[:, here][..., None] + np.arange(size)] = True
+            runs = np.flatnonzero(np.diff(here.astype(int), prepend=0, append=0)).reshape(-1, 2)
+            sections += [(test, slot, start + a, b - a) for a, b in runs.tolist()]
+        parts["section"][own], parts["n_sections"][own] = begin, len(sections) - begin
+    numbers = np.maximum(np.cumsum(kept) - 1, 0)
+    given = {name: getattr(plan, name) for name in plan.fields} | {
+        "parts": parts, "sections": np.array(sections, SECTION), "n_tangent": int(kept.sum()),
+        "entry_targets": numbers[plan.entry_targets] if len(numbers) else plan.entry_targets}
+    return Plan(**given), kept
+
+
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
 def take_joined(places, a, b, c, d, out):
     """`np.concatenate([a, b, c, d]).take(places, out=out)`, in a fifth of the time for short ones."""

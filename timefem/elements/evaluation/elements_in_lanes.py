@@ -6,9 +6,10 @@ test function, divides by it: dt = h dxi, d/dt = d/dxi / h. (`points_in_lanes` h
 
 import numpy as np
 
-from ...kernels.lanes import LANES, add_lanes, call_kernel, load, scale_lanes, store, transpose_eight
+from ...kernels.lanes import LANES, call_kernel, load, scale_lanes, store, transpose_eight
 from ...kernels.loops import compiled
 from ...kernels.record import Record, aligned
+from ...kernels.runs import add_columns, set_combination
 
 
 class LaneScratch(Record):
@@ -52,14 +53,11 @@ def evaluate_lanes(plan, lanes):
                 inputs[first + c * LANES + lane] = plan.parameters[part.parameters + c]
         for g in range(plan.n_points):
             place, local = 0, part.gather
-            for k in range(first - 3 * LANES):
-                inputs[k] = 0.0
             for s in range(n_slots):
                 slot = plan.slots[s]
                 for _ in range(plan.n_seen[p, s]):
-                    for j in range(slot.n_shapes):
-                        add_lanes(inputs, place, plan.tables[slot.table + j * stride + g], x,
-                                  plan.gather[local + j] * LANES)
+                    set_combination(inputs, place, plan.tables, (slot.table + g, stride, slot.n_shapes), x, plan.gather,
+                                    local)
                     if slot.rate == 1:
                         scale_lanes(inputs, place, inverse_h, 0)
                     local += slot.n_shapes
@@ -74,13 +72,12 @@ def evaluate_lanes(plan, lanes):
         for i_test in range(plan.tests.shape[0]):
             test = plan.tests[i_test]
             for _ in range(plan.n_tested[p, i_test]):
-                for g in range(plan.n_points):
-                    value = (g * n_out + row) * LANES
-                    if test.rate == 0:
-                        scale_lanes(outputs, value, h, 0)
-                    for i in range(test.n_shapes):
-                        add_lanes(residual, plan.row_targets[local + i] * LANES,
-                                  plan.test_tables[test.table + i * stride + g], outputs, value)
+                if test.rate == 0:
+                    for g in range(plan.n_points):
+                        scale_lanes(outputs, (g * n_out + row) * LANES, h, 0)
+                for i in range(test.n_shapes):
+                    add_columns(residual, plan.row_targets[local + i] * LANES, plan.test_tables,
+                                test.table + i * stride, plan.n_points, outputs, (row * LANES, n_out * LANES))
                 local += test.n_shapes
                 row += 1
 
@@ -92,15 +89,12 @@ def evaluate_lanes(plan, lanes):
             n_products = test.n_shapes * slot.n_shapes
             for entry in range(section.first, section.first + section.n):
                 target = plan.entry_targets[targets + entry] * LANES
-                for g in range(plan.n_points):
-                    value = (g * n_out + entry) * LANES
-                    if rates == 0:
-                        scale_lanes(outputs, value, h, 0)
-                    elif rates == 2:
-                        scale_lanes(outputs, value, inverse_h, 0)
-                    for ij in range(n_products):
-                        add_lanes(tangent, target + ij * LANES, plan.pair_tables[table + ij * stride + g],
-                                  outputs, value)
+                if rates != 1:
+                    for g in range(plan.n_points):
+                        scale_lanes(outputs, (g * n_out + entry) * LANES, h if rates == 0 else inverse_h, 0)
+                for ij in range(n_products):
+                    add_columns(tangent, target + ij * LANES, plan.pair_tables, table + ij * stride, plan.n_points,
+                                outputs, (entry * LANES, n_out * LANES))
 
 
 def evaluate_batch(plan, x, t, h, residual, tangent):
@@ -126,9 +120,12 @@ def _evaluate_batch(plan, lanes, x, t, h, residual, tangent):
 @compiled(error_model="numpy", _nrt=False)
 def into_lanes(y, x, first, step, n, n_active):
     """y[c, lane] = x[first + lane * step + c] for c < n; lanes that are not active take the values of the last one."""
+    whole = n // LANES * LANES if n_active == LANES else 0
+    for c in range(0, whole, LANES):
+        transpose_eight(y, c * LANES, LANES, x, first + c, step)
     for lane in range(LANES):
         source = first + min(lane, n_active - 1) * step
-        for c in range(n):
+        for c in range(whole, n):
             store(y, c * LANES + lane, load(x, source + c))
 
 

@@ -243,10 +243,10 @@ class ElementEquations(NonlinearEquations):
         return self._possible(residual, dofs), data
 
     def evaluate_into(self, x, target):
-        """Residual; entries of the tangent go to a `target`: those of elements to its `places` in `values`, as in a
-        `ChainPattern`, the others by `add_blocks`."""
+        """Residual; entries of the tangent go to a `target`: those `of_elements`, from `Assembler.entries_at`, to its
+        `values`, the others by `add_blocks`."""
         start, dofs = time.perf_counter(), self.split(x)[1]
-        residual = self.assembler.evaluate_into(dofs, target.places, target.values)
+        residual = self.assembler.evaluate_into(dofs, target.of_elements, target.values)
         if self._joined:
             (at_start, first), (at_end, last) = self._block_values(x)
             residual = self.pattern.join_rows(residual, at_start, at_end)

@@ -272,10 +272,8 @@ class Scaled:
         d, y = self.program.with_neighbours(d), self.program.rows_with_neighbours(y)
         products.add_hessian_and_rows(self._hessian, self._jacobian, d, y, self.n, self.m, of_v, of_rows)
 
-    def gradient_of_lagrangian(self, gradient, y, at, factors):
-        """`gradient` of the variables, and of others in the rows `at`, with `J^T y` of the last evaluation."""
-        return products.gradient_of_lagrangian(gradient, self._jacobian, self.program.rows_with_neighbours(y), self.n,
-                                               at, factors)
+    def gradient_of_lagrangian(self, v, factor, y):
+        return self.program.gradient_of_lagrangian(v, factor * self.objective_scale, y * self.row_scale)
 
     def expect(self, v, factor, y):
         self.program.expect(v, factor * self.objective_scale, y * self.row_scale)
@@ -334,13 +332,17 @@ class Barrier:
 
     def gradient(self, w):
         """Gradient of the objective, shape (n + n_t,)."""
-        gradient = np.concatenate([np.zeros(self.n), self.auxiliary.cost])
-        if self.factor:
-            gradient[:self.n] = self.scaled.objective_scale * self.factor * self.scaled.program.gradient(w[:self.n])
+        v, scale = w[:self.n], self.scaled.objective_scale * self.factor
+        return self._with_others(scale * self.scaled.program.gradient(v) if scale else np.zeros(self.n), 0.0, w)
+
+    def gradient_of_lagrangian(self, w, y):
+        """The same with that of `y . (r + A t)`."""
+        a = self.auxiliary
+        return self._with_others(self.scaled.gradient_of_lagrangian(w[:self.n], self.factor, y),
+                                 a.coefficient * y[a.row], w)
+
+    def _with_others(self, of_v, of_t, w):
+        gradient = np.concatenate([of_v, self.auxiliary.cost + of_t])
         if self.weights is not None:
             gradient += self.weights * (w - self.reference)
         return gradient
-
-    def with_multipliers(self, gradient, y):
-        """A gradient with that of `y . (r + A t)`, with the Jacobian of the last evaluation."""
-        return self.scaled.gradient_of_lagrangian(gradient, y, self.auxiliary.row, self.auxiliary.coefficient)

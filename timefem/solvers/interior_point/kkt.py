@@ -85,8 +85,9 @@ class KktMatrix:
         of_m = n + np.arange(m)  # rows stand behind variables
         places = [np.concatenate([second, n + rows, np.arange(n), of_m, pairs[0]]),
                   np.concatenate([first, columns, np.arange(n), of_m, pairs[1]])]
-        self.n, self.m, self.n_rows, self._values = n, m, int(scaled.over.total(m)), np.empty(starts[-1])
-        self._parts = [self._values[i:j] for i, j in pairwise(starts)]
+        self.n, self.m, self.n_rows = n, m, int(scaled.over.total(m))
+        self._starts, self._own = starts, np.empty(starts[-1])  # a place for values, where they have none
+        program.reserve(starts[-1] - starts[2])
         self._loose = np.asarray(program.loose, int)
         of_rows = np.concatenate([program.row_blocks[kept], program.row_blocks[scaled.m:]])
         blocks = np.concatenate([program.variable_blocks[:n], of_rows[:m]])
@@ -122,11 +123,15 @@ class KktMatrix:
 
     def factor(self, hessian, jacobian, diagonal, of_rows):
         """Factor, with entries of H and J and the diagonals D and -E; whether no block is singular."""
-        for part, values in zip(self._parts, (hessian, jacobian, diagonal, of_rows), strict=False):
-            part[:] = values
-        self._parts[2][self._loose] += self.of_loose
-        self._condensed.take(jacobian, of_rows, self._parts[4])
-        return self._ldl.factor(self._values)
+        values = hessian.base
+        if values is None or values is not jacobian.base or values.shape != self._own.shape:
+            values = self._own
+            values[:self._starts[1]], values[self._starts[1]:self._starts[2]] = hessian, jacobian
+        of_v, of_r, of_pairs = (values[i:j] for i, j in pairwise(self._starts[2:]))
+        of_v[:], of_r[:] = diagonal, of_rows
+        of_v[self._loose] += self.of_loose
+        self._condensed.take(jacobian, of_rows, of_pairs)
+        return self._ldl.factor(values)
 
     @property
     def excess(self):
@@ -179,7 +184,7 @@ class SearchDirection:
         self._hessian = scaled.evaluate_hessian(v, barrier.factor, it.y)
         self._jacobian = scaled.evaluate_jacobian(v)
         self.gradient = barrier.gradient(it.w)
-        self.of_lagrangian = barrier.with_multipliers(self.gradient, it.y)
+        self.of_lagrangian = barrier.gradient_of_lagrangian(it.w, it.y)
 
     def factor(self, it):
         """Factor with as little regularisation as the inertia needs; whether there is one that will do."""

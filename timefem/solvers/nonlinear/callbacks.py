@@ -9,7 +9,7 @@ from ... import interrupts
 from ...errors import InputError
 from ..interior_point.barrier import enlargement
 from .options import OPTIONS
-from .program import Answer, gradient_of_lagrangian
+from .program import Answer, NonlinearProgram
 
 
 def refused_options(title, options, error):
@@ -157,6 +157,8 @@ class Centred:
         self.jacobian_places = (np.concatenate([rows, self._row]),
                                 np.concatenate([columns, np.arange(self._n, self.n)]))
 
+    gradient_of_lagrangian = NonlinearProgram.gradient_of_lagrangian  # by its own rows and gradient
+
     def __getattr__(self, name):
         return getattr(self._program, name)
 
@@ -190,7 +192,7 @@ class Centred:
         """The `Answer` for the program itself."""
         v, y = self._plain(found.v), found.multipliers / self.factor
         bounded = np.isfinite(self.bounds[0][:self._n]) | np.isfinite(self.bounds[1][:self._n])
-        z = np.where(bounded, gradient_of_lagrangian(self._program, v, 1.0, y), 0.0)
+        z = np.where(bounded, self._program.gradient_of_lagrangian(v, 1.0, y), 0.0)
         return Answer(v, y, z, found.status, found.iterations)
 
 

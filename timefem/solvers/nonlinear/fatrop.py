@@ -24,7 +24,7 @@ from ..interior_point.barrier import inside
 from ..interior_point.options import InteriorPointOptions
 from .callbacks import Centred, called, guarded, refused_options, sparsity
 from .options import OPTIONS
-from .program import Answer, failed, gradient_of_lagrangian, not_finite, optimality_error, placed
+from .program import Answer, failed, not_finite, optimality_error, placed
 
 if TYPE_CHECKING:
     from .program import NonlinearProgram
@@ -71,7 +71,7 @@ class Fatrop(NamedArguments):
         warm, iterations = program.start_multipliers, 0
         if warm is not None:
             v = np.clip(program.start, *program.bounds)
-            left = gradient_of_lagrangian(program, v, 1.0, warm)
+            left = program.gradient_of_lagrangian(v, 1.0, warm)
             found = self._near(program, v, warm, left, MU_WARM * max(1.0, _size(program, v)))
             iterations += found.iterations
         if warm is None or not found.status.success:

@@ -15,7 +15,7 @@ from ... import interrupts, validate
 from ...errors import NamedArguments
 from ...status import Reason, Status
 from .callbacks import called, guarded, refused_options, solved_enlarged, sparsity
-from .program import Answer, failed, gradient_of_lagrangian, optimality_error
+from .program import Answer, failed, optimality_error
 
 if TYPE_CHECKING:
     from .program import NonlinearProgram
@@ -71,7 +71,7 @@ class Ipopt(NamedArguments):
             raise refused_options("Ipopt", self.options, error) from None
         (lower, upper), (row_lower, row_upper) = program.bounds, program.row_bounds
         near = {} if warm is None else {
-            "lam_g0": warm, "lam_x0": -gradient_of_lagrangian(program, program.start, 1.0, warm)}
+            "lam_g0": warm, "lam_x0": -program.gradient_of_lagrangian(program.start, 1.0, warm)}
         result = solver(x0=np.clip(program.start, lower, upper), lbx=lower, ubx=upper, lbg=row_lower, ubg=row_upper,
                         **near)
         stopped = isinstance(callbacks.failure, interrupts.Interrupted)

@@ -26,39 +26,38 @@ def largest_in_rows(rows, data, least, m):
 
 
 @compiled(error_model="numpy")
-def gradient_of_lagrangian(gradient, jacobian, y, n, at, factors):
-    """`gradient` and, behind its first n entries, A^T y of variables in the rows `at`, with J^T y of the others.
-
-    Matrices are (rows, columns, entries), and so below. Variables of others, from n on, are left out.
-    """
-    out, (rows, columns, data) = gradient.copy(), jacobian
-    for k in range(len(data)):
-        column = load(columns, k)
-        if column < n:
-            store(out, column, load(out, column) + load(data, k) * load(y, load(rows, k)))
-    for k in range(len(at)):
-        out[n + k] += factors[k] * y[at[k]]
-    return out
-
-
-@compiled(error_model="numpy")
 def add_hessian_and_rows(hessian, jacobian, d, y, n, m, of_v, of_rows):
     """Add `H d + J^T y` and `J d` in place, of the symmetric H by one triangle; unknowns of others, from n on, and
-    their rows, from m on, are left out."""
+    their rows, from m on, are left out.
+
+    Matrices are (rows, columns, entries); what entries of one row that follow each other add to it stays in a register.
+    """
     first, second, data = hessian
+    last, of_last, own = -1, 0.0, 0.0
     for k in range(len(data)):
         i, j, value = load(first, k), load(second, k), load(data, k)
-        if i < n:
-            store(of_v, i, load(of_v, i) + value * load(d, j))
+        if i != last:
+            if 0 <= last < n:
+                store(of_v, last, of_last)
+            last, own, of_last = i, load(d, i), load(of_v, i) if i < n else 0.0
+        of_last += value * load(d, j)
         if j != i and j < n:
-            store(of_v, j, load(of_v, j) + value * load(d, i))
+            store(of_v, j, load(of_v, j) + value * own)
+    if 0 <= last < n:
+        store(of_v, last, of_last)
     rows, columns, data = jacobian
+    last = -1
     for k in range(len(data)):
         row, column, value = load(rows, k), load(columns, k), load(data, k)
-        if row < m:
-            store(of_rows, row, load(of_rows, row) + value * load(d, column))
+        if row != last:
+            if 0 <= last < m:
+                store(of_rows, last, of_last)
+            last, own, of_last = row, load(y, row), load(of_rows, row) if row < m else 0.0
+        of_last += value * load(d, column)
         if column < n:
-            store(of_v, column, load(of_v, column) + value * load(y, row))
+            store(of_v, column, load(of_v, column) + value * own)
+    if 0 <= last < m:
+        store(of_rows, last, of_last)
 
 
 @compiled()

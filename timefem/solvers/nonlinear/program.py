@@ -12,6 +12,7 @@ from ...errors import InputError
 from ...parallel import OverRanks
 from ...status import Reason, Status
 from ...validate.options import METHODS
+from . import products
 from .options import OPTIONS
 
 CARRIER, MOTION, CONDITION, LIMIT = range(4)  # roles of rows
@@ -85,6 +86,17 @@ class NonlinearProgram(ABC):
     def hessian(self, v: np.ndarray, factor: float, multipliers: np.ndarray) -> np.ndarray:
         """Entries of the Hessian of `factor f + multipliers . r` at `hessian_places`."""
 
+    def gradient_of_lagrangian(self, v: np.ndarray, factor: float, multipliers: np.ndarray) -> np.ndarray:
+        """Gradient of `factor f + multipliers . r`, shape (n,)."""
+        rows, columns = self.jacobian_places
+        out = np.zeros(len(self.variable_blocks))
+        products.add_product(columns, rows, self.jacobian(v), self.rows_with_neighbours(multipliers), 1.0, out)
+        return out[:self.n] + factor * self.gradient(v) if factor else out[:self.n]
+
+    def reserve(self, n: int) -> None:
+        """Asked for room for n numbers behind entries of the Hessian and of the Jacobian, all in one array."""
+        return
+
     @property
     def roles(self) -> np.ndarray:
         lower, upper = self.row_bounds
@@ -149,20 +161,13 @@ class Answer:
     iterations: int
 
 
-def gradient_of_lagrangian(program, v, factor, multipliers):
-    """Of `factor f + multipliers . r`, of a program on one process."""
-    gradient, (row, column) = factor * program.gradient(v), program.jacobian_places
-    np.add.at(gradient, column, program.jacobian(v) * multipliers[row])
-    return gradient
-
-
 def optimality_error(program, v, factor, multipliers):
     """How far v is from optimal, by multipliers of rows alone, for methods that do not tell theirs of bounds.
 
     The largest violation of a row, of `grad L = 0`, and of `y (bound - r) = 0` for multipliers y of rows; where a bound
     is near, slopes count times the way to it: at the point of a barrier that is the barrier's parameter.
     """
-    rows, gradient = program.rows(v), gradient_of_lagrangian(program, v, factor, multipliers)
+    rows, gradient = program.rows(v), program.gradient_of_lagrangian(v, factor, multipliers)
     missing = [program.violation(rows)]
     for slope, x, (lower, upper) in ((-gradient, v, program.bounds), (multipliers, rows, program.row_bounds)):
         room = np.where(slope > 0, upper - x, x - lower)
@@ -252,6 +257,20 @@ def placed(blocks, starts):
     out = np.empty(len(blocks), int)
     out[order] = np.arange(len(blocks)) - before[blocks[order]] + starts[blocks[order]]
     return out
+
+
+def next_ones(groups):
+    """Of things one group behind the other, whose blocks rise, that at the same place of the next block, or itself."""
+    found, first = [], 0
+    for blocks in groups:
+        at = np.arange(first, first + len(blocks))
+        n = np.bincount(blocks) if len(blocks) and blocks[0] >= 0 else np.zeros(0, int)
+        if len(n) > 1 and (n == n[0]).all():
+            order = at[np.argsort(blocks, kind="stable")].reshape(len(n), -1)
+            at[order[:-1].ravel() - first] = order[1:].ravel()
+        found.append(at)
+        first += len(blocks)
+    return np.concatenate([np.zeros(0, int), *found])
 
 
 DEFAULT = "interior-point"

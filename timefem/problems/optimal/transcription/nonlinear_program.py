@@ -8,7 +8,7 @@ from ....errors import InputError
 from ....mechanics.parts import body_of
 from ....solvers.interior_point import bounds_loops as loops
 from ....solvers.nonlinear import products
-from ....solvers.nonlinear.program import CARRIER, CONDITION, MOTION, NonlinearProgram, Row
+from ....solvers.nonlinear.program import CARRIER, CONDITION, MOTION, NonlinearProgram, Row, next_ones
 from ..options import OPTIONS
 from ..statement.start import constraint_names
 from ..strategies.smoothing_path import ContactMarch
@@ -33,8 +33,8 @@ class Derivatives:
     """
 
     def __init__(self, chain, of_hessian, of_jacobian, n_hessian, n_jacobian):
-        self._chain, self._n_hessian = chain, n_hessian
-        self._last, self._used = np.empty((2, n_hessian + n_jacobian))
+        self._chain, self._n_hessian, self._n = chain, n_hessian, n_hessian + n_jacobian
+        self._last, self._used = (np.empty(n_hessian + n_jacobian) for _ in range(2))
         self._is_last_used = False
 
         def found(places):
@@ -49,7 +49,7 @@ class Derivatives:
         own = np.where(slots < 0, -1, found(joined(slots)))
         line, copies = int(kind[np.argmax(copy)]), int(copy.max(initial=0))
         between = found(joined(slots[line] + periods)) - own[line] if copies else np.zeros_like(periods)
-        self.places = kind, copy, own, between, begins
+        self.of_elements = chain.assembler.entries_at((kind, copy, own, between, begins))
         self._of_blocks = [(at[at >= 0], at >= 0) for at in map(found, chain.places_of_blocks)]
         of_ends = np.concatenate([np.zeros(0, int), *(at for at, _ in self._of_blocks)])
         self._cleared = np.setdiff1d(of_ends, own), slice(len(of_hessian), n_hessian)  # no element has any there
@@ -72,11 +72,16 @@ class Derivatives:
             if len(added):
                 self._last[at] += added[here]
 
+    def reserve(self, n: int) -> None:
+        """Leave room for n numbers behind the entries in use."""
+        known, room = (self._last, self._used), np.empty(n)
+        self._last, self._used = (np.concatenate([values[:self._n], room]) for values in known)
+
     def use(self) -> tuple[np.ndarray, np.ndarray]:
         """Entries of both at the point of the last evaluation, which stay until those of another point are used."""
         if not self._is_last_used:
             self._last, self._used, self._is_last_used = self._used, self._last, True
-        return self._used[:self._n_hessian], self._used[self._n_hessian:]
+        return self._used[:self._n_hessian], self._used[self._n_hessian:self._n]
 
 
 class OptimalProgram(NonlinearProgram):
@@ -168,7 +173,7 @@ class OptimalProgram(NonlinearProgram):
                 self.row_blocks[self.n_equations - self.chain.blocks[1].n_unknowns:self.n_equations],
                 *(one.elements for one in self._added.sets)]
         summed = np.full(self.n - self.n_chain, -1)
-        return _next_ones([self.variable_blocks[:self.n_chain], summed]), _next_ones(rows)
+        return next_ones([self.variable_blocks[:self.n_chain], summed]), next_ones(rows)
 
     def at_start(self):
         """`View` of state and constants at the start."""
@@ -366,6 +371,17 @@ class OptimalProgram(NonlinearProgram):
             products.add_product(columns, rows, entries, self._costates, -1.0, gradient)
         return gradient
 
+    def gradient_of_lagrangian(self, v, factor, multipliers):
+        if not factor:
+            return super().gradient_of_lagrangian(v, factor, multipliers)
+        self._at(v, multipliers[:self.n_equations] / factor)
+        gradient = products.take(self.residual, self.primal, factor, self.n)
+        self._added.add_gradient(v, multipliers, gradient)
+        return gradient
+
+    def reserve(self, n):
+        self._derivatives.reserve(n)
+
     def rows(self, v):
         self._at(v)
         rows = products.take(self.residual, self.dual, 1.0, self.n_rows)
@@ -442,20 +458,6 @@ class OptimalProgram(NonlinearProgram):
         """A `Row` with the time on the mesh as it is after the duration found."""
         problem = self.chain.problem
         return Row(name, element, float(problem.time(t, self.chain.numbers(self.x) / problem.units)))
-
-
-def _next_ones(groups):
-    """Of things one group behind the other, whose blocks rise, that at the same place of the next block, or itself."""
-    found, first = [], 0
-    for blocks in groups:
-        at = np.arange(first, first + len(blocks))
-        n = np.bincount(blocks) if len(blocks) and blocks[0] >= 0 else np.zeros(0, int)
-        if len(n) > 1 and (n == n[0]).all():
-            order = at[np.argsort(blocks, kind="stable")].reshape(len(n), -1)
-            at[order[:-1].ravel() - first] = order[1:].ravel()
-        found.append(at)
-        first += len(blocks)
-    return np.concatenate([np.zeros(0, int), *found])
 
 
 def roles_of_equations(chain):

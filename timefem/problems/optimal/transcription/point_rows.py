@@ -408,6 +408,12 @@ class AddedRows:
             entries = rows.jacobian(v)
             out[at:at + len(entries)], at = entries, at + len(entries)
 
+    def add_gradient(self, v, multipliers, out):
+        """Add the gradient of multipliers . rows."""
+        for rows, start in zip(self.sets, self.starts, strict=False):
+            products.add_product(*rows.jacobian_places[::-1], rows.jacobian(v), multipliers[start:start + rows.n_rows],
+                                 1.0, out)
+
     def add_hessian(self, v, multipliers, out):
         """Add what they have to the entries at `hessian_places`."""
         for rows, slots, start in zip(self.sets, self._slots, self.starts, strict=False):

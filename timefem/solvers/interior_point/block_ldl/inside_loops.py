@@ -12,6 +12,7 @@ from ....kernels.runs import (
     set_product,
     set_two_products,
     take_product,
+    take_products,
     take_two_products,
 )
 
@@ -177,14 +178,11 @@ def backward(plan, group, left, stays, out):
             step = plan.steps[s]
             behind = base + step.kept + (LANES if step.second < 0 else 3 * LANES)
             copy_lanes(vector, step.first, halves, at + step.first)
-            for i in range(step.n):
-                take_product(vector, step.first, kept, behind + i * LANES, np.int64(load(numbers, step.numbers + i)))
+            take_products(vector, step.first, kept, behind, numbers, step.numbers, step.n)
             if step.second >= 0:
                 behind += step.n * LANES
                 copy_lanes(vector, step.second, halves, at + step.second)
-                for i in range(step.n):
-                    take_product(vector, step.second, kept, behind + i * LANES,
-                                 np.int64(load(numbers, step.numbers + i)))
+                take_products(vector, step.second, kept, behind, numbers, step.numbers, step.n)
         for k in range(inside):
             store(out, np.int64(load(group.inside, at + k)), load(vector, k))
 

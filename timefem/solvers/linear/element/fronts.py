@@ -279,7 +279,7 @@ def solve(fronts, a, factors, right, x):
             store(further, c, -load(x, load(fronts.columns, columns + n_own + c)))
         packed = front.matrix + n_own * front.height
         for r in range(0, height, LANES):
-            add_columns(known, r, further, n, a, packed + r, height)
+            add_columns(known, r, further, 0, n, a, (packed + r, height))
         for j in range(n_own):
             store(x, load(fronts.columns, columns + j),
                   load(known, load(factors.kept, own + j)) * load(factors.inverses, own + j))
