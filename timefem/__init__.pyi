@@ -76,9 +76,9 @@ from .mechanics.composites.beam.section import RopeSection, Section
 from .mechanics.composites.composite import MassSpringChain as MassSpringChain
 from .mechanics.contacts.planes import BoxContact, EllipsoidContact, PlaneContact, RimContact
 from .mechanics.contacts.reacting import BearingFriction
+from .mechanics.contacts.rigid import Tether
 from .mechanics.contacts.solids import BoxPairContact, DiscContact, EdgeContact, SphereContact
 from .mechanics.contacts.surfaces import FormulaContact, SurfaceContact
-from .mechanics.contacts.tether import Tether
 from .mechanics.describe import describe
 from .mechanics.forces.actuators import (
     Control,
@@ -147,9 +147,8 @@ from .mechanics.system import System
 from .mechanics.values.conserved import constant_momenta
 from .models.build import load_model
 from .models.mjcf.read import read_mjcf
-from .models.motion.data import MarkerData, MotionTable
+from .models.motion.data import MarkerData, MotionTable, read_c3d, read_csv, read_mot, read_trc
 from .models.motion.osim import OsimModel, read_osim
-from .models.motion.tables import read_c3d, read_csv, read_mot, read_trc
 from .models.robot import Robot
 from .models.urdf import read_urdf
 from .polynomials import LagrangeBasis, gauss_legendre

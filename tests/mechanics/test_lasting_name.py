@@ -9,7 +9,7 @@ import pytest
 
 import timefem as tf
 from timefem.cases import find_case
-from timefem.elements.evaluation import point_kernel as module
+from timefem.elements.evaluation import plan as module
 from timefem.elements.evaluation.batch import ElementBatch
 from timefem.mechanics.parts import lasting_name
 from timefem.mechanics.values import equations_of_motion, quantities

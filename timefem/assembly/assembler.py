@@ -1,4 +1,10 @@
-"""Residual and tangent of a chain of time elements, filled in place."""
+"""Residual and tangent of a chain of time elements, filled in place; its sparsity pattern, and the slot of each element
+entry in it.
+
+Rows and columns are numbered in time order: node 0, then `[interior | right node]` per element. Some of the first and
+the last node can be left out (initial or boundary conditions). The pattern is worked out on a chain of at most six
+elements; longer chains repeat its middle, so that nothing here grows with the number of element entries.
+"""
 
 from functools import cached_property
 from typing import NamedTuple
@@ -9,7 +15,141 @@ from ..elements.evaluation.arrays import Plan, without_blocks
 from ..elements.evaluation.elements_in_lanes import LaneScratch, lane_scratch
 from ..elements.evaluation.plan import ElementPlan
 from .assembly_loop import Elements, assemble
-from .pattern import ChainPattern
+
+TEMPLATE = 6
+REPEATED = 3  # the element of the template that longer chains repeat: it and its neighbours see no end
+
+
+class ChainPattern:
+    """CSR pattern of the assembled tangent.
+
+    Parameters
+    ----------
+    plan : ElementPlan
+    n_elements : int
+    free_columns, kept_rows : (ndarray of bool, ndarray of bool)
+        Which dofs, and which tests, of the first and of the last node take part; all others do.
+
+    Attributes
+    ----------
+    indptr, indices : ndarray of int32, of int64 where the matrix is too large
+        The indices are made when they are asked for; see `fill_indices`.
+    n_columns, n_rows : int
+        Number of free columns and kept rows.
+    columns, rows : ndarray of int64
+        Number of each free column and kept row when none is left out.
+    column_index, row_index : slice or ndarray
+        The same, as a slice where that will do: it costs no memory.
+    n_columns_full, n_rows_full : int
+        How many there would be.
+    column_starts, row_starts : ndarray of int64, shape (n_elements + 2,)
+        Where the free columns and kept rows of node 0 and of each element `[interior | right node]` start.
+    places : (kind, copy, slots, periods, begins), ndarray
+        Entry l of element e belongs to `data[slots[kind[e], l] + copy[e] * periods[l]]`, unless `slots` is negative
+        (left out); copies are of one kind, that of the element `REPEATED`. `begins` is 1 where no element before has an
+        entry.
+    """
+
+    def __init__(self, plan, n_elements, free_columns, kept_rows):
+        short = min(n_elements, TEMPLATE)
+        column_number, column_starts = _number(plan.columns, short, free_columns)
+        row_number, row_starts = _number(plan.rows, short, kept_rows)
+        e = np.arange(short)[:, None]
+        rows = row_number[plan.tangent_rows + e * plan.rows.step]
+        columns = column_number[plan.tangent_columns + e * plan.columns.step]
+        inside = (rows >= 0) & (columns >= 0)
+        n_columns = column_starts[-1]
+        entries, places = np.unique((rows * n_columns + columns)[inside], return_inverse=True)
+        slots = np.full(rows.shape, -1)
+        slots[inside] = places
+        begins = np.zeros(slots.shape, np.int8)
+        begins.flat[np.flatnonzero(inside)[np.unique(places, return_index=True)[1]]] = 1
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(entries // n_columns, minlength=row_starts[-1]))])
+        indices = entries % n_columns
+
+        first, last = (row_starts[REPEATED], row_starts[REPEATED + 1]) if short == TEMPLATE else (0, 0)
+        copies, period = n_elements - short, indptr[last] - indptr[first]
+        kind = np.insert(np.arange(short), min(REPEATED + 1, short), [REPEATED] * copies)
+        slots[REPEATED + 1:] = np.where(slots[REPEATED + 1:] < 0, -1, slots[REPEATED + 1:] + copies * period)
+        copy = np.where(kind == REPEATED, np.arange(n_elements) - REPEATED, 0)
+        self.places = kind, copy, slots, np.full(slots.shape[1], period), begins
+        largest = max(indptr[-1] + copies * period, n_columns + copies * plan.columns.step)
+        size = np.int32 if largest < 2**31 else np.int64
+        self.indptr = np.zeros(1 + row_starts[-1] + copies * (last - first), size)
+        _repeat(indptr[1:], first, last, copies, period, self.indptr[1:])
+        self._repeated_indices = indices, indptr[first], indptr[last], copies, plan.columns.step
+        self.nnz = int(self.indptr[-1])
+        self.n_columns_full, self.column_starts, self.column_index = taking_part(
+            plan.columns, n_elements, free_columns)
+        self.n_rows_full, self.row_starts, self.row_index = taking_part(plan.rows, n_elements, kept_rows)
+        self.n_columns, self.n_rows = int(self.column_starts[-1]), int(self.row_starts[-1])
+        self._numberings = plan.columns, plan.rows
+
+    def multipliers(self):
+        """Which columns are of multipliers, and which rows of constraints, arrays of bool."""
+        full = [np.concatenate([own[:n.n_node], np.tile(own[n.n_node:], len(self.places[0]))])
+                for n in self._numberings for own in [~n.states]]
+        return full[0][self.column_index], full[1][self.row_index]
+
+    @cached_property
+    def indices(self):
+        return self.fill_indices(np.empty(self.nnz, self.indptr.dtype))
+
+    def fill_indices(self, out, shift=0):
+        """The indices, each larger by `shift`, in the memory `out` of shape (nnz,)."""
+        indices, *repeated = self._repeated_indices
+        return _repeat(indices + shift, *repeated, out)
+
+    def indices_of_row(self, row):
+        """The indices of one row, without those of the others."""
+        indices, first, last, copies, shift = self._repeated_indices
+        start, stop = self.indptr[row:row + 2].tolist()
+        copy = min(max((start - first) // max(last - first, 1), 0), copies)
+        return indices[start - copy * (last - first):stop - copy * (last - first)] + copy * shift
+
+    @cached_property
+    def columns(self):
+        return np.arange(self.n_columns_full)[self.column_index]
+
+    @cached_property
+    def rows(self):
+        return np.arange(self.n_rows_full)[self.row_index]
+
+
+def _repeat(values, first, last, copies, shift, out):
+    """Fill in `values` with values[first:last] repeated, each copy and what follows it larger by `shift` than the one
+    before.
+
+    In place: temporary arrays of this length would be the largest of the program.
+    """
+    n = last - first
+    out[:last] = values[:last]
+    np.add(values[first:last].astype(out.dtype), (np.arange(1, copies + 1) * shift).astype(out.dtype)[:, None],
+           out=out[last:last + copies * n].reshape(copies, n))
+    out[last + copies * n:] = values[last:] + copies * shift
+    return out
+
+
+def taking_part(numbering, n_elements, ends):
+    """How many there are, where those that take part start in node 0 and in each element, and an index of them."""
+    n, n_node = numbering.n_node + n_elements * numbering.step, numbering.n_node
+    n_first, n_left_out = np.count_nonzero(ends[0]), n_node - np.count_nonzero(ends[1])
+    starts = np.append(0, n_first + np.arange(n_elements + 1) * numbering.step)
+    starts[-1] -= n_left_out
+    if np.all(ends[0][n_node - n_first:]) and np.all(ends[1][:n_node - n_left_out]):
+        return n, starts, slice(n_node - n_first, n - n_left_out)
+    return n, starts, np.flatnonzero(np.concatenate([ends[0], np.ones(n - 2 * n_node, bool), ends[1]]))
+
+
+def _number(numbering, n_elements, ends):
+    """Running numbers with the ends' left-out entries as -1, and where each element's numbers start (and the end)."""
+    taking_part = np.ones(numbering.n_node + n_elements * numbering.step, bool)
+    taking_part[:numbering.n_node] = ends[0]
+    taking_part[len(taking_part) - numbering.n_node:] = ends[1]
+    number = np.where(taking_part, np.cumsum(taking_part) - 1, -1)
+    starts = numbering.n_node + np.arange(n_elements + 1) * numbering.step
+    return number, np.concatenate([[0], np.cumsum(taking_part)])[starts]
+
 
 NOWHERE = np.zeros(0)  # data where no entries are asked for
 

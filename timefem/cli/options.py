@@ -264,7 +264,6 @@ def sweep(ctx, **_):
 # ---- What a command line, or a model file under it, chooses: problem, element, arguments of `solve`, a path to it
 
 models = Late("timefem.models")
-checking = Late("timefem.models.check")
 of_settings = Late("timefem.models.settings")
 
 OF_PROBLEM = "rotation", "inverse_mass", "elements_space", "degree_space", "t_end", "data"
@@ -362,7 +361,7 @@ def _of_model(model, options, settings):
     kind, element = KINDS[model.kind], of_settings.element_of(merged)
     arguments = of_settings.arguments_of(merged, kind, element, case.name)
     problem = model.problem
-    checking.refuse_element(model, element)
+    of_settings.refuse_element(model, element)
     kind.check_options(problem, merged)
     n = options.get("n_elements", model.n_elements if "tolerance" not in arguments else None)
     if model.mesh is not None and not {"n_elements", "tolerance"} & {*options, *arguments}:

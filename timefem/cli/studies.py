@@ -21,7 +21,7 @@ from ..reproduction.runner import about, find_machines, run_machines
 from ..solvers.linear.base import LINEAR_SOLVERS, linear_options
 from ..studies import conditioning as run_study
 from ..studies import plot_conditioning, preconditioners, quotient_of_precision, table, unit_body, write_csv
-from ..studies.preconditioners import METHODS
+from ..studies.precision import METHODS
 from ..verification import find_entries, run_entry
 from ..verification import write_page as write_verification
 from .accuracy import conservation, convergence

@@ -7,9 +7,9 @@ import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={
     "build": ["check_tables", "load_model", "read_model"],
-    "check": ["inspect"],
     "mjcf.read": ["read_mjcf"],
     "model": ["Model"],
     "robot": ["Robot"],
+    "settings": ["inspect"],
     "urdf": ["read_urdf"],
 })

@@ -27,14 +27,13 @@ from ..mechanics.system import System
 from ..problems.common.task import checked_mesh
 from ..problems.initial.problem import uncovered
 from ..validate.options import spelt_as
-from .check import inspect
 from .document import Document, suggest
 from .entries import beside, naming, state_of_joint, value_of
 from .mjcf.read import read_mjcf
 from .model import Model
 from .schema import ACTUATORS, COMPOSITES, FORCES, JOINTS
 from .schema_values import OPTIMAL_KEYS, SCHEMAS
-from .settings import arguments_of, element_of, kind_of_file, with_form
+from .settings import arguments_of, element_of, inspect, kind_of_file, with_form
 from .urdf import read_urdf
 
 if TYPE_CHECKING:

@@ -19,16 +19,15 @@ from ..sensitivity.names import derivatives, functionals_of, parameters_of
 from ..solving.many_solutions import continuation, solve_all
 from ..solving.solve import solve
 from ..validate.options import OPTIONS
-from .check import refuse_element
 from .entries import beside, bounds_of, find, naming, value_of
-from .settings import arguments_of, end_states, plain_state, unknown_numbers
+from .settings import arguments_of, end_states, plain_state, refuse_element, unknown_numbers
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ..types import FilePath
 
-tables = Late(f"{__package__}.motion.tables")
+tables = Late(f"{__package__}.motion.data")
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from .. import validate
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..errors import InputError, did_you_mean, known_names, named_arguments
 from ..mechanics.bodies.point_mass import VariableMass
-from ..mechanics.bodies.tree.numbers import named_numbers, spelt_out
+from ..mechanics.bodies.tree.structure import named_numbers, spelt_out
 from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.body_frame import BodyFrame, is_on_tree
 from ..mechanics.forces.loads import Gravity

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 
 from ..assembly import Scaling, TimeMesh
-from ..assembly.pattern import taking_part
+from ..assembly.assembler import taking_part
 from ..elements.augmented.extended import costate
 from ..elements.augmented.part_numbers import AS_IT_IS, LENGTH, Clocked, Contracted, Numbered, NumberPlaces, Numbers
 from ..elements.augmented.part_numbers import START as LATER

@@ -18,8 +18,7 @@ from ..mechanics.values.of_parts import coordinate_at
 from ..types import Floats
 from .audit import turn_table, unwrapped
 from .invariants import all_multipliers, own_values
-from .open_reactions import determined
-from .tree_joint_motion import FixedJointMotion, TreeJointMotion, public_names, relative_spin
+from .tree_joint_motion import FixedJointMotion, TreeJointMotion, determined, public_names, relative_spin
 
 if TYPE_CHECKING:
     from .solved_elements import SolvedElements

@@ -7,8 +7,7 @@ from .common import table, unit_body, write_csv
 from .conservation import Conservation, Drift, conservation
 from .convergence import Convergence, convergence
 from .plots import plot_conditioning, plot_conservation, plot_convergence
-from .precision import QuotientOfPrecision, quotient_of_precision
-from .preconditioners import Preconditioning, preconditioners
+from .precision import Preconditioning, QuotientOfPrecision, preconditioners, quotient_of_precision
 
 __all__ = ["Conditioning", "Conservation", "Convergence", "Drift", "MultiplierRank", "Preconditioning",
            "QuotientOfPrecision", "conditioning", "conservation", "convergence", "multiplier_rank",

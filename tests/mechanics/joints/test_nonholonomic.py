@@ -10,7 +10,7 @@ from timefem.cases import find_case
 from timefem.elements import Space
 from timefem.elements.components import components
 from timefem.elements.evaluation.batch import ElementBatch
-from timefem.elements.evaluation.point_kernel import point_kernel
+from timefem.elements.evaluation.plan import point_kernel
 from timefem.elements.schemes import DLA, EML, NonTwistingEM
 from timefem.mechanics.describe import build, describe
 from timefem.mechanics.joints.nonholonomic import (

@@ -7,8 +7,8 @@ import timefem as tf
 from timefem.cases import find_case
 from timefem.errors import SingularMatrix
 from timefem.problems.boundary.solver import BoundarySolver
-from timefem.solvers.equations import grouped
-from timefem.solvers.equations.grouped import GroupedEquations, Limits
+from timefem.solvers.equations import distributed as grouped
+from timefem.solvers.equations.distributed import GroupedEquations, Limits
 from timefem.solvers.linear.condensation import lu as condensation
 
 WHOLE, IN_GROUPS = Limits(entries=10**12), Limits(entries=0, elements=20)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import casadi as ca
 
 from ...errors import InputError
-from ...mechanics.bodies.quaternions import exponential, product
 from ...mechanics.bodies.rigid import QuaternionBody
+from ...mechanics.bodies.rotations import exponential, symbolic_product
 from ..one_step import OneStep, StepSymbols
 
 if TYPE_CHECKING:
@@ -46,12 +46,12 @@ class BodyAxesSymbols(StepSymbols):
 
     def turned(self, q, u):
         """Coordinates after the displacement and the rotation vector u, in body axes: q o exp(u/2)."""
-        return ca.vertcat(*(ca.vertcat(x[:3] + d[:3], product(x[3:], exponential(d[3:] / 2))) if _turns(b) else x + d
-                            for b, x, d in self._of_bodies(self.split(q), self._increments(u))))
+        return ca.vertcat(*(ca.vertcat(x[:3] + d[:3], symbolic_product(x[3:], exponential(d[3:] / 2))) if _turns(b)
+                            else x + d for b, x, d in self._of_bodies(self.split(q), self._increments(u))))
 
     def rate(self, q, w):
         """qdot = (v, 1/2 q o Omega)."""
-        return ca.vertcat(*(ca.vertcat(d[:3], product(x[3:], ca.vertcat(0, d[3:])) / 2) if _turns(b) else d
+        return ca.vertcat(*(ca.vertcat(d[:3], symbolic_product(x[3:], ca.vertcat(0, d[3:])) / 2) if _turns(b) else d
                             for b, x, d in self._of_bodies(self.split(q), self._increments(w))))
 
     def commutator(self, a, b):
@@ -66,7 +66,7 @@ class BodyAxesSymbols(StepSymbols):
         momentum = self._mass() @ w
         if not _turns(self.body):
             return momentum
-        return ca.vertcat(momentum[:3], 2 * product(q[3:], ca.vertcat(0, momentum[3:])))
+        return ca.vertcat(momentum[:3], 2 * symbolic_product(q[3:], ca.vertcat(0, momentum[3:])))
 
     def balance(self, q, w, a, t, pull):
         """m v' - F and J Omega' + Omega x J Omega - M, (21), with -G^T pull of joints in F; a part gives its share.
@@ -330,7 +330,7 @@ def slope(body, c, q0, q1):
     inertia = ca.hessian(body.kinetic_of_invariants(w, c), w)[0][3:, 3:]
     momentum = f0 * inertia @ f + ca.cross(f, inertia @ f)
     by_f = f0 * ca.jacobian(momentum, f) - ca.jacobian(momentum, f0) @ f.T  # f0^2 + |f|^2 = 1
-    turn = product(ca.vertcat(q0[0], -q0[1:]), q1)
+    turn = symbolic_product(ca.vertcat(q0[0], -q0[1:]), q1)
     return ca.substitute(f0 * ca.det(by_f) / ca.det(inertia), ca.vertcat(f0, f), turn)
 
 

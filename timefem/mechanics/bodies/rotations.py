@@ -1,4 +1,5 @@
-"""Unit quaternions (scalar first) and rotation matrices, for NumPy arrays with leading batch axes.
+"""Unit quaternions (scalar first) and rotation matrices, for NumPy arrays with leading batch axes, and in CasADi
+symbols.
 
 `R(q) = E(q) G(q)^T` maps body to space (May & Betsch (44), (52)).
 """
@@ -10,6 +11,9 @@ import numpy as np
 from ... import validate
 from ...display import digits
 from ...errors import InputError
+from ...memory import Late
+
+ca = Late("casadi")  # most of this is for NumPy
 
 # of a quaternion (a, v): G = (-v, a I - hat(v)), E = (-v, a I + hat(v))
 PLACES = np.array([[1, 0, 3, 2], [2, 3, 0, 1], [3, 2, 1, 0]])
@@ -87,3 +91,25 @@ def as_quaternion(orientation):
         raise InputError(f"orientation: the quaternion has length {digits(norm, 1)}, but must have length 1; "
                          f"divide it by its length")
     return q / norm
+
+
+def symbolic_product(a, b):
+    """Quaternion product a o b, SX (4,)."""
+    return ca.vertcat(a[0] * b[0] - ca.dot(a[1:], b[1:]), a[0] * b[1:] + b[0] * a[1:] + ca.cross(a[1:], b[1:]))
+
+
+def exponential(u):
+    """exp(0, u), SX (4,): the rotation by the angle 2 |u| about u; smooth at u = 0."""
+    square = ca.sumsqr(u)
+    small = square < 1e-2  # there the series up to |u|^10 are exact to rounding
+    angle = ca.sqrt(ca.if_else(small, 1, square))
+    cosine, sine = _series(square, 0), _series(square, 1)
+    return ca.vertcat(ca.if_else(small, cosine, ca.cos(angle)), ca.if_else(small, sine, ca.sin(angle) / angle) * u)
+
+
+def _series(square, first):
+    """cos x (first = 0) or sin(x) / x (first = 1) as a polynomial in x^2, by Horner."""
+    value = 1
+    for n in (10, 8, 6, 4, 2):
+        value = 1 - square / ((n + first) * (n + first - 1)) * value
+    return value

@@ -14,7 +14,7 @@ from ..declared import Direction, On, Orientation, Point, Real, Rows, Vector, Ve
 from ..joints.joint import across
 from ..numbers.arguments import by_rows, diagonal, joined
 from .geometry import CORNERS, Touch, disc_on_plane, ellipsoid_on_plane, sphere_on_plane
-from .touching import Touching
+from .surfaces import Touching
 
 if TYPE_CHECKING:
     from ..symbols import Symbols

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from ..symbols import Symbols
 from .geometry import Touch
-from .touching import Touching
+from .surfaces import Touching
 
 
 class HalfAxes(Vector):

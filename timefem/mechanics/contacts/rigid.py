@@ -1,4 +1,5 @@
-"""What a rigid contact states: gaps, the slip of the points that touch, and the numbers of the laws."""
+"""What a rigid contact states: gaps, the slip of the points that touch, and the numbers of the laws; and ropes that go
+slack, and are taut without stretch."""
 
 from __future__ import annotations
 
@@ -11,12 +12,15 @@ import numpy as np
 
 from ...errors import InputError
 from ..declared import Real, Term
+from ..forces.springs import PointForce
 from ..part import Part
+from .geometry import distance
 
 if TYPE_CHECKING:
     from ..part import Body
     from ..symbols import Symbols
     from ..system import System
+
 
 def refuse_events(system: System, what: str) -> None:
     """InputError, by name, of parts whose forces change at times of their own: rigid contacts, sampled controllers."""
@@ -127,3 +131,22 @@ class MeanForce(Part):
 
     def force(self, s: Symbols) -> ca.SX:
         return s.own
+
+
+class Tether(RigidContact, PointForce):
+    """A rope without mass and stretch between two points, which are never further apart than its length L.
+
+    When it becomes taut the points part again with the restitution e; with e = 0 they stay at the length until the
+    rope goes slack. One that stretches is a `SlackRope`.
+    """
+
+    length = Real("L", "m", None, above=0)
+    friction = None
+    line = "rope"
+
+    def gap(self, s: Symbols) -> ca.SX:
+        length = self.named(s.own).length
+        return length - distance(self._gap(s), length)
+
+    def lift(self, s: Symbols) -> None:
+        return None

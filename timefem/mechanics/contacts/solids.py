@@ -13,7 +13,7 @@ from ..bodies.rigid.base import Lengths
 from ..declared import Direction, Flag, On, Point, Real
 from ..shapes import Stroke
 from .geometry import CORNERS, EDGES, Touch, boxes, circles, edges, spheres
-from .touching import Touching
+from .surfaces import Touching
 
 if TYPE_CHECKING:
     from ..symbols import Symbols

@@ -8,7 +8,7 @@ import numpy as np
 from ..shapes import Stroke
 from ..symbols import Symbols
 from .geometry import Touch
-from .touching import Touching
+from .surfaces import Touching
 
 
 class _RoundContact(Touching):

@@ -15,7 +15,7 @@ from ..declared import Choice, Direction, Flag, Formula, Numbers, On, Orientatio
 from ..formulas.formula import call, check_symbols, polynomial_degree
 from ..formulas.text import TextFormula
 from ..joints.bound import BoundCoordinate
-from ..joints.coordinates import Twist, nearest
+from ..joints.frame import Twist, nearest
 from ..numbers.arguments import joined
 from ..part import CONSTRAINTS, ENERGIES, FORCES, Part, restated
 from ..shapes import Stroke

@@ -19,9 +19,294 @@ import casadi as ca
 import numpy as np
 import scipy
 
+from ...errors import InputError
 from ...validate.records import Options, documented, option
+from ..bodies.generalized_body import general_position
+from ..forces.actuators import control_name
 from ..functions.trajectories import derivatives
-from .structure_algorithm import Structure
+from ..part import Body
+from ..symbols import Symbols, applied_force, first_order
+from ..values.measures import blocks_of
+
+
+class Structure:
+    """Rows and hidden constraints in CasADi symbols of the state `z`, the time `t`, joint forces and controls `w`, and
+    `y`, the trajectories and their derivatives, shape (n_outputs, most + 1). Parameters: see `Inversion`.
+
+    Attributes
+    ----------
+    rows : list of SX
+        One per output.
+    hidden : list of list of SX
+        Per output.
+    frequencies : dict
+        kappa of each output, by number.
+    per_force : ndarray, shape (n_forces + n_controls,)
+        Forces of joints and controls that change a state by its size in a unit of time.
+    """
+
+    def __init__(self, system, outputs, t, z, duration, both_ends):
+        self.system, self.outputs = system, outputs
+        self.duration, self.both_ends = duration, both_ends
+        self.actuators = [p for p in system.parts if p.n_controls]
+        self.n_controls = sum(a.n_controls for a in self.actuators)
+        self.n_forces = system.n_constraints
+        self.z, self.t = ca.SX.sym("z", system.n_z), ca.SX.sym("t")
+        self.w = ca.SX.sym("w", self.n_forces + self.n_controls)
+        self.rate, self.theta = equations_of_motion(system, self.z, self.t, self.w)
+        self.most = system.n_z + 2
+        self.y = ca.SX.sym("y", len(outputs), self.most + 1)
+        psi = self.theta[self.n_forces:]
+        self._accepted = list(ca.vertsplit(self.along(psi))) if self.n_forces else []
+        self._samples = self._near(t, z)
+        effect = self._at_samples(ca.jacobian(self.rate, self.w)) / system.state_scale[:, None]
+        size = np.linalg.norm(effect, axis=1).max(axis=0)
+        self.per_force = 1 / np.where(size > 0, size, 1.0)  # forces of joints and of controls have units of their own
+        self._check_controls(effect, size)
+        self._differentiate()
+        self.rows = [self._rows[i] for i in range(len(outputs))]
+
+    # ---- derivatives along the motion
+
+    def along(self, h):
+        """Derivative of expressions along the motion, affine in forces and controls."""
+        shifted = ca.horzcat(self.y[:, 1:], ca.SX(self.y.size1(), 1))
+        variables = ca.vertcat(self.z, self.t, ca.vec(self.y))
+        return ca.jtimes(h, variables, ca.vertcat(self.rate, 1, ca.vec(shifted)))
+
+    def _plain(self, h):
+        """The same expression, short if it is affine."""
+        variables = ca.vertcat(self.z, ca.vec(self.y))
+        if ca.depends_on(h, self.t):
+            return ca.cse(h)
+        jacobian = ca.jacobian(h, variables)
+        if not jacobian.is_constant():
+            return ca.cse(h)
+        return ca.DM(jacobian) @ variables + ca.substitute(h, variables, ca.SX.zeros(variables.numel()))
+
+    # ---- numbers
+
+    def _near(self, t, z):
+        """The given state, and some in general position near it that the constraints allow, with derivatives of the
+        trajectories."""
+        jets = np.zeros((len(self.outputs), self.most + 1))
+        away = 4 * general_position(3, len(z) + jets.size) - 2.2  # of a size of about one
+        scale = self._sizes(z)
+        theta = ca.Function("theta", [self.z, self.t], [self.theta, ca.jacobian(self.theta, self.z)])
+        samples = [(z, jets)]
+        for own in away:
+            other = z + 0.05 * scale * own[:len(z)]
+            for _ in range(8 if self.theta.numel() else 0):
+                value, jacobian = (np.array(x) for x in theta(other, t))
+                other = other - scale * np.linalg.lstsq(jacobian * scale, value.ravel(), rcond=1e-10)[0]
+            samples.append((other, 0.1 * own[len(z):].reshape(jets.shape)))
+        return [(z, t, jets) for z, jets in samples]
+
+    def _sizes(self, z):
+        """Sizes of changes of a state, shape (n_z,): lengths by the extent of the system, rotations by one, momenta by
+        what goes so far in the time span."""
+        system = self.system
+        (blocks, kinds), n = blocks_of(system), system.n_q
+        mass, size = system.mass_scale, np.maximum(1.0, np.abs(z[:n]))
+        places, turns = kinds[blocks] == 0, kinds[blocks] == 1
+        if turns.any() and (places & (mass > 0)).any():  # radii of gyration, and distances
+            size[turns] = 1.0
+            lengths = np.sqrt(mass[turns].max() / mass[places].max())
+            size[places] = max(lengths, np.ptp(z[:n][places]))
+        return np.concatenate([size, mass * size / self.duration])
+
+    def _at_samples(self, expression):
+        """Values at the samples, shape (n_samples, rows, columns)."""
+        function = ca.Function("f", [self.z, self.t, self.y], [ca.densify(expression)])
+        return np.array([np.array(function(*sample)) for sample in self._samples])
+
+    def _check_controls(self, effect, size):
+        """Refuse controls that move nothing, or repeat others, by what forces do to states by their sizes."""
+        every = [c / np.maximum(np.linalg.norm(c, axis=0), 1e-300) for c in effect]
+        for i in range(self.n_controls):
+            column, name = self.n_forces + i, control_name(self.system, i)
+            if not size[column]:
+                raise InputError(f"{name} does nothing: its force is zero; change its directions or "
+                                 "leave it out")
+            if max(_outside(c[:, column], c[:, :column]) for c in every) < OPTIONS.independent:
+                raise InputError(f"{name} does nothing that joint forces and the controls before it do "
+                                 "not do already; leave it out")
+
+    # ---- the structure algorithm
+
+    def _differentiate(self):
+        current = {}
+        for i, (output, _) in enumerate(self.outputs):
+            q = [self.z[self.system.coordinates(b)] for b in output.bodies]
+            current[i] = ca.SX(output.deviation(self.y[i, 0], *q))
+        self.hidden = [[] for _ in current]
+        for i, h in current.items():
+            self._check_new(i, h)
+            self.hidden[i].append(h)
+        self._rows, self.frequencies = {}, {}
+        matrices = [ca.jacobian(row, self.w) for row in self._accepted]
+        while current:
+            rates = {i: self.along(h) for i, h in current.items()}
+            inputs = {i: ca.jacobian(r, self.w) for i, r in rates.items()}
+            self._accept(rates, inputs, matrices, current)
+            for i in current:
+                current[i] = self._plain(self._freed(current[i], rates[i], inputs[i], matrices))
+                self._check_new(i, current[i])
+                self.hidden[i].append(current[i])
+
+    def _check_new(self, i, h):
+        """Refuse a hidden constraint that others imply: then the controls never appear."""
+        name = repr(self.outputs[i][0])
+        known = ca.vertcat(self.theta, *(h for hidden in self.hidden for h in hidden))
+        gradients = self._at_samples(ca.jacobian(ca.vertcat(known, h), self.z))
+        outside = 0.0
+        gradients = gradients * self.system.state_scale
+        sizes = np.linalg.norm(gradients[:, -1], axis=1)
+        for gradient, size in zip(gradients, sizes, strict=True):
+            if size > 1e-12 * sizes.max():
+                outside = max(outside, _outside(gradient[-1] / size, gradient[:-1].T))
+        if outside < OPTIONS.independent or len(self.hidden[i]) >= self.most:
+            raise InputError(f"the controls do not determine the output '{name}': no derivative of it depends on them; "
+                             "choose actuators that move it, and outputs that do not repeat each other")
+        if ca.Function("h", [self.z, self.t, self.y], [h]).n_instructions() > OPTIONS.largest:
+            raise InputError(f"the derivatives of the output '{name}' become too large, after {len(self.hidden[i])} of "
+                             "them; choose an output nearer to the actuators, or coordinates with fewer constraints")
+
+    def _accept(self, rates, inputs, matrices, current):
+        """Move those of the current outputs to the rows whose controls are independent."""
+        while current:
+            known = self._units(matrices)
+            worth = {}
+            for i in current:
+                if not inputs[i].nnz():
+                    continue
+                own = self._at_samples(inputs[i])[:, 0] * self.per_force
+                size = np.linalg.norm(own, axis=1)
+                if not size.max() > OPTIONS.nothing * self._gradient(current[i]):
+                    continue
+                far = [_outside(a / max(s, 1e-300), k.T) for a, s, k in zip(own, size, known, strict=True)]
+                if max(far[1:]) > OPTIONS.independent:
+                    worth[i] = far[0] * min(1.0, size[0] / size.max())
+            if not worth:
+                return
+            best = max(worth, key=worth.get)
+            if worth[best] <= OPTIONS.singular:
+                raise InputError(f"no control moves the output '{self.outputs[best][0]!r}' at the start, though "
+                                 "elsewhere one does: start away from this singular position")
+            row = rates[best] + self._damping(best, rates[best])
+            self._rows[best] = row / np.linalg.norm(self._at_samples(inputs[best])[0])
+            matrices.append(inputs[best])
+            self._accepted.append(row)
+            del current[best]
+
+    def _units(self, matrices):
+        """Rows of input matrices at the samples, by forces that move the system alike, of unit length."""
+        rows = self._at_samples(ca.vertcat(ca.SX(0, self.w.numel()), *matrices)) * self.per_force
+        size = np.linalg.norm(rows, axis=2, keepdims=True)
+        return rows / np.where(size > 0, size, 1.0)
+
+    def _gradient(self, h):
+        """Largest gradient of an expression at the samples, of states that belong to one energy."""
+        return np.linalg.norm(self._at_samples(ca.jacobian(h, self.z))[:, 0] * self.system.state_scale, axis=1).max()
+
+    def _damping(self, i, rate):
+        """Multiples of the hidden constraints of output i that keep its deviation from growing."""
+        hidden, n = self.hidden[i], self.system.n_q
+        r, root = len(hidden), np.sqrt(self.system.mass_scale)
+        free = ca.substitute(rate, self.w, ca.SX.zeros(self.w.numel()))
+        gradients = self._at_samples(ca.jacobian(ca.vertcat(*hidden, free), self.z))[0]
+        by_q, by_p = np.linalg.norm(gradients[:, :n] / root, axis=1), np.linalg.norm(gradients[:, n:] * root, axis=1)
+        kappa = OPTIONS.modes / self.duration
+        for j in range(2, r + 1):  # the frequency by which the derivatives grow
+            size, first = (by_q, 0) if j % 2 == 0 else (by_p, 1)
+            if size[first] > 0:
+                kappa = max(kappa, (size[j] / size[first]) ** (1 / (j - first)) / 2)
+        self.frequencies[i] = float(kappa)
+        coefficients = np.poly(kappa * _modes(r, r // 2 if self.both_ends else 0)).real[:0:-1]
+        coefficients[np.abs(coefficients) < 1e-12 * kappa ** np.arange(r, 0, -1)] = 0.0
+        return sum(c * h for c, h in zip(coefficients.tolist(), hidden, strict=True) if c)
+
+    def _freed(self, h, rate, own, matrices):
+        """The derivative of h without its controls, which are a combination of those of accepted rows."""
+        none = ca.SX.zeros(self.w.numel())
+        free = ca.substitute(rate, self.w, none)
+        values = self._at_samples(own)[:, 0] * self.per_force
+        if not own.nnz() or not np.linalg.norm(values, axis=1).max() > OPTIONS.nothing * self._gradient(h):
+            return free
+        known = self._units(matrices)
+        combination = np.array([np.linalg.lstsq(k.T, v, rcond=None)[0] for k, v in zip(known, values, strict=True)])
+        used = np.flatnonzero(np.abs(combination).max(axis=0) > OPTIONS.nothing * np.abs(combination).max())
+        if not len(used):
+            return free
+        if len(used) > OPTIONS.most_combined:
+            raise InputError(f"{len(used)} equations have to be combined to find the controls, more than "
+                             f"{OPTIONS.most_combined}: choose coordinates with fewer constraints (GeneralizedSystem)")
+
+        chosen = scipy.linalg.qr(known[0][used], pivoting=True)[2][:len(used)].tolist()
+        matrix = ca.vertcat(*(matrices[r][:, chosen] for r in used))
+        factors = ca.solve(matrix.T, own[:, chosen].T)
+        rest = ca.vertcat(*(ca.substitute(self._accepted[r], self.w, none) for r in used))
+        return free - ca.dot(ca.densify(factors), rest)
+
+
+def _modes(n, growing):
+    """n numbers on the unit circle, the poles of Butterworth filters: `growing` with a positive real part."""
+    def poles(order):
+        return np.exp(1j * np.pi * (2 * np.arange(1, order + 1) + order - 1) / (2 * order)) if order else np.zeros(0)
+
+    return np.concatenate([poles(n - growing), -poles(growing)])
+
+
+def _outside(vector, columns):
+    """Length of the part of a vector that is not in the span of columns."""
+    if not columns.shape[1]:
+        return float(np.linalg.norm(vector))
+    size = np.linalg.norm(columns, axis=0)
+    u, s, _ = np.linalg.svd(columns / np.where(size > 0, size, 1.0), full_matrices=False)
+    u = u[:, s > 1e-9 * max(s.max(initial=0.0), 1e-300)]
+    return float(np.linalg.norm(vector - u @ (u.T @ vector)))
+
+
+# ---- equations of motion of a whole system in CasADi symbols
+
+def equations_of_motion(system, z, t, w):
+    """zdot of a system with joint forces and controls `w = (gamma, u)`, and its constraints Theta, in CasADi symbols.
+
+    The velocity constraints are taken to hold, so that their multipliers are zero.
+    """
+    n, m = system.n_q, system.n_constraints
+    momentum_rate, velocity, phis, psis, u = ca.SX(n, 1), ca.SX(n, 1), [], [], m
+    forces = {}
+    for part in system.parts:
+        forces[part] = w[u:u + part.n_controls]
+        u += part.n_controls
+    for part in system.parts:
+        s = Symbols(part)
+        phi, seen = part.constraints(s), ca.vertcat(ca.SX(0, 1), *(forces[actuator] for actuator in part.controls))
+        own = ca.SX.sym("u", seen.numel())
+        gamma = ca.SX.sym("gamma", phi.numel())
+        q = ca.vertcat(ca.SX(0, 1), *s.q)
+        force = applied_force(part, s, own) - ca.gradient(ca.SX(part.energy(s)), q) - ca.jtimes(phi, q, gamma, True)
+        flows = first_order(part)
+        flow, force = applied_force(part, s, own) * flows, force * (1 - flows)
+        speed = s.velocity[0] * (1 - flows) if isinstance(part, Body) else ca.SX(0, 1)
+        function = ca.Function("part", [*s.q, *s.p, s.t, s.parameters, gamma, own],
+                               [force, speed, phi, part.velocity_constraints(s), flow])
+        places = [np.arange(n)[system.coordinates(b)].tolist() for b in part.bodies]
+        start = sum(p.numel() for p in phis)
+        values = function(*(z[c] for c in places), *(z[[n + i for i in c]] for c in places), t, part.parameters,
+                          w[start:start + phi.numel()], seen)
+        first = 0
+        for i in (i for c in places for i in c):
+            momentum_rate[i] += values[0][first]
+            velocity[i] += values[4][first]
+            first += 1
+        if isinstance(part, Body):
+            for i, speed in zip(places[0], ca.vertsplit(values[1]), strict=True):
+                velocity[i] += speed
+        phis.append(values[2])
+        psis.append(values[3])
+    return ca.vertcat(velocity, momentum_rate), ca.vertcat(ca.SX(0, 1), *phis, *psis)
 
 
 class Inversion:
@@ -144,12 +429,10 @@ class Inversion:
         return tangent / scale[:, None], tangent.T @ (closed * scale / scale[:, None]) @ tangent
 
 
-# ---- thresholds of inverse dynamics, beside those of `StructureOptions`
-
 @documented
 @dataclass(frozen=True)
 class InversionOptions(Options):
-    """Thresholds of inverse dynamics, beside those of `StructureOptions`."""
+    """Thresholds of inverse dynamics."""
 
     # ---- direct
     many_constraints: int = option(30, "constraints from which on these are not combined in symbols")
@@ -162,6 +445,14 @@ class InversionOptions(Options):
         1e-12, "least singular value, relative to the largest, of rows that settle forces and controls")
     hardly_determined: float = option(
         1e-3, "least singular value, relative to that at the start, near a singular position")
+
+    # ---- structure algorithm
+    nothing: float = option(1e-10, "of the size of an expression: rounding")
+    singular: float = option(1e-9, "part of a row of the input matrix that is not in the span of others, at the start")
+    independent: float = option(1e-7, "the same at states nearby, relative")
+    most_combined: int = option(8, "equations of a combination, at most")
+    largest: int = option(200_000, "operations of a hidden constraint")
+    modes: float = option(5.0, "least kappa times duration")
 
     # ---- servo constraint
     singular_columns: float = option(1e-8, "least singular value, relative to the largest, of columns of unit length")

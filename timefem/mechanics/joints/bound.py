@@ -19,7 +19,7 @@ from .frame import Frame, frames_of
 
 if TYPE_CHECKING:
     from ..symbols import Symbols
-    from .coordinates import JointCoordinate
+    from .frame import JointCoordinate
 
 
 class BoundCoordinate:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from ..part import Body, Part
 from ..symbols import Symbols
-from .coordinates import JointCoordinate
+from .frame import JointCoordinate
 
 
 class BoundCoordinate:

@@ -19,7 +19,7 @@ from .frame import Frame, constraint_lift, frames_of, lifted_constraints
 
 if TYPE_CHECKING:
     from ..symbols import Symbols
-    from .coordinates import JointCoordinate
+    from .frame import JointCoordinate
 
 __all__ = ["Frame", "Joint", "across", "frames_of", "gap", "products"]
 

@@ -10,8 +10,7 @@ from ..part import Part
 from ..shapes import Stroke
 from ..symbols import Symbols
 from .bound import BoundCoordinate
-from .coordinates import JointCoordinate
-from .frame import Frame
+from .frame import Frame, JointCoordinate
 
 
 OPTIONS: Any

@@ -14,8 +14,19 @@ from ..numbers.arguments import cross, joined
 from ..part import Part
 from ..shapes import Stroke
 from ..symmetry import ALL, NONE, translations, turns
-from .coordinates import Angle, AngleInA, Displacement, carried, perpendicular, turn_about, turned_by, turning_angle
-from .frame import Frame, constraint_lift, lifted_constraints
+from .frame import (
+    Angle,
+    AngleInA,
+    Displacement,
+    Frame,
+    carried,
+    constraint_lift,
+    lifted_constraints,
+    perpendicular,
+    turn_about,
+    turned_by,
+    turning_angle,
+)
 from .joint import OPTIONS, Joint, across, angle_along, gap, products, tilts
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import InputError, did_you_mean
 from ...memory import Late
-from ..bodies.tree.numbers import TURNING
+from ..bodies.tree.structure import TURNING
 from ..body_frame import is_on_tree
 from ..catalogue import arguments, made
 from ..composites.beam.section import RopeSection, Section

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InputError, did_you_mean, known_names
-from ..bodies.tree.numbers import named_numbers, spelt_out
+from ..bodies.tree.structure import named_numbers, spelt_out
 from ..forces.loads import Gravity
 from ..parts import named_parts, number_named
 from .arguments import INERTIA, entries

@@ -8,9 +8,16 @@ from ...sparse import estimated_norm, sparse_lu
 from ..symbols import first_order_places
 from ..values.at_start import at_start, constraints_at, is_small
 from ..values.evaluate import quantities_at
-from ..values.of_parts import consistent_velocity, has_inverse_mass, nonholonomic_derivatives
+from ..values.of_parts import (
+    consistent_velocity,
+    has_inverse_mass,
+    has_reaction_forces,
+    nonholonomic_derivatives,
+    reaction_force,
+    reaction_forces,
+    solved,
+)
 from ..values.options import OPTIONS
-from ..values.reaction_forces import has_reaction_forces, reaction_force, reaction_forces, solved
 
 scipy = Late("scipy")
 

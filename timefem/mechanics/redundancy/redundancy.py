@@ -12,8 +12,7 @@ from ..part import Part
 from ..parts import seeing
 from ..symbols import Symbols
 from ..system import System
-from ..values.of_parts import nonholonomic_derivatives
-from ..values.reaction_forces import has_reaction_forces
+from ..values.of_parts import has_reaction_forces, nonholonomic_derivatives
 from .consistent_multipliers import RANK_TOLERANCE, null_space, redundant_names, redundant_rows
 
 scipy = Late("scipy")

@@ -7,9 +7,8 @@ from ..symbols import first_order_places
 from .evaluate import evaluator, kept, sees_solved_velocities
 from .loops import CONDITION, EMPHASIZED, FINITE, REFERENCE, VIOLATION, assess
 from .measures import blocks_of
-from .of_parts import finite_terms
+from .of_parts import finite_terms, has_reaction_forces
 from .options import OPTIONS
-from .reaction_forces import has_reaction_forces
 
 NAMES = "gradient", "jacobian", "rate", "constraints"
 

@@ -14,9 +14,8 @@ from ..parts import lasting_name
 from ..redundancy.consistent_multipliers import redundant_names
 from ..symbols import Symbols, applied_force, first_order, first_order_places, n_reactions
 from .evaluate import evaluator
-from .of_parts import consistent_velocity, couples_inertia
+from .of_parts import consistent_velocity, couples_inertia, has_reaction_forces, solved
 from .quantities import Formulas, Quantity, formulas_of, places_of
-from .reaction_forces import has_reaction_forces, solved
 
 # what accelerations and multipliers are solved from, and derivatives that need these
 FIRST = "row", "second", "third", "row_a", "row_g", "row_u", "psi_v", "form_v"

@@ -9,8 +9,7 @@ import numpy as np
 from ...memory import Late
 from ...types import Floats
 from .evaluate import flattened, quantities_at, sees_solved_velocities
-from .of_parts import has_power, rates_of_power, scalar, uncoupled, velocity_derivatives
-from .reaction_forces import has_reaction_forces
+from .of_parts import has_power, has_reaction_forces, rates_of_power, scalar, uncoupled, velocity_derivatives
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -7,9 +7,8 @@ from ...progress import progress as progress_bar
 from ..common.statistics import worst
 from ..initial.global_driver import Global
 from ..kinds import FileFormat, Kind, Several, check_guess, solution_guess
-from .guess import interpolation
 from .problem import BoundaryValueProblem
-from .solver import GUESSES, BoundaryErrors, solve_boundary
+from .solver import GUESSES, BoundaryErrors, interpolation, solve_boundary
 
 
 def report_facts(problem, sol):

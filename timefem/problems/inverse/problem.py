@@ -14,10 +14,10 @@ from ...mechanics.forces.actuators import Actuator
 from ...mechanics.functions.formula import Table, as_time_function
 from ...mechanics.functions.trajectories import Spline, first_jump, ordinal
 from ...mechanics.inversion.direct import DirectInversion, is_direct, is_settled
+from ...mechanics.inversion.inversion import OPTIONS as STRUCTURE
 from ...mechanics.inversion.inversion import Inversion
 from ...mechanics.inversion.outputs import Output
 from ...mechanics.inversion.servo_constraint import ServoInversion
-from ...mechanics.inversion.structure_algorithm import OPTIONS as STRUCTURE
 from ...mechanics.numbers.changes import extended
 from ...mechanics.states.assemble import assemble
 from ...mechanics.states.given import states_of

@@ -10,8 +10,7 @@ import numpy as np
 from ...kernels.loops import compiled
 from ...kernels.record import Record
 from ...status import Reason
-from .element_newton import NOTHING_KEPT
-from .loop import march_elements
+from .loop import NOTHING_KEPT, march_elements
 from .march import REASONS, LoopArrays
 
 NONE = np.zeros(0)

@@ -19,8 +19,7 @@ from ...status import SHORTER, Reason, Status
 from ..linear.element.fronts import Code
 from ..linear.element.pattern import fronts_of
 from ..linear.element.unrolled import NOT_UNROLLED, unrolled
-from .element_newton import NOTHING_KEPT
-from .loop import Loop, MarchArrays, march_elements, work
+from .loop import NOTHING_KEPT, Loop, MarchArrays, march_elements, work
 
 REASONS = {Code.NOT_CONVERGED: Reason.NOT_CONVERGED, Code.SINGULAR: Reason.SINGULAR_TANGENT,
            Code.NOT_FINITE: Reason.NOT_FINITE}

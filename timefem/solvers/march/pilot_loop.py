@@ -5,8 +5,7 @@ import numpy as np
 from ...kernels.loops import compiled
 from ...kernels.record import Record
 from ..linear.element.fronts import DONE, PAUSE, ROOM, TOO_SMALL
-from .element_newton import set_scales, solve_element
-from .loop import march_elements
+from .loop import march_elements, set_scales, solve_element
 from .motion import Motion, enlarge, relative_error, set_sizes, take
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 4.0

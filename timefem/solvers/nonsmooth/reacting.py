@@ -7,7 +7,7 @@ import numpy as np
 from ...mechanics.contacts.closed import SeenContact
 from ...mechanics.values.equations_of_motion import MotionFormulas
 from ...mechanics.values.evaluate import evaluator
-from ...mechanics.values.reaction_forces import solved
+from ...mechanics.values.of_parts import solved
 from ...status import Reason
 from .events import Stuck, some
 from .sharing import Sharing, without_contacts

@@ -9,7 +9,7 @@ from ...mechanics.redundancy.consistent_multipliers import row_sizes
 from ...mechanics.symbols import first_order_places
 from ...mechanics.values.equations_of_motion import MotionFormulas
 from ...mechanics.values.evaluate import Matrix, PerThread, evaluator
-from ...mechanics.values.reaction_forces import has_reaction_forces
+from ...mechanics.values.of_parts import has_reaction_forces
 from ...mechanics.values.state_values import velocities_at
 from .mobility import blocks_of, constrained
 from .options import CONTACT, RANK

@@ -13,7 +13,7 @@ from ....types import Floats, Vector
 from ...values.evaluate import evaluate
 from ..states import Pose
 from .motions import is_there, length_energy, told
-from .numbers import with_symbols
+from .structure import with_symbols
 
 
 def _numbers(value):

@@ -17,11 +17,11 @@ from ....errors import InputError
 from ....types import Floats, Vector
 from ...body_frame import BodyFrame
 from ...joints.bound import BoundCoordinate
-from ...joints.coordinates import OwnCoordinate
+from ...joints.frame import OwnCoordinate
 from ...shapes import Piece
 from ...values.evaluate import evaluate
 from .dynamics import path, placements, twists
-from .numbers import moves_places, parameters_of_link, square
+from .structure import moves_places, parameters_of_link, square
 
 if TYPE_CHECKING:
     from ...part import Body

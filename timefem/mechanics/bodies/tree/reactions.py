@@ -10,8 +10,7 @@ from ...values.forces import generalized_forces
 from .dynamics import TreeFunctions
 from .frames import TreeLink, loose_links
 from .motions import MOTIONS
-from .numbers import pattern_of, values
-from .structure import moving_bodies
+from .structure import moving_bodies, pattern_of, values
 
 
 class Transmitted(NamedTuple):

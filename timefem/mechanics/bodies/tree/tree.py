@@ -22,8 +22,7 @@ from .dynamics import TreeDynamics, TreeFunctions, mass_moment, resistance, spri
 from .frames import TreeJointCoordinate, TreeLink
 from .links import Link, Rows, TreeJoint
 from .motions import coordinates_of
-from .numbers import TURNING, moves_places, pattern_of, values, with_symbols
-from .structure import checked_mass, least_along, moving_bodies
+from .structure import TURNING, checked_mass, least_along, moves_places, moving_bodies, pattern_of, values, with_symbols
 
 if TYPE_CHECKING:
     from ...symbols import Symbols

@@ -11,7 +11,7 @@ from functools import cache
 import casadi as ca
 import numpy as np
 
-from ...bodies import quaternions
+from ...bodies.rotations import symbolic_product
 from ...forces.springs import dissipative_force
 from ...part import Part
 from ...symmetry import ALL
@@ -87,7 +87,7 @@ def frame_of_directors(q, turned, n):
 
 
 def _section(x, turned):
-    return x if turned is None else quaternions.product(x, turned)
+    return x if turned is None else symbolic_product(x, turned)
 
 
 def _directors(x, turned):

@@ -10,8 +10,8 @@ from ....elements.augmented.part_numbers import NumberPlaces
 from ....mechanics.contacts.closed import ClosedContact, PressedForce, StruckContact
 from ....mechanics.values.equations_of_motion import MotionFormulas
 from ....mechanics.values.evaluate import evaluate
+from ....mechanics.values.of_parts import REACTION
 from ....mechanics.values.quantities import formulas_of, places_of
-from ....mechanics.values.reaction_forces import OPTIONS
 from ..options import RANK
 
 VELOCITY, FORCES, IMPACT, CONTACTS = "velocity", "forces", "impact", "contacts"
@@ -236,7 +236,7 @@ def force_solve(rows, t, q, v, numbers):
     """Accelerations, normal forces and friction in a mode: their `Solve`, which is by velocities as what was before."""
     columns, n = rows.columns, len(q)
     x, change = np.zeros(columns["nu"].stop - 2 * n), np.inf
-    for _ in range(OPTIONS.iterations):  # linear but for forces that depend on others
+    for _ in range(REACTION.iterations):  # linear but for forces that depend on others
         own = {"a": x[:n], "gamma": x[n:columns["gamma"].stop - 2 * n], "nu": x[columns["nu"].start - 2 * n:]}
         found, by, by_numbers = rows(t, q=q, v=v, **own)
         unknowns = _unknowns(by, columns, ("a", "gamma", "nu"))
@@ -249,7 +249,7 @@ def force_solve(rows, t, q, v, numbers):
         step = solve._inverse @ found
         x, last, change = x + step, change, np.abs(step).max(initial=0.0)
         size = np.abs(x).max(initial=0.0)
-        if change <= OPTIONS.rounding * size or (change <= OPTIONS.small * size and change >= last / 2):
+        if change <= REACTION.rounding * size or (change <= REACTION.small * size and change >= last / 2):
             break
     return solve, x
 

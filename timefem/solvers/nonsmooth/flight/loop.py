@@ -4,8 +4,7 @@ import numpy as np
 
 from ....kernels.loops import compiled
 from ...linear.element.fronts import DONE
-from ...march.element_newton import NOTHING_KEPT, set_scales, solve_element
-from ...march.loop import march_elements
+from ...march.loop import NOTHING_KEPT, march_elements, set_scales, solve_element
 from ..search import closings
 from .node_loop import gaps, keep_states, meet, states, strike
 from .records import FLIES, LENGTH, LOOKS, ROUNDING, STILL, STRIKES
