@@ -251,14 +251,14 @@ class Solution(SolvedElements, Invariants, Shown):
         out = np.einsum("pi,pia->pa", basis.values(xi), values[e])
         return out.reshape(*t.shape, values.shape[-1])
 
-    def _body(self, body, t, quantity="position", side="right"):
+    def _body(self, body, t, quantity="position"):
         """The body, its coordinates and its momenta (of links of a tree rates), when it has that quantity."""
         body = self.system.find(body)
         if not hasattr(body, quantity):
             raise InputError(f"{self.system.label(body)} has no {quantity.replace('_', ' ')}: it is {body!r}")
-        z = self(t, side=side)
+        z = self(t)
         if couples_inertia(self.system) and quantity in ("velocity", "angular_velocity"):
-            z = with_own_momenta(self.system, t, z, self.rates(t, side=side))
+            z = with_own_momenta(self.system, t, z, self.rates(t))
         return body, *self.system.local_state(body, z)
 
     def position(self, body: BodyFrame | str, t: Floats) -> np.ndarray:
@@ -297,7 +297,7 @@ class Solution(SolvedElements, Invariants, Shown):
         """
         return self._body(body, t, "n_q")[1]
 
-    def velocity(self, body: BodyFrame | str, t: Floats, *, side: str = "right") -> np.ndarray:
+    def velocity(self, body: BodyFrame | str, t: Floats) -> np.ndarray:
         """Velocity of that place [m/s], shape t.shape + (3,); of a `GeneralizedBody` qdot, t.shape + (n_q,).
 
         Parameters
@@ -305,15 +305,13 @@ class Solution(SolvedElements, Invariants, Shown):
         body : Body, link, point of a beam, or str
         t : array_like
             Times inside the solution [s].
-        side : {"right", "left"}
-            At impacts, after or before.
 
         Raises
         ------
         InputError
             For a body that has none, and times outside of the solution.
         """
-        body, q, p = self._body(body, t, "velocity", side)
+        body, q, p = self._body(body, t, "velocity")
         return body.velocity(q, p)
 
     def rotation_matrix(self, body: BodyFrame | str, t: Floats) -> np.ndarray:
@@ -350,8 +348,7 @@ class Solution(SolvedElements, Invariants, Shown):
         body, q, _ = self._body(body, t, "quaternion")
         return body.quaternion(q)
 
-    def angular_velocity(self, body: BodyFrame | str, t: Floats, frame: str = "body", *,
-                         side: str = "right") -> np.ndarray:
+    def angular_velocity(self, body: BodyFrame | str, t: Floats, frame: str = "body") -> np.ndarray:
         """Angular velocity [rad/s], shape t.shape + (3,).
 
         Parameters
@@ -361,25 +358,22 @@ class Solution(SolvedElements, Invariants, Shown):
             Times inside the solution [s].
         frame : {"body", "space"}
             Axes of its components.
-        side : {"right", "left"}
-            At impacts, after or before.
 
         Raises
         ------
         InputError
             For a body that has none, and times outside of the solution.
         """
-        body, q, p = self._body(body, t, "angular_velocity", side)
+        body, q, p = self._body(body, t, "angular_velocity")
         return body.angular_velocity(q, p, frame)
 
-    def rates(self, t: Floats, *, side: str = "right") -> np.ndarray:
-        """Velocities qdot of all coordinates, shape t.shape + (n_q,): those of the momenta; at impacts on that `side`,
-        "right", after it, or "left"."""
-        t, z = np.asarray(t, float), self(t, side=side)
+    def rates(self, t: Floats) -> np.ndarray:
+        """Velocities qdot of all coordinates, shape t.shape + (n_q,): those of the momenta."""
+        t, z = np.asarray(t, float), self(t)
         if not couples_inertia(self.system):
             return self.system.velocity(t, z)
         if "velocity" in self.fields and len(self.t) > 1:
-            return self._interpolate(self.fields["velocity"], self.element.trial["velocity"].basis, t, side)
+            return self.field("velocity", t)
         pairs = zip(t.ravel(), z.reshape(-1, z.shape[-1]), strict=True)
         return np.array([consistent_velocity(self.system, *pair, least=True) for pair in pairs]).reshape(*t.shape, -1)
 

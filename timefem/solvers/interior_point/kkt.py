@@ -1,125 +1,62 @@
-"""Newton steps of a barrier problem: one block elimination of the condensed system, with the right inertia."""
+"""Newton steps of a barrier problem: one block elimination of the system without slacks, with the right inertia."""
 
 from itertools import pairwise
 
 import numpy as np
 
-from ..nonlinear import products
-from ..nonlinear.options import OPTIONS
 from . import bounds_loops as loops
 from .block_ldl.factors import BlockLDL, SharedLDL
 from .options import InteriorPointOptions
 
 
-class CondensedRows:
-    """Rows of `[[H, J^T], [J, -E]]` that leave `H + J^T E^-1 J`: blocks are dense, so that their orders count.
-
-    A row with a slack has E > 0 and brings one negative eigenvalue. What is lost to rounding where E is small comes
-    back by one refinement of the whole system.
-
-    Parameters
-    ----------
-    scaled : Scaled
-
-    Attributes
-    ----------
-    kept, kept_entries : ndarray of int
-        The other rows, and the entries of J in these and in rows of other ranks.
-    places : (ndarray of int, ndarray of int)
-        Of what is added to H, in the lower triangle; some come twice.
-    """
-
-    def __init__(self, scaled):
-        program, n, m = scaled.program, scaled.n, scaled.m
-        rows, columns = (np.asarray(x) for x in program.jacobian_places)
-        counts = np.bincount(rows, minlength=m)[:m]
-        out = np.zeros(max(m, rows.max(initial=-1) + 1), bool)
-        out[scaled.slacks.row] = True
-        sizes = np.bincount(program.variable_blocks[:n])
-        out[:m] &= OPTIONS.few_entries * counts <= sizes[program.row_blocks[:m]]
-        out[rows[columns >= n]] = False  # what they touch is not on this rank
-        self.kept, self._rows = np.flatnonzero(~out[:m]), np.flatnonzero(out[:m])
-        gone = out[rows]
-        self.kept_entries, entries = np.flatnonzero(~gone), np.flatnonzero(gone)
-        entries = entries[np.argsort(rows[entries], kind="stable")]
-        self._starts = np.concatenate([[0], np.cumsum(counts[self._rows])])
-        self._columns, self._entries = columns[entries], entries
-        first, second = products.pairs_within(self._starts)
-        a, b = columns[entries[first]], columns[entries[second]]
-        self.places = np.maximum(a, b), np.minimum(a, b)
-
-    def take(self, jacobian, of_rows, out):
-        """Write what is added to H, with these entries of J and the diagonal -E, which stay as they are until the last
-        solve."""
-        self._system = (self._starts, self._columns, self._entries, jacobian, self._rows, of_rows, self.kept)
-        products.of_pairs(self._starts, self._entries, jacobian, self._rows, of_rows, out)
-
-    def reduced(self, of_variables, of_rows):
-        """The right-hand side of variables and kept rows."""
-        return products.without_rows(self._system, of_variables, of_rows)
-
-    def expanded(self, x, of_rows):
-        """Multipliers of all rows, x being the variables and those of kept rows."""
-        return products.with_rows(self._system, x, of_rows)
-
-
 class KktMatrix:
-    """The matrix `[[H + D, J^T], [J, -E]]` of a scaled program, in the order of its blocks, without `CondensedRows`."""
+    """The matrix `[[H + D, J^T], [J, -E]]` of a scaled program, in the order of its blocks.
+
+    Rows with a slack, E > 0, stay, too: where a limit is reached, E is small, and in `H + J^T E^-1 J` the digits of H
+    would be lost, and the inertia with them.
+    """
 
     of_loose = InteriorPointOptions.loose
 
     def __init__(self, scaled):
-        program, n = scaled.program, scaled.n
-        self._condensed = CondensedRows(scaled)
-        kept, entries, pairs = self._condensed.kept, self._condensed.kept_entries, self._condensed.places
-        m = len(kept)
-        number = np.full(len(program.row_blocks), -1)
-        number[kept] = np.arange(m)
-        number[scaled.m:] = m + np.arange(len(number) - scaled.m)
+        program, n, m = scaled.program, scaled.n, scaled.m
         (first, second), (rows, columns) = program.hessian_places, program.jacobian_places
-        counts = len(first), len(rows), n, scaled.m, len(pairs[0])
+        rows, columns, diagonal = np.asarray(rows), np.asarray(columns), np.arange(n + m)
+        counts = len(first), len(rows), n, m
         starts = np.concatenate([[0], np.cumsum(counts)])
-        sources = np.concatenate([np.arange(starts[1]), starts[1] + entries, np.arange(starts[2], starts[3]),
-                                  starts[3] + kept, np.arange(starts[4], starts[5])])
-        rows, columns = number[rows[entries]], columns[entries]
-        of_m = n + np.arange(m)  # rows stand behind variables
-        places = [np.concatenate([second, n + rows, np.arange(n), of_m, pairs[0]]),
-                  np.concatenate([first, columns, np.arange(n), of_m, pairs[1]])]
-        self.n, self.m, self.n_rows = n, m, int(scaled.over.total(m))
+        places = [np.concatenate([second, n + rows, diagonal]),  # rows stand behind variables
+                  np.concatenate([first, columns, diagonal])]
+        self.n, self.n_rows = n, int(scaled.over.total(m))
         self._starts, self._own = starts, np.empty(starts[-1])  # a place for values, where they have none
         program.reserve(starts[-1] - starts[2])
         self._loose = np.asarray(program.loose, int)
-        of_rows = np.concatenate([program.row_blocks[kept], program.row_blocks[scaled.m:]])
-        blocks = np.concatenate([program.variable_blocks[:n], of_rows[:m]])
+        blocks = np.concatenate([program.variable_blocks[:n], program.row_blocks[:m]])
         of_factors = blocks if program.joined is None else program.joined[blocks]
         if program.comm is None:
-            self._ldl = BlockLDL(of_factors, *places, sources)
+            self._ldl = BlockLDL(of_factors, *places)
             return
         # unknowns of other ranks behind own variables and rows
         n_all = len(program.variable_blocks)
-        every = np.concatenate([blocks, program.variable_blocks[n:], of_rows[m:]])
-        counts = len(first), len(rows), n, m, len(pairs[0])
-        of_row = np.repeat([[False, True, False, True, False], [False, False, False, True, False]], counts, axis=1)
+        every = np.concatenate([blocks, program.variable_blocks[n:], program.row_blocks[m:]])
+        of_row = np.repeat([[False, True, False, True], [False, False, False, True]], counts, axis=1)
         rows, columns = (np.where(r, np.where(p < n + m, p, n_all - n + p), np.where(p < n, p, m + p))
                          for p, r in zip(places, of_row, strict=True))
         border = np.unique(np.concatenate([a[(every[a] < 0) & (b < n + m)] for a, b in ((rows, columns),
                                                                                        (columns, rows))]))
         new = np.full(len(every), -1)
         new[:n + m], new[border] = np.arange(n + m), n + m + np.arange(len(border))
-        here = (new[rows] >= 0) & (new[columns] >= 0)
+        here = np.flatnonzero((new[rows] >= 0) & (new[columns] >= 0))
         last = program.held_by_the_next(border[border < m + n_all] - n - m, border[border >= m + n_all] - n_all - m)
-        last = np.where(last < n, last, n + number[last - n])
-        entries = new[rows[here]], new[columns[here]], sources[here]
+        entries = new[rows[here]], new[columns[here]], here
         self._ldl = SharedLDL(program.comm, of_factors, entries, len(border), last, int(np.sum(border >= m + n_all)))
 
     @classmethod
     def of(cls, scaled):
-        """That of an earlier solve of the same program, where the same rows have slacks, with its memory."""
-        known = scaled.program.kept_matrix
-        if known is None or not np.array_equal(known[0], scaled.slacks.row):
-            known = scaled.program.kept_matrix = scaled.slacks.row, cls(scaled)
-        known[1].of_loose = scaled.options.loose
-        return known[1]
+        """That of an earlier solve of the same program, with its memory."""
+        program = scaled.program
+        program.kept_matrix = program.kept_matrix or cls(scaled)
+        program.kept_matrix.of_loose = scaled.options.loose
+        return program.kept_matrix
 
     def factor(self, hessian, jacobian, diagonal, of_rows):
         """Factor, with entries of H and J and the diagonals D and -E; whether no block is singular."""
@@ -127,10 +64,9 @@ class KktMatrix:
         if values is None or values is not jacobian.base or values.shape != self._own.shape:
             values = self._own
             values[:self._starts[1]], values[self._starts[1]:self._starts[2]] = hessian, jacobian
-        of_v, of_r, of_pairs = (values[i:j] for i, j in pairwise(self._starts[2:]))
+        of_v, of_r = (values[i:j] for i, j in pairwise(self._starts[2:]))
         of_v[:], of_r[:] = diagonal, of_rows
         of_v[self._loose] += self.of_loose
-        self._condensed.take(jacobian, of_rows, of_pairs)
         return self._ldl.factor(values)
 
     @property
@@ -139,8 +75,8 @@ class KktMatrix:
         return self._ldl.negative - self.n_rows
 
     def solve(self, of_variables, of_rows):
-        x = self._ldl.solve(self._condensed.reduced(of_variables, of_rows))
-        return x[:self.n], self._condensed.expanded(x, of_rows)
+        x = self._ldl.solve(np.concatenate([of_variables, of_rows]))
+        return x[:self.n], x[self.n:]
 
 
 class Regularisation:
@@ -215,7 +151,7 @@ class SearchDirection:
 
     def _factor(self, sigma, delta, hessian=None):
         a, n = self.barrier.auxiliary, self.barrier.n
-        self._diagonal, self._condensed, of_rows = loops.diagonals(sigma, delta, self._delta_c, self._damped, n,
+        self._diagonal, self._over, of_rows = loops.diagonals(sigma, delta, self._delta_c, self._damped, n,
                                                                    a.row, a.coefficient, self.barrier.m)
         hessian = self._hessian if hessian is None else hessian
         return self.matrix.factor(hessian, self._jacobian, self._diagonal[:n], of_rows)
@@ -260,7 +196,7 @@ class SearchDirection:
 
     def _solve(self, of_w, of_rows):
         """The step that takes residuals away."""
-        row, over = self.barrier.auxiliary.row, self._condensed
+        row, over = self.barrier.auxiliary.row, self._over
         dv, dy = self.matrix.solve(*loops.without_auxiliary(of_w, of_rows, row, over))
         return loops.with_auxiliary(dv, dy, of_w, self._diagonal, row, over), dy
 

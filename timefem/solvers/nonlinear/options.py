@@ -17,9 +17,6 @@ class NonlinearOptions(Options):
     centred_relaxed: float = option(1e-8, "by which bounds are relaxed, as by the other methods")
     no_multiplier: float = option(1e-20, "multiplier that is none")
 
-    # ---- condensed rows
-    few_entries: int = option(2, "entries of a row, times this, are no more than the unknowns of its block")
-
     # ---- enlarged
     small_objective: float = option(0.1, "objective below which it is scaled up")
     most_enlarged: float = option(1e6, "factor of this at most")

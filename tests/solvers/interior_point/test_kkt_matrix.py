@@ -1,4 +1,4 @@
-"""Rows with slacks are eliminated before a system is factored: against dense solutions and eigenvalues."""
+"""Solutions and inertia of the matrix of a step, against dense ones."""
 
 from types import SimpleNamespace
 
@@ -28,14 +28,16 @@ def scaled(rng, limited, rooms):
 
 
 @pytest.mark.parametrize("limited", [0, 2, 3])
-def test_solution_and_inertia_are_those_of_the_whole_system(limited):
+@pytest.mark.parametrize("least", [-6, -16])
+def test_solution_and_inertia_are_those_of_the_dense_matrix(limited, least):
+    """With E from 1e-16 on, as at limits that are reached: sums `H + J^T E^-1 J` keep few digits of H."""
     rng = np.random.default_rng(limited)
     given = scaled(rng, limited, rooms := [])
     matrix, n, m = KktMatrix(given), given.n, given.m
-    assert matrix.m == m - N_BLOCKS * limited  # the others are factored
     hessian, jacobian = (rng.standard_normal(len(places[0])) for places in (given.program.hessian_places,
                                                                             given.program.jacobian_places))
-    diagonal, of_rows = rng.uniform(-3, 5, n), -10.0**rng.uniform(-6, 1, m)
+    diagonal, of_rows = rng.uniform(-3, 5, n), np.zeros(m)
+    of_rows[given.slacks.row] = -10.0**rng.uniform(least, least + 7, N_BLOCKS * limited)
     dense = np.zeros((n + m,) * 2)
     dense[given.program.hessian_places] = hessian
     dense[n + given.program.jacobian_places[0], given.program.jacobian_places[1]] = jacobian
@@ -44,9 +46,10 @@ def test_solution_and_inertia_are_those_of_the_whole_system(limited):
     dense[np.arange(n + m), np.arange(n + m)] += np.concatenate([diagonal, of_rows])
     assert matrix.factor(hessian, jacobian, diagonal, of_rows)
     assert matrix.excess == np.sum(np.linalg.eigvalsh(dense) < 0) - m
-    b = rng.standard_normal(n + m)
+    expected = rng.standard_normal(n + m)
+    b = dense @ expected
     solution = np.concatenate(matrix.solve(b[:n], b[n:]))
-    np.testing.assert_allclose(solution, np.linalg.solve(dense, b), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(solution, expected, rtol=1e-7, atol=1e-9)
     joined = np.concatenate([hessian, jacobian, np.empty(*rooms)])  # in one array, with the room asked for
     ends = np.cumsum([len(hessian), len(jacobian)])
     assert matrix.factor(*np.split(joined, ends)[:2], diagonal, of_rows)
