@@ -5,6 +5,7 @@ import sys
 import warnings
 from functools import partial
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -354,3 +355,17 @@ def test_quaternions_of_trees_turn_and_keep_their_length(kind, degrees):
     assert np.allclose(q[0], first) and np.allclose(q[-1], last)
     turns = 2 * np.rad2deg(np.arccos(np.clip((q[1:] * q[:-1]).sum(axis=1), -1, 1)))
     assert turns.sum() == pytest.approx(degrees, rel=1e-6) and turns.max() < 0.04 * degrees
+
+
+def test_a_course_as_control():
+    """A constant course, also one beside the guess, moves a vehicle at right angles to it alone, at all times; the end
+    was refused, as no actuator moves its coordinates."""
+    course = tf.Control(1, name="course")
+    place = tf.State("place", lambda x, f, t, c, u: 2 * ca.vertcat(ca.cos(u[0]), ca.sin(u[0])), n=2, controls=[course])
+    problem = tf.OptimalControl(tf.System([place, course]), {place: [0, 0]}, {place: tf.EndState(q=[1.2, 0.3])}, (0, 1),
+                                "u[0]**2", bounds={course: (-10, 10)})
+    sol = tf.solve(problem, tf.MixedGalerkin(2, n_points=2), 20, progress=False)
+    assert sol.success
+    np.testing.assert_allclose(sol.z[-1, :2], [1.2, 0.3], rtol=0, atol=1e-8)
+    least = np.arccos(0.6)**2  # by Jensen's inequality, of courses that change between both signs
+    assert least - 1e-4 < sol.objective < least + 0.05

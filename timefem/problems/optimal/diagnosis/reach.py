@@ -68,9 +68,11 @@ def check_reach(equations, x, nearby=None, quiet=False):
     found = reach(equations, equations.with_costates(x, 0))
     if found.unmoved is None or quiet:
         return found
-    # beside the guess, where all controls act at once, each by another amount
+    # beside the guess, where all controls act at once, each by another amount, which grows: with a course that is
+    # constant as well a vehicle moves aside alone, at all times
     controls, step = equations.columns_of("controls"), np.zeros(equations.n_unknowns)
-    step[controls] = OPTIONS.nearby / np.arange(1, controls.shape[-1] + 1)
+    grows = np.linspace(1, 2, controls[..., 0].size).reshape(*controls.shape[:-1], 1)
+    step[controls] = OPTIONS.nearby * grows / np.arange(1, controls.shape[-1] + 1)
     beside = equations.with_costates(nearby(), 0)
     # and at the end a state that the conditions hold: at another one a formula such as a square may have no gradient
     last, plan = equations.columns_of("state")[-1, -1], equations.plan
