@@ -171,3 +171,20 @@ def test_two_pendulums_on_balls_hang(coordinates):
     assert found.success and found.n_unstable == 0
     for body, x in zip(bodies, (0, 1), strict=True):
         assert np.allclose(found.position(body), (x, 0, -0.3), rtol=0, atol=1e-9)
+
+
+def test_the_nearer_rest_beside_a_spring_that_counts_turns():
+    """Counts of turns had a mass of one in any unit: in km and h they alone said what is near, and the pendulum stayed
+    upright."""
+    places = []
+    for length, mass, time in ((1.0, 1.0, 1.0), (1e-3, 1e-6, 1 / 3600)):
+        bob, wheel = (tf.RigidBody(mass, [0.1 * mass * length**2] * 3, name=name) for name in ("bob", "wheel"))
+        joints = [tf.Revolute(bob, point_a=(0, length, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1)),
+                  tf.Revolute(wheel, point_a=(0, 0, 0), point_b=(3 * length, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1))]
+        springs = [tf.TorsionalSpring(wheel, axis=(0, 0, 1), stiffness=mass * (length / time)**2),
+                   tf.Spring(bob, wheel, point_b=(0, 0.3 * length, 0), stiffness=0.2 * mass / time**2)]
+        system = tf.System([bob, wheel, *joints, *springs], gravity=(0, -9.81 * length / time**2, 0))
+        rest = tf.equilibrium(system, {joints[0]: 1.0, joints[1]: 0.0})
+        assert rest.n_unstable == 0
+        places.append(rest.position(bob) / length)
+    np.testing.assert_allclose(*places, rtol=0, atol=1e-6)

@@ -58,6 +58,8 @@ class StaticEquations:
     ----------
     counters : dict
         Place of a coordinate -> the `TurnCounter` whose it is.
+    root : ndarray, shape (n_q,)
+        Of the mass, by which changes are measured alike in any units; zero of what counts turns, which has none.
     lengths : list of ndarray
         Places of quaternions of trees, whose lengths no constraint holds, and nothing depends on.
     reach : ndarray, shape (n_q,)
@@ -76,6 +78,8 @@ class StaticEquations:
             gamma = np.hstack([group.multiplier_index[:, :group.multiplier_index.shape[1] // 2], group.reaction_index])
             self._groups.append((_functions(group.part), np.hstack([q, gamma + self.n_q]), group.parameters))
         self.counters = {system.coordinates(b).start: b for b in system.bodies if b.is_counter}
+        self.root = np.sqrt(system.mass_scale)
+        self.root[list(self.counters)] = 0.0
         self.lengths = [np.arange(system.n_q)[system.coordinates(b)][list(places)] for b in system.bodies
                         for places in getattr(b, "quaternions", ())]
         self.neutral = neutral_motions(system)
@@ -192,9 +196,10 @@ class StaticEquations:
 
         By the square root of the mass forces and moments are measured alike, in any units.
         """
-        n, root = self.n_q, np.sqrt(self.system.mass_scale)
-        forces = max(1e-300, ((abs(tangent) @ np.abs(x))[:n] / root).max())
-        return float(max((np.abs(residual[:n]) / root).max() / forces, self.gaps(residual, tangent, x).max(initial=0)))
+        n = self.n_q
+        light = np.divide(1.0, self.root, out=np.zeros(n), where=self.root > 0)
+        forces = max(1e-300, ((abs(tangent) @ np.abs(x))[:n] * light).max())
+        return float(max((np.abs(residual[:n]) * light).max() / forces, self.gaps(residual, tangent, x).max(initial=0)))
 
     def gaps(self, residual, tangent, x):
         """By how much constraints are violated, against what their terms are, shape (m,)."""
@@ -347,8 +352,8 @@ def relaxed(equations, x, t, within=np.inf):
     residual, tangent, _ = equations.evaluate(x, t)
     if not np.isfinite(residual).all():
         return None, None
-    start, root = x[:n], np.sqrt(system.mass_scale)
-    fall = np.abs(residual[:n] / root).max()
+    start, root = x[:n], equations.root
+    fall = np.abs(residual[:n] / np.sqrt(system.mass_scale)).max()
     size = _size(equations, start, root, root * equations.ways(residual, tangent))
     s = options.first * size / fall if fall > 0 else 1.0
     none, forces = scipy.sparse.csc_array((equations.m, equations.m)), np.arange(equations.n) < n
@@ -360,7 +365,7 @@ def relaxed(equations, x, t, within=np.inf):
         except RuntimeError:
             s /= 4
             continue
-        if furthest_of(system, x[:n] - start) > within:
+        if furthest_of(equations, x[:n] - start) > within:
             return None, None
         gone = np.abs((x[:n] - start) * root).max()
         if gone > options.endless * size:
@@ -384,12 +389,13 @@ def relaxed(equations, x, t, within=np.inf):
     return None, None
 
 
-def furthest_of(system, changes):
+def furthest_of(equations, changes):
     """The largest of changes of coordinates, shape (n_q,), by the root of the mass: of the place of a body, or of what
     else it has, so that axes of space do not decide."""
     starts = np.concatenate([first + np.array([0, 3] if body.n_q > 3 and body.has_position else [0])
-                             for body in system.bodies for first in [system.coordinates(body).start]])
-    return np.sqrt(np.add.reduceat(system.mass_scale * changes**2, starts).max())
+                             for body in equations.system.bodies
+                             for first in [equations.system.coordinates(body).start]])
+    return np.sqrt(np.add.reduceat((equations.root * changes)**2, starts).max())
 
 
 def _size(equations, q, root, ways):

@@ -244,7 +244,7 @@ def from_guess(equations, x, t, on_iteration=lambda iteration, norm: None):
             found = other
     if found.success and found.n_unstable <= 0:
         return found
-    within = furthest_of(equations.system, found.q - x[:equations.n_q]) if found.success else np.inf
+    within = furthest_of(equations, found.q - x[:equations.n_q]) if found.success else np.inf
     start, fallen = relaxed(equations, x, t, within)
     if start is not None and (other := again(start)).success:
         return other
