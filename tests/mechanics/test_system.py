@@ -104,8 +104,9 @@ def test_earlier_names_of_methods():
         assert system.kinetic_energy(0.0, z, v) == of_parts.kinetic_energy(system, 0.0, z, v)
         assert system.generalized_energy(0.0, z, v) == pytest.approx(system.hamiltonian(0.0, z))
         assert np.array_equal(system.control_force(0.0, z, []), np.zeros(7))
+        assert system.momentum_level.tolist() == [True, *[False] * (system.n_constraints - 1)]
         assert system.consistent_nonholonomic(0.0, z).shape == (0,)
-    assert len(warned) == 10 and {warning.filename for warning in warned} == {__file__}
+    assert len(warned) == 11 and {warning.filename for warning in warned} == {__file__}
     with pytest.raises(AttributeError, match="a System has no 'mass'"):
         _ = system.mass
     with pytest.raises(tf.InputError, match="is not in the system"):

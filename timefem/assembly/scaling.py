@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import validate
 from ..mechanics.values.at_start import at_start
-from ..mechanics.values.of_parts import nonholonomic_derivatives
+from ..mechanics.values.of_parts import constraints_in_momenta, nonholonomic_derivatives
 
 SCALINGS = ("full", "weights", "reference", "none")
 POWERS = {"none": (0, 0), "reference": (0, -1)}  # of h for multipliers and constraints; of others -1, of the element
@@ -73,7 +73,7 @@ class Scaling:
             multipliers = here.unit.copy()
             if not element.needs_inverse_mass:  # its rates of constraints are in velocities
                 gamma, mu = np.split(multipliers, 2)
-                np.copyto(mu, gamma, where=system.momentum_level)
+                np.copyto(mu, gamma, where=constraints_in_momenta(system))
             if system.n_nonholonomic:
                 matrix, jacobian, _, _ = nonholonomic_derivatives(system, t, z)
                 nonholonomic = np.concatenate([_unit_gradient(matrix, state), _unit_gradient(jacobian, state)])

@@ -56,6 +56,7 @@ EARLIER = {  # methods of a release that are functions of the folders that need 
     "extended": _function("numbers.changes.extended"),
     "couples_inertia": _function("values.of_parts.couples_inertia", called=True),
     "has_inverse_mass": _function("values.of_parts.has_inverse_mass", called=True),
+    "momentum_level": _function("values.of_parts.constraints_in_momenta", called=True),
     "kinetic_energy": _function("values.of_parts.kinetic_energy"),
     "generalized_energy": _function("values.of_parts.generalized_energy"),
     "control_force": _function("values.of_parts.control_force"),
@@ -284,11 +285,6 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
     def constraint_names(self) -> list[str]:
         """Names of the constraints on configuration level, "PART: NAME", in the order of gamma."""
         return [f"{self.label(p)}: {name}" for p in self.parts for name in p.constraint_names]
-
-    @property
-    def momentum_level(self) -> np.ndarray:
-        """Which constraints are in momenta on velocity level, and not rates of themselves, shape (n_constraints,)."""
-        return np.array([p.momentum_level for p in self.parts for _ in p.constraint_names], bool)
 
     @property
     def nonholonomic_names(self) -> list[str]:

@@ -15,6 +15,7 @@ from ..mechanics.values.conserved import constant_momenta
 from ..mechanics.values.forces import powers
 from ..mechanics.values.of_parts import (
     consistent_velocity,
+    constraints_in_momenta,
     control_force,
     couples_inertia,
     energies_of,
@@ -243,7 +244,7 @@ class Invariants:
         """Largest residuals of the constraints, those that were dropped as redundant included, by level and unit."""
         complete = self.system.complete or self.system
         theta, m = np.abs(complete.constraints(self.t, self.z)), complete.n_constraints
-        in_momenta = complete.momentum_level
+        in_momenta = constraints_in_momenta(complete)
         found = {"configuration": theta[..., :m], "velocity": theta[..., m:][..., ~in_momenta]}
         if in_momenta.any():
             found["quaternion_momentum"] = theta[..., m:][..., in_momenta]

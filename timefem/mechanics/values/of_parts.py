@@ -186,6 +186,11 @@ def nonholonomic_derivatives(system, t, z):
     return matrix.sparse(), jacobian, drift[0], rate[0]
 
 
+def constraints_in_momenta(system):
+    """Which constraints are in momenta on velocity level, and not rates of themselves, shape (n_constraints,)."""
+    return np.array([part.momentum_level for part in system.parts for _ in part.constraint_names], bool)
+
+
 def nonholonomic_off(system, t, z):
     """By how much nonholonomic constraints are off at one state, and the size of the terms in them, shapes (n,).
 
