@@ -128,8 +128,9 @@ def stranger(seed):
 def halves(seed):
     """A motion in two halves, the second from the end of the first; in directors constraints hold there, but for those
     of gears, which are no polynomials."""
-    draft = drawn(seed)
-    made = built(draft | {"extras": [e for e in draft["extras"] if e["kind"] != "motor"]}, rotation="directors")
+    made = built(drawn(seed), rotation="directors")
+    if any(extra["kind"] == "motor" for extra in made.draft["extras"]):
+        return
     whole = motion(made)
     first = tf.solve(tf.InitialValueProblem(made.problem.system, made.problem.z0, (0, 0.125)), made.element, N // 2,
                      progress=False)
