@@ -113,6 +113,8 @@ def carried(solution, changes, linear=None):
 
     `R(x, z0) = 0`, all elements linearised and solved together.
     """
+    if getattr(solution, "_problem", None) is not None:  # its elements, without what is prescribed at the ends
+        solution = piece(solution, 0, len(solution.t) - 1)
     at = Linearization(solution, linear)
     n = changes.shape[1]
     none = [scipy.sparse.csc_array((size, n)) for size in (at.places.size, at.places.size, *[len(changes) // 2] * 2)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -191,12 +191,6 @@ class Replay:
 
 class OptimalSolution(Solution):
     """A `Solution` of optimal control."""
-
-    _problem: OptimalControl | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Copies in other processes know no problem."""
-        return {name: value for name, value in vars(self).items() if name != "_problem"}
 
     def of_problem(self, problem: OptimalControl) -> OptimalSolution:
         """The same, of a problem."""

@@ -102,6 +102,7 @@ def check_solution(solution):
     kind = KINDS.get(solution.statistics.get("problem", "initial"))
     if not (kind and kind.has_derivatives) or isinstance(solution.element, Extended) or \
             "parameters" in solution.statistics:
-        raise InputError("sensitivities are those of initial-value problems; this solution is one of "
-                         f"{kind.title if kind and not kind.has_derivatives else 'another problem'}, whose conditions "
-                         "and unknowns they would leave out; take differences of solves")
+        raise InputError("sensitivities are those of initial-value problems, and of boundary-value problems and "
+                         "optimal control as solve returns them; this solution is one of "
+                         f"{kind.title if kind and not kind.has_derivatives else 'another problem'}: solve it in this "
+                         "process, or take differences of solves")

@@ -11,7 +11,7 @@ from ..errors import InputError, named_arguments
 from ..problems.controls_marched import OptimalSolution
 from ..problems.phases.problem import PhasedSolution
 from .derivatives import Derivatives
-from .linearization import Linearization
+from .linearization import BoundaryLinearization, Linearization
 from .optimum import OptimumLinearization
 
 if TYPE_CHECKING:
@@ -31,11 +31,12 @@ def gradient(solution: Solution | Linearization, functional: Functional, paramet
     Parameters
     ----------
     solution : Solution or Linearization
-        Of an initial-value problem, marched or solved all at once. A `Linearization(solution)` keeps its factors for
-        several gradients.
+        Of an initial-value problem, marched or solved all at once, or of a boundary-value problem. A
+        `Linearization(solution)` keeps its factors for several gradients.
     functional : Functional
         `EndValue`, `Integral`, `Peak` or `Values` of one formula.
-    parameters : Parameter, Initial, or list of them
+    parameters : Parameter, Initial, Family, or list of them
+        Of boundary-value problems and optimal control also `Final`, of what is prescribed at the end.
     linear : LinearOptions or str, optional
         Linear solver of the tangent, such as `PETSc(method="substructuring")`, which shares it among the ranks under
         mpirun; default: the time-chain LU. A `Linearization` has its own.
@@ -54,7 +55,8 @@ def gradient(solution: Solution | Linearization, functional: Functional, paramet
     Notes
     -----
     Positions and velocities at the start stay as they are when a parameter changes, as far as the constraints allow
-    (see `Initial`); the mesh stays.
+    (see `Initial`); the mesh stays. Of boundary-value problems what is prescribed at both ends stays; a parameter with
+    other values of which bodies do not fit where they are prescribed to be takes a `Family` that moves them, too.
     """
     return _linearized(solution, linear).gradient(functional, parameters)
 
@@ -92,7 +94,7 @@ def _linearized(solution, linear):
         raise InputError("linear is given, but conditions of optimality have factors of their own; leave it out")
     if isinstance(solution, OptimalSolution | PhasedSolution):
         return OptimumLinearization(solution)
-    if not isinstance(solution, Derivatives | OptimumLinearization):
+    if not isinstance(solution, Derivatives | OptimumLinearization | BoundaryLinearization):
         return Linearization(solution, linear)
     if linear is not None:
         raise InputError("linear is given, but the Linearization has its own: Linearization(solution, linear)")

@@ -1,4 +1,4 @@
-"""What is varied of an optimal control problem: problems that differ in one number."""
+"""What is varied of optimal control and boundary values: problems that differ in one number."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..mechanics.body_frame import BodyFrame
     from ..problems.optimal.problem import OptimalControl
     from ..problems.phases.problem import Phases
+    from .functionals import UnknownNumber
 
 SIDES = {"lower": (0,), "upper": (1,), "both": (0, 1)}
 ATTRIBUTES = "position", "rotation", "velocity", "angular_velocity", "q", "v", "p"  # of states
@@ -31,7 +32,7 @@ OF_ORIENTATION = "rotation", "angular_velocity"
 
 
 class Final(NamedTuple):
-    """What an optimal control problem prescribes for a body at the end.
+    """What an optimal control or boundary-value problem prescribes for a body at the end.
 
     Parameters
     ----------
@@ -129,6 +130,15 @@ def phase_number(problem: OptimalControl | Phases, of: InPhase) -> int:
     return number
 
 
+def number_of_unknown(problem: Any, functional: UnknownNumber) -> int:
+    """Which of the unknown numbers of a problem is asked for."""
+    names = problem.unknown_names
+    if functional.name not in names:
+        raise InputError(f"UnknownNumber: {functional.name!r} is not an unknown number of the problem"
+                         f"{known_names(functional.name, names, 'there are')}")
+    return names.index(functional.name)
+
+
 def changes_of(problem: OptimalControl | Phases, parameters: Any) -> list[Change]:
     """`Change` for each entry of parameters of a problem.
 
@@ -196,7 +206,8 @@ def _together(problem, changes, label):
 
 def _of_numbers(problem, parameter):
     system = problem.system
-    labels = directions(system, problem.z0, parameter).labels
+    z0 = problem.conditions_at_ends.z0 if hasattr(problem, "conditions_at_ends") else problem.z0
+    labels = directions(system, z0, parameter).labels
     if isinstance(parameter.part, System):
         labels = [f"gravity{label[label.rindex('['):]}" for label in labels]
     changes = []
@@ -213,19 +224,20 @@ def _of_numbers(problem, parameter):
 def _of_states(which):
     def make(problem, parameter):
         system, name, given = problem.system, parameter.name, problem._given[which]
-        body = system.find(parameter.body)
+        body = _asked(system, parameter.body)
         title = f"{type(parameter).__name__}: {name} of {system.label(body)}"
         given = given if isinstance(given, dict) else {} if given is None else {system.bodies[0]: given}
-        key, state = next(((key, state) for key, state in given.items() if system.find(key) is body), (None, None))
+        key, state = next(((key, state) for key, state in given.items() if _asked(system, key) is body), (None, None))
         plain = not (state is None or isinstance(state, dict) or dataclasses.is_dataclass(state))  # numbers
-        if plain and body.first_order:
+        if plain and getattr(body, "first_order", False):
             state, plain = Coordinates(np.atleast_1d(np.asarray(state, float))), False
-        if plain and np.size(state) == 1 and which == "start":
+        free = which == "end" or getattr(problem, "free_start", True)
+        if plain and np.size(state) == 1 and not free:
             state = (*np.atleast_1d(state), 0.0)  # at rest
         if plain and name in ("q", "v")[:np.size(state)] and parameter.index in (None, 0):
             return [_of_joint(problem, which, key, np.atleast_1d(state).astype(float), name)]
         if plain or isinstance(state, dict) or (state is None and body not in system.bodies):
-            if which == "start" and not problem.free_start and name in ("q", "v"):
+            if not free and name in ("q", "v"):
                 return _of_joints(problem, body, name, parameter.index, title)
             raise InputError(f"{title}: a state given by joints can be changed by a Family only, except q and v of a "
                              "start that is given as a whole")
@@ -254,6 +266,12 @@ def _of_states(which):
     return make
 
 
+def _asked(system, thing):
+    """A body, or a joint by whose coordinates bodies are placed."""
+    return next((part for part in system.parts if getattr(getattr(part, "part", part), "coordinates", ())
+                 and thing in (part, getattr(part, "part", part), system.label(part))), None) or system.find(thing)
+
+
 def _of_joint(problem, which, key, given, name):
     """The coordinate of a joint at one end, or its rate where that is given, too."""
     def problem_of(x):
@@ -261,7 +279,7 @@ def _of_joint(problem, which, key, given, name):
         values["qv".index(name)] = x
         return problem.changed(**{which: {key: float(values[0]) if len(values) == 1 else tuple(values.tolist())}})
 
-    label = problem.system.label(problem.system.find(key))
+    label = problem.system.label(_asked(problem.system, key))
     return Change(f"{which}: {label}.{name}[0]", float(given["qv".index(name)]), problem_of)
 
 

@@ -11,7 +11,7 @@ from ..assembly import TimeMesh
 from ..elements.augmented.part_numbers import NumberPlaces
 from ..elements.evaluation.plan import ElementPlan
 from ..elements.forms.base import velocities
-from ..errors import InputError, known_names
+from ..errors import InputError
 from ..problems.common.kept import Kept
 from ..problems.controls_marched import OptimalSolution
 from ..problems.optimal.guesses.guess import from_solution, stretched
@@ -20,6 +20,7 @@ from ..problems.optimal.strategies.mesh_sequence import optimality_element, opti
 from ..problems.optimal.transcription.equations import OptimalityEquations
 from ..problems.optimal.transcription.sizes import has_contacts, scaling_of, with_objective
 from .functionals import Evaluated, UnknownNumber
+from .optimum_changes import number_of_unknown
 from .parameters import differentiated
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class OptimumPhase:
     def value(self, functional: Any) -> np.ndarray:
         """Values of a functional, shape (m,)."""
         if isinstance(functional, UnknownNumber):
-            return self.numbers_found[[self._number(functional)]]
+            return self.numbers_found[[number_of_unknown(self.problem, functional)]]
         return self._of(functional).values
 
     def _of(self, functional):
@@ -143,13 +144,6 @@ class OptimumPhase:
         of_node = columns.fields[list(self.plan.element.trial).index("constants")][0]
         return len(self._dofs) - columns.n_node + of_node
 
-    def _number(self, functional):
-        names = self.problem.unknown_names
-        if functional.name not in names:
-            raise InputError(f"UnknownNumber: {functional.name!r} is not an unknown number of the problem"
-                             f"{known_names(functional.name, names, 'there are')}")
-        return names.index(functional.name)
-
     def _by_unknown_numbers(self, functional, of_numbers):
         """Gradient by the unknown numbers themselves; `of_numbers` is that by all numbers of the parts."""
         problem, found = self.problem, np.zeros(len(self.numbers_found))
@@ -169,7 +163,7 @@ class OptimumPhase:
         """Gradients by all dofs and by the numbers of the parts."""
         by_x = np.zeros(len(self._dofs))
         if isinstance(functional, UnknownNumber):
-            of_unknown, by_numbers = np.eye(len(self.numbers_found))[self._number(functional)], None
+            of_unknown, by_numbers = np.eye(len(self.numbers_found))[number_of_unknown(self.problem, functional)], None
         else:
             own, by_numbers = self._of(functional).backward(np.ones(1), len(by_x), n_numbers)
             by_x += own
@@ -204,7 +198,7 @@ class OptimumPhase:
         if len(self.numbers_found):
             unknown = dx[self._constants] * problem.units
         if isinstance(functional, UnknownNumber):
-            return unknown[[self._number(functional)]]
+            return unknown[[number_of_unknown(problem, functional)]]
         at, numbers = self._of(functional), change.numbers.copy()
         element, system = optimality_element(problem, self._element)
         if enters_parts(problem) and len(problem.numbers):

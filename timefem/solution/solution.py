@@ -57,6 +57,12 @@ class Solution(SolvedElements, Invariants, Shown):
 
     """
 
+    _problem: Any = None  # of kinds whose solutions are asked for more than a motion tells
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies in other processes know no problem."""
+        return {name: value for name, value in vars(self).items() if name != "_problem"}
+
     @property
     def end(self) -> tuple[float, np.ndarray]:
         """Time and state at the end."""

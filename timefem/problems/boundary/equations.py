@@ -53,6 +53,8 @@ class BoundaryForm:
         Whether the discrete action is to be stationary; default: where it can be.
     kept : Kept, optional
         Of earlier solves.
+    like : BoundaryForm, optional
+        Of a problem that differs in numbers: combinations of conditions and of forces at the ends are as there.
 
     Attributes
     ----------
@@ -61,8 +63,8 @@ class BoundaryForm:
         Unknown numbers of the problem, and guesses of all constants, lengths of time over that of the mesh.
     """
 
-    def __init__(self, conditions, element, variational=None, kept=None):
-        problem, self._kept = conditions.problem, kept or Kept()
+    def __init__(self, conditions, element, variational=None, kept=None, like=None):
+        problem, self._kept, self.like = conditions.problem, kept or Kept(), like
         check_known_at_ends(element, problem.system)
         self.conditions, self.problem, self.element = conditions, problem, element
         self.symmetric = variational is not False and element.is_variational \
@@ -148,10 +150,14 @@ class BoundaryForm:
     def placed(self, dofs):
         """Unknowns from all dofs of the elements."""
         x = np.concatenate([np.zeros(self.n_before), dofs, np.zeros(self.n_after)])
+        self.prescribe(self.dofs(x))
+        return x
+
+    def prescribe(self, dofs):
+        """Set the dofs of the first node that are no unknowns, in place."""
         if self.symmetric:
             n = self.problem.system.n_q
-            self.dofs(x)[node_places(self, "state")[:n]] = self.conditions.z0[:n]
-        return x
+            dofs[node_places(self, "state")[:n]] = self.conditions.z0[:n]
 
     def dofs(self, x):
         """All dofs of the elements, a view of the unknowns."""
@@ -278,7 +284,9 @@ def _stationary(form, node, free, kept):
     """
     n, state = form.problem.system.n_q, node_places(form, "state")
     free[0][state[:n]] = kept[0][state[:n]] = False
-    across = _mass_times_tangent(form)
+    across = form.across = _mass_times_tangent(form)
+    if form.like is not None:  # which basis it is, is open
+        across = form.across = across @ np.linalg.lstsq(across, form.like.across, rcond=None)[0]
     forces = ca.SX.sym("forces", across.shape[1])
     rows = ca.DM(across.T) @ (node[state[:n]] - form.conditions.z1[:n])
     at_node = ca.SX.zeros(len(kept[1]))

@@ -116,7 +116,7 @@ class BoundaryValueProblem(NamedArguments):
             refuse_comparison("conditions", self.conditions, "zero, the difference of both sides")
         system, self.numbers = checked_parameters(system, self.parameters, self.follows)
         self.system = system
-        self._arguments = {"start": self.start, "end": self.end, "conditions": self.conditions,
+        self._given = {"start": self.start, "end": self.end, "conditions": self.conditions,
                            "periodic": self.periodic, "parameters": self.parameters, "follows": self.follows,
                            "free_time": self.free_time, "near": near, "assemble": assemble}
         self.t_span = checked_span(system, self.t_span)
@@ -130,7 +130,7 @@ class BoundaryValueProblem(NamedArguments):
 
     def _ask(self, like):
         """Take what is prescribed at both ends, of which `like` are conditions known already."""
-        system, assemble = self.system, self._arguments["assemble"]
+        system, assemble = self.system, self._given["assemble"]
         self._checked = {name: self._checked_like(like, name, t) for name, t in zip(("start", "end"), self.t_span,
                                                                                     strict=True)}
         self.start, self.end = self._checked.values()
@@ -167,14 +167,14 @@ class BoundaryValueProblem(NamedArguments):
                 **arguments: Any) -> BoundaryValueProblem:
         """The same problem with other arguments; bodies left out of `start` and `end` keep what was asked of them."""
         system = self.system if system is None else system
-        asked = {name: merged(system, self._arguments[name] or {}, targets)
+        asked = {name: merged(system, self._given[name] or {}, targets)
                  for name, targets in (("start", start), ("end", end)) if targets is not None}
         if system is self.system and not arguments:
             other = copy(self)
-            other._arguments = self._arguments | asked
+            other._given = self._given | asked
             other._ask(self.conditions_at_ends)
             return other
-        own = {"system": system, "t_span": self.t_span, **self._arguments, **asked, **arguments}
+        own = {"system": system, "t_span": self.t_span, **self._given, **asked, **arguments}
         own["parameters"], own["follows"] = own_parts(system, own["parameters"]), own_entries(system, own["follows"])
         return BoundaryValueProblem(**own, like=self.conditions_at_ends)
 
@@ -199,9 +199,9 @@ class BoundaryValueProblem(NamedArguments):
 
     def _checked_like(self, like, name, t):
         """What is prescribed at an end, checked, unless another problem was asked for the same."""
-        other, given = like and like.problem, self._arguments[name]
+        other, given = like and like.problem, self._given[name]
         if other and other.system is self.system and other.t_span == self.t_span \
-                and other._arguments[name] is given and given is not None:
+                and other._given[name] is given and given is not None:
             return other._checked[name]
         return checked_targets(self.system, name, given, t, rates=False)
 

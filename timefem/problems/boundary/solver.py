@@ -355,7 +355,9 @@ class BoundarySolver:
                           n_ranks=equations.comm.size if equations.comm else 1, backward_error=self.backward_error,
                           ordering=equations.linear.ordering, per_rank=equations.per_rank)
         statistics = solve_statistics(self.driver, self.driver.linear.name, mesh, outcome, parameters=numbers)
-        return Solution.of(system, self.element, nodes[:n + 1], self.form.ends_of(x)[0], values, status, statistics)
+        found = Solution.of(system, self.element, nodes[:n + 1], self.form.ends_of(x)[0], values, status, statistics)
+        found._problem = self.problem
+        return found
 
 
 # ---- whether conditions at the ends determine a motion, or others beside it meet them as well
