@@ -63,6 +63,8 @@ def _position_violated(system, t, z):
         rows = slice(first, first + OPTIONS.audit_piece)
         residuals = np.abs(quantities_at(system, t[rows], z[rows], "positions", repeatable=False)[0])
         if dropped.any():
+            terms, = quantities_at(system, t[rows], z[rows], "constraint terms", repeatable=False)
+            size = np.maximum(size, np.nan_to_num(terms[:, :m], posinf=0.0).max(axis=0))  # may be none at the start
             # elements that hold the constraints in the mean only leave as much of those that repeat each other
             left = (residuals / size)[:, ~dropped].max(initial=0.0)
             bound[dropped] = min(OPTIONS.violated, max(OPTIONS.dropped_held, OPTIONS.dropped_more * left))
