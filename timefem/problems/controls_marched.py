@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import validate
 from ..assembly import TimeMesh
+from ..elements.evaluation.elements_in_lanes import evaluate_batch
 from ..errors import InputError, UnderResolved, named_arguments, warn
+from ..memory import Late
 from ..solution.solution import Solution
 from ..solvers.equations.outcome import NodalValues
+from ..sparse import sparse_lu
 from .optimal.guesses.guess import from_solution, stretched
 from .optimal.strategies.mesh_sequence import optimality_plan
-from .optimal.transcription.equations import OptimalityEquations
+from .optimal.transcription.equations import OptimalityEquations, end_cost_of, functional_of
 from .optimal.transcription.nonlinear_program import OptimalProgram
+from .optimal.transcription.optimal_end import taking_part
 from .optimal.transcription.sizes import has_contacts, scaling_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .optimal.problem import OptimalControl
+
+scipy = Late("scipy")
 
 
 @dataclass(frozen=True)
@@ -140,9 +147,6 @@ class Replay:
 
     Attributes
     ----------
-    chain : OptimalityEquations
-    program : OptimalProgram
-        Its variables are changes of the solution.
     sizes : ndarray, shape (n_z,)
     """
 
@@ -150,39 +154,116 @@ class Replay:
         element = solution.element
         while hasattr(element, "element"):
             element = element.element
-        self.plan, self.finer = optimality_plan(problem, element), len(shares)
+        self._problem, self.plan, self.finer = problem, optimality_plan(problem, element), len(shares)
         coarse = stretched(solution.t, problem.t_span)
         nodes = np.append((coarse[:-1, None] + np.diff(coarse)[:, None] * np.asarray(shares)).ravel(), coarse[-1])
-        mesh = TimeMesh(nodes)
-        scale = scaling_of("full", problem, self.plan, nodes[0])
-        self.chain = OptimalityEquations(problem.of_motion(), self.plan, mesh, scale, "chain")
-        self.program = OptimalProgram(self.chain, from_solution(problem, self.plan, mesh, solution))
+        self.mesh = TimeMesh(nodes)
+        self._scale = scale = scaling_of("full", problem, self.plan, nodes[0])
+        self._x = from_solution(problem, self.plan, self.mesh, solution)
         self.sizes = scale.state * np.repeat(scale.lifts, len(scale.state) // 2)
+
+    @cached_property
+    def chain(self) -> OptimalityEquations:
+        return OptimalityEquations(self._problem.of_motion(), self.plan, self.mesh, self._scale, "chain")
+
+    @cached_property
+    def program(self) -> OptimalProgram:
+        """Its variables are changes of the solution."""
+        return OptimalProgram(self.chain, self._x)
 
     def states(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """States at the ends of all elements, and all unknowns, after changes v."""
         x = self.program.place(v, np.zeros(self.program.n_equations))
-        return NodalValues(*self.plan.unpack(self.chain.dofs(x))).state[:, -1], x
+        return self._ends(self.chain.dofs(x)), x
+
+    def _ends(self, dofs):
+        return NodalValues(*self.plan.unpack(dofs)).state[:, -1]
+
+    @cached_property
+    def _dofs(self):
+        """Those of the solution, with costates of zero, and which of an element's are costates."""
+        c, n_e = self.plan.columns, self.mesh.n_elements
+        dual = np.zeros(c.n_local, bool)
+        for field, space in zip(c.fields, c.spaces, strict=True):
+            dual[field] = space.dual
+        dofs = self._x[:c.n_node + n_e * c.step].copy()
+        every = np.append(dual[:c.n_node], np.tile(dual[c.n_node:], n_e))
+        dofs[every] = 0.0
+        return dofs, every
 
     def defects(self) -> np.ndarray:
-        """What each element of the solution alone misses at its end, in sizes of states: by a step of Newton's method.
-        """
-        none = np.zeros(self.program.n)
-        found, last = self.program.stepped_alone(none, self.finer), slice(self.finer - 1, None, self.finer)
-        told = self.states(none)[0][last]
-        if found is None:
-            return np.full(len(told), np.inf)
-        return np.abs((self.states(found)[0][last] - told) / self.sizes).max(axis=1)
+        """What each element of the solution alone misses at its end, in sizes of states: by a step of Newton's method
+        for its elements, with what is before them as it is; infinite where none is determined."""
+        told, made = (None if dofs is None else self._ends(dofs)[self.finer - 1::self.finer]
+                      for dofs in (self._dofs[0], self._stepped()))
+        return np.full(len(told), np.inf) if made is None else np.abs((made - told) / self.sizes).max(axis=1)
+
+    def _stepped(self):
+        """All dofs after that step; None where one is singular, or not finite."""
+        (dofs, dual), c, n_e = self._dofs, self.plan.columns, self.mesh.n_elements
+        block = self._blocks()
+        free = [np.concatenate([mask, rest]) if first else np.concatenate([rest, mask]) for first, mask, rest in zip(
+            (True, False), taking_part(self.plan, False, self._problem.free_start),
+            2 * [np.ones(len(dofs) - c.n_node, bool)], strict=True)]
+        given = np.zeros(c.n_local, bool)
+        given[c.fields[list(self.plan.element.trial).index("controls")]] = True
+        given = np.append(np.ones(c.n_node, bool), np.tile(given[c.n_node:], n_e))
+        rows, columns = dual & free[0] & free[1], ~dual & ~given & free[1]
+        if not np.array_equal(*(np.bincount(block[which], minlength=n_e) for which in (rows, columns))):
+            return None
+        first, window = c.step * np.arange(n_e)[:, None], block // self.finer
+        residuals, entries = self._evaluated(self.plan)
+        residual, i, j = np.zeros(len(dofs)), first + self.plan.tangent_rows, first + self.plan.tangent_columns
+        np.add.at(residual, first + np.arange(c.n_local), residuals)
+        own = rows[i] & columns[j] & (window[i] == window[j])
+        if not (np.isfinite(residual[rows]).all() and np.isfinite(entries[own]).all()):
+            return None
+        at, of = (np.flatnonzero(which)[np.argsort(block[which], kind="stable")] for which in (rows, columns))
+        number = np.empty((2, len(dofs)), int)
+        number[0, at] = number[1, of] = np.arange(len(at))
+        matrix = scipy.sparse.csc_matrix((entries[own], (number[0, i[own]], number[1, j[own]])), (len(at),) * 2)
+        try:
+            change = sparse_lu(matrix, "NATURAL").solve(residual[at])
+        except RuntimeError:  # singular
+            return None
+        made = dofs.copy()
+        made[of] -= change
+        return made
+
+    def _evaluated(self, plan):
+        """Residuals and tangents of all elements, by a plan, unscaled."""
+        c, n_e = self.plan.columns, self.mesh.n_elements
+        local = self._dofs[0][c.step * np.arange(n_e)[:, None] + np.arange(c.n_local)]
+        found = np.empty((n_e, plan.rows.n_local)), np.empty((n_e, len(plan.tangent_rows)))
+        evaluate_batch(plan.arrays, local, self.mesh.nodes[:-1].copy(), self.mesh.lengths, *found)
+        return found
+
+    def _blocks(self):
+        """The elements, or blocks of them, that dofs and tests are solved for with, rising from 0."""
+        c, element, n_e = self.plan.columns, self.plan.element, self.mesh.n_elements
+        elements = np.maximum((np.arange(c.n_node + n_e * c.step) - c.n_node) // c.step, 0)
+        if getattr(element, "drop", "start") == "end":
+            for (name, space), field in zip(element.trial.items(), c.fields, strict=True):
+                if name.startswith("costate") and space.continuous:
+                    elements[(c.step * np.arange(1, n_e)[:, None] + field[0]).ravel()] += 1
+        return elements // element.elements_per_block
 
     @property
     def objective(self) -> float:
         """Cost of the state of the solution, by the points of the finer mesh."""
-        return float(self.chain.objective(self.states(np.zeros(self.program.n))[1]))
+        (dofs, _), plan, c = self._dofs, functional_of(self.plan), self.plan.columns
+        residuals = self._evaluated(plan)[0]
+        if self._problem.end_cost is None:
+            return float(residuals.sum())
+        end, fields = dofs[len(dofs) - c.n_node:], dict(zip(self.plan.element.trial, c.fields, strict=True))
+        numbers = end[fields["constants"][0]] * self._problem.units if "constants" in fields else np.zeros(0)
+        n_z = self.plan.system.n_z
+        return float(residuals.sum() + end_cost_of(self._problem, n_z)(end[:n_z], numbers)[0][0])
 
     @property
     def size_of_objective(self) -> float:
         """What changes of size one make of the cost."""
-        return float(self.chain.size_of_objective(self.states(np.zeros(self.program.n))[1]))
+        return float(self.chain.size_of_objective(self.chain.with_costates(self._x, 0)))
 
 
 # ---- Solutions of optimal control, which know the problem that they solve

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import timefem as tf
+from timefem.cases import CASES
+from timefem.problems.controls_marched import Replay
 
 
 def push(**options):
@@ -55,6 +57,28 @@ def test_too_few_elements_are_told():
     with pytest.warns(tf.UnderResolved, match="do not resolve the motion: element"):
         found = tf.simulate(problem, sol)
     assert not found.resolved and found.reason and found.defects.argmax() in range(5)
+
+
+@pytest.mark.parametrize("element", [tf.MixedGalerkin(2, n_points=2), tf.BubnovGalerkin(2),
+                                     tf.BubnovGalerkin(1, drop="end")], ids=str)
+def test_defects_are_a_step_of_the_equations_of_the_program(element):
+    """Rows, columns and derivatives of the nonlinear program of the motion, for two blocks at once."""
+    problem, n = CASES["cart-pole-limited"].make(), 10
+    sol = tf.solve(problem, element, n, progress=False)
+    replay = Replay(problem, sol, (0, 0.4))
+    program, none = replay.program, np.zeros(replay.program.n)
+    chain, matrix = replay.chain, np.zeros((program.n_rows, program.n))
+    matrix[program.jacobian_places] = program.jacobian(none)
+    controls = np.isin(program.primal, chain.columns_of("controls"))
+    motion, made = np.arange(program.n_rows - chain.blocks[1].n_unknowns), none.copy()
+    for k in range(n):
+        rows = motion[program.joined[program.row_blocks[motion]] // 2 == k]
+        columns = np.flatnonzero((program.joined[program.variable_blocks] // 2 == k) & ~controls)
+        made[columns] = -np.linalg.solve(matrix[np.ix_(rows, columns)], program.rows(none)[rows])
+    missed = np.abs((replay.states(made)[0] - replay.states(none)[0]) / replay.sizes).max(axis=1)[1::2]
+    assert missed.max() > 1e-6
+    np.testing.assert_allclose(replay.defects(), missed, rtol=1e-7, atol=1e-13)
+    assert replay.objective == pytest.approx(chain.objective(replay.states(none)[1]), rel=1e-13)
 
 
 def test_an_unstable_motion_is_told():

@@ -158,7 +158,7 @@ def look_at_replay(phase, solution):
     if OPTIONS.unresolved < defects[worst] < np.inf:
         warn(f"element {worst}, at t = {solution.t[worst]:.6g}, misses the motion that its controls make by "
              f"{defects[worst]:.2g} of its size: {REMEDY}", UnderResolved)
-    elif abs(cost - told) > max(OPTIONS.unresolved * max(abs(cost), abs(told)),
-                                OPTIONS.unresolved_cost * again.size_of_objective):
+    elif abs(cost - told) > OPTIONS.unresolved * max(abs(cost), abs(told)) and \
+            abs(cost - told) > OPTIONS.unresolved_cost * again.size_of_objective:
         warn(f"the cost is {told:.6g} by the points of the elements, and {cost:.6g} by those of finer ones: what it "
              f"depends on varies within elements; {REMEDY}", UnderResolved)

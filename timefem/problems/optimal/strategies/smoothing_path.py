@@ -170,24 +170,6 @@ class ContactMarch:
         # rows may see the element after them, as with shared tests
         return self._window(program, v, 0, n, OPTIONS.march_most)[0]
 
-    def step_alone(self, program, v, width):
-        """The variables after a step of Newton's method for each window of so many elements alone, with what is before
-        it as it is; None where one is singular."""
-        (i, j), n = self._places, len(self._rows)
-        window = np.repeat(np.arange(len(self._ends) - 1) // width, np.diff(self._ends))
-        own = np.flatnonzero(window[i] == window[j])
-        residual = program.rows(v)[self._rows] - sum(bound[self._rows] for bound in program.row_bounds) / 2
-        if not np.isfinite(residual).all():
-            return None
-        entries = program.jacobian(v)[self._kept[own]]
-        v = v.copy()
-        try:
-            v[self._columns] -= sparse_lu(scipy.sparse.csc_matrix((entries, (i[own], j[own])), (n, n)),
-                                          "NATURAL").solve(residual)
-        except RuntimeError:  # singular
-            return None
-        return v
-
     def _window(self, program, v, first, last, most):
         """The variables with elements first, ..., last - 1 solved, or None, and how many steps it took."""
         (a, b), (i, j) = self._ends[[first, last]], self._places

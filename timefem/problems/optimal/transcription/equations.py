@@ -181,16 +181,14 @@ class OptimalityRows:
 
     @cached_property
     def _functional(self):
-        plan = self.plan.__dict__.get("functional") or ElementPlan(self.plan.system, Functional(self.plan.element))
-        self.plan.functional = plan  # as good for other meshes
+        plan = functional_of(self.plan)
         c, mesh = plan.columns, self.assembler.mesh
         everything = (np.ones(c.n_node, bool),) * 2
         return Assembler(plan, mesh, everything, (np.ones(plan.rows.n_node, bool),) * 2, self.assembler.scaling)
 
     @cached_property
     def _end_cost(self):
-        z, numbers = ca.SX.sym("z", self.plan.system.n_z), ca.SX.sym("numbers", len(self.problem.guesses))
-        return Buffered(ca.Function("end_cost", [z, numbers], [ca.densify(self.problem.terminal(z, numbers))]))
+        return end_cost_of(self.problem, self.plan.system.n_z)
 
     @property
     def objective_size(self):
@@ -285,6 +283,19 @@ def ends_of(problem, plan, hold, scaling, known=None):
     end = (known and known.of(conditions, held, state, scaling.objective)) or \
         OptimalEnd(plan, conditions, held, problem.terminal, problem.units, state, scaling.objective)
     return Ends(free, free, (EndBlock.none(plan.columns.n_node), end))
+
+
+def functional_of(plan):
+    """The plan of the integral of the cost, of that of an optimality system, kept with it for all meshes."""
+    if "functional" not in plan.__dict__:
+        plan.functional = ElementPlan(plan.system, Functional(plan.element))
+    return plan.functional
+
+
+def end_cost_of(problem, n_z):
+    """The cost at the end as a function of the state there and the unknown numbers."""
+    z, numbers = ca.SX.sym("z", n_z), ca.SX.sym("numbers", len(problem.guesses))
+    return Buffered(ca.Function("end_cost", [z, numbers], [ca.densify(problem.terminal(z, numbers))]))
 
 
 class TangentParts:

@@ -235,11 +235,6 @@ class OptimalProgram(NonlinearProgram):
         """
         return self._march(self, v)
 
-    def stepped_alone(self, v, width):
-        """The same of each so many elements alone, with what is before as it is, up to what a step of Newton's method
-        leaves."""
-        return self._march.step_alone(self, v, width) if self._march.determined else None
-
     @cached_property
     def _march(self):
         chain = self.chain
