@@ -30,6 +30,29 @@ def test_both_sides_of_an_impact(bar):
     np.testing.assert_array_equal(bar(0.1, side="left"), bar(0.1))
 
 
+def test_velocities_and_rates_have_both_sides_of_an_impact(bar):
+    """A bar that falls on its end; a pendulum, by its joint, at a wall, in a tree and out of it."""
+    event, body = bar.events[0], bar.system.bodies[0]
+    for found in (bar.velocity, bar.angular_velocity):
+        sides = [found(body, event.t, side=side) for side in ("left", "right")]
+        assert np.abs(sides[1] - sides[0]).max() > 0.5
+        np.testing.assert_array_equal(found(body, event.t), sides[1])
+    assert np.abs(bar.rates(event.t, side="left") - bar.rates(event.t - 1e-9)).max() < 1e-6
+    with pytest.raises(tf.InputError, match="side"):
+        bar.velocity(body, event.t, side="before")
+    for coordinates in ("joint", "bodies"):
+        rod = tf.RigidBody(1.0, (0.1, 0.1, 0.1), name="rod")
+        hinge = tf.Revolute(rod, axis_a=(0, 1, 0), axis_b=(0, 1, 0), point_a=(0, 0, 0.5), point_b=(0, 0, 0))
+        stop = tf.EndStop(hinge, lowest=-0.2, restitution=0.5)
+        system = tf.System([rod, hinge, stop], (0, 0, -9.81), coordinates=coordinates)
+        state = {rod: tf.Pose((-0.5 * np.sin(0.8), 0, -0.5 * np.cos(0.8)), (np.cos(0.4), 0, np.sin(0.4), 0))}
+        sol = tf.solve(tf.InitialValueProblem(system, state, (0, 0.8)), tf.MixedGalerkin(2), 40, progress=False)
+        event, joint = sol.events[0], sol.joint(hinge)
+        before, after = (joint.rate(event.t, side=side) for side in ("left", "right"))
+        assert after == pytest.approx(-0.5 * before, rel=1e-9) and abs(before) > 0.5
+        assert joint.rate()[event.node] == pytest.approx(before, rel=1e-12)
+
+
 def test_energy_is_lost_in_impacts_alone(bar):
     energy, lost = bar.energy(), sum(bar.energy_lost().values())
     assert lost == pytest.approx(energy[0] - energy[-1], rel=1e-10)

@@ -114,20 +114,21 @@ class JointMotion:
             self._tables[name] = turn_table(self.solution, bound)
         return unwrapped(self.solution, bound, t, self._tables[name])
 
-    def rate(self, t: Floats | None = None, name: str | None = None) -> np.ndarray:
+    def rate(self, t: Floats | None = None, name: str | None = None, *, side: str = "right") -> np.ndarray:
         """Rate of that coordinate, shape t.shape; of joints without coordinates, such as `Spherical`, the angular
-        velocity of a relative to b in the axes of b, t.shape + (3,)."""
+        velocity of a relative to b in the axes of b, t.shape + (3,). At impacts on that `side` of times, "right", after
+        it, or "left", as at the ends of the elements."""
         if not self.coordinates:
-            return self._spin(t)
-        return coordinate_at(self.solution.system, self._bound(name), self._states(t))[1]
+            return self._spin(t, side)
+        return coordinate_at(self.solution.system, self._bound(name), self._states(t, side))[1]
 
     def rotation(self, t: Floats | None = None) -> np.ndarray:
         """Rotation matrix of body a seen from b, `R_b^T R_a`, shape t.shape + (3, 3)."""
         r_a, r_b = (self._rotation(i, t) for i in range(2))
         return r_b.swapaxes(-1, -2) @ r_a
 
-    def _spin(self, t):
-        relative, axes = relative_spin(self.solution, self.joint.bodies, t), self._rotation(1, t)
+    def _spin(self, t, side):
+        relative, axes = relative_spin(self.solution, self.joint.bodies, t, side), self._rotation(1, t)
         return np.einsum("...ji,...j->...i", axes, relative)
 
     def _bound(self, name):
@@ -236,8 +237,8 @@ class JointMotion:
     def _times(self, t):
         return self.solution.t if t is None else np.asarray(t, float)
 
-    def _states(self, t):
-        return self.solution.z if t is None else self.solution(t)
+    def _states(self, t, side="right"):
+        return self.solution.z if t is None else self.solution(t, side=side)
 
     def _rotation(self, i, t):
         """Rotation matrices of body a (0) or b (1); the identity for the ground and point masses."""

@@ -257,14 +257,14 @@ class Solution(SolvedElements, Invariants, Shown):
         out = np.einsum("pi,pia->pa", basis.values(xi), values[e])
         return out.reshape(*t.shape, values.shape[-1])
 
-    def _body(self, body, t, quantity="position"):
+    def _body(self, body, t, quantity="position", side="right"):
         """The body, its coordinates and its momenta (of links of a tree rates), when it has that quantity."""
         body = self.system.find(body)
         if not hasattr(body, quantity):
             raise InputError(f"{self.system.label(body)} has no {quantity.replace('_', ' ')}: it is {body!r}")
-        z = self(t)
+        z = self(t, side=side)
         if couples_inertia(self.system) and quantity in ("velocity", "angular_velocity"):
-            z = with_own_momenta(self.system, t, z, self.rates(t))
+            z = with_own_momenta(self.system, t, z, self.rates(t, side=side))
         return body, *self.system.local_state(body, z)
 
     def position(self, body: BodyFrame | str, t: Floats) -> np.ndarray:
@@ -303,7 +303,7 @@ class Solution(SolvedElements, Invariants, Shown):
         """
         return self._body(body, t, "n_q")[1]
 
-    def velocity(self, body: BodyFrame | str, t: Floats) -> np.ndarray:
+    def velocity(self, body: BodyFrame | str, t: Floats, *, side: str = "right") -> np.ndarray:
         """Velocity of that place [m/s], shape t.shape + (3,); of a `GeneralizedBody` qdot, t.shape + (n_q,).
 
         Parameters
@@ -311,13 +311,15 @@ class Solution(SolvedElements, Invariants, Shown):
         body : Body, link, point of a beam, or str
         t : array_like
             Times inside the solution [s].
+        side : {"right", "left"}
+            At impacts, after or before.
 
         Raises
         ------
         InputError
             For a body that has none, and times outside of the solution.
         """
-        body, q, p = self._body(body, t, "velocity")
+        body, q, p = self._body(body, t, "velocity", side)
         return body.velocity(q, p)
 
     def rotation_matrix(self, body: BodyFrame | str, t: Floats) -> np.ndarray:
@@ -354,7 +356,8 @@ class Solution(SolvedElements, Invariants, Shown):
         body, q, _ = self._body(body, t, "quaternion")
         return body.quaternion(q)
 
-    def angular_velocity(self, body: BodyFrame | str, t: Floats, frame: str = "body") -> np.ndarray:
+    def angular_velocity(self, body: BodyFrame | str, t: Floats, frame: str = "body", *,
+                         side: str = "right") -> np.ndarray:
         """Angular velocity [rad/s], shape t.shape + (3,).
 
         Parameters
@@ -364,22 +367,25 @@ class Solution(SolvedElements, Invariants, Shown):
             Times inside the solution [s].
         frame : {"body", "space"}
             Axes of its components.
+        side : {"right", "left"}
+            At impacts, after or before.
 
         Raises
         ------
         InputError
             For a body that has none, and times outside of the solution.
         """
-        body, q, p = self._body(body, t, "angular_velocity")
+        body, q, p = self._body(body, t, "angular_velocity", side)
         return body.angular_velocity(q, p, frame)
 
-    def rates(self, t: Floats) -> np.ndarray:
-        """Velocities qdot of all coordinates, shape t.shape + (n_q,): those of the momenta."""
-        t, z = np.asarray(t, float), self(t)
+    def rates(self, t: Floats, *, side: str = "right") -> np.ndarray:
+        """Velocities qdot of all coordinates, shape t.shape + (n_q,): those of the momenta; at impacts on that `side`,
+        "right", after it, or "left"."""
+        t, z = np.asarray(t, float), self(t, side=side)
         if not couples_inertia(self.system):
             return self.system.velocity(t, z)
         if "velocity" in self.fields and len(self.t) > 1:
-            return self.field("velocity", t)
+            return self._interpolate(self.fields["velocity"], self.element.trial["velocity"].basis, t, side)
         pairs = zip(t.ravel(), z.reshape(-1, z.shape[-1]), strict=True)
         return np.array([consistent_velocity(self.system, *pair, least=True) for pair in pairs]).reshape(*t.shape, -1)
 

@@ -165,15 +165,16 @@ def along(solution, tree, t, fixed=None, multipliers=None):
     return last[1][key][0]
 
 
-def relative_spin(solution, bodies, t=None):
+def relative_spin(solution, bodies, t=None, side="right"):
     """Angular velocity of the first of one or two bodies or links, relative to the other or the ground, (..., 3).
 
-    In space axes [rad/s], at the ends of the elements unless times are given; of point masses zero.
+    In space axes [rad/s], at the ends of the elements, before impacts there, unless times are given; of point masses
+    zero.
     """
     if t is None:
-        t = solution.t
-    spins = [solution.angular_velocity(body, t, "space") if body.has_orientation else np.zeros((*np.shape(t), 3))
-             for body in bodies]
+        t, side = solution.t, "left"
+    spins = [solution.angular_velocity(body, t, "space", side=side) if body.has_orientation else
+             np.zeros((*np.shape(t), 3)) for body in bodies]
     return spins[0] - sum(spins[1:])
 
 
@@ -226,16 +227,17 @@ class TreeJointMotion:
         quaternion."""
         return self._told(t)[0] if not self.coordinates else self._bound(t, name)[0]
 
-    def rate(self, t: Floats | None = None, name: str | None = None) -> np.ndarray:
+    def rate(self, t: Floats | None = None, name: str | None = None, *, side: str = "right") -> np.ndarray:
         """Rate of that coordinate, shape t.shape; of a spherical joint the angular velocity of a relative to b in the
         axes of b, (..., 3), as `JointMotion`; of a free base velocity, and angular velocity in its own axes, (..., 6).
+        At impacts on that `side` of times, "right", after it, or "left", as at the ends of the elements.
         """
         if self.coordinates:
-            return self._bound(t, name)[1]
+            return self._bound(t, name, side)[1]
         if self._moving.motion.first > 0:
-            return self._told(t)[1]
+            return self._told(t, side)[1]
         links = [link for link in (self._link(0), self._link(1)) if link is not None]
-        return np.einsum("...ji,...j->...i", self._rotation(1, t), relative_spin(self.solution, links, t))
+        return np.einsum("...ji,...j->...i", self._rotation(1, t), relative_spin(self.solution, links, t, side))
 
     def rotation(self, t: Floats | None = None) -> np.ndarray:
         """Rotation matrix of body a seen from b, `R_b^T R_a`, shape t.shape + (3, 3)."""
@@ -326,14 +328,14 @@ class TreeJointMotion:
             raise InputError(f"{self.name} has no coordinates with names: it is {self.joint!r}")
         return validate.choice(f"coordinate of {self.name}", name or self.coordinates[0], self.coordinates)
 
-    def _bound(self, t, name):
-        return coordinate_at(self.solution.system, self.joint.bound(self._named(name)), self._states(t))
+    def _bound(self, t, name, side="right"):
+        return coordinate_at(self.solution.system, self.joint.bound(self._named(name)), self._states(t, side))
 
-    def _told(self, t):
-        return self.tree.joint_states(*self.solution.system.local_state(self.tree, self._states(t)))[self._own]
+    def _told(self, t, side="right"):
+        return self.tree.joint_states(*self.solution.system.local_state(self.tree, self._states(t, side)))[self._own]
 
-    def _states(self, t):
-        return self.solution.z if t is None else self.solution(t)
+    def _states(self, t, side="right"):
+        return self.solution.z if t is None else self.solution(t, side=side)
 
     def _link(self, i):
         """Of body a (0) or b (1); None stands for what does not move."""
@@ -363,9 +365,9 @@ class FixedJointMotion(TreeJointMotion):
         """There is none: InputError."""
         raise InputError(f"{self.name} has no coordinates: it is {self.joint!r}")
 
-    def rate(self, t: Floats | None = None, name: str | None = None) -> np.ndarray:
+    def rate(self, t: Floats | None = None, name: str | None = None, *, side: str = "right") -> np.ndarray:
         """Angular velocity of a relative to b, which is zero, shape t.shape + (3,)."""
-        return np.zeros((*self._states(t).shape[:-1], 3))
+        return np.zeros((*self._states(t, side).shape[:-1], 3))
 
     def power(self, t: Floats | None = None) -> np.ndarray:
         """Power [W] that goes into the links through the joint, which is none, shape t.shape."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...status import Reason, Status
+from ...status import SHORTER, Reason, Status
 from . import events
 from .event_elements import EventElements
 from .events import CLOSES, Stuck, some
@@ -122,7 +122,7 @@ class ContactMarch(EventElements):
                     try:
                         self._go_on(ahead)
                     except Stuck as error:
-                        if error.reason != Reason.NOT_CONVERGED or not self._slips_in_space().any():
+                        if error.reason not in SHORTER or not self._slips_in_space().any():
                             raise
                         self._bridge(ahead[1])
                 most = o.most_closed if (self.modes != OPEN).any() else o.most
@@ -166,11 +166,11 @@ class ContactMarch(EventElements):
     def accept_flight(self, flown):
         """Take what a compiled flight found."""
         n, first = len(flown.solved.state), self.n_elements
-        starts = [event.node for event in flown.events]
+        starts = [node for node, *_ in flown.located]
         if n:
             entered = np.repeat([self.pace.entered, *(first + node for node in starts)], np.diff([0, *starts, n]))
             self.pieces.append(Piece(self.mode, flown.solved, self.directions.copy(), entered))
-        self.events += [replace(event, node=first + event.node) for event in flown.events]
+        self.events += flown.events
         self.located += [(first + node, kind, c) for node, kind, c in flown.located]
         self.pace.entered = first + starts[-1] if starts else self.pace.entered
         self.t, self.z, self.n_elements, self.zero = flown.t, flown.z, first + n, flown.zero
@@ -196,6 +196,8 @@ class ContactMarch(EventElements):
                     if half <= self._rounding(half):
                         break
                     nodes = np.array([self.t, self.t + half])
+            self._stretch(nodes, exact=True)  # shorter ones would creep towards it for ever: the fallback goes through
+            return
         self._stretch(nodes)
 
     def _slips_in_space(self):

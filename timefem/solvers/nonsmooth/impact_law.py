@@ -82,7 +82,6 @@ class _Scaled:
     def _law(self):
         law = kept_law(self.n, self.options)
         law.compliance[:], law.friction[:], law.bound[:], law.count[0] = self.d, self.mu, self.bound, 0
-        law.drift[:] = 0.0  # what one without a solution left may not be finite
         return law
 
     @property

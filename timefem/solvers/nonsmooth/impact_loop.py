@@ -35,7 +35,9 @@ def residual(law, x, b, shift, drift, r):
     """`L - proj(L - r xi)`, and what it is made of, in `law`; its square, and its largest entry."""
     square, largest = 0.0, 0.0
     for i in range(x.shape[0]):
-        xi = shift * x[i] - drift * law.drift[i] + b[i]
+        xi = shift * x[i] + b[i]
+        if drift != 0.0:  # what one without a solution left may not be finite
+            xi -= drift * law.drift[i]
         for j in range(x.shape[0]):
             xi += law.compliance[i, j] * x[j]
         law.a[i] = x[i] - r * xi

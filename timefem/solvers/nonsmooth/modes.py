@@ -114,6 +114,7 @@ class ModeSystem:
         self.element.check(self.system)
         self.plan = how.plan(self.system, self.element, mode)
         self._loop = self._scale = self._one = self._two = None
+        self.flight = None  # see `CompiledFlight`
 
     def take(self, parts):
         """Have parts with other numbers, a dict from part to part."""

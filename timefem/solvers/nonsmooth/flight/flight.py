@@ -72,8 +72,8 @@ class Flown(NamedTuple):
     t, z
         Where it is then: at a node at which something happens, before that.
     events : list of ContactEvent
-        Nodes count from the start of the flight.
     located : list of (int, str, int)
+        Nodes count from the start of the flight.
     zero : set
         What is zero at the end as it has just opened, see `ContactMarch`.
     code : int
@@ -113,23 +113,29 @@ class CompiledFlight:
         return self._flight is not None and (all_compiled() or Flights.slow > self.options.slow or fly.at_hand(
             self._flight, np.zeros(1), 0, 0, 0.0))
 
-    def _evaluators(self):
-        system = self.contacts.system
-        return [evaluator(system, "gaps", "gap rates"), evaluator(system, "velocity"), evaluator(system, "momentum"),
-                evaluator(system, *NAMES, formulas=MotionFormulas)]
-
     def _made(self, t, z, n):
-        """The `Flight`; None where it does not pay to make machine code of formulas."""
-        contacts, system, mode = self.contacts, self.contacts.system, self.mode
-        evaluators = self._evaluators()
-        tables = [one.tables(system, n, all_compiled()) for one in evaluators]
-        if any(one is None for one in tables):
-            return None
+        """The `Flight` of this march, of what the mode keeps from march to march."""
+        mode = self.mode
         mode.prepare(t, z)
-        here = contacts.at_state(t, z)
-        pattern = here.jacobian
+        if mode.flight is None or mode.flight[0] != self.options:
+            system = self.contacts.system
+            self._evaluators = [evaluator(system, "gaps", "gap rates"), evaluator(system, "velocity"),
+                                evaluator(system, "momentum"), evaluator(system, *NAMES, formulas=MotionFormulas)]
+            tables = [one.tables(system, n, all_compiled()) for one in self._evaluators]
+            if any(one is None for one in tables):  # it does not pay to make machine code of formulas
+                return None
+            mode.flight = self.options, self._evaluators, self._record(tables, self.contacts.at_state(t, z))
+        _, self._evaluators, record = mode.flight
+        columns, size = mode.plan.columns, len(record.told.ends)
+        many = mode.arrays(np.zeros(columns.n_node + size * columns.step), *np.zeros((2, size)))
+        return record.replaced(march=many, one=mode.arrays(np.zeros(columns.n_local), *np.zeros((2, 1))))
+
+    def _record(self, tables, here):
+        """A `Flight` but for what it marches, from tables of the evaluators and `ContactStates`."""
+        contacts, mode = self.contacts, self.mode
+        evaluators, pattern = self._evaluators, here.jacobian
         order, _ = contacts.stacks["gap_q"]
-        n_q, n_c, motion = system.n_q, contacts.n, evaluators[-1]
+        n_q, n_z, n_c, motion = contacts.system.n_q, contacts.system.n_z, contacts.n, evaluators[-1]
         block, n_rows = self._block(here, motion)
         n_blocks, b = block.coordinates.shape
         place = np.zeros((n_q + 1, 2), np.int64)
@@ -139,7 +145,7 @@ class CompiledFlight:
         jacobian = np.stack([pattern.rows, pattern.columns, values], axis=1).astype(np.int64)
         mass = here.pattern("row_a")
         mass = np.stack([mass.rows, mass.columns, np.arange(*motion.place("row_a"))], axis=1).astype(np.int64)
-        widths = [system.n_z, system.n_z + n_q, motion.n_inputs]
+        widths = [n_z, n_z + n_q, motion.n_inputs]
         formulas = Formulas(*tables, *(np.zeros((1 + (one is motion), one.n_values)) for one in evaluators),
                             *(np.zeros((1, width)) for width in widths), np.zeros(1), first, mass, jacobian)
         moving = Moving(block, place[:n_q].copy(), contacts.helpers.astype(np.int64), np.zeros((2, n_q)),
@@ -162,11 +168,9 @@ class CompiledFlight:
                     np.zeros((o.together, 3), np.int64), *np.zeros((2, o.together, o.few), np.int64),
                     np.zeros((o.together, 3)), np.zeros((o.together, o.few, 3)))
         alone, few = (law_arrays(k, LAW) for k in (1, o.few))
-        many = mode.arrays(np.zeros(columns.n_node + size * columns.step), *np.zeros((2, size)))
-        one = mode.arrays(np.zeros(n_local), *np.zeros((2, 1)))
-        return Flight(many, one, np.zeros(n_local), columns.first.astype(np.int64), formulas, moving, rows, limits,
+        return Flight(None, None, np.zeros(n_local), columns.first.astype(np.int64), formulas, moving, rows, limits,
                       alone, few, np.zeros((2, 3 * o.few)), np.zeros(3 * o.few), np.zeros(o.few), told, np.zeros(1),
-                      np.zeros((2, system.n_z)), np.zeros(3, np.int64))
+                      np.zeros((2, n_z)), np.zeros(3, np.int64))
 
     def _block(self, here, motion):
         """All blocks as one kind, for values of the motion; and how many rows constraints have.
@@ -207,7 +211,7 @@ class CompiledFlight:
         Flown
         """
         f, law, begin = self._flight, self.law, time.monotonic()
-        for one in self._evaluators():
+        for one in self._evaluators:
             one.tables(self.contacts.system, 0)
         f.rows.sizes[:] = law.sizes
         f.rows.zero[:] = [(events.CLOSES, c) in march.zero for c in range(self.contacts.n)]
@@ -220,24 +224,28 @@ class CompiledFlight:
             self._chunk = max(self._chunk // 2, 1)
         elif seconds < LONG_CHUNK / 4:
             self._chunk = min(4 * self._chunk, len(f.told.ends))
-        found, located = [], []
-        for i in range(n_events):
-            found.append(self._event(i))
-            located.append((int(f.told.where[i, 0]), events.CLOSES, int(f.told.where[i, 1])))
+        located = [(node, events.CLOSES, c) for node, c, _ in f.told.where[:n_events].tolist()]
         left = {(events.CLOSES, c) for c in np.flatnonzero(f.rows.zero).tolist()}
-        return Flown(self._solved(march.t, n), float(f.t[0]), f.z[0].copy(), found, located, left, code, contact)
+        return Flown(self._solved(march.t, n), float(f.t[0]), f.z[0].copy(), self._events(n_events, march.n_elements),
+                     located, left, code, contact)
 
-    def _event(self, i):
-        told, contacts = self._flight.told, self.contacts
-        n = int(told.where[i, 2])
-        own, impulses = told.contacts[i, :n], told.impulses[i, :n].copy()
-        sizes = np.abs(impulses).max(axis=1)
-        order = np.argsort(own, kind="stable")
-        order = order[sizes[order] > self.options.none * sizes.max()]
-        t, energy, distance = told.numbers[i].tolist()
-        return events.ContactEvent(t, int(told.where[i, 0]), events.IMPACT,
-                                   tuple(contacts.names[c] for c in own[order]), impulses[order],
-                                   tuple(SAID[int(s)] for s in told.statuses[i, :n][order]), energy, 1.0, distance)
+    def _events(self, n_events, first):
+        """Those of a flight whose elements begin with the `first`."""
+        told, names, found = self._flight.told, self.contacts.names, []
+        none = self.options.none * np.abs(told.impulses[:n_events]).max(axis=(1, 2), initial=0.0)
+        impulses, own = told.impulses[:n_events].copy(), told.contacts[:n_events]
+        there = np.arange(own.shape[1]) < told.where[:n_events, 2:]
+        there &= np.abs(impulses).max(axis=2, initial=0.0) > none[:, None]
+        ordered = np.argsort(np.where(there, own, len(names)), axis=1, kind="stable")
+        many = there.sum(axis=1).tolist()
+        tables = (x[:n_events].tolist() for x in (told.where, told.contacts, told.statuses, told.numbers))
+        for k, (places, n, where, own, statuses, numbers) in enumerate(zip(ordered, many, *tables, strict=True)):
+            places = places[:n].tolist()
+            t, energy, distance = numbers
+            found.append(events.ContactEvent(t, first + where[0], events.IMPACT, tuple([names[own[i]] for i in places]),
+                                             impulses[k, places], tuple([SAID[statuses[i]] for i in places]), energy,
+                                             1.0, distance))
+        return found
 
     def _solved(self, t, n):
         f, columns = self._flight, self.mode.plan.columns
