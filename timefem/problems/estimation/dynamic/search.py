@@ -296,19 +296,21 @@ class Damped:
             self.v, self.cost = v, cost
 
     def _next_to(self, v):
+        """The motion that holds next to v, by Newton's corrections, as full steps may have led far off their equations;
+        None where they lead nowhere."""
         try:
-            self._factor(v, 1.0)
+            return self._held(v, self._factor)
         except SolveError:
             return None
-        return self._held(v)
 
-    def _factor(self, v, mu):
+    def _factor(self, v, mu=1.0):
         """Factor `[H + mu D, A^T; A, 0]` at a point, D of the priors."""
         terms = self.program.sum
         self.kkt.factor(v, mu * (terms.hessian(v, PRIORS) + DEFAULTS.wide**2 * terms.hessian(v, ("wide",))))
 
-    def _held(self, v):
-        """The motion that holds, by corrections of the last factors, next to v; None where they lead nowhere."""
+    def _held(self, v, factor=lambda v: None):
+        """The motion that holds next to v, by corrections of the last factors, or by `factor(v)` anew before each; None
+        where they lead nowhere."""
         program, before = self.program, np.inf
         for _ in range(DEFAULTS.corrections):
             violation = self.kkt.violation(v)
@@ -318,6 +320,7 @@ class Damped:
             if not violation < before:
                 return v if violation <= DEFAULTS.holds * size else None
             before = violation
+            factor(v)
             v = v + self.kkt.solve(np.zeros(program.n), -program.rows(v))
         return None
 
