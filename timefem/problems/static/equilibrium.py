@@ -480,7 +480,7 @@ class _Still:
         self.z = np.concatenate([q, np.zeros(system.n_q)])[None]
         self._multipliers = np.concatenate([multipliers, np.zeros(len(multipliers))])
 
-    def __call__(self, t):
+    def __call__(self, t, *, side="right"):
         return np.broadcast_to(self.z[0], (*np.shape(t), self.z.shape[1]))
 
     def _constraint_forces(self, t):
