@@ -6,7 +6,7 @@ import pytest
 
 import timefem as tf
 from timefem.errors import InputError
-from timefem.mechanics.formulas.stored import StoredFormula
+from timefem.mechanics.formulas.stored import PLAIN, StoredFormula, _derived
 from timefem.mechanics.formulas.text import TextFormula, as_formula, text_of
 
 X, V, T, C = ca.SX.sym("x", 3), ca.SX.sym("v", 3), ca.SX.sym("t"), ca.SX.sym("c", 2)
@@ -114,3 +114,14 @@ def test_what_files_do_not_have():
         StoredFormula.of("it", ca.Function("f", [x], [ca.remainder(x, 2)]))
     with pytest.raises(InputError, match="it has the constant inf"):
         StoredFormula.of("it", ca.Function("f", [x], [x * ca.inf]))
+
+
+@pytest.mark.parametrize("operation", PLAIN)
+def test_sizes_of_sums_and_products_are_those_by_slopes(operation):
+    given = [ca.SX.sym("x") for _ in range(1 if operation in (ca.OP_SQ, ca.OP_NEG) else 2)]
+    sizes = [ca.SX.sym("size") for _ in given]
+    value, slopes = _derived(operation, len(given))
+    size = sum(ca.fabs(slope) * own for slope, own in zip(slopes.call(given), sizes, strict=True))
+    both = ca.Function("both", [*given, *sizes], [*PLAIN[operation](*given, *sizes), *value.call(given), size])
+    found, of_found, expected, of_expected = both(*[-1.5, 0.7][:len(given)], *[2.0, 3.0][:len(given)])
+    assert float(found) == float(expected) and float(of_found) == pytest.approx(float(of_expected), rel=1e-15)

@@ -5,6 +5,7 @@ import numpy as np
 from ..mechanics.values.at_start import at_start, constraint_sizes
 from ..mechanics.values.evaluate import quantities_at
 from ..mechanics.values.measures import OF_LARGEST, TINY, largest_of
+from ..mechanics.values.of_parts import finite_terms
 from ..status import Reason
 from .options import OPTIONS
 
@@ -55,16 +56,19 @@ def _position_violated(system, t, z):
     m = system.n_constraints
     if not m:
         return None
-    size, bound, dropped = constraint_sizes(system, t[0], z[0]), np.full(m, OPTIONS.violated), np.zeros(m, bool)
-    size = size[:m]
+    size, bound, dropped = at_start(system, t[0], z[0]).size[:m].copy(), np.full(m, OPTIONS.violated), np.zeros(m, bool)
+    least = min(OPTIONS.violated, OPTIONS.dropped_held)
     if kept is not None:
         dropped[np.setdiff1d(np.arange(m), kept)] = True
     for first in range(0, len(t), OPTIONS.audit_piece):
         rows = slice(first, first + OPTIONS.audit_piece)
         residuals = np.abs(quantities_at(system, t[rows], z[rows], "positions", repeatable=False)[0])
+        if (residuals <= least * size).all():  # whatever sizes grow to
+            continue
+        size = np.maximum(size, constraint_sizes(system, t[0], z[0])[:m])
         if dropped.any():
-            terms, = quantities_at(system, t[rows], z[rows], "constraint terms", repeatable=False)
-            size = np.maximum(size, np.nan_to_num(terms[:, :m], posinf=0.0).max(axis=0))  # may be none at the start
+            terms = finite_terms(system, t[rows], z[rows], "constraint terms")
+            size = np.maximum(size, terms[:, :m].max(axis=0))  # may be none at the start
             # elements that hold the constraints in the mean only leave as much of those that repeat each other
             left = (residuals / size)[:, ~dropped].max(initial=0.0)
             bound[dropped] = min(OPTIONS.violated, max(OPTIONS.dropped_held, OPTIONS.dropped_more * left))

@@ -206,9 +206,9 @@ def nonholonomic_off(system, t, z):
 
 
 def finite_terms(system, t, z, name):
-    """Sizes of terms at one state, see `terms_of`, shape (n,); zero where slopes are not finite."""
-    found, = quantities_at(system, np.full(1, float(t)), np.asarray(z, float)[None], name)
-    return np.nan_to_num(found[0], nan=0.0, posinf=0.0)
+    """Sizes of terms at states, see `terms_of`, shape t.shape + (n,); zero where slopes are not finite."""
+    found, = quantities_at(system, np.ravel(t).astype(float), np.reshape(z, (-1, system.n_z)).astype(float), name)
+    return np.nan_to_num(found, nan=0.0, posinf=0.0).reshape(*np.shape(t), found.shape[-1])
 
 
 @dataclass(frozen=True)
