@@ -33,7 +33,7 @@ def make_tangent(n_blocks, h=0.0125):
     problem = tf.InitialValueProblem(system, {body: tf.Pose(position=[0, 5, 0])}, (0, h * n_blocks))
     chain = ElementEquations(ElementPlan(system, element), mesh, Scaling.of("full", system, element, 0, problem.z0))
     guess = tf.solve(problem, tf.MixedGalerkin(1), n_blocks, progress=False)
-    chain.evaluate(chain.plan.pack(mesh, guess.nodal_state, guess.nodal_multipliers))
+    chain.evaluate(chain.plan.pack(mesh, guess.nodal.state, guess.nodal.multipliers))
     pattern = chain.assembler.pattern
     matrix = sp.csr_matrix((chain.data, pattern.indices, pattern.indptr))
     return matrix, pattern.column_starts, pattern.row_starts

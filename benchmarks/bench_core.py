@@ -80,7 +80,7 @@ def bench_global(n_elements, repeats):
     mesh = tf.TimeMesh.uniform(problem.t_span, n_elements)
     chain = ElementEquations(plan, mesh, Scaling.of("full", problem.system, element, 0, problem.z0))
     guess = tf.solve(problem, tf.MixedGalerkin(1), n_elements)
-    x = plan.columns.pack(guess.nodal_state, guess.nodal_multipliers)
+    x = plan.columns.pack(guess.nodal.state, guess.nodal.multipliers)
     seconds = {}
 
     def iteration():

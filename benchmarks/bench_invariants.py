@@ -129,7 +129,7 @@ def drifts(sol, axes):
     changes = np.abs(momentum - momentum[0])[:, list(axes)].max(initial=0.0) / size
     constraints = max(np.abs(level).max(initial=0.0) / max(1.0, n)
                       for level, n in zip(sol.constraints(), (1.0, size), strict=True))
-    moving = sum(sol.energies(body).kinetic for body in sol.system.bodies)
+    moving = sum(sol.energy.of(body).kinetic for body in sol.system.bodies)
     return np.abs(energy - energy[0]).max() / np.abs(moving).max(), changes, constraints
 
 

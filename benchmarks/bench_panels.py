@@ -33,7 +33,7 @@ def tangent(case, element, h, n=40):
     plan, mesh = ElementPlan(problem.system, element), tf.TimeMesh.uniform(problem.t_span, n)
     scaling = Scaling.of("full", problem.system, element, 0.0, problem.z0)
     equations = ElementEquations(plan, mesh, scaling, linear=tf.TimeChain("time"))
-    equations.evaluate(plan.pack(mesh, sol.nodal_state, sol.nodal_multipliers))
+    equations.evaluate(plan.pack(mesh, sol.nodal.state, sol.nodal.multipliers))
     pattern = equations.pattern
     return sp.csr_matrix((equations.data, pattern.indices, pattern.indptr)), pattern.column_starts, pattern.row_starts
 

@@ -37,7 +37,7 @@ def slab_times(n=5000, repeats=5):
     scale = Scaling.of("full", problem.system, element, 0.0, problem.z0)
     chain = ElementEquations(ElementPlan(problem.system, element), mesh, scale)
     march = tf.solve(problem, tf.MixedGalerkin(1), n_elements=n)
-    x = chain.plan.pack(mesh, march.nodal_state, march.nodal_multipliers)
+    x = chain.plan.pack(mesh, march.nodal.state, march.nodal.multipliers)
     n_node = chain.plan.columns.n_node
     every = (np.ones(n_node, bool),) * 2
     shared, none = (n_node, n_node), (0, 0)

@@ -37,9 +37,9 @@ def body_state(body):
 def main(n_elements=200):
     problem, crank, circuit = machine()
     sol = tf.solve(problem, tf.MixedGalerkin(2, keep="all"), n_elements)
-    works, energy = sol.work(by_part=True), sol.energy()
+    works, energy = sol.energy.work(by_part=True), sol.energy()
     balance = np.abs(np.diff(energy) - np.diff(sum(works.values()))).max()
-    coil, fine = sol.energies(circuit).potential, np.linspace(0, 1, 1001)
+    coil, fine = sol.energy.of(circuit).potential, np.linspace(0, 1, 1001)
     ways = {"heat in the resistance": -works["resistance"], "heat in the bearing": -works["bearing"],
             "energy of the coil": coil - coil[0], "energy of the bodies": (energy - coil) - (energy - coil)[0]}
     print(f"battery {works['battery'][-1]:.2f} J; resistance {works['resistance'][-1]:.2f} J, bearing "

@@ -329,7 +329,7 @@ def lines():
 COUNTS = {  # what is counted -> (places, target, today's number: it may fall, and not rise)
     "modules in circles": (in_circles, 0, 0),
     "files beyond 15 in a folder": (crowded_files, 0, 0),
-    "public methods beyond 30 in a class": (crowded_methods, 0, 10),
+    "public methods beyond 30 in a class": (crowded_methods, 0, 0),
     "files over 500 lines": (long_files, 0, 0),
     "comparisons with texts of reasons": (compared_reasons, 0, 0),
     "comparisons with names of kinds": (compared_kinds, 0, 0),

@@ -53,7 +53,7 @@ def double_pendulum():
     sol = tf.solve(problem, tf.MixedGalerkin(2), 300)
     save(sol.plot.snapshots([0, 0.2, 0.4, 0.6, 0.9, 1.2]).figure, "double_pendulum.png")
     ax = sol.plot.energy()
-    ax.plot(sol.t, sol.energy()[0] + sol.work(), "k:", label="start + work")
+    ax.plot(sol.t, sol.energy()[0] + sol.energy.work(), "k:", label="start + work")
     ax.legend()
     save(ax.figure, "energy.png")
     sol.save(IMAGES / "double_pendulum.gif", np.linspace(0, 3, 46), fps=15)

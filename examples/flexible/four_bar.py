@@ -44,7 +44,7 @@ def draw(result):
             left.plot(line[:, 0], line[:, 1], f"C{i}", linewidth=0.8)
     left.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
     right.plot(sol.t, result["energy"], label="total")
-    right.plot(sol.t, sum(sol.energies(bar).potential for bar in ("crank", "coupler", "rocker")), label="of strains")
+    right.plot(sol.t, sum(sol.energy.of(bar).potential for bar in ("crank", "coupler", "rocker")), label="of strains")
     right.set(xlabel="t [s]", ylabel="energy [J]")
     right.legend()
     return figure

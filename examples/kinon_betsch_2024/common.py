@@ -43,14 +43,14 @@ def closed_loop(rotation="quaternion", h=0.1):
 
 def generalized_energy(solution):
     """E of (74) at the nodes; of Hamiltonian schemes with v = M4^-1 p, which makes it H."""
-    return solution.generalized_energy() if "velocity" in solution.fields else solution.energy()
+    return solution.energy.generalized() if "velocity" in solution.fields else solution.energy()
 
 
 def total_energy(solution):
     """E_tot of (80), T(q, v) + V, at the nodes."""
     p, v = solution.z[:, solution.system.n_q:], solution.field("velocity")
     potential = solution.system.potential(solution.t, solution.z)
-    return (p * v).sum(axis=1) + 2 * potential - solution.generalized_energy()
+    return (p * v).sum(axis=1) + 2 * potential - solution.energy.generalized()
 
 
 def largest_step(values):

@@ -46,7 +46,7 @@ def solution(path, whole):
     found = tf.load(path)
     found.summary()
     same = all(np.array_equal(getattr(found, n), getattr(whole, n)) for n in ("t", "z", "nodal_state"))
-    multipliers = np.array_equal(found.nodal_multipliers, whole.nodal_multipliers)
+    multipliers = np.array_equal(found.nodal.multipliers, whole.nodal.multipliers)
     return ("read" if same and multipliers else "WRONG"), ""
 
 

@@ -111,7 +111,7 @@ def test_table_and_files(timefem, tmp_path, name):
         assert again.plot.controls().get_ylabel().endswith((" [N]", " [N m]"))
     if KINDS[name] == "optimal":
         assert again.objective == pytest.approx(sol.objective, rel=1e-9)
-        assert again.costates(t).shape == (7, again.system.n_z)
+        assert again.field("costates", t).shape == (7, again.system.n_z)
     assert again.errors().keys() == sol.errors().keys()
     assert timefem("plot", path) == (0, f"{tmp_path / 'a.png'}\n", "")
     again.save(tmp_path / "b.h5")  # what was loaded can be saved

@@ -155,20 +155,20 @@ def test_fields_and_generalized_energy(tmp_path):
     np.testing.assert_allclose(middle, (velocity[0] + velocity[1]) / 2, rtol=0, atol=1e-14)
     # midpoints: the velocity is the rate of the coordinates
     np.testing.assert_allclose(middle, (solution.z[1] - solution.z[0])[:7] / 0.025, rtol=0, atol=1e-12)
-    energy = solution.generalized_energy()
+    energy = solution.energy.generalized()
     assert np.abs(energy - energy[0]).max() <= 1e-11 * np.abs(energy[0] - 500 * 9.81)
     assert solution.errors()["generalized_energy"] == np.abs(energy - energy[0]).max()
-    assert solution.generalized_energy(0.25) == pytest.approx(energy[10], rel=1e-12)
+    assert solution.energy.generalized(0.25) == pytest.approx(energy[10], rel=1e-12)
     solution.save(tmp_path / "a.h5")
     read = tf.load(tmp_path / "a.h5")
     np.testing.assert_array_equal(read.fields["velocity"], solution.fields["velocity"])
-    np.testing.assert_array_equal(read.generalized_energy(), energy)
+    np.testing.assert_array_equal(read.energy.generalized(), energy)
     null = tf.solve(problem, tf.NullEML(), 20)
     assert null.field("increments", [0.1, 0.2]).shape == (2, 6)
     with pytest.raises(tf.InputError, match="'increments' has no values at the ends"):
         null.field("increments")
     with pytest.raises(tf.InputError, match="has no field 'velocity'; further fields of this solution: none"):
-        tf.solve(problem, tf.MixedGalerkin(1), 20).generalized_energy()
+        tf.solve(problem, tf.MixedGalerkin(1), 20).energy.generalized()
 
 
 def test_restart_of_a_scheme_with_fields(tmp_path):

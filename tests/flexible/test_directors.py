@@ -49,7 +49,7 @@ def test_consistent_mass_matrix():
 def test_energy_is_kept(mass):
     problem = tf.InitialValueProblem(cantilever(mass, gravity=(0, 0, -9.81)), {}, (0, 0.4))
     sol = tf.solve(problem, tf.MixedGalerkin(2, form="energy"), 20, progress=False)
-    assert sol.success and sol.energies("beam").kinetic.max() > 1
+    assert sol.success and sol.energy.of("beam").kinetic.max() > 1
     assert sol.errors()["energy"] <= 1e-11
     assert sol.errors()["configuration"] <= 1e-13 and sol.errors()["velocity"] <= 1e-11
     d = 1e-5

@@ -167,7 +167,7 @@ def test_damping_takes_energy_as_the_balance_says():
     motion = tf.InitialValueProblem(system, {}, (0, 1))
     sol = tf.solve(motion, tf.MixedGalerkin(2), 100, progress=False)
     assert sol.energy()[-1] < sol.energy()[0] - 1e-2
-    assert np.abs(sol.energy_balance()).max() <= 1e-5
+    assert np.abs(sol.energy.balance()).max() <= 1e-5
 
 
 def test_command_line_takes_the_mesh_of_beams(timefem):

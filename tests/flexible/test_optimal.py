@@ -59,7 +59,7 @@ def test_two_flexible_links_solved_again():
     assert first.statistics["newton_iterations"]["max"] <= 35
     asked.held = None  # as a best motion that leaves them does
     again = tf.solve(asked, tf.MixedGalerkin(1), mesh=mesh, progress=False)
-    np.testing.assert_array_equal(again.nodal_state, first.nodal_state)
+    np.testing.assert_array_equal(again.nodal.state, first.nodal.state)
     assert again.statistics["newton_iterations"] == first.statistics["newton_iterations"]
 
 

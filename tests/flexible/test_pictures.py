@@ -49,7 +49,7 @@ def test_pictures_films_and_pages(swinging, tmp_path):
     plt.close("all")
     swinging.save(tmp_path / "film.gif", np.linspace(0, 0.2, 3))
     assert (tmp_path / "film.gif").stat().st_size > 1000
-    swinging.save_html(tmp_path / "page.html", np.linspace(0, 0.2, 3))
+    swinging.save(tmp_path / "page.html", np.linspace(0, 0.2, 3))
     scene = json.loads(re.search(r"let scene = (.*);\n", (tmp_path / "page.html").read_text())[1])
     assert [len(c["q"]) for c in scene["curves"]] == [60, 60]
 

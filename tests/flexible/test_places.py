@@ -185,8 +185,8 @@ def test_velocities_along_a_moving_beam(rotation):
     assert np.allclose(sol.rotation_matrix(beam.at(0.4), t), a.rotation_matrix[1, 1], rtol=0, atol=1e-14)
     dataset = sol.along("frame", places).to_xarray()
     assert dict(dataset.sizes) == {"time": 11, "s": 4, "axis": 3, "row": 3, "column": 3, "component": 6}
-    energies, weight = sol.energies("frame"), [p for p in system.parts if type(p).__name__ == "Gravity"]
-    total = energies.kinetic + energies.potential + sum(sol.energies(p).potential for p in weight)
+    energies, weight = sol.energy.of("frame"), [p for p in system.parts if type(p).__name__ == "Gravity"]
+    total = energies.kinetic + energies.potential + sum(sol.energy.of(p).potential for p in weight)
     assert np.allclose(total, sol.energy(), rtol=0, atol=1e-12)
     assert sol.errors()["energy"] <= 1e-10
 
@@ -198,7 +198,7 @@ def test_free_beam_takes_the_impulse_of_loads_between_nodes():
     problem = tf.InitialValueProblem(tf.System([beam, push, wind]), {}, (0, 0.4))
     sol = tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False)
     assert np.allclose(sol.linear_momentum(0.4) - wind_impulse(0.4), (0, 0.6, 0.2), rtol=0, atol=1e-6)
-    assert np.abs(sol.energy_balance()).max() <= 1e-9
+    assert np.abs(sol.energy.balance()).max() <= 1e-9
     together = tf.solve(problem, tf.MixedGalerkin(2), 20, driver="global", progress=False)
     assert np.abs(together.z - sol.z).max() <= 1e-9
 

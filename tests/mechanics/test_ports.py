@@ -56,14 +56,14 @@ def test_motor_converges_with_the_order_of_the_element(element, curved):
 def test_energy_changes_by_the_works_of_the_parts(element):
     sol = tf.solve(motor(0.3), element, 20, progress=False)
     assert element.kept(sol.system).working == ("coil", "bearing")
-    works = sol.work(by_part=True)
+    works = sol.energy.work(by_part=True)
     assert set(works) == {"coil", "drive", "bearing"} and np.abs(works["drive"]).max() < 1e-14
     assert works["bearing"][-1] < 0 < works["coil"][-1]
     np.testing.assert_allclose(np.diff(sol.energy()), np.diff(sum(works.values())), rtol=0, atol=1e-13)
     rate = sol.angular_velocity("rotor", 0.1)[2]
-    assert sol.power(0.1)["bearing"] == pytest.approx(-0.01 * rate ** 2, rel=10.0 ** -element.degree)
+    assert sol.energy.power(0.1)["bearing"] == pytest.approx(-0.01 * rate ** 2, rel=10.0 ** -element.degree)
     with pytest.raises(tf.InputError, match="work by part is known at the ends"):
-        sol.work(0.1, by_part=True)
+        sol.energy.work(0.1, by_part=True)
 
 
 def cylinder(joined):
@@ -102,10 +102,11 @@ def test_drivers_files_and_python_agree(tmp_path):
     sol.save(tmp_path / "motor.h5")
     again = tf.load(tmp_path / "motor.h5")
     np.testing.assert_array_equal(again.z, sol.z)
-    assert again.work(by_part=True)["bearing"][-1] == pytest.approx(sol.work(by_part=True)["bearing"][-1], rel=1e-12)
+    assert again.energy.work(by_part=True)["bearing"][-1] == pytest.approx(
+        sol.energy.work(by_part=True)["bearing"][-1], rel=1e-12)
     model = load_model(EXAMPLES / "motor.toml")
     found = tf.solve(model.problem, model.element, 50, progress=False)
-    done = sum(work[-1] for work in found.work(by_part=True).values())
+    done = sum(work[-1] for work in found.energy.work(by_part=True).values())
     assert found.success and abs(done - np.ptp(found.energy()[[0, -1]])) < 1e-9
 
 
@@ -205,7 +206,7 @@ def test_a_hydraulic_cylinder_with_accumulator_in_a_model_file(tmp_path):
     y = solve_ivp(rates, (0, 1), [0, 0, 1e-3, 2.4e-5], rtol=1e-12, atol=1e-15, method="DOP853").y[:, -1]
     assert sol.position("arm", 1.0) == pytest.approx((0.5 * np.cos(y[0]), 0, -0.5 * np.sin(y[0])), rel=0, abs=1e-7)
     assert sol.coordinates("oil", 1.0) == pytest.approx(y[2:], rel=1e-6)
-    works, size = sol.work(by_part=True), np.abs(sol.energy()).max()
+    works, size = sol.energy.work(by_part=True), np.abs(sol.energy()).max()
     np.testing.assert_allclose(np.diff(sol.energy()), np.diff(sum(works.values())), rtol=0, atol=1e-13 * size)
     assert works["oil"][-1] < -1e-3 and np.abs(works["piston"]).max() < 1e-12 * size
 
@@ -258,9 +259,9 @@ def test_forms_and_joint_coordinates_agree(coordinates, form, keep):
     wanted = tf.solve(hanging("bodies"), tf.MixedGalerkin(3), 40, progress=False)
     np.testing.assert_allclose(sol.position("arm", 0.5), wanted.position("arm", 0.5), rtol=0, atol=1e-8)
     np.testing.assert_allclose(sol.coordinates("coil", 0.5), wanted.coordinates("coil", 0.5), rtol=1e-7)
-    change, works = np.diff(sol.energy()[[0, -1]])[0], sol.work(by_part=True)
+    change, works = np.diff(sol.energy()[[0, -1]])[0], sol.energy.work(by_part=True)
     assert works["coil"][-1] > 1 and np.abs(works["drive"]).max() < (1e-12 if keep == "all" else 1e-7)
-    for done in (sol.work()[-1], sum(work[-1] for work in works.values())):
+    for done in (sol.energy.work()[-1], sum(work[-1] for work in works.values())):
         assert done == pytest.approx(change, rel=0, abs=1e-7 * works["coil"][-1])
 
 

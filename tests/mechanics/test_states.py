@@ -57,7 +57,7 @@ def test_rocket_equation(element):
     assert sol.position("rocket", 100.0)[0] == pytest.approx(place, rel=10.0 ** (-3 * element.degree - 1))
     assert sol.linear_momentum(100.0)[0] == pytest.approx(5.0 * speed, rel=1e-7)
     assert sol.energy(100.0) == pytest.approx(2.5 * speed**2, rel=1e-7)
-    assert abs(sol.energy_balance()[-1]) < 1e-6 * sol.energy(100.0)
+    assert abs(sol.energy.balance()[-1]) < 1e-6 * sol.energy(100.0)
 
 
 def test_weight_goes_with_the_mass():
@@ -86,7 +86,7 @@ def test_drivers_files_and_other_numbers_agree(tmp_path):
     other = tf.solve(motor(24.0), element, 12, progress=False)
     changed = tf.prepare(problem, element, 12).solve(parameters={"current rate.parameters[2]": 24.0})
     np.testing.assert_allclose(changed.z, other.z, rtol=0, atol=1e-12)
-    assert abs(sol.energy_balance()[-1]) < 1e-12
+    assert abs(sol.energy.balance()[-1]) < 1e-12
 
 
 def test_sensitivities_agree_with_differences():

@@ -57,7 +57,7 @@ def test_pictures_and_files(robot, tmp_path):
     again = tf.load(tmp_path / "sol.h5")
     before, after = (system.bodies[0].links[1].drawn for system in (problem.system, again.system))
     np.testing.assert_array_equal(after.points, before.points)
-    again.save_html(tmp_path / "page.html")
+    again.save(tmp_path / "page.html")
     assert (tmp_path / "page.html").stat().st_size > 10_000
 
 

@@ -74,7 +74,7 @@ def test_model_files_and_saved_solutions(tmp_path, name):
         which.save(tmp_path / "s.h5")
         again = tf.load(tmp_path / "s.h5")
         np.testing.assert_array_equal(again.energy(), which.energy())
-        np.testing.assert_array_equal(again.work(), which.work())
+        np.testing.assert_array_equal(again.energy.work(), which.energy.work())
         np.testing.assert_array_equal(again.joint("e").force(), which.joint("e").force())
 
 
@@ -142,7 +142,7 @@ def test_drives_that_controllers_move(tmp_path, name):
         same = marched(tf.InitialValueProblem(tf.System([arm, led], gravity=GRAVITY), {arm: STATE}, SPAN))
         np.testing.assert_allclose(sol.z, same.z, rtol=0, atol=1e-12)
         same.save(tmp_path / "s.h5")  # its drive is not in the system
-        np.testing.assert_array_equal(tf.load(tmp_path / "s.h5").work(), same.work())
+        np.testing.assert_array_equal(tf.load(tmp_path / "s.h5").work(), same.energy.work())
     found = next(iter(model.sensitivities(sol)["functionals"].values()))["derivatives"]
     for change, key in zip(found, ("forces.law.parameters[0]", f"actuators.x.{number}")[:len(found)], strict=True):
         at, ends = model.document.number(key), []
@@ -167,7 +167,7 @@ def test_constraints_and_potentials_by_formulas_are_saved(tmp_path):
     sol = tf.solve(tf.InitialValueProblem(system, state, (0, 1)), tf.MixedGalerkin(2), 20, progress=False)
     sol.save(tmp_path / "s.h5")
     again = tf.load(tmp_path / "s.h5")
-    np.testing.assert_array_equal(again.work(), sol.work())
+    np.testing.assert_array_equal(again.energy.work(), sol.energy.work())
     np.testing.assert_array_equal(again.system.constraints(sol.t, sol.z), system.constraints(sol.t, sol.z))
     assert list(again.system.constraint_names) == list(system.constraint_names) == ["Constraint 1: bowl"]
     more = tf.solve(tf.InitialValueProblem(again.system, {"a": state[beads[0]], "b": state[beads[1]]}, (0, 1)),

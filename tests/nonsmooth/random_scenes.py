@@ -97,7 +97,7 @@ def outcome(seed, most_bodies=20):
     gained = [event.energy for event in sol.events if event.energy > 1e-9 * size]
     if gained:
         faults.append(f"impacts gain {max(gained):.1e} J")
-    balance = np.abs(sol.energy_balance()).max()
+    balance = np.abs(sol.energy.balance()).max()
     if balance > 1e-4 * size:
         faults.append(f"energy balance {balance / size:.1e}")
     named = "" if sol.success else sol.status.message

@@ -74,10 +74,10 @@ def test_dry_friction_drives_and_does_work(coordinates):
     t = np.array([0.025, 0.375, 0.975])
     assert np.allclose(sol.joint(hinge).drive(t), 1.0, atol=1e-9)
     assert np.allclose(sol.joint(hinge).power(t), 1 + 2 * t, atol=1e-6)
-    assert np.allclose(sol.power(t)["rub"], -2 * (1 + 2 * t), rtol=1e-3)
-    parts = sol.work(by_part=True)
+    assert np.allclose(sol.energy.power(t)["rub"], -2 * (1 + 2 * t), rtol=1e-3)
+    parts = sol.energy.work(by_part=True)
     assert abs(parts["rub"][-1] + 4.0) < 1e-6 and abs(parts["push"][-1] - 6.0) < 1e-6
-    assert np.allclose(sum(parts.values()), sol.work(), atol=1e-12)
+    assert np.allclose(sum(parts.values()), sol.energy.work(), atol=1e-12)
 
 
 def test_work_by_part_has_what_impacts_take():
@@ -85,6 +85,6 @@ def test_work_by_part_has_what_impacts_take():
     floor = tf.PlaneContact(ball, restitution=0.5, friction=0.1, name="floor")
     sol = solved([ball, floor], {ball: tf.Pose((0, 0, 1.0), velocity=(2, 0, 0))}, t_end=1.0, n=20)
     assert [event.kind for event in sol.events][:1] == ["impact"]
-    work = sol.work(by_part=True)
-    assert work["floor"][-1] < -0.7 * 2 * G and np.allclose(sum(work.values()), sol.work(), atol=1e-12)
+    work = sol.energy.work(by_part=True)
+    assert work["floor"][-1] < -0.7 * 2 * G and np.allclose(sum(work.values()), sol.energy.work(), atol=1e-12)
     assert abs(work["floor"][-1] + sum(sol.energy_lost().values())) < 1e-9

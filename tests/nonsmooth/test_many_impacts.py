@@ -140,7 +140,7 @@ def _check_pile(sol):
     energy = sol.energy()
     assert energy[-1] < 0.8 * energy[0]
     assert np.diff(energy).max() < 1e-9 * energy[0]
-    assert np.abs(sol.energy_balance()).max() < 1e-11 * energy[0]
+    assert np.abs(sol.energy.balance()).max() < 1e-11 * energy[0]
     gaps = sol.contact_gaps()
     assert gaps.min() > -3e-3 and gaps[-1].min() > -1e-3
 

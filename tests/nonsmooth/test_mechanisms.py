@@ -25,7 +25,7 @@ def _crank_and_rod(t, x):
 def test_a_slider_crank_with_clearance(rotation):
     """Up to the impact by an integrator of order eight; after it as Siconos has it, with steps of first order."""
     crank, rod, sol = slider_crank(rotation=rotation)
-    assert sol.success and np.abs(sol.energy_balance()).max() < 1e-12
+    assert sol.success and np.abs(sol.energy.balance()).max() < 1e-12
     impact, = sol.events
     assert impact.contacts == ("upper: contact 0", "upper: contact 1")  # both upper corners at once
 
@@ -49,7 +49,7 @@ def test_a_woodpecker_toy_falls_on_its_limit_cycle():
     """Glocker's (1995) numbers start on it: the motion of the next period is the same. At the end Siconos, with steps
     of 1e-5 s of first order, has the height and the angle below."""
     sol = woodpecker()
-    assert sol.success and np.abs(sol.energy_balance()).max() < 1e-14
+    assert sol.success and np.abs(sol.energy.balance()).max() < 1e-14
     first, second = ([event for event in sol.events if low < event.t < high] for low, high in ((0, 0.14), (0.14, 0.29)))
     assert [(a.kind, a.contacts) for a in first] == [(b.kind, b.contacts) for b in second]
     beaks = [event.t for event in sol.events if event.contacts == ("beak",)]

@@ -43,7 +43,7 @@ def test_orders(make, degrees, kinds):
             sol = tf.solve(problem, tf.MixedGalerkin(degree), m)
             assert sol.success and sol.statistics["contact_events"] == kinds
             assert sol.contact_gaps().min() > -1e-12
-            assert np.abs(sol.energy_balance()).max() < 1e-12 * max(1.0, np.abs(sol.energy()).max())
+            assert np.abs(sol.energy.balance()).max() < 1e-12 * max(1.0, np.abs(sol.energy()).max())
             errors.append(np.abs(sol.z[-1] - reference).max())
         assert errors[-1] < 1e-3
         assert 2 * degree - 0.2 < -np.polyfit(np.log([1, 2, 4]), np.log(errors), 1)[0] < 2 * degree + 0.3

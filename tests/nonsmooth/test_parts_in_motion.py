@@ -12,7 +12,7 @@ from tests.nonsmooth.contact_scenes import DOWN, G, solved
 
 def balanced(sol, atol=1e-11):
     assert sol.success, sol.status.message
-    assert np.abs(sol.energy_balance()).max() < atol
+    assert np.abs(sol.energy.balance()).max() < atol
     assert sol.contact_gaps().min() > -1e-11
 
 

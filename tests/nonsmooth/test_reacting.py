@@ -60,11 +60,11 @@ def test_a_pendulum_with_journal_friction_hits_a_stop(rotation, coordinates):
     assert sol.events[0].t == pytest.approx(hit, rel=3e-8)
     pin = sol.joint("pin")
     assert pin.angle(1.2) == pytest.approx(after.y[0, -1], rel=3e-7)
-    lost, work = sol.energy_lost(), sol.work(by_part=True)
+    lost, work = sol.energy_lost(), sol.energy.work(by_part=True)
     whole = (ROD["inertia"] + MASS * ROD["arm"]**2) * rate**2 / 2 * (1 - ROD["restitution"]**2)
     assert lost["stop"] == pytest.approx(whole, rel=1e-6)
     assert sol.energy()[-1] - sol.energy()[0] == pytest.approx(work["rub"][-1] - lost["stop"], abs=1e-6)
-    assert work["rub"][-1] < -0.1 and np.abs(sol.energy_balance()).max() < 1e-6
+    assert work["rub"][-1] < -0.1 and np.abs(sol.energy.balance()).max() < 1e-6
 
 
 # ---- set-valued friction of a bearing
@@ -103,7 +103,7 @@ def test_a_rotor_slips_where_the_drive_is_above_the_friction_circle():
     event, = sol.events
     assert sol.success and event.kind == "slips" and event.t == pytest.approx(CIRCLE / drive, rel=1e-9)
     assert sol.joint("pin").angle(1.2) == pytest.approx(drive / 6 / PIN["inertia"] * (1.2 - event.t)**3, rel=1e-7)
-    assert np.abs(sol.energy_balance()).max() < 1e-8
+    assert np.abs(sol.energy.balance()).max() < 1e-8
 
 
 @pytest.mark.long
@@ -126,7 +126,7 @@ def test_a_pendulum_with_dry_journal_friction_hits_a_stop(rotation, coordinates)
     assert sol.success and impact.t == pytest.approx(before.t[-1], rel=1e-7)
     assert turn.t == pytest.approx(rises.t[-1], rel=1e-6)
     assert sol.joint("pin").angle(turn.t) == pytest.approx(rises.y[0, -1], rel=1e-6)
-    assert np.abs(sol.energy_balance()).max() < 1e-5
+    assert np.abs(sol.energy.balance()).max() < 1e-5
 
 
 # ---- creep by normal load
@@ -176,8 +176,8 @@ def test_a_wheel_creeps_by_its_load(rotation):
     np.testing.assert_allclose(sol.contact_forces()[:, 0, 0], load, rtol=1e-9)
     np.testing.assert_allclose(sol.contact_forces()[:, 0, 1:], 0, rtol=0, atol=1e-9)
     lost = INERTIA * (100 - spin[-1]**2) / 2 - MASS * speed[-1]**2 / 2
-    assert sol.work(by_part=True)["creep"][-1] == pytest.approx(-lost, rel=1e-6)
-    assert np.abs(sol.energy_balance()).max() < 1e-6
+    assert sol.energy.work(by_part=True)["creep"][-1] == pytest.approx(-lost, rel=1e-6)
+    assert np.abs(sol.energy.balance()).max() < 1e-6
 
 
 def test_a_load_that_depends_on_itself():
@@ -228,7 +228,7 @@ def test_coulomb_friction_and_a_drag_by_the_same_load(dimension):
     assert sol.events[0].t == pytest.approx(stops, rel=1e-9)
     assert sol.z[-1, 0] == pytest.approx(way, rel=1e-9)
     assert sol.energy_lost()["floor"] == pytest.approx(mu * MASS * G * way, rel=1e-8)
-    assert sol.work(by_part=True)["drag"][-1] == pytest.approx(mu * MASS * G * way - MASS * v**2 / 2, rel=1e-8)
+    assert sol.energy.work(by_part=True)["drag"][-1] == pytest.approx(mu * MASS * G * way - MASS * v**2 / 2, rel=1e-8)
 
 
 @pytest.mark.parametrize("coordinates", ["bodies", "joint"])
@@ -249,7 +249,7 @@ def test_a_cart_on_a_guide_with_friction_by_what_it_carries(coordinates):
     assert sol.events[0].t == pytest.approx(meet, rel=1e-9)
     end = speed - mu * G * meet - guide_mu * G * (0.6 - meet)
     np.testing.assert_allclose([sol.velocity(name, 0.6)[0] for name in ("cart", "block")], end, rtol=1e-9)
-    assert np.abs(sol.energy_balance()).max() < 1e-9
+    assert np.abs(sol.energy.balance()).max() < 1e-9
     if coordinates == "bodies":
         np.testing.assert_allclose(sol.joint("guide").force(np.array([0.1, 0.5]))[:, 2], (MASS + cart_mass) * G)
 
@@ -272,8 +272,8 @@ def test_joints_carry_what_contacts_push():
         times = np.array([0.2, 0.6, 0.8])
         found.append([*(sol.joint(name).force(times) for name in ("shoulder", "elbow")),
                       *(sol.joint(name).torque(times) for name in ("shoulder", "elbow")),
-                      sol.contact_forces(times)[:, 0], np.full((3, 3), sol.work(by_part=True)["drag"][-1])])
-        assert np.abs(sol.energy_balance()).max() < 1e-8
+                      sol.contact_forces(times)[:, 0], np.full((3, 3), sol.energy.work(by_part=True)["drag"][-1])])
+        assert np.abs(sol.energy.balance()).max() < 1e-8
     np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-6)
     assert np.abs(found[0][4][1:, 0]).min() > 1 and found[0][5][0, 0] < -0.1
 

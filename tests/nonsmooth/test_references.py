@@ -33,7 +33,7 @@ def test_references_are_reached_with_the_order_of_the_element(name, degree):
     for event, (time, *_) in zip(sol.events, found_events, strict=True):
         assert abs(event.t - float(time)) < max(1.1 * bound, 1e-11)
     assert sol.contact_gaps().min() > -1e-12
-    assert np.abs(sol.energy_balance()).max() < 1e-9 * np.abs(sol.energy()).max() or name == "nonlinear_stop"
+    assert np.abs(sol.energy.balance()).max() < 1e-9 * np.abs(sol.energy()).max() or name == "nonlinear_stop"
 
 
 def test_the_impulses_of_the_bar():

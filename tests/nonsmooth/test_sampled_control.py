@@ -48,7 +48,7 @@ def test_impacts_between_samples(delay):
     assert sol.success and len(impacts) >= 2
     np.testing.assert_allclose([event.t for event in sol.events if event.kind == "impact"], impacts, rtol=0, atol=1e-12)
     np.testing.assert_allclose(sol.joint(rail).displacement(np.arange(201) / 100), places, rtol=0, atol=1e-12)
-    assert np.abs(sol.energy_balance()).max() < 1e-11
+    assert np.abs(sol.energy.balance()).max() < 1e-11
 
 
 def test_friction_that_a_sample_overcomes():
@@ -78,8 +78,8 @@ def test_halves_are_the_whole(stop, tmp_path):
     again = tf.solve(problem, tf.MixedGalerkin(2), 60, checkpoint=tf.Checkpoint(restart=path), progress=False)
     assert again.success and again.statistics["contact_events"] == whole.statistics["contact_events"]
     np.testing.assert_allclose(again.t, whole.t, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(again.nodal_state, whole.nodal_state, rtol=0, atol=1e-11)
-    np.testing.assert_allclose(again.energy_balance(), whole.energy_balance(), rtol=0, atol=1e-11)
+    np.testing.assert_allclose(again.nodal.state, whole.nodal.state, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(again.energy.balance(), whole.energy.balance(), rtol=0, atol=1e-11)
 
 
 def test_derivatives_through_impacts_do_not_see_what_is_held():

@@ -27,7 +27,7 @@ from tests.nonsmooth.contact_scenes import (
 
 def balanced(sol, atol=1e-12):
     assert sol.success, sol.status.message
-    assert np.abs(sol.energy_balance()).max() < atol
+    assert np.abs(sol.energy.balance()).max() < atol
     assert sol.contact_gaps().min() > -1e-10
 
 
@@ -237,7 +237,7 @@ def test_a_ball_that_falls_into_a_saddle_of_balls():
     state = {ball: tf.Pose(place) for ball, place in zip(balls, places, strict=True)}
     sol = solved([*balls, *contacts], state, 0.6, 60)
     assert sol.success, sol.status.message
-    assert np.abs(sol.energy_balance()).max() < 1e-12 and sol.contact_gaps().min() > -1e-12
+    assert np.abs(sol.energy.balance()).max() < 1e-12 and sol.contact_gaps().min() > -1e-12
     assert sum(event.kind == "fallback" for event in sol.events) < 5
     assert sol.t[-1] == 0.6
 
@@ -273,7 +273,7 @@ def test_a_ball_slides_over_the_edge_of_a_table(speed):
     table = tf.SurfaceContact(ball, name="table", parameters=[radius], formula=lambda x, t, c: ca.if_else(
         x[0] < 0, x[2], ca.sqrt(x[0]**2 + x[2]**2)) - c[0])
     sol = solved([ball, table], {ball: tf.Pose((-way, 0, radius), velocity=(speed, 0, 0))}, 0.9, 60)
-    assert sol.success and np.abs(sol.energy_balance()).max() < 1e-12
+    assert sol.success and np.abs(sol.energy.balance()).max() < 1e-12
     event, = sol.events
     assert event.kind == "opens" and event.t > way / speed - 1e-12
     cos = min(1, (2 + speed**2 / (G * radius)) / 3)

@@ -23,7 +23,7 @@ def test_both_sides_of_an_impact(bar):
     assert bar.t[event.node] == event.t
     before, after = bar(event.t, side="left"), bar(event.t)
     np.testing.assert_array_equal(before, bar.z[event.node])
-    np.testing.assert_array_equal(after, bar.nodal_state[event.node, 0])
+    np.testing.assert_array_equal(after, bar.nodal.state[event.node, 0])
     n = bar.system.n_q
     np.testing.assert_array_equal(before[:n], after[:n])
     assert np.abs(after[n:] - before[n:]).max() > 1
@@ -57,13 +57,13 @@ def test_energy_is_lost_in_impacts_alone(bar):
     energy, lost = bar.energy(), sum(bar.energy_lost().values())
     assert lost == pytest.approx(energy[0] - energy[-1], rel=1e-10)
     assert sum(event.energy for event in bar.events) == pytest.approx(-lost, rel=1e-12)
-    assert np.abs(bar.energy_balance()).max() < 1e-10 * energy[0]
-    assert np.abs(bar.energy_balance(np.linspace(0.05, 1.45, 7))).max() < 1e-2 * energy[0]
+    assert np.abs(bar.energy.balance()).max() < 1e-10 * energy[0]
+    assert np.abs(bar.energy.balance(np.linspace(0.05, 1.45, 7))).max() < 1e-2 * energy[0]
 
 
 def test_work_of_friction_is_that_of_the_motion():
     sol, _ = systems.spinning_ball(2, 20)
-    assert np.abs(sol.energy_balance()).max() < 1e-11 * sol.energy()[0]
+    assert np.abs(sol.energy.balance()).max() < 1e-11 * sol.energy()[0]
     lost = sol.energy_lost()["floor"]
     rest = next(event.t for event in sol.events if event.kind == "rests")
     assert lost == pytest.approx(sol.energy()[0] - sol.energy()[-1] + 9.81 * 0.9, rel=1e-10)  # its weight is a force
@@ -239,8 +239,8 @@ def test_a_driven_paddle_works_on_what_it_hits(n):
                         tf.PlaneContact(ball, on=paddle, normal=(0, 0, 1), restitution=1.0, name="contact")])
     start = {ball: tf.Pose((0, 0, 1.0), velocity=(0, 0, -1.0)), paddle: tf.Pose(velocity=(0, 0, 1.0))}
     sol = tf.solve(tf.InitialValueProblem(system, start, (0, 1)), tf.MixedGalerkin(2), n, progress=False)
-    np.testing.assert_allclose([sol.work()[-1], -sol.energy_lost()["contact"]], 4.0, rtol=1e-12)
-    assert np.abs(sol.energy_balance()).max() < 1e-13
+    np.testing.assert_allclose([sol.energy.work()[-1], -sol.energy_lost()["contact"]], 4.0, rtol=1e-12)
+    assert np.abs(sol.energy.balance()).max() < 1e-13
 
 
 @pytest.mark.parametrize("angle, told", [(0.5, False), (2.7, True)])

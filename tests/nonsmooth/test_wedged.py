@@ -78,7 +78,7 @@ def test_a_ball_in_a_groove(moment):
     twist = tf.Torque(ball, (0, tf.Sine(moment, 1.0), 0))
     sol = solved([ball, *sides, twist], {ball: tf.Pose((0, 0, r / c))}, 0.25, 20, gravity=DOWN)
     assert sol.success, sol.status.message
-    assert np.abs(sol.energy_balance()).max() < 1e-10
+    assert np.abs(sol.energy.balance()).max() < 1e-10
     both = mu * r * G / c / (1 + mu**2)
     turns = [event.t for event in sol.events if event.contacts == ("left", "right")]
     if moment < both:

@@ -102,7 +102,7 @@ def test_reference_states(number, n_elements, caps):
         assert np.abs(sol.rotation_matrix("frame", s["t"]) - s["R"]).max() < caps[0]
         omega = np.array(s["W"])
         assert np.abs(sol.angular_velocity("frame", s["t"]) - omega).max() < caps[1] * max(1, np.abs(omega).max())
-    assert np.abs(sol.energy_balance()).max() < 1e-11 * sol.energy().max()
+    assert np.abs(sol.energy.balance()).max() < 1e-11 * sol.energy().max()
 
 
 @pytest.mark.parametrize("element", SCHEMES, ids=lambda e: e.name)

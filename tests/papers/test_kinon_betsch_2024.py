@@ -46,7 +46,7 @@ def test_invariants(element, options, coarse, fine, top_size):
     for solution in (body, gyro):
         assert solution.errors()["configuration"] <= 1e-13
         if element in LIVENS:
-            assert drift(solution.generalized_energy()) <= 1e-11
+            assert drift(solution.energy.generalized()) <= 1e-11
             assert drift(solution.energy()) > 1e-8  # H is another function off the midpoints
         elif element == tf.EMH():
             assert drift(solution.energy()) <= 1e-11
@@ -81,7 +81,7 @@ def test_systems_by_formulas(name, n_elements, element):
     errors = []
     for n in n_elements:
         solution = tf.solve(find_case(name).make(t_end=data["t"]), element, n)
-        energy = solution.generalized_energy()
+        energy = solution.energy.generalized()
         assert drift(energy) <= (5e-11 if element.name == "reml" else 1e-13)  # of REML what Newton leaves adds up
         assert solution.errors()["configuration"] <= 1e-12
         errors.append(np.abs(solution.z[-1][:3] - data["q"]).max())
@@ -98,7 +98,7 @@ def test_closed_loop(element):
         solution = tf.solve(problem, element, n)
         assert solution.success, solution.status.message
         after = solution.t > 1 - 1e-9
-        energy = solution.generalized_energy() if solution.fields.get("velocity") is not None else solution.energy()
+        energy = solution.energy.generalized() if solution.fields.get("velocity") is not None else solution.energy()
         assert drift(energy[after]) <= 1e-11
         drifts.append(np.ptp(solution.angular_momentum()[after], axis=0).max())
         assert solution.errors()["configuration"] <= 1e-11
@@ -109,7 +109,7 @@ def test_closed_loop_in_directors_keeps_the_angular_momentum():
     solution = tf.solve(find_case("four-bar").make("directors", t_end=3.0), tf.EML(), 60)
     after = solution.t > 1 - 1e-9
     assert drift(solution.angular_momentum()[after]) <= 1e-11
-    assert drift(solution.generalized_energy()[after]) <= 1e-11
+    assert drift(solution.energy.generalized()[after]) <= 1e-11
 
 
 def test_velocities_of_eml_alternate_in_long_runs():
@@ -120,7 +120,7 @@ def test_velocities_of_eml_alternate_in_long_runs():
     late, later = (np.abs(along[round(t / h):round(t / h) + 20]).max() for t in (5, 15))
     assert later > 10 * late
     assert np.all(along[3000:3020:2] * along[3001:3021:2] < 0)
-    assert drift(solution.generalized_energy()) <= 1e-10
+    assert drift(solution.energy.generalized()) <= 1e-10
     assert drift(solution.energy()) > 1e-2
     directors = tf.solve(free_body("directors", t_end=25.0), tf.EML(), round(25 / h))
     assert drift(directors.energy()) <= 1e-11

@@ -36,15 +36,15 @@ def check(problem, element, mesh, method, driver, window, gather):
         assert shared.statistics["n_ranks"] == comm.size
         assert isinstance(shared, SlabSolution) is not gather
     if isinstance(shared, SlabSolution):
-        assert len(shared.nodal_state) == np.diff(shared.elements)[0] < len(mesh) - 1 or driver == "windows", name
+        assert len(shared.nodal.state) == np.diff(shared.elements)[0] < len(mesh) - 1 or driver == "windows", name
         errors, shared = shared.errors(), shared.gather()
         for key, value in shared.errors().items():
             assert abs(errors[key] - value) <= 1e-12 * (1 + value), f"{name}: error of {key}"
-    size = np.abs(here.nodal_state).max()
-    difference = np.abs(shared.nodal_state - here.nodal_state).max() / size
+    size = np.abs(here.nodal.state).max()
+    difference = np.abs(shared.nodal.state - here.nodal.state).max() / size
     assert difference < 1e-9, f"{name}: {difference:.1e}"
-    forces = np.abs(here.nodal_multipliers).max() + 1
-    assert np.abs(shared.nodal_multipliers - here.nodal_multipliers).max() < 1e-6 * forces, name
+    forces = np.abs(here.nodal.multipliers).max() + 1
+    assert np.abs(shared.nodal.multipliers - here.nodal.multipliers).max() < 1e-6 * forces, name
     iterations = [s.statistics["newton_iterations"]["max"] for s in (here, shared)]
     assert iterations[1] <= iterations[0] + 1, f"{name}: {iterations} iterations"
 

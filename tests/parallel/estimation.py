@@ -103,7 +103,7 @@ def main():
         assert here.statistics["newton_iterations"] == shared.statistics["newton_iterations"], name
         if comm.rank:  # each rank may be asked by itself
             continue
-        compare(name, "state", shared.nodal_state, here.nodal_state)
+        compare(name, "state", shared.nodal.state, here.nodal.state)
         t = np.linspace(*here.problem.t_span, 7) if n else here.t[::9]
         compare(name, "values", shared.value(what, t), here.value(what, t))
         compare(name, "std", shared.std(what, t), here.std(what, t))

@@ -80,8 +80,8 @@ def main(which):
         assert shared.statistics["n_ranks"] == n_ranks and shared.statistics["backend"] == "interior-point"
         objectives = [sol.statistics["objective"] for sol in (here, shared)]
         assert abs(objectives[1] / objectives[0] - 1) <= 1e-10, f"{name}: {objectives}"
-        for field, values in {"state": here.nodal_state, **here.fields}.items():
-            other = shared.nodal_state if field == "state" else shared.fields[field]
+        for field, values in {"state": here.nodal.state, **here.fields}.items():
+            other = shared.nodal.state if field == "state" else shared.fields[field]
             difference = np.abs(other - values).max(initial=0.0) / max(1.0, np.abs(values).max(initial=0.0))
             assert difference < 1e-8, f"{name}: {field}: {difference:.1e}"
     if comm.rank == 0:

@@ -42,8 +42,8 @@ def main():
         name = f"{make.__name__}, {element}, {comm.size} ranks"
         assert here.success and shared.success, f"{name}: {here.status.message}, {shared.status.message}"
         assert shared.statistics["n_ranks"] == comm.size
-        for which, values in {"state": here.nodal_state, **here.fields}.items():
-            other = shared.nodal_state if which == "state" else shared.fields[which]
+        for which, values in {"state": here.nodal.state, **here.fields}.items():
+            other = shared.nodal.state if which == "state" else shared.fields[which]
             difference = np.abs(other - values).max() / max(1.0, np.abs(values).max())
             assert difference < 1e-8, f"{name}: {which}: {difference:.1e}"
         if "objective" in here.statistics:

@@ -38,7 +38,7 @@ def main(driver, path, action):
             assert solution.success
             if hasattr(solution, "gather"):
                 solution = solution.gather()
-            assert np.abs(solution.nodal_state - whole.nodal_state).max() < 1e-9 * np.abs(whole.nodal_state).max()
+            assert np.abs(solution.nodal.state - whole.nodal.state).max() < 1e-9 * np.abs(whole.nodal.state).max()
     if comm.rank == 0:
         print(action, "done")
 

@@ -102,5 +102,5 @@ def test_restart_on_other_numbers_of_ranks(driver, tmp_path):
     window = {"window": 7} if driver == "windows" else {}
     whole = tf.solve(spinning_box(t_end=1), tf.BubnovGalerkin(2, "continuous"), 31, driver=driver, **window)
     alone = tf.restart(path)
-    size = np.abs(whole.nodal_state).max()
-    np.testing.assert_allclose(alone.nodal_state, whole.nodal_state, rtol=0, atol=1e-9 * size)
+    size = np.abs(whole.nodal.state).max()
+    np.testing.assert_allclose(alone.nodal.state, whole.nodal.state, rtol=0, atol=1e-9 * size)

@@ -246,7 +246,7 @@ def test_what_is_surely_resolved_has_nothing_to_report(degree):
         if not sol.success:
             continue
         plan = ElementPlan(sol.system, sol.element)
-        x = plan.pack(TimeMesh(sol.t), sol.nodal_state, sol.nodal_multipliers)
+        x = plan.pack(TimeMesh(sol.t), sol.nodal.state, sol.nodal.multipliers)
         surely = surely_resolved(plan, sol.system, sol.t, x)
         texts = unresolved(sol, cut=True, counted=False)
         assert not (surely and texts)

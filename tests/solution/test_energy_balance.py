@@ -36,11 +36,11 @@ def solve(problem, element, n):
                                         (tf.MixedGalerkin(4), 30), (tf.MixedGalerkin(3, 3), 60)], ids=str)
 def test_balance_of_a_driven_and_damped_body(rotation, element, n):
     sol = solve(driven(rotation), element, n)
-    exchanged = np.abs(sol.work()).max()
+    exchanged = np.abs(sol.energy.work()).max()
     assert exchanged > 1
     assert np.abs(sol.energy() - sol.energy()[0]).max() > 1
-    assert np.abs(sol.energy_balance()).max() < 1e-9 * exchanged
-    assert sol.errors()["energy"] == np.abs(sol.energy_balance()).max()
+    assert np.abs(sol.energy.balance()).max() < 1e-9 * exchanged
+    assert sol.errors()["energy"] == np.abs(sol.energy.balance()).max()
 
 
 @pytest.mark.parametrize("element, sizes, order", [
@@ -52,8 +52,8 @@ def test_balance_converges(element, sizes, order):
     balance, work = [], []
     for n in sizes:
         sol = solve(driven("quaternion"), element, n)
-        balance.append(np.abs(sol.energy_balance()).max())
-        work.append(abs(sol.work()[-1] - fine.work()[-1]))
+        balance.append(np.abs(sol.energy.balance()).max())
+        work.append(abs(sol.energy.work()[-1] - fine.energy.work()[-1]))
     h = 1 / np.array(sizes)
     assert slope(h, balance) > order - 0.3
     assert slope(h, work) == pytest.approx(order, abs=0.4)
@@ -67,19 +67,19 @@ def test_work_in_closed_form(rotation):
                         tf.RayleighDissipation(other, 1.5)])
     sol = solve(tf.InitialValueProblem(system, {other: tf.Pose(velocity=[0, 3, 0])}, (0, 2)), tf.MixedGalerkin(3), 40)
     v = 2 * (1 - np.cos(np.pi * sol.t)) / np.pi
-    np.testing.assert_allclose(sol.work(), v**2 - 9 * (1 - np.exp(-1.5 * sol.t)), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(sol.energy.work(), v**2 - 9 * (1 - np.exp(-1.5 * sol.t)), rtol=0, atol=1e-9)
 
 
 def test_work_at_times():
     sol = solve(driven("quaternion"), tf.MixedGalerkin(3), 60)
-    np.testing.assert_allclose(sol.work(sol.t), sol.work(), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(sol.energy.work(sol.t), sol.energy.work(), rtol=0, atol=1e-12)
     times = np.array([[0.013, 0.5], [0.777, 0.999]])
-    assert sol.work(times).shape == (2, 2) and sol.work(0.3).shape == ()
-    np.testing.assert_allclose((sol.work(times + 1e-6) - sol.work(times - 1e-6)) / 2e-6,
+    assert sol.energy.work(times).shape == (2, 2) and sol.energy.work(0.3).shape == ()
+    np.testing.assert_allclose((sol.energy.work(times + 1e-6) - sol.energy.work(times - 1e-6)) / 2e-6,
                                sol.system.power(times, sol(times)), rtol=0, atol=1e-4)
-    assert np.abs(sol.energy_balance(times)).max() < 1e-4  # inside of elements the state has order k + 1
+    assert np.abs(sol.energy.balance(times)).max() < 1e-4  # inside of elements the state has order k + 1
     with pytest.raises(tf.InputError, match="time"):
-        sol.work(1.5)
+        sol.energy.work(1.5)
 
 
 def test_load_with_kinks():
@@ -134,13 +134,13 @@ def test_nothing_changes_without_loads(problem, monkeypatch):
     sol = solve(problem(), tf.MixedGalerkin(2), 10)
     monkeypatch.setattr(tf.Solution, "_element_work", None)  # not even called
     assert not has_power(sol.system)
-    assert np.array_equal(sol.work(), np.zeros(11)) and np.array_equal(sol.work([0.1, 0.2]), [0, 0])
+    assert np.array_equal(sol.energy.work(), np.zeros(11)) and np.array_equal(sol.energy.work([0.1, 0.2]), [0, 0])
     assert sol.errors()["energy"] == np.abs(sol.energy() - sol.energy()[0]).max()
-    assert np.array_equal(sol.energy_balance([0.2, 0.3]), sol.energy([0.2, 0.3]) - sol.energy()[0])
+    assert np.array_equal(sol.energy.balance([0.2, 0.3]), sol.energy([0.2, 0.3]) - sol.energy()[0])
 
 
 def test_solution_without_elements():
     """A solve that fails at once has done no work."""
     sol = tf.solve(driven("quaternion", 1e6), tf.MixedGalerkin(1), 2, progress=False)
     assert not sol.success and len(sol.t) == 1
-    assert sol.work().tolist() == [0] and sol.errors()["energy"] == 0
+    assert sol.energy.work().tolist() == [0] and sol.errors()["energy"] == 0

@@ -93,7 +93,7 @@ def test_round_trip(rotation, tmp_path):
     solution.save(tmp_path / "door.h5")
     again = load(tmp_path / "door.h5")
     assert again.z.tobytes() == solution.z.tobytes()
-    assert again.nodal_multipliers.tobytes() == solution.nodal_multipliers.tobytes()
+    assert again.nodal.multipliers.tobytes() == solution.nodal.multipliers.tobytes()
     assert again.system.dropped == solution.system.dropped and len(again.system.dropped) == 5
     np.testing.assert_array_equal(again.system.kept, solution.system.kept)
     assert again.system.constraint_names == solution.system.constraint_names

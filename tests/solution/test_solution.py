@@ -20,13 +20,13 @@ def swing(request):
 def test_dense_output_reproduces_nodal_values(element):
     sol = tf.solve(pendulum(t_end=0.5), element, 5, progress=False)
     mesh = tf.TimeMesh(sol.t)
-    assert np.abs(sol(mesh.points(element.state.basis)) - sol.nodal_state).max() <= 1e-12 * np.abs(sol.z).max()
+    assert np.abs(sol(mesh.points(element.state.basis)) - sol.nodal.state).max() <= 1e-12 * np.abs(sol.z).max()
     assert np.array_equal(sol(sol.t), sol.z)
     # multipliers may jump between elements, so that only inner points are distinguished
     inner = (element.multiplier.basis.points > 0) & (element.multiplier.basis.points < 1)
     times = mesh.points(element.multiplier.basis)[:, inner]
-    np.testing.assert_allclose(sol.multipliers(times, kind="element"), sol.nodal_multipliers[:, inner], rtol=0,
-                               atol=1e-10 * np.abs(sol.nodal_multipliers).max())
+    np.testing.assert_allclose(sol.multipliers(times, kind="element"), sol.nodal.multipliers[:, inner], rtol=0,
+                               atol=1e-10 * np.abs(sol.nodal.multipliers).max())
 
 
 def test_dense_output_is_the_polynomial_of_the_nodes():
@@ -34,7 +34,7 @@ def test_dense_output_is_the_polynomial_of_the_nodes():
     for e in (0, 7):
         nodes = np.linspace(sol.t[e], sol.t[e + 1], 4)
         t = np.linspace(nodes[0], nodes[-1], 7)[1:-1]
-        fit = np.polynomial.Polynomial.fit(nodes, sol.nodal_state[e, :, 4], 3)
+        fit = np.polynomial.Polynomial.fit(nodes, sol.nodal.state[e, :, 4], 3)
         np.testing.assert_allclose(sol(t)[:, 4], fit(t), rtol=0, atol=1e-12)
 
 

@@ -28,9 +28,9 @@ def pendulum(mass=2.0, inertia=(0.4, 0.5, 0.3), k=30.0, gravity=-9.81, amplitude
 def close(a, b):
     size = np.abs(b.z).max()
     np.testing.assert_allclose(a.z / size, b.z / size, **SAME)
-    np.testing.assert_allclose(a.nodal_state / size, b.nodal_state / size, **SAME)
-    size = np.abs(b.nodal_multipliers).max(initial=1.0)
-    np.testing.assert_allclose(a.nodal_multipliers / size, b.nodal_multipliers / size, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(a.nodal.state / size, b.nodal.state / size, **SAME)
+    size = np.abs(b.nodal.multipliers).max(initial=1.0)
+    np.testing.assert_allclose(a.nodal.multipliers / size, b.nodal.multipliers / size, rtol=0, atol=1e-10)
 
 
 CHANGES = {
@@ -52,11 +52,11 @@ def test_changed_numbers(element, name):
     changes, arguments = CHANGES[name]
     solver = tf.prepare(pendulum(), element, 12)
     before = solver.solve()
-    kept = before.nodal_state.copy(), before.system.parts[0].mass
+    kept = before.nodal.state.copy(), before.system.parts[0].mass
     found = solver.solve(parameters=changes)
     close(found, tf.solve(pendulum(**arguments), element, 12))
     close(solver.solve(), tf.solve(pendulum(), element, 12))  # changes count from what was prepared
-    assert np.array_equal(before.nodal_state, kept[0]) and before.system.parts[0].mass == kept[1]
+    assert np.array_equal(before.nodal.state, kept[0]) and before.system.parts[0].mass == kept[1]
 
 
 @pytest.mark.parametrize("driver", ["march", "global", "windows"])

@@ -34,7 +34,7 @@ def dense_condition(problem, element, n, scaling, norm, first_only=False):
     plan, mesh = ElementPlan(problem.system, element), TimeMesh(solution.t[:2] if first_only else solution.t)
     chain = ElementEquations(plan, mesh, Scaling.of(scaling, problem.system, element, 0, problem.z0))
     k = mesh.n_elements
-    chain.evaluate(plan.pack(mesh, solution.nodal_state[:k], solution.nodal_multipliers[:k]))
+    chain.evaluate(plan.pack(mesh, solution.nodal.state[:k], solution.nodal.multipliers[:k]))
     return np.linalg.cond(tangent(chain), norm)
 
 
@@ -213,7 +213,7 @@ def test_forward_error_bounds_the_error_of_the_solution():
     plan = ElementPlan(problem.system, element)
     scale = Scaling.of("none", problem.system, element, 0, problem.z0)
     chain = ElementEquations(plan, TimeMesh(solution.t), scale)
-    x = plan.pack(chain.mesh, solution.nodal_state, solution.nodal_multipliers)
+    x = plan.pack(chain.mesh, solution.nodal.state, solution.nodal.multipliers)
     chain.evaluate(x)
     chain.linear.factor(chain.data)
     free = x[chain.assembler.pattern.column_index]

@@ -108,7 +108,7 @@ def problem():
 
 def test_a_number_is_no_name_of_a_file():
     sol = tf.solve(problem(), tf.MixedGalerkin(1), 4, progress=False)
-    for write in (sol.save, sol.save_html, tf.load, tf.restart):
+    for write in (sol.save, tf.load, tf.restart):
         with pytest.raises(tf.InputError, match="the name of a file must be a text, not 5"):
             write(5)
 

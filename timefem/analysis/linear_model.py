@@ -344,7 +344,7 @@ class Mode:
         return f"Mode({self.eigenvalue:.6g}: {self.moves})"
 
     def motion(self, size: float = 0.1, periods: float = 1.0) -> Solution:
-        """The mode as a `Solution`, without its growth, for pictures and films: `save`, `save_html`.
+        """The mode as a `Solution`, without its growth, for pictures and films: `save`, `plot.viewer`.
 
         Parameters
         ----------

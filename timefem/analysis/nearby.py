@@ -125,7 +125,7 @@ def piece(solution, start, stop):
     """Elements start, ..., stop - 1 of a solution, as a solution."""
     fields = {name: values[start:stop] for name, values in solution.fields.items()}
     return Solution(solution.system, solution.element, solution.t[start:stop + 1], solution.z[start],
-                    solution.nodal_state[start:stop], solution.nodal_multipliers[start:stop], Status(True), {}, fields)
+                    solution.nodal.state[start:stop], solution.nodal.multipliers[start:stop], Status(True), {}, fields)
 
 
 def state_changes(reduction):

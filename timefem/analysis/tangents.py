@@ -178,7 +178,7 @@ def _nodal_values(problem, element, mesh, trajectory, linear):
     if not solution.success:
         raise SolveError(f"no trajectory on {mesh.n_elements} elements: {solution.status.message}; take more elements, "
                          "or give a solution of another element as trajectory")
-    return solution.nodal_state, solution.nodal_multipliers
+    return solution.nodal.state, solution.nodal.multipliers
 
 
 def _tangent(plan, mesh, scale, linear, x):

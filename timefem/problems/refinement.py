@@ -196,10 +196,10 @@ class HigherOrderErrors(ErrorEstimate):
     def transferred(self, sol: Solution, mesh: TimeMesh) -> dict[str, np.ndarray]:
         """Nodal values of the fields of mG(k + 1), from those of a solution on the same mesh."""
         system, spaces = self.problem.system, self.plan.element.trial
-        given = {"state": sol.nodal_state, **sol.fields,
-                 "multipliers": sol.nodal_multipliers[..., self.element.kept_multipliers(system)]}
+        given = {"state": sol.nodal.state, **sol.fields,
+                 "multipliers": sol.nodal.multipliers[..., self.element.kept_multipliers(system)]}
         if given["multipliers"].shape[-1] < system.n_multipliers:
-            given["multipliers"] = sol.nodal_multipliers
+            given["multipliers"] = sol.nodal.multipliers
         sizes = {name: f.shape[1] for name, f in zip(spaces, self.plan.columns.fields, strict=True)}
         given = {name: v for name, v in given.items() if v.shape[-1] == sizes.get(name)}
         return transferred(given, sol.element, mesh, self.plan.element, sizes, mesh)

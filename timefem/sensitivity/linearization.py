@@ -400,8 +400,8 @@ def _alike(base, here, wanted, exact):
 def _nodal_values(plan, solution):
     """Nodal values of all trial fields, in their order."""
     kept = plan.element.kept_multipliers(plan.system)
-    given = {"state": solution.nodal_state, "multipliers": solution.nodal_multipliers[..., kept], **solution.fields}
-    n = len(solution.nodal_state)
+    given = {"state": solution.nodal.state, "multipliers": solution.nodal.multipliers[..., kept], **solution.fields}
+    n = len(solution.nodal.state)
     return [given.get(name, np.zeros((n, *field.shape)))
             for name, field in zip(plan.element.trial, plan.columns.fields, strict=True)]
 

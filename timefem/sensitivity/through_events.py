@@ -115,7 +115,7 @@ class ThroughEvents(Derivatives):
         self._values = {}
         element = element_of(self.element, without_contacts(self.system))
         self.start = Start(ElementPlan(self.system, element), self.mesh.nodes[0], solution.z[0])
-        n_shapes, n_z = solution.nodal_state.shape[1:]
+        n_shapes, n_z = solution.nodal.state.shape[1:]
         first = np.arange(n_shapes * n_z).reshape(n_shapes, n_z)
         self._apart = SimpleNamespace(system=self.system, element=self.element, columns=SimpleNamespace(
             step=n_shapes * n_z, first=first))  # states of elements, which share none at their ends
@@ -146,7 +146,7 @@ class ThroughEvents(Derivatives):
             name = self.contacts.names[own.mode.modes.index(BEGINS)]
             raise InputError(f"{name} begins to slip in space at t = {nodes[0]:g}; derivatives are offered of slips "
                              "along lines, and in space of those that end")
-        mesh, x, n, status, _ = own.dofs(nodes, sol.nodal_state[start, 0], exact=True)
+        mesh, x, n, status, _ = own.dofs(nodes, sol.nodal.state[start, 0], exact=True)
         if n < stop - start:
             raise InputError(f"the elements from t = {nodes[0]:g} on are not found again: {status.message}")
         stretch = Stretch(own.plan, mesh, x, self._linear, self._wrapped.setdefault(id(own), {}))
@@ -183,10 +183,10 @@ class ThroughEvents(Derivatives):
         """Gradient of a scalar functional by one transposed sweep; see `timefem.gradient`."""
         given, at = self._directions(parameters), self._of_one_value(functional)
         self._check_start(given)
-        by_states, by_numbers = at.backward(np.ones(1), self._solution.nodal_state.size, self.places.size)
-        by_times = at.backward_ends(self._solution.nodal_state.ravel(), np.ones(1))
+        by_states, by_numbers = at.backward(np.ones(1), self._solution.nodal.state.size, self.places.size)
+        by_times = at.backward_ends(self._solution.nodal.state.ravel(), np.ones(1))
         n_z = self.system.n_z
-        by_states = by_states.reshape(self._solution.nodal_state.shape)
+        by_states = by_states.reshape(self._solution.nodal.state.shape)
         wanted, of_end = np.unique(given.numbers.indices), np.zeros(n_z)
         for piece in reversed(self._pieces):
             stretch, columns = piece.stretch, piece.stretch.plan.columns
@@ -217,7 +217,7 @@ class ThroughEvents(Derivatives):
         every = [self._evaluated(f) for f in functionals]
         self._check_start(given)
         (states, times), numbers = self._follow(given), given.numbers.toarray()
-        states, x = states.reshape(-1, states.shape[-1]), self._solution.nodal_state.ravel()
+        states, x = states.reshape(-1, states.shape[-1]), self._solution.nodal.state.ravel()
         return np.concatenate([at.forward(states, numbers) + at.forward_ends(x, times) for at in every])
 
     def end_tangents(self, given: Directions) -> np.ndarray:
@@ -229,7 +229,7 @@ class ThroughEvents(Derivatives):
 
     def _follow(self, given):
         """Changes of the states (n_elements, n_shapes, n_z, n) and of the times of the nodes (n_nodes, n)."""
-        n, shape = given.numbers.shape[1], self._solution.nodal_state.shape
+        n, shape = given.numbers.shape[1], self._solution.nodal.state.shape
         states, times, numbers = np.zeros((*shape, n)), np.zeros((len(self.mesh.nodes), n)), given.numbers.toarray()
         first = self._start_changes(np.eye(self.start.plan.columns.n_node), given)
         z = first[self.start.plan.columns.first[0]]
@@ -268,7 +268,7 @@ class ThroughEvents(Derivatives):
 
     def _evaluated(self, functional):
         if functional not in self._values:
-            self._values[functional] = Evaluated(functional, self._apart, self.mesh, self._solution.nodal_state.ravel(),
+            self._values[functional] = Evaluated(functional, self._apart, self.mesh, self._solution.nodal.state.ravel(),
                                                  self.places)
         return self._values[functional]
 

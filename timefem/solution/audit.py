@@ -81,7 +81,7 @@ def unresolved(solution, cut=False, smooth=True, counted=True):
     they do not look, rates and vibrations, energy that is gained or lost. `counted` marches parts of the motion on
     finer meshes to tell how many elements do. See `audited` for the rest."""
     system, element = solution.system, _stated(solution.element)
-    motion = solution.t, solution.z, solution.nodal_state
+    motion = solution.t, solution.z, solution.nodal.state
     text = unresolved_turns(system, element, *motion[:2]) or missed_forces(system, element, *motion)
     if text is None:
         if not smooth:
@@ -109,7 +109,7 @@ def _lost_energy(solution):
     system, element = solution.system, _stated(solution.element)
     if not element.energy_drifts or system.rigid_contacts or couples_inertia(system):
         return None
-    potential, work = system.potential(solution.t, solution.z), solution.work()
+    potential, work = system.potential(solution.t, solution.z), solution.energy.work()
     kinetic = solution.energy() - potential
     wrong = np.abs(kinetic - kinetic[0] + potential - potential[0] - work)
     size = kinetic.max() + np.ptp(potential) + np.abs(work).max()
@@ -220,8 +220,8 @@ def _fast_rates(solution):
     if basis.n_shapes < 2 or np.isinf(size).all():
         return None
     points = np.array([0.0, 0.5, 1.0])
-    z = basis.values(points) @ solution.nodal_state
-    rates = (basis.derivatives(points) @ solution.nodal_state)[..., :system.n_q] / lengths[:, None, None]
+    z = basis.values(points) @ solution.nodal.state
+    rates = (basis.derivatives(points) @ solution.nodal.state)[..., :system.n_q] / lengths[:, None, None]
     times = (solution.t[:-1, None] + lengths[:, None] * points).ravel()
     told = system.velocity(times, z.reshape(-1, system.n_z)).reshape(rates.shape)
     size = np.maximum(size, np.sqrt(system.mass_scale) * np.abs(told).max(axis=(0, 1)))
@@ -244,7 +244,7 @@ def _missed(solution, marched, counted=True, turns=False):
 
     Of motions with impacts only `turns` are looked at, each element for itself: flights are exact however long.
     """
-    system, element, t, nodal = solution.system, _stated(solution.element), solution.t, solution.nodal_state
+    system, element, t, nodal = solution.system, _stated(solution.element), solution.t, solution.nodal.state
     if turns:
         if element.state.basis.degree == 1:
             return None
@@ -302,7 +302,7 @@ def jump_of(solution):
         return None
     points = basis.points if basis.n_shapes > 1 else np.array([0.0, 1.0])
     times = solution.t[:-1, None] + np.diff(solution.t)[:, None] * points
-    z = solution.nodal_state if basis.n_shapes > 1 else solution(times)
+    z = solution.nodal.state if basis.n_shapes > 1 else solution(times)
     size = _ways(system, z[..., :n])
     steps = np.diff(z[..., :n], axis=1) / size
     element, place = np.nonzero((np.abs(steps) > OPTIONS.between_small).any(axis=2))
@@ -353,7 +353,7 @@ def turn_table(solution, bound):
     system = solution.system
     if len(solution.t) == 1:
         return solution.t, first_angle(solution, bound, coordinate_at(system, bound, solution.z)[0])
-    rates = np.abs(coordinate_at(system, bound, solution.nodal_state)[1]).max(axis=1)
+    rates = np.abs(coordinate_at(system, bound, solution.nodal.state)[1]).max(axis=1)
     n = np.maximum(2, np.ceil(rates * np.diff(solution.t) / OPTIONS.largest_turn)).astype(int)
     if n.sum() > OPTIONS.most_turn_points:
         n = np.full(len(n), max(2, OPTIONS.most_turn_points // len(n)))

@@ -206,8 +206,8 @@ class ContactSolution(Solution):
             own = np.flatnonzero((self.contact_modes[e] == key).all(axis=1))
             many, at = e[own], xi[own]
             h = np.diff(self.t)[many]
-            z = np.einsum("gi,gia->ga", basis.values(at), self.nodal_state[many])
-            rate = np.einsum("gi,gia->ga", basis.derivatives(at), self.nodal_state[many][..., :self.system.n_q])
+            z = np.einsum("gi,gia->ga", basis.values(at), self.nodal.state[many])
+            rate = np.einsum("gi,gia->ga", basis.derivatives(at), self.nodal.state[many][..., :self.system.n_q])
             t = self.t[many] + h * at
             force = np.einsum("gi,gica->gca", self.element.multiplier.basis.values(at), self.nodal_contact_forces[many])
             moving = contacts.at(t, z[:, :self.system.n_q], rate / h[:, None])
@@ -215,7 +215,7 @@ class ContactSolution(Solution):
             here = contacts.at_state(t, z)
             load = here.load
             if contacts.reactions is not None:
-                gamma = self.nodal_multipliers[many][..., :self.system.n_constraints]
+                gamma = self.nodal.multipliers[many][..., :self.system.n_constraints]
                 seen = np.einsum("gi,gia->ga", self.element.multiplier.basis.values(at), gamma)
                 load = contacts.reactions.loads(here, seen)
             for c in np.flatnonzero(sharing.IS_RUBBING[key]):
@@ -245,21 +245,21 @@ class ContactSolution(Solution):
     def _seen_by_forces(self):
         system, reactions = super()._seen_by_forces[0], self._contacts.reactions
         if reactions is None:
-            return system, self.nodal_multipliers
+            return system, self.nodal.multipliers
         m = system.n_constraints
         normal = self.nodal_contact_forces[:, :, reactions.normal, 0]
-        gamma, mu = self.nodal_multipliers[..., :m], self.nodal_multipliers[..., m:]
+        gamma, mu = self.nodal.multipliers[..., :m], self.nodal.multipliers[..., m:]
         return reactions.system, np.concatenate([gamma, normal, mu, np.zeros_like(normal)], axis=-1)
 
     def _element_work(self, e, end):
         return super()._element_work(e, end) + self._friction_work(e, end).sum(axis=1)
 
-    def work(self, t: Floats | None = None, by_part: bool = False) -> np.ndarray | dict[str, np.ndarray]:
-        n = len(self.t) - 1
+    def _work_by_part(self):
         lost = self._energy_of_impacts()
-        if by_part:
-            return self._with_contacts(super().work(t, by_part), (np.cumsum(lost, axis=0) - lost).T)
-        jumps = lost.sum(axis=1)
+        return self._with_contacts(super()._work_by_part(), (np.cumsum(lost, axis=0) - lost).T)
+
+    def _work(self, t):
+        n, jumps = len(self.t) - 1, self._energy_of_impacts().sum(axis=1)
         every = np.concatenate([[0.0], np.cumsum(self._element_work(np.arange(n), np.ones(n)))]) if n else np.zeros(1)
         after = np.cumsum(jumps)
         if t is None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -41,23 +40,23 @@ class Energies(NamedTuple):
     potential: np.ndarray
 
 
-class Invariants:
-    """Base of `Solution`, which has the fields."""
+class Energy:
+    """Energy of a solution: `sol.energy()` is all of it, `sol.energy.of(part)` that of a part."""
 
-    def _at(self, t):
-        return (self.t, self.z) if t is None else (np.asarray(t, float), self(t))
+    def __init__(self, solution: Any) -> None:
+        self._solution = solution
 
-    def energy(self, t: Floats | None = None) -> np.ndarray:
+    def __call__(self, t: Floats | None = None) -> np.ndarray:
         """Total energy H [J] at times, or at the ends of the elements."""
-        t, z = self._at(t)
-        if not couples_inertia(self.system):
-            return self.system.hamiltonian(t, z)
-        states = zip(np.broadcast_to(t, z.shape[:-1]).ravel(), z.reshape(-1, self.system.n_z), strict=True)
-        v = np.array([consistent_velocity(self.system, *state, least=True) for state in states])
-        v = v.reshape(*z.shape[:-1], -1)
-        return kinetic_energy(self.system, t, z, v) + self.system.potential(t, z)
+        system = self._solution.system
+        t, z = self._solution._at(t)
+        if not couples_inertia(system):
+            return system.hamiltonian(t, z)
+        states = zip(np.broadcast_to(t, z.shape[:-1]).ravel(), z.reshape(-1, system.n_z), strict=True)
+        v = np.array([consistent_velocity(system, *state, least=True) for state in states]).reshape(*z.shape[:-1], -1)
+        return kinetic_energy(system, t, z, v) + system.potential(t, z)
 
-    def energies(self, part: Part | Composite | str, t: Floats | None = None) -> Energies:
+    def of(self, part: Part | Composite | str, t: Floats | None = None) -> Energies:
         """Kinetic and potential energy [J] of a part or composite part, at times or at the ends of the elements.
 
         Of a beam its motion and its strain energy; weights are parts of their own.
@@ -74,26 +73,27 @@ class Invariants:
         Energies
             `kinetic` and `potential`, each of shape t.shape.
         """
-        system = self.system
+        system = self._solution.system
         part = system[part] if isinstance(part, str) else part
         members = [p for p in system.parts if p is part or p.owner is part]
         if not members:
             raise InputError(f"{part!r} is not in the system")
-        t, z = self._at(t)
-        return Energies(*energies_of(system, members, t, z, self.rates(t)))
+        t, z = self._solution._at(t)
+        return Energies(*energies_of(system, members, t, z, self._solution.rates(t)))
 
-    def generalized_energy(self, t: Floats | None = None) -> np.ndarray:
+    def generalized(self, t: Floats | None = None) -> np.ndarray:
         """Generalized energy `p.v - T(q, v) + V` [J] of schemes with velocities of their own: EML, REML, Null-EML, MPL.
 
-        What EML conserves, Kinon & Betsch (2024); it differs from `energy` by O(h^2), since `v` and `p` are related at
-        the midpoints only.
+        What EML conserves, Kinon & Betsch (2024); it differs from the energy by O(h^2), since `v` and `p` are related
+        at the midpoints only.
 
         Raises
         ------
         InputError
             When the element has no velocities.
         """
-        return generalized_energy(self.system, *self._at(t), self.field("velocity", t))
+        sol = self._solution
+        return generalized_energy(sol.system, *sol._at(t), sol.field("velocity", t))
 
     def work(self, t: Floats | None = None, by_part: bool = False) -> np.ndarray | dict[str, np.ndarray]:
         """Work since the start [J] of all that is not in H: loads, controls, dampers, what depends on time explicitly.
@@ -101,7 +101,7 @@ class Invariants:
         The integral of `System.power` over the dense output, by Gauss quadrature with two points more than the element
         has, so that loads which the element does not resolve show in the balance. The velocity is the derivative of
         the shape functions, not dH/dp: with it mG(k) satisfies `Delta H = work` up to quadrature, at any step, for
-        its tests contain zdot.
+        its tests contain zdot. With rigid contacts impacts and friction do work, too.
 
         Parameters
         ----------
@@ -120,7 +120,48 @@ class Invariants:
         if by_part:
             if t is not None:
                 raise InputError("work by part is known at the ends of the elements; leave the times out")
-            return self._work_by_part()
+            return self._solution._work_by_part()
+        return self._solution._work(t)
+
+    def power(self, t: Floats | None = None) -> dict[str, np.ndarray]:
+        """Power of each part that does work besides a potential [W], dict name -> shape of `t`.
+
+        Forces, controls, dampers, friction, energies and constraints that depend on the time; of a `PortSystem` its
+        sources less what it dissipates. The velocities are those that the element shows to forces, and so are efforts.
+
+        Parameters
+        ----------
+        t : array_like, optional
+            Times inside the solution [s]; default: the middles of the elements.
+        """
+        sol = self._solution
+        t = (sol.t[1:] + sol.t[:-1]) / 2 if t is None else np.asarray(t, float)
+        e, xi = TimeMesh(sol.t).locate(t.ravel())
+        return {name: value.reshape(t.shape) for name, value in sol._powers(e, xi).items()}
+
+    def balance(self, t: Floats | None = None) -> np.ndarray:
+        """Energy that the method gained or lost [J], H(t) - H(start) - work: zero for the exact motion."""
+        energy = self(t)
+        return energy - self._solution._energy_at_start - self.work(t)
+
+
+class Invariants:
+    """Base of `Solution`, which has the fields."""
+
+    def _at(self, t):
+        return (self.t, self.z) if t is None else (np.asarray(t, float), self(t))
+
+    @property
+    def energy(self) -> Energy:
+        """Energies: `sol.energy()`, `sol.energy.of(part)`, work, power and the balance of these, see `Energy`."""
+        return Energy(self)
+
+    @property
+    def _energy_at_start(self):
+        return self.energy()[0]
+
+    def _work(self, t):
+        """Work since the start, of all together."""
         n = len(self.t) - 1
         if not n or not (has_power(self.system) or "controls" in self.fields):
             return np.zeros(np.shape(self._at(t)[0]))
@@ -144,7 +185,7 @@ class Invariants:
             return np.einsum("egi,eia->ega", table.reshape(len(e), len(x), -1), nodal[e])
 
         basis = self.element.state.basis
-        z = interpolate(basis.values(xi), self.nodal_state)
+        z = interpolate(basis.values(xi), self.nodal.state)
         rate = efforts_and_rates(self, np.repeat(e, len(x)), xi).reshape(len(e), len(x), -1)
         system, nodal_multipliers = self._seen_by_forces
         multipliers = interpolate(self.element.multiplier.basis.values(xi), nodal_multipliers)
@@ -159,21 +200,6 @@ class Invariants:
             power = power + (control_force(self.system, times, z, controls) * rate).sum(axis=-1)
         return h * end * (power @ weights)
 
-    def power(self, t: Floats | None = None) -> dict[str, np.ndarray]:
-        """Power of each part that does work besides a potential [W], dict name -> shape of `t`.
-
-        Forces, controls, dampers, friction, energies and constraints that depend on the time; of a `PortSystem` its
-        sources less what it dissipates. The velocities are those that the element shows to forces, and so are efforts.
-
-        Parameters
-        ----------
-        t : array_like, optional
-            Times inside the solution [s]; default: the middles of the elements.
-        """
-        t = (self.t[1:] + self.t[:-1]) / 2 if t is None else np.asarray(t, float)
-        e, xi = TimeMesh(self.t).locate(t.ravel())
-        return {name: value.reshape(t.shape) for name, value in self._powers(e, xi).items()}
-
     def _work_by_part(self):
         n = len(self.t) - 1
         x, w = gauss_legendre(self.element.n_points)
@@ -184,7 +210,7 @@ class Invariants:
     def _powers(self, e, xi):
         h, basis = np.diff(self.t)[e], self.element.state.basis
         system, nodal_multipliers = self._seen_by_forces
-        z = np.einsum("gi,gia->ga", basis.values(xi), self.nodal_state[e])
+        z = np.einsum("gi,gia->ga", basis.values(xi), self.nodal.state[e])
         multipliers = np.einsum("gi,gia->ga", self.element.multiplier.basis.values(xi), nodal_multipliers[e])
         controls = None
         if "controls" in self.fields:
@@ -205,13 +231,7 @@ class Invariants:
     @property
     def _seen_by_forces(self):
         """The system, and its multipliers in the elements, by which forces that depend on these have power."""
-        return self.system, self.nodal_multipliers
-
-    def energy_balance(self, t: Floats | None = None) -> np.ndarray:
-        """Energy that the method gained or lost [J], H(t) - H(start) - work: zero for the exact motion."""
-        energy = self.energy(t)
-        start = energy[0] if t is None else self.energy()[0]
-        return energy - start - self.work(t)
+        return self.system, self.nodal.multipliers
 
     def linear_momentum(self, t: Floats | None = None) -> np.ndarray:
         """Linear momentum of the system [kg m/s], shape (..., 3)."""
@@ -229,10 +249,6 @@ class Invariants:
         n = self.system.n_q
         parts = [(b, self.system.coordinates(b)) for b in self.system.bodies]
         return sum(getattr(b, name)(z[..., s], z[..., n:][..., s]) for b, s in parts)
-
-    def momentum_drift(self, axes: Sequence[int] = (0, 1, 2)) -> float:
-        """Largest change of these components of the angular momentum since the start [kg m^2/s]."""
-        return self._change(lambda sol: sol.angular_momentum()[:, list(axes)])
 
     def constraints(self, t: Floats | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Residuals of the constraints on configuration and on velocity level, two arrays of shape (..., m)."""
@@ -254,20 +270,20 @@ class Invariants:
         """Largest drifts of energy and conserved angular momentum, and constraint residuals, at the element ends.
 
         Constraints that were dropped as redundant are included. The work of loads and dampers is taken off the drift
-        of the energy, see `energy_balance`.
+        of the energy, see `Energy.balance`.
 
         Returns
         -------
         dict
             `energy`, `generalized_energy` (where the element has velocities at its ends), `angular_momentum` (about the
             axes about which no moment acts, as the vertical one under weight, or that of a hinge; left out where there
-            are none: `momentum_drift` has all components), `configuration`, `velocity` (rates of constraints, m/s or
+            are none), `configuration`, `velocity` (rates of constraints, m/s or
             1/s), `quaternion_momentum` (largest q.p of quaternions [kg m^2/s], which stands for them in (69) of May &
             Betsch; with bodies in quaternions).
         """
-        errors = {"energy": float(np.abs(self.energy_balance()).max())}
+        errors = {"energy": float(np.abs(self.energy.balance()).max())}
         if "velocity" in self.fields and self.element.trial["velocity"].continuous and len(self.t) > 1:
-            energy = self.generalized_energy() - self.work()
+            energy = self.energy.generalized() - self.energy.work()
             errors["generalized_energy"] = float(np.abs(energy - energy[0]).max())
         return errors | self._momentum_errors() | self._constraint_errors()
 
@@ -301,10 +317,10 @@ def efforts_and_rates(sol, e, xi):
     ndarray, shape (n, n_q)
     """
     basis, h, n_q = sol.element.state.basis, np.diff(sol.t)[e], sol.system.n_q
-    nodal = sol.nodal_state[e][..., :n_q]
+    nodal = sol.nodal.state[e][..., :n_q]
     rate = np.einsum("gi,gia->ga", basis.derivatives(xi), nodal) / h[:, None]
     if any(body.first_order and not body.is_port for body in sol.system.bodies):
-        z = np.einsum("gi,gia->ga", basis.values(xi), sol.nodal_state[e])
+        z = np.einsum("gi,gia->ga", basis.values(xi), sol.nodal.state[e])
         rate = rates_of_power(sol.system, sol.t[e] + h * xi, z, rate)
     for body in sol.system.bodies:
         if body.is_port:
@@ -414,12 +430,11 @@ def _place(part, parts, size):
 
 # ---- costates from multipliers of continuous test functions (`docs/theory/control.md`)
 
-FIELD = "costate of state"
+COSTATES, FIELD = "costates", "costate of state"  # the name of the field, and of the multipliers
 
 
 def costates_of(sol):
     """Nodal values, shape (n_e, n_shapes, n_z), and basis of the costates of a solution of optimal control."""
-    sol.field(FIELD, sol.t[:1])  # refuses solutions that have none
     multipliers, space = sol.fields[FIELD], sol.element.trial[FIELD]
     if not space.continuous:
         return multipliers, space.basis

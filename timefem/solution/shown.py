@@ -31,7 +31,15 @@ EARLIER = {f"plot_{name}": (f"plot.{name}", attrgetter(f"plot.{name}")) for name
     "to_csv": ('save("table.csv")', lambda sol: partial(output.tables.to_csv, sol)),
     "to_json": ('save("table.json") or to_dict', lambda sol: lambda path=None, times=None: sol.to_dict(
         times) if path is None else output.tables.to_json(sol, path, times)),
-    "to_vtk": ('save("motion.pvd")', lambda sol: partial(output.vtk.to_vtk, sol))}
+    "to_vtk": ('save("motion.pvd")', lambda sol: partial(output.vtk.to_vtk, sol)),
+    "save_html": ('save("page.html") or plot.viewer', lambda sol: partial(drawing.page.save_html, sol)),
+    "costates": ('field("costates", t)', lambda sol: partial(sol.field, "costates")),
+    "momentum_drift": ("angular_momentum() less that at the start", lambda sol: lambda axes=(0, 1, 2): sol._change(
+        lambda of: of.angular_momentum()[:, list(axes)]))} | {
+    name: (to, attrgetter(to)) for name, to in (
+        ("nodal_state", "nodal.state"), ("nodal_multipliers", "nodal.multipliers"), ("energies", "energy.of"),
+        ("generalized_energy", "energy.generalized"), ("energy_balance", "energy.balance"), ("work", "energy.work"),
+        ("power", "energy.power"))}
 
 
 class Plots:
@@ -76,6 +84,12 @@ class Plots:
                   up: Any = None) -> Any:
         """The film that `save("film.gif")` writes; see `timefem.solution.drawing.snapshots.animate`."""
         return drawing.snapshots.animate(self._solution, None, times, fps, traces, view, up)
+
+    def viewer(self, times: Floats | None = None, title: str | None = None, view: Any = None, up: Any = None,
+               traces: Any = True) -> Any:
+        """The page that `save("page.html")` writes, which a notebook shows below the cell; see
+        `timefem.solution.drawing.page.save_html`."""
+        return drawing.page.save_html(self._solution, None, times, title, view, up, traces)
 
     def snapshots(self, times: Floats, body: BodyFrame | str | None = None, ax: Any = None, **options: Any) -> Any:
         """Everything in space at chosen times; see `timefem.solution.drawing.snapshots.plot_snapshots`."""
@@ -144,9 +158,3 @@ class Shown(Summarized):
     def summary(self) -> Card:
         """Element, solver, errors and bodies as a table: text where it is printed, HTML in a notebook."""
         return output.tables.summarize(self)
-
-    def save_html(self, path: FilePath | None = None, times: Floats | None = None, title: str | None = None,
-                  view: Any = None, up: Any = None, traces: Any = True) -> Any:
-        """Write a page that plays the motion in a browser, or return it, for notebooks; see
-        `timefem.solution.drawing.page.save_html`."""
-        return drawing.page.save_html(self, path, times, title, view, up, traces)

@@ -15,8 +15,8 @@ class SlabSolution(Solution):
     """Motion over the elements of this rank; all methods of `Solution` refer to these.
 
     These must be called on all ranks together: `save` writes one file of all elements, `gather` returns the
-    whole `Solution`, `errors`, `momentum_drift` and `end` refer to all elements, and `work` and `energy_balance` count
-    from the start of the motion.
+    whole `Solution`, `errors` and `end` refer to all elements, and `energy.work` and `energy.balance` count from the
+    start of the motion.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class SlabSolution(Solution):
         """The whole `Solution`, on every rank."""
         t = self._gathered(self.t[1:])
         return Solution(self.system, self.element, np.append(self.origin[0], t), self.origin[1],
-                        self._gathered(self.nodal_state), self._gathered(self.nodal_multipliers), self.status,
+                        self._gathered(self.nodal.state), self._gathered(self.nodal.multipliers), self.status,
                         self.statistics, {name: self._gathered(values) for name, values in self.fields.items()})
 
     def _gathered(self, values):
@@ -55,12 +55,13 @@ class SlabSolution(Solution):
         self.comm.Allgatherv(np.ascontiguousarray(values, float), (whole, [n * size for n in self.counts]))
         return whole
 
-    def work(self, t=None):
-        before = self.comm.exscan(float(super().work()[-1]))
-        return super().work(t) + (before or 0.0)
+    def _work(self, t):
+        before = self.comm.exscan(float(super()._work(None)[-1]))
+        return super()._work(t) + (before or 0.0)
 
-    def energy_balance(self, t=None):
-        return self.energy(t) - self.system.hamiltonian(*self.origin) - self.work(t)
+    @property
+    def _energy_at_start(self):
+        return self.system.hamiltonian(*self.origin)
 
     @property
     def end(self):
@@ -68,12 +69,12 @@ class SlabSolution(Solution):
         return self.comm.bcast(super().end, last)
 
     def errors(self):
-        here = {"energy": float(np.abs(self.energy_balance()).max()), **self._constraint_errors()}
+        here = {"energy": float(np.abs(self.energy.balance()).max()), **self._constraint_errors()}
         return {name: self._largest(value) for name, value in here.items()} | self._momentum_errors()
 
     def _change(self, values):
         t, z = self.origin
-        start = Solution(self.system, self.element, np.array([t]), z, self.nodal_state[:0], self.nodal_multipliers[:0],
+        start = Solution(self.system, self.element, np.array([t]), z, self.nodal.state[:0], self.nodal.multipliers[:0],
                          self.status, self.statistics)
         return self._largest(float(np.abs(values(self) - values(start)).max()))
 

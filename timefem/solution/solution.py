@@ -14,7 +14,15 @@ from ..mechanics.values.of_parts import consistent_velocity, couples_inertia, ra
 from ..memory import Late
 from ..parallel import rank
 from ..types import Floats
-from .invariants import Invariants, consistent_multipliers, costates_of, rolling_of_elements, shared_out
+from .invariants import (
+    COSTATES,
+    FIELD,
+    Invariants,
+    consistent_multipliers,
+    costates_of,
+    rolling_of_elements,
+    shared_out,
+)
 from .shown import Shown
 from .solved_elements import SolvedElements
 
@@ -55,6 +63,10 @@ class Solution(SolvedElements, Invariants, Shown):
     fields : dict, optional
         Nodal values of the further fields of the element by name, shape (n_elements, n_shapes, n_components).
 
+    Attributes
+    ----------
+    nodal : NodalValues
+        At the nodes of each element: `nodal.state` and `nodal.multipliers`, shaped as the parameters.
     """
 
     _problem: Any = None  # of kinds whose solutions are asked for more than a motion tells
@@ -97,7 +109,7 @@ class Solution(SolvedElements, Invariants, Shown):
 
         Where momenta jump, at impacts, on that `side`: "right", after it, or "left".
         """
-        return self._interpolate(self.nodal_state, self.element.state.basis, t, side)
+        return self._interpolate(self.nodal.state, self.element.state.basis, t, side)
 
     def multipliers(self, t: Floats, *, kind: str | None = None, minimum_norm: bool = False) -> np.ndarray:
         """Multipliers `(gamma, mu)`, shape t.shape + (n_multipliers,), for forces `-G^T gamma` on the coordinates.
@@ -117,7 +129,7 @@ class Solution(SolvedElements, Invariants, Shown):
         kind : {"consistent", "element"}, optional
             "consistent": those for which `d/dt Theta = 0` at the states, as accurate as these (see
             `System.consistent_multipliers`), with the forces of controls and contacts. "element": those of the time
-            element, of its degree and order, which are what it keeps in `nodal_multipliers`. Default: consistent ones,
+            element, of its degree and order, which are what it keeps in `nodal.multipliers`. Default: consistent ones,
             those of the element where mass matrices have no inverse.
 
         Raises
@@ -127,7 +139,7 @@ class Solution(SolvedElements, Invariants, Shown):
         """
         kind = validate.choice("kind", kind or MULTIPLIERS[not rates_follow(self.system)], MULTIPLIERS)
         values, rolling = self._constraint_forces(t) if kind == "consistent" else (
-            self._interpolate(self.nodal_multipliers, self.element.multiplier.basis, t), rolling_of_elements(self, t))
+            self._interpolate(self.nodal.multipliers, self.element.multiplier.basis, t), rolling_of_elements(self, t))
         return shared_out(self, t, values, rolling)[0] if minimum_norm else values
 
     def _constraint_forces(self, t):
@@ -148,7 +160,9 @@ class Solution(SolvedElements, Invariants, Shown):
         Parameters
         ----------
         name : str
-            One of `fields`.
+            One of `fields`; or "costates", of optimal control, shape t.shape + (n_z,): from the multipliers of the
+            discrete equations, per unit of time, the gradient of the cost by a disturbance of `(dp/dt, dq/dt)`, in the
+            order of `z`.
         t : array_like, optional
             Times [s]; default: the ends of the elements, for fields that are continuous.
 
@@ -161,12 +175,14 @@ class Solution(SolvedElements, Invariants, Shown):
         InputError
             When the element has no such field, or a time lies outside of the solution.
         """
-        if name not in self.fields:
+        own = FIELD if name == COSTATES else name
+        if own not in self.fields:
             has = ", ".join(map(repr, self.fields)) or "none"
             raise InputError(f"{self.element!r} has no field {name!r}; further fields of this solution: {has}")
-        values, space = self.fields[name], self.element.trial[name]
+        space = self.element.trial[own]
+        values, basis = costates_of(self) if name == COSTATES else (self.fields[own], space.basis)
         if t is not None:
-            return self._interpolate(values, space.basis, t)
+            return self._interpolate(values, basis, t)
         if not space.continuous or not len(values):
             raise InputError(f"the field {name!r} has no values at the ends of the elements; give times")
         return np.concatenate([values[:1, 0], values[:, -1]])
@@ -201,14 +217,6 @@ class Solution(SolvedElements, Invariants, Shown):
                 return values[..., first:first + part.n_controls]
             first += part.n_controls
         raise InputError(f"{actuator!r} is not an actuator of the system")
-
-    def costates(self, t: Floats) -> np.ndarray:
-        """Costates of the equations of motion of an optimal control problem, shape t.shape + (n_z,).
-
-        From the multipliers of the discrete equations, per unit of time: the gradient of the cost by a disturbance of
-        `(dp/dt, dq/dt)`, in the order of `z`.
-        """
-        return self._interpolate(*costates_of(self), t)
 
     @property
     def objective(self) -> float:

@@ -32,7 +32,7 @@ class _Made:
     fields: InitVar[dict[str, np.ndarray] | None] = None
 
     def __post_init__(self, z0, state, multipliers, fields):
-        self.start, self.values = z0, NodalValues(state, multipliers, fields)
+        self.start, self.nodal = z0, NodalValues(state, multipliers, fields)
 
     @property
     def attempts(self) -> list[Attempt]:
@@ -59,33 +59,23 @@ class SolvedElements(_Made):
            status: Status, statistics: dict[str, Any]) -> SolvedElements:
         """The same made of `NodalValues`."""
         made = object.__new__(cls)
-        made.__dict__.update(system=system, element=element, t=t, start=z0, values=values, status=status,
+        made.__dict__.update(system=system, element=element, t=t, start=z0, nodal=values, status=status,
                              statistics=statistics)
         return made
 
     def _cut(self, n, status):
         """The same up to the end of n elements, with another status."""
         return self.of(self.system, self.element, self.t[:n + 1], self.start,
-                       NodalValues(self.nodal_state[:n], self.nodal_multipliers[:n],
+                       NodalValues(self.nodal.state[:n], self.nodal.multipliers[:n],
                                    {field: values[:n] for field, values in self.fields.items()}), status,
                        self.statistics)
 
     @property
-    def nodal_state(self) -> np.ndarray:
-        """Nodal values of `(q, p)`, shape (n_elements, n_shapes, n_z)."""
-        return self.values.state
-
-    @property
-    def nodal_multipliers(self) -> np.ndarray:
-        """Nodal values of `(gamma, mu)`, shape (n_elements, n, n_multipliers)."""
-        return self.values.multipliers
-
-    @property
     def fields(self) -> dict[str, np.ndarray]:
         """Nodal values of the further fields of the element by name, shape (n_elements, n_shapes, n_components)."""
-        return self.values.others
+        return self.nodal.others
 
     @cached_property
     def z(self) -> np.ndarray:
         """State at `t`, shape (n_elements + 1, n_z)."""
-        return self.values.nodes(self.start)
+        return self.nodal.nodes(self.start)

@@ -141,11 +141,11 @@ def conserved_axes(system):
 
 def _invariants(solution, axes):
     system, t, z = solution.system, solution.t, solution.z
-    energy, potential, work = solution.energy(), system.potential(t, z), solution.work()
+    energy, potential, work = solution.energy(), system.potential(t, z), solution.energy.work()
     size = np.abs(energy - potential).max() + np.ptp(potential) + np.ptp(work)
     yield drift("energy", "J", t, energy - work, size)
     if "velocity" in solution.fields:
-        yield drift("generalized energy", "J", t, solution.generalized_energy() - work, size)
+        yield drift("generalized energy", "J", t, solution.energy.generalized() - work, size)
     along, about = conserved_axes(system)
     if axes is not None:
         about = tuple(validate.integer("axes", axis, minimum=0) for axis in np.atleast_1d(axes).tolist())

@@ -67,8 +67,8 @@ def step_derivative(problem, element, h):
              for body in problem.system.bodies for part in [problem.system.coordinates(body)]}
     sol = tf.solve(tf.InitialValueProblem(problem.system, state, (0, h)), element, 1, progress=False)
     assert sol.success
-    multipliers = sol.nodal_multipliers[..., element.kept_multipliers(problem.system)]
-    fields = [sol.nodal_state, multipliers]
+    multipliers = sol.nodal.multipliers[..., element.kept_multipliers(problem.system)]
+    fields = [sol.nodal.state, multipliers]
     for name, field in list(zip(element.trial, batch.columns.fields, strict=True))[2:]:
         fields.append(sol.fields.get(name, np.zeros((1, *field.shape))))
     x = batch.columns.pack(*fields)[None]

@@ -88,7 +88,7 @@ def test_motion(robot):
     states = robot.tree.joint_states(q, p)
     assert states["follow"][0] == pytest.approx(-1.5 * q[5] + 0.1, abs=1e-15)
     assert states["follow"][1] == pytest.approx(-1.5 * states["grip"][1], abs=1e-14)
-    loss = sol.energy() - sol.work()
+    loss = sol.energy() - sol.energy.work()
     np.testing.assert_allclose(loss, loss[0], rtol=0, atol=1e-6)
     assert sol.energy()[-1] < sol.energy()[0] - 1  # dampers take energy
 

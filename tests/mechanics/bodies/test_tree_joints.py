@@ -59,7 +59,7 @@ def test_motion_and_forces_of_joints(both, name):
 @pytest.mark.long
 def test_energy_balance_and_tables(both):
     sol = both[0]
-    assert np.abs(sol.energy_balance()).max() < 1e-7
+    assert np.abs(sol.energy.balance()).max() < 1e-7
     table = sol.to_xarray()
     np.testing.assert_array_equal(table["elbow force"].values, sol.joint("elbow").force())
     np.testing.assert_array_equal(sol.to_dict()["joints"]["wrist"]["angle"], sol.joint("wrist").angle())

@@ -61,7 +61,7 @@ def test_forces_on_links(arm):
                                ("angular_velocity", 1e-9)):
             np.testing.assert_allclose(getattr(sol, quantity)(link, 0.4), getattr(other, quantity)(body, 0.4), rtol=0,
                                        atol=atol, err_msg=f"{quantity} of {name}")
-    balance = sol.energy() - sol.work()
+    balance = sol.energy() - sol.energy.work()
     np.testing.assert_allclose(balance, balance[0], rtol=0, atol=1e-8)
 
 

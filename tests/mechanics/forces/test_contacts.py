@@ -39,7 +39,7 @@ def test_a_ball_that_bounces(damping):
     height = truth(rates, (0.5, 0.0), sol.t)[0]
     assert height.min() < 0.2
     np.testing.assert_allclose(sol.position(body, sol.t) @ n, height, rtol=0, atol=2e-5)
-    assert np.abs(sol.energy_balance()).max() < 1e-3
+    assert np.abs(sol.energy.balance()).max() < 1e-3
     if not damping:
         assert np.ptp(sol.energy()) < 1e-3
 

@@ -61,7 +61,7 @@ def test_torques_on_a_pendulum(parts, torque, n, atol):
     expected = np.array([torque(t, *y) for t, y in zip(sol.t, run.y.T, strict=True)])
     np.testing.assert_allclose(motion.drive(), expected, rtol=0, atol=300 * atol)
     np.testing.assert_allclose(motion.power(), expected * run.y[1], rtol=0, atol=3000 * atol)
-    assert np.abs(sol.energy_balance()).max() < (1e-4 if torque is stops else 1e-9)
+    assert np.abs(sol.energy.balance()).max() < (1e-4 if torque is stops else 1e-9)
 
 
 def test_motor_with_a_rotor():
@@ -79,7 +79,7 @@ def test_motor_with_a_rotor():
     np.testing.assert_allclose(motion.angle(), run.y[0], rtol=0, atol=1e-9)
     left = INERTIA * acceleration(sol.t, *run.y) + M * G * L / 2 * np.sin(run.y[0])
     np.testing.assert_allclose(motion.drive(), left, rtol=0, atol=1e-7)
-    assert "motor.gear: gear" in system.constraint_names and np.abs(sol.energy_balance()).max() < 1e-11
+    assert "motor.gear: gear" in system.constraint_names and np.abs(sol.energy.balance()).max() < 1e-11
 
 
 def test_springs_on_displacements():

@@ -529,7 +529,7 @@ def test_round_trip_of_parts(tmp_path):
     for one, other in zip(sol.system.parts, again.system.parts, strict=True):
         assert type(one) is type(other) and one.kind == other.kind and repr(one) == repr(other)
         assert one.parameters.tobytes() == other.parameters.tobytes()
-    assert np.array_equal(sol.work(), again.work())
+    assert np.array_equal(sol.energy.work(), again.energy.work())
     a, b = two("quaternion", "directors")
     run([a, b, POTENTIALS["nonlinear"][0](a, b)], {a: POSE_A}, 0.1, n=1).save(tmp_path / "b.h5")  # by a function
     again, z = tf.load(tmp_path / "b.h5").system, np.random.default_rng(0).normal(size=sol.system.n_z)

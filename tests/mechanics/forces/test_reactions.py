@@ -38,11 +38,11 @@ def test_a_journal_bearing_slows_down_evenly(element, rotation):
                                                                             * sol.t**2)
     accuracy = 1e-11 if element.lifted else 2e-6
     np.testing.assert_allclose(sol.angular_velocity("rotor", sol.t)[:, 2], speed, rtol=accuracy)
-    np.testing.assert_allclose(sol.work(by_part=True)["rub"], -lost, rtol=accuracy, atol=accuracy)
+    np.testing.assert_allclose(sol.energy.work(by_part=True)["rub"], -lost, rtol=accuracy, atol=accuracy)
     if element.lifted:
         np.testing.assert_allclose(sol.energy() - sol.energy()[0], -lost, rtol=0, atol=1e-11)
     else:
-        assert np.abs(sol.energy_balance()).max() < 1e-6
+        assert np.abs(sol.energy.balance()).max() < 1e-6
 
 
 def test_a_collar_carries_the_force_along_the_axis():
@@ -96,7 +96,7 @@ def test_multipliers_of_element_and_state():
     own, consistent = (sol.multipliers(sol.t[1:-1], kind=kind) for kind in ("element", "consistent"))
     np.testing.assert_allclose(own, consistent, rtol=0, atol=2e-5 * np.abs(consistent).max())
     middles = (sol.t[1:] + sol.t[:-1]) / 2
-    np.testing.assert_allclose(sol.system.power(middles, sol(middles)), sol.power()["rub"], rtol=0, atol=1e-5)
+    np.testing.assert_allclose(sol.system.power(middles, sol(middles)), sol.energy.power()["rub"], rtol=0, atol=1e-5)
     force, speed = sol.joint("pin").force(sol.t), sol.angular_velocity("rod", sol.t)[:, 2]
     mu = 0.4 * np.tanh(speed / 0.5)
     np.testing.assert_allclose(sol.joint("pin").drive(sol.t),
@@ -155,7 +155,7 @@ def test_formula_sees_multipliers():
     sol = tf.solve(problem, tf.MixedGalerkin(3), 40)
     speed = np.linalg.norm(sol.velocity("bead", sol.t), axis=1)
     np.testing.assert_allclose(speed, v0 / (1 + mu * v0 / radius * sol.t), rtol=1e-8)
-    np.testing.assert_allclose(sol.work(by_part=True)["rub"], 0.2 * (speed**2 - v0**2), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(sol.energy.work(by_part=True)["rub"], 0.2 * (speed**2 - v0**2), rtol=0, atol=1e-8)
 
 
 def planar_wedge(push, incline=0.3, mu=0.2, mu_floor=0.15, weight=30.0):
@@ -255,11 +255,11 @@ def test_redundant_constraints():
     problem = four_bar()
     assert len(problem.system.dropped) == 3
     sol = tf.solve(problem, tf.MixedGalerkin(2), 60)
-    assert sol.success and abs(sol.energy_balance()[-1]) < 1e-5
+    assert sol.success and abs(sol.energy.balance()[-1]) < 1e-5
     other = tf.InitialValueProblem(problem.system.with_numbers({f"rub {name}.friction": 0.6 for name in "ABCD"}),
                                    problem.z0, (0, 0.5))
     np.testing.assert_array_equal(*(tf.solve(p, tf.MixedGalerkin(2), 10).z for p in (other, four_bar(mu=0.6))))
-    work = sol.work(by_part=True)
+    work = sol.energy.work(by_part=True)
     assert all(work[f"rub {name}"][-1] < -1e-3 for name in "ABCD")
     with pytest.raises(tf.InputError, match="rub A depends on the force of A, which redundant constraints leave open"):
         four_bar(length=0.05)
@@ -377,7 +377,7 @@ def test_files(tmp_path):
     sol.save(tmp_path / "swing.h5")
     loaded = tf.load(tmp_path / "swing.h5")
     assert loaded.system["rub"].reactions_of == (loaded.system["pin"],)
-    np.testing.assert_array_equal(loaded.work(), sol.work())
+    np.testing.assert_array_equal(loaded.energy.work(), sol.energy.work())
 
 
 @pytest.mark.long

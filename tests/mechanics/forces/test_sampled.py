@@ -35,7 +35,7 @@ def test_hold_and_delay(delay):
         places.append(x)
     assert sol.success
     np.testing.assert_allclose(sol.joint(rail).displacement(np.arange(61) / 100), places, rtol=0, atol=1e-12)
-    assert np.abs(sol.energy_balance()).max() < 1e-12
+    assert np.abs(sol.energy.balance()).max() < 1e-12
     first = sol.joint(rail).drive([0.004, delay / 100 + 0.004])
     np.testing.assert_allclose(first, (-18 if not delay else 0, -18), rtol=0, atol=1e-9)
 
@@ -114,9 +114,10 @@ def test_halves_by_restart_are_the_whole(make, degree, n, visits, tmp_path, monk
         monkeypatch.setattr(Recorder, "visit", visited)
         again = tf.solve(problem, element, n, checkpoint=tf.Checkpoint(restart=path))
         assert again.success and np.array_equal(again.t, whole.t)
-        np.testing.assert_allclose(again.nodal_state, whole.nodal_state, rtol=0,
-                                   atol=1e-12 * np.abs(whole.nodal_state).max())
-        np.testing.assert_allclose(again.work(), whole.work(), rtol=0, atol=1e-12 * np.abs(whole.work()).max())
+        np.testing.assert_allclose(again.nodal.state, whole.nodal.state, rtol=0,
+                                   atol=1e-12 * np.abs(whole.nodal.state).max())
+        work = whole.energy.work()
+        np.testing.assert_allclose(again.energy.work(), work, rtol=0, atol=1e-12 * np.abs(work).max())
 
 
 def by_rail(delay):

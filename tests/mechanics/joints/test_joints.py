@@ -333,7 +333,7 @@ def test_spherical_joint_to_ground_is_a_fixed_point():
     problem = tf.InitialValueProblem(system, {body: tf.Pose([0, 5, 0])}, (0, 0.5))
     one, two = (tf.solve(p, tf.MixedGalerkin(2), 10) for p in (given, problem))
     np.testing.assert_allclose(one.z, two.z, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(one.nodal_multipliers, two.nodal_multipliers, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(one.nodal.multipliers, two.nodal.multipliers, rtol=0, atol=1e-7)
     np.testing.assert_allclose(system.consistent_multipliers(0, problem.z0)[6:9], [0, 0, 247.0588235], rtol=0, atol=0.1)
 
 

@@ -178,13 +178,13 @@ def test_ball_on_a_turntable():
     sol = tf.solve(problem, tf.MixedGalerkin(3), 200)
     assert np.abs(sol.position("ball", 3.0) - exact(3.0)).max() < 1e-8
     assert np.ptp(sol.energy()) > 1  # the table does work,
-    assert np.abs(sol.energy_balance()).max() < 1e-12  # which is accounted for
-    power = sol.power(np.array([0.7]))["table"]
+    assert np.abs(sol.energy.balance()).max() < 1e-12  # which is accounted for
+    power = sol.energy.power(np.array([0.7]))["table"]
     assert power == pytest.approx((sol.energy(0.7 + 1e-4) - sol.energy(0.7 - 1e-4)) / 2e-4, rel=2e-3)
     for element in (tf.MixedGalerkin(3), tf.MixedGalerkin(2, keep="all"), NonTwistingEM()):
         sol = tf.solve(problem, element, 200)
-        assert np.abs(sol.energy_balance()).max() < 1e-12
-        work = sol.work(by_part=True)
+        assert np.abs(sol.energy.balance()).max() < 1e-12
+        work = sol.energy.work(by_part=True)
         assert list(work) == ["table"]
         assert work["table"] == pytest.approx(sol.energy() - sol.energy()[0], rel=0, abs=1e-11)
 
@@ -411,7 +411,7 @@ def test_a_ball_rolls_down_a_plane_in_joint_coordinates():
                                {ball: tf.Pose(radius * normal)}, 0.5, 20)
     way = 5 / 14 * GRAVITY * np.sin(slope) * sol.t**2
     assert np.allclose(sol.position(ball, sol.t), radius * normal + way[:, None] * down, rtol=0, atol=1e-9)
-    assert np.abs(sol.energy_balance()).max() < 1e-9
+    assert np.abs(sol.energy.balance()).max() < 1e-9
 
 
 def test_a_skate_on_a_slope_in_joint_coordinates():

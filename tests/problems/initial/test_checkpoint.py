@@ -55,13 +55,13 @@ def test_stop_and_restart(element, arguments, problem, stop, tmp_path):
     saved = Checkpoint(path)
     assert saved.n_solved == len(stopped.t) - 1 < n
     assert (saved.n_solved > 0) == (arguments["driver"] != "global")
-    size = np.abs(whole.nodal_state).max()
+    size = np.abs(whole.nodal.state).max()
     np.testing.assert_allclose(stopped.z, whole.z[:len(stopped.z)], rtol=0, atol=1e-12 * size)
     for again in (tf.solve(p, element, n, **arguments, restart=path), tf.restart(path)):
         assert again.success
-        np.testing.assert_allclose(again.nodal_state, whole.nodal_state, rtol=0, atol=1e-9 * size)
-        np.testing.assert_allclose(again.nodal_multipliers, whole.nodal_multipliers, rtol=0,
-                                   atol=1e-7 * (1 + np.abs(whole.nodal_multipliers).max()))
+        np.testing.assert_allclose(again.nodal.state, whole.nodal.state, rtol=0, atol=1e-9 * size)
+        np.testing.assert_allclose(again.nodal.multipliers, whole.nodal.multipliers, rtol=0,
+                                   atol=1e-7 * (1 + np.abs(whole.nodal.multipliers).max()))
     if arguments["driver"] == "global":  # the iterate is the guess
         assert again.statistics["newton_iterations"]["max"] < whole.statistics["newton_iterations"]["max"]
 

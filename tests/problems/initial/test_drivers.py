@@ -22,9 +22,9 @@ def test_march_windows_and_global_agree(problem, rotation, degree):
     marched = tf.solve(p, element, 40)
     windows = tf.solve(p, element, 40, driver="windows", window=7)  # 7 does not divide 40
     together = tf.solve(p, element, 40, driver="global")
-    size = np.abs(marched.nodal_state).max()
+    size = np.abs(marched.nodal.state).max()
     for other in (windows, together):
-        np.testing.assert_allclose(other.nodal_state, marched.nodal_state, rtol=0, atol=1e-9 * size)
+        np.testing.assert_allclose(other.nodal.state, marched.nodal.state, rtol=0, atol=1e-9 * size)
         np.testing.assert_allclose(other.rotation_matrix(p.system.bodies[0], 2.0),
                                    marched.rotation_matrix(p.system.bodies[0], 2.0), rtol=0, atol=1e-9)
 
@@ -121,7 +121,7 @@ def test_a_window_larger_than_the_mesh_is_the_global_solve():
 def test_guesses_lead_to_one_solution():
     p, element = spinning_box(t_end=0.5), tf.BubnovGalerkin(2)
     reference = tf.solve(p, element, 20)
-    nodes = np.concatenate([reference.nodal_state[:, :-1].reshape(-1, 14), reference.z[-1:]])
+    nodes = np.concatenate([reference.nodal.state[:, :-1].reshape(-1, 14), reference.z[-1:]])
     for guess in ("constant", "march", reference, lambda t: reference(t) + 1e-3, nodes):
         solution = tf.solve(p, element, 20, guess=guess)
         assert solution.success

@@ -107,15 +107,15 @@ def test_load_moved_by_a_four_bar():
     turning = sol.angular_velocity(bars[0], sol.t, "space")[:, 0]
     power = CubicSpline(sol.t, problem.controls(sol.t, sol.z)[:, 0] * turning)
     assert power.integrate(0, 1) == pytest.approx(sol.energy()[-1] - sol.energy()[0], rel=1e-5)
-    assert sol.work()[-1] == pytest.approx(power.integrate(0, 1), rel=1e-6)
-    assert sol.errors()["energy"] < 1e-8 * sol.work()[-1]
+    assert sol.energy.work()[-1] == pytest.approx(power.integrate(0, 1), rel=1e-6)
+    assert sol.errors()["energy"] < 1e-8 * sol.energy.work()[-1]
 
 
 def test_work_of_the_controls():
     problem, _ = trolley_crane(redundant=True)
     sol = tf.solve(problem, tf.MixedGalerkin(3), 40)
-    assert sol.work()[-1] == pytest.approx(100 * 9.81 * 3, rel=1e-6)  # the load is 3 m higher, and at rest
-    assert sol.errors()["energy"] < 1e-9 * sol.work()[-1]
+    assert sol.energy.work()[-1] == pytest.approx(100 * 9.81 * 3, rel=1e-6)  # the load is 3 m higher, and at rest
+    assert sol.errors()["energy"] < 1e-9 * sol.energy.work()[-1]
 
 
 # ---- not minimum phase

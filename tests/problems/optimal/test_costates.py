@@ -36,7 +36,7 @@ def solved(element, n):
 def test_recovered_costates_are_of_second_order(element):
     t, errors = np.linspace(0, T, 41), []
     for n in (16, 32, 64, 128):
-        errors.append(np.abs(solved(element, n).costates(t) - closed_form(t)).max())
+        errors.append(np.abs(solved(element, n).field("costates", t) - closed_form(t)).max())
     slopes = np.log2(np.array(errors[:-1]) / errors[1:])
     assert np.all((1.7 < slopes) & (slopes < 2.6)), errors
     assert errors[-1] < 2e-3
@@ -58,10 +58,10 @@ def test_multipliers_of_continuous_tests_do_not_converge(element):
 def test_costates_of_mixed_galerkin_elements_are_multipliers():
     sol = solved(tf.MixedGalerkin(2), 16)
     t = np.linspace(0, T, 9)
-    np.testing.assert_array_equal(sol.costates(t), sol.field("costate of state", t))
-    assert np.abs(sol.costates(t) - closed_form(t)).max() < 2e-3
+    np.testing.assert_array_equal(sol.field("costates", t), sol.field("costate of state", t))
+    assert np.abs(sol.field("costates", t) - closed_form(t)).max() < 2e-3
 
 
 @pytest.mark.parametrize("n", [2, 3])
 def test_few_elements(n):
-    assert np.abs(solved(tf.BubnovGalerkin(2), n).costates([0.0, T]) - closed_form([0.0, T])).max() < 0.6
+    assert np.abs(solved(tf.BubnovGalerkin(2), n).field("costates", [0.0, T]) - closed_form([0.0, T])).max() < 0.6

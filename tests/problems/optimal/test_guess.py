@@ -223,7 +223,7 @@ def test_velocities_at_the_ends_are_taken():
     element, system = optimality_element(problem, tf.MixedGalerkin(3))
     plan, mesh = ElementPlan(system, element), TimeMesh.uniform(problem.t_span, 4)
     values = dict(zip(element.trial, plan.columns.unpack(first_guess(problem, plan, mesh, None)), strict=True))
-    np.testing.assert_allclose(values["state"], sol.nodal_state, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(values["state"], sol.nodal.state, rtol=0, atol=1e-9)
     np.testing.assert_allclose(values["controls"], sol.fields["controls"], rtol=0, atol=1e-8)
 
 

@@ -55,6 +55,6 @@ def test_sizes_do_not_matter(length, away):
         angle = 2 * np.pi * np.arange(parts + 1) / parts
         start = tf.Pose(place + [length, 0, 0], velocity=(0, length, 0))
         sol = tf.solve(tf.InitialValueProblem(system, {bob: start}, (0, 1)), tf.MixedGalerkin(1), parts, progress=False)
-        sol.nodal_state[:, :, 0] = place[0] + length * np.cos(np.stack([angle[:-1], angle[1:]], axis=1))
-        sol.nodal_state[:, :, 1] = length * np.sin(np.stack([angle[:-1], angle[1:]], axis=1))
+        sol.nodal.state[:, :, 0] = place[0] + length * np.cos(np.stack([angle[:-1], angle[1:]], axis=1))
+        sol.nodal.state[:, :, 1] = length * np.sin(np.stack([angle[:-1], angle[1:]], axis=1))
         assert (jump_of(sol) is not None) == jumps

@@ -100,7 +100,7 @@ def test_a_slider_has_the_known_control_and_costates():
     expected = 6 * m * d / t_end**2 * (1 - 2 * t / t_end)
     np.testing.assert_allclose(sol.controls(t, push)[:, 0], expected, rtol=0, atol=1e-9)
     # stationarity of the controls: u + costate of the balance of momentum = 0
-    np.testing.assert_allclose(sol.costates(t)[:, 0], -expected, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(sol.field("costates", t)[:, 0], -expected, rtol=0, atol=1e-8)
 
 
 def test_costates_are_the_gradient_of_the_cost():
@@ -116,7 +116,7 @@ def test_costates_are_the_gradient_of_the_cost():
     sol = cost(0.0)
     x, w = tf.gauss_legendre(4)
     t = (np.arange(20)[:, None] + x).ravel() * 1.5 / 20
-    by_costates = (sol.costates(t)[:, 0].reshape(20, 4) @ w).sum() * 1.5 / 20
+    by_costates = (sol.field("costates", t)[:, 0].reshape(20, 4) @ w).sum() * 1.5 / 20
     by_differences = (cost(1.0).objective - cost(-1.0).objective) / 2
     assert by_costates == pytest.approx(by_differences, rel=0, abs=1e-6)
 

@@ -53,11 +53,11 @@ def test_what_is_kept_changes_nothing():
     sols = [tf.solve(problem, element, **how) for element, how in runs]
     for sol, (element, how) in zip(sols, runs, strict=True):
         alone = tf.solve(held_below(), element, **how)
-        np.testing.assert_array_equal(sol.nodal_state, alone.nodal_state)
+        np.testing.assert_array_equal(sol.nodal.state, alone.nodal.state)
         np.testing.assert_array_equal(sol.fields["controls"], alone.fields["controls"])
         assert sol.statistics["newton_iterations"] == alone.statistics["newton_iterations"]
-    np.testing.assert_array_equal(sols[0].nodal_state, sols[-1].nodal_state)
-    np.testing.assert_array_equal(sols[-1].nodal_state, fresh.nodal_state)
+    np.testing.assert_array_equal(sols[0].nodal.state, sols[-1].nodal.state)
+    np.testing.assert_array_equal(sols[-1].nodal.state, fresh.nodal.state)
 
 
 def test_prepared_with_other_bounds_and_back():
@@ -70,7 +70,7 @@ def test_prepared_with_other_bounds_and_back():
         {}, {"bounds": {push: (-5, 5)}}, {"parameters": {"slider.mass": 1.1}}))
     again = solver.solve(warm=False)
     assert first.objective < tight.objective < heavy.objective
-    np.testing.assert_array_equal(again.nodal_state, first.nodal_state)
+    np.testing.assert_array_equal(again.nodal.state, first.nodal.state)
     assert np.abs(tight.fields["controls"]).max() <= 5 + 1e-6
 
 

@@ -88,8 +88,8 @@ def test_estimate_of_optimal_control_is_close(rotation, degree, n):
     wrong = {"objective": abs(sol.objective / REORIENTATION - 1), "state": state_error(sol, sol.t, fine(sol.t)),
              "controls between nodes": mean(sol.controls(t) - fine.controls(t),
                                             size_of_controls(system, sol.fields["controls"])),
-             "costates between nodes": mean(sol.costates(t) - fine.costates(t),
-                                            size_of_components(system, sol.costates(t.ravel())))}
+             "costates between nodes": mean(sol.field("costates", t) - fine.field("costates", t),
+                                            size_of_components(system, sol.field("costates", t.ravel())))}
     for name, error in wrong.items():
         assert found[name] == pytest.approx(error, rel=0.03 if name == "objective" else 0.3), name
 

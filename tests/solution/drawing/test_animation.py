@@ -150,7 +150,7 @@ def test_quaternions_do_not_jump(sol):
 
 def test_page(sol, tmp_path):
     path = tmp_path / "motion.html"
-    sol.save_html(path, TIMES, title="A & B")
+    sol.save(path, TIMES, title="A & B")
     page = path.read_text()
     assert "<title>A &amp; B</title>" in page and "@" not in re.sub(r"@media", "", page)
     assert not re.search(r"https?:|src=|href=|import\(|fetch\(", page)  # works without a network
@@ -163,8 +163,8 @@ def test_page(sol, tmp_path):
 
 def test_page_in_a_notebook(sol, tmp_path):
     """Without a path: a frame with the whole page, which needs no file that a notebook would have to serve."""
-    page = sol.save_html(times=TIMES, title="A & B")
-    sol.save_html(tmp_path / "motion.html", TIMES, title="A & B")
+    page = sol.plot.viewer(times=TIMES, title="A & B")
+    sol.save(tmp_path / "motion.html", TIMES, title="A & B")
     frames = []
 
     class Frames(HTMLParser):

@@ -91,8 +91,8 @@ def test_axes(swing, name):
     _, ax = plt.subplots()
     assert getattr(swing.plot, name)(ax=ax) is ax
     assert "[" in ax.get_xlabel() and "[" in ax.get_ylabel()  # units
-    start = tf.Solution(swing.system, swing.element, swing.t[:1], swing.z[0], swing.nodal_state[:0],
-                        swing.nodal_multipliers[:0], swing.status, {})
+    start = tf.Solution(swing.system, swing.element, swing.t[:1], swing.z[0], swing.nodal.state[:0],
+                        swing.nodal.multipliers[:0], swing.status, {})
     getattr(start.plot, name)().figure.canvas.draw()  # no element was solved
 
 

@@ -78,12 +78,12 @@ def test_round_trip_of_elements(element, tmp_path):
 @pytest.mark.parametrize("n_solved", [0, 3])
 def test_partial_solutions(sol, n_solved, tmp_path):
     status = Status.failure("not converged", n_solved, sol.t[n_solved], [1.0, np.inf, np.nan])
-    part = Solution(sol.system, sol.element, sol.t[:n_solved + 1], sol.z[0], sol.nodal_state[:n_solved],
-                    sol.nodal_multipliers[:n_solved], status, sol.statistics)
+    part = Solution(sol.system, sol.element, sol.t[:n_solved + 1], sol.z[0], sol.nodal.state[:n_solved],
+                    sol.nodal.multipliers[:n_solved], status, sol.statistics)
     part.save(tmp_path / "a.h5")
     loaded = load(tmp_path / "a.h5")
     assert not loaded.success and "not converged in element" in loaded.status.message
-    assert loaded.nodal_state.tobytes() == part.nodal_state.tobytes() and loaded.z.shape == (n_solved + 1, 14)
+    assert loaded.nodal.state.tobytes() == part.nodal.state.tobytes() and loaded.z.shape == (n_solved + 1, 14)
     np.testing.assert_equal(loaded.status.as_dict(), status.as_dict())
     assert np.array_equal(loaded.energy(), part.energy())
 

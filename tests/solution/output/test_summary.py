@@ -71,8 +71,8 @@ def test_solution(swing):
     assert "0 to 0.5 s in 5 elements" in text and "driver march, 1 rank" in text
     assert f"{errors['energy']:.1e}" in text and f"{errors['velocity']:.1e}" in text
     assert Balanced(swing._repr_html_()).texts[0] == "Solution"
-    start = tf.Solution(swing.system, swing.element, swing.t[:1], swing.z[0], swing.nodal_state[:0],
-                        swing.nodal_multipliers[:0], swing.status, {})
+    start = tf.Solution(swing.system, swing.element, swing.t[:1], swing.z[0], swing.nodal.state[:0],
+                        swing.nodal.multipliers[:0], swing.status, {})
     assert "in 0 elements" in repr(start.summary())
 
 

@@ -78,7 +78,7 @@ def test_unnamed_bodies_get_numbers(tmp_path):
 
 
 def test_no_solved_element(sol, tmp_path):
-    none = tf.Solution(sol.system, sol.element, sol.t[:1], sol.z[0], sol.nodal_state[:0], sol.nodal_multipliers[:0],
+    none = tf.Solution(sol.system, sol.element, sol.t[:1], sol.z[0], sol.nodal.state[:0], sol.nodal.multipliers[:0],
                        sol.status, {"nan": float("inf")})
     none.save(tmp_path / "a.csv")
     assert len(read(tmp_path / "a.csv")["t [s]"]) == 1

@@ -64,7 +64,7 @@ def test_solutions_are_the_same(case, k, monkeypatch):
         monkeypatch.setattr(grouped, "LIMITS", limits)
         sol = tf.solve(find_case(case).make(), tf.MixedGalerkin(k), 90, progress=False)
         assert sol.success and sol.statistics["backward_error"] < 1e-13
-        found.append(sol.nodal_state)
+        found.append(sol.nodal.state)
     assert np.abs(found[0] - found[1]).max() < 1e-12 * np.abs(found[0]).max()
 
 
@@ -78,7 +78,7 @@ def test_unknown_numbers(monkeypatch):
         found.append(tf.solve(problem, tf.MixedGalerkin(3), 50, progress=False))
         assert found[-1].parameters["duration"] == pytest.approx(np.pi / 6, rel=1e-12)
     assert [sol.statistics["ordering"] for sol in found] == ["time", "time, in groups"]
-    first, second = (sol.nodal_state for sol in found)
+    first, second = (sol.nodal.state for sol in found)
     assert np.abs(first - second).max() < 1e-12 * np.abs(first).max()
 
 

@@ -91,7 +91,7 @@ def test_solutions_are_the_same(monkeypatch):
     for pays_from in (0, 10**9):
         monkeypatch.setattr(condensation, "LIMITS", Limits(pays_from=pays_from))
         solutions.append(tf.solve(problem, tf.MixedGalerkin(2), 50, driver="global", progress=False))
-    first, second = (sol.nodal_state for sol in solutions)
+    first, second = (sol.nodal.state for sol in solutions)
     assert not np.array_equal(first, second)  # by two ways
     assert np.abs(first - second).max() < 1e-12 * np.abs(second).max()
 

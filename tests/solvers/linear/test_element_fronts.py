@@ -136,8 +136,8 @@ def test_sparse_and_dense_agree(solve, rotation, degree):
     assert dense.success and sparse.success
     assert np.abs(dense.z[-1] - dense.z[0]).max() > 0.3  # it does move
     np.testing.assert_allclose(sparse.z, dense.z, rtol=0, atol=1e-10)
-    size = np.abs(dense.nodal_multipliers).max()
-    np.testing.assert_allclose(sparse.nodal_multipliers, dense.nodal_multipliers, rtol=0, atol=1e-9 * size)
+    size = np.abs(dense.nodal.multipliers).max()
+    np.testing.assert_allclose(sparse.nodal.multipliers, dense.nodal.multipliers, rtol=0, atol=1e-9 * size)
     iterations = [s.statistics["newton_iterations"]["mean"] for s in (sparse, dense)]
     assert abs(iterations[0] - iterations[1]) < 0.5
 

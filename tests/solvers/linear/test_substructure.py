@@ -91,7 +91,7 @@ def test_motions_that_grow_along_the_slab_leave_no_more_over(case, h, degree, si
         assembler = Assembler(plan, mesh, every, every,
                               Scaling.of("full", problem.system, element, 0.0, problem.z0))
         pattern = assembler.pattern
-        matrix = sp.csr_matrix((assembler.evaluate(plan.pack(mesh, sol.nodal_state, sol.nodal_multipliers))[1],
+        matrix = sp.csr_matrix((assembler.evaluate(plan.pack(mesh, sol.nodal.state, sol.nodal.multipliers))[1],
                                 pattern.indices, pattern.indptr), (pattern.n_rows, pattern.n_columns))
         starts = (np.delete(s, 1) for s in (pattern.column_starts, pattern.row_starts))  # the first has the node, too
         lu = SlabLU(pattern.indptr, pattern.indices, *starts, (node, node), (node, node))

@@ -17,7 +17,7 @@ def test_long_motions_are_looked_at_in_pieces(monkeypatch):
                                      {ball: tf.Pose((0, 0, 1.0))}, (0, 5.0))
     sol = tf.solve(problem, tf.MixedGalerkin(2), 2000)
     crossings = events.Crossings(switching_of(problem.system), sol.element)
-    given = sol.t[:-1], np.diff(sol.t), sol.nodal_state
+    given = sol.t[:-1], np.diff(sol.t), sol.nodal.state
     whole = crossings.between(*given)
     assert 5 < whole.sum() < 100
     for at_once in (1, 500):

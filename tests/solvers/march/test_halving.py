@@ -30,7 +30,7 @@ def test_the_heavy_top_with_few_elements(degree, n, most):
 def test_nothing_changes_where_none_fails():
     top = find_case("heavy-top").make()
     a, b = (tf.solve(top, tf.MixedGalerkin(2), 200, driver=tf.March(keep_mesh=keep)) for keep in (False, True))
-    np.testing.assert_array_equal(a.nodal_state, b.nodal_state)
+    np.testing.assert_array_equal(a.nodal.state, b.nodal.state)
     assert a.status.message == "converged"
 
 

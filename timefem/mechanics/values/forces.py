@@ -46,7 +46,7 @@ def power_of(part, title):
                          "an actuator, and take the power of that")
     if part.reactions_of:
         raise InputError(f"the power of {title} depends on forces of constraints, which formulas do not have; it is in "
-                         "sol.work(by_part=True)")
+                         "sol.energy.work(by_part=True)")
     if part.kind not in _POWERS:
         s = Symbols(part)
         s.velocity = [ca.SX.sym("v", body.n_q) for body in part.bodies]

@@ -260,10 +260,10 @@ class BoundarySolver:
         if not sol.success:
             raise InputError(f"the guess is a solution that failed: {sol.status.message}")
         same_mesh = np.array_equal(sol.t, mesh.nodes)
-        if same_mesh and not len(self.form.constants) and (x := sol.values.dofs(self.form.plan)) is not None:
+        if same_mesh and not len(self.form.constants) and (x := sol.nodal.dofs(self.form.plan)) is not None:
             return self.form.placed(x)
         kept = sol.element.kept_multipliers(sol.system)
-        values = {"state": sol.nodal_state, "multipliers": sol.nodal_multipliers[..., kept], **sol.fields}
+        values = {"state": sol.nodal.state, "multipliers": sol.nodal.multipliers[..., kept], **sol.fields}
         same = {name: sol.element.trial[name] for name in values if name in self.element.trial}
         values = {name: values[name] for name in same
                   if values[name].shape[-1] == self.form.plan.columns.fields[
@@ -324,7 +324,7 @@ class BoundarySolver:
                 guess = "interpolation"
                 if before is not None:  # momenta go with the inverse of the time
                     n, longer = problem.system.n_q, share * (t1 - t0) / (before.t[-1] - t0)
-                    guess = before.nodal_state * np.repeat([1.0, 1 / longer], n)
+                    guess = before.nodal.state * np.repeat([1.0, 1 / longer], n)
                 x, status, equations = other.newton(nodes, other.from_guess(nodes, guess), homotopy=False)
             except InputError:  # prescribed motions do not meet the ends then
                 return None, 0

@@ -173,7 +173,7 @@ def _solution(task, march, before=None):
     t = [np.atleast_1d(march.mesh.nodes[0]), *(s.nodes[1:] for s in solved)]
     fields = [s.others for s in solved]
     if before is not None:
-        nodal, multipliers = [before.nodal_state, *nodal], [before.nodal_multipliers, *multipliers]
+        nodal, multipliers = [before.nodal.state, *nodal], [before.nodal.multipliers, *multipliers]
         t[0], fields = before.t, [before.fields, *fields]
         arrays = before.contact_arrays()
         own = {name: np.concatenate([arrays[name], values]) for name, values in own.items()}
@@ -198,7 +198,7 @@ def _told(task, mesh, march, seconds, solution):
         said += f" (first at t = {first.t:.6g} of {', '.join(first.contacts[:4])})" if first else ""
         solution.status = Status(True, message=f"{status.message}; contacts: {said}")
     iterations = np.concatenate([np.zeros(0, int), *(np.abs(piece.solved.iterations) for piece in march.pieces)])
-    outcome = Outcome(solution.nodal_state, solution.status, iterations.astype(int), 0, seconds)
+    outcome = Outcome(solution.nodal.state, solution.status, iterations.astype(int), 0, seconds)
     outcome.n_unknowns = max((system.plan.rows.n_interior for system in march.systems), default=0)
     solution.statistics = solve_statistics(task.driver, None, mesh, outcome, contact_events=found)
     return solution
@@ -238,8 +238,8 @@ class ContactErrors(ErrorEstimate):
 
     def size(self, sol: Solution) -> np.ndarray:
         """By accelerations within elements: jumps of momenta have none."""
-        starts = np.concatenate([sol.nodal_state[:, 0], sol.z[-1:]])
-        return size_of_motion(self.problem.system, sol.t, starts, sol.nodal_state[:, -1])
+        starts = np.concatenate([sol.nodal.state[:, 0], sol.z[-1:]])
+        return size_of_motion(self.problem.system, sol.t, starts, sol.nodal.state[:, -1])
 
     def _differences(self, before, now):
         """Relative differences of two marches by what differs, and how many of their first events are alike."""

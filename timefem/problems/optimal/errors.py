@@ -140,12 +140,12 @@ class BoundedErrors(OptimalErrors):
         state, others, numbers, objective = found
         sizes, (xi, weights) = self.sizes(sol), gauss_legendre(self.better.degree)
         xi, weights = np.concatenate([xi, 1 + xi]) / 2, np.concatenate([weights, weights]) / 2
-        change = state[1::2, -1] - sol.nodal_state[:, -1]
+        change = state[1::2, -1] - sol.nodal.state[:, -1]
         errors = {"state": float(np.abs(change / sizes["state"]).max())}
         changes, degree = {}, self.element.degree
         for name, fine in {"state": state, **others}.items():
             if name in sizes:
-                basis, coarse = sol.element.trial[name].basis, {"state": sol.nodal_state, **sol.fields}[name]
+                basis, coarse = sol.element.trial[name].basis, {"state": sol.nodal.state, **sol.fields}[name]
                 fine = np.einsum("gi,eia->ega", basis.values(2 * xi[:len(xi) // 2]), fine)
                 fine = fine.reshape(len(coarse), len(xi), -1)
                 changes[name] = fine - np.einsum("gi,eia->ega", basis.values(xi), coarse)

@@ -149,7 +149,7 @@ def solve_all(solve, problem, element, *, n_starts, processes, same, progress, a
 
     def solved(k):
         sol = solve(problem, element, guess=guesses[k], progress=False, **arguments)
-        return k, (sol.t, sol.z[0], sol.nodal_state, sol.nodal_multipliers, sol.status, sol.statistics, sol.fields)
+        return k, (sol.t, sol.z[0], sol.nodal.state, sol.nodal.multipliers, sol.status, sol.statistics, sol.fields)
 
     with progress_bar("starts", n_starts, progress) as bar:
         if shared:

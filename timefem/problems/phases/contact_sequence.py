@@ -91,7 +91,7 @@ class ContactSequence:
             self.jumps = [None] if k == 0 else [*self.jumps, self._jump(k)]
             phases.append(self._phase(k, stretch, last))
             t, e = sol.t[stretch.start:stretch.stop + 1], slice(stretch.start, stretch.stop)
-            states = np.concatenate([sol.nodal_state[stretch.start, :1], sol.nodal_state[e, -1]])
+            states = np.concatenate([sol.nodal.state[stretch.start, :1], sol.nodal.state[e, -1]])
             controls = {drive: law(t) for drive, law in self._guessed.items()} or None
             guesses.append(Guess(states, times=t, controls=controls, duration=float(t[-1] - t[0])))
             names.append(self._name(stretch))
@@ -116,8 +116,8 @@ class ContactSequence:
     def _phase(self, k, stretch, last):
         sol, given, system = self.solution, self.given, stretch.own.system
         t0, t1 = (float(sol.t[i]) for i in (stretch.start, stretch.stop))
-        z, n = sol.nodal_state[stretch.start, 0].copy(), self.system.n_q
-        rounding = CONTACT.violated * np.abs(sol.nodal_state[..., n:]).max()
+        z, n = sol.nodal.state[stretch.start, 0].copy(), self.system.n_q
+        rounding = CONTACT.violated * np.abs(sol.nodal.state[..., n:]).max()
         z[n:][np.abs(z[n:]) < rounding] = 0.0  # of what rests, where it would be taken for a size
         near = states_of(system, z)
         # turns are counted from the start of the first phase on
@@ -165,7 +165,7 @@ class ContactSequence:
         """Formula of what happens between two phases."""
         before, after = self.stretches[k:k + 2]
         kind, c = self.nodes.located(before.stop)
-        n, t, z = self.system.n_q, self.solution.t[after.start], self.solution.nodal_state[after.start, 0]
+        n, t, z = self.system.n_q, self.solution.t[after.start], self.solution.nodal.state[after.start, 0]
         helpers = self.contacts.helpers.tolist()
         rows = Rows(after.own.system, VELOCITY)
         _, by, _ = rows(t, q=z[:n], v=self.nodes.velocity(t, z))

@@ -186,7 +186,7 @@ def solve_on(task, meshes, guess):
     check_linear(task.driver.linear, method)
     made, unreached = zip(*(_made(task, *one) for one in zip(phases, meshes, guesses, strict=True)), strict=True)
     _take_size_of_objective(made, phases)
-    warm = all(hasattr(guess, "nodal_state") for guess in guesses)
+    warm = all(hasattr(guess, "nodal") for guess in guesses)
     title = f"optimal control, {len(phases)} phases"
     alone = needs_all_elements(task.element, task.problem.limits) or task.element.elements_per_block > 1
     with progress(title, method.max_iterations, task.progress, method.tolerance) as bar, \
@@ -238,7 +238,7 @@ def _made(task, phase, mesh, guess):
     element, system = plan.element, plan.system
     scale = scaling_of(task.driver.scaling, phase, plan, mesh.nodes[0])
     equations = OptimalityEquations(phase, plan, mesh, scale, "chain")
-    warm = hasattr(guess, "nodal_state")
+    warm = hasattr(guess, "nodal")
     x = (from_solution if warm else first_guess)(phase, plan, mesh, guess)
     bent = partial(first_guess, phase, plan, mesh, Guess(bend=BENDS[0]))
     reach = check_reach(equations, x, bent)
@@ -313,7 +313,7 @@ class PhaseErrors(BoundedErrors):
         if not fine.success:
             return None
         numbers = [fine.parameters[name] for name in self.problem.unknown_names]
-        return fine.nodal_state, fine.fields, numbers, fine.objective
+        return fine.nodal.state, fine.fields, numbers, fine.objective
 
     def errors_of_numbers(self, sol, objective, numbers):
         """Of the unknown numbers; the objective is that of all phases."""

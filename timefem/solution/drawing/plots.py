@@ -40,7 +40,7 @@ def plot_energy(solution, ax=None, by_part=False):
     elif np.any(potential):
         lines |= {"kinetic": energy - potential, "potential": potential}
     ax = lines_over_time(ax, solution.t, lines, "energy [J]")
-    work = solution.work()
+    work = solution.energy.work()
     what = "largest change of the total energy" + " less the work done" * bool(np.any(work))
     ax.set_title(f"{what}: {np.abs(energy - energy[0] - work).max():.1e} J", fontsize="medium")
     return ax

@@ -284,7 +284,7 @@ def film_times(solution, fps):
 def _writer(path, animation):
     if path.suffix not in WRITERS:
         raise InputError(f"cannot write {path}: the name of a film must end in {' or '.join(WRITERS)}; for a page that "
-                         "can be turned and zoomed use save_html")
+                         "can be turned and zoomed end in .html")
     writer = WRITERS[path.suffix]
     if not animation.writers.is_available(writer):
         raise MissingBackend(f"{path.suffix[1:]} films need {writer}, which is not installed; install it, or write a "

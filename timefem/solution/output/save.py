@@ -68,8 +68,8 @@ def create(file, solution, n_elements, start, z0):
 
 def make_room(file, solution, n_elements, start, z0):
     """Make room for the arrays of a solution, in a file or a group of one."""
-    shapes = {"t": (n_elements + 1,), "z0": z0.shape, "nodal_state": (n_elements, *solution.nodal_state.shape[1:]),
-              "nodal_multipliers": (n_elements, *solution.nodal_multipliers.shape[1:]), "audit": (n_elements + 1, 2)}
+    shapes = {"t": (n_elements + 1,), "z0": z0.shape, "nodal_state": (n_elements, *solution.nodal.state.shape[1:]),
+              "nodal_multipliers": (n_elements, *solution.nodal.multipliers.shape[1:]), "audit": (n_elements + 1, 2)}
     if solution.system.rigid_contacts:
         text = np.frombuffer(solution.events_as_text().encode(), np.uint8)
         file.create_dataset("contacts/events", data=text, compression="gzip", shuffle=True, fletcher32=True)
@@ -91,8 +91,8 @@ def fill(file, solution, first):
     """Write the arrays of a solution whose first element has that number in the file."""
     last = first + len(solution.t) - 1
     file["t"][first + 1:last + 1] = solution.t[1:]
-    file["nodal_state"][first:last] = solution.nodal_state
-    file["nodal_multipliers"][first:last] = solution.nodal_multipliers
+    file["nodal_state"][first:last] = solution.nodal.state
+    file["nodal_multipliers"][first:last] = solution.nodal.multipliers
     file["audit"][first + 1:last + 1] = audit(solution.system, solution.t[1:], solution.z[1:])
     for name, values in solution.fields.items():
         file[f"fields/{name}"][first:last] = values

@@ -63,7 +63,7 @@ def read(file: Any, solution: Any) -> Any:
     text = json.loads(hdf5.attribute(file, NAME, str))
     kinematic = text["dynamics"] == "none"
     sol = (KinematicEstimate if kinematic else Estimate)(
-        solution.system, solution.element, solution.t, solution.z[0], solution.nodal_state, solution.nodal_multipliers,
+        solution.system, solution.element, solution.t, solution.z[0], solution.nodal.state, solution.nodal.multipliers,
         solution.status, solution.statistics, solution.fields)
     problem = _problem(text, solution)
     held = {int(k): side for k, side in text["held"].items()}
@@ -161,7 +161,7 @@ def _found_of_elements(file, sol, problem, held):
     plan = ElementPlan(with_carrier(sol.system, sol.element), sol.element)
     c = plan.columns
     chain = EstimationChain(problem, plan, TimeMesh(sol.t), "none")
-    known = {"state": sol.nodal_state, "multipliers": sol.nodal_multipliers, **sol.fields}
+    known = {"state": sol.nodal.state, "multipliers": sol.nodal.multipliers, **sol.fields}
     x = c.pack(*(known.get(name, np.zeros((len(sol.t) - 1, *field.shape)))
                  for name, field in zip(sol.element.trial, c.fields, strict=True)))
     shape = (chain.mesh.n_elements, c.n_local * (c.n_local + 1) // 2)

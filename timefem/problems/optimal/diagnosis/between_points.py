@@ -174,7 +174,7 @@ def along(phase, solution, points):
     times = (solution.t[:-1, None] + np.diff(solution.t)[:, None] * points).ravel()
     numbers = np.array([[solution.statistics["parameters"][name]] for name in phase.unknown_names]).reshape(-1, 1)
     states, controls = ((basis.values(points) @ values).reshape(len(times), -1) for basis, values in (
-        (solution.element.state.basis, solution.nodal_state),
+        (solution.element.state.basis, solution.nodal.state),
         (solution.element.trial["controls"].basis, solution.fields["controls"])))
     return states.T, controls.T, times[None], np.tile(numbers, len(times))
 

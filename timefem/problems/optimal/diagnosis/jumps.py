@@ -65,7 +65,7 @@ def tell_what_is_not_smooth(whole, pairs):
     if whole.success or whole.status.reason not in RETRY:
         return
     for phase, one in pairs:
-        if not all(np.isfinite(x).all() for x in (one.nodal_state, *one.fields.values())):
+        if not all(np.isfinite(x).all() for x in (one.nodal.state, *one.fields.values())):
             return
         for _, what, t, jump in _found(phase, one):
             whole.status.message += (f"; {what} jumps by {jump:.3g} at t = {t:.6g}, where steps may go back and forth: "
@@ -108,7 +108,7 @@ def _first(system, own, solution, motion):
 
     def at(element, share):
         z, u = (np.einsum("ks,ksi->ik", basis.values(share), values[element]) for basis, values in (
-            (state, solution.nodal_state), (control, solution.fields["controls"])))
+            (state, solution.nodal.state), (control, solution.fields["controls"])))
         times = solution.t[element] + share * np.diff(solution.t)[element]
         return own(system, z, u, times), times
 

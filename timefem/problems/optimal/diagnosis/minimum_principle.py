@@ -81,7 +81,7 @@ def better_controls(phase, solution):
     fields = solution.fields | {"controls": np.where(worth[:, None, None], to_nodes @ found,
                                                      solution.fields["controls"])}
     guess = solution.of(solution.system, solution.element, solution.t, solution.z[0],
-                        NodalValues(solution.nodal_state, solution.nodal_multipliers, fields), solution.status,
+                        NodalValues(solution.nodal.state, solution.nodal.multipliers, fields), solution.status,
                         solution.statistics)
     return Better(guess, f"{phase.control_name(k)} is {now[e, j, k]:.4g} at t = {solution.t[e]:.6g}, where "
                          f"{found[e, j, k]:.4g} costs less")

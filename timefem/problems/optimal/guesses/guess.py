@@ -128,7 +128,7 @@ class Guess(NamedArguments):
         if self.motion is None:
             way, controls = _moving(problem, way)
             return path(way, times, self.bend, self.seed), controls
-        if hasattr(self.motion, "nodal_state"):
+        if hasattr(self.motion, "nodal"):
             state, controls = sampled(way, problem.actuators, self.motion, flat, path(way, times).reshape(-1, n_z))
             return state.reshape(*times.shape, n_z), controls
         if callable(self.motion):
@@ -293,8 +293,8 @@ def from_solution(problem, plan, mesh, solution):
     """All unknowns from the solution of a problem of the same kind, stretched to the mesh."""
     coarse = TimeMesh(stretched(solution.t, problem.t_span))
     sizes = {name: field.shape[1] for name, field in zip(plan.element.trial, plan.columns.fields, strict=True)}
-    multipliers = solution.nodal_multipliers[..., plan.element.kept_multipliers(plan.system)]
-    values = transferred({"state": solution.nodal_state, "multipliers": multipliers, **solution.fields},
+    multipliers = solution.nodal.multipliers[..., plan.element.kept_multipliers(plan.system)]
+    values = transferred({"state": solution.nodal.state, "multipliers": multipliers, **solution.fields},
                          solution.element, coarse, plan.element, sizes, mesh)
     x = plan.columns.pack(*values.values())
     if not problem.free_start:
@@ -392,13 +392,13 @@ def drawn(names, bounds, seed):
 
 def is_warm(system, plan, guess):
     """Whether a guess is a solution of the same kind, with the same unknowns."""
-    if not hasattr(guess, "nodal_state"):
+    if not hasattr(guess, "nodal"):
         return False
     if not guess.success:
         raise InputError(f"the guess is a solution that failed: {guess.status.message}")
     fields = {name for name, field in list(zip(plan.element.trial, plan.columns.fields))[2:] if field.size}
     same = _labels(guess.system) == _labels(system)
-    return same and set(guess.fields) == fields and guess.nodal_multipliers.shape[-1] == plan.system.n_multipliers
+    return same and set(guess.fields) == fields and guess.nodal.multipliers.shape[-1] == plan.system.n_multipliers
 
 
 def _labels(system):

@@ -59,7 +59,7 @@ class NodeTangents:
     def mode_system(self, e):
         """The `ModeSystem` of an element."""
         sol, node = self.solution, self.solution.mode_nodes[e]
-        sharing = shared(self.contacts.at_state(sol.t[node], sol.nodal_state[node, 0]), sol.contact_modes[e])
+        sharing = shared(self.contacts.at_state(sol.t[node], sol.nodal.state[node, 0]), sol.contact_modes[e])
         mode = Mode(tuple(sol.contact_modes[e].tolist()), tuple(sol.slip_signs[e].tolist()), sharing)
         key = mode, sol.slip_directions[e].tobytes() if set(ALONG_GIVEN).intersection(mode.modes) else b""
         if key not in self._modes:
@@ -241,7 +241,7 @@ class NodeTangents:
         sol = self.solution
         if self.contacts.n_slip[c] == 1:
             return np.array([sol.slip_signs[node - 1, c], 0.0])
-        slip = self.contacts.at_state(sol.t[node - 1], sol.nodal_state[node - 1, 0]).gamma[0, c, 1:]
+        slip = self.contacts.at_state(sol.t[node - 1], sol.nodal.state[node - 1, 0]).gamma[0, c, 1:]
         return slip / np.hypot(*slip)
 
 
