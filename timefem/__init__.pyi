@@ -23,26 +23,10 @@ from .analysis.tangents import Conditioning, MultiplierRank, conditioning, multi
 from .assembly import TimeMesh
 from .elements.bubnov_galerkin import BubnovGalerkin
 from .elements.element import TimeElement
+from .elements.energy_momentum import EMH, EML, MPH, MPL, REML, DirEM, NonTwistingEM, NullEMH, NullEML, SymplecticEuler
 from .elements.evaluation.batch import ElementBatch
 from .elements.mixed_galerkin import MixedGalerkin
-from .elements.schemes import (
-    DLA,
-    EMH,
-    EML,
-    MPH,
-    MPL,
-    REML,
-    AlgoC1,
-    DirEM,
-    NewmarkSO3,
-    NonTwistingEM,
-    NullEMH,
-    NullEML,
-    QuatVI,
-    SymplecticEuler,
-    Zupan3,
-    Zupan3Printed,
-)
+from .elements.rotation_schemes import DLA, AlgoC1, NewmarkSO3, QuatVI, Zupan3, Zupan3Printed
 from .errors import (
     ActiveSetChange,
     IllConditioned,

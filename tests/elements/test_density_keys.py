@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.elements.forms import FORMS
-from timefem.elements.forms.forms import LagrangeForm
+from timefem.elements.forms import LagrangeForm
 from timefem.elements.one_step import OneStep
+from timefem.validate.options import FORMS
 
 
 @dataclass(frozen=True)

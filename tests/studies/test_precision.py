@@ -8,7 +8,7 @@ import pytest
 import timefem as tf
 from timefem.cases import find_case
 from timefem.cli import main
-from timefem.elements.schemes import EMH
+from timefem.elements.energy_momentum import EMH
 from timefem.studies import conditioning, quotient_of_precision
 
 pytestmark = pytest.mark.long

@@ -9,14 +9,13 @@ import pytest
 import timefem as tf
 from timefem.cli.options import run
 from timefem.elements.element import ELEMENTS
-from timefem.elements.forms import FORMS
 from timefem.errors import InputError, SuspectUnits
 from timefem.models.schema import schema
 from timefem.problems.initial.drivers import DRIVERS
 from timefem.problems.kinds import KINDS
 from timefem.solvers.linear import LINEAR_SOLVERS
 from timefem.validate import memory
-from timefem.validate.options import METHODS, OPTIONS, PETSC_METHODS, in_words, said, said_any, spelt, spelt_as
+from timefem.validate.options import FORMS, METHODS, OPTIONS, PETSC_METHODS, in_words, said, said_any, spelt, spelt_as
 
 pytestmark = pytest.mark.long
 

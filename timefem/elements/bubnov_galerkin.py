@@ -14,7 +14,7 @@ from ..polynomials import LagrangeBasis
 from ..validate.options import field
 from .components import PointSymbols, nonholonomic_values
 from .element import Space, TimeElement
-from .forms.base import Form, ImpulseBasis, at_nodes, impulse_slopes, momenta_rows, nodes, velocities
+from .form import Form, ImpulseBasis, at_nodes, impulse_slopes, momenta_rows, nodes, velocities
 
 if TYPE_CHECKING:
     import casadi as ca

@@ -250,14 +250,14 @@ class TimeElement(NamedArguments, Summarized, ABC):
 
 ELEMENTS = LateTable(__package__, {  # imported when they are asked for
     "mg": ".mixed_galerkin.MixedGalerkin", "bg": ".bubnov_galerkin.BubnovGalerkin",
-    "eml": ".schemes.energy_momentum.EML", "reml": ".schemes.energy_momentum.REML",
-    "null-eml": ".schemes.energy_momentum.NullEML", "emh": ".schemes.energy_momentum.EMH",
-    "null-emh": ".schemes.energy_momentum.NullEMH", "mpl": ".schemes.energy_momentum.MPL",
-    "mph": ".schemes.energy_momentum.MPH", "quat-vi": ".schemes.rotations.QuatVI",
-    "dir-em": ".schemes.energy_momentum.DirEM", "algo-c1": ".schemes.rotations.AlgoC1",
-    "zupan3": ".schemes.rotations.Zupan3", "zupan3-printed": ".schemes.rotations.Zupan3Printed",
-    "newmark-so3": ".schemes.rotations.NewmarkSO3", "nontwisting-em": ".schemes.energy_momentum.NonTwistingEM",
-    "dla": ".schemes.rotations.DLA", "symplectic-euler": ".schemes.energy_momentum.SymplecticEuler",
+    "eml": ".energy_momentum.EML", "reml": ".energy_momentum.REML",
+    "null-eml": ".energy_momentum.NullEML", "emh": ".energy_momentum.EMH",
+    "null-emh": ".energy_momentum.NullEMH", "mpl": ".energy_momentum.MPL",
+    "mph": ".energy_momentum.MPH", "quat-vi": ".rotation_schemes.QuatVI",
+    "dir-em": ".energy_momentum.DirEM", "algo-c1": ".rotation_schemes.AlgoC1",
+    "zupan3": ".rotation_schemes.Zupan3", "zupan3-printed": ".rotation_schemes.Zupan3Printed",
+    "newmark-so3": ".rotation_schemes.NewmarkSO3", "nontwisting-em": ".energy_momentum.NonTwistingEM",
+    "dla": ".rotation_schemes.DLA", "symplectic-euler": ".energy_momentum.SymplecticEuler",
 })
 ALIASES = {"quat-em": "emh"}
 DEGREE = {"mg": 2, "bg": 3}  # unless given

@@ -12,9 +12,8 @@ import numpy as np
 from ..errors import InputError
 from ..memory import Late
 from ..polynomials import LagrangeBasis
-from ..validate.options import check_fields, field
+from ..validate.options import FORMS, check_fields, field
 from .element import Space, TimeElement
-from .forms import FORMS
 
 if TYPE_CHECKING:
     import casadi as ca

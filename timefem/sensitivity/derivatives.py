@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..elements.augmented.extended import Extended
+from ..elements.extended import Extended
 from ..errors import InputError, NamedArguments, StartFollows, warn
 from ..problems.kinds import KINDS
 from ..solution.contact_solution import ContactSolution

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from ..elements.augmented.part_numbers import NumberPlaces
+from ..elements.part_numbers import NumberPlaces
 from ..errors import InputError
 from ..mechanics.contacts.reacting import refuse_reaction_forces
 from ..mechanics.states.consistent import inverse_mass

@@ -12,8 +12,8 @@ import numpy as np
 import scipy
 
 from ..assembly import TimeMesh
-from ..elements.augmented.part_numbers import NumberPlaces
 from ..elements.evaluation.plan import ElementPlan
+from ..elements.part_numbers import NumberPlaces
 from ..errors import InputError, NamedArguments, SolveError, named_arguments
 from ..mechanics.symbols import Symbols
 from ..problems.boundary.conditions import Reduction

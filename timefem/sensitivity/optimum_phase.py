@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..assembly import TimeMesh
-from ..elements.augmented.part_numbers import NumberPlaces
 from ..elements.evaluation.plan import ElementPlan
-from ..elements.forms.base import velocities
+from ..elements.form import velocities
+from ..elements.part_numbers import NumberPlaces
 from ..errors import InputError
 from ..problems.common.kept import Kept
 from ..problems.controls_marched import OptimalSolution

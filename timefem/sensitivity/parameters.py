@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from .. import validate
-from ..elements.augmented.part_numbers import NumberPlaces
+from ..elements.part_numbers import NumberPlaces
 from ..errors import InputError, did_you_mean, known_names, named_arguments
 from ..mechanics.bodies.point_mass import VariableMass
 from ..mechanics.bodies.tree.structure import named_numbers, spelt_out

@@ -15,11 +15,11 @@ import scipy
 
 from ..assembly import Scaling, TimeMesh
 from ..assembly.assembler import taking_part
-from ..elements.augmented.extended import costate
-from ..elements.augmented.part_numbers import AS_IT_IS, LENGTH, Clocked, Contracted, Numbered, NumberPlaces, Numbers
-from ..elements.augmented.part_numbers import START as LATER
 from ..elements.evaluation.batch import ElementBatch
 from ..elements.evaluation.plan import ElementPlan
+from ..elements.extended import costate
+from ..elements.part_numbers import AS_IT_IS, LENGTH, Clocked, Contracted, Numbered, NumberPlaces, Numbers
+from ..elements.part_numbers import START as LATER
 from ..errors import InputError, NotDifferentiable, warn
 from ..mechanics.contacts.rigid import refuse_samples
 from ..parallel import own_world

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..assembly import TimeMesh
-from ..elements.augmented.extended import Extended
+from ..elements.extended import Extended
 from ..errors import UnderResolved, warn
 from ..mechanics.inversion.direct import coordinate_names
 from ..mechanics.parts import body_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import validate
-from ..elements.forms.base import velocities
+from ..elements.form import velocities
 from ..errors import InputError, NamedArguments, NotSolved, SolveError, warn
 from ..mechanics.bodies.states import CanonicalState
 from ..mechanics.values.of_parts import couples_inertia

@@ -19,7 +19,7 @@ from ..memory import LateTable
 
 # ---- names that options choose from, and where each is defined. Another one is a file in that folder and an entry her
 
-FORMS = LateTable("timefem.elements.forms", {  # of the equations of motion
+FORMS = LateTable("timefem.elements", {  # of the equations of motion
     "hamilton": ".forms.HamiltonForm", "lagrange": ".forms.LagrangeForm", "impulse": ".forms.ImpulseForm",
     "energy": ".forms.EnergyForm"})
 

@@ -9,9 +9,10 @@ import timefem as tf
 from timefem.cases import find_case
 from timefem.elements import Space
 from timefem.elements.components import components
+from timefem.elements.energy_momentum import EML, NonTwistingEM
 from timefem.elements.evaluation.batch import ElementBatch
 from timefem.elements.evaluation.plan import point_kernel
-from timefem.elements.schemes import DLA, EML, NonTwistingEM
+from timefem.elements.rotation_schemes import DLA
 from timefem.mechanics.describe import build, describe
 from timefem.mechanics.joints.nonholonomic import (
     KnifeEdge,

@@ -10,7 +10,8 @@ import pytest
 
 import timefem as tf
 from timefem.cases import CASES, find_case
-from timefem.elements.schemes import EML, NewmarkSO3, Zupan3
+from timefem.elements.energy_momentum import EML
+from timefem.elements.rotation_schemes import NewmarkSO3, Zupan3
 from timefem.solvers.march import step_control
 from timefem.solvers.march.pilot import Pilot
 from timefem.solvers.march.step_control import StepControl

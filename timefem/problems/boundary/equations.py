@@ -6,8 +6,8 @@ import casadi as ca
 import numpy as np
 
 from ...assembly import Scaling
-from ...elements.augmented.part_numbers import WithConstants
 from ...elements.components import components
+from ...elements.part_numbers import WithConstants
 from ...errors import InputError
 from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...mechanics.numbers.changes import made_of

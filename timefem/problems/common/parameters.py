@@ -5,7 +5,7 @@ from numbers import Real
 from operator import itemgetter
 
 from ... import validate
-from ...elements.augmented.part_numbers import Carrier
+from ...elements.part_numbers import Carrier
 from ...errors import InputError
 from ...mechanics.body_frame import BodyFrame
 from ...mechanics.composites.composite import Composite

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from ...elements.augmented.part_numbers import with_carrier
+from ...elements.part_numbers import with_carrier
 from ...errors import InputError
 from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.numbers.unknown import with_values

@@ -7,7 +7,7 @@ their rates, and the stable part of the internal dynamics; at the end its unstab
 import casadi as ca
 import numpy as np
 
-from ...elements.augmented.extended import ControlledByMultipliers
+from ...elements.extended import ControlledByMultipliers
 from ...errors import InputError
 from ...mechanics.part import Body
 from ...mechanics.symbols import Symbols

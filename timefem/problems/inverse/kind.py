@@ -7,7 +7,7 @@ import casadi as ca
 import numpy as np
 
 from ...assembly import Scaling
-from ...elements.augmented.extended import Controlled, Servo, ServoPart
+from ...elements.extended import Controlled, Servo, ServoPart
 from ...errors import InputError, UnderResolved, warn
 from ...mechanics.bodies.states import Pose
 from ...mechanics.body_frame import is_on_tree

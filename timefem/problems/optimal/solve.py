@@ -7,7 +7,7 @@ import signal
 import numpy as np
 
 from ... import interrupts, validate
-from ...elements.augmented.part_numbers import with_carrier
+from ...elements.part_numbers import with_carrier
 from ...errors import InputError
 from ...mechanics.numbers.unknown import with_values
 from ...memory import Late

@@ -9,10 +9,10 @@ from importlib import import_module
 
 import numpy as np
 
-from ...elements.augmented import extended, part_numbers
-from ...elements.augmented.part_numbers import Carrier, with_carrier
+from ...elements import extended, part_numbers
 from ...elements.components import components
 from ...elements.element import ELEMENTS, TimeElement
+from ...elements.part_numbers import Carrier, with_carrier
 from ...errors import InputError, named_arguments
 from ...mechanics.describe import build, describe, plain
 from ...mechanics.forces.actuators import Cost

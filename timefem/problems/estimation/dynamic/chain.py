@@ -5,8 +5,8 @@ from functools import cached_property
 import numpy as np
 
 from ....assembly import Assembler, Scaling
-from ....elements.augmented.extended import Controlled
-from ....elements.augmented.part_numbers import WithConstants
+from ....elements.extended import Controlled
+from ....elements.part_numbers import WithConstants
 from ....errors import SolveError
 from ....mechanics.numbers.changes import made_of
 from ....parallel import OverRanks, swap

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ....assembly.mesh import TimeMesh
-from ....elements.augmented.part_numbers import with_carrier
 from ....elements.evaluation.plan import ElementPlan
+from ....elements.part_numbers import with_carrier
 from ....errors import InputError
 from ....solution.output import hdf5
 from ....solution.output.save import without_costs

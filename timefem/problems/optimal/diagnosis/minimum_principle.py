@@ -11,9 +11,9 @@ import casadi as ca
 import numpy as np
 
 from ....assembly import TimeMesh
-from ....elements.augmented.extended import Lagrangian
 from ....elements.evaluation.elements_in_lanes import evaluate_batch
 from ....elements.evaluation.plan import ElementPlan
+from ....elements.extended import Lagrangian
 from ....memory import Late
 from ....polynomials import gauss_legendre
 from ....solvers.equations.outcome import NodalValues

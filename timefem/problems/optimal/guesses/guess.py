@@ -12,7 +12,7 @@ import numpy as np
 from .... import validate
 from ....assembly import TimeMesh
 from ....display import digits
-from ....elements.forms.base import velocities
+from ....elements.form import velocities
 from ....errors import InputError, NamedArguments, known_names
 from ....mechanics.formulas.formula import check_takes
 from ....mechanics.part import Part

@@ -3,7 +3,7 @@
 import casadi as ca
 import numpy as np
 
-from ....elements.augmented.extended import Controlled
+from ....elements.extended import Controlled
 from ....errors import InputError, NotDifferentiable, warn
 from ....mechanics.body_frame import BodyFrame
 from ....mechanics.forces.actuators import Actuator, Control, Cost, FormulaCost

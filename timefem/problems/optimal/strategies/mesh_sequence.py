@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from ....assembly import TimeMesh
-from ....elements.augmented.extended import Controlled, Optimality
-from ....elements.augmented.part_numbers import WithConstants
 from ....elements.evaluation.plan import ElementPlan
+from ....elements.extended import Controlled, Optimality
+from ....elements.part_numbers import WithConstants
 from ....errors import InputError
 from ....mechanics.numbers.changes import made_of
 from ....memory import Late

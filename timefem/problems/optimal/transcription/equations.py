@@ -9,8 +9,8 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from ....assembly import Assembler
-from ....elements.augmented.extended import Functional
 from ....elements.evaluation.plan import ElementPlan
+from ....elements.extended import Functional
 from ....errors import InputError
 from ....kernels.compile import Buffered
 from ....parallel import OverRanks

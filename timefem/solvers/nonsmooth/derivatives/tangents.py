@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from ....elements.augmented.part_numbers import NumberPlaces
+from ....elements.part_numbers import NumberPlaces
 from ....mechanics.contacts.closed import ClosedContact, PressedForce, StruckContact
 from ....mechanics.values.equations_of_motion import MotionFormulas
 from ....mechanics.values.evaluate import evaluate

@@ -3,11 +3,11 @@
 import casadi as ca
 import numpy as np
 
-from ...errors import InputError
-from ...polynomials import LagrangeBasis
-from ..components import PointSymbols, nonholonomic_values
-from ..element import Space
-from .base import (
+from ..errors import InputError
+from ..polynomials import LagrangeBasis
+from .components import PointSymbols, nonholonomic_values
+from .element import Space
+from .form import (
     ActionTests,
     EndingTests,
     Form,

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
-from ...errors import InputError
-from ..components import averaged, transposed_form, velocity_form
-from ..gradients import MassMetric, discrete_gradient, gradient_at, transposed_product
-from ..one_step import NullSpaceStep, OneStep
+from ..errors import InputError
+from .components import averaged, transposed_form, velocity_form
+from .gradients import MassMetric, discrete_gradient, gradient_at, transposed_product
+from .one_step import NullSpaceStep, OneStep
 
 if TYPE_CHECKING:
-    from ...mechanics.system import System
+    from ..mechanics.system import System
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from ...mechanics.formulas.formula import Same
-from ...mechanics.part import Part
-from ...polynomials import LagrangeBasis
-from ..components import Components, ElementSymbols, components
-from ..element import Space, TimeElement
+from ..mechanics.formulas.formula import Same
+from ..mechanics.part import Part
+from ..polynomials import LagrangeBasis
+from .components import Components, ElementSymbols, components
+from .element import Space, TimeElement
 
 
 @dataclass(frozen=True)

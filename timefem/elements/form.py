@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from ...errors import InputError
-from ...mechanics.part import Body
-from ...mechanics.symbols import applied_force, first_order, n_reactions
-from ...mechanics.values.of_parts import consistent_velocity, couples_inertia
-from ...polynomials import LagrangeBasis, gauss_legendre
-from ..components import ElementSymbols
-from ..element import Space
-from ..gradients import Lift
+from ..errors import InputError
+from ..mechanics.part import Body
+from ..mechanics.symbols import applied_force, first_order, n_reactions
+from ..mechanics.values.of_parts import consistent_velocity, couples_inertia
+from ..polynomials import LagrangeBasis, gauss_legendre
+from .components import ElementSymbols
+from .element import Space
+from .gradients import Lift
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...mechanics.system import System
-    from ..element import TimeElement
+    from ..mechanics.system import System
+    from .element import TimeElement
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from ...mechanics.body_frame import BodyFrame
-from ...mechanics.numbers.changes import made_of
-from ...mechanics.part import Part
-from ...mechanics.redundancy.redundancy import keep_constraints
-from ...polynomials import LagrangeBasis
-from ..components import Components
-from ..element import Space
+from ..mechanics.body_frame import BodyFrame
+from ..mechanics.numbers.changes import made_of
+from ..mechanics.part import Part
+from ..mechanics.redundancy.redundancy import keep_constraints
+from ..polynomials import LagrangeBasis
+from .components import Components
+from .element import Space
 from .extended import Extended, WithCostates
 
 

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import casadi as ca
-
-from ...errors import InputError
-from ...mechanics.bodies.rigid import QuaternionBody
-from ...mechanics.bodies.rotations import exponential, symbolic_product
-from ..one_step import OneStep, StepSymbols
-
-if TYPE_CHECKING:
-    from ...mechanics.system import System
 from typing import TYPE_CHECKING, Any
 
+import casadi as ca
 import numpy as np
 
-from ..gradients import gradient_at
-from ..one_step import half, rotation_vector
+from ..errors import InputError
+from ..mechanics.bodies.rigid import QuaternionBody
+from ..mechanics.bodies.rotations import exponential, symbolic_product
+from .components import transposed_form, velocity_form
+from .gradients import gradient_at, transposed_product
+from .one_step import OneStep, StepSymbols, half, rotation_vector
 
 if TYPE_CHECKING:
-    from ...mechanics.system import System
-from ..components import transposed_form, velocity_form
-from ..gradients import transposed_product
+    from ..mechanics.system import System
 
 
 class BodyAxesSymbols(StepSymbols):

@@ -1,1 +1,0 @@
-"""Time elements made from others: with controls, constants in time, costates, outputs that are prescribed."""
