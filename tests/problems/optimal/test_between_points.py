@@ -39,6 +39,16 @@ def test_a_limit_that_is_passed_far_holds_at_gauss_points(n):
     assert "disc is exceeded by" in sol.attempts[1].why
 
 
+@pytest.mark.filterwarnings("ignore:body moves too fast")
+def test_solves_in_a_row_share_their_iterations():
+    sol = tf.solve(around(), tf.MixedGalerkin(1), 5, progress=False)
+    first, second = (attempt.iterations for attempt in sol.attempts)
+    assert sol.statistics["newton_iterations"]["max"] == first + second
+    most = first + second // 2
+    less = tf.solve(around(), tf.MixedGalerkin(1), 5, newton=tf.Newton(max_iterations=most), progress=False)
+    assert not less.success and first < less.statistics["newton_iterations"]["max"] <= most + 1
+
+
 def test_a_limit_that_is_passed_far_at_gauss_points_as_well_fails():
     """Between three nodes of each element the point goes through the walls of a lattice."""
     body = tf.PointMass(1.0, dimension=1, name="body")

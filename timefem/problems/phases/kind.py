@@ -148,8 +148,7 @@ def solve_phases(task):
     if task.mesh is not None:
         raise InputError("phases take n_elements, the elements of each phase, or tolerance, not mesh")
     phases, numbers = task.problem.phases, task.n_elements or OPTIONS.first_mesh
-    if task.guess is None:
-        task = replace(task, guess=task.problem.guess)
+    task = replace(task, guess=task.problem.guess if task.guess is None else task.guess, method=method_of(task))
     numbers = numbers if isinstance(numbers, list | tuple) else [numbers] * len(phases)
     meshes = [through_kinks(phase.t_span, number, phase.kinks)
               for phase, number in zip(phases, numbers, strict=True)]
@@ -182,7 +181,7 @@ def solve_on(task, meshes, guess):
     if isinstance(guesses, str) or not hasattr(guesses, "__len__") or len(guesses) != len(phases):
         raise InputError(f"guess must be a PhasedSolution, or a list of {len(phases)} guesses, one for each phase, not "
                          f"{guess!r}")
-    method = method_of(task)
+    method = task.method
     check_linear(task.driver.linear, method)
     made, unreached = zip(*(_made(task, *one) for one in zip(phases, meshes, guesses, strict=True)), strict=True)
     _take_size_of_objective(made, phases)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ....errors import InputError, warn
 from ....solution.audit import jump_of
+from ....solvers.nonlinear.program import after
 from ....status import RETRY, Reason, Status
 from ..diagnosis.between_points import look_at_turns, look_between_points, passed_between
 from ..diagnosis.jumps import look_at_jumps, look_at_replay, tell_what_is_not_smooth
@@ -37,12 +38,41 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
     with_phases : callable
         `with_phases(task, phases)` -> the task with others instead of these.
     """
-    def solve(task, given=solve):
-        solution = given(task)
-        _tell_jumps(solution, [one for _, one in stated(task, solution)[0]])
-        tell_uncounted_turns(solution, stated(task, solution)[0], task.kept)
+    solves = _Solves(solve, stated)
+    return solves.told(_as_stated(task, phases, solves, stated, with_phases))
+
+
+class _Solves:
+    """Solves of one problem in a row, by `solve` and `stated` of `solved_as_stated`, that share the iterations of its
+    method."""
+
+    def __init__(self, solve, stated):
+        self._solve, self._stated, self._taken, self._attempts = solve, stated, 0, []
+
+    def __call__(self, task, name="", why=""):
+        """The solution of a task; where it has a name, as of a strategy that applies for this reason."""
+        if self._taken:
+            task = replace(task, method=after(task.method, self._taken))
+        solution = self._solve(task)
+        self._taken += solution.statistics["newton_iterations"]["max"]
+        own = solution.statistics.get("attempts", [])
+        if name and own:
+            own[0] |= {"name": name, "why": why}
+        self._attempts += own
+        pairs = self._stated(task, solution)[0]
+        _tell_jumps(solution, [one for _, one in pairs])
+        tell_uncounted_turns(solution, pairs, task.kept)
         return solution
 
+    def told(self, solution):
+        """The solution, which tells of all of them."""
+        solution.statistics["newton_iterations"] = {"max": self._taken, "mean": float(self._taken)}
+        if self._attempts:
+            solution.statistics["attempts"] = self._attempts
+        return solution
+
+
+def _as_stated(task, phases, solve, stated, with_phases):
     first = task.guess
     allowed = with_allowed_ends(phases) if first is None else None
     allowed = allowed and with_phases(task, allowed)
@@ -62,12 +92,11 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
                 phases = [_held_between(phase, [one.limit for one in found if one.wrong])
                           for (phase, _), found in zip(pairs, passed, strict=True)]
                 again = replace(with_phases(task, phases), guess=first)
-                other = None if wrong.limit.between else solve(again)
+                other = None if wrong.limit.between else solve(again, "limits between nodes", wrong.text)
                 if other is None or not other.success:
                     solution.status = Status.failure(Reason.NOT_ACCURATE, None, None, [], wrong.text,
                                                      remedy=wrong.remedy)
                     return solution
-                _follow(other, solution, "limits between nodes", wrong.text)
                 task, solution = again, other
                 continue
             for (phase, one), found in zip(pairs, passed, strict=True):
@@ -106,10 +135,10 @@ def _with_least_controls(task, solution, solve, stated):
         if not any(found):
             break
         guesses = [better.guess if better else one for better, (_, one) in zip(found, pairs, strict=True)]
-        other = solve(replace(task, guess=guesses[0] if pairs[0][1] is solution else guesses))
+        other = solve(replace(task, guess=guesses[0] if pairs[0][1] is solution else guesses), "minimum principle",
+                      next(better.text for better in found if better))
         if not other.success or not other.objective < solution.objective - OPTIONS.gained * abs(solution.objective):
             break
-        _follow(other, solution, "minimum principle", next(better.text for better in found if better))
         solution = other
     return solution
 
@@ -118,14 +147,6 @@ def _held_between(phase, limits):
     """The problem with these of its limits at Gauss points as well."""
     return phase.with_limits([limit.held_between() if any(limit is one for one in limits) else limit
                               for limit in phase.limits])
-
-
-def _follow(solution, before, name, why):
-    """Tell of a solution by another strategy what was tried before."""
-    own = solution.statistics.get("attempts", [])
-    if own:
-        own[0] |= {"name": name, "why": why}
-        solution.statistics["attempts"] = [*before.statistics.get("attempts", []), *own]
 
 
 def _tell_jumps(whole, solutions):
