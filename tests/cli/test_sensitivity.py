@@ -74,9 +74,18 @@ def test_bad_names(timefem, arguments, message):
     assert (status, out, err.count("\n")) == (2, "", 1) and message in err
 
 
+def test_boundary_values(timefem):
+    """Of the flight of a free body with momentum of inertia J by an angle about its axis in a time."""
+    r = run_json(timefem, "sensitivity", "reorientation", "--of", "integral:kinetic", "--parameters", "end",
+                 "body.inertia")
+    by = dict(zip(r["parameters"], r["functionals"]["integral:kinetic"]["derivatives"], strict=True))
+    inertia = [value for name, value in by.items() if "inertia" in name]
+    assert {"end: body.rotation[0]", "end: body.position[2]"} <= set(by) and max(map(abs, inertia)) > 0.1
+
+
 def test_other_kinds_are_refused(timefem):
-    status, _, err = timefem("sensitivity", "reorientation", "--of", "end:kinetic", "--parameters", "start")
-    assert status == 2 and "sensitivities are those of initial-value problems" in err
+    status, _, err = timefem("sensitivity", "crane-inverse", "--of", "end:kinetic", "--parameters", "start")
+    assert status == 2 and "those of initial-value and boundary-value problems" in err
     status, _, err = timefem("solve-all", "free-body")
     assert status == 2 and "solve-all looks for several solutions of boundary-value" in err
 

@@ -293,10 +293,51 @@ def ensemble(*units):
     return np.array([run[-1, :3] / arm.length for run in runs.z])
 
 
+def counting_turns(*units):
+    """Springs of joints count turns: counters of a mass of one did not converge, or not to the same digits, where the
+    masses of bodies are far from one."""
+    arm, moved = Arm(*units), []
+    energy = units[0] * units[1]**2 / units[2]**2
+    springs = [tf.JointSpring(joint=joint, stiffness=stiffness * energy) for joint, stiffness in
+               ((arm.hinge, 3.0), (arm.elbow, 0.5))]
+    arm.system = tf.System([*arm.system.bodies, arm.hinge, arm.elbow, *springs],
+                           gravity=(0, 0, -9.81 * units[1] / units[2]**2))
+    moved.append(arm.motion(tf.solve(arm.problem(), tf.MixedGalerkin(2, form="energy"), 40, progress=False)))
+    moved.append(arm.motion(solved(arm.problem(), driver="global", tolerance=1e-6)))
+    sol = solved(arm.problem(0.3))
+    ends = [{body: tf.Pose(sol.position(body, t), sol.rotation_matrix(body, t)) for body in (arm.a, arm.b)}
+            for t in sol.t[[0, -1]]]
+    moved.append(arm.motion(solved(tf.BoundaryValueProblem(arm.system, (0, 0.3 * units[2]), *ends))))
+    return np.array(moved)
+
+
+def periodic_with_a_count(*units):
+    mass, length, time = units
+    system, _, hinge = hung(*units)
+    spring = tf.JointSpring(joint=hinge, stiffness=4 * mass * length**2 / time**2)
+    system = tf.System([*system.bodies, hinge, spring], gravity=(0, 0, -9.81 * length / time**2))
+    found = tf.periodic(system, {hinge: 0.5}, 1.2 * time, n_elements=40)
+    assert found.success
+    return np.array([found.period / time])
+
+
+def impact_beside_constraints(*units):
+    """A bob on a rod meets the floor: lengths, squares of lengths and angles are constrained side by side."""
+    mass, length, time = units
+    arm, bob = tf.RigidBody(mass, [0.02 * mass * length**2] * 3, name="arm"), tf.PointMass(0.5 * mass, name="bob")
+    hinge = tf.Revolute(arm, point_a=(-0.5 * length, 0, 0), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0))
+    rod = tf.RigidDistance(arm, bob, point_a=(0.5 * length, 0, 0), length=0.4 * length)
+    floor = tf.PlaneContact(bob, radius=0.05 * length, plane_point=(0, 0, -0.55 * length), restitution=0.9)
+    system = tf.System([arm, bob, hinge, rod, floor], gravity=(0, 0, -9.81 * length / time**2))
+    start = {arm: tf.Pose((0.5 * length, 0, 0)), bob: tf.Pose((1.4 * length, 0, 0))}
+    sol = solved(tf.InitialValueProblem(system, start, (0, 0.6 * time)))
+    return sol.position(bob, sol.t[-1]) / length
+
+
 KINDS = (march, directors, to_a_tolerance, damped_to_a_tolerance, global_to_a_tolerance,
          energy_form_to_a_tolerance, light_to_a_tolerance, top_to_a_tolerance, boundary,
          at_rest, frequencies, steady_or_not, settled, periodic, driven, critical, identified, path, assembled, refused,
-         rebound, sensitivity, ensemble)
+         rebound, sensitivity, ensemble, counting_turns, periodic_with_a_count, impact_beside_constraints)
 
 
 @pytest.mark.long

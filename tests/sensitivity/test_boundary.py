@@ -1,11 +1,14 @@
 """Derivatives of boundary-value problems against central differences of solves."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 import timefem as tf
 from timefem.sensitivity.functionals import UnknownNumber
+from timefem.sensitivity.names import derivatives, functionals_of, parameters_of_problem
 from timefem.sensitivity.optimum_changes import Bound, Final
 
 WORK = tf.Integral(lambda b, t: b[0].velocity[0]**2 + b[0].position[2])
@@ -185,3 +188,41 @@ def test_what_is_refused():
     poses = solved(between_poses((2.0, 1.0, -0.5)), MG, 6)
     with pytest.raises(tf.InputError, match="violat"):
         tf.gradient(poses, WORK, tf.Parameter("hinge", "point_a", 2))
+
+
+def test_derivatives_by_name_and_of_loaded_solutions(tmp_path):
+    """The command line refused boundary-value problems; loaded solutions did not say what they lack."""
+    problem = between_angles((2.0, 1.0, 3.0, 0.9))
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False)
+    texts = ["start", "end:hinge.q", "spring.stiffness", "gravity[2]"]
+    found = derivatives(sol, functionals_of(problem.system, ["integral:bar.position[2]"]),
+                        parameters_of_problem(problem, texts))
+    assert found["parameters"] == ["start: hinge.q[0]", "end: hinge.q[0]", "spring.stiffness", "gravity[2]"]
+    height = tf.Integral(lambda b, t: b[0].position[2])
+    parameters = [tf.Initial("hinge", "q"), Final("hinge", "q"), tf.Parameter("spring", "stiffness"),
+                  tf.Parameter(problem.system, "gravity", 2)]
+    right = tf.gradient(sol, height, parameters)
+    np.testing.assert_allclose(found["functionals"]["integral:bar.position[2]"]["derivatives"], right, rtol=1e-12)
+    with pytest.raises(tf.InputError, match=r"can be changed by a Family|not given"):
+        parameters_of_problem(problem, ["end:bar.velocity"])
+    path = tmp_path / "motion.h5"
+    sol.save(path)
+    for other in tf.load(path), pickle.loads(pickle.dumps(sol)):
+        with pytest.raises(tf.InputError, match="guess=solution"):
+            tf.gradient(other, height, parameters)
+        again = tf.solve(problem, other.element, len(other.t) - 1, guess=other, progress=False)
+        np.testing.assert_allclose(tf.gradient(again, height, parameters), right, rtol=1e-9)
+
+
+def test_unknown_numbers_by_the_names_of_parts():
+    found = []
+    for part in "spring", None:
+        system = between_angles((2.0, 1.0, 3.0, 0.9)).system
+        problem = tf.BoundaryValueProblem(
+            system, (0, 0.7), {"hinge": 0.3}, {"hinge": 0.9}, parameters={"k": (part or system["spring"], "stiffness")},
+            conditions=lambda start, end, c: start.joint_rate("hinge") - 1.0)
+        found.append(tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False).parameters["k"])
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
+    with pytest.raises(tf.InputError, match="did you mean 'spring"):
+        tf.BoundaryValueProblem(system, (0, 0.7), {"hinge": 0.3}, {"hinge": 0.9},
+                                parameters={"k": ("sprung", "stiffness")})

@@ -9,7 +9,7 @@ from ..analysis.nearby import settle
 from ..errors import InputError, SolveError
 from ..mechanics.bodies.states import CanonicalState
 from ..problems.static.equilibrium import at_rest
-from ..sensitivity.names import derivatives, functionals_of, parameters_of
+from ..sensitivity.names import derivatives, functionals_of, parameters_of_problem
 from ..solving.solve import solve
 from .options import chosen
 from .process import rank
@@ -95,10 +95,11 @@ def sensitivity(options):
         raise InputError("give either --forward or --adjoint")
     found = chosen(options)
     if not found.kind.has_derivatives:
-        raise InputError(f"sensitivities are those of initial-value problems, and {found.name} is none")
+        raise InputError("sensitivities by name are those of initial-value and boundary-value problems, and "
+                         f"{found.name} is {found.kind.title}; timefem.gradient takes optimal control")
     stated = {} if found.model is None else found.model.document.data.get("sensitivity", {})
     functionals = functionals_of(found.problem.system, of or stated.get("of", ()))
-    numbers = parameters_of(found.problem.system, found.problem.z0, parameters or stated.get("parameters", ()))
+    numbers = parameters_of_problem(found.problem, parameters or stated.get("parameters", ()))
     method = "forward" if forward else "adjoint" if adjoint else stated.get("method", "adjoint")
     with stdout_to_stderr() if as_json else nullcontext():
         sol = solve(found.problem, found.element, found.n_elements,

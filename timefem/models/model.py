@@ -15,7 +15,7 @@ from ..mechanics.system import System
 from ..memory import Late
 from ..problems.initial.problem import InitialValueProblem
 from ..problems.kinds import KINDS
-from ..sensitivity.names import derivatives, functionals_of, parameters_of
+from ..sensitivity.names import derivatives, functionals_of, parameters_of_problem
 from ..solving.many_solutions import continuation, solve_all
 from ..solving.solve import solve
 from ..validate.options import OPTIONS
@@ -240,7 +240,7 @@ class Model:
         with naming(self.document, ("sensitivity", "of"), ()):
             functionals = functionals_of(system, table.get("of", ()))
         with naming(self.document, ("sensitivity", "parameters"), ()):
-            parameters = parameters_of(system, self.problem.z0, table.get("parameters", ()))
+            parameters = parameters_of_problem(self.problem, table.get("parameters", ()))
         return functionals, parameters, table.get("method", "adjoint")
 
     def sensitivities(self, solution: Any = None) -> Any:

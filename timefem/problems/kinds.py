@@ -69,7 +69,7 @@ class Kind:
     fits : callable
         `fits(problem, element)` raises InputError for elements that cannot do what the problem asks for.
     has_derivatives : bool
-        Whether motions follow from numbers of the parts and the state at the start alone, by which derivatives go.
+        Whether solutions have derivatives by numbers of the parts, and of what is prescribed at the ends, by name.
     smooth : callable
         `smooth(problem)` -> whether velocities do not jump, and the elements are those of a motion.
     usual : bool

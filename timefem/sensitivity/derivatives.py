@@ -100,9 +100,12 @@ def check_solution(solution):
     if not solution.success:
         raise InputError(f"the solution failed, and has no sensitivities: {solution.status.message}")
     kind = KINDS.get(solution.statistics.get("problem", "initial"))
-    if not (kind and kind.has_derivatives) or isinstance(solution.element, Extended) or \
-            "parameters" in solution.statistics:
+    if not (kind and kind.causal) or isinstance(solution.element, Extended) or "parameters" in solution.statistics:
+        of = kind.title if kind and not kind.causal else "another problem"
+        if kind and kind.has_derivatives:
+            raise InputError(f"this solution of {of} does not know what was prescribed at its ends, as none does that "
+                             "was loaded, or comes from another process: timefem.solve(problem, solution.element, "
+                             "len(solution.t) - 1, guess=solution) gives one that does, in a few iterations")
         raise InputError("sensitivities are those of initial-value problems, and of boundary-value problems and "
-                         "optimal control as solve returns them; this solution is one of "
-                         f"{kind.title if kind and not kind.has_derivatives else 'another problem'}: solve it in this "
+                         f"optimal control as solve returns them; this solution is one of {of}: solve it in this "
                          "process, or take differences of solves")

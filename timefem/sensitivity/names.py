@@ -3,7 +3,8 @@
 A functional is `end:QUANTITY`, `integral:QUANTITY` or `peak:QUANTITY:SHARPNESS`. A quantity is `kinetic`, the kinetic
 energy of all bodies, or `BODY.NAME[i]`, or `BODY.NAME` for all its components. A parameter is `PART.NAME` or
 `PART.NAME[i]` with names as in `Parameter`, `gravity` or `gravity[i]`, `start:BODY.NAME[i]` with names as in `Initial`,
-or `start` for the states of all bodies.
+or `start` for the states of all bodies. Of a boundary-value problem the start is what is prescribed there, also of
+joints by `start:JOINT.q`, and `end:BODY.NAME[i]` and `end` are what is prescribed at the end.
 """
 
 import re
@@ -16,10 +17,12 @@ from ..errors import InputError, known_names
 from ..mechanics.parts import number_named, replaced_names
 from .functionals import EndValue, Integral, Peak
 from .linearization import Linearization
+from .optimum_changes import ATTRIBUTES, Final, changes_of
 from .parameters import Initial, Parameter, directions, start_changes, with_parameters_of_formulas
 
 KINDS = "end", "integral", "peak"
 SYSTEM = "kinetic"
+ENDS = {"start": Initial, "end": Final}  # of boundary-value problems
 SIZES = {"position": 3, "velocity": 3, "angular_velocity": 3}  # of bodies in space
 
 
@@ -84,6 +87,49 @@ def parameters_of(system, z, texts):
     if not found:
         raise InputError("there are no parameters: give them, such as PART.stiffness, BODY.mass or start")
     return found
+
+
+def parameters_of_problem(problem, texts):
+    """The same of a problem, with one start, or with what it prescribes at both ends.
+
+    Raises
+    ------
+    InputError
+        As `parameters_of`; and for what is not prescribed.
+    """
+    if not hasattr(problem, "conditions_at_ends"):
+        return parameters_of(problem.system, problem.z0, texts)
+    found = [one for text in texts for one in _of_both_ends(problem, text)]
+    if not found:
+        raise InputError("there are no parameters: give them, such as PART.stiffness, BODY.mass, start or end")
+    return found
+
+
+def _of_both_ends(problem, text):
+    system, (end, _, rest) = problem.system, text.partition(":")
+    if end not in ENDS:
+        found = _parameters(system, None, text)
+    elif rest:
+        thing, _, name = rest.rpartition(".")
+        found = [ENDS[end](thing, *_index(name))]
+    else:
+        given = problem._given[end]
+        given = given if isinstance(given, dict) else {} if given is None else {system.bodies[0]: given}
+        every = [ENDS[end](key, name) for key in given for name in ATTRIBUTES]
+        found = [one for one in every if _is_prescribed(problem, one)]
+    for parameter in found:
+        try:
+            changes_of(problem, parameter)
+        except InputError as error:
+            raise InputError(f"{text!r}: {error}") from None
+    return found
+
+
+def _is_prescribed(problem, parameter):
+    try:
+        return bool(changes_of(problem, parameter))
+    except InputError:
+        return False
 
 
 def _parameters(system, z, text):

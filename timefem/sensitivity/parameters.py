@@ -204,7 +204,7 @@ def _add_numbers_of_family(system, family, free):
         except InputError:
             moved[i] -= 2 * FIRST_STEP * (abs(value) or 1.0)
             problem = family.build(moved)
-        check_able(problem, "has_derivatives", "what build of a Family returns")
+        check_able(problem, "causal", "what build of a Family returns")
         for own, other in zip(system.parts, problem.system.parts, strict=False):
             if type(own) is type(other) and _may_be_free(own) and own.kind != other.kind:
                 paths = [named.entry(other, key)[1:] for named in numbers_of(other).values() for key in named.keys]
@@ -311,7 +311,7 @@ def _of_family(system, places, z, family):
 
     def numbers(x):
         problem = family.build(x)
-        check_able(problem, "has_derivatives", "what build of a Family returns")
+        check_able(problem, "causal", "what build of a Family returns")
         parts = problem.system.parts
         freed = {part: own.free for own, part in zip(system.parts, parts, strict=False) if own.free
                  and type(own) is type(part)}

@@ -238,16 +238,6 @@ class Rotor(Follower):
     def kind(self):
         return (Rotor,)
 
-    @property
-    def mass_scale(self):
-        return self.own_parameters
-
-    def kinetic_energy(self, q, p, c):
-        return p[0] ** 2 / (2 * c[0])
-
-    def kinetic_of_velocity(self, q, v, c):
-        return c[0] * v[0] ** 2 / 2
-
     def start(self, states, own):
         value, rate = self.bound.local(states, own)
         return np.array([self.motor.gear * value]), np.array([self.own_parameters[0] * self.motor.gear * rate])

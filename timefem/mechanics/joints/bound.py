@@ -11,6 +11,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...types import Expression, Floats
+from ..bodies.generalized_body import general_position
 from ..body_frame import is_on_tree
 from ..declared import CoordinateName, OnJoint
 from ..part import Body, Part
@@ -136,6 +137,15 @@ class BoundCoordinate:
         value = self.value(q, ca.SX(self.coordinate.numbers))
         return ca.Function("slope", q, [ca.densify(ca.gradient(value, ca.vertcat(*q)))])
 
+    @cached_property
+    def inertia(self) -> float:
+        """With which x moves where nothing else does [kg m^2 or kg], by the sizes of masses: `1 / (dx/dq M^-1 dx/dq^T)`
+        in a general position; 1 where no mass moves it."""
+        masses = np.concatenate([b.body.mass_scale[b.dofs] if is_on_tree(b) else
+                                 np.concatenate([frame.mass_scale for frame in b.frames]) for b in self.bodies])
+        slope = self.gradient([general_position(1, b.n_q) for b in self.bodies])[0]
+        return float(1 / ((slope**2 / masses).sum() or 1.0))
+
     def gradient(self, q: Sequence[np.ndarray]) -> np.ndarray:
         """dx/dq at coordinates, a list with an array (n, n_q) per body -> (n, n_q_local)."""
         return np.array(self._slope.map(len(q[0]))(*(x.T for x in q))).T if len(q[0]) else np.zeros((0, 0))
@@ -165,13 +175,13 @@ class Follower(Body, abstract=True):
 
     @property
     def mass_scale(self) -> np.ndarray:
-        return np.ones(1)
+        return self.own_parameters
 
     def kinetic_energy(self, q: ca.SX, p: ca.SX, c: Any) -> Expression:
-        return p[0] ** 2 / 2
+        return p[0] ** 2 / (2 * c[0])
 
     def kinetic_of_velocity(self, q: ca.SX, v: ca.SX, c: Any) -> Expression:
-        return v[0] ** 2 / 2
+        return c[0] * v[0] ** 2 / 2
 
     def rigid_motion(self, q: ca.SX) -> ca.SX:
         return ca.SX(1, 6)  # no momentum
@@ -207,10 +217,17 @@ class TurnCounter(Follower):
     `H = p_phi dx/dt(q, p)`, so that dphi/dt is the rate of the angle; p_phi = 0 from the start, so that it acts on
     nothing. The turns are those of phi, the angle itself comes from the bodies, so that phi need not be accurate.
     One-step schemes let it rest; the audit of a solution finds angles that leave it by half a turn.
+
+    It has no mass. The one in its formulas, which drops out of the motion, is the inertia of the angle: what is
+    measured by masses is then the same in all units.
     """
 
     def __init__(self, bound: BoundCoordinate) -> None:
         super().__init__(bound, f"turns of {bound.coordinate.name}")
+
+    @cached_property
+    def own_parameters(self) -> np.ndarray:
+        return np.array([self.bound.inertia])
 
     def __repr__(self):
         return f"TurnCounter({self.owner!r})"
@@ -266,9 +283,9 @@ class TurnRate(Part):
         return s.p[-1][0] * self.bound.rate(s.q, s.velocity, s.own)
 
     def kinetic(self, s, v):
-        """For elements with velocities of their own: `(v_phi - rate)^2 / 2` in all, whose momentum is zero."""
+        """For elements with velocities of their own: `m (v_phi - rate)^2 / 2` in all, whose momentum is zero."""
         rate = self.bound.rate(s.q, v, s.own)
-        return rate * (rate / 2 - v[-1][0])
+        return s.bodies[-1][0] * rate * (rate / 2 - v[-1][0])
 
 
 # ---- What acts on a coordinate of a joint

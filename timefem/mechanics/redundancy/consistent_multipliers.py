@@ -119,21 +119,21 @@ def _free_gradient(system, t, z):
             form, = quantities_at(system, np.full(1, float(t)), np.asarray(z, float)[None], "form matrix")
             gradient = np.concatenate([gradient, form.dense()[0]])
         gradient = gradient * weights
-        gradient /= row_sizes(np.linalg.norm(gradient, axis=1), _norms_of_terms(system, t, z, weights))[:, None]
+        gradient /= row_sizes(np.linalg.norm(gradient, axis=1), norms_of_terms(system, t, z, weights))[:, None]
         return np.hstack([gradient[rows, place] @ null_space(gradient[own[body], place]) if body.has_orientation
                           else gradient[rows, place] for body, place in bodies]), rows
     gradient = system.derivatives(t, z)[1][:m, :n]
     if system.n_nonholonomic:
         gradient = scipy.sparse.vstack([gradient, nonholonomic_derivatives(system, t, z)[0]], format="csr")
     gradient = scipy.sparse.csr_array(gradient @ scipy.sparse.diags_array(weights))
-    size = row_sizes(np.sqrt(gradient.multiply(gradient).sum(axis=1)), _norms_of_terms(system, t, z, weights))
+    size = row_sizes(np.sqrt(gradient.multiply(gradient).sum(axis=1)), norms_of_terms(system, t, z, weights))
     gradient = scipy.sparse.csr_array(scipy.sparse.diags_array(1 / size) @ gradient)
     free = [null_space(gradient[own[body], place].toarray()) if body.has_orientation else np.eye(body.n_q)
             for body, place in bodies]
     return scipy.sparse.csr_array(gradient[rows] @ scipy.sparse.block_diag(free, format="csr")), rows
 
 
-def _norms_of_terms(system, t, z, weights):
+def norms_of_terms(system, t, z, weights):
     """Norms of the terms whose sums gradients are, such as of tilts in a plane that a loop never leaves: shape (m,)."""
     names = "gradient terms", "form matrix terms"
     found = quantities_at(system, np.full(1, float(t)), np.asarray(z, float)[None], *names)

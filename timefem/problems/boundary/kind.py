@@ -23,7 +23,7 @@ BOUNDARY = Kind(
     "boundary", BoundaryValueProblem, "a boundary-value problem", drivers=(Global,), solve=solve_boundary,
     estimate=BoundaryErrors, guesses=GUESSES, newton={"line_search": True}, facts=report_facts,
     changes=("start", "end", "t_span"),
-    files=__name__, follows=True, studies=("preconditioners",), several=__name__,
+    files=__name__, has_derivatives=True, follows=True, studies=("preconditioners",), several=__name__,
 )
 
 
@@ -63,7 +63,7 @@ def file_facts(problem):
 
 FILES = FileFormat(
     make_from_file, keys=("start", "end", "conditions", "periodic", "free_time", "parameters", "follows", "turns"),
-    tables=("continuation", "guess"), check=check_file, facts=file_facts, guess=solution_guess,
+    tables=("continuation", "guess", "sensitivity"), check=check_file, facts=file_facts, guess=solution_guess,
     state=lambda model: model.problem.conditions_at_ends.z0)
 
 

@@ -62,7 +62,8 @@ def checked_parameters(system, parameters, follows=None, refused=()):
         present_value(system, entry)
         if entry in entries:
             raise InputError(f"follows: {entry!r} is unknown itself; leave it out of parameters, or of follows")
-        entries[entry] = partial(call, f"follows: {entry[-1]}", as_formula("follows", formula, ["parameters"]), 1)
+        title = f"follows: {entry if isinstance(entry, str) else entry[-1]}"
+        entries[entry] = partial(call, title, as_formula("follows", formula, ["parameters"]), 1)
     system = with_free_numbers(system, entries)
     entries = {entry if isinstance(entry, str) else (system[entry[0]], entry[1]): formula
                for entry, formula in entries.items()}
@@ -75,6 +76,7 @@ def checked_parameters(system, parameters, follows=None, refused=()):
 
 def _entry(system, title, entry, refused):
     """A number of a part as `UnknownNumbers` takes it."""
+    entry = _text_of(entry)
     if isinstance(entry, str):
         return entry
     part = entry[0] if isinstance(entry, tuple | list) and len(entry) == 2 else None
@@ -85,16 +87,25 @@ def _entry(system, title, entry, refused):
     return part, name if isinstance(name, int) else str(name)
 
 
+def _text_of(entry):
+    """A pair of names as one text; all else as it is."""
+    named = isinstance(entry, tuple | list) and len(entry) == 2 and all(isinstance(one, str) for one in entry)
+    return ".".join(entry) if named else entry
+
+
 def own_parts(system, parameters):
     """Unknown numbers of the parts that stand for those given, in a system with other numbers."""
-    return {name: (system[entry[0]], entry[1]) if isinstance(entry, tuple | list) else entry
-            for name, entry in (parameters or {}).items()}
+    return {name: _own(system, entry) for name, entry in (parameters or {}).items()}
 
 
 def own_entries(system, follows):
     """The same of those that follow by formulas."""
-    return {(system[entry[0]], entry[1]) if isinstance(entry, tuple) else entry: formula
-            for entry, formula in (follows or {}).items()}
+    return {_own(system, entry): formula for entry, formula in (follows or {}).items()}
+
+
+def _own(system, entry):
+    entry = _text_of(entry)
+    return (system[entry[0]], entry[1]) if isinstance(entry, tuple | list) else entry
 
 
 def of_bodies(numbers):

@@ -23,7 +23,8 @@ class Block(Record):
     gradient: np.ndarray  # (n_entries, 4) of int
     counters: np.ndarray  # (n_counters, 2) of int, block and place there of coordinates that count turns: no masses
     dependent: float  # of the length of a row, what others do not have of it: it repeats others
-    rounding: float  # length of a row, of the longest: it holds nothing
+    terms: np.ndarray  # (n_blocks, n_rows) sizes of the terms of rows
+    rounding: float  # length of a row, of the size of its terms: it holds nothing
     heavy: np.ndarray  # (n_blocks, n_coordinates, n_coordinates) scratch
     held: np.ndarray  # (n_blocks, n_rows, n_coordinates) scratch
     turned: np.ndarray  # (n_coordinates, n_coordinates) scratch
@@ -32,7 +33,7 @@ class Block(Record):
     order: np.ndarray  # (n_rows,) of int, scratch
 
 
-def blocks_of(mass, gradient, helpers, size):
+def blocks_of(mass, gradient, helpers, size, terms):
     """`Block`s of matrices of these patterns.
 
     Parameters
@@ -41,6 +42,8 @@ def blocks_of(mass, gradient, helpers, size):
     helpers : ndarray of int
         Coordinates that count turns.
     size : ndarray, shape (n_q,)
+    terms : ndarray, shape (n_rows,)
+        Sizes of the terms of constraints by coordinates over `size`.
 
     Returns
     -------
@@ -68,7 +71,7 @@ def blocks_of(mass, gradient, helpers, size):
         gradients = *divmod(row_at[gradient.rows[held]], max(m_own, 1)), at[gradient.columns[held]] % n_own, held
         found.append(Block(
             coordinates, rows, size[coordinates], np.stack(masses, 1), np.stack(gradients, 1),
-            np.stack(divmod(count, n_own), 1), RANK.dependent, RANK.rounding,
+            np.stack(divmod(count, n_own), 1), RANK.dependent, terms[rows], RANK.rounding,
             np.zeros((len(own), n_own, n_own)), np.zeros((len(own), m_own, n_own)), *np.zeros((2, n_own, n_own)),
             np.zeros((2, n_own + m_own)), np.zeros(m_own, int)))
     return found
@@ -198,22 +201,21 @@ def move_block(block, mass, gradient, force, right, roots, accelerations):
         for i in range(block.mass.shape[0]):
             block.heavy[block.mass[i, 0], block.mass[i, 1], block.mass[i, 2]] = mass[k, block.mass[i, 3]]
         for i in range(block.counters.shape[0]):
-            block.heavy[block.counters[i, 0], block.counters[i, 1], block.counters[i, 1]] = 1.0
+            b, place = block.counters[i, 0], block.counters[i, 1]
+            block.heavy[b, place, place] = block.size[b, place]**2
         for i in range(block.gradient.shape[0]):
             block.held[block.gradient[i, 0], block.gradient[i, 1], block.gradient[i, 2]] = \
                 gradient[k, block.gradient[i, 3]]
         for b in range(n_blocks):
             heavy, held, size, root = block.heavy[b], block.held[b], block.size[b], roots[k, b]
             first, tau, known = work[0, :n], work[0, n:], work[1, :n]
-            lengths, longest = work[1, n:], 0.0
-            for j in range(held.shape[0]):
+            lengths, terms = work[1, n:], block.terms[b]
+            for j in range(held.shape[0]):  # lengths, squares of them and angles side by side, in any unit
                 for i in range(n):
                     held[j, i] /= size[i]
                 lengths[j] = np.sqrt(_dot(held[j], held[j], 0))
-                longest = max(longest, lengths[j])
-            for j in range(held.shape[0]):  # lengths, squares of them and angles side by side, in any unit
-                if not lengths[j] > block.rounding * longest:
-                    lengths[j] = longest if longest > 0.0 else 1.0
+                if not lengths[j] > block.rounding * terms[j]:
+                    lengths[j] = terms[j] if terms[j] > 0.0 else 1.0
                 for i in range(n):
                     held[j, i] /= lengths[j]
             rank = _triangle(held, order, tau, block.dependent)

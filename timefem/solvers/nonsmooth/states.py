@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from ...mechanics.numbers.changes import rebuilt
-from ...mechanics.redundancy.consistent_multipliers import row_sizes
+from ...mechanics.redundancy.consistent_multipliers import norms_of_terms, row_sizes
 from ...mechanics.symbols import first_order_places
 from ...mechanics.values.equations_of_motion import MotionFormulas
 from ...mechanics.values.evaluate import Matrix, PerThread, evaluator
@@ -48,7 +48,7 @@ class Contacts:
         # rows of slip, contact by contact, among the three of each
         self.tangents = np.concatenate([np.zeros(0, int), *(3 * c + 1 + np.arange(n)
                                                             for c, n in enumerate(self.n_slip))])
-        self._blocks, self.stacks, self._places, self._kept = None, {}, {}, {}
+        self._blocks, self._sizes, self.stacks, self._places, self._kept = None, None, {}, {}, {}
         self.flows = np.array(first_order_places(system), int)
         self.helpers = np.concatenate([np.zeros(0, int), *(np.arange(system.n_q)[system.coordinates(b)]
                                                            for b in system.bodies if b.is_counter)])
@@ -96,10 +96,18 @@ class Contacts:
         label, of = self.labels
         return np.maximum(np.bincount(of, values, minlength=label.max(initial=0) + 1), 0.0)[label]
 
-    def blocks(self, mass, gradient):
+    def sizes(self, t, q):
+        """Sizes of the terms of constraints by velocities, at one time and coordinates, for coordinates that are
+        weighted with the mass, shape (m,): what is rounding beside them holds nothing."""
+        if self._sizes is None:
+            z = np.concatenate([q, np.zeros_like(q)])
+            self._sizes = norms_of_terms(self.system, t, z, self.system.mass_scale**-0.5)
+        return self._sizes
+
+    def blocks(self, mass, gradient, sizes):
         """`Block`s of coordinates that masses and constraints couple, by the patterns of these matrices."""
         if self._blocks is None:
-            self._blocks = blocks_of(mass, gradient, self.helpers, np.sqrt(np.array(self.system.mass_scale)))
+            self._blocks = blocks_of(mass, gradient, self.helpers, np.sqrt(np.array(self.system.mass_scale)), sizes)
         return self._blocks
 
     def stacked(self, first, second, of):
@@ -164,7 +172,7 @@ class Contacts:
         momenta = self.system.momentum(t, z, velocity)
         if len(helpers):  # whose momentum is their speed less that of what they count
             velocity = velocity.copy()
-            velocity[helpers] -= momenta[helpers]
+            velocity[helpers] -= momenta[helpers] / self.system.mass_scale[helpers]
             momenta = self.system.momentum(t, z, velocity)
             momenta[helpers] = z[n:][helpers]
         return np.concatenate([z[:n], momenta])
@@ -245,7 +253,7 @@ class ContactStates:
     @cached_property
     def blocks(self):
         """`Block`s of coordinates."""
-        return self.contacts.blocks(self._of["row_a"], self.gradient)
+        return self.contacts.blocks(self._of["row_a"], self.gradient, self.contacts.sizes(self.t[0], self.q[0]))
 
     @cached_property
     def forces(self):
@@ -266,8 +274,8 @@ class ContactStates:
         """Multipliers of constraints, nonholonomic ones last, that hold forces on the coordinates, (n, m, n_q)."""
         weight = 1 / np.sqrt(self.contacts.system.mass_scale)
         gradient = self.gradient.dense() * weight
-        norms = np.linalg.norm(gradient, axis=2)
-        length = row_sizes(norms, norms.max(axis=1, initial=0.0, keepdims=True), RANK.rounding)[:, :, None]
+        terms = self.contacts.sizes(self.t[0], self.q[0])
+        length = row_sizes(np.linalg.norm(gradient, axis=2), terms, RANK.rounding)[:, :, None]
         return np.linalg.pinv((gradient / length).swapaxes(1, 2), rcond=RANK.dependent) / length * weight
 
     def momenta_of(self, v):

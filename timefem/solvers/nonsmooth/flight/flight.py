@@ -184,10 +184,12 @@ class CompiledFlight:
         masses, number = np.arange(*motion.place("row_a")), 0
         n_blocks = sum(len(one.coordinates) for one in blocks)
         coordinates, rows = np.full((n_blocks, b), n_q), np.zeros((n_blocks, m), int)
-        size, found = np.ones((n_blocks, b)), {"mass": [], "gradient": [], "counters": []}
+        size, terms = np.ones((n_blocks, b)), np.zeros((n_blocks, m))
+        found = {"mass": [], "gradient": [], "counters": []}
         for one in blocks:
             own, (n_own, b_own), m_own = slice(number, number + len(one.rows)), one.coordinates.shape, one.rows.shape[1]
             coordinates[own, :b_own], rows[own, :m_own], size[own, :b_own] = one.coordinates, one.rows, one.size
+            terms[own, :m_own] = one.terms
             for name, at in (("mass", masses), ("gradient", entries), ("counters", None)):
                 table = getattr(one, name).copy()
                 table[:, 0] += number
@@ -199,8 +201,8 @@ class CompiledFlight:
             number += n_own
         tables = [np.ascontiguousarray(np.concatenate(found[name]), np.int64) for name in found]
         return Block(coordinates.astype(np.int64), rows.astype(np.int64), size, *tables, blocks[0].dependent,
-                     blocks[0].rounding, np.zeros((n_blocks, b, b)), np.zeros((n_blocks, m, b)), *np.zeros((2, b, b)),
-                     np.zeros((2, b + m)), np.zeros(m, np.int64)), here.gradient.shape[0]
+                     terms, blocks[0].rounding, np.zeros((n_blocks, b, b)), np.zeros((n_blocks, m, b)),
+                     *np.zeros((2, b, b)), np.zeros((2, b + m)), np.zeros(m, np.int64)), here.gradient.shape[0]
 
     def go(self, march, k):
         """Go on from where a march is to the end of the mesh, or as far as it goes at once; k is the next node of the

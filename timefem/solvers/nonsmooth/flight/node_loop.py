@@ -196,7 +196,8 @@ def _take_velocity(f, t, z):
     for trial in range(1 + (helpers.shape[0] > 0)):
         for i in range(helpers.shape[0]):
             if trial:  # whose momentum is their speed less that of what they count
-                change[helpers[i]] -= formulas.at_momentum[0, helpers[i]]
+                root = moving.block.size[moving.place[helpers[i], 0], moving.place[helpers[i], 1]]
+                change[helpers[i]] -= formulas.at_momentum[0, helpers[i]] / root**2
         for i in range(n):
             formulas.of_both[0, 2 * n + i] = change[i]
         formulas.at_momentum[:] = 0.0
