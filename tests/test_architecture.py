@@ -72,7 +72,7 @@ def test_first_solves_import_what_they_need():
               "solvers.linear.petsc.solver", "solvers.nonlinear.fatrop", "solvers.nonlinear.ipopt",
               "solution.drawing.scene", "solution.output.vtk", "solving.many_solutions", "solving.many_runs",
               "problems.initial.march_driver", "problems.optimal.files",
-              "mechanics.bodies.tree.tree", "mechanics.composites.beam.beam", "mechanics.bodies.tree.compile")
+              "mechanics.bodies.tree.tree", "mechanics.composites.beam", "mechanics.bodies.tree.compile")
     code = f"""
 import sys, timefem as tf
 mass = tf.PointMass(1.0, name="mass")

@@ -53,11 +53,11 @@ from .mechanics.bodies.rigid import RigidBody
 from .mechanics.bodies.states import CanonicalState, Coordinates, Pose
 from .mechanics.bodies.tree.links import Link, TreeJoint
 from .mechanics.bodies.tree.tree import Tree
-from .mechanics.composites.beam.beam import Beam, Rope
-from .mechanics.composites.beam.curve import Curve, Line
-from .mechanics.composites.beam.line_loads import LineForce, LineTorque
-from .mechanics.composites.beam.section import RopeSection, Section
+from .mechanics.composites.beam import Beam, Rope
 from .mechanics.composites.composite import MassSpringChain as MassSpringChain
+from .mechanics.composites.curve import Curve, Line
+from .mechanics.composites.line_loads import LineForce, LineTorque
+from .mechanics.composites.section import RopeSection, Section
 from .mechanics.contacts.planes import BoxContact, EllipsoidContact, PlaneContact, RimContact
 from .mechanics.contacts.reacting import BearingFriction
 from .mechanics.contacts.rigid import Tether

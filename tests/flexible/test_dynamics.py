@@ -10,8 +10,8 @@ import pytest
 import timefem as tf
 from tests.example_systems import slope
 from timefem.cases import find_case
-from timefem.mechanics.composites.beam.beam import Beam
-from timefem.mechanics.composites.beam.section import Section
+from timefem.mechanics.composites.beam import Beam
+from timefem.mechanics.composites.section import Section
 
 pytestmark = pytest.mark.long
 

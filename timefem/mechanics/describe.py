@@ -13,9 +13,9 @@ from .bodies.generalized_system import GeneralizedPotential
 from .bodies.tree.links import Link, TreeJoint
 from .body_frame import is_on_tree
 from .catalogue import acts_through, catalogue, known, made, refers_in, stored
-from .composites.beam.curve import Line
-from .composites.beam.section import RopeSection, Section
 from .composites.composite import Composite
+from .composites.curve import Line
+from .composites.section import RopeSection, Section
 from .formulas.stored import StoredFormula
 from .functions.base import Constant, Ramp, Sine, Step, TrianglePulse
 from .functions.formula import Formula as FormulaOfTime

@@ -150,7 +150,7 @@ def with_helpers(parts):
     return [part for part in found if not part.helper or needed.intersection(b for b in part.bodies if b.helper)]
 
 
-places = Late(f"{__package__}.composites.beam.place")
+places = Late(f"{__package__}.composites.place")
 
 
 class Names:

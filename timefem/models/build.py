@@ -15,8 +15,8 @@ from ..mechanics.bodies.rigid import RigidBody, RigidBodyBase
 from ..mechanics.bodies.states import CanonicalState, Pose
 from ..mechanics.bodies.tree.links import Link, TreeJoint
 from ..mechanics.bodies.tree.tree import Tree
-from ..mechanics.composites.beam.place import place_named
 from ..mechanics.composites.composite import Composite
+from ..mechanics.composites.place import place_named
 from ..mechanics.inversion import outputs
 from ..mechanics.numbers.records import with_records
 from ..mechanics.part import Body

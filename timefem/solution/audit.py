@@ -342,7 +342,7 @@ def _ways(system, q):
 
 # ---- Angles of joints along a solution, with their turns; and what neighbouring nodes of beams turn apart
 
-_beams = Late("timefem.mechanics.composites.beam.beam")  # most systems have none
+_beams = Late("timefem.mechanics.composites.beam")  # most systems have none
 
 
 def turn_table(solution, bound):

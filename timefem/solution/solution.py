@@ -28,12 +28,12 @@ from .solved_elements import SolvedElements
 
 if TYPE_CHECKING:
     from ..mechanics.body_frame import BodyFrame
-    from ..mechanics.composites.beam.along import Along
-    from ..mechanics.composites.beam.mesh import CurveMesh
+    from ..mechanics.composites.along import Along
+    from ..mechanics.composites.mesh import CurveMesh
     from ..mechanics.part import Part
     from .joint_motion import JointMotion, TreeJointMotion
 
-beams = Late("timefem.mechanics.composites.beam.along")
+beams = Late("timefem.mechanics.composites.along")
 joint_motion = Late(f"{__package__}.joint_motion")
 
 MULTIPLIERS = "consistent", "element"
@@ -411,7 +411,7 @@ class Solution(SolvedElements, Invariants, Shown):
         Returns
         -------
         Along
-            Arrays of shape t.shape + (n, ...), see `timefem.mechanics.composites.beam.along.Along`.
+            Arrays of shape t.shape + (n, ...), see `timefem.mechanics.composites.along.Along`.
         """
         t = self.t if t is None else np.asarray(t, float)
         return beams.along(self.system, beam, s, (t, self(t)[..., :self.system.n_q], self.rates(t)))

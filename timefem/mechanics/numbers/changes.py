@@ -11,7 +11,7 @@ from ...memory import Late
 from ..bodies.tree.structure import TURNING
 from ..body_frame import is_on_tree
 from ..catalogue import arguments, made
-from ..composites.beam.section import RopeSection, Section
+from ..composites.section import RopeSection, Section
 from ..parts import regrouped, seeing
 from .arguments import number_at, put, symmetric, unchecked
 from .names import resolve

@@ -11,7 +11,7 @@ import scipy
 from ... import validate
 from ...errors import Unstable, known_names, named_arguments, warn
 from ...mechanics.bodies.states import CanonicalState
-from ...mechanics.composites.beam.along import along
+from ...mechanics.composites.along import along
 from ...mechanics.part import Part
 from ...mechanics.parts import body_of
 from ...mechanics.redundancy.redundancy import drop_redundant
@@ -32,8 +32,8 @@ from .options import OPTIONS
 
 if TYPE_CHECKING:
     from ...mechanics.body_frame import BodyFrame
-    from ...mechanics.composites.beam.along import Along
-    from ...mechanics.composites.beam.mesh import CurveMesh
+    from ...mechanics.composites.along import Along
+    from ...mechanics.composites.mesh import CurveMesh
     from ...mechanics.part import Body, Part
 
 @dataclass(eq=False, repr=False)
@@ -110,7 +110,7 @@ class Equilibrium(Answer):
         Returns
         -------
         Along
-            Arrays of shape (n, ...), see `timefem.mechanics.composites.beam.along.Along`.
+            Arrays of shape (n, ...), see `timefem.mechanics.composites.along.Along`.
 
         Raises
         ------

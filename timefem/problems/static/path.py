@@ -15,7 +15,7 @@ import scipy
 from ... import validate
 from ...display import digits
 from ...errors import InputError, named_arguments
-from ...mechanics.composites.beam.along import along
+from ...mechanics.composites.along import along
 from ...mechanics.states.sides import warn_of_other_side
 from ...mechanics.system import System
 from ...progress import progress as progress_bar
@@ -35,8 +35,8 @@ from .options import OPTIONS
 
 if TYPE_CHECKING:
     from ...mechanics.body_frame import BodyFrame
-    from ...mechanics.composites.beam.along import Along
-    from ...mechanics.composites.beam.mesh import CurveMesh
+    from ...mechanics.composites.along import Along
+    from ...mechanics.composites.mesh import CurveMesh
 
 
 @dataclass(eq=False)

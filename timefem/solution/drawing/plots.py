@@ -10,8 +10,8 @@ import numpy as np
 
 from ... import validate
 from ...display import COLOURS, STYLES
-from ...mechanics.composites.beam.along import along
-from ...mechanics.composites.beam.mesh import CurveMesh
+from ...mechanics.composites.along import along
+from ...mechanics.composites.mesh import CurveMesh
 from .options import OPTIONS
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from timefem.types import Floats, Vector
 from typing import Any
 import numpy as np
-from ....errors import NamedArguments
+from ...errors import NamedArguments
 
 
 STATIONS: int

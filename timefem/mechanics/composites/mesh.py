@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from ....errors import InputError, OpenJoint, warn
-from ....polynomials import LagrangeBasis, gauss_legendre
-from ...bodies.states import Pose
-from ...declared import Field
-from ...numbers.arguments import inside, joined
-from ...part import Part
-from ...shapes import Stroke
-from ..composite import Composite
+from ...errors import InputError, OpenJoint, warn
+from ...polynomials import LagrangeBasis, gauss_legendre
+from ..bodies.states import Pose
+from ..declared import Field
+from ..numbers.arguments import inside, joined
+from ..part import Part
+from ..shapes import Stroke
+from .composite import Composite
 from .curve import Curve, Line
 from .place import Place
 
 if TYPE_CHECKING:
-    from ...part import Body
+    from ..part import Body
 
 TOGETHER = 1e-9  # distance of ends that are one node, relative to the length of the curves
 NEARLY = 0.1  # distance of ends that look as if they should meet, relative to the length of the curves

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import scipy
 
-from .... import validate
-from ....errors import InputError, NamedArguments
-from ....types import Converted, Floats, Vector
-from ...bodies import rotations
+from ... import validate
+from ...errors import InputError, NamedArguments
+from ...types import Converted, Floats, Vector
+from ..bodies import rotations
 
 STATIONS = 4000  # at which arc length and frames of a curve are tabulated
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from ....errors import InputError
-from ....types import Floats
-from ...bodies import rotations
-from ...body_frame import BodyFrame
-from ...shapes import Piece
+from ...errors import InputError
+from ...types import Floats
+from ..bodies import rotations
+from ..body_frame import BodyFrame
+from ..shapes import Piece
 from .strains import FRAMES
 
 if TYPE_CHECKING:
-    from ...bodies.states import Pose
-    from ...part import Body
-    from ..composite import Composite
+    from ..bodies.states import Pose
+    from ..part import Body
+    from .composite import Composite
 
 
 class Place(BodyFrame, abstract=True):

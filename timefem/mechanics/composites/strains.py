@@ -11,10 +11,10 @@ from functools import cache
 import casadi as ca
 import numpy as np
 
-from ...bodies.rotations import symbolic_product
-from ...forces.springs import dissipative_force
-from ...part import Part
-from ...symmetry import ALL
+from ..bodies.rotations import symbolic_product
+from ..forces.springs import dissipative_force
+from ..part import Part
+from ..symmetry import ALL
 
 
 def strains_of_quaternions(q, turned, n, dn):

@@ -5,10 +5,10 @@ from timefem.mechanics.functions.base import TimeFunction
 from timefem.types import Number, UserFunction, Vector
 from typing import Any, Literal
 import numpy as np
-from ...bodies.states import Pose
-from ...declared import Numbers, On
-from ...part import Body, Part
-from ..composite import Composite
+from ..bodies.states import Pose
+from ..declared import Numbers, On
+from ..part import Body, Part
+from .composite import Composite
 from .mesh import CurveMesh
 
 

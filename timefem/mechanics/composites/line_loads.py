@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from ....display import digits
-from ....errors import InputError
-from ....polynomials import gauss_legendre
-from ...declared import Choice, Function, Numbers, On, VectorFunction
-from ...numbers.arguments import size
-from ...part import Part
-from ..composite import Composite
+from ...display import digits
+from ...errors import InputError
+from ...polynomials import gauss_legendre
+from ..declared import Choice, Function, Numbers, On, VectorFunction
+from ..numbers.arguments import size
+from ..part import Part
+from .composite import Composite
 from .mesh import CurveMesh
 from .strains import FRAMES
 
 if TYPE_CHECKING:
-    from ...bodies.states import Pose
-    from ...part import Body
+    from ..bodies.states import Pose
+    from ..part import Body
 
 
 class OnBeam(On):

@@ -1,12 +1,12 @@
 # made by tools/stubs.py: change the module
 
 from collections.abc import Iterable, Sequence
-from timefem.mechanics.composites.beam.curve import Curve, Line
+from timefem.mechanics.composites.curve import Curve, Line
 from timefem.types import Number
 from typing import Any, Literal
 import numpy as np
-from ...bodies.states import Pose
-from ...part import Body, Part
+from ..bodies.states import Pose
+from ..part import Body, Part
 from .mesh import CurveMesh
 from .section import RopeSection, Section
 

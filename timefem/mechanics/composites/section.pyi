@@ -5,7 +5,7 @@ from timefem.types import Vector
 from typing import Any, TypedDict
 from typing_extensions import Unpack
 import numpy as np
-from ....errors import NamedArguments
+from ...errors import NamedArguments
 
 
 class MoreOfSection(TypedDict, total=False):

@@ -8,12 +8,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from .... import validate
-from ....errors import InputError, known_names, needed
-from ....memory import Recent
-from ....polynomials import LagrangeBasis, gauss_legendre
-from ...symbols import Symbols
-from ...values.evaluate import evaluate
+from ... import validate
+from ...errors import InputError, known_names, needed
+from ...memory import Recent
+from ...polynomials import LagrangeBasis, gauss_legendre
+from ..symbols import Symbols
+from ..values.evaluate import evaluate
 from .mesh import CurveMesh
 
 PER_ELEMENT = 4  # intervals between places, where none are given

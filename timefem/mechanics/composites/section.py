@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from .... import validate
-from ....display import digits
-from ....errors import InputError, NamedArguments
-from ....types import Converted, Vector
-from ...numbers.arguments import joined
+from ... import validate
+from ...display import digits
+from ...errors import InputError, NamedArguments
+from ...types import Converted, Vector
+from ..numbers.arguments import joined
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

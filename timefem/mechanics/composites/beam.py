@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from ....errors import InputError
-from ....polynomials import gauss_legendre
-from ...bodies import rotations
-from ...bodies.point_mass import PointMass
-from ...bodies.rigid import RigidBody
-from ...bodies.states import Pose
-from ...declared import Choice, Flag, Integer
-from ...numbers.arguments import diagonal, is_symbolic, joined
-from ...part import Part
-from ...symmetry import ALL
+from ...errors import InputError
+from ...polynomials import gauss_legendre
+from ..bodies import rotations
+from ..bodies.point_mass import PointMass
+from ..bodies.rigid import RigidBody
+from ..bodies.states import Pose
+from ..declared import Choice, Flag, Integer
+from ..numbers.arguments import diagonal, is_symbolic, joined
+from ..part import Part
+from ..symmetry import ALL
 from .mesh import KINDS, MEANING, CoupledInertia, CoupledMass, CurveMesh, Marks, RestShape, ValueOf, coupled_less_lumped
 from .place import BeamPlace
 from .section import RopeSection, Section
 from .strains import StrainPoint
 
 if TYPE_CHECKING:
-    from ...part import Body
+    from ..part import Body
 
 
 class Beam(CurveMesh):

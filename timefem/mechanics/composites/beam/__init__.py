@@ -1,1 +1,0 @@
-"""Geometrically exact beams and ropes: sections, strains, and what they are made of."""
