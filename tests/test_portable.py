@@ -23,8 +23,8 @@ NAMES = {module: set(names.split()) for module, names in {
     "time": "tzset clock_gettime pthread_getcpuclockid"}.items()}
 # where these are, each with another way beside it that the run below takes
 GUARDED = {("interrupts", "signal.pthread_kill"), ("atomic_write", "os.pathconf"), ("atomic_write", "os.kill"),
-           ("validate.memory", "resource"), ("validate.memory", "os.sysconf"), ("validate.memory", "/proc/meminfo"),
-           ("validate.memory", "/proc/self/statm"), ("validate.memory", "/sys/fs/cgroup"), ("kernels.store", "fcntl"),
+           ("validate", "resource"), ("validate", "os.sysconf"), ("validate", "/proc/meminfo"),
+           ("validate", "/proc/self/statm"), ("validate", "/sys/fs/cgroup"), ("kernels.store", "fcntl"),
            ("solving.many_runs", "os.sched_getaffinity"), ("cli.process", "signal.SIGALRM"),
            ("cli.process", "signal.alarm")}
 PLACES = "/proc", "/sys", "/dev", "/tmp", "/usr", "/etc", "/var", "/home", "/opt", "/run", "C:\\"
@@ -111,7 +111,7 @@ import timefem as tf
 from timefem.cli import main
 from timefem.interrupts import stoppable
 from timefem.kernels.store import fcntl
-from timefem.validate.memory import free_memory, peak_memory
+from timefem.validate import free_memory, peak_memory
 
 assert fcntl is None and not hasattr(os, "pread") and not hasattr(signal, "alarm")
 arm = tf.RigidBody(2.0, [0.1, 0.2, 0.3])

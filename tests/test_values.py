@@ -11,7 +11,7 @@ import timefem as tf
 from tests.example_systems import spinning_box
 from timefem import validate
 from timefem.models import load_model
-from timefem.validate.memory import check_memory, free_memory
+from timefem.validate import check_memory, free_memory
 
 
 @pytest.mark.parametrize("value, message", [

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from mpi4py import MPI
 
-from timefem.validate.memory import peak_memory
+from timefem.validate import peak_memory
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench_parallel import CHAIN, prepared_chain

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
+from timefem import validate
 from timefem.cli.options import run
 from timefem.elements.element import ELEMENTS
 from timefem.errors import InputError, SuspectUnits
@@ -14,7 +15,6 @@ from timefem.models.schema import schema
 from timefem.problems.initial.drivers import DRIVERS
 from timefem.problems.kinds import KINDS
 from timefem.solvers.linear import LINEAR_SOLVERS
-from timefem.validate import memory
 from timefem.validate.options import FORMS, METHODS, OPTIONS, PETSC_METHODS, in_words, said, said_any, spelt, spelt_as
 
 pytestmark = pytest.mark.long
@@ -84,18 +84,18 @@ def test_limits_of_options_hold_on_the_command_line(timefem):
 
 @pytest.mark.parametrize("version", [0, 1])
 def test_containers(version, tmp_path, monkeypatch):
-    machine = memory.free_memory()
-    limit, used, facts, name = memory.GROUP_FILES[version]
+    machine = validate.free_memory()
+    limit, used, facts, name = validate.GROUP_FILES[version]
     (tmp_path / "memory").mkdir()
-    monkeypatch.setattr(memory, "GROUP", tmp_path)
+    monkeypatch.setattr(validate, "GROUP", tmp_path)
     for file, text in ((limit, "300000000"), (used, "200000000"), (facts, f"anon 5\n{name} 50000000\n")):
         (tmp_path / file).write_text(f"{text}\n")
-    assert memory.free_memory() == 150_000_000
+    assert validate.free_memory() == 150_000_000
     with pytest.raises(tf.InputError, match=r"needs 0.149 GiB of memory, and 0.14 GiB are free"):
-        memory.check_memory("it", 160_000_000)
-    memory.check_memory("it", 140_000_000)
+        validate.check_memory("it", 160_000_000)
+    validate.check_memory("it", 140_000_000)
     (tmp_path / limit).write_text("max\n")
-    assert memory.free_memory() > min(machine / 2, 160_000_000)
+    assert validate.free_memory() > min(machine / 2, 160_000_000)
 
 
 # ---- what people try: wrong types, units and sizes end in one line that names the thing
@@ -124,7 +124,7 @@ def test_guesses_that_raise():
 
 
 def test_memory_is_asked_before_a_mesh_is_made(monkeypatch):
-    monkeypatch.setattr(memory, "free_memory", lambda unknown: 10**6)
+    monkeypatch.setattr(validate, "free_memory", lambda unknown: 10**6)
     with pytest.raises(tf.InputError, match=r"the solution on 10000 elements needs .* GiB of memory"):
         tf.solve(problem(), tf.MixedGalerkin(1), 10_000, progress=False)
 

@@ -10,7 +10,7 @@ from .. import validate
 from ..display import digits
 from ..errors import InputError, NamedArguments
 from ..types import Vector
-from ..validate.memory import check_memory
+from ..validate import check_memory
 
 if TYPE_CHECKING:
     from ..polynomials import LagrangeBasis

@@ -24,7 +24,7 @@ from ..solvers.equations.outcome import transferred
 from ..solvers.march.motion import size_of_motion
 from ..solvers.march.step_control import StepControl
 from ..status import Reason, Status
-from ..validate.records import Options, documented, option
+from ..validate.options import Options, documented, option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -14,7 +14,7 @@ from ..problems.optimal.transcription.sequence_program import Closing, SequenceP
 from ..problems.phases.problem import PhasedSolution
 from ..solvers.interior_point.algorithm import InteriorPoint
 from ..solving.receding import SOLVED, Resumed
-from ..validate.records import Options, documented, option
+from ..validate.options import Options, documented, option
 from .functionals import EndValue, Objective
 from .optimum_changes import InPhase, changes_of, phase_number, phases_of
 from .optimum_phase import OptimumPhase, PhaseChange, problem_of

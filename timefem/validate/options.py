@@ -5,17 +5,21 @@ The dataclasses of elements, drivers, linear solvers and Newton's method take th
 more than NumPy.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import math
 import re
+import textwrap
 from collections import ChainMap
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import validate
-from ..errors import InputError
+from ..errors import InputError, NamedArguments
 from ..memory import LateTable
+from . import integer, real
 
 # ---- names that options choose from, and where each is defined. Another one is a file in that folder and an entry her
 
@@ -288,3 +292,42 @@ def in_words(template):
         return said(name, True if value == "True" else value)
 
     return re.sub(r"\{(\w+)(?:=([\w-]+))?\}", replacement, template)
+
+
+# ---- Records of options: thresholds of a part of the package, each with its default, its meaning and how it was found.
+
+Record = TypeVar("Record", bound=type)
+
+
+class Options(NamedArguments):
+    """Base of records of options: frozen dataclasses whose fields are numbers, made by `option`."""
+
+    def __post_init__(self) -> None:
+        for own in dataclasses.fields(self):  # type: ignore[arg-type]
+            name, value = f"{type(self).__name__}: {own.name}", getattr(self, own.name)
+            if own.type in ("int", int):
+                integer(name, value, minimum=0)
+            else:
+                real(name, value, largest=math.inf)
+
+    @classmethod
+    def of(cls, given: Any) -> Any:
+        """The record itself, or one with some of its numbers from a dict, as it stands in files."""
+        return cls(**given) if isinstance(given, dict) else given
+
+
+def option(default: float, meaning: str, measured: str = "") -> Any:
+    """A number of `Options`: its default, what it is with its unit, and what was seen with others."""
+    return dataclasses.field(default=default, metadata={"meaning": meaning, "measured": measured})
+
+
+def documented(cls: Record) -> Record:
+    """A decorator: the numbers with their meaning in the docstring."""
+    rows = []
+    for own in dataclasses.fields(cls):
+        about = (own.metadata["meaning"], own.metadata["measured"])
+        text = textwrap.wrap(" ".join(f"{said[:1].upper()}{said[1:]}." for said in about if said), 112)
+        rows += [f"{own.name} : {own.type}, default {own.default:g}", *(f"    {line}" for line in text)]
+    cls.__doc__ = "\n".join([(cls.__doc__ or "").rstrip(), "", *(f"    {row}" for row in (
+        "Parameters", "----------", *rows))]) + "\n"
+    return cls

@@ -20,7 +20,7 @@ import numpy as np
 import scipy
 
 from ...errors import InputError
-from ...validate.records import Options, documented, option
+from ...validate.options import Options, documented, option
 from ..bodies.generalized_body import general_position
 from ..forces.actuators import control_name
 from ..functions.trajectories import derivatives

@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import InputError
 from ...memory import Late
 from ...sparse import sparse_lu
-from ...validate.records import Options, documented, option
+from ...validate.options import Options, documented, option
 from ..bodies.states import CanonicalState, Pose
 from ..values.at_start import constraint_sizes, constraints_at, is_small
 from ..values.measures import TINY

@@ -15,7 +15,7 @@ from ...mechanics.states.in_trees import joints_of_trees, tree_joint
 from ...mechanics.symbols import Symbols
 from ...mechanics.values.forces import power_of, wrench_of
 from ...mechanics.values.quantities import formulas_of, sees_velocities
-from ...validate.records import Options, documented, option
+from ...validate.options import Options, documented, option
 from .targets import body_velocity
 
 

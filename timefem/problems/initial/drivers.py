@@ -6,7 +6,7 @@ from ... import validate
 from ...errors import InputError
 from ...memory import Late, LateTable
 from ...parallel import end_together, own_world
-from ...validate.memory import check_memory
+from ...validate import check_memory
 from ..common.task import Driver
 from .options import OPTIONS
 

@@ -16,7 +16,7 @@ from ...solvers.equations.elements import ElementEquations
 from ...solvers.equations.outcome import NodalValues, Outcome, joined
 from ...solvers.nonlinear.newton import newton
 from ...status import Reason, Status
-from ...validate.memory import free_memory
+from ...validate import free_memory
 from ...validate.options import field, said
 from ..common.task import Driver, check_linear
 from .options import OPTIONS

@@ -16,7 +16,7 @@ from ...solvers.march.step_control import StepControl
 from ...solvers.march.to_tolerance import solve_adaptively
 from ...solvers.nonlinear.newton import Newton
 from ...status import Reason
-from ...validate.memory import check_memory
+from ...validate import check_memory
 from ...validate.options import said
 from ..common.statistics import solve_statistics
 from ..kinds import FileFormat, Kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...validate.records import Options, documented, option
+from ...validate.options import Options, documented, option
 
 
 @documented

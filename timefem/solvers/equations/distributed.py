@@ -11,7 +11,7 @@ import numpy as np
 from ...assembly import ChainPattern
 from ...errors import InputError
 from ...parallel import agree
-from ...validate.memory import peak_memory
+from ...validate import peak_memory
 from ..linear import linear_options
 from ..linear.condensation.grouped import Group, GroupedLU, GroupLU, Groups
 from ..linear.petsc.matrix import petsc

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ... import validate
 from ...display import digits
 from ...errors import InputError, NamedArguments
-from ...validate.records import Options, documented, option
+from ...validate.options import Options, documented, option
 
 # ---- thresholds of marches that choose their own steps
 
