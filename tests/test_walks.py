@@ -7,7 +7,7 @@ import pytest
 
 import timefem as tf
 from timefem.models.document import Document
-from timefem.problems.common.task import Task
+from timefem.problems.task import Task
 
 PACKAGE = Path(tf.__file__).parent
 

@@ -138,7 +138,6 @@ from .models.urdf import read_urdf
 from .polynomials import LagrangeBasis, gauss_legendre
 from .problems.boundary.problem import BoundaryValueProblem
 from .problems.controls_marched import Simulation, simulate
-from .problems.ends.targets import EndState
 from .problems.estimation.estimate.noise_levels import most_likely_noise
 from .problems.estimation.estimate.solution import Estimate
 from .problems.estimation.noise import Huber, Student
@@ -168,6 +167,7 @@ from .problems.optimal.statement.couplings import Coupling
 from .problems.optimal.statement.limits import Limit
 from .problems.phases.problem import PhasedSolution, Phases
 from .problems.static import Equilibrium, StaticPath, equilibrium, equilibrium_path
+from .problems.targets import EndState
 from .sensitivity import (
     Bound,
     EndValue,

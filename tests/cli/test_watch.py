@@ -11,7 +11,7 @@ import pytest
 import timefem as tf
 from tests.example_systems import pendulum
 from timefem.cli import viewing
-from timefem.problems.common.statistics import watching
+from timefem.problems.statistics import watching
 
 pytestmark = pytest.mark.long
 

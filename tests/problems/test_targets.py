@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.problems.ends.end import null_space, reduced, search, unit_rows
+from timefem.problems.end import null_space, reduced, search, unit_rows
 
 BALL, BOX = tf.PointMass(1.0, name="ball"), tf.RigidBody(1.0, [1, 2, 3], name="box")
 SYSTEM = tf.System([BALL, BOX])

@@ -20,9 +20,9 @@ from ..elements.element import DEGREE, ELEMENTS, named_element
 from ..errors import InputError
 from ..kernels.compile import default_backend
 from ..memory import Late
-from ..problems.common.statistics import watching
 from ..problems.initial.drivers import DRIVERS
 from ..problems.kinds import KINDS
+from ..problems.statistics import watching
 from ..validate.options import OPTIONS
 from ..version import __version__
 from .options import JSON

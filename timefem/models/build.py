@@ -24,8 +24,8 @@ from ..mechanics.parts import replaced_names
 from ..mechanics.states.given import canonical_states, given_states
 from ..mechanics.states.in_trees import joints_of_trees
 from ..mechanics.system import System
-from ..problems.common.task import checked_mesh
 from ..problems.initial.problem import uncovered
+from ..problems.task import checked_mesh
 from ..validate.options import spelt_as
 from .document import Document, suggest
 from .entries import beside, naming, state_of_joint, value_of

@@ -8,7 +8,7 @@ from ..errors import InputError
 from ..mechanics.bodies.states import Coordinates, Pose
 from ..mechanics.body_frame import is_on_tree
 from ..mechanics.states.from_joints import given_coordinates
-from ..problems.ends.targets import EndState
+from ..problems.targets import EndState
 from .document import suggest
 from .schema import FUNCTIONS
 

@@ -16,11 +16,11 @@ from ..mechanics.states.given import given_states
 from ..mechanics.system import idle_coordinates
 from ..mechanics.values.at_start import constraint_sizes, constraints_at
 from ..mechanics.values.of_parts import nonholonomic_off, not_finite
-from ..problems.ends.targets import EndState
 from ..problems.initial.checkpoint_option import Checkpoint
 from ..problems.initial.drivers import DRIVERS
 from ..problems.initial.options import OPTIONS as INITIAL
 from ..problems.kinds import KINDS, in_files
+from ..problems.targets import EndState
 from ..solvers.linear.base import linear_options
 from ..solvers.march.step_control import StepControl
 from ..solvers.nonlinear.newton import Newton

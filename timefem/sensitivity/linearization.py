@@ -19,8 +19,8 @@ from ..mechanics.symbols import Symbols
 from ..problems.boundary.conditions import Reduction
 from ..problems.boundary.equations import BoundaryForm, node_places
 from ..problems.boundary.solver import BoundarySolver
-from ..problems.common.kept import Kept
 from ..problems.initial.global_driver import Global
+from ..problems.kept import Kept
 from ..problems.optimal.guesses.guess import stretched
 from ..solution.contact_solution import ContactSolution
 from ..solution.solution import Solution

@@ -12,8 +12,8 @@ from ..elements.evaluation.plan import ElementPlan
 from ..elements.form import velocities
 from ..elements.part_numbers import NumberPlaces
 from ..errors import InputError
-from ..problems.common.kept import Kept
 from ..problems.controls_marched import OptimalSolution
+from ..problems.kept import Kept
 from ..problems.optimal.guesses.guess import from_solution, stretched
 from ..problems.optimal.solve import enters_parts, system_with_values
 from ..problems.optimal.strategies.mesh_sequence import optimality_element, optimality_plan

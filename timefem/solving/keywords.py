@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from ..assembly.mesh import TimeMesh
     from ..problems.boundary.problem import BoundaryValueProblem
-    from ..problems.common.task import Driver
     from ..problems.estimation.problem import Estimation
     from ..problems.initial.checkpoint_option import Checkpoint
     from ..problems.initial.problem import InitialValueProblem
     from ..problems.inverse.problem import InverseDynamics
     from ..problems.optimal.problem import OptimalControl
+    from ..problems.task import Driver
     from ..solvers.linear.base import LinearOptions
     from ..solvers.march.step_control import StepControl
     from ..solvers.nonlinear.newton import Newton

@@ -13,9 +13,9 @@ from ..elements.element import TimeElement
 from ..errors import InputError, did_you_mean
 from ..mechanics.numbers.unknown import with_free_numbers
 from ..memory import Late
-from ..problems.common.kept import Kept, alone_with
-from ..problems.common.task import Task
+from ..problems.kept import Kept, alone_with
 from ..problems.kinds import kind_of
+from ..problems.task import Task
 from ..progress import showing
 from ..solvers.nonlinear.program import is_for_inequalities, method_for_inequalities
 from ..status import Reason
@@ -25,10 +25,10 @@ from .keywords import translated
 if TYPE_CHECKING:
     from ..assembly.mesh import TimeMesh
     from ..mechanics.system import System
-    from ..problems.common.task import Driver
     from ..problems.estimation.estimate.solution import Estimate
     from ..problems.estimation.problem import Estimation
     from ..problems.phases.problem import PhasedSolution, Phases
+    from ..problems.task import Driver
     from ..solution.ensemble import Ensemble
     from ..solution.solution import Solution
     from ..solvers.nonlinear.newton import Newton

@@ -9,7 +9,7 @@ from scipy.special import ellipj, ellipk
 import timefem as tf
 from tests.example_systems import PENDULUM_INERTIA, ROTATIONS, slope
 from timefem.problems.boundary.solver import BoundarySolver
-from timefem.problems.ends.targets import EndState
+from timefem.problems.targets import EndState
 
 pytestmark = pytest.mark.long
 

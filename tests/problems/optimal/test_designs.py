@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.problems.common.parameters import checked_parameters
+from timefem.problems.parameters import checked_parameters
 
 pytestmark = pytest.mark.long
 

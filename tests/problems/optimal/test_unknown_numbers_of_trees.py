@@ -6,7 +6,7 @@ import pytest
 
 import timefem as tf
 from timefem.mechanics.numbers.unknown import UnknownNumbers
-from timefem.problems.common.parameters import checked_parameters
+from timefem.problems.parameters import checked_parameters
 
 pytestmark = pytest.mark.long
 

@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import brentq
 
 import timefem as tf
-from timefem.problems.ends.targets import EndState
 from timefem.problems.kinds import error_estimate
 from timefem.problems.refinement import density_of, graded
+from timefem.problems.targets import EndState
 from timefem.solvers.march.motion import size_of_motion
 
 pytestmark = pytest.mark.long

@@ -10,8 +10,8 @@ import timefem as tf
 from timefem.cases import CASES
 from timefem.cases.inequalities import cart_pole
 from timefem.models import load_model
-from timefem.problems.ends.targets import EndState
 from timefem.problems.optimal.guesses.guess import starts
+from timefem.problems.targets import EndState
 
 
 def mixed(degree):

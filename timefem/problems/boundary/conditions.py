@@ -11,9 +11,9 @@ from ...errors import InputError
 from ...kernels.compile import Buffered
 from ...mechanics.formulas.formula import call_vector, check_symbols
 from ...mechanics.symbols import first_order_places
-from ..common.parameters import of_bodies
-from ..ends.end import INDEPENDENT, TOLERANCE, End, lengths_of_rows, null_space, reduced, search, unit_rows
-from ..ends.targets import expressions, prescribed
+from ..end import INDEPENDENT, TOLERANCE, End, lengths_of_rows, null_space, reduced, search, unit_rows
+from ..parameters import of_bodies
+from ..targets import expressions, prescribed
 from .conditions_loop import relative_to_terms, step_of_known_rank
 
 ENDS = ("start", "end")

@@ -16,8 +16,8 @@ from ...memory import Late
 from ...solvers.equations.distributed import make_equations
 from ...solvers.equations.ends import EndBlock, Ends
 from ...solvers.equations.outcome import ValuesOfDofs
-from ..common.kept import Kept
-from ..common.parameters import parts_with_unknowns
+from ..kept import Kept
+from ..parameters import parts_with_unknowns
 
 KNOWN_AT_ENDS = "state", "multipliers", "velocity"
 

@@ -4,9 +4,9 @@ import numpy as np
 
 from ... import validate
 from ...progress import progress as progress_bar
-from ..common.statistics import worst
 from ..initial.global_driver import Global
 from ..kinds import FileFormat, Kind, Several, check_guess, solution_guess
+from ..statistics import worst
 from .problem import BoundaryValueProblem
 from .solver import GUESSES, BoundaryErrors, interpolation, solve_boundary
 

@@ -21,9 +21,9 @@ from ...mechanics.system import System
 from ...mechanics.values.at_start import positions_hold, surely_fine
 from ...mechanics.values.of_parts import not_finite
 from ...types import UserFormula
-from ..common.parameters import checked_parameters, own_entries, own_parts
-from ..ends.targets import EndState, check_turns, checked_targets
 from ..initial.problem import checked_span, merged
+from ..parameters import checked_parameters, own_entries, own_parts
+from ..targets import EndState, check_turns, checked_targets
 from .conditions import BoundaryConditions
 
 if TYPE_CHECKING:

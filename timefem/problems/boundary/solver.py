@@ -26,14 +26,14 @@ from ...solvers.nonlinear.homotopy import follow, newton_with_homotopy
 from ...solvers.nonlinear.newton import Newton, newton
 from ...sparse import estimated_norm
 from ...status import Reason, Status
-from ..common.parameters import of_bodies
-from ..common.statistics import solve_statistics
-from ..common.task import Task
 from ..initial.global_driver import Global
 from ..initial.kind import solve_initial
 from ..initial.march_driver import March
 from ..initial.problem import InitialValueProblem
+from ..parameters import of_bodies
 from ..refinement import HigherOrderErrors, solve_refined
+from ..statistics import solve_statistics
+from ..task import Task
 from .equations import BoundaryForm
 
 SAMPLES = 16  # configurations between which a spline runs; as many more for each extra turn

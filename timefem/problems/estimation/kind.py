@@ -11,9 +11,9 @@ from ...mechanics.numbers.unknown import with_values
 from ...parallel import own_world
 from ...progress import progress
 from ...solvers.equations.outcome import NodalValues, Outcome
-from ..common.statistics import solve_statistics
 from ..initial.global_driver import Global
 from ..kinds import FileFormat, Kind
+from ..statistics import solve_statistics
 from .dynamic.search import Search
 from .estimate.solution import Estimate
 from .estimate.verdict import suspicions_of_failure

@@ -18,7 +18,7 @@ from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...mechanics.forces.loads import Gravity
 from ...mechanics.inversion.direct import constraints_of, coordinate_names, largest_parts, place, quaternions
 from ...mechanics.symbols import Symbols
-from ..ends.end import End
+from ..end import End
 from .kinematic.geometry import Batched
 from .options import DEFAULTS
 from .prior import deviations_of

@@ -19,9 +19,9 @@ from ...solvers.equations.outcome import NodalValues, Outcome
 from ...solvers.march.motion import size_of_motion
 from ...solvers.nonlinear.newton import Newton
 from ...status import Status
-from ..common.statistics import solve_statistics
 from ..phases.contact_motion import ContactMotion
 from ..refinement import ErrorEstimate, Estimated
+from ..statistics import solve_statistics
 
 if TYPE_CHECKING:
     from ...assembly import TimeMesh

@@ -9,8 +9,8 @@ from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.plan import ElementPlan
 from ...solvers.equations.outcome import ValuesOfDofs
 from ...solvers.nonlinear.newton import Newton
-from ..common import statistics
-from ..common.kept import Kept
+from .. import statistics
+from ..kept import Kept
 
 DEFAULT = Newton()
 

@@ -7,7 +7,7 @@ from ...errors import InputError
 from ...memory import Late, LateTable
 from ...parallel import end_together, own_world
 from ...validate import check_memory
-from ..common.task import Driver
+from ..task import Driver
 from .options import OPTIONS
 
 DRIVERS = LateTable(__package__, {"march": ".march_driver.March", "windows": ".global_driver.Windows",

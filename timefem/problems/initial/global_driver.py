@@ -18,7 +18,7 @@ from ...solvers.nonlinear.newton import newton
 from ...status import Reason, Status
 from ...validate import free_memory
 from ...validate.options import field, said
-from ..common.task import Driver, check_linear
+from ..task import Driver, check_linear
 from .options import OPTIONS
 
 if TYPE_CHECKING:

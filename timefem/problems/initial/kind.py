@@ -18,9 +18,9 @@ from ...solvers.nonlinear.newton import Newton
 from ...status import Reason
 from ...validate import check_memory
 from ...validate.options import said
-from ..common.statistics import solve_statistics
 from ..kinds import FileFormat, Kind
 from ..refinement import HigherOrderErrors, solve_refined
+from ..statistics import solve_statistics
 from .contact import ContactErrors, check_contacts, march_with_contacts
 from .drivers import DRIVERS, run_driver
 from .problem import InitialValueProblem

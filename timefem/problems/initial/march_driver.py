@@ -13,7 +13,7 @@ from ...progress import progress
 from ...solvers.equations.outcome import Outcome, ValuesOfDofs
 from ...solvers.march.march import CHUNK, LoopArrays, Run, march, march_halving
 from ...validate.options import field, said
-from ..common.task import Driver
+from ..task import Driver
 
 if TYPE_CHECKING:
     from ...elements.element import TimeElement

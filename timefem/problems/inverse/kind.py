@@ -24,13 +24,13 @@ from ...solvers.equations.outcome import NodalValues, Outcome
 from ...solvers.nonlinear.homotopy import newton_with_homotopy
 from ...solvers.nonlinear.newton import Newton, newton
 from ...status import Reason, Status
-from ..common.kept import Kept
-from ..common.statistics import largest_controls, solve_statistics
 from ..initial.drivers import run_driver
 from ..initial.global_driver import Global
 from ..initial.march_driver import March
+from ..kept import Kept
 from ..kinds import FileFormat, Kind, check_guess, solution_guess
 from ..refinement import HigherOrderErrors, size_of_controls, solve_refined
+from ..statistics import largest_controls, solve_statistics
 from . import constraints
 from .constraints import as_controls, few_times
 from .options import OPTIONS

@@ -24,7 +24,7 @@ from ...mechanics.states.given import states_of
 from ...mechanics.system import System
 from ...mechanics.values.of_parts import couples_inertia
 from ...types import Floats
-from ..ends.end import lengths_of_rows, search
+from ..end import lengths_of_rows, search
 from ..initial.problem import InitialValueProblem, merged, uncovered
 from .constraints import at_rest, held_at_rest
 from .options import OPTIONS

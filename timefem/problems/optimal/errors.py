@@ -4,7 +4,6 @@ import numpy as np
 
 from ...polynomials import gauss_legendre
 from ...solvers.march.motion import size_of_motion
-from ..common.task import Task
 from ..refinement import (
     BETWEEN_NODES,
     HigherOrderErrors,
@@ -14,6 +13,7 @@ from ..refinement import (
     size_of_controls,
     surplus,
 )
+from ..task import Task
 from .guesses.guess import from_solution
 from .options import OPTIONS
 from .strategies.mesh_sequence import optimality_plan, solve_optimal

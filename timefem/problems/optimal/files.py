@@ -6,8 +6,8 @@ from ...mechanics.forces.actuators import Effort
 from ...mechanics.formulas.text import as_formula
 from ...mechanics.functions.formula import as_time_function
 from ...mechanics.parts import is_joint
-from ..ends.targets import EndState
 from ..kinds import FileFormat, solution_guess
+from ..targets import EndState
 from .guesses.guess import Guess
 from .problem import OptimalControl
 from .solve import UNUSED

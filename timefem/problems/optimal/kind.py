@@ -3,9 +3,9 @@
 import numpy as np
 
 from ...memory import Late
-from ..common.statistics import largest_controls, worst
 from ..initial.global_driver import Global
 from ..kinds import Kind
+from ..statistics import largest_controls, worst
 from .options import OPTIONS
 from .problem import OptimalControl
 from .solve import UNUSED, solve_optimal_control

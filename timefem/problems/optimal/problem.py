@@ -19,11 +19,11 @@ from ...mechanics.formulas.formula import call
 from ...mechanics.formulas.text import as_formula, refuse_comparison
 from ...mechanics.system import System
 from ...types import Expression, UserFormula
-from ..common.kept import Kept
-from ..common.parameters import checked_parameters, own_entries, own_parts
-from ..ends.end import End
-from ..ends.targets import check_turns
+from ..end import End
 from ..initial.problem import merged
+from ..kept import Kept
+from ..parameters import checked_parameters, own_entries, own_parts
+from ..targets import check_turns
 from .statement.complementarity import Soft
 from .statement.costs import (
     MINIMISED,
@@ -44,7 +44,7 @@ from .statement.start import counters_at_start, start_of
 if TYPE_CHECKING:
     from ...elements.element import TimeElement
     from ...mechanics.states.given import GivenStates
-    from ..ends.targets import EndState
+    from ..targets import EndState
 
 REFUSED = (Cost,)  # parts whose numbers cannot be unknown
 

@@ -17,10 +17,10 @@ from ...solution.solution import Solution
 from ...solvers.interior_point.algorithm import NO_MINIMUM
 from ...solvers.nonlinear.newton import Newton
 from ...solvers.nonlinear.program import method_for_inequalities
-from ..common.parameters import of_bodies
-from ..common.statistics import OnDemand, solve_statistics
 from ..controls_marched import OptimalSolution
 from ..kinds import Several
+from ..parameters import of_bodies
+from ..statistics import OnDemand, solve_statistics
 from .guesses.guess import starts
 from .options import OPTIONS
 from .strategies.mesh_sequence import optimality_plan, solve_optimal

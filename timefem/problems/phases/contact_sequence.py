@@ -20,11 +20,11 @@ from ...solvers.nonsmooth.derivatives.tangents import CONTACTS, FORCES, IMPACT, 
 from ...solvers.nonsmooth.options import CONTACT
 from ...solvers.nonsmooth.sharing import BEGINS, CLOSED, HELD, OPEN, SLIDES, STICKS
 from ...solvers.nonsmooth.states import Contacts
-from ..ends.end import null_space, unit_rows
-from ..ends.targets import EndState
+from ..end import null_space, unit_rows
 from ..optimal.guesses.guess import Guess
 from ..optimal.problem import OptimalControl
 from ..optimal.statement.couplings import Coupling, SameState
+from ..targets import EndState
 from .problem import Phases
 
 if TYPE_CHECKING:

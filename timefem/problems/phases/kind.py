@@ -19,8 +19,6 @@ from ...solvers.nonlinear.program import Answer
 from ...solvers.nonlinear.slab_program import SlabProgram
 from ...sparse import sparse_lu
 from ...status import Reason, Status
-from ..common.statistics import OnDemand
-from ..common.task import through_kinks
 from ..initial.global_driver import Global
 from ..kinds import FileFormat, Kind
 from ..optimal.diagnosis.reach import check_reach
@@ -39,6 +37,8 @@ from ..optimal.transcription.nonlinear_program import OptimalProgram
 from ..optimal.transcription.sequence_program import Closing, SequenceProgram
 from ..optimal.transcription.sizes import has_contacts, scaling_of, with_objective
 from ..refinement import OPTIONS, graded, halved
+from ..statistics import OnDemand
+from ..task import through_kinks
 from .problem import PhasedSolution, Phases
 
 # ---- what each rank has of phases in a row: the elements of a slab of all blocks, and those of its neighbours

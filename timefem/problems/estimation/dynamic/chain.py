@@ -14,7 +14,7 @@ from ....solvers.equations.distributed import slab_ends
 from ....solvers.interior_point.block_ldl.factors import BlockLDL, SharedLDL
 from ....solvers.nonlinear import products
 from ....status import Reason, Status
-from ...common.parameters import parts_with_unknowns
+from ...parameters import parts_with_unknowns
 from ..options import DEFAULTS
 from .terms import Sum
 

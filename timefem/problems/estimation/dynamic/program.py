@@ -8,10 +8,10 @@ from ....elements.along import lagrange, value
 from ....kernels.compile import Buffered
 from ....mechanics.values.of_parts import rates_follow
 from ....solvers.nonlinear.program import CARRIER, CONDITION, MOTION, NonlinearProgram, Row
-from ...ends.targets import body_velocity
 from ...optimal.statement.start import start_rows
 from ...optimal.transcription.nonlinear_program import name_of_equation
 from ...optimal.transcription.point_rows import ChainView, View
+from ...targets import body_velocity
 from ..options import DEFAULTS
 from .terms import BoundTerm, LinearTerm, SensorTerm, Sum
 

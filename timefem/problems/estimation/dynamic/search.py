@@ -14,9 +14,9 @@ from ....elements.evaluation.plan import ElementPlan
 from ....errors import SolveError
 from ....memory import Late
 from ....status import Reason, Status
-from ...common.task import Task
 from ...initial.march_driver import March
 from ...initial.problem import InitialValueProblem
+from ...task import Task
 from ..options import DEFAULTS
 from .chain import EstimationChain, Kkt, SlabKkt, can_share, element_of, gauss_newton, rests
 from .posterior import Posterior

@@ -11,8 +11,8 @@ import numpy as np
 from ....errors import InputError, known_names, named_arguments
 from ....memory import Late
 from ....progress import progress
-from ...common.task import Task
 from ...initial.global_driver import Global
+from ...task import Task
 from ..dynamic.search import Search
 from ..options import DEFAULTS
 

@@ -14,8 +14,8 @@ from ....elements.part_numbers import with_carrier
 from ....errors import InputError
 from ....solution.output import hdf5
 from ....solution.output.save import without_costs
-from ...common.parameters import checked_parameters
 from ...optimal.transcription.point_rows import ChainView
+from ...parameters import checked_parameters
 from ..dynamic.chain import EstimationChain
 from ..kinematic.solve import KinematicEstimate
 from ..problem import Estimation, Unknown

@@ -21,7 +21,7 @@ from ....progress import progress
 from ....solvers.equations.outcome import NodalValues, Outcome
 from ....status import Reason, Status
 from ....types import Floats
-from ...common.statistics import solve_statistics
+from ...statistics import solve_statistics
 from ..estimate.solution import Estimate, sensor_of
 from ..estimate.verdict import Fit, SensorFit, looked_at, suspicions, told_bounds
 from ..loads import Loads, loads_along

@@ -7,7 +7,7 @@ from ....mechanics.forces.actuators import FormulaCost
 from ....mechanics.formulas.formula import call, call_vector
 from ....mechanics.formulas.text import as_formula
 from ....status import Reason, Status
-from ...ends.targets import given_angles
+from ...targets import given_angles
 from ..options import OPTIONS
 from ..statement.limits import Limit
 from .between_points import along

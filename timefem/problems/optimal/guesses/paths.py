@@ -22,9 +22,9 @@ from ....mechanics.states.assemble import consistent_states
 from ....mechanics.values.equations_of_motion import EquationsOfMotion
 from ....mechanics.values.forces import n_seen
 from ....polynomials import CubicSpline
-from ...common.task import Task
 from ...initial.problem import InitialValueProblem
 from ...kinds import KINDS
+from ...task import Task
 from ..options import OPTIONS
 from .shapes import (
     closed_as_wholes,

@@ -5,7 +5,7 @@ import numpy as np
 from ....errors import InputError
 from ....mechanics.symbols import first_order_places
 from ....mechanics.values.equations_of_motion import EquationsOfMotion
-from ...ends.end import INDEPENDENT, null_space
+from ...end import INDEPENDENT, null_space
 from ..options import OPTIONS
 
 

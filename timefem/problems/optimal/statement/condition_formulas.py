@@ -7,7 +7,7 @@ from ....kernels.compile import Buffered
 from ....mechanics.formulas.formula import call_vector, check_symbols
 from ....mechanics.formulas.text import as_formula, refuse_comparison
 from ....mechanics.values.conserved import conserved, values_at_rest, with_unit_lengths
-from ...ends.targets import expressions
+from ...targets import expressions
 
 
 class ConditionFormulas:

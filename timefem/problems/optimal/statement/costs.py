@@ -13,7 +13,7 @@ from ....mechanics.formulas.text import as_formula, refuse_comparison, text_of
 from ....mechanics.numbers.changes import extended
 from ....mechanics.symbols import Symbols, applied_force
 from ....mechanics.values.forces import n_seen
-from ...ends.end import End
+from ...end import End
 from .complementarity import Soft
 from .couplings import Coupling
 from .limits import Limit

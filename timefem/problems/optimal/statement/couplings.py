@@ -14,8 +14,8 @@ from ....mechanics.formulas.text import TextFormula, as_formula, refuse_comparis
 from ....mechanics.values.conserved import with_unit_lengths
 from ....mechanics.values.of_parts import couples_inertia
 from ....types import Floats, UserFormula
-from ...ends.end import INDEPENDENT
-from ...ends.targets import body_velocity
+from ...end import INDEPENDENT
+from ...targets import body_velocity
 from ..transcription.point_rows import PointRows, View
 
 BOTH_ENDS, LINK = ("start", "end"), ("before", "after")  # what texts call the two ends

@@ -11,8 +11,8 @@ from ....mechanics.bodies.generalized_body import general_position
 from ....mechanics.values.at_start import constraints_at
 from ....mechanics.values.conserved import names_at_rest
 from ....mechanics.values.of_parts import nonholonomic_derivatives, nonholonomic_off
-from ...ends.end import INDEPENDENT, lengths_of_rows, null_space, reduced, search, unit_rows
-from ...ends.targets import checked_targets, prescribed
+from ...end import INDEPENDENT, lengths_of_rows, null_space, reduced, search, unit_rows
+from ...targets import checked_targets, prescribed
 from ..guesses.shapes import carried
 from ..options import OPTIONS
 from .condition_formulas import ConditionFormulas, constraints_by_numbers, filled_in

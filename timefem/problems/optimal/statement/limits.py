@@ -23,7 +23,7 @@ from ....mechanics.symbols import Symbols
 from ....mechanics.values.of_parts import couples_inertia
 from ....memory import Late
 from ....types import Floats, UserFormula, UserFunction
-from ...ends.end import End
+from ...end import End
 from ..options import OPTIONS
 from .couplings import BOTH_ENDS
 

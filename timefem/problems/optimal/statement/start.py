@@ -11,9 +11,9 @@ from ....mechanics.parts import body_of
 from ....mechanics.states.given import with_followers
 from ....mechanics.values.conserved import names_at_rest, values_at_rest
 from ....memory import Late
-from ...ends.end import End
-from ...ends.targets import AsCounted, EndState, body_velocity, in_coordinates, split_targets
+from ...end import End
 from ...initial.problem import InitialValueProblem, checked_span
+from ...targets import AsCounted, EndState, body_velocity, in_coordinates, split_targets
 from ..options import OPTIONS
 from .end_conditions import EndConditions
 

@@ -19,8 +19,8 @@ from ....solvers.nonlinear.newton import Newton
 from ....solvers.nonlinear.program import after, method_for_inequalities
 from ....solvers.nonlinear.slab_program import SlabProgram
 from ....status import FINAL, RETRY, Reason, Status
-from ...common.parameters import parts_with_unknowns
 from ...initial.global_driver import Global
+from ...parameters import parts_with_unknowns
 from ..diagnosis.between_points import WatchedTurns
 from ..diagnosis.reach import check_reach, guess_in_reach, note_held
 from ..guesses.guess import from_solution, is_warm, prolonged

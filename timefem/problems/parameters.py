@@ -4,17 +4,17 @@ from functools import partial
 from numbers import Real
 from operator import itemgetter
 
-from ... import validate
-from ...elements.part_numbers import Carrier
-from ...errors import InputError
-from ...mechanics.body_frame import BodyFrame
-from ...mechanics.composites.composite import Composite
-from ...mechanics.formulas.formula import call
-from ...mechanics.formulas.text import as_formula
-from ...mechanics.numbers.records import with_records
-from ...mechanics.numbers.unknown import UnknownNumbers, present_value, with_constants, with_duration, with_free_numbers
-from ...mechanics.part import Part
-from ...mechanics.parts import number_named
+from .. import validate
+from ..elements.part_numbers import Carrier
+from ..errors import InputError
+from ..mechanics.body_frame import BodyFrame
+from ..mechanics.composites.composite import Composite
+from ..mechanics.formulas.formula import call
+from ..mechanics.formulas.text import as_formula
+from ..mechanics.numbers.records import with_records
+from ..mechanics.numbers.unknown import UnknownNumbers, present_value, with_constants, with_duration, with_free_numbers
+from ..mechanics.part import Part
+from ..mechanics.parts import number_named
 
 
 def checked_parameters(system, parameters, follows=None, refused=()):

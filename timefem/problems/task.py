@@ -7,18 +7,18 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ... import validate
-from ...assembly import TimeMesh
-from ...elements.element import TimeElement
-from ...errors import InputError, NamedArguments
-from ...solvers.linear.base import linear_options
-from ...solvers.nonlinear.newton import Newton
-from ...validate.options import check_fields
+from .. import validate
+from ..assembly import TimeMesh
+from ..elements.element import TimeElement
+from ..errors import InputError, NamedArguments
+from ..solvers.linear.base import linear_options
+from ..solvers.nonlinear.newton import Newton
+from ..validate.options import check_fields
 from .kept import Kept
 
 if TYPE_CHECKING:
-    from ...solvers.equations.outcome import Outcome
-    from ..initial.driver_input import DriverInput
+    from ..solvers.equations.outcome import Outcome
+    from .initial.driver_input import DriverInput
 
 CLOSE = 1e-12
 

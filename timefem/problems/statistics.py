@@ -7,10 +7,10 @@ from operator import mul
 
 import numpy as np
 
-from ...assembly import TimeMesh
-from ...solution.solution import Solution
-from ...solvers.equations.outcome import NodalValues
-from ...status import Status
+from ..assembly import TimeMesh
+from ..solution.solution import Solution
+from ..solvers.equations.outcome import NodalValues
+from ..status import Status
 
 
 class OnDemand(Mapping):

@@ -10,19 +10,19 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
-from ... import validate
-from ...display import digits
-from ...errors import InputError, NamedArguments, NotAsked, warn
-from ...mechanics.bodies import rotations
-from ...mechanics.bodies.rotations import matrix_from_quaternion
-from ...mechanics.bodies.states import CanonicalState, Coordinates, Pose
-from ...mechanics.body_frame import BodyFrame, is_on_tree
-from ...mechanics.parts import is_joint
-from ...mechanics.states.from_joints import given_coordinates
-from ...mechanics.states.given import canonical_states, follows_from_joints, given_states
-from ...mechanics.states.in_trees import in_space, tree_joint, with_joints_of_trees
-from ...mechanics.symbols import Symbols
-from ...types import Matrix, Vector
+from .. import validate
+from ..display import digits
+from ..errors import InputError, NamedArguments, NotAsked, warn
+from ..mechanics.bodies import rotations
+from ..mechanics.bodies.rotations import matrix_from_quaternion
+from ..mechanics.bodies.states import CanonicalState, Coordinates, Pose
+from ..mechanics.body_frame import BodyFrame, is_on_tree
+from ..mechanics.parts import is_joint
+from ..mechanics.states.from_joints import given_coordinates
+from ..mechanics.states.given import canonical_states, follows_from_joints, given_states
+from ..mechanics.states.in_trees import in_space, tree_joint, with_joints_of_trees
+from ..mechanics.symbols import Symbols
+from ..types import Matrix, Vector
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,12 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ...elements.evaluation.plan import ElementPlan
+from ..elements.evaluation.plan import ElementPlan
 
 if TYPE_CHECKING:
-    from ...assembly.mesh import TimeMesh
-    from ...elements.element import TimeElement
-    from ...mechanics.system import System
+    from ..assembly.mesh import TimeMesh
+    from ..elements.element import TimeElement
+    from ..mechanics.system import System
 
 
 class _Lock:

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from ...errors import InputError, known_names
-from ...mechanics.body_frame import is_on_tree
-from ...mechanics.forces.loads import Gravity
-from ...mechanics.inversion.outputs import JointOutput
-from ...mechanics.joints.bound import BoundCoordinate
-from ...mechanics.states.in_trees import joints_of_trees, tree_joint
-from ...mechanics.symbols import Symbols
-from ...mechanics.values.forces import power_of, wrench_of
-from ...mechanics.values.quantities import formulas_of, sees_velocities
-from ...validate.options import Options, documented, option
+from ..errors import InputError, known_names
+from ..mechanics.body_frame import is_on_tree
+from ..mechanics.forces.loads import Gravity
+from ..mechanics.inversion.outputs import JointOutput
+from ..mechanics.joints.bound import BoundCoordinate
+from ..mechanics.states.in_trees import joints_of_trees, tree_joint
+from ..mechanics.symbols import Symbols
+from ..mechanics.values.forces import power_of, wrench_of
+from ..mechanics.values.quantities import formulas_of, sees_velocities
+from ..validate.options import Options, documented, option
 from .targets import body_velocity
 
 

@@ -1,1 +1,0 @@
-"""Both ends of a motion: what is prescribed there, in symbols, and reduced to what constraints leave open."""
