@@ -131,8 +131,8 @@ from .mechanics.system import System
 from .mechanics.values.conserved import constant_momenta
 from .models.build import load_model
 from .models.mjcf.read import read_mjcf
-from .models.motion.data import MarkerData, MotionTable, read_c3d, read_csv, read_mot, read_trc
-from .models.motion.osim import OsimModel, read_osim
+from .models.motion_data import MarkerData, MotionTable, read_c3d, read_csv, read_mot, read_trc
+from .models.osim import OsimModel, read_osim
 from .models.robot import Robot
 from .models.urdf import read_urdf
 from .polynomials import LagrangeBasis, gauss_legendre

@@ -103,7 +103,7 @@ def reproduction():
 
 def machines():
     """Pictures of the gallery's machines, in docs/images/gallery; those that are not as expected are reported."""
-    from timefem.reproduction.runner import find_machines, run_machines
+    from timefem.reproduction import find_machines, run_machines
 
     folder = IMAGES / "gallery"
     for name, facts in run_machines(find_machines(), folder).items():

@@ -51,6 +51,6 @@ def draw(result):
 
 
 if __name__ == "__main__":
-    from timefem.reproduction.runner import run_as_script
+    from timefem.reproduction import run_as_script
 
     run_as_script(__file__)

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from timefem.cases.walking import LENGTH
-from timefem.reproduction.runner import load_script
+from timefem.reproduction import load_script
 
 WALKING = load_script(Path(__file__).parents[1] / "walking.py")
 
@@ -38,6 +38,6 @@ def draw(result):
 
 
 if __name__ == "__main__":
-    from timefem.reproduction.runner import run_as_script
+    from timefem.reproduction import run_as_script
 
     run_as_script(__file__)

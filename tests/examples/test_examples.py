@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from timefem.reproduction.runner import about, find_machines, run_machine
+from timefem.reproduction import about, find_machines, run_machine
 
 pytestmark = pytest.mark.long
 

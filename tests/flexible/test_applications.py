@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from timefem.reproduction.runner import about, run_machine
+from timefem.reproduction import about, run_machine
 
 pytestmark = pytest.mark.long
 

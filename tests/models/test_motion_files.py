@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.models.motion.data import read_c3d, read_csv, read_mot, read_trc
+from timefem.models.motion_data import read_c3d, read_csv, read_mot, read_trc
 
 pytestmark = pytest.mark.long
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from timefem.models.motion.osim import read_osim
+from timefem.models.osim import read_osim
 from timefem.problems.estimation.problem import Estimation
 
 pytestmark = pytest.mark.long

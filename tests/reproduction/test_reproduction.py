@@ -1,12 +1,12 @@
-"""The runner of the papers' figures, on small scripts; the real ones run in `make test-slow`."""
+"""The reproduction of the papers' figures, on small scripts; the real ones run in `make test-slow`."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from timefem import InputError
-from timefem.reproduction import PAPERS, Finding, find_scripts, run_scripts, runner, write_page
+from timefem import InputError, reproduction
+from timefem.reproduction import PAPERS, Finding, find_scripts, run_scripts, write_page
 
 pytestmark = pytest.mark.long
 
@@ -36,7 +36,7 @@ def home(tmp_path, monkeypatch):
     (folder / "curve.py").write_text(GOOD.replace("Fig. 2", "Fig. 10").replace(
         "    finding =", "    raise ValueError('no')\n    finding ="))
     (folder / "common.py").write_text('"""What the figures share."""')
-    monkeypatch.setattr(runner, "HOMES", (tmp_path / "examples",))
+    monkeypatch.setattr(reproduction, "HOMES", (tmp_path / "examples",))
     return folder
 
 

@@ -16,8 +16,7 @@ from ..atomic_write import save_figure
 from ..elements.element import ALIASES, ELEMENTS, named_element
 from ..errors import InputError, SolveError
 from ..progress import progress
-from ..reproduction import PAPERS, find_scripts, run_scripts, write_page
-from ..reproduction.runner import about, find_machines, run_machines
+from ..reproduction import PAPERS, about, find_machines, find_scripts, run_machines, run_scripts, write_page
 from ..solvers.linear.base import LINEAR_SOLVERS, linear_options
 from ..studies import conditioning as run_study
 from ..studies import plot_conditioning, preconditioners, quotient_of_precision, table, unit_body, write_csv

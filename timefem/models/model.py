@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ..types import FilePath
 
-tables = Late(f"{__package__}.motion.data")
+tables = Late(f"{__package__}.motion_data")
 
 
 @dataclass(frozen=True, eq=False)

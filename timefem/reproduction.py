@@ -1,4 +1,8 @@
-"""Find the scripts of the papers' figures, run them in parallel processes, keep what they found."""
+"""Figures of the papers, reproduced by the scripts in `examples/<paper>`.
+
+A script has a docstring (what the figure shows, then a paragraph that starts with "Claim:"), `main(quick=False)` that
+returns a `Finding`, and `plot(finding, figure)` that draws it.
+"""
 
 import argparse
 import importlib.util
@@ -13,10 +17,11 @@ from typing import Any
 
 from timefem import InputError, SolveError
 
-from ..atomic_write import save_figure, write_text
-from ..progress import counted, progress
-from ..validate import choice
+from .atomic_write import save_figure, write_text
+from .progress import counted, progress
+from .validate import choice
 
+__all__ = ["Check", "Finding", "PAPERS", "find_scripts", "run_scripts", "script", "write_page"]
 
 @dataclass
 class Check:
@@ -216,7 +221,7 @@ PAPERS = {
     "kinon-morandin-schulze-2025": "Kinon, Morandin & Schulze (2025)",
 }
 FIGURE = re.compile(r'"""(?:Fig\. (\d+)|Numbers):')
-HOMES = (Path(__file__).parents[2] / "examples", Path(sys.prefix) / "share" / "timefem" / "examples")
+HOMES = (Path(__file__).parents[1] / "examples", Path(sys.prefix) / "share" / "timefem" / "examples")
 
 
 def find_scripts(paper="all", figure="all"):

@@ -1,1 +1,0 @@
-"""Files of measured motions: markers, and tables of joints."""
