@@ -23,6 +23,7 @@ from .validate import choice
 
 __all__ = ["Check", "Finding", "PAPERS", "find_scripts", "run_scripts", "script", "write_page"]
 
+
 @dataclass
 class Check:
     """One number that is compared with the paper.

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...display import digits
 from ...errors import InputError
-from ..bodies.rigid.base import Lengths
+from ..bodies.rigid_base import Lengths
 from ..declared import Direction, On, Orientation, Point, Real, Rows, Vector, VectorFunction
 from ..joints.joint import across
 from ..numbers.arguments import by_rows, diagonal, joined

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...display import digits
 from ...errors import InputError
-from ..bodies.rigid.base import Lengths
+from ..bodies.rigid_base import Lengths
 from ..declared import Direction, Flag, On, Point, Real
 from ..shapes import Stroke
 from .geometry import CORNERS, EDGES, Touch, boxes, circles, edges, spheres

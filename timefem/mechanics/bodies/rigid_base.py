@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from .... import validate
-from ....display import digits
-from ....errors import InputError, SuspectUnits, warn
-from ....types import Floats
-from ...declared import Choice, Field, Real, Vector
-from ...numbers.arguments import diagonal
-from ...part import Body
-from ...shapes import SHAPES, Piece
+from ... import validate
+from ...display import digits
+from ...errors import InputError, SuspectUnits, warn
+from ...types import Floats
+from ..declared import Choice, Field, Real, Vector
+from ..numbers.arguments import diagonal
+from ..part import Body
+from ..shapes import SHAPES, Piece
 
 if TYPE_CHECKING:
-    from ..states import Pose
+    from .states import Pose
 
 SAME = 0.3  # of decimal logarithms: boxes, ellipsoids, cylinders and frames of one size are as near
 

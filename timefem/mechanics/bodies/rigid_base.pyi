@@ -7,10 +7,10 @@ from functools import cached_property
 from timefem.types import Floats, Matrix, Number, Vector
 from typing import Any, Literal
 import numpy as np
-from ...declared import Choice, Field
-from ...part import Body
-from ...shapes import Piece
-from ..states import Pose
+from ..declared import Choice, Field
+from ..part import Body
+from ..shapes import Piece
+from .states import Pose
 
 
 SAME: float
