@@ -23,8 +23,9 @@ NAMES = {module: set(names.split()) for module, names in {
     "time": "tzset clock_gettime pthread_getcpuclockid"}.items()}
 # where these are, each with another way beside it that the run below takes
 GUARDED = {("interrupts", "signal.pthread_kill"), ("atomic_write", "os.pathconf"), ("atomic_write", "os.kill"),
-           ("validate", "resource"), ("validate", "os.sysconf"), ("validate", "/proc/meminfo"),
-           ("validate", "/proc/self/statm"), ("validate", "/sys/fs/cgroup"), ("kernels.store", "fcntl"),
+           *(("validate.__init__", name) for name in (
+               "resource", "os.sysconf", "/proc/meminfo", "/proc/self/statm", "/sys/fs/cgroup")),
+           ("kernels.store", "fcntl"),
            ("solving.many_runs", "os.sched_getaffinity"), ("cli.process", "signal.SIGALRM"),
            ("cli.process", "signal.alarm")}
 PLACES = "/proc", "/sys", "/dev", "/tmp", "/usr", "/etc", "/var", "/home", "/opt", "/run", "C:\\"

@@ -63,7 +63,7 @@ def run(options, petsc_options=None):
             raise InputError(f"{PETSC_PREFIX}{next(iter(petsc_options))} needs --backend petsc")
         options["petsc_options"] = petsc_options
     found = with_numbers(chosen(options), numbers)
-    solver = follower(found, own["follow"], options) or solve
+    solver = follower(found, own.pop("follow"), options) or solve
     if options.get("checkpoint") is not None:
         check_output(options["checkpoint"], options["case"])
     if own["output"] is not None:
@@ -126,7 +126,7 @@ def _note_on_ranks(found):
         note(f"the {comm.size} ranks repeat the same work; {remedy}")
 
 
-def _tell(found, sol, output, as_json, verbose, follow=None):
+def _tell(found, sol, output, as_json, verbose):
     """Save and report a solution; returns the exit status."""
     status, saved = 0 if sol.success else exit_status(sol), None
     report_of, print_one = (run_report, print_report) if found.kind.one_motion else (phases_report, print_phases)

@@ -204,7 +204,7 @@ class JointMotion:
         if not is_on_tree(body):
             q = flat[:, system.coordinates(body)]
             values = self._generalized(self.joint, t, {"gamma": multipliers}).reshape(len(flat), -1)
-            both = wrench(self.joint, t.ravel(), q, values[:, :body.n_q], 0)
+            both = wrench(self.joint, q, values[:, :body.n_q], 0)
         else:
             known = own_values(system, self.joint, multipliers)
             own = [x.reshape(len(flat), x.shape[-1]) for x in known]

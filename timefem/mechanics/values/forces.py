@@ -169,7 +169,7 @@ def generalized_forces(part, t, state, gamma, rolling, controls, contacts):
     return _values(_WRENCHES[name], part, t, state, gamma, rolling, controls, contacts)
 
 
-def wrench(part, t, q, force, i):
+def wrench(part, q, force, i):
     """Force and torque about the centre of mass of its body `i`, of generalized forces on it; (n, n_q) -> two (n, 3).
 
     The work of both is that of Q: `Q.qdot = F.v + m.omega`.
