@@ -63,6 +63,15 @@ def test_kinks_at_nodes_leave_the_mesh_as_it_is(t_span, n, kinks):
     np.testing.assert_array_equal(tf.TimeMesh.uniform(t_span, n, through=kinks).nodes, np.linspace(*t_span, n + 1))
 
 
+def test_equally_long_steps_between_times_are_not_told_apart_by_rounding():
+    """Which of two takes an element more was another one in hours, or at a later start."""
+    times = np.array([0.02, 0.1, 0.15])
+    nodes = tf.TimeMesh.uniform((0, 0.25), 12, through=times).nodes
+    for start, second in ((100.0, 1.0), (10.0, 1.0), (0.0, 1 / 3600), (0.0, 1e3), (-7.3, 0.1)):
+        other = tf.TimeMesh.uniform((start, start + 0.25 * second), 12, through=start + times * second).nodes
+        np.testing.assert_allclose((other - start) / second, nodes, rtol=0, atol=1e-12)
+
+
 def test_meshes_through_times():
     rng = np.random.default_rng(3)
     for _ in range(200):

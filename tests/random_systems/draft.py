@@ -7,13 +7,14 @@ import numpy as np
 import timefem as tf
 
 from . import extras as further
-from . import others
+from . import others, own_bodies
 
 JOINTS = ("spherical", "revolute", "universal", "cylindrical", "prismatic", "planar", "weld", None, None)
 FORCES = ("spring", "stiffening spring", "damper", "joint spring", "joint damper", "push", "shake", "drag")
 CONSERVATIVE = ("spring", "stiffening spring", "joint spring")
 ELEMENTS = (tf.MixedGalerkin(2), tf.MixedGalerkin(2, keep="all"), tf.MixedGalerkin(1), tf.MixedGalerkin(1, keep="all"),
             tf.MixedGalerkin(3), tf.MixedGalerkin(2, n_points=2))
+assert own_bodies.KINDS is others.KINDS  # its entries are in the same table
 MIRROR = np.diag([-1.0, 1.0, 1.0])
 
 
@@ -64,9 +65,9 @@ def random_turn(rng):
     return q * np.linalg.det(q)
 
 
-def drawn(seed, *, conservative=False, wide=False):
+def drawn(seed, *, conservative=False, wide=False, marched=False):
     """A draft, as plain data: "bodies", "joints", "forces", "extras", "gravity" and the number of an "element"; `wide`
-    with parts of `others`."""
+    with parts of `others`, and `marched` then with those that are for marches alone."""
     rng = np.random.default_rng(seed)
     bodies, joints = [], []
     for i in range(rng.integers(1, 5)):
@@ -88,7 +89,7 @@ def drawn(seed, *, conservative=False, wide=False):
         draft["forces"].append(_force(rng, draft, kinds[rng.integers(len(kinds))]))
     draft["forces"] = [force for force in draft["forces"] if force]
     draft = further.with_extras(draft, seed, conservative=conservative)
-    return others.with_others(draft, seed, conservative=conservative) if wide else draft
+    return own_bodies.with_others(draft, seed, conservative=conservative, marched=marched) if wide else draft
 
 
 def _set_moving(rng, body, joint, other):

@@ -32,7 +32,7 @@ def failures_of(relation, seed, draft=None, folder=None):
     Nothing where a solve told that its elements do not resolve the motion: then Newton's method has several roots.
     """
     function, found = relations.RELATIONS[relation], []
-    given = wide if draft is None else lambda seed, conservative=False: draft
+    given = wide if draft is None else lambda seed, **options: draft
     further = {"folder": folder or Path()} if "folder" in inspect.signature(function).parameters else {}
     with warnings.catch_warnings(record=True) as told, mock.patch.dict(function.__globals__, drawn=given):
         warnings.simplefilter("always")
@@ -54,7 +54,7 @@ def failures_of(relation, seed, draft=None, folder=None):
 def _marches(draft):
     try:
         relations.motion(relations.built(draft))
-    except relations.Fails:
+    except (relations.Fails, tf.InputError):
         return False
     return True
 

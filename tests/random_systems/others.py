@@ -11,6 +11,7 @@ import casadi
 import numpy as np
 
 import timefem as tf
+from timefem.mechanics.bodies.rigid import RigidBodyBase
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Kind:
     joint: tuple = ()  # kinds of joints that it acts on
     free: bool = False  # a body that nothing else holds
     rows: int = 0  # constraints
+    pair: bool = False  # two bodies
+    marched: bool = False  # for marches alone: rigid contact, and what acts in discrete time
 
 
 def numbers_of(rng, draft, kind):
@@ -46,7 +49,7 @@ def numbers_of(rng, draft, kind):
         joint, coordinate = taken[rng.integers(len(taken))]
         return extra | {"joint": joint, "coordinate": coordinate}
     held = {i for joint in draft["joints"] for i in (joint["a"], joint["b"])}
-    return None if KINDS[kind].free and a in held else extra
+    return None if (KINDS[kind].free and a in held) or (KINDS[kind].pair and b is None) else extra
 
 
 def _turn(rng):
@@ -302,7 +305,7 @@ def _tree(h, base="fixed"):
         h.state[mass] = h.pose(frames[-1][0] + apart)
         held = tf.RigidDistance(last, mass, point_a=(0, 0, 0), length=np.linalg.norm(apart) * h.unit,
                                 name=h.name + "r")
-        return [tree, mass, held, tf.JointDamper(tree.joint("q1"), damping=0.1 * h.mass * h.unit**2 / h.second)
+        return [tree, mass, held, tf.JointDamper(tree.joint("q0"), damping=0.1 * h.mass * h.unit**2 / h.second)
                 if joints[0].kind == "revolute" else tf.Gravity(mass, h.world.vector(h.vector) * h.unit / h.second**2)]
     return [tree, tf.Spring(h.body, last, point_a=h.ends["point_a"], stiffness=h.size * h.stiffness, name=h.name + "k")]
 
@@ -461,29 +464,12 @@ KINDS = {
 }
 
 
-def with_others(draft, seed, *, conservative=False):
-    """The draft with one to four of these, of a random stream of their own."""
-    rng = np.random.default_rng([seed, 11])
-    names = [name for name, kind in KINDS.items() if kind.keeps or not conservative]
-    wanted = [names[i] for i in rng.integers(len(names), size=rng.integers(0, 4))]
-    extras, left = [], freedoms(draft) - 2
-    for kind in wanted:
-        extra = numbers_of(rng, draft, kind)
-        if extra and KINDS[kind].rows <= left:
-            extras.append(extra)
-            left -= KINDS[kind].rows
-    return draft | {"extras": [*draft["extras"], *extras]}
-
-
-def freedoms(draft):
-    held = {"spherical": 3, "revolute": 5, "universal": 4, "cylindrical": 4, "prismatic": 5, "planar": 3, "weld": 6}
-    taken = sum(held[joint["kind"]] for joint in draft["joints"])
-    return 6 * len(draft["bodies"]) - taken - sum(extra["kind"] == "distance" for extra in draft["extras"])
+FIRST = tuple(KINDS)
 
 
 def watched(parts):
-    """Points, ends of ropes and last links of trees."""
-    kinds = tf.PointMass | tf.VariableMass | tf.Tree | tf.Rope | tf.MassSpringChain
+    """Points, bodies, ends of ropes and last links of trees."""
+    kinds = tf.PointMass | tf.VariableMass | tf.Tree | tf.Rope | tf.MassSpringChain | RigidBodyBase
     return [part.link(part.links[-1].name) if isinstance(part, tf.Tree) else getattr(part, "nodes", [part])[-1]
             for part in parts if isinstance(part, kinds)]
 

@@ -97,15 +97,25 @@ def test_problems_of_other_kinds_are_the_same_in_all_units(relation, seed):
     assert not failures_of(relation, seed, drawn(seed))
 
 
+@pytest.mark.long
+def test_first_steps_that_turn_floating_trees_too_far_are_marched():
+    """As those of bodies; the straight ones were followed, to where constraints broke."""
+    draft = kinds.free_first(drawn(7103) | {"extras": []})
+    (_, bodies), (_, trees) = (kinds.steered(draft, World(), 0.25, coordinates=way) for way in (None, "joint"))
+    assert trees.statistics["newton_iterations"]["max"] < 40
+    np.testing.assert_allclose(trees.objective, bodies.objective, rtol=2e-3)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 100 + MANY))
 def test_many(seed, tmp_path):
     check(NAMES[seed % len(NAMES)], seed, tmp_path)
 
 
+@pytest.mark.long
 def test_a_relation_that_does_not_hold_is_found_and_made_small(monkeypatch):
     """A spring that is stiffer at another time: told, and shrunk to the parts that it takes."""
-    seed = next(s for s in range(50) if any(f["kind"] == "spring" for f in drawn(s)["forces"]) and
+    seed = next(s for s in range(500) if any(f["kind"] == "spring" for f in drawn(s)["forces"]) and
                 len(drawn(s)["bodies"]) > 1 and not wide(s)["extras"])
 
     def wrong(seed):
@@ -133,6 +143,7 @@ def test_relations_take_the_draft_they_are_given(relation, monkeypatch):
         failures_of(relation, 3, "mine")
 
 
+@pytest.mark.long
 def test_drafts_are_consistent():
     """Start states that constraints refuse raise; here they hold in both coordinates."""
     for seed in range(8):

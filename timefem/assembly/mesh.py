@@ -78,7 +78,8 @@ class TimeMesh(NamedArguments):
         # the next element goes where elements are longest; where this starts from is below the result of that
         counts = np.maximum(1, lengths / lengths.sum() * (n - len(lengths))).astype(int)
         for _ in range(n - counts.sum()):
-            counts[np.argmax(lengths / counts)] += 1
+            steps = lengths / counts
+            counts[np.argmax(steps >= steps.max() - 2 * rounding)] += 1  # the first of equally long ones
         parts = [np.linspace(a, b, k + 1)[:-1] for a, b, k in zip(ends, ends[1:], counts)]
         return cls(np.append(np.concatenate(parts), ends[-1]))
 

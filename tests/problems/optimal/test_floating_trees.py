@@ -240,3 +240,21 @@ def test_wheels_that_elements_do_not_resolve_are_told():
     assert not sol.success and sol.statistics["newton_iterations"]["max"] <= 20
     assert re.search(r"wheel turns by up to .* rad in an element.* elements or more.* coordinates='joint'",
                      sol.status.message)
+
+
+def test_iterations_of_equations_are_bounded_in_all_that_is_tried():
+    """What `newton` allows holds for the interior-point method that takes over, too."""
+    inertia = np.array([0.2, 0.3, 0.25])
+    body, other = tf.RigidBody(2.0, 0.03 * inertia, name="body"), tf.RigidBody(1.0, 0.01 * inertia, name="other")
+    ball = tf.Spherical(body, other, point_a=(0.5, 0, 0), point_b=(-0.5, 0, 0))
+    push, turn = tf.ControlForce(body, name="push"), tf.ControlTorque(body, name="turn")
+
+    def miss(end, parameters):
+        off = end.position("body") + end.rotation_matrix("body") @ np.array([0.2, 0.1, -0.1]) - [0.3, 0.15, -0.3]
+        return 500 * off.T @ off
+
+    problem = tf.OptimalControl(tf.System([body, other, ball], coordinates="joint"), {
+        body: tf.Pose(), other: tf.Pose((1.0, 0, 0))}, t_span=(0, 0.25), cost=[tf.Effort(push), tf.Effort(turn)],
+        actuators=[push, turn], end_cost=miss)
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 5, newton=tf.Newton(max_iterations=63), progress=False)
+    assert not sol.success and sol.statistics["newton_iterations"]["max"] <= 64

@@ -143,7 +143,7 @@ def _mesh_through_kinks(t_span, n_elements, kinks):
         mesh = TimeMesh.uniform(t_span, n_elements, through=kinks)
     except InputError:  # more kinks than elements
         return uniform
-    return mesh if mesh.lengths.max() <= 2 * uniform.lengths.max() else uniform
+    return mesh if mesh.lengths.max() <= (2 + 1e-9) * uniform.lengths.max() else uniform  # not by rounding
 
 
 def _told_of(solution, mesh):

@@ -267,11 +267,12 @@ def marched_steps(equations, x):
 
 
 def _free_to_spin(problem, t):
-    """Bodies that turn without counting, and of whose end, at time t, nothing is asked."""
+    """Bodies and trees that turn without counting, and of whose end, at time t, nothing is asked."""
     system, conditions = problem.system, problem.conditions
     asked = np.zeros((0, system.n_z)) if not conditions.names else conditions.jacobian(t)[-len(conditions.names):]
     seen = np.any(asked != 0, axis=0)
-    return [body for body in system.bodies if body.has_orientation and body.constraint_names
+    return [body for body in system.bodies
+            if (getattr(body, "quaternions", ()) or (body.has_orientation and body.constraint_names))
             and not seen.reshape(2, -1)[:, system.coordinates(body)].any()]
 
 
@@ -298,7 +299,11 @@ def _stretched(equations, x, bodies):
     rows = np.concatenate([np.full(len(part.constraint_names), part in bodies) for part in system.parts])
     phi = np.array([system.constraints(t, own)[:system.n_constraints][rows]
                     for t, own in zip(equations.mesh.nodes, z, strict=True)])
-    return bool(np.abs(phi).max(initial=0.0) > OPTIONS.stretched)
+    every = np.arange(equations.problem.system.n_q)
+    free = [every[equations.problem.system.coordinates(body)][list(places)]
+            for body in bodies for places in getattr(body, "quaternions", ())]
+    lengths = (z[:, np.array(free, int).reshape(-1, 4)]**2).sum(axis=-1) - 1  # of trees, which have no constraint
+    return bool(max(np.abs(phi).max(initial=0.0), np.abs(lengths).max(initial=0.0)) > OPTIONS.stretched)
 
 
 class Sketch(Guess):
