@@ -92,7 +92,7 @@ class OneMesh:
         if self.kept.once and (size <= OPTIONS.many_elements or size * plan.columns.step**2 <= OPTIONS.kept_numbers):
             self.kept = task.problem.kept
         self._newton, self._method = task.newton or Newton(max_iterations=OPTIONS.iterations), method
-        if task.newton and not task.problem.bounded:  # what is asked for holds for all that is tried
+        if task.newton and not task.problem.bounded:  # a limit that is given holds for all that is tried
             self._method = replace(method, max_iterations=min(method.max_iterations, task.newton.max_iterations))
         # the interior-point method has factors of its own
         self._linear = "chain" if task.problem.bounded else driver.linear
