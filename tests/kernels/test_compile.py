@@ -102,6 +102,18 @@ def test_addresses_write_what_they_own_and_need_no_alignment(backend):
             np.testing.assert_array_equal(out[written], expected)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_first_lanes_alone_are_as_all(backend):
+    kernel, outs = compile_kernel(pendulum(), backend), []
+    given = np.random.default_rng(0).uniform(0.5, 2, kernel.n_in * LANES)
+    for address in (kernel.address_lanes, kernel.address_first):
+        outs.append(np.full((kernel.n_out, LANES), -7.0))
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)(given.ctypes.data, outs[-1].ctypes.data)
+    np.testing.assert_array_equal(*(out[:, :4] for out in outs))
+    for column in (outs[1] == np.where(outs[1] == -7.0, -7.0, outs[0])).T[4:]:  # worked on, or left alone
+        assert column.all()
+
+
 def test_forms_are_compiled_when_asked_for():
     kernel = compile_kernel(pendulum(), "llvm")
     assert "address" not in vars(kernel) and "address_lanes" not in vars(kernel)

@@ -119,27 +119,37 @@ class Kernel:
     @functools.cached_property
     def address(self):
         """int: the scalar form, ``in[i]`` and ``out[i]``."""
-        return self._compile(1)
+        return self._compile(1)[0]
 
     @functools.cached_property
     def address_lanes(self):
         """int: the 8-lane form, ``in[i * LANES + lane]`` and ``out[i * LANES + lane]``."""
+        return self._lanes[0]
+
+    @property
+    def address_first(self):
+        """int: the 8-lane form where only the first 4 lanes are wanted; the others may be worked on or not."""
+        return self._lanes[1]
+
+    @functools.cached_property
+    def _lanes(self):
         return self._compile(LANES)
 
     def _compile(self, lanes):
+        """Addresses of a form, and of what works on as few of its lanes as a register holds, but 4 at least."""
         if self.backend == "vm":
-            owner, address = _callback(self.function, lanes)
+            (owner, address), first = _callback(self.function, lanes), 0
         elif self._name is None:
-            owner, address = link(_object_code(self.function, lanes))
+            owner, address, first = link(_object_code(self.function, lanes))
         else:
             entry = digest(self._name, lanes, fingerprint(), sources("kernels"))
             symbol = f"kernel_{entry}"
             code = store().once(entry, lambda: _object_code(self.function, lanes, symbol))
             if not address_of(symbol):
                 load_objects(code)
-            return address_of(symbol)
+            return address_of(symbol), address_of(f"{symbol}_first") or address_of(symbol)
         self._alive.append(owner)
-        return address
+        return address, first or address
 
     def __call__(self, x, lanes=False):
         """Evaluate at many points, one call each; for tests and post-processing.

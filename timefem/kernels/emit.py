@@ -31,6 +31,7 @@ def emit_ir(function, name, lanes, width=None, registers=14, assembly=False):
     width : int, optional
         Lanes that are worked on at once, a divisor of `lanes`; default all of them. The widest vectors of the
         processor are best: wider ones take two registers each, run 10 % slower and take twice as long to compile.
+        Where these are less, a function ``name_first`` works on the first ones alone.
     registers : int, optional
         Values that are held at once; the others wait in memory until they are used. What LLVM then has to decide is
         little: it takes two thirds of the time, and the code is as fast.
@@ -194,13 +195,13 @@ class _Emitter:
         if self.assembly:
             text.append('module asm "' + self.assembly.text().replace("\n", "\\0A") + '"')
         if self.width < self.lanes:
-            text += ["define internal void @some(ptr noalias readonly %in, ptr noalias %out) #2 {", *lines,
+            text += [f"define void @{name}_first(ptr noalias readonly %in, ptr noalias %out) #2 {{", *lines,
                      "ret void", "}"]
             lines = []
             for first in range(0, self.lanes, self.width):
                 lines += [f"%i{first} = getelementptr inbounds double, ptr %in, i64 {first}",
                           f"%o{first} = getelementptr inbounds double, ptr %out, i64 {first}",
-                          f"call void @some(ptr %i{first}, ptr %o{first})"]
+                          f"call void @{name}_first(ptr %i{first}, ptr %o{first})"]
         text += [f"define void @{name}(ptr noalias readonly %in, ptr noalias %out) #0 {{", *lines, "ret void", "}",
                  ATTRIBUTES]
         return "\n".join(text)

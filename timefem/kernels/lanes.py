@@ -223,6 +223,50 @@ def _dots_side_by_side(width):
     return dots
 
 
+FEW = LANES // 2  # doubles in the vectors of these
+
+
+def _tree_of_sums(width):
+    @intrinsic
+    def sums(typing, y, x, w, places, factor, keep):
+        def emit(context, builder, signature, args):
+            y, x, w = (builder.gep(cgutils.create_struct_proxy(kind)(context, builder, array).data, [at]) for
+                       kind, array, at in zip(signature.args[:3], args[:3], cgutils.unpack_tuple(builder, args[3], 3),
+                                              strict=True))
+            factor, keep = args[4:]
+            integer, few = ir.IntType(32), ir.VectorType(ir.DoubleType(), FEW)
+            undefined, everywhere = ir.Constant(few, ir.Undefined), ir.Constant(ir.VectorType(integer, FEW), [0] * FEW)
+
+            def wide(value):
+                one = builder.insert_element(undefined, value, integer(0))
+                return builder.shuffle_vector(one, undefined, everywhere)
+
+            def vector_at(place):
+                return builder.bitcast(place, few.as_pointer())
+
+            values = []
+            for lane in range(width):
+                value, weights = (builder.load(at, align=8) for at in (
+                    builder.gep(x, [integer(lane)]), vector_at(builder.gep(w, [integer(FEW * lane)]))))
+                values.append(builder.fmul(wide(value), weights))
+            while len(values) > 1:
+                values = [builder.fadd(a, b) for a, b in zip(values[::2], values[1::2], strict=True)]
+            total, target = cgutils.alloca_once_value(builder, values[0]), vector_at(y)
+            with builder.if_then(builder.trunc(keep, ir.IntType(1))):
+                builder.store(builder.fadd(builder.load(target, align=8), values[0]), total)
+            builder.store(builder.fmul(wide(factor), builder.load(total)), target, align=8)
+            return context.get_dummy_value()
+
+        return types.void(y, x, w, types.UniTuple(types.int64, 3), types.float64, types.int64), emit
+
+    return sums
+
+
+# y[i:i+4] = factor * (keep * y[i:i+4] + sum of x[j+l] * w[k+4l : k+4l+4] over l < 2, 4, 8) for places (i, j, k), keep 0
+# or 1: added in pairs, as the sums over lanes are
+two_for_four, four_for_four, eight_for_four = map(_tree_of_sums, (2, 4, 8))
+
+
 # y[i + p * row + m] = sum of x[j+8m+l] * w[k+l] over the lanes l of place p, two lanes each of four places, or four
 # each of two, for m = 0, ..., 7
 four_times_eight_dots, twice_eight_dots = map(_dots_side_by_side, (2, 4))

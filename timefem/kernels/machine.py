@@ -117,11 +117,11 @@ def object_code(text):
 
 
 def link(code):
-    """The engine that owns the object code, and the address of its function ``kernel``."""
+    """The engine that owns the object code, and the addresses of its functions ``kernel`` and ``kernel_first``."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    return engine, engine.get_function_address("kernel")
+    return engine, *map(engine.get_function_address, ("kernel", "kernel_first"))
 
 
 @functools.cache

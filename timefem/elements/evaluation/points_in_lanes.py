@@ -7,14 +7,18 @@ takes as long for one part as for all of them. With one point only there are no 
 import numpy as np
 
 from ...kernels.lanes import (
+    FEW,
     LANES,
     add_lanes,
     call_kernel,
     eight_dots,
+    eight_for_four,
+    four_for_four,
     four_times_eight_dots,
     load,
     store,
     twice_eight_dots,
+    two_for_four,
 )
 from ...kernels.loops import compiled
 from ...kernels.record import Record, aligned
@@ -25,6 +29,9 @@ from .single_point import OnePoint, begin_one, evaluate_one, finish_one, one_poi
 # `inputs of the kernels += shape functions x (/ h for rates)`: where these are in `inputs`, the dof, the line in the
 # tables
 TERM = np.dtype([(name, np.int32) for name in ("target", "source", "table", "rate")])
+# What is summed over the points: the first output of a kernel and how many follow; how many lines of weights each has,
+# and where these start; the time derivatives in the product
+SUMS = np.dtype([(name, np.int64) for name in ("first", "n", "n_lines", "weights", "rates")])
 
 
 class Scratch(Record):
@@ -39,31 +46,33 @@ class Scratch(Record):
 class StepPlan(Record):
     """An element plan with what stepping needs besides.
 
-    Rows of `plan` are counted anew: those of the core first, then those of the `explicit` dofs. `places` of all
-    tangent products in a flat matrix (-1 for columns of the left node, which is known), per part in the order
-    section, test function, trial function, entry; `place_starts` per part; `row_kernels` of the parts, addresses, give
-    the rows alone; `n_sums` of the longest list of rows or entries that share their weights; `one` is what stands for
-    all of these with one point, None with more. The functions below take it beside the plan, as the compiler leaves
-    out what belongs to None. Parts `packs[i]`, ..., `packs[i + 1] - 1` are evaluated at once, each in `width` lanes;
-    without packs each alone, in all of them, which makes loops of their own. `points` and the weights in `test_tables`
-    and `pair_tables` are those of all lanes; `tables`, shape (2 places, size), those of the lanes of each place in a
-    pack, zero in the others, and then of these and all lanes behind them, which the last part of a pack fills; `masks`
-    ones in the same way. For each 8 points of each pack `calls` have where its inputs start, the first of the terms of
-    known dofs, the first of unknown ones, and where these end.
+    Rows of `plan` are counted anew: those of the core first, then those of the `explicit` dofs. `sums` are those of the
+    rows per test slot, then those of the tangent per section, without products with the left node, which is known;
+    `places` of the latter in a flat matrix, per part in the order section, entry, product. `starts` and `kernels` are
+    shape (2, n_parts): first of the rows, in `plan.row_targets`, and of the places of each part, and addresses of the
+    kernel of its rows alone, and of all; `n_sums` of the longest list of rows or entries that share their weights;
+    `one` is what stands for all of these with one point, None with more. The functions below take it beside the plan,
+    as the compiler leaves out what belongs to None. Parts `packs[i]`, ..., `packs[i + 1] - 1` are evaluated at once,
+    each in `width` lanes; without packs each alone, which makes loops of their own. Its points are in the first `width`
+    lanes then, or in all. `points`, and the `weights` of one line, are those of all lanes; weights of more lines follow
+    lane by lane, four lines at once; `tables`, shape (2 places, size), are those of the lanes of each place in a pack,
+    zero in the others, and then of these and all lanes behind them, which the last part of a pack fills; `masks` ones
+    in the same way. For each 8 points of each pack `calls` have where its inputs start, the first of the terms of known
+    dofs, the first of unknown ones, and where these end.
     """
 
     plan: Plan
+    sums: np.ndarray  # SUMS
+    weights: np.ndarray
     places: np.ndarray
-    place_starts: np.ndarray
-    row_kernels: np.ndarray
+    starts: np.ndarray
+    kernels: np.ndarray
     n_sums: int
     width: int
     packs: np.ndarray
     points: np.ndarray
     masks: np.ndarray
     tables: np.ndarray
-    test_tables: np.ndarray
-    pair_tables: np.ndarray
     explicit: np.ndarray  # with more points than one
     calls: np.ndarray
     terms: np.ndarray
@@ -83,41 +92,82 @@ def step_plan(element_plan, targets):
     """
     plan = element_plan.arrays
     targets = np.where(element_plan.tangent_columns >= element_plan.columns.n_node, targets, -1)
-    places, starts, size = [np.zeros(0, np.int64)], np.zeros(len(plan.parts), np.int64), 0
-    one_only, row_kernels = len(plan.points) == 1, np.zeros(len(plan.parts), np.int64)
+    several, n_parts = len(plan.points) > 1, len(plan.parts)
+    width = _width(plan.n_points) if several else LANES
+    beside = width < LANES and np.bincount(plan.parts["group"]).max() > 1
+    packs, in_lanes = (_packs(plan.parts["group"], LANES // width), width) if beside else (None, LANES)
+    bounds = packs if beside else np.arange(n_parts + 1)
+    is_short = np.zeros(n_parts, bool)
+    is_short[bounds[:-1]] = np.diff(bounds) * width <= FEW
+    weights, starts, kernels = _Weights(plan, width, beside), np.zeros((2, n_parts), np.int64), np.zeros(
+        (2, n_parts), np.int64)
+    starts[0] = plan.parts["rows"]
+    places, size, sums = [np.zeros(0, np.int64)], 0, np.zeros(len(plan.tests) + len(plan.sections), SUMS)
+    for i, test in enumerate(plan.tests if several else ()):
+        sums[i] = 0, 0, *weights.add(plan.test_tables, test["table"], np.ones(test["n_shapes"], bool)), test["rate"]
     # parts of one kind follow one another and share their sections
     found = []
     for number, kernel in enumerate(element_plan.point_kernels):
         members = np.flatnonzero(plan.parts["group"] == number)
-        if not one_only and any(kernel.n_rows):
-            row_kernels[members] = kernel.shortened(range(sum(kernel.n_rows))).address_lanes
+        rows_alone = several and any(kernel.n_rows) and kernel.shortened(range(sum(kernel.n_rows)))
+        for line, chosen in enumerate((rows_alone, several and kernel.kernel)):
+            if chosen:
+                kernels[line, members] = np.where(is_short[members], chosen.address_first, chosen.address_lanes)
         section, n_sections = plan.parts[["section", "n_sections"]][members[0]].tolist()
         sections = plan.sections[section:section + n_sections]
-        groups = [np.zeros((len(members), 0), np.int64)]
-        for test, slot, start, count in sections:
+        groups, own = [np.zeros((len(members), 0), np.int64)], [np.zeros((len(members), 0), np.int64)]
+        for i, (test, slot, start, count) in enumerate(sections):
             entries = plan.parts["entries"][members][:, None] + start - sections["first"][0] + np.arange(count)
             products = np.arange(plan.tests["n_shapes"][test] * plan.slots["n_shapes"][slot])
-            groups.append(targets[plan.entry_targets[entries][:, None] + products[:, None]].reshape(len(members), -1))
-        group = np.concatenate(groups, axis=1)
-        starts[members] = size + group.shape[1] * np.arange(len(members))
-        places.append(group.ravel())
-        found.append((members, sections, group))
-        size += group.size
+            group = targets[plan.entry_targets[entries][:, None] + products[:, None]]
+            groups.append(group.reshape(len(members), -1))
+            if several:
+                wanted = group[0, :, 0] >= 0
+                own.append(group[:, wanted].swapaxes(1, 2).reshape(len(members), -1))
+                rates = plan.tests["rate"][test] + plan.slots["rate"][slot]
+                sums[len(plan.tests) + section + i] = (
+                    start, count, *weights.add(plan.pair_tables, plan.pairs[test, slot], wanted), rates)
+        found.append((members, sections, np.concatenate(groups, axis=1)))
+        own = np.concatenate(own, axis=1)
+        starts[1, members] = size + own.shape[1] * np.arange(len(members))
+        places.append(own.ravel())
+        size += own.size
     n_sums = -(-max(plan.n_tested.max(), plan.sections["n"].max(initial=0)) // LANES) * LANES
     explicit, order = element_plan.explicit, np.arange(plan.n_rows)
     order[np.concatenate([explicit.core_rows, explicit.rows])] = np.arange(plan.n_rows)
-    several = len(plan.points) > 1
-    width = _width(plan.n_points) if several and np.bincount(plan.parts["group"]).max() > 1 else LANES
-    packs = _packs(plan.parts["group"], LANES // width) if width < LANES else None
-    tests, pairs, points = (
-        _side_by_side(table, width).sum(axis=0) for table in (plan.test_tables, plan.pair_tables, plan.points))
-    masks, tables = _with_rest(np.ones(LANES), width), _with_rest(plan.tables, width)
-    calls, terms, n_inputs = _terms(plan, packs, LANES // width, tables.shape[1], element_plan.columns.n_node) \
+    masks, tables = _with_rest(np.ones(LANES), in_lanes), _with_rest(plan.tables, in_lanes)
+    calls, terms, n_inputs = _terms(plan, packs, LANES // in_lanes, tables.shape[1], element_plan.columns.n_node) \
         if several else (np.zeros((0, 4), np.int64), np.zeros(0, TERM), 0)
-    return StepPlan(plan.replaced(row_targets=order[plan.row_targets]) if several else plan, np.concatenate(places),
-                    starts, row_kernels, int(n_sums), width, packs, points, masks, tables, tests, pairs,
+    return StepPlan(plan.replaced(row_targets=order[plan.row_targets]) if several else plan, sums, weights.all(),
+                    np.concatenate(places).astype(np.int32), starts, kernels, int(n_sums), width, packs,
+                    _side_by_side(plan.points, in_lanes).sum(axis=0), masks, tables,
                     explicit.columns[:len(order) * several].astype(np.int64), calls, terms, n_inputs,
                     one_point(element_plan, found))
+
+
+class _Weights:
+    """Collects `StepPlan.weights`, those of lines of a table."""
+
+    def __init__(self, plan, width, beside):
+        self._stride, self._width, self._beside = len(plan.points), width, beside
+        self._found, self._size = [np.zeros(0)], 0
+
+    def add(self, table, first, wanted):
+        """Take the wanted lines from the first one on; their number, and where they start."""
+        lines = table[first:first + len(wanted) * self._stride].reshape(-1, self._stride)[wanted]
+        if len(lines) == 1 and (self._beside or self._width == LANES):
+            found = _side_by_side(lines, self._width).sum(axis=0)
+        else:
+            whole = np.zeros((-(-len(lines) // FEW) * FEW, self._stride))
+            whole[:len(lines)] = lines
+            whole = whole[:, :self._width if self._width < LANES else self._stride]
+            found = whole.reshape(-1, FEW, whole.shape[1]).swapaxes(1, 2).ravel()
+        start, self._size = self._size, self._size + found.size
+        self._found.append(found)
+        return len(lines), start
+
+    def all(self):
+        return np.concatenate(self._found)
 
 
 def _terms(plan, packs, places, size, n_node):
@@ -186,8 +236,8 @@ def step_scratch(step):
     if one is not None:
         return Scratch(aligned(one.n_in), aligned(max(one.n_out, plan.n_out)), aligned(0), aligned(one.n_in))
     n_out = plan.n_out * len(plan.points) + LANES**2  # blocks of 8 may run over the end
-    return Scratch(aligned(step.n_inputs), aligned(n_out), aligned(step.n_sums * (LANES // step.width)),
-                   aligned(step.n_inputs))
+    n_sums = max(step.n_sums * (LANES // step.width), FEW + int(step.sums["n_lines"].max()))
+    return Scratch(aligned(step.n_inputs), aligned(n_out), aligned(n_sums), aligned(step.n_inputs))
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -266,8 +316,8 @@ def _begin_points(step, x, t, h, scratch):
 @compiled(error_model="numpy", _nrt=False)
 def _evaluate_points(step, x, span, scratch, residual, tangent, derived):
     h = span[1]
-    plan, inputs, outputs, sums = step.plan, scratch.inputs, scratch.outputs, scratch.sums
-    stride, inverse_h, width = plan.points.shape[0], 1.0 / h, _lanes(step.packs, step.width)
+    plan, inputs, outputs = step.plan, scratch.inputs, scratch.outputs
+    stride, inverse_h, n_tests = plan.points.shape[0], 1.0 / h, plan.tests.shape[0]
     residual[:] = 0.0
     if derived:
         tangent[:] = 0.0
@@ -277,7 +327,7 @@ def _evaluate_points(step, x, span, scratch, residual, tangent, derived):
         n_out = part.n_out
         if not derived:
             n_out = 0
-            for i_test in range(plan.tests.shape[0]):
+            for i_test in range(n_tests):
                 n_out += plan.n_tested[start, i_test]
             if n_out == 0:
                 continue
@@ -290,61 +340,73 @@ def _evaluate_points(step, x, span, scratch, residual, tangent, derived):
                 value = load(x, np.int64(term.source))
                 add_lanes(inputs, np.int64(term.target), inverse_h * value if term.rate == 1 else value,
                           step.tables, np.int64(term.table))
-            call_kernel(part.address if derived else step.row_kernels[start], inputs, first, outputs, g * n_out)
+            call_kernel(step.kernels[1 if derived else 0, start], inputs, first, outputs, g * n_out)
         row, offset = 0, 0
-        for i_test in range(plan.tests.shape[0]):
-            test, n = plan.tests[i_test], plan.n_tested[start, i_test]
-            factor = 1.0 if test.rate == 1 else h
-            for i in range(test.n_shapes):
-                _sum_points(step, width, step.test_tables, test.table + i * stride, row * LANES, n_out, n, scratch)
-                for p in range(start, stop):
-                    own, first = (p - start) * step.n_sums, plan.parts[p].rows + offset + i
-                    for r in range(n):
-                        row_target = load(plan.row_targets, first + r * test.n_shapes)
-                        store(residual, row_target, load(residual, row_target) + factor * load(sums, own + r))
+        for i_test in range(n_tests):
+            test, n = step.sums[i_test], plan.n_tested[start, i_test]
+            _add_sums(step, (start, stop, n_out), test, (0, row, n, offset), plan.row_targets, h, scratch, residual)
             row += n
-            offset += n * test.n_shapes
-        if derived:
-            _add_parts(step, pack, h, scratch, tangent)
-
-
-@compiled(error_model="numpy", _nrt=False)
-def _add_parts(step, pack, h, scratch, matrix):
-    """Add the tangent of a pack of parts to a flat matrix."""
-    plan, sums, width = step.plan, scratch.sums, _lanes(step.packs, step.width)
-    start, stop = _pack(step.packs, pack)
-    part, stride, at = plan.parts[start], plan.points.shape[0], 0
-    for i_section in range(part.section, part.section + part.n_sections):
-        section = plan.sections[i_section]
-        test, slot, n = plan.tests[section.test], plan.slots[section.slot], section.n
-        rates = test.rate + slot.rate
-        factor = h if rates == 0 else (1.0 if rates == 1 else 1.0 / h)
-        table = plan.pairs[section.test, section.slot]
-        for ij in range(test.n_shapes * slot.n_shapes):
-            if step.places[step.place_starts[start] + at] >= 0:  # not the left node
-                _sum_points(step, width, step.pair_tables, table + ij * stride, section.first * LANES, part.n_out, n,
-                            scratch)
-                for p in range(start, stop):
-                    own, first = (p - start) * step.n_sums, step.place_starts[p] + at
-                    for k in range(n):
-                        place = load(step.places, first + k)
-                        store(matrix, place, load(matrix, place) + factor * load(sums, own + k))
-            at += n
+            offset += n * test.n_lines
+        offset = 0
+        for i_section in range(part.section, part.section + (part.n_sections if derived else 0)):
+            section = step.sums[n_tests + i_section]
+            _add_sums(step, (start, stop, n_out), section, (1, section.first, section.n, offset), step.places, h,
+                      scratch, tangent)
+            offset += section.n * section.n_lines
 
 
 @compiled(error_model="numpy", _nrt=False, forceinline=True)
-def _sum_points(step, width, tables, table, first, n_out, n, scratch):
-    """sums[p * n_sums + k] = weighted sum over the points of output k behind `first` for the parts p of a pack, k < n;
-    the weights are one line of a table."""
-    outputs, sums = scratch.outputs, scratch.sums
+def _add_sums(step, pack, one, outputs, targets, h, scratch, out):
+    """Add what outputs of the parts of a pack are, summed over the points, to places of `out`.
+
+    `pack` is the first part, the one behind, and how many outputs each has; `one` of SUMS; `outputs` are the line of
+    `step.starts`, the first output, how many, and the first of their places behind those starts, in `targets`.
+    """
+    (start, stop, n_out), (kind, first, n, offset) = pack, outputs
+    sums, numbers, width, m, stride = scratch.sums, scratch.outputs, step.width, one.n_lines, step.plan.points.shape[0]
+    factor = h if one.rates == 0 else (1.0 if one.rates == 1 else 1.0 / h)
+    if m == 1 and (step.packs is not None or width == LANES):
+        _sum_points(step, _lanes(step.packs, width), one.weights, first * LANES, n_out, n, scratch)
+        for p in range(start, stop):
+            own, at = (p - start) * step.n_sums, step.starts[kind, p] + offset
+            for k in range(n):
+                place = np.int64(load(targets, at + k))
+                store(out, place, load(out, place) + factor * load(sums, own + k))
+        return
+    for p in range(start, stop if m > 0 else start):
+        at, number = step.starts[kind, p] + offset, first * LANES + (p - start) * width
+        for _ in range(n):
+            for line in range(0, m, FEW):
+                at_weights = one.weights + line * (width if width < LANES else stride)
+                if width == 2:
+                    two_for_four(sums, numbers, step.weights, (line, number, at_weights), factor, 0)
+                elif width == 4:
+                    four_for_four(sums, numbers, step.weights, (line, number, at_weights), factor, 0)
+                else:
+                    for g in range(0, stride, LANES):
+                        places = line, number + g * n_out, at_weights + g * FEW
+                        eight_for_four(sums, numbers, step.weights, places, factor if g + LANES == stride else 1.0,
+                                       min(g, 1))
+            for i in range(m):
+                place = np.int64(load(targets, at + i))
+                store(out, place, load(out, place) + load(sums, i))
+            at += m
+            number += LANES
+
+
+@compiled(error_model="numpy", _nrt=False, forceinline=True)
+def _sum_points(step, width, weights, first, n_out, n, scratch):
+    """sums[p * n_sums + k] = weighted sum over the points of output k behind `first` for the parts p of a pack, k < n,
+    with one line of weights."""
+    outputs, sums, table = scratch.outputs, scratch.sums, step.weights
     for k in range(0, n, LANES):
         if width == 8:
             for g in range(0, step.plan.points.shape[0], LANES):
-                eight_dots(sums, k, outputs, first + g * n_out + k * LANES, tables, table + g, min(g, 1))
+                eight_dots(sums, k, outputs, first + g * n_out + k * LANES, table, weights + g, min(g, 1))
         elif width == 4:
-            twice_eight_dots(sums, k, step.n_sums, outputs, first + k * LANES, tables, table)
+            twice_eight_dots(sums, k, step.n_sums, outputs, first + k * LANES, table, weights)
         else:
-            four_times_eight_dots(sums, k, step.n_sums, outputs, first + k * LANES, tables, table)
+            four_times_eight_dots(sums, k, step.n_sums, outputs, first + k * LANES, table, weights)
 
 
 # of packs or None, by which the compiler knows that there is one part in each
