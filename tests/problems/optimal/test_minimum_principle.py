@@ -85,3 +85,16 @@ def test_other_controls_stay_within_bounds():
     sol = tf.solve(problem, tf.MixedGalerkin(2), 40, progress=False, strategies=[])
     assert sol.success and np.count_nonzero(sol.fields["controls"] > 397.9) == 1
     assert better_controls(problem, sol) is None
+
+
+@pytest.mark.parametrize("n", [20, 40])
+def test_headings_without_bounds_are_those_that_cost_least(n):
+    """Zermelo's boat across a current that grows (Bryson & Ho, Applied Optimal Control, Sect. 2.7), from straight
+    lines: some headings were turned the other way, and it took 7.84 and 5.82 for 5.46."""
+    heading = tf.Control(name="heading")
+    boat = tf.State("boat", "[cos(u[0]) - x[1], sin(u[0])]", n=2, controls=[heading])
+    crossing = tf.OptimalControl(tf.System([boat, heading]), {boat: [3.66, -1.86]}, {boat: [0, 0]}, (0, 5),
+                                 end_cost="end.t", free_time=True, bounds={"duration": (0.25, 50)})
+    sol = tf.solve(crossing, tf.MixedGalerkin(2), n, progress=False)
+    assert sol.success and sol.objective == pytest.approx(5.457865, rel=1e-6)
+    assert better_controls(crossing, sol) is None

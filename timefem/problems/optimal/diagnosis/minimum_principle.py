@@ -37,8 +37,8 @@ def better_controls(phase, solution):
     """The solution with controls that cost less where states and costates are as they are, or None where there are
     none that do by much.
 
-    Controls are looked at that have two bounds, are in no limit, and enter so that what they cost may have several
-    minima.
+    Controls are looked at that are in no limit, and enter so that what they cost may have several minima: between their
+    bounds, or, where they have not two of them, between the values that they take, as headings some turns apart.
     """
     element, n_elements = solution.element, len(solution.t) - 1
     while hasattr(element, "element"):
@@ -59,7 +59,7 @@ def better_controls(phase, solution):
     together = -(-n_elements * OPTIONS.controls_tried * len(where) // OPTIONS.replayed_elements)
     for elements in np.array_split(np.arange(n_elements), together):
         for k in which:
-            values = np.tile(np.linspace(*phase.bounds[:, k], OPTIONS.controls_tried), len(where))
+            values = np.tile(np.linspace(*_range(phase.bounds[:, k], now[..., k]), OPTIONS.controls_tried), len(where))
             other = np.repeat(now[None, elements], len(values), axis=0)
             points = np.repeat(where, OPTIONS.controls_tried, axis=0)[:, None]
             other[..., k] = np.where(points, values[:, None, None], other[..., k])
@@ -87,15 +87,16 @@ def better_controls(phase, solution):
                          f"{found[e, j, k]:.4g} costs less")
 
 
+def _range(bounds, values):
+    """Where to look at a control: between its two bounds, else between the values that it takes."""
+    return bounds if np.isfinite(bounds).all() else (values.min(), values.max())
+
+
 def _free_controls(phase, element):
-    """Numbers of controls with two bounds that are in no limit and may have several minima."""
-    plan, free = mesh_sequence.optimality_plan(phase, element), np.isfinite(phase.bounds).all(axis=0)
-    if not free.any():
-        return np.zeros(0, int)
-    places, curved = plan.components["controls"].places, np.zeros(phase.n_controls, bool)
-    for kernel, seen in zip(plan.point_kernels, places, strict=True):
-        curved[seen[:, _curved(kernel, plan.element)]] = True
-    free &= curved
+    """Numbers of controls that are in no limit and may have several minima."""
+    plan, free = mesh_sequence.optimality_plan(phase, element), np.zeros(phase.n_controls, bool)
+    for kernel, seen in zip(plan.point_kernels, plan.components["controls"].places, strict=True):
+        free[seen[:, _curved(kernel, plan.element)]] = True
     if not free.any():
         return np.zeros(0, int)
     for place, _ in phase.rate_limits:
