@@ -259,5 +259,11 @@ def without(draft, what, number):
     return {**draft, what: kept}
 
 
+def joinable(draft):
+    """Whether joint coordinates are another way: there are joints, and no weight of a single body, which is refused
+    there by name."""
+    return bool(draft["joints"]) and not any(extra["kind"] == "weight" for extra in draft["extras"])
+
+
 def _on_joints(draft):
     return any("joint" in force for force in draft["forces"] + draft["extras"])

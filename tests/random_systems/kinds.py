@@ -7,7 +7,7 @@ import numpy as np
 
 import timefem as tf
 
-from .draft import MIRROR, World, built, drawn, random_turn
+from .draft import MIRROR, World, built, drawn, joinable, random_turn
 from .extras import with_finer_beams
 from .others import those
 from .relations import SAME, UNITS, Fails, N, _mesh_error, motion, relation, seen
@@ -81,7 +81,7 @@ def quantities_in_coordinates(seed):
     one, fine = _with_error(built(draft))
     finer = with_finer_beams(draft)
     others = [("directors", built(draft, rotation="directors"))]
-    if draft["joints"]:
+    if joinable(draft):
         others.append(("joint coordinates", built(draft, coordinates="joint")))
     for way, other in others:
         found, error = _with_error(other)
@@ -260,7 +260,7 @@ def optimum(seed):
         yield f"motion, {name}", seen(other, found), seen(made, one), 1e-5
     other, found = steered(draft, World(), t_end, order=rng.permutation, names="z{}")
     yield "objective, order", found.objective, one.objective, 1e-7
-    if draft["joints"]:
+    if joinable(draft):
         joined, itself, error = _as_joined(draft, one, t_end)
         yield "objective, joint coordinates", joined, itself, error / max(abs(itself), 1e-3)
 
@@ -325,7 +325,7 @@ def spectrum(seed):
     if not any(extra["kind"] == "beam" for extra in draft["extras"]):  # other strains inside of elements in directors
         ways.append(("directors", {"rotation": "directors"}))
     ways += [(name, {"world": world}) for name, world in some_worlds(seed)]
-    if draft["joints"]:
+    if joinable(draft):
         ways.append(("joint coordinates", {"coordinates": "joint"}))
     for name, options in ways:
         made = built(draft, **options)

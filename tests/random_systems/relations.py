@@ -8,7 +8,7 @@ import numpy as np
 
 import timefem as tf
 
-from .draft import CONSERVATIVE, MIRROR, World, built, drawn, random_turn
+from .draft import CONSERVATIVE, MIRROR, World, built, drawn, joinable, random_turn
 from .extras import with_finer_beams
 
 N = 12
@@ -98,7 +98,7 @@ def coordinates(seed):
         ways = ((one[-1], "quaternion"), (other, "directors"))
         apart = sum(np.abs(value - motion(built(finer, rotation=rotation))[-1]).max() for value, rotation in ways)
     yield "directors", other, one[-1], tolerance + 1.5 * apart
-    if draft["joints"]:
+    if joinable(draft):
         joined = built(draft, coordinates="joint")
         yield "joint coordinates", motion(joined)[-1], one[-1], tolerance
     k = made.element.degree
