@@ -169,6 +169,22 @@ def test_a_block_on_a_belt_slips(mass, stiffness, friction, speed):
     assert sol.position(block, end)[0] == pytest.approx(limit + speed / rate * np.sin(4), abs=1e-6 * speed / rate)
 
 
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_a_slip_that_begins_just_before_a_node_does_not_stop_there(degree):
+    """At the node it is less than the rounding of velocities, and may seem to go back."""
+    speed, friction, stiffness = 0.7, 0.3, 10.0
+    block = tf.PointMass(1.0, 2, name="block")
+    belt = tf.PlaneContact(block, normal=(0, 1, 0), friction=friction, surface_velocity=(speed, 0, 0), name="belt")
+    spring = tf.FormulaForce(block, lambda f, t, c: (-stiffness * f[0].position[0], 0, 0))
+    system = tf.System([block, spring, belt], gravity=(0, -G, 0))
+    for before in 10.0 ** np.arange(-8, -5.9, 0.25):
+        start = friction * G / stiffness - speed * (0.5 - before)
+        problem = tf.InitialValueProblem(system, {block: tf.Pose((start, 0, 0), velocity=(speed, 0, 0))}, (0, 1))
+        sol = tf.solve(problem, tf.MixedGalerkin(degree), 10, progress=False)
+        assert [event.kind for event in sol.events] == ["slips"], before
+        assert sol.events[0].t == pytest.approx(0.5 - before, abs=1e-10)
+
+
 @pytest.mark.parametrize("length", [1.0, 1e3])
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_a_block_on_a_table_that_shakes(dimension, length):

@@ -81,7 +81,7 @@ class ContactMarch(EventElements):
         self.pieces, self.events, self.located, self.status = [], [], [], Status(True)
         self.t, self.z, self.n_elements = mesh.nodes[0], np.array(z0), 0
         self._systems, self.zero, self.longest = {}, set(), float(mesh.lengths.max())
-        self._fallback = None
+        self._fallback, self._taken = None, 0.0  # energy, until the next event tells it
         self._flights = Flights(self)  # where all contacts are open
         self.modes, self.mode = np.zeros(self.contacts.n, int), None
         self.directions = np.zeros((self.contacts.n, 2))
@@ -374,13 +374,12 @@ class ContactMarch(EventElements):
     def _node(self, closes, opens=(), slips=(), stops=()):
         """Impacts and modes at the node where the march is."""
         contacts, law, n_events = self.contacts, self.law, len(self.events)
-        self._taken = 0.0
         states = self._here
         length = self.longest
         law.meet(states.gap, states.gamma)
         law.know(states, length)
         touching = law.touching(states, self.modes, closes)
-        before = self.modes
+        before, came = self.modes, self.directions
         states, struck = self._impact(states, touching, length)
         given = {}
         if slips:
@@ -409,16 +408,18 @@ class ContactMarch(EventElements):
         rests = [c for c in struck if self.modes[c] != OPEN and before[c] == OPEN and states.restitution[0, c] > 0]
         if rests:
             self._log(events.RESTS, rests)
-        self._log_changes(before, touching if len(struck) else struck, stops)
+        on = (self.modes == SLIDES) & (before == SLIDES) & ((self.directions * came).sum(axis=1) > 0)
+        self._log_changes(before, touching if len(struck) else struck, [c for c in stops if not on[c]])
         if len(self.events) > n_events:
             self.events[-1] = replace(self.events[-1], energy=self.events[-1].energy + self._taken)
+            self._taken = 0.0
         begins = {(events.STICKS, c) for c in (*slips, *stops) if self.modes[c] in (SLIDES, BEGINS)}
         near = states.gap[0] <= law.rounding
         self.zero = begins | pressed | {(CLOSES, c) for c in (*touching, *opens) if self.modes[c] == OPEN and near[c]}
 
     def _log_changes(self, before, told, stops):
         """Report what opens, slips and sticks, from the modes `before`, but of what an impact has `told`. What is held
-        at the limit of its friction does not slip."""
+        at the limit of its friction does not slip, and what slides on as it did has not come to a stop."""
         apart, slides = self.modes == OPEN, np.isin(self.modes, (SLIDES, BEGINS))
         apart[told] = slides[told] = False
         slips = slides & np.isin(before, HOLDS)

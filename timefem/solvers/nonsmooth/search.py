@@ -162,12 +162,12 @@ def closings(h, f0, f1, at_zero, still, scratch, found):
             before = value
 
 
-def first_negative(theta, values, starts_at_zero):
+def first_negative(theta, values, starts_at_zero, none=0.0):
     """First theta at which a function, of values at increasing theta from 0 to 1, becomes negative; None without.
 
-    Where it `starts_at_zero`, that root does not count.
+    Where it `starts_at_zero`, that root does not count. Values up to `none` are no values.
     """
-    values = np.array(values, float)
+    values = np.where(np.abs(values) <= none, 0.0, values)
     if starts_at_zero:
         inner = theta > 0
         theta, values = theta[inner], values[inner] / theta[inner]
@@ -343,10 +343,13 @@ class Search:
         inside = InMode(between, mode.modes, directions, mode.sharing)
         keys, *both = values_of(directions, inside)
         values, terms = (value.reshape(len(keys), n, -1) for value in both)
-        flagged = (values < -CONTACT.unsure * terms.max(axis=2, initial=0.0)[:, :, None]).any(axis=2)
+        none = CONTACT.unsure * terms.max(axis=2, initial=0.0)
+        slow = np.array([self.still[c] if kind == events.STICKS else 0.0 for kind, c in keys])
+        none = np.maximum(none, slow[:, None])  # what has hardly begun to slip does not stop by rounding
+        flagged = (values < -none[:, :, None]).any(axis=2)
         flagged[:, 0] |= [key in zero for key in keys]
         for k, e in np.argwhere(flagged).tolist():
-            at = first_negative(self.theta, values[k, e], e == 0 and keys[k] in zero)
+            at = first_negative(self.theta, values[k, e], e == 0 and keys[k] in zero, none[k, e])
             if at is not None:
                 found[e].append(Candidate(*keys[k], at))
         return found
