@@ -1,5 +1,6 @@
 """Orders through events in motions without a reference of others: against mG(4) on a fine mesh."""
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -28,6 +29,24 @@ def puck():
     mass = tf.PointMass(1.0, 3, name="puck")
     ice, wind = tf.PlaneContact(mass, friction=0.35, name="ice"), tf.Force(mass, (1.0, 0.5, 0))
     return tf.System([mass, ice, wind], gravity=(0, 0, -9.81)), {mass: tf.Pose(velocity=(0.3, 1.2, 0))}, (0, 1)
+
+
+@pytest.mark.parametrize(("degree", "n"), [(1, 20), (2, 10)])
+def test_energy_on_a_belt_that_swings_balances_with_the_order(degree, n):
+    """What sticks has the velocity of the belt at the ends of elements, and not between."""
+    mass = tf.PointMass(1.0, 2, name="mass")
+    spring = tf.Spring(mass, None, point_b=(-10.0, 0, 0), stiffness=10.0, length=10.0)
+    contact = tf.PlaneContact(mass, normal=(0, 1, 0), friction=0.3, name="belt",
+                              surface_velocity=(lambda t: 0.5 * ca.sin(3 * t), 0, 0))
+    problem = tf.InitialValueProblem(tf.System([mass, spring, contact], gravity=(0, -9.81, 0)),
+                                     {mass: tf.Pose((0.6, 0, 0))}, (0, 3))
+    left = []
+    for m in (n, 2 * n, 4 * n):
+        sol = tf.solve(problem, tf.MixedGalerkin(degree), m, progress=False)
+        assert [event.kind for event in sol.events] == ["sticks"]
+        left.append(np.abs(sol.energy.balance()).max())
+    assert left[-1] < 2e-4
+    assert 2 * degree - 0.3 < -np.polyfit(np.log([1, 2, 4]), np.log(left), 1)[0] < 2 * degree + 0.5
 
 
 @pytest.mark.long

@@ -1,11 +1,16 @@
 """Bodies whose forces are not unique: friction stays within its limit, and what others hold does not stick and slip in
 turn."""
 
+from itertools import pairwise
+
+import casadi as ca
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
 import timefem as tf
 from tests.nonsmooth.contact_scenes import AXIS, DOWN, G, solved
+from timefem.solvers.nonsmooth.sharing import within_limits
 
 
 @pytest.mark.long
@@ -86,3 +91,113 @@ def test_a_ball_in_a_groove(moment):
     else:
         assert turns == [pytest.approx(np.arcsin(both / moment) / (2 * np.pi), rel=1e-9)]
         assert sol.angular_velocity(ball, 0.25)[1] > 1.0
+
+
+def test_margins_are_as_large_as_forces_without_effect_make_them():
+    """By multipliers of what is at the least margin: not negative, and no force without effect changes their sum."""
+    rng, held = np.random.default_rng(5), 0
+    for n, free in ((2, 1), (3, 2), (4, 4)):
+        without = np.linalg.qr(rng.normal(size=(2 * n, free)))[0].reshape(n, 2, free)
+        given, limits = rng.normal(size=(16, n, 2)), rng.uniform(0.5, 2.0, (16, n))
+        friction, margins = within_limits(given, limits, without)
+        change = (friction - given).reshape(16, -1).T
+        base = without.reshape(2 * n, free)
+        np.testing.assert_allclose(base @ (base.T @ change), change, rtol=0, atol=1e-12)
+        for f, t, b, own in zip(friction, given, limits, margins, strict=True):
+            if (np.hypot(*t.T) <= b).all():
+                assert (f == t).all()
+                continue
+            if own.min() > 0:  # as near to what was given as the limits allow on the way
+                held += 1
+                assert np.abs(np.hypot(*f.T) - b).min() < 1e-12 and (np.hypot(*f.T) <= b * (1 + 1e-12)).all()
+                far = within_limits(t[None], (b - own.min() * (1 - 1e-9))[None], without)[0][0]
+            else:
+                far = f
+            along, near = far / np.hypot(*far.T)[:, None], own - own.min() < 1e-4
+            if np.hypot(*far[near].T).min() < 1e-3:  # a limit itself, without friction, in any direction
+                continue
+            slopes = np.vstack([np.einsum("ci,cij->jc", along[near], without[near]), np.ones(near.sum())])
+            assert nnls(slopes, np.append(np.zeros(free), 1.0))[1] < 1e-3
+    assert held > 3
+
+
+def test_a_bar_slips_where_no_sharing_of_friction_holds_it():
+    """On two feet, pulled along them, and across ever more at the one with less weight: that one slips aside when the
+    pull across alone is at its limit, as the other foot can take all of the pull along."""
+    half, off, weight, along, rate, mu = 0.5, 0.15, 2.0 * G, 2.0, 4.5, 0.4
+    bar = tf.RigidBody(2.0, (0.01, 0.2, 0.2), name="bar")
+    feet = [(-half - off, 0, 0), (half - off, 0, 0)]
+    parts = [bar, tf.PlaneContact(bar, points=feet, friction=mu, name="floor"),
+             tf.Force(bar, (along, 0, 0), point=feet[1], name="along"),
+             tf.Force(bar, lambda t: (0, rate * t, 0), point=feet[0], name="across")]
+    problem = tf.InitialValueProblem(tf.System(parts, gravity=DOWN), {bar: tf.Pose()}, (0, 0.615))
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 30, progress=False)
+    normal = weight * np.array([half - off, half + off]) / (2 * half)
+    slips, = sol.events
+    assert slips.kind == "slips" and slips.contacts == ("floor: contact 0",)
+    assert slips.t == pytest.approx(mu * normal[0] / rate, rel=1e-9)
+    t = np.linspace(0, slips.t * (1 - 1e-6), 9)
+    forces = sol.contact_forces(t)
+    friction = np.hypot(forces[:, :, 1], forces[:, :, 2])
+    assert (friction <= mu * forces[:, :, 0] * (1 + 1e-12)).all()
+    np.testing.assert_allclose(forces[:, :, 0], np.broadcast_to(normal, (9, 2)), rtol=1e-9)
+    np.testing.assert_allclose(sol.contact_force_vectors(t).sum(axis=1)[:, 0], -along, rtol=1e-9)
+    assert np.hypot(mu * normal[0], along / 2) > 1.05 * mu * normal[0]  # with equal shares it would slip before
+
+
+def test_when_a_plate_on_two_feet_slips_changes_with_both_frictions():
+    """Pulled ever more: at sum(mu N), although each half of the pull passes mu N of one foot before."""
+    mass, off, rate, mu = 2.0, 0.3, 10.0, (0.4, 0.3)
+    plate = tf.GeneralizedBody(3, lambda q, v, c: mass * (v[0]**2 + v[1]**2) / 2 + 0.1 * v[2]**2, name="plate")
+    load = tf.FormulaForce(plate, lambda f, t, c: (rate * t, -mass * G, off * mass * G))
+    feet = [tf.FormulaContact(plate, formula=lambda f, t, c, side=side: f[0].q[1] - side * f[0].q[2], friction=own,
+                              n_slip=1, slip=lambda f, t, c: f[0].rate[0], name=name)
+            for side, own, name in ((1, mu[0], "front"), (-1, mu[1], "rear"))]
+    problem = tf.InitialValueProblem(tf.System([plate, load, *feet]), {plate: tf.Coordinates([0] * 3, [0] * 3)}, (0, 1))
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 10, newton=tf.Newton(tol_increment=1e-12), progress=False)
+    normal = mass * G * np.array([1 + off, 1 - off]) / 2
+    slips = sol.events[0]
+    assert slips.kind == "slips" and slips.t == pytest.approx(normal @ mu / rate, rel=1e-9)
+    assert abs(rate * slips.t / 2) > 1.01 * min(normal * mu)
+    frictions = [tf.Parameter(name, "friction") for name in ("front", "rear")]
+    times = tf.Linearization(sol).event_times(frictions)[slips.node]
+    np.testing.assert_allclose(times, normal / rate, rtol=1e-7)
+
+
+def _pull_that_turns_a_capstan(n, angle, friction, radius, hold):
+    """The pull at which a rope of n beads around a drum begins to slip, and which beads do; one end is held back."""
+    step, rate = angle / n, 20.0
+    corners = [radius * np.array([np.cos(i * step), np.sin(i * step), 0]) for i in range(-1, n + 1)]
+    length = 2 * radius * np.sin(step / 2)
+    beads = [tf.PointMass(0.01, 2, name=f"bead {i}") for i in range(n)]
+    rods = [tf.RigidDistance(b, a, length=length, name=f"rod {a.name}") for a, b in pairwise(beads)]
+    back, ahead = (corners[0] - corners[1]) / length, (corners[-1] - corners[-2]) / length
+
+    def slip(f, t, c):
+        (x, y, _), (u, v, _) = (ca.vertsplit(value) for value in (f[0].position, f[0].velocity))
+        return (v * x - u * y) / radius
+
+    drum = [tf.FormulaContact(bead, formula=lambda f, t, c: (ca.sumsqr(f[0].position) / radius - radius) / 2, slip=slip,
+                              n_slip=1, friction=friction, name=f"drum {bead.name}") for bead in beads]
+    ends = [tf.Force(beads[0], tuple(hold * back)),
+            tf.Force(beads[-1], lambda t: tuple((hold + rate * t) * x for x in ahead))]
+    problem = tf.InitialValueProblem(tf.System([*beads, *rods, *drum, *ends]),
+                                     {b: tf.Pose(place) for b, place in zip(beads, corners[1:], strict=False)},
+                                     (0, 0.35), assemble=True)
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 7, progress=False)
+    slips = sol.events[0]
+    assert sol.success and slips.kind == "slips" and len(slips.contacts) == n
+    return hold + rate * slips.t
+
+
+@pytest.mark.long
+def test_a_capstan():
+    """Euler and Eytelwein's exp(mu angle), from polygons with ((cos d + mu sin d) / (cos d - mu sin d))^n each: rods
+    and friction that holds every bead share the pull in many ways, until all beads are at their limits at once."""
+    angle, friction, hold, ratios = np.pi / 2, 0.3, 10.0, []
+    for n in (2, 4):
+        d = angle / (2 * n)
+        ratios.append(_pull_that_turns_a_capstan(n, angle, friction, 0.2, hold) / hold)
+        both = np.cos(d) + friction * np.sin(d), np.cos(d) - friction * np.sin(d)
+        assert ratios[-1] == pytest.approx((both[0] / both[1])**n, rel=1e-10)
+    assert (4 * ratios[1] - ratios[0]) / 3 == pytest.approx(np.exp(friction * angle), rel=1e-3)

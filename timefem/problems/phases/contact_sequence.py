@@ -231,8 +231,14 @@ class ContactSequence:
             return lambda end, q, v: ca.dot(ca.DM(along), rows.as_expressions(end.t, q=q, v=v)[slips.tolist()])
         system, n = stretch.own.system, self.system.n_q
         balance, size = Rows(system, FORCES), self.system.n_q + system.n_constraints + system.n_nonholonomic
-        matrix = self.nodes._shares(stretch.own, c, size)
-        friction, load = int(rows.first[3]) + c, int(rows.first[4]) + c
+        t, z = self.solution.t[stretch.stop], self.solution.z[stretch.stop]
+        terms = [(c, 1.0, None)]
+        if kind == events.SLIPS:
+            terms = self.nodes.at_limit(stretch.stop, stretch.own, t, z[:n], self.nodes.velocity(t, z), c)
+            if self.contacts.n_slip[c] == 2 and c in stretch.own.mode.sharing.changes[0]:
+                raise InputError(f"phases: {self._event_name(k)} where contacts share friction in space; along lines "
+                                 "they are taken")
+        matrices = [ca.DM(self.nodes._shares(stretch.own, i, size)) for i, _, _ in terms]
 
         def formula(end, q, v):
             x = ca.vertcat(*(end.parameters[f"{FORCE} {i}"] for i in range(size)))
@@ -240,13 +246,15 @@ class ContactSequence:
             found = balance.as_expressions(end.t, q=q, v=v, a=x[:n], gamma=x[n:m], nu=x[m:])
             for i in self.contacts.helpers.tolist():
                 found[i] = x[i]
-            force = ca.DM(matrix) @ x
             if kind == events.OPENS:
-                limit = force[0]
-            else:
-                law = rows.as_expressions(end.t, q=q, v=v, gamma=x[n:n + self.system.n_constraints])
-                pressed = law[load] if self.contacts.persistent[c] else force[0]
-                limit = law[friction] * pressed - ca.sqrt(ca.sumsqr(force[1:]))
+                return ca.vertcat(found, (matrices[0] @ x)[0])
+            law = rows.as_expressions(end.t, q=q, v=v, gamma=x[n:n + self.system.n_constraints])
+            limit = 0
+            for (i, weight, along), matrix in zip(terms, matrices, strict=True):
+                force = matrix @ x
+                pressed = law[int(rows.first[4]) + i] if self.contacts.persistent[i] else force[0]
+                held = ca.dot(ca.DM(along), force[1:]) if len(slips) == 1 else ca.sqrt(ca.sumsqr(force[1:]))
+                limit += weight * (law[int(rows.first[3]) + i] * pressed - held)
             return ca.vertcat(found, limit)
 
         return formula

@@ -100,3 +100,17 @@ class RankOptions:
 
 
 RANK = RankOptions()
+
+
+@dataclass(frozen=True)
+class BarrierOptions:
+    """Of the barrier by which friction is shared within its limits, in parts of the largest of these."""
+
+    weights: tuple[float, ...] = (1.0, 0.1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)  # of the barrier: margins are known to
+    # the square of the last one
+    near: float = 0.25  # length of a step in its metric, from which on Newton's method converges quadratically
+    found: float = 1e-7  # length of a step that is the last one
+    iterations: int = 20  # of each weight, of which about six are used
+
+
+BARRIER = BarrierOptions()

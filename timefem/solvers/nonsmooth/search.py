@@ -388,8 +388,11 @@ def values_of(directions, here):
         keys += [(events.SLIPS, c) for c in holds.tolist()]
         limit = states.friction[:, holds] * np.where(places.hangs, here.load[:, holds], forces[:, holds, 0])
         friction = np.hypot(forces[:, holds, 1], forces[:, holds, 2])
+        margins = limit - friction
+        if here.margins is not None:  # of forces that may be shared otherwise
+            margins[:, np.searchsorted(holds, here.margins[0])] = here.margins[1]
         # what leans is at its limit until both vanish: smooth there, so that it opens and does not slip before
-        values.append(np.where(places.leans, np.abs(limit) + CONTACT.lean * limit, limit) - friction)
+        values.append(np.where(places.leans, np.abs(limit) + CONTACT.lean * limit - friction, margins))
         terms = [*map(np.abs, values[:-1]), np.abs(limit) + friction]
     else:
         terms = [np.abs(value) for value in values]

@@ -7,7 +7,7 @@ import numpy as np
 from ...mechanics.contacts import closed
 from ...mechanics.contacts.reacting import forces_seen
 from ...mechanics.numbers.changes import made_of
-from .options import RANK
+from .options import BARRIER, RANK
 
 OPEN, CLOSED, SLIDES, STICKS, BEGINS, HELD = range(6)
 ALONG_GIVEN = BEGINS, HELD  # to slide in space; at the limit of friction while it is kept from slipping
@@ -33,10 +33,14 @@ class Sharing:
     own : ndarray of int
         Those that are kept, in the same order.
     matrix : ndarray, shape (n_rows, n_own)
+    free : ndarray, shape (n_rows, n_free)
+        Orthonormal forces of what sticks that move nothing: friction may be shared otherwise by as much, see
+        `within_limits`.
     """
 
-    def __init__(self, rows, n_normal, own, matrix):
+    def __init__(self, rows, n_normal, own, matrix, free=None):
         self.rows, self.n_normal, self.own, self.matrix = rows, n_normal, own, matrix
+        self.free = np.zeros((len(rows), 0)) if free is None else free
         self._key = tuple(rows.tolist()), tuple(own.tolist()), matrix.round(10).tobytes()
 
     def __eq__(self, other):
@@ -44,6 +48,15 @@ class Sharing:
 
     def __hash__(self):
         return hash(self._key)
+
+    @property
+    def changes(self):
+        """Contacts that `free` forces act at, and these, shape (n_contacts, 2, n_free)."""
+        rows = np.flatnonzero(self.free.any(axis=1))
+        which, at = np.unique(self.rows[rows] // 3, return_inverse=True)
+        found = np.zeros((len(which), 2, self.free.shape[1]))
+        found[at, self.rows[rows] % 3 - 1] = self.free[rows]
+        return which, found
 
     def kept(self, c):
         """Which of the three rows of a contact are constraints, tuple of int."""
@@ -166,7 +179,83 @@ def shared(states, modes):
         for which, own in ((first, ~sticking), (~first & ~wedged, sticking)):
             b = depends[np.ix_(which, own)]
             matrix[np.ix_(which, own)] = b @ np.linalg.inv(b.T @ b)
-    return Sharing(rows, len(normal), rows[kept], matrix)
+    return Sharing(rows, len(normal), rows[kept], matrix, _that_move_nothing(found, size, rows, len(normal), modes))
+
+
+def _that_move_nothing(depends, size, rows, n_normal, modes):
+    """Orthonormal forces of rows of what sticks, columns, without effect; `depends` of rows as long as one."""
+    sticks = np.flatnonzero((np.arange(len(rows)) >= n_normal) & (modes[rows // 3] == STICKS) & (size > 0))
+    base, values, _ = np.linalg.svd(depends[sticks])
+    rank = int((values > RANK.independent).sum())
+    free = np.zeros((len(rows), len(sticks) - rank))
+    if free.size:
+        free[sticks] = np.linalg.qr(base[:, rank:] / size[sticks, None])[0]
+    return free
+
+
+def within_limits(friction, limits, free):
+    """Friction within its limits, as near to that given as it needs, by forces without effect.
+
+    Where it is beyond a limit, the least of the margins `limits - |friction|` is made as large as possible by these
+    forces: a linear problem on cones of second order, by Newton's method on its logarithmic barrier, all states at
+    once. What is given goes towards that as far as the limits ask for it; all the way where they cannot be held.
+
+    Parameters
+    ----------
+    friction : ndarray, shape (n, n_contacts, 2)
+    limits : ndarray, shape (n, n_contacts)
+    free : ndarray, shape (n_contacts, 2, n_free)
+
+    Returns
+    -------
+    friction : ndarray, shape (n, n_contacts, 2)
+    margins : ndarray, shape (n, n_contacts)
+        Where the friction given is beyond a limit, those of which the least one is largest: negative where no sharing
+        holds the limits.
+    """
+    limits, size = np.maximum(limits, 0.0), np.hypot(friction[..., 0], friction[..., 1])
+    margins = limits - size
+    beyond = np.flatnonzero((margins < 0).any(axis=1))
+    if not len(beyond):
+        return friction, margins
+    scale = np.maximum(limits, size)[beyond].max(axis=1)
+    given, limit = friction[beyond] / scale[:, None, None], limits[beyond] / scale[:, None]
+    n = free.shape[2]
+    x = np.zeros((len(beyond), n + 1))  # forces without effect, and the least margin
+    x[:, n] = (limit - np.hypot(given[..., 0], given[..., 1])).min(axis=1) - 1.0
+    by_x = np.zeros((limit.shape[1], 3, n + 1))  # of limit less margin, and of friction
+    by_x[:, 0, n], by_x[:, 1:, :n] = -1.0, free
+    rows, shape = by_x.reshape(-1, n + 1), (len(beyond), -1, 3)
+    flat = np.diag([2.0, -2.0, -2.0])
+    for weight in BARRIER.weights:
+        before = x.copy()
+        for _ in range(BARRIER.iterations):
+            own = np.concatenate([limit[..., None], given], axis=2) + (x @ rows.T).reshape(shape)
+            along = np.hypot(own[..., 1], own[..., 2])
+            inside = (own[..., 0] - along) * (own[..., 0] + along)
+            slope = own @ flat / inside[..., None]
+            gradient = -slope.reshape(len(beyond), -1) @ rows
+            gradient[:, n] -= 1 / weight
+            curved = slope[..., :, None] * slope[..., None, :] - flat / inside[..., None, None]
+            hessian = rows.T @ (curved @ by_x).reshape(len(beyond), -1, n + 1)
+            step = np.linalg.solve(hessian, -gradient[..., None])[..., 0]
+            length = np.sqrt(np.maximum(-(step * gradient).sum(axis=1), 0.0))  # in the metric of the barrier
+            x += step / np.where(length > BARRIER.near, 1 + length, 1.0)[:, None]
+            if (length < BARRIER.found).all():
+                break
+    x += (x - before) / (BARRIER.weights[-2] / BARRIER.weights[-1] - 1)  # to none, as it is nearly linear in the weight
+    change = np.einsum("cij,nj->nci", free, x[:, :n])
+    margin = limit - np.hypot(*np.moveaxis(given + change, 2, 0))
+    # where |given + share change| = limit, the nearer one of both
+    a, b, c = (change**2).sum(axis=2), (given * change).sum(axis=2), (given**2).sum(axis=2) - limit**2
+    root = np.sqrt(np.maximum(b**2 - a * c, 0.0))
+    enters = np.divide(c, root - b, out=np.ones_like(c), where=root - b > np.maximum(c, 0.0))
+    share = np.where(c > 0, enters, 0.0).max(axis=1)
+    share = np.where((margin < 0).any(axis=1), 1.0, share)
+    friction, margins = friction.copy(), margins.copy()
+    friction[beyond] += (share * scale)[:, None, None] * change
+    margins[beyond] = margin * scale[:, None]
+    return friction, margins
 
 
 def held(states, modes, directions, slow):

@@ -14,7 +14,7 @@ from ...mechanics.values.state_values import velocities_at
 from .mobility import blocks_of, constrained
 from .options import CONTACT, RANK
 from .reacting import Reacting, Reactions
-from .sharing import OPEN, Places, shared, without_contacts
+from .sharing import OPEN, Places, shared, within_limits, without_contacts
 
 NAMES = ("row", "row_a", "psi", "form", "psi_v", "form_v", "second", "third", "gap", "gap rate", "gap acceleration",
          "gap_q", "slip", "slip rate", "slip_v", "restitution", "friction", "load")
@@ -379,7 +379,11 @@ class InMode:
         Accelerations of the coordinates.
     pressed : ndarray
         Normal forces at the first state that are multipliers, as others follow from them.
+    margins : (ndarray of int, ndarray of shape (n, n_own)), or None
+        Which contacts may share friction otherwise, and how far they are from their limits, see `within_limits`.
     """
+
+    margins = None
 
     def __init__(self, states, modes, signs, sharing=None):
         modes = np.asarray(modes)
@@ -443,6 +447,12 @@ class InMode:
                 forces[:, across] -= forces[:, 3 * slides, None] * sliding
             moved = moved + np.einsum("nij,nj->ni", pushed, unknown)
         self.forces = forces.reshape(n, -1, 3)
+        if sharing.free.size:
+            which, change = sharing.changes
+            pressed = np.where(contacts.persistent, self.load, self.forces[:, :, 0])[:, which]
+            self.forces[:, which, 1:], margins = within_limits(
+                self.forces[:, which, 1:], states.friction[:, which] * pressed, change)
+            self.margins = which, margins
         self.accelerations = (free + jacobian.times(moved)).reshape(n, -1, 3)
         self.of_coordinates = accelerations + moved
 

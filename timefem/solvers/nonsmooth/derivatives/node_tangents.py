@@ -12,6 +12,7 @@ from .. import events
 from ..modes import Marching, Mode, ModeSystem, element_of, rubbing
 from ..options import CONTACT
 from ..sharing import ALONG_GIVEN, CLOSED, HOLDS, OPEN, SLIDES, STICKS, shared, without_contacts
+from ..states import InMode
 from .tangents import CONTACTS, FORCES, IMPACT, VELOCITY, Rows, force_solve, impact_solve, numbers_of, velocity_solve
 
 SAID = {"sticks": STICKS, "slides": SLIDES, "pressed": CLOSED}
@@ -186,7 +187,6 @@ class NodeTangents:
         q, v = z[:n], self.velocity(t, z)
         value, by, by_numbers = rows(t, q=q, v=v)
         slips = rows.first[2] + int(contacts.n_slip[:c].sum()) + np.arange(contacts.n_slip[c])
-        friction, load = rows.first[3] + c, rows.first[4] + c
         row, by_forces = np.zeros(len(value)), None
         if kind == events.CLOSES:
             row[c] = 1.0
@@ -196,18 +196,23 @@ class NodeTangents:
             row[slips] = self._direction(node, c)[:len(slips)]
         else:
             solve, x = self._solved_forces(own, t, q, v)
-            matrix = self._shares(own, c, len(x))  # of the three forces by what was solved for
-            force = matrix @ x
-            by_forces = matrix[0]
+            by_forces = self._shares(own, c, len(x))[0]
             if kind == events.SLIPS:
-                by_forces = -force[1:] @ matrix[1:] / np.hypot(*force[1:])
+                seen = slice(n, n + self.system.n_constraints)
                 if contacts.persistent[c]:
-                    seen = slice(n, n + self.system.n_constraints)
                     value, by, by_numbers = rows(t, q=q, v=v, gamma=x[seen])
-                    row[load], row[friction] = value[friction], value[load]
+                by_forces = np.zeros(len(x))
+                for i, weight, along in self.at_limit(node, own, t, q, v, c):
+                    matrix = self._shares(own, i, len(x))  # of the three forces by what was solved for
+                    friction, load = rows.first[3] + i, rows.first[4] + i
+                    by_forces -= weight * along @ matrix[1:]
+                    if contacts.persistent[i]:
+                        row[load], row[friction] = weight * value[friction], weight * value[load]
+                    else:
+                        row[friction] = weight * (matrix[0] @ x)
+                        by_forces += weight * value[friction] * matrix[0]
+                if contacts.persistent[c]:
                     by_forces[seen] += row @ by[:, rows.columns["gamma"]]
-                else:
-                    by_forces, row[friction] = by_forces + value[friction] * matrix[0], force[0]
         columns = rows.columns
         by_q, by_v = row @ by[:, columns["q"]], row @ by[:, columns["v"]]
         by_t, by_c = row @ by[:, -1], by_numbers.T @ row
@@ -218,6 +223,22 @@ class NodeTangents:
         solve, _ = velocity_solve(self._velocity, t, q, v, self._identity)
         more = solve.backward(by_v)
         return EventTangent(kind, c, np.concatenate([by_q + more[0], more[1]]), by_t + more[2], by_c + more[3])
+
+    def at_limit(self, node, own, t, q, v, c):
+        """Contacts whose friction is at its limit when one slips: each with its weight in the least margin, and the
+        direction of its friction. It is one, but where friction may be shared otherwise: forces without effect do not
+        change the margin that is largest."""
+        here = InMode(self.contacts.at(t, q, v), own.mode.modes, self.solution.slip_directions[node - 1],
+                      own.mode.sharing)
+        along = here.forces[0, :, 1:] / np.maximum(np.hypot(*here.forces[0, :, 1:].T), 1e-300)[:, None]
+        if here.margins is None or c not in here.margins[0]:
+            return [(c, 1.0, along[c])]
+        (which, margins), (_, free) = here.margins, own.mode.sharing.changes
+        size = np.hypot(*here.forces[0, which, 1:].T)
+        near = np.flatnonzero(margins[0] - margins[0].min() <= CONTACT.at_limit * size)
+        slopes = np.vstack([np.einsum("ci,cij->jc", along[which[near]], free[near]), np.ones(len(near))])
+        weights = np.linalg.lstsq(slopes, np.append(np.zeros(len(slopes) - 1), 1.0), rcond=None)[0]
+        return list(zip(which[near], weights, along[which[near]], strict=True))
 
     def _solved_forces(self, own, t, q, v):
         if id(own) not in self._forces:
