@@ -12,7 +12,7 @@ import timefem as tf
     "transcription from this minimum; from a straight line it ends at 77.85 (OptimTraj, acrobot)",
     n=100,
     degree=3,
-    starts=12,
+    starts=16,
 )
 def acrobot() -> tf.OptimalControl:
     """Two links of 1 kg and 0.5 m, hung at one end, with a motor between them; angles from below."""
