@@ -29,7 +29,7 @@ from .functionals import Evaluated, UnknownNumber, Values
 from .initial_state import Start
 from .optimum import DEFAULTS
 from .optimum_changes import Bound, InPhase, changes_of, number_of_unknown
-from .parameters import Directions, differentiated
+from .parameters import Directions, differentiated, numbers_of_formulas, with_numbers_of_formulas
 from .through_events import Stretch, ThroughEvents
 
 if TYPE_CHECKING:
@@ -203,8 +203,8 @@ class BoundaryLinearization(NamedArguments):
         self.equations.evaluate(self.x)
         self.equations.factor()
         self._found = np.array(list(self.form.numbers(self.x).values()))
+        self._free, self._values, self._changes = {}, {}, {}
         self.system = self._system_of(self.form, self._found)
-        self._values, self._changes = {}, {}
 
     # ---- what users ask for
 
@@ -237,7 +237,7 @@ class BoundaryLinearization(NamedArguments):
             For functionals with several values, and for parameters that the problem does not have, or with other values
             of which it has no solution.
         """
-        changes = [self._change(change) for change in self._changes_of(parameters)]
+        changes = self._changed_by(parameters)
         if len(self.value(functional)) != 1:
             raise InputError(f"a gradient needs a functional with one value, not {len(self.value(functional))}; use "
                              "sensitivities, or one component")
@@ -276,7 +276,7 @@ class BoundaryLinearization(NamedArguments):
         InputError
             As `gradient`.
         """
-        changes = [self._change(change) for change in self._changes_of(parameters)]
+        changes = self._changed_by(parameters)
         functionals = functional if isinstance(functional, list | tuple) else [functional]
         moved = [self._moved(change) for change in changes]
         return np.concatenate([np.array([self._forward(one, *of) for of in zip(changes, moved, strict=True)]).T
@@ -292,8 +292,10 @@ class BoundaryLinearization(NamedArguments):
         return self._values[functional]
 
     def _system_of(self, form, unknown):
-        """The system of the functionals of a problem, with the numbers found."""
-        return form.solved_system(dict(zip(form.problem.unknown_names, unknown.tolist(), strict=True)))
+        """The system of the functionals of a problem, with the numbers found, and those that are asked for as numbers.
+        """
+        system = form.solved_system(dict(zip(form.problem.unknown_names, unknown.tolist(), strict=True)))
+        return with_numbers_of_formulas(system, self._free)
 
     @property
     def _constants(self):
@@ -353,6 +355,16 @@ class BoundaryLinearization(NamedArguments):
                 raise InputError(f"{type(one).__name__}: a boundary-value problem has none; parameters are Parameter, "
                                  "Initial, Final or Family")
         return changes_of(self.problem, parameters)
+
+    def _changed_by(self, parameters):
+        """The `BoundaryChange` of each parameter, which functionals see among the numbers of parts."""
+        changes = self._changes_of(parameters)
+        free = numbers_of_formulas(self.problem.system, parameters)
+        if free != self._free:
+            self._free, self._values, self._changes = free, {}, {}
+            self.system = self._system_of(self.form, self._found)
+            vars(self).pop("_numbers_by_unknown", None)
+        return [self._change(change) for change in changes]
 
     def _change(self, change: Change) -> BoundaryChange:
         """Derivatives of the equations by one number."""

@@ -18,7 +18,7 @@ from ..validate.options import Options, documented, option
 from .functionals import EndValue, Objective
 from .optimum_changes import InPhase, changes_of, phase_number, phases_of
 from .optimum_phase import OptimumPhase, PhaseChange, problem_of
-from .parameters import differentiated
+from .parameters import Family, differentiated
 
 if TYPE_CHECKING:
     from ..solution.solution import Solution
@@ -146,7 +146,7 @@ class OptimumLinearization(NamedArguments):
         InputError
             For functionals with several values, and unknown parameters.
         """
-        changes = [self._change(change) for change in changes_of(self.problem, parameters)]
+        changes = self._changed_by(parameters)
         if isinstance(functional, Objective):
             return np.array([self._of_cost(change) for change in changes])
         if len(self.value(functional)) != 1:
@@ -183,7 +183,7 @@ class OptimumLinearization(NamedArguments):
         InputError
             For unknown parameters.
         """
-        changes = [self._change(change) for change in changes_of(self.problem, parameters)]
+        changes = self._changed_by(parameters)
         functionals = functional if type(functional) in (list, tuple) else [functional]
         moved = [self._solved(*(-one for one in self._of_conditions(change)))[0] for change in changes]
         return np.concatenate([np.array([self._forward(f, *one) for one in zip(changes, moved, strict=True)]).T
@@ -283,6 +283,14 @@ class OptimumLinearization(NamedArguments):
                           sizes * program.rows(v), lower, upper,
                           np.array([program.objective(v) * self._size]), *map(np.concatenate, parts))
 
+    def _changed_by(self, parameters):
+        """`Conditions` of each parameter, which functionals see among the numbers of parts."""
+        changes, given = changes_of(self.problem, parameters), parameters
+        given = given if type(given) in (list, tuple) else [given]
+        if any([phase.sees([_alone(one, k) for one in given]) for k, phase in enumerate(self._phases)]):
+            self._changes, self._base = {}, self._conditions(self.problem)
+        return [self._change(change) for change in changes]
+
     def _change(self, change: Change) -> Conditions:
         """Derivatives of the conditions by one number."""
         known = None if change.made_anew else self._changes.get(change.label)
@@ -360,6 +368,13 @@ class OptimumLinearization(NamedArguments):
     def _split(self, change):
         """Starts, numbers and spans of all phases."""
         return [np.split(own, stops) for own, stops in zip(change[-3:], self._stops, strict=True)]
+
+
+def _alone(parameter, k):
+    """A parameter as one of a phase alone."""
+    if isinstance(parameter, Family):
+        return parameter._replace(build=lambda x: phases_of(parameter.build(x))[k])
+    return getattr(parameter, "of", parameter) if isinstance(parameter, InPhase) else parameter
 
 
 def _finite(bounds):

@@ -21,7 +21,7 @@ from ..problems.optimal.transcription.equations import OptimalityEquations
 from ..problems.optimal.transcription.sizes import has_contacts, scaling_of, with_objective
 from .functionals import Evaluated, UnknownNumber
 from .optimum_changes import number_of_unknown
-from .parameters import differentiated
+from .parameters import differentiated, numbers_of_formulas, with_numbers_of_formulas
 
 if TYPE_CHECKING:
     from ..problems.optimal.problem import OptimalControl
@@ -62,6 +62,15 @@ class OptimumPhase:
         self.equations = self._equations()
         self.size_of_objective = self.equations.size_of_objective(self._guess)
         self._evaluated: dict[Any, Evaluated] = {}
+        self._free: dict[str, list[tuple]] = {}
+
+    def sees(self, parameters: list[Any]) -> bool:
+        """Let functionals see all numbers that are asked for; whether they have not before."""
+        free = numbers_of_formulas(self.problem.system, parameters)
+        if free == self._free:
+            return False
+        self._free, self._evaluated = free, {}
+        return True
 
     def _equations(self):
         return OptimalityEquations(self.problem, self.plan, self._mesh, self._scale, "chain")
@@ -112,10 +121,11 @@ class OptimumPhase:
         return found
 
     def _system_of(self, problem, system, element, numbers=None):
-        if not enters_parts(problem):
-            return system
-        values = self.numbers_found if numbers is None else numbers
-        return system_with_values(problem, element, dict(zip(problem.unknown_names, values.tolist(), strict=True)))
+        if enters_parts(problem):
+            values = self.numbers_found if numbers is None else numbers
+            found = dict(zip(problem.unknown_names, values.tolist(), strict=True))
+            system = system_with_values(problem, element, found)
+        return with_numbers_of_formulas(system, self._free)
 
     # ---- functionals
 

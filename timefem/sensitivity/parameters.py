@@ -186,6 +186,22 @@ def _may_be_free(part):
     return may_be_free(part) and not part.n_contacts
 
 
+def numbers_of_formulas(system, parameters):
+    """Numbers of formulas that are asked for, dict from names of parts to paths: functionals of boundary-value problems
+    and optima depend on them beside the unknowns."""
+    own = {system.label(part): part.free for part in system.parts}
+    there = with_parameters_of_formulas(system, parameters)
+    found = {label: [path for path in part.free or () if path not in (own[label] or ())]
+             for label, part in ((there.label(part), part) for part in there.parts)}
+    return {label: paths for label, paths in found.items() if paths}
+
+
+def with_numbers_of_formulas(system, free):
+    """The system with these among the numbers of its parts."""
+    return _freed(system, {part: free[label] for part in system.parts if (label := system.label(part)) in free},
+                  system.kept) if free else system
+
+
 def _freed(system, free, kept):
     """The system with free numbers of parts, a dict of paths; where it lacks constraints, with those `kept`."""
     if system.complete is None:
@@ -204,7 +220,8 @@ def _add_numbers_of_family(system, family, free):
         except InputError:
             moved[i] -= 2 * FIRST_STEP * (abs(value) or 1.0)
             problem = family.build(moved)
-        check_able(problem, "causal", "what build of a Family returns")
+        if not hasattr(problem, "system"):
+            check_able(problem, "causal", "what build of a Family returns")
         for own, other in zip(system.parts, problem.system.parts, strict=False):
             if type(own) is type(other) and _may_be_free(own) and own.kind != other.kind:
                 paths = [named.entry(other, key)[1:] for named in numbers_of(other).values() for key in named.keys]

@@ -126,3 +126,16 @@ def test_a_million_steps_without_drift():
     assert solution.success
     errors = solution.errors()
     assert errors["energy"] < 1e-8 and max(errors["configuration"], errors["velocity"]) < 1e-9
+
+
+def test_a_state_of_a_coarse_motion_of_a_motor_is_a_start_when_assembled():
+    """Gears are held only as elements resolve a motion: its last state was refused, and nothing said how to go on."""
+    bar = tf.RigidBody(2.0, (0.1, 0.12, 0.03), name="bar")
+    hinge = tf.Revolute(bar, point_a=(0, 0, 0.5), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0), name="hinge")
+    system = tf.System([bar, hinge, tf.Motor(joint=hinge, gear=50.0, rotor_inertia=1e-4)], gravity=(0, 0, -9.81))
+    sol = tf.solve(tf.InitialValueProblem(system, {hinge: 2.0}, (0, 1.0)), tf.MixedGalerkin(1), 8, progress=False)
+    with pytest.raises(tf.InputError, match="take a state of one with assemble=True"):
+        tf.InitialValueProblem(system, sol.z[-1], (1.0, 2.0))
+    problem = tf.InitialValueProblem(system, sol.z[-1], (1.0, 2.0), assemble=True)
+    assert np.abs(problem.z0 - sol.z[-1])[:7].max() < 1e-3
+    assert tf.solve(problem, tf.MixedGalerkin(1), 8, progress=False).success

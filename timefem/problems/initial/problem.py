@@ -25,6 +25,7 @@ from .options import OPTIONS
 
 redundancy = Late("timefem.mechanics.redundancy.redundancy")
 
+OF_A_MOTION = "; a motion keeps it as well as its elements resolve it: take a state of one with assemble=True"
 ASSEMBLED = ", or those of tf.assemble(system, state); assemble=True of an InitialValueProblem does the same"
 
 
@@ -97,7 +98,8 @@ class InitialValueProblem(NamedArguments):
                     self._poses = [pose for pose, _ in given.values()]
         wrong = fault(system.complete or system, t_span[0], self.z0, self.tolerance)
         if wrong is not None:
-            raise InputError(wrong)
+            whole = isinstance(state, np.ndarray) and wrong.endswith(ASSEMBLED)
+            raise InputError(wrong + OF_A_MOTION * whole)
 
     def changed(self, system: System | None = None, start: Any = None,
                 t_span: Sequence[float] | None = None) -> InitialValueProblem:

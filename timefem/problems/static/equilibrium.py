@@ -19,6 +19,7 @@ from ...mechanics.states.consistent import assembled
 from ...mechanics.states.given import canonical_states, given_states
 from ...mechanics.states.sides import warn_of_other_side
 from ...mechanics.system import System
+from ...mechanics.values.at_start import is_small
 from ...progress import progress
 from ...solution.audit import warn_of_bends
 from ...solution.invariants import consistent_multipliers
@@ -230,7 +231,8 @@ def from_guess(equations, x, t, on_iteration=lambda iteration, norm: None):
 
     Of an unstable equilibrium and one that the system falls to, that which is nearer.
     """
-    found = newton(equations, x, t, on_iteration)
+    small = is_small(equations.system)  # of others it would take longer than Newton's method
+    found = newton(equations, equations.with_multipliers(x, t) if small else x, t, on_iteration)
 
     def again(start):
         other = newton(equations, start, t, on_iteration)
@@ -240,7 +242,7 @@ def from_guess(equations, x, t, on_iteration=lambda iteration, norm: None):
     if not found.success:
         if found.status.reason not in RETRY:
             return found
-        if equations.m and (other := again(equations.with_multipliers(x, t))).success:
+        if equations.m and (other := again(x if small else equations.with_multipliers(x, t))).success:
             found = other
     if found.success and found.n_unstable <= 0:
         return found
