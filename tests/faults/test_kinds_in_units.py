@@ -321,23 +321,30 @@ def periodic_with_a_count(*units):
     return np.array([found.period / time])
 
 
-def impact_beside_constraints(*units):
+def impact_beside_constraints(*units, stop=False):
     """A bob on a rod meets the floor: lengths, squares of lengths and angles are constrained side by side."""
     mass, length, time = units
     arm, bob = tf.RigidBody(mass, [0.02 * mass * length**2] * 3, name="arm"), tf.PointMass(0.5 * mass, name="bob")
     hinge = tf.Revolute(arm, point_a=(-0.5 * length, 0, 0), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0))
     rod = tf.RigidDistance(arm, bob, point_a=(0.5 * length, 0, 0), length=0.4 * length)
     floor = tf.PlaneContact(bob, radius=0.05 * length, plane_point=(0, 0, -0.55 * length), restitution=0.9)
-    system = tf.System([arm, bob, hinge, rod, floor], gravity=(0, 0, -9.81 * length / time**2))
+    stops = [tf.EndStop(hinge, lowest=-0.3, highest=0.3, restitution=0.5)] if stop else []
+    system = tf.System([arm, bob, hinge, rod, floor, *stops], gravity=(0, 0, -9.81 * length / time**2))
     start = {arm: tf.Pose((0.5 * length, 0, 0)), bob: tf.Pose((1.4 * length, 0, 0))}
     sol = solved(tf.InitialValueProblem(system, start, (0, 0.6 * time)))
     return sol.position(bob, sol.t[-1]) / length
 
 
+def stop_beside_a_floor(*units):
+    """Gaps of the same bodies are lengths and angles."""
+    return impact_beside_constraints(*units, stop=True)
+
+
 KINDS = (march, directors, to_a_tolerance, damped_to_a_tolerance, global_to_a_tolerance,
          energy_form_to_a_tolerance, light_to_a_tolerance, top_to_a_tolerance, boundary,
          at_rest, frequencies, steady_or_not, settled, periodic, driven, critical, identified, path, assembled, refused,
-         rebound, sensitivity, ensemble, counting_turns, periodic_with_a_count, impact_beside_constraints)
+         rebound, sensitivity, ensemble, counting_turns, periodic_with_a_count, impact_beside_constraints,
+         stop_beside_a_floor)
 
 
 @pytest.mark.long

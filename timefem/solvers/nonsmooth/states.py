@@ -4,6 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...mechanics.joints.bound import JointPart
 from ...mechanics.numbers.changes import rebuilt
 from ...mechanics.redundancy.consistent_multipliers import norms_of_terms, row_sizes
 from ...mechanics.symbols import first_order_places
@@ -79,17 +80,23 @@ class Contacts:
                         int), of
 
     @cached_property
-    def islands(self):
-        """Contacts of bodies that parts couple, list of ndarray of int."""
+    def alike(self):
+        """Of contacts, shape (n_contacts,): numbers of the sets of bodies that parts couple, apart for lengths and for
+        angles, whose sizes say nothing of each other."""
         label, _ = self.labels
-        return [np.flatnonzero(label == k) for k in dict.fromkeys(label.tolist())]
+        angle = [isinstance(part, JointPart) and part.bound.coordinate.unit == "rad" for part, _ in self.parts]
+        return np.unique(2 * label + np.array(angle, int), return_inverse=True)[1]
+
+    @cached_property
+    def islands(self):
+        """Contacts that are alike, list of ndarray of int."""
+        return [np.flatnonzero(self.alike == k) for k in dict.fromkeys(self.alike.tolist())]
 
     def together(self, values):
-        """The largest of values (n_contacts,) among the contacts that each one depends on."""
-        label, of = self.labels
-        largest = np.zeros(max(label.max(initial=0), of.max(initial=0)) + 1)
-        np.maximum.at(largest, label, values)
-        return largest[label]
+        """The largest of values (n_contacts,) among the contacts that each one depends on, and is like."""
+        largest = np.zeros(self.alike.max(initial=0) + 1)
+        np.maximum.at(largest, self.alike, values)
+        return largest[self.alike]
 
     def energies(self, values):
         """Sums of values (n_q,) of the bodies on which each contact depends, shape (n_contacts,)."""

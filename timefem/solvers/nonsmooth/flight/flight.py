@@ -152,9 +152,9 @@ class CompiledFlight:
                         np.zeros((2, n_q + 1)), np.zeros((2, n_rows)), np.zeros((2, n_blocks, b, b)),
                         np.zeros((2, n_q + 1)), np.zeros((3 * n_c, n_blocks * b)), np.zeros((2, n_blocks * b)),
                         np.zeros(n_q + 1))
-        label, of = contacts.labels
-        rows = Rows(contacts.tangents.astype(np.int64), contacts.n_slip.astype(np.int64), label.astype(np.int64),
-                    of.astype(np.int64), np.zeros((2, max(label.max(initial=0), of.max(initial=0)) + 1)),
+        sets = [numbers.astype(np.int64) for numbers in (contacts.labels[0], contacts.alike, contacts.labels[1])]
+        rows = Rows(contacts.tangents.astype(np.int64), contacts.n_slip.astype(np.int64), *sets,
+                    np.zeros((2, max(numbers.max(initial=0) for numbers in sets) + 1)),
                     np.zeros((6, n_c)), np.zeros(n_c, np.int64), *np.zeros((2, 2, n_c)), *np.zeros((2, 2, 3 * n_c)),
                     np.zeros(n_c, np.int64), np.zeros((2, n_c, 3)), np.zeros(n_c), np.zeros(n_c),
                     np.zeros(n_c, np.int64), np.zeros((5, 6)), np.zeros((n_c, 3)))

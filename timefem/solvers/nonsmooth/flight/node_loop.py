@@ -105,9 +105,9 @@ def meet(rows, gap, gamma, stride):
         sizes[MET, c] = max(sizes[MET, c], abs(gap[c]))
         sizes[LENGTH, c] = max(sizes[LENGTH, c], abs(gap[c]))
         for i in range(stride):
-            largest[rows.label[c]] = max(largest[rows.label[c]], abs(gamma[stride * c + i]))
+            largest[rows.alike[c]] = max(largest[rows.alike[c]], abs(gamma[stride * c + i]))
     for c in range(gap.shape[0]):
-        sizes[SPEED, c] = max(sizes[SPEED, c], largest[rows.label[c]])
+        sizes[SPEED, c] = max(sizes[SPEED, c], largest[rows.alike[c]])
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -134,9 +134,9 @@ def _know(f, z, length):
                 square += moving.rooted[r, i] ** 2
             softness, pulled = max(softness, square), max(pulled, abs(rows.free[1, r]))
         reach = np.sqrt(softness * max(energies[rows.label[c]], 0.0))
-        largest[rows.label[c]] = max(largest[rows.label[c]], reach, pulled * length)
+        largest[rows.alike[c]] = max(largest[rows.alike[c]], reach, pulled * length)
     for c in range(rows.label.shape[0]):
-        possible = largest[rows.label[c]]
+        possible = largest[rows.alike[c]]
         sizes[STILL, c] = max(sizes[STILL, c], limits.still * possible)
         sizes[LENGTH, c] = max(sizes[LENGTH, c], possible * length)
         sizes[PULLED, c] = max(sizes[PULLED, c], abs(rows.free[1, 3 * c]) * length**2)

@@ -60,8 +60,9 @@ class Rows(Record):
     tangents: np.ndarray  # rows of slip among the three of each
     n_slip: np.ndarray
     label: np.ndarray  # of each contact, number of the set of bodies that it depends on
-    of: np.ndarray  # of each coordinate
-    sums: np.ndarray  # (2, n_labels) scratch
+    alike: np.ndarray  # the same, apart for lengths and for angles
+    of: np.ndarray  # number of the set of each coordinate
+    sums: np.ndarray  # (2, n_sets) scratch
     sizes: np.ndarray  # (6, n_contacts), see above
     zero: np.ndarray  # of int, whether the gap is zero at the start as it has just opened
     gap: np.ndarray  # (2, n_contacts) at the start and at the end of an element
