@@ -169,7 +169,7 @@ def test_singular_tangent(solve, monkeypatch):
 
     def spoilt(plan, targets):
         step = make(plan, targets)
-        step.pair_tables[:] = 0
+        step.weights[step.sums["weights"][len(step.plan.tests):].min():] = 0  # those of the tangent
         return step
 
     monkeypatch.setattr(march, "step_plan", spoilt)
