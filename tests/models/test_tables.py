@@ -95,9 +95,9 @@ def test_tables_of_the_guide(tmp_path):
     assert load_model(tmp_path / "m.toml").solve(progress=False).success
 
 
-def test_sensitivity_belongs_to_initial_values(tmp_path):
-    data = data_of("boundary") | {"sensitivity": {"of": ["end:kinetic"], "parameters": ["start"]}}
-    with pytest.raises(InputError, match=r'sensitivity: belongs to .problem. with kind = "initial"'):
+def test_sensitivity_belongs_to_initial_and_boundary_values(tmp_path):
+    data = data_of("optimal") | {"sensitivity": {"of": ["end:kinetic"], "parameters": ["start"]}}
+    with pytest.raises(InputError, match=r'belongs to .problem. with kind = "initial" or kind = "boundary"'):
         load_model(write(tmp_path / "m.toml", data))
 
 

@@ -256,5 +256,5 @@ def test_iterations_of_equations_are_bounded_in_all_that_is_tried():
     problem = tf.OptimalControl(tf.System([body, other, ball], coordinates="joint"), {
         body: tf.Pose(), other: tf.Pose((1.0, 0, 0))}, t_span=(0, 0.25), cost=[tf.Effort(push), tf.Effort(turn)],
         actuators=[push, turn], end_cost=miss)
-    sol = tf.solve(problem, tf.MixedGalerkin(2), 5, newton=tf.Newton(max_iterations=63), progress=False)
-    assert not sol.success and sol.statistics["newton_iterations"]["max"] <= 64
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 5, newton=tf.Newton(max_iterations=20), progress=False)
+    assert sol.statistics["newton_iterations"]["max"] <= 21

@@ -150,12 +150,16 @@ def _held_between(phase, limits):
 
 
 def _tell_jumps(whole, solutions):
-    """Let a solution fail where a motion, or one of its phases, leaves a constraint between nodes."""
+    """Let a solution fail where a motion, or one of its phases, leaves a constraint between nodes; one that did not
+    converge says so, too."""
     for one in solutions:
-        jump = jump_of(one) if whole.success else None
+        jump = jump_of(one) if whole.success or whole.status.reason == Reason.NOT_CONVERGED else None
         if jump is not None:
             why = f"the motion goes straight through '{jump.name}', which holds at the nodes, and not between them"
-            whole.status = Status.failure(Reason.CONSTRAINTS_VIOLATED, jump.element, jump.time, [], why)
+            if whole.success:
+                whole.status = Status.failure(Reason.CONSTRAINTS_VIOLATED, jump.element, jump.time, [], why)
+            else:
+                whole.status.message += f"; at t = {jump.time:.6g} {why}"
 
 
 def _tell_other_turns(phase, solution):
