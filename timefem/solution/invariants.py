@@ -48,8 +48,10 @@ class Energy:
 
     def __call__(self, t: Floats | None = None) -> np.ndarray:
         """Total energy H [J] at times, or at the ends of the elements."""
+        return self._of_states(*self._solution._at(t))
+
+    def _of_states(self, t, z):
         system = self._solution.system
-        t, z = self._solution._at(t)
         if not couples_inertia(system):
             return system.hamiltonian(t, z)
         states = zip(np.broadcast_to(t, z.shape[:-1]).ravel(), z.reshape(-1, system.n_z), strict=True)
@@ -158,7 +160,7 @@ class Invariants:
 
     @property
     def _energy_at_start(self):
-        return self.energy()[0]
+        return self.energy._of_states(self.t[0], self.z[0])
 
     def _work(self, t):
         """Work since the start, of all together."""

@@ -1,5 +1,6 @@
 """What contacts do, how those that are closed share their forces, and the system with these."""
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -49,7 +50,7 @@ class Sharing:
     def __hash__(self):
         return hash(self._key)
 
-    @property
+    @cached_property
     def changes(self):
         """Contacts that `free` forces act at, and these, shape (n_contacts, 2, n_free)."""
         rows = np.flatnonzero(self.free.any(axis=1))
