@@ -487,9 +487,16 @@ def test_panels_give_the_same_factors(name, rng):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("size, by_panels", [(20, False), (44, True), (60, True)])
-def test_panels_are_for_large_blocks(size, by_panels, rng):
-    lu = factored(*large(size, rng))
+SIZES = [(20, 1.0, False), (44, 1.0, True), (60, 1.0, True), (60, 0.03, False)]
+
+
+@pytest.mark.parametrize("size, density, by_panels", SIZES)
+def test_panels_are_for_large_dense_blocks(size, density, by_panels, rng):
+    matrix, *starts = large(size, rng)
+    if density < 1.0:
+        matrix.data *= rng.uniform(size=matrix.nnz) < density
+        matrix = (matrix + sp.eye_array(matrix.shape[0])).tocsr()
+    lu = factored(matrix, *starts)
     assert lu._by_panels == by_panels
 
 

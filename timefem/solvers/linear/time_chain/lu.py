@@ -23,10 +23,10 @@ from ....kernels.lanes import LANES
 from . import loops
 from .loops import left_over
 
-# Multiplications per block, times their share of those of dense blocks, from which panels are faster. Measured: 1.0
-# times at 34 000 (heavy top, BG(2)) and 51 000, 1.1 at 77 000 and 94 000, 1.0 at 107 000 (double pendulum, BG(2)), 1.4
-# at 72 000 (dense)
-PANELS_FROM = 65_000
+# Multiplications per block, times the square of their share of those of dense blocks, from which panels are faster. In
+# blocks with many zeros a panel adds what single pivots skip. Measured: 0.9 to 1.0 times at 24 000 (heavy top, BG(2)),
+# 33 000 (four-bar, mG(1)) and 37 000 (double pendulum, BG(2)); 1.1 at 44 000 (30 unknowns, dense), 1.2 to 1.4 above
+PANELS_FROM = 40_000
 
 
 class ChainLU:
@@ -128,8 +128,8 @@ class ChainLU:
                 self._factors = (*others, lower[:what[0]], upper[:what[1]])
                 self.fill = sum(what) + self._n_columns
                 if self._by_panels is None:
-                    taken, dense = self._front.counts
-                    self._by_panels = bool(taken**2 > PANELS_FROM * self.n_blocks * dense)
+                    taken, dense = self._front.counts.astype(float)
+                    self._by_panels = bool(taken**3 > PANELS_FROM * self.n_blocks * dense**2)
                 return
             if code == loops.FRONT_FULL and self._capacity <= 16 * self._largest_block + 64:
                 self._capacity, self._front = 2 * self._capacity, None
