@@ -144,22 +144,26 @@ def descended(system, t, q, moves, rows=slice(None), left=None, steps=OPTIONS.it
         theta, jacobian, _ = constraints_at(system, t, z)
         gradient = jacobian[:m, :n][rows]
         phi = theta[:m][rows]
-        return q, phi if left is None else left(phi), gradient, constraint_sizes(system, t, z)[:m][rows]
+        return q, phi if left is None else left(phi), gradient
+
+    def sized(point):
+        z = np.concatenate([point[0], np.zeros(n)])
+        return *point, constraint_sizes(system, t, z)[:m][rows]
 
     def rigid(q):
         """Bring bodies back to what their own constraints allow, so that steps turn them instead of stretching them."""
         point = evaluate(q)
         for _ in range(20):
-            q, phi, gradient, _ = point
+            q, phi, gradient = point
             if not np.any(np.abs(phi[~joints]) > 1e-15):
                 break
             free = gradient[~joints] * moves
             mobility = inverse_mass(system, t, q, OPTIONS.least_turned)
             gram, scale = _unit_diagonal(free @ mobility @ free.T)
             point = evaluate(q - mobility @ (free.T @ _solver(gram, scale, OPTIONS.floor)(phi[~joints])))
-        return point
+        return sized(point)
 
-    q, phi, gradient, size = rigid(q) if steps else evaluate(q)
+    q, phi, gradient, size = rigid(q) if steps else sized(evaluate(q))
     damping, accepted = 1e-2, True
     for _ in range(steps):
         relative = np.max(np.abs(phi) / size)
