@@ -135,3 +135,30 @@ def test_progress_is_a_flag(progress):
     problem = find_case("spinning-box").make(t_end=0.1)
     with pytest.raises(tf.InputError, match="progress must be True, False or None, not"):
         tf.solve(problem, tf.MixedGalerkin(1), 4, progress=progress)
+
+
+def _moved(values):
+    free = tf.GeneralizedSystem(1, "v[0]**2 / 2", "-c[0] * cos(q[0])", parameters=values, name="pendulum")
+    return tf.InitialValueProblem(free, tf.Coordinates([1.0]), (0, 1))
+
+
+def test_analysis_shows_progress_or_not(drawn):
+    swing, element = _moved([9.0]), tf.MixedGalerkin(2)
+    free, start = swing.system, tf.Coordinates([1.0])
+    sol = tf.solve(swing, element, 20, progress=False)
+
+    def family(g):
+        return tf.linearize(_moved([g]).system, tf.Coordinates([0.0]))
+
+    place = tf.Measurement(lambda bodies, t: bodies[0].q[0], [1.0], [-0.9], deviation=1.0)
+    for work in (lambda show: tf.identify(_moved, [9.0], element, 20, place, progress=show),
+                 lambda show: tf.periodic(free, start, 2.2, element, 20, progress=show),
+                 lambda show: tf.lyapunov(sol, every=10, progress=show),
+                 lambda show: tf.root_locus(family, [1.0, 2.0], progress=show),
+                 lambda show: tf.critical_values(family, (-1.0, 2.0), 4, progress=show),
+                 lambda show: tf.equilibrium(free, start, progress=show)):
+        work(False)
+        assert not drawn
+        work(True)
+        assert drawn
+        del drawn[:]

@@ -238,7 +238,10 @@ def check_class(name: str, value: Any, cls: str) -> None:
 def named_arguments(function: Function) -> Function:
     """The same for a function, as a decorator; what its annotation says is `OF_CLASS` is that, or InputError."""
     signature = inspect.signature(function).parameters
-    known = list(signature)
+    known = [p.name for p in signature.values() if p.kind is not p.VAR_KEYWORD]
+    for p in signature.values():
+        if p.kind is p.VAR_KEYWORD:  # **arguments: Unpack[Names]
+            known += function.__globals__[p.annotation[len("Unpack["):-1]].__annotations__
     classes = {name: getattr(p.annotation, "__name__", p.annotation) for name, p in signature.items()}
     classes = [(i, name, cls) for i, (name, cls) in enumerate(classes.items()) if cls in OF_CLASS]
 

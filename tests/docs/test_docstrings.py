@@ -1,6 +1,7 @@
 """Docstrings of the public names: parameters, and errors that a function raises."""
 
 import ast
+import doctest
 import inspect
 import textwrap
 from itertools import pairwise
@@ -37,6 +38,12 @@ def test_classes(name):
     assert thing.__doc__
     if inspect.signature(thing).parameters:
         assert sections(thing) & {"Parameters", "Attributes"}
+
+
+@pytest.mark.parametrize("name", [name for name in timefem.__all__ if ">>>" in (getattr(timefem, name).__doc__ or "")])
+def test_examples(name):
+    for example in doctest.DocTestFinder(exclude_empty=True).find(getattr(timefem, name), name, globs={}):
+        assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(example).failed == 0
 
 
 def test_there_are_many():

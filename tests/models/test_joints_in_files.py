@@ -62,8 +62,8 @@ def test_what_is_wrong_is_named(tmp_path, old, new, message):
         loaded(tmp_path, BOUNDARY.replace(old, new)).solve(progress=False)
 
 
-def test_rates_that_are_not_asked_for_are_told(tmp_path):
-    with pytest.warns(tf.NotAsked, match=r"end of hinge: a boundary-value problem does not prescribe the velocity"):
+def test_rates_at_ends_are_prescribed(tmp_path):
+    with pytest.raises(tf.InputError, match=r"but 5 are given: .*rate of hinge at the end \(1\); leave out 1"):
         loaded(tmp_path, BOUNDARY.replace("hinge = 0.4", "hinge = [0.4, 1]"))
 
 

@@ -17,7 +17,8 @@ from ..mechanics.contacts.rigid import refuse_events
 from ..mechanics.values.equations_of_motion import EquationsOfMotion
 from ..mechanics.values.measures import TINY
 from ..mechanics.values.of_parts import kinetic_energy
-from ..progress import progress
+from ..progress import progress as progress_bar
+from ..progress import showing
 from ..solution.drawing.plots import new_axes
 from ..solution.solution import Solution
 from .linear_model import balanced
@@ -255,7 +256,7 @@ class Lyapunov:
 
 @named_arguments
 def lyapunov(solution: Solution, n: int | None = None, *, every: int = OPTIONS.piece,
-             linear: LinearOptions | str | None = None) -> Lyapunov:
+             linear: LinearOptions | str | None = None, progress: bool | None = None) -> Lyapunov:
     """Lyapunov exponents of a motion, by marching tangents along it with repeated orthogonalisation.
 
     Benettin's method, with the exact derivatives of the elements of the solution, on the motions that the constraints
@@ -271,6 +272,8 @@ def lyapunov(solution: Solution, n: int | None = None, *, every: int = OPTIONS.p
         Elements after which tangents are made orthogonal.
     linear : LinearOptions or str, optional
         Linear solver; default: the time-chain LU.
+    progress : bool, optional
+        As for `solve`.
 
     Returns
     -------
@@ -298,7 +301,7 @@ def lyapunov(solution: Solution, n: int | None = None, *, every: int = OPTIONS.p
     basis = basis @ np.linalg.qr(np.random.default_rng(0).standard_normal((most, most)))[0][:, :n]
     total, times, history = np.zeros(n), [], []
     starts = range(0, len(solution.t) - 1, every)
-    with progress("Lyapunov exponents", len(starts)) as bar:
+    with showing(progress), progress_bar("Lyapunov exponents", len(starts)) as bar:
         for start in starts:
             part = piece(solution, start, min(start + every, len(solution.t) - 1))
             basis, r = np.linalg.qr(scale * carried(part, basis / scale, linear))

@@ -82,7 +82,7 @@ def linearize(system: System, state: GivenStates | Equilibrium | Solution | None
     --------
     >>> import timefem as tf
     >>> bob = tf.PointMass(2.0, name="bob")
-    >>> system = tf.System([bob, tf.RigidDistance(bob, None, (0, 0, 0), (0, 0, 0), 1.0)], gravity=(0, 0, -9.81))
+    >>> system = tf.System([bob, tf.RigidDistance(bob, length=1.0)], gravity=(0, 0, -9.81))
     >>> model = tf.linearize(system, {bob: tf.Pose(position=(0, 0, -1))})
     >>> model.modes()[0].frequency  # doctest: +SKIP
     0.4985

@@ -13,7 +13,8 @@ import scipy
 from .. import validate
 from ..display import Card, Summarized
 from ..errors import InputError, named_arguments
-from ..progress import progress
+from ..progress import progress as progress_bar
+from ..progress import showing
 from ..solution.drawing.plots import new_axes
 from ..types import Vector
 from .options import OPTIONS
@@ -103,7 +104,7 @@ class RootLocus(Summarized):
 
 
 @named_arguments
-def root_locus(family: Callable[[float], Any], values: Vector) -> RootLocus:
+def root_locus(family: Callable[[float], Any], values: Vector, *, progress: bool | None = None) -> RootLocus:
     """Roots of a family of linear models or periodic motions at values of its parameter.
 
     Parameters
@@ -112,6 +113,8 @@ def root_locus(family: Callable[[float], Any], values: Vector) -> RootLocus:
         `family(value)` -> `LinearModel` or `Floquet`.
     values : array_like, shape (n_values,)
         Increasing; of a spacing in which roots can be followed.
+    progress : bool, optional
+        As for `solve`; also of the solves of the family that do not say themselves.
 
     Returns
     -------
@@ -128,7 +131,8 @@ def root_locus(family: Callable[[float], Any], values: Vector) -> RootLocus:
     if not callable(family):
         raise InputError(f"family must be a function value -> LinearModel or Floquet, not {family!r}")
     models = []
-    with progress("roots along a parameter", len(values)) as bar:
+    title = "roots along a parameter"
+    with showing(progress, title), progress_bar(title, len(values)) as bar:
         for value in values:
             models.append(family(float(value)))
             if not hasattr(models[-1], "roots"):
@@ -145,7 +149,7 @@ def root_locus(family: Callable[[float], Any], values: Vector) -> RootLocus:
 
 @named_arguments
 def critical_values(family: Callable[[float], Any], span: tuple[float, float],
-                    n_samples: int = 33) -> list[CriticalValue]:
+                    n_samples: int = 33, *, progress: bool | None = None) -> list[CriticalValue]:
     """Values of a parameter at which stability changes: where an eigenvalue crosses the imaginary axis, or a Floquet
     multiplier the unit circle.
 
@@ -161,6 +165,8 @@ def critical_values(family: Callable[[float], Any], span: tuple[float, float],
         Of the parameter.
     n_samples : int
         Two changes between neighbours that cancel are not seen.
+    progress : bool, optional
+        As for `root_locus`.
 
     Returns
     -------
@@ -182,7 +188,8 @@ def critical_values(family: Callable[[float], Any], span: tuple[float, float],
     n_samples = validate.integer("n_samples", n_samples, minimum=2)
     if not low < high:
         raise InputError("span must go forward")
-    return root_locus(family, np.linspace(low, high, n_samples)).critical_values()
+    with showing(progress, "critical values"):
+        return root_locus(family, np.linspace(low, high, n_samples)).critical_values()
 
 
 def _of_map(model):

@@ -16,8 +16,10 @@ from ..elements.mixed_galerkin import MixedGalerkin
 from ..errors import InputError, SolveError, named_arguments, warn
 from ..memory import Late
 from ..problems.initial.problem import InitialValueProblem
-from ..progress import progress
+from ..progress import progress as progress_bar
+from ..progress import showing
 from ..solution.solution import Solution
+from ..solving.keywords import Shown
 from ..solving.solve import solve
 from ..status import Answer, Reason, Status
 from .chart import Chart
@@ -26,6 +28,8 @@ from .nearby import minimal_changes, moved, state_gap
 from .options import OPTIONS
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ..elements.element import TimeElement
     from ..mechanics.bodies.states import CanonicalState
     from ..mechanics.part import Body
@@ -120,7 +124,7 @@ class Periodic(Answer, Summarized):
 @named_arguments
 def periodic(system: System, state: GivenStates, period: float, element: TimeElement | None = None,
              n_elements: int = 100, *, free_period: bool | None = None, t: float = 0.0,
-             modulo: Symmetry | None = None) -> Periodic:
+             modulo: Symmetry | None = None, **shown: Unpack[Shown]) -> Periodic:
     """A periodic motion near one given by its start and its length.
 
     Newton's method on the start x0, in minimal coordinates, and on the period T where no drive determines it: `x(T; x0)
@@ -147,6 +151,8 @@ def periodic(system: System, state: GivenStates, period: float, element: TimeEle
     modulo : Symmetry, optional
         Turns and shifts by which the end may differ from the start (relative periodic motions): they are found as well,
         `g(angle, shift)^-1 x(T; x0) = x0`, and multipliers are those of the motion seen from there.
+    progress : bool, optional
+        As for `solve`.
 
     Returns
     -------
@@ -168,7 +174,7 @@ def periodic(system: System, state: GivenStates, period: float, element: TimeEle
         check_held(problem.system, period)
         free_period = False
     damping, best, going_on, ahead = 1.0, None, 0, 1
-    with progress("periodic motion", OPTIONS.periodic_iterations) as bar:
+    with showing(shown.get("progress")), progress_bar("periodic motion", OPTIONS.periodic_iterations) as bar:
         for iteration in range(OPTIONS.periodic_iterations + 1):
             if modulo is not None and not iteration:
                 modulo.check(problem.system, t, problem.z0)
@@ -206,7 +212,7 @@ def periodic(system: System, state: GivenStates, period: float, element: TimeEle
         "give a closer start or period, more elements, or follow the motion from an easier one", None, t, history)
     moved_by = {} if modulo is None else {"modulo": modulo, "angle": best.back.angle, "shift": best.back.shift}
     found = Periodic(best.solution, best.period, status, best.gap, iteration, element, **moved_by)
-    found._state = moved(best.first, np.zeros(len(best.monodromy)))
+    found._state = moved(best.first, 0 * best.difference)
     return found
 
 

@@ -56,6 +56,10 @@ class XmlFile:
         """Know the lines of the elements of another file."""
         self._lines |= {element: f"{line} of {other.path}" for element, line in other._lines.items()}
 
+    def same_line(self, element, other):
+        """Know an element that stands for another one."""
+        self._lines[element] = self._lines[other]
+
     def error(self, element, fault):
         name = f" {element.get('name')!r}" if element.get("name") else ""
         return InputError(f"{self.path}, line {self._lines[element]}: <{element.tag}>{name} {fault}")

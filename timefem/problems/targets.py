@@ -143,14 +143,35 @@ def _configuration(body, state):
 
 
 def _moves(value):
-    """Whether a velocity is given where coordinates alone are asked for: by (coordinate, rate) of a joint, too."""
+    """Whether a velocity is given where coordinates alone are asked for."""
     if isinstance(value, dict):
         return any(map(_moves, value.values()))
     if isinstance(value, Pose):
         return value.velocity.any() or value.angular_velocity.any()
     if isinstance(value, Coordinates):
         return np.any(value.v)
+    return _is_pair(value) and np.ndim(value[0]) > 0  # an orientation, and an angular velocity
+
+
+def _is_pair(value):
     return isinstance(value, list | tuple | np.ndarray) and len(value) == 2
+
+
+def rates_of_joints(system, targets):
+    """Rates that (coordinate, rate) of joints ask for where coordinates are prescribed alone, list of `Prescribed`."""
+    found = []
+    for key, value in targets.items() if isinstance(targets, dict) else ():
+        joint, body = tree_joint(system, key), _found(system, key, value)
+        own = {joint: value} if joint is not None else {} if body is None or not hasattr(body, "by_joint") else {
+            body.joint(name): x for name, x in value.items()}
+        found += [Prescribed(one, "velocities", None, 1, (0,), np.array([float(x[1])]))
+                  for one, x in own.items() if _is_pair(x) and one.n_q == 1]
+        if joint is None and is_joint(system, key):
+            joint = system.here(system[key] if isinstance(key, str) else key)
+            given = value if isinstance(value, dict) or joint.free_rotation else {joint.coordinates[0].name: value}
+            found += [Prescribed(joint, "rate", name, 1, (0,), np.array([float(x[1])]))
+                      for name, x in given.items() if _is_pair(x)] if isinstance(given, dict) else []
+    return found
 
 
 def given_angles(system, states):
@@ -221,7 +242,7 @@ def checked_targets(system, which, targets, t, rates):
         if _moves(value):
             label = key if isinstance(key, str) else system.label(key)
             warn(f"{which} of {label}: a boundary-value problem does not prescribe the velocity that is given with a "
-                 f"Pose, Coordinates or joint; {ASKED_BY}", NotAsked)
+                 f"Pose or Coordinates; {ASKED_BY}", NotAsked)
     targets, of_frames = split_targets(system, which, targets, rates)
     targets = {system.find(body): target
                for body, target in _targets_of_bodies(system, which, targets, t, rates).items()}
@@ -406,6 +427,7 @@ EXPRESSIONS = {  # quantity -> expressions of an `End`, of a body, in the axes o
     "velocities": lambda end, body, _: end.rates(body), "position": lambda end, body, _: end.q(body),
     "orientation": lambda end, body, _: end.q(body)[3:], "velocity": lambda end, body, _: end.rates(body),
     "angular velocity": lambda end, body, frame: end.angular_velocity(body, frame),
+    "rate": lambda end, joint, coordinate: ca.vertcat(end.joint_rate(joint, coordinate)),
     "turns": lambda end, body, _: body.conditions_at_start(end.q(body), end.p(body), end.q)}
 OF_FRAMES = EXPRESSIONS | {  # of links and joints of trees
     "position": lambda end, body, _: end.position(body), "velocity": lambda end, body, _: end.velocity(body),

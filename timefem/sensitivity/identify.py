@@ -11,7 +11,8 @@ import scipy
 
 from .. import validate
 from ..errors import InputError, NamedArguments, NotSolved, SolveError, warn
-from ..progress import progress
+from ..progress import progress as progress_bar
+from ..progress import showing
 from ..solution.solution import Solution
 from ..solving.solve import solve
 from ..types import Floats, Matrix, UserFunction, Vector
@@ -22,7 +23,7 @@ from .parameters import Family
 if TYPE_CHECKING:
     from ..elements.element import TimeElement
     from ..problems.initial.problem import InitialValueProblem
-    from ..solving.keywords import OfRun, Unpack
+    from ..solving.keywords import OfRunShown, Unpack
 
 UNLIKELY = 10  # standard deviations that the misfit is above one
 
@@ -105,7 +106,7 @@ class Identification:
 def identify(build: Callable[[Any], InitialValueProblem], guess: Vector, element: TimeElement, n_elements: int | None,
              measurements: Measurement | Sequence[Measurement], *, names: Sequence[str] | None = None,
              bounds: tuple[Floats, Floats] | None = None, max_solves: int = 50,
-             **options: Unpack[OfRun]) -> Identification:
+             **options: Unpack[OfRunShown]) -> Identification:
     """Find parameters with which a model moves as measured: least squares, weighted with the noise.
 
     Gauss-Newton steps in a trust region (`scipy.optimize.least_squares`) with exact Jacobians of the discrete
@@ -128,7 +129,7 @@ def identify(build: Callable[[Any], InitialValueProblem], guess: Vector, element
     max_solves : int
         Of the model, at most.
     options : Any
-        For `solve`: driver, mesh, newton, ... The linear solver of the driver also takes the sensitivities.
+        For `solve`: driver, mesh, newton, progress, ... The linear solver of the driver also takes the sensitivities.
 
     Returns
     -------
@@ -158,7 +159,8 @@ def identify(build: Callable[[Any], InitialValueProblem], guess: Vector, element
         raise InputError("measurements is empty: give at least one Measurement")
     low, high = _limits(bounds, guess)
     model = _Model(build, element, n_elements, measurements, options, names)
-    with progress("identification", max_solves) as bar:
+    title = "identification"
+    with showing(options.get("progress"), title), progress_bar(title, max_solves) as bar:
         return _identified(model, guess, (low, high), max_solves, bar)
 
 

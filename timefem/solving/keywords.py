@@ -54,6 +54,16 @@ class OfRun(Others, total=False):
     checkpoint: Checkpoint | FilePath | None
 
 
+class Shown(TypedDict, total=False):
+    """Whether progress is shown, of functions with many arguments."""
+
+    progress: bool | None
+
+
+class OfRunShown(OfRun, Shown, total=False):
+    """Both."""
+
+
 class OfSolve(OfRun, total=False):
     """Further arguments of `solve`, for functions that hand them on."""
 

@@ -54,6 +54,28 @@ class Jumping(NonlinearEquations):
 def test_newton_accepts_a_state_that_has_settled():
     x, status = newton(Jumping(np.array([1.0, 0.0])), np.array([1.0, 0.0]), tf.Newton(), 1.0)
     assert status.success and "singular position" in status.message and abs(x[0] - np.sqrt(2)) < 1e-12
-    assert len(status.residual_history) == PATIENCE + 1
+    assert PATIENCE + 1 <= len(status.residual_history) <= PATIENCE + 4
     _, status = newton(Jumping(None), np.array([1.0, 0.0]), tf.Newton(), 1.0)
     assert not status.success
+
+
+class Following(NonlinearEquations):
+    """A state that converges, beside a multiplier that follows later, and is determined."""
+
+    state_unknowns, last = np.array([1.0, 0.0]), 10.0
+
+    def evaluate(self, x):
+        return np.array([x[0]**2 - 2, 1e-16])
+
+    def linear_step(self, residual):
+        self.x = getattr(self, "x", 1.0)
+        step = (self.x**2 - 2) / (2 * self.x)
+        self.x -= step
+        self.last /= 20
+        return np.array([step, self.last])
+
+
+def test_newton_waits_for_multipliers_that_still_converge():
+    """A hinge that turned far on the way was reported to pass a singular position, where there is none."""
+    _, status = newton(Following(), np.array([1.0, 0.0]), tf.Newton(), 1.0)
+    assert status.success and status.message == "converged"

@@ -19,6 +19,11 @@ ACTUATOR = Attributes(
     "kp kv dampratio timeconst inheritrange area diameter bias range force scale tausmooth gain",  # some of servos
     {"damping": ("0", "0 0 0"), "armature": "0", "delay": "0", "cranklength": "0"})
 
+MAIN = "main"  # the class at the top
+NAMES = frozenset(  # attributes that name something
+    "name class childclass mesh material hfield texture target body body1 body2 joint joint1 joint2 jointinparent "
+    "tendon tendon1 tendon2 site site1 site2 sidesite refsite cranksite slidersite geom geom1 geom2".split())
+
 ELEMENTS = {
     "compiler": Attributes(
         "angle autolimits boundmass boundinertia settotalmass balanceinertia strippath coordinate fitaabb eulerseq "
@@ -86,19 +91,24 @@ ACTUATORS = ("general", "motor", "position", "velocity", "intvelocity", "damper"
              "orientation", "pid", "dcmotor", "plugin")
 TABLES = {"fixed": "tendon", "spatial": "tendon", "connect": "equality", "weld": "equality",
           "equality joint": "equality", "equality tendon": "equality", **dict.fromkeys(ACTUATORS, "actuator")}
+PARTIAL = "size", "friction", "gear", "gainprm"  # of which an element may state the first numbers, its class the others
 SERVO = "servo"  # key of defaults of actuators: the last shortcut, such as position, that a general one begins with
 
 
 class Defaults:
-    """The classes of a file; a completed element is checked against the tables of `attributes`."""
+    """The classes of a file; a completed element is checked against the tables of `attributes`. Those in `attached`
+    begin with a class of their own."""
 
-    def __init__(self, file, root, notes):
-        self.file, self.notes, self.classes = file, notes, {"main": {}}
+    def __init__(self, file, root, notes, attached=()):
+        self.file, self.notes, self.classes = file, notes, {MAIN: {}}
         for element in root.iterfind("default"):
-            self._read(element, self.classes["main"], top=True)
+            if element in attached:
+                self._read(element, self.classes.get(element.get("class"), {}))
+            else:
+                self._read(element, self.classes[MAIN], top=True)
 
     def _read(self, element, above, top=False):
-        name = element.get("class", "main" if top else None)
+        name = element.get("class", MAIN if top else None)
         if name is None:
             raise self.file.error(element, "has no attribute 'class'")
         own = {tag: dict(given) for tag, given in above.items()}
@@ -110,7 +120,7 @@ class Defaults:
                     table[SERVO] = child.tag
         self.classes[name] = own
         if top:
-            self.classes["main"] = own
+            self.classes[MAIN] = own
         for child in element.iterfind("default"):
             self._read(child, own)
 
@@ -128,13 +138,17 @@ class Defaults:
         check : bool
             Whether to note what is not read.
         """
-        kind, of_class = kind or element.tag, element.get("class", inherited or "main")
+        kind, of_class = kind or element.tag, element.get("class", inherited or MAIN)
         if of_class not in self.classes:
             raise self.file.error(element, f"is of the class {of_class!r}, which no <default> states")
         given = dict(self.classes[of_class].get(TABLES.get(kind, kind), {}))
         if any(key in element.attrib for key in ORIENTATIONS):
             given = {key: value for key, value in given.items() if key not in ORIENTATIONS}
+        further = {key: given[key].split()[len(element.attrib[key].split()):] for key in PARTIAL
+                   if key in given and key in element.attrib}
         given |= element.attrib
+        for key, words in further.items():
+            given[key] = " ".join([given[key], *words])
         given.pop("class", None)
         if check:
             self.check(element, given, kind, name)

@@ -52,7 +52,7 @@ class Geoms:
     def mass(self, element, where, name):
         """(mass, centre, inertia about it) in the body; None where it is not known."""
         given, kind = self.given(element, where, name)
-        values, settings = self.reader.values, self.reader.settings
+        values, settings = self.reader.values, self.assets.attached.of(element)
         group = values(given, element, "group", None, (0,))[0]
         mass = None if "mass" not in given else float(values(given, element, "mass", 1)[0])
         density = float(values(given, element, "density", 1, (1000.0,))[0])
@@ -105,7 +105,7 @@ class Geoms:
         moments, axes = np.linalg.eigh(inertia)
         moments, axes = moments[::-1], axes[:, ::-1] * np.sign(np.linalg.det(axes[:, ::-1]))  # the longest side is z
         scale = float(self.reader.values(given, element, "fitscale", 1, (1.0,))[0])
-        if self.reader.settings.fit_boxes:
+        if self.assets.attached.of(element).fit_boxes:
             points, _ = self.assets.surface(element, given["mesh"], self.reader.values, whole=True)
             local = (points - centre) @ axes
             half, centre = np.ptp(local, axis=0) / 2, centre + axes @ (local.max(axis=0) + local.min(axis=0)) / 2
@@ -200,6 +200,7 @@ class BodyReader:
         self.file, self.defaults, self.settings, self.notes = file, defaults, settings, notes
         self.links, self.start, self.poses = [], {}, {WORLD: (np.zeros(3), np.eye(3))}
         self.sites, self.copies, self.collides, self._n = {}, {}, False, 0
+        self.of = assets.attached.of  # settings that hold for an element
         self.geoms, self._joints = Geoms(self, assets), JointReader(self)
         self.joints, self.springs = self._joints.joints, self._joints.springs
         self.complete_springs = self._joints.springs_of_time_constants
@@ -231,10 +232,11 @@ class BodyReader:
             raise self.file.error(element, f"has several orientations, {' and '.join(stated)}")
         if not stated:
             return place, np.eye(3)
-        kind, angle = stated[0], self.settings.angle
+        kind, settings = stated[0], self.of(element)
+        angle = settings.angle
         x = self.values(given, element, kind, TURN_SIZES[kind])
         if kind == "euler":
-            return place, from_euler(angle * x, self.settings.sequence)
+            return place, from_euler(angle * x, settings.sequence)
         if not np.linalg.norm(x[:3] if kind == "axisangle" else x) > 0:
             raise self.file.error(element, f"has a {kind} of length zero")
         if kind == "quat":
@@ -266,12 +268,12 @@ class BodyReader:
 
     def _replicas(self, element, where):
         self.notes.check(ELEMENTS["replicate"], "replicate", element.attrib, "")
-        count, angle = self.file.number(element, "count"), self.settings.angle
+        count, settings = self.file.number(element, "count"), self.of(element)
         if count < 1 or count % 1 or count > MOST_COPIES:
             raise self.file.error(element, f"needs a count from 1 to {MOST_COPIES}, not {element.get('count')!r}")
         offset, euler = (self.file.numbers(element, name, 3, (0, 0, 0)) for name in ("offset", "euler"))
-        step, place, digits = from_euler(angle * euler, self.settings.sequence), np.zeros(3), len(str(int(count) - 1))
-        turn = np.eye(3)
+        step, digits = from_euler(settings.angle * euler, settings.sequence), len(str(int(count) - 1))
+        place, turn = np.zeros(3), np.eye(3)
         for i in range(int(count)):
             suffix = f"{element.get('sep', '')}{i:0{digits}d}"
             yield Where(element.get("childclass", where.inherited), where.place + where.turn @ place, where.turn @ turn,
@@ -339,7 +341,7 @@ class BodyReader:
 
     def _mass(self, element, name, own):
         """Mass, centre and inertia of a body, as the compiler of MuJoCo has them."""
-        inertial, settings = next(((c, w) for c, w in own if c.tag == "inertial"), None), self.settings
+        inertial, settings = next(((c, w) for c, w in own if c.tag == "inertial"), None), self.of(element)
         if settings.from_shapes == "false" or (inertial is not None and settings.from_shapes == "auto"):
             masses = [] if inertial is None else [self._inertial(*inertial)]
         else:
@@ -349,16 +351,7 @@ class BodyReader:
                                                "give meshes=, the folder of the file (--meshes)")
         some = [one for one in masses if one[0]]
         mass, centre, inertia = joined(some) if some else (0.0, np.zeros(3), np.zeros((3, 3)))
-        return max(mass, settings.least_mass), centre, self._bounded(inertia)
-
-    def _bounded(self, inertia):
-        """An inertia with the bounds of the compiler."""
-        moments, axes = np.linalg.eigh(inertia)
-        least, balanced = self.settings.least_inertia, self.settings.balanced
-        changed = np.maximum(moments, least) if least > 0 else moments
-        if balanced and changed[0] + changed[1] < changed[2]:
-            changed = np.full(3, changed.mean())
-        return inertia if np.array_equal(changed, moments) else axes @ np.diag(changed) @ axes.T
+        return max(mass, settings.least_mass), centre, _bounded(inertia, settings)
 
     def _inertial(self, element, where):
         self.notes.check(ELEMENTS["inertial"], "inertial", element.attrib, "")
@@ -378,6 +371,15 @@ class BodyReader:
         if wanted > 0 and total > 0:
             self.links = [replace(link, mass=link.mass * wanted / total, inertia=link.inertia * wanted / total)
                           for link in self.links]
+
+
+def _bounded(inertia, settings):
+    """An inertia with the bounds of the compiler."""
+    moments, axes = np.linalg.eigh(inertia)
+    changed = np.maximum(moments, settings.least_inertia) if settings.least_inertia > 0 else moments
+    if settings.balanced and changed[0] + changed[1] < changed[2]:
+        changed = np.full(3, changed.mean())
+    return inertia if np.array_equal(changed, moments) else axes @ np.diag(changed) @ axes.T
 
 
 # ---- shapes of MJCF bodies that touch others

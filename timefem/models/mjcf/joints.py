@@ -89,7 +89,7 @@ class JointReader:
 
     def _values(self, element, given, kind, name):
         """Arguments of a `TreeJoint`, and the reference position."""
-        values, settings, single = self.reader.values, self.reader.settings, kind in ("hinge", "slide")
+        values, settings, single = self.reader.values, self.reader.of(element), kind in ("hinge", "slide")
         angle = settings.angle if kind in ("hinge", "ball") else 1.0
         found = {ours: self._coefficient(element, given, theirs) for ours, theirs, switch in
                  (("damping", "damping", "damper"), ("friction", "frictionloss", "frictionloss"),
@@ -122,7 +122,7 @@ class JointReader:
         return float(numbers[0])
 
     def _limits(self, element, given, kind, angle, name):
-        limited, settings = given.get("limited", "auto"), self.reader.settings
+        limited, settings = given.get("limited", "auto"), self.reader.of(element)
         if kind == "free" or "range" not in given or limited == "false" or "limit" in settings.off \
                 or (limited == "auto" and not settings.autolimits):
             return {}
@@ -261,8 +261,8 @@ def _ranges(element, given, reader, gain):
     """Least and greatest control, of its own range and that of its force; None where there is neither."""
     low, high = -np.inf, np.inf
     for key, limited, factor in (("ctrlrange", "ctrllimited", 1.0), ("forcerange", "forcelimited", gain)):
-        state = given.get(limited, "auto")
-        if key not in given or state == "false" or (state == "auto" and not reader.settings.autolimits) or not factor:
+        state, automatic = given.get(limited, "auto"), reader.of(element).autolimits
+        if key not in given or state == "false" or (state == "auto" and not automatic) or not factor:
             continue
         ends = np.sort(reader.values(given, element, key, 2) / factor)
         if np.any(ends):

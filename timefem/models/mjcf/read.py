@@ -17,6 +17,7 @@ from ...types import FilePath
 from ..robot import Notes, Robot, checked, limits_note, rubbing, stops
 from ..surfaces import Meshes, hull, surface_mass
 from ..xml_file import XmlFile
+from .attach import Attachments
 from .attributes import ELEMENTS, Defaults
 from .bodies import WORLD, BodyReader, Touching
 from .equalities import Equalities
@@ -34,8 +35,8 @@ def read_mjcf(path: FilePath, friction_width: float | None = None, meshes: FileP
     Bodies, joints of type hinge, slide, ball and free, inertias as given or of shapes, defaults and their classes;
     damping, friction, springs, `armature`, `gravcomp`, ranges (as data); what <compiler> does to masses and inertias;
     equality constraints (connect, weld, joint, and tendon of fixed ones), which hold exactly here; motors of joints and
-    of fixed tendons, as actuators whose controls are zero unless a problem finds them; frames and replicas; keyframes
-    as states, `robot.problem(robot.keyframes["home"])`.
+    of fixed tendons, as actuators whose controls are zero unless a problem finds them; frames, replicas and attached
+    models; keyframes as states, `robot.problem(robot.keyframes["home"])`.
     Positions of joints are those of MuJoCo's qpos. Contacts, springs of tendons and the like are left out, and each
     attribute that would change a motion and is not read; `notes` say so by name. Sensors, pictures, contacts and
     numerical settings do not concern the motion: nothing in them stops a file from being read.
@@ -66,7 +67,8 @@ def read_mjcf(path: FilePath, friction_width: float | None = None, meshes: FileP
     ------
     InputError
         Names file, line, element and attribute: for a file that is not XML, that declares a document type or entities,
-        or includes files of another folder; for what is missing, unknown or no number, and for what cannot be left out.
+        or takes others from outside of its folder; for what is missing, unknown or no number, and for what cannot be
+        left out.
 
     Examples
     --------
@@ -76,16 +78,13 @@ def read_mjcf(path: FilePath, friction_width: float | None = None, meshes: FileP
     ...                                                                               # doctest: +SKIP
     """
     file = XmlFile(str(path))
-    root = file.root
-    if root.tag != "mujoco":
-        raise file.error(root, "must be <mujoco>")
-    included(file, root)
     notes = Notes()
-    _check_sections(file, root, notes)
-    settings = read_settings(file, root, notes)
-    defaults = Defaults(file, root, notes)
+    root, settings = _model(file, notes)
+    attached = Attachments(file, settings, notes, _model)
+    attached.resolve(file, root)
+    defaults = Defaults(file, root, notes, attached.classes)
     touching = Touching(file, root) if checked(contacts) else None
-    assets = Assets(file, root, defaults, meshes, settings.exact_meshes)
+    assets = Assets(file, root, defaults, meshes, attached)
     reader = BodyReader(file, defaults, settings, notes, assets, touching)
     for world in root.iterfind("worldbody"):
         reader.world(world)
@@ -111,6 +110,15 @@ def read_mjcf(path: FilePath, friction_width: float | None = None, meshes: FileP
     loops = tuple(make(tree) for make in equalities.parts)
     return Robot(str(path), name, tree, notes.all, settings.gravity, reader.start, loops, actuators,
                  tuple(_springs(tree, reader.springs)), ranges, found, keys)
+
+
+def _model(file, notes):
+    """Root of a model with what it includes, and its `Settings`."""
+    if file.root.tag != "mujoco":
+        raise file.error(file.root, "must be <mujoco>")
+    included(file, file.root)
+    _check_sections(file, file.root, notes)
+    return file.root, read_settings(file, file.root, notes)
 
 
 def _check_sections(file, root, notes):
@@ -294,12 +302,11 @@ class Assets:
     defaults : Defaults
     folder : str, path-like or None
         In which the paths of the file are; without it only meshes whose points are in the file are there.
-    exact : bool
-        Whether the masses of meshes that state nothing are those of what they enclose.
+    attached : Attachments
     """
 
-    def __init__(self, file, root, defaults, folder, exact):
-        self.file, self.meshes, self._exact = file, None if folder is None else Meshes(folder), exact
+    def __init__(self, file, root, defaults, folder, attached):
+        self.file, self.meshes, self.attached = file, None if folder is None else Meshes(folder), attached
         compiler = {k: v for element in root.iterfind("compiler") for k, v in element.attrib.items()}
         self._inner = compiler.get("meshdir", compiler.get("assetdir", ""))
         self._bare = compiler.get("strippath", "false") == "true"
@@ -348,7 +355,8 @@ class Assets:
             return None
         path = os.path.basename(given["file"]) if self._bare else given["file"]
         try:
-            return self.meshes.surface(os.path.join(self._inner, path), 1.0, whole)
+            inner = self.attached.folders.get(element, self._inner)
+            return self.meshes.surface(os.path.join(inner, path), 1.0, whole)
         except InputError as error:
             raise self.file.error(element, str(error)) from None
 
@@ -365,7 +373,7 @@ class Assets:
         if found is None:
             return None
         element, given = self._given[name]
-        kind = given.get("inertia", "exact" if self._exact else "legacy")
+        kind = given.get("inertia", "exact" if self.attached.of(element).exact_meshes else "legacy")
         if kind not in INERTIAS:
             raise self.file.error(element, f"has inertia={kind!r}; known are {', '.join(INERTIAS)}")
         points, faces = found

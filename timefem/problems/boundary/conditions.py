@@ -135,6 +135,7 @@ class BoundaryConditions:
                        for which, targets in zip(ENDS, (problem.start, problem.end), strict=True)
                        for body, target in targets.items()}
         asked = [(which, one) for (which, *_), found in self._asked.items() for one in found]
+        asked += [(which, one) for which in ENDS for one in problem.rates[which]]
         self._form = problem.form, tuple((which, one.form) for which, one in asked)
         alike = like is not None and like.problem.system is problem.system and like._form == self._form
         self.formulas = like.formulas if alike else BoundaryFormulas(problem, asked, len(c))

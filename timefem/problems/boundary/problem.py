@@ -23,7 +23,7 @@ from ...mechanics.values.of_parts import not_finite
 from ...types import UserFormula
 from ..initial.problem import checked_span, merged
 from ..parameters import checked_parameters, own_entries, own_parts
-from ..targets import EndState, check_turns, checked_targets
+from ..targets import EndState, check_turns, checked_targets, rates_of_joints
 from .conditions import BoundaryConditions
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class BoundaryValueProblem(NamedArguments):
         their q, both without velocities; an `EndState` for all that it gives, velocities too; or a `CanonicalState`.
         Such a state may stand for the dict when there is no other body. Bodies left out are free. The sign of a
         quaternion gives the direction of the turn. With joints among the keys all bodies follow from their coordinates,
-        as in `InitialValueProblem`; rates of joints belong in `conditions`.
+        as in `InitialValueProblem`; the rate of a joint is prescribed where it is given, `{hinge: (0.3, 1.0)}`.
     conditions : callable, str or sequence of str, optional
         `conditions(start, end, parameters)` -> expressions that are zero, in CasADi symbols, or such formulas as text,
         with names in quotes: `"end.joint('hinge') - start.joint('hinge') - 1"`. `start` and `end` give
@@ -128,8 +128,8 @@ class BoundaryValueProblem(NamedArguments):
         self._fixed = {}  # time -> targets that give all coordinates there, and these
         self._ask(like)
 
-    def _ask(self, like):
-        """Take what is prescribed at both ends, of which `like` are conditions known already."""
+    def _ask(self, like, rates=None):
+        """Take what is prescribed at both ends, of which `like` are conditions known already, and `rates` of joints."""
         system, assemble = self.system, self._given["assemble"]
         self._checked = {name: self._checked_like(like, name, t) for name, t in zip(("start", "end"), self.t_span,
                                                                                     strict=True)}
@@ -142,6 +142,7 @@ class BoundaryValueProblem(NamedArguments):
         if assemble:
             self.start, self.end = (self._moved(targets, x) for targets, x in zip((self.start, self.end), q,
                                                                                  strict=True))
+        self.rates = rates or {name: rates_of_joints(self.system, self._given[name]) for name in ("start", "end")}
         c = [self.t_span[1] - self.t_span[0]] * self.free_time + self.numbers.values.tolist()
         self.conditions_at_ends = BoundaryConditions(self, q, np.array(c), like)
 
@@ -158,7 +159,7 @@ class BoundaryValueProblem(NamedArguments):
     @property
     def prescribes_configurations(self) -> bool:
         """Whether the configuration of all bodies is given at both ends, and nothing else."""
-        if self.periodic or self.conditions is not None or self.unknown_names:
+        if self.periodic or self.conditions is not None or self.unknown_names or any(self.rates.values()):
             return False
         return all(body in targets and _is_configuration(body, targets[body])
                    for targets in (self.start, self.end) for body in self.system.bodies)
@@ -192,7 +193,11 @@ class BoundaryValueProblem(NamedArguments):
             for i, body in enumerate(signed):
                 if choice >> i & 1:
                     end[body] = _turned(end[body])
-            problems.append(self.changed(start=self.start, end=end, assemble=False) if choice else self)
+            other = copy(self) if choice else self
+            if choice:
+                other._given = self._given | {"start": self.start, "end": end, "assemble": False}
+                other._ask(self.conditions_at_ends, self.rates)
+            problems.append(other)
         return problems
 
     # ---- what is given

@@ -20,7 +20,8 @@ from ...mechanics.states.given import canonical_states, given_states
 from ...mechanics.states.sides import warn_of_other_side
 from ...mechanics.system import System
 from ...mechanics.values.at_start import is_small
-from ...progress import progress
+from ...progress import progress as progress_bar
+from ...progress import showing
 from ...solution.audit import warn_of_bends
 from ...solution.invariants import consistent_multipliers
 from ...solution.joint_motion import joint_motion
@@ -123,7 +124,7 @@ class Equilibrium(Answer):
 
 @named_arguments
 def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, n_steps: int = 1,
-                start: float | None = None) -> Equilibrium:
+                start: float | None = None, progress: bool | None = None) -> Equilibrium:
     """Solve `dV/dq - Q(q, t) + G^T gamma = 0`, `Phi(q, t) = 0` by Newton's method with load steps.
 
     Loads are taken at the time t. With `n_steps` the load is raised from that of `start` in steps, halved where
@@ -144,6 +145,8 @@ def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, 
         Load steps at first.
     start : float, optional
         Time of no load, or of the equilibrium that the guess is; default 0.
+    progress : bool, optional
+        As for `solve`.
 
     Returns
     -------
@@ -164,7 +167,8 @@ def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, 
     Unstable
         Of an equilibrium such as that of a top on its tip: says in how many directions, and what falls.
     """
-    found = at_rest(system, guess, t, n_steps, start)
+    with showing(progress, "equilibrium"):
+        found = at_rest(system, guess, t, n_steps, start)
     if found.success:
         warn_of_other_side(found.system, found.t, found.q, "give a guess that is closer, or turn its axes")
         warn_of_bends(system, found.q[None])
@@ -181,10 +185,10 @@ def at_rest(system, guess=None, t=0.0, n_steps=1, start=None):
     equations, x = StaticEquations(system), np.append(q, np.zeros(system.n_constraints))
     found = None
     if n_steps == 1:
-        with progress("equilibrium", OPTIONS.iterations, goal=OPTIONS.tolerance) as bar:
+        with progress_bar("equilibrium", OPTIONS.iterations, goal=OPTIONS.tolerance) as bar:
             found = from_guess(equations, x, t, bar.iteration)
     if found is None or not found.success:
-        with progress("equilibrium, per cent of the load", 100) as bar:
+        with progress_bar("equilibrium, per cent of the load", 100) as bar:
             if t != start:
                 found = _in_steps(equations, x, start, t, n_steps, bar)
             elif found is None or found.status.reason in RETRY:

@@ -143,7 +143,8 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
                 kept[3] = max(LASTS * floor, new) if newton and stalled else LASTS * floor
                 finish_step(step, step.one, local, scratch, residual)
                 return DONE, it
-            if newton and it >= PATIENCE and new <= tol_residual:
+            if newton and it >= PATIENCE and new <= tol_residual and (
+                    increment >= 0.5 * before or it == max_iterations):
                 still = 0.0
                 for c in range(n):
                     still = max(still, length * abs(dx[c]) * per_size[c] * loop.state[c])

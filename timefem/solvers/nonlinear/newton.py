@@ -23,8 +23,8 @@ class Newton(NamedArguments):
     ----------
     tol_residual, tol_increment : float
         Both must be met. Where round-off stops the residual from falling, the increment alone decides. Near singular
-        positions multipliers are not determined and keep changing: there it is enough that coordinates and momenta have
-        converged, and the status says so.
+        positions multipliers are not determined, and their steps do not get smaller: there it is enough that
+        coordinates and momenta have converged, and the status says so.
     max_iterations : int
     line_search : bool
         Halve the step until the residual falls.
@@ -63,7 +63,7 @@ def newton(equations, x, settings, reference, on_iteration=lambda iteration, nor
         With the residual history; the number of iterations is one less than its length.
     """
     states, still = equations.state_unknowns, np.inf
-    history, increment, own, own_before, emphasis = [], np.inf, 0.0, np.inf, equations.emphasis
+    history, increment, before, own, own_before, emphasis = [], np.inf, np.inf, 0.0, np.inf, equations.emphasis
     residual = equations.evaluate(x)
     for iteration in range(settings.max_iterations + 1):
         norm = equations.norm(residual)
@@ -77,7 +77,8 @@ def newton(equations, x, settings, reference, on_iteration=lambda iteration, nor
                         or iteration == settings.max_iterations):
             return x, Status(True, residual_history=history)
         if states is not None and iteration >= PATIENCE and norm <= settings.tol_residual * reference \
-                and still <= settings.tol_increment * reference:
+                and still <= settings.tol_increment * reference \
+                and (increment >= 0.5 * before or iteration == settings.max_iterations):
             return x, Status.with_free_forces([None], residual_history=history)
         if on_iteration(iteration, norm, x):
             return x, Status.failure(Reason.STOPPED, history=history, **equations.start)
@@ -100,7 +101,7 @@ def newton(equations, x, settings, reference, on_iteration=lambda iteration, nor
                     equations.norm(equations.solve(residual)) <= (1 - length / 4) * equations.norm(step):
                 break
             length /= 2
-        x, increment = trial, length * equations.norm(step)
+        x, before, increment = trial, increment, length * equations.norm(step)
         if states is not None and iteration + 1 >= PATIENCE:
             still = length * equations.norm(step * states)
         if emphasis is not None:
