@@ -1,5 +1,6 @@
 """Progress bars: what is drawn, and that long solves of all kinds have one."""
 
+import multiprocessing
 import time
 
 import pytest
@@ -89,6 +90,24 @@ def test_progress_that_is_asked_for_shows_in_a_pipe(monkeypatch, capfd):
             bar.advance()
         assert capfd.readouterr().err.splitlines() == [
             "timefem: march, 40 of 200, 10 s, about 40 s left", "timefem: march, 80 of 200, 20 s, about 30 s left"]
+
+
+def work_of_a_process():
+    with progress("march", 2) as bar:
+        bar.advance()
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="processes do not fork here")
+def test_processes_leave_the_bar_to_the_one_that_shows_it(monkeypatch, capfd):
+    """Each reported its own copy of the bar, "0 of 53", which the others had moved on."""
+    monkeypatch.setattr(module, "EVERY", 0.0)
+    with progress("figures", 2) as bar:
+        process = multiprocessing.get_context("fork").Process(target=work_of_a_process)
+        process.start()
+        process.join()
+        assert process.exitcode == 0 and "march" not in capfd.readouterr().err
+        bar.advance()
+    assert "timefem: figures, 1 of 2" in capfd.readouterr().err
 
 
 def test_work_that_tells_nothing_is_told_of(monkeypatch, capfd):

@@ -151,6 +151,17 @@ class _Bar:
         return f"at most {seconds * (self.total / self.done - 1):.0f} s left" if self.total else ""
 
 
+def _belong_to_parent():
+    """What a process forks while it shows a bar works for that one, and shows none."""
+    if _open:
+        _open.clear()
+        _asked[:] = [False]
+
+
+if hasattr(os, "register_at_fork"):  # where processes fork
+    os.register_at_fork(after_in_child=_belong_to_parent)
+
+
 def _draws(screen):
     """Whether a bar can move there: in files and pipes it would show at the end alone."""
     return screen.is_terminal or screen.is_jupyter
