@@ -162,6 +162,25 @@ def test_a_box_on_a_box_touches_at_the_corners_of_both():
     assert all(touch[0] > -1e-12 for touch in touches)
 
 
+@pytest.mark.parametrize("turn", [0.0, 0.3, 0.7, 2.3])
+@pytest.mark.parametrize("place", [(0, 0, 2), (2, 0, 0), (0.0, 0.3, 2), (0.2, 0.3, 2)])
+def test_boxes_as_wide_that_stand_on_or_beside_each_other_touch_on_faces_alone(turn, place):
+    """Their edges cross at corners, some of which would push aside what stands on it, and others are the same line."""
+    half, place = np.array([0.1, 0.1, 0.1]), 0.1 * np.array(place)
+    r = Rotation.from_rotvec((0, 0, turn)).as_matrix()
+    x = [ca.SX(ca.DM(v)) for v in (r @ place, Rotation.from_rotvec((0, 0, 1e-16)).as_matrix() @ r, half, (0, 0, 0), r,
+                                   half)]
+    touches = [evaluated(touch) for touch in geometry.boxes(*x)]
+    near = [k for k, touch in enumerate(touches) if touch[0] < 1e-8]
+    overlap = {tuple(np.round(r.T @ touches[k][2], 9)) for k in near}
+    assert len(overlap) == 4 and min(touch[0] for touch in touches) > -1e-15
+    across = r @ (np.abs(place) > 0.19)
+    for k in near:
+        np.testing.assert_allclose(touches[k][1], across, rtol=0, atol=1e-12)
+    if not place[:2].any() or place[2] == 0:
+        assert max(near) < 16
+
+
 def test_two_boards_that_cross_touch_at_four_edges():
     """No corner is on the other one: four places, those of the crossing."""
     half = np.array([1.0, 0.1, 0.05])

@@ -19,14 +19,14 @@ EDGES = [(corner, i) for corner in CORNERS for i in range(3) if corner[i] < 0]  
 class Nearness(NamedTuple):
     """What edges take for the same: `rounding` in shares of their lengths, `parallel` by the square of a sine.
 
-    What touches beyond the end of a surface by half of `rounding` leaves it.
-
-    Edges that are apart are parallel too from where the distance of their lines changes with angles by more than
-    `lever` lengths: that of the edges, which is the same where they cross, changes by one at most.
+    What touches beyond the end of a surface by half of `rounding` leaves it. Gaps of edges beyond their ends, where
+    others touch, are at least `apart` in shares of their lengths. Edges that are apart are parallel too from where the
+    distance of their lines changes with angles by more than `lever` lengths: that of edges changes by one at most.
     """
 
     rounding: float = 1e-9
     parallel: float = 1e-20
+    apart: float = 1e-5
     lever: float = 30.0
 
 
@@ -114,30 +114,35 @@ def disc_on_plane(centre: ca.SX, axis: ca.SX, radius: ca.SX, normal: ca.SX, plac
     return Touch(height, normal, lowest, lowest - height * normal)
 
 
-def edges(a: ca.SX, along_a: ca.SX, b: ca.SX, along_b: ca.SX, outwards: ca.SX, least: ca.SX | float = -ca.inf) -> Touch:
+def edges(a: ca.SX, along_a: ca.SX, b: ca.SX, along_b: ca.SX, outwards: ca.SX, least: ca.SX | float = -ca.inf,
+          with_ends: bool = True) -> Touch:
     """Two straight edges from a to a + along_a and from b to b + along_b, with the normal on the side of `outwards`.
 
-    Edges touch between their ends. Where the lines are closest beyond these the gap is the distance of the edges, which
-    is positive; so it is of parallel ones, whose ends touch something else, and where the lines overlap by more than
-    `-least`.
+    These are columns: of convex bodies normals of b at its edge, and those of a turned round. Edges that touch have
+    their normal on the side of all: they make a face of the Minkowski difference of the bodies (Gregorius 2013).
+
+    Edges touch between their ends, `with_ends` or, where corners of bodies touch there, without. Where the lines are
+    closest beyond these the gap is the distance of the edges, which is positive; so it is of parallel ones, whose ends
+    touch something else, and where the lines overlap by more than `-least`.
     """
     line, normal = a - b, ca.cross(along_a, along_b)
     aa, ab, bb, square = ca.sumsqr(along_a), ca.dot(along_a, along_b), ca.sumsqr(along_b), ca.sumsqr(normal)
     apart = ca.dot(normal, line)**2 * aa * bb
     parallel = ca.logic_or(square <= NEAR.parallel * aa * bb, square**2 * (aa + bb) * NEAR.lever**2 <= apart)
     square = ca.if_else(parallel, aa * bb, square)
-    normal *= ca.if_else(ca.dot(normal, outwards) < 0, -1, 1) / ca.sqrt(square)
+    normal *= ca.if_else(ca.dot(normal, ca.sum2(outwards)) < 0, -1, 1) / ca.sqrt(square)
     on_a, on_b = ca.dot(along_a, line), ca.dot(along_b, line)
     x, y = (ab * on_b - bb * on_a) / square, (aa * on_b - ab * on_a) / square
     gap, at_a, at_b = ca.dot(normal, line), a + x * along_a, b + y * along_b
     aside = ca.fmax(ca.fabs(2 * x - 1), ca.fabs(2 * y - 1)) - 1
-    within = ca.logic_and(aside <= NEAR.rounding, ca.logic_not(parallel))
+    within = ca.logic_and(aside <= (NEAR.rounding if with_ends else -NEAR.rounding / 4), ca.logic_not(parallel))
+    within = ca.logic_and(within, ca.mmin(outwards.T @ normal) >= -NEAR.rounding)
     within = ca.logic_and(within, gap >= least - NEAR.rounding * ca.sqrt(aa + bb))
     x_near = _share(x)
     y_near = _share((ab * x_near + on_b) / bb)
     x_near = _share((ab * y_near - on_a) / aa)
     near_a, near_b = a + x_near * along_a, b + y_near * along_b
-    length = ca.sqrt(ca.fmax(ca.sumsqr(near_a - near_b), NEAR.parallel * (aa + bb)))
+    length = ca.sqrt(ca.fmax(ca.sumsqr(near_a - near_b), NEAR.apart**2 * (aa + bb)))
     further = Touch(gap, normal, at_a, at_b)
     nearest = length, (near_a - near_b) / length, near_a, near_b
     return Touch(*(ca.if_else(within, here, there) for here, there in zip(further, nearest, strict=False)),
@@ -203,18 +208,14 @@ def _boxes(a, axes_a, half_a, b, axes_b, half_b, with_edges):
     for x in CORNERS:
         found.append(_turned(corner_on_box(b + axes_b @ (half_b * ca.DM(x)), a, axes_a, half_a, on_a)))
     for (start_a, i), (start_b, j) in itertools.product(EDGES if with_edges else (), repeat=2):
-        out_a, out_b = (axes @ ca.DM(_outwards(start, k))
-                        for axes, start, k in ((axes_a, start_a, i), (axes_b, start_b, j)))
+        outwards = ca.horzcat(*(-start_a[k] * axes_a[:, k] for k in range(3) if k != i),
+                              *(start_b[k] * axes_b[:, k] for k in range(3) if k != j))
         from_a, from_b = a + axes_a @ (half_a * ca.DM(start_a)), b + axes_b @ (half_b * ca.DM(start_b))
-        found.append(edges(from_a, 2 * half_a[i] * axes_a[:, i], from_b, 2 * half_b[j] * axes_b[:, j], out_b - out_a,
-                           least))
+        found.append(edges(from_a, 2 * half_a[i] * axes_a[:, i], from_b, 2 * half_b[j] * axes_b[:, j], outwards, least,
+                           with_ends=False))
     return found
 
 
 def _turned(touch):
     """A touch of b and a as one of a and b."""
     return touch and Touch(touch.gap, -touch.normal, touch.at_b, touch.at_a, touch.reach, _turned(touch.further))
-
-
-def _outwards(start, i):
-    return [0 if k == i else x for k, x in enumerate(start)]

@@ -94,9 +94,8 @@ class RankOptions:
     dependent: float = 1e-10  # singular value of constraints of unit length, of the largest: they repeat others
     rounding: float = 1e-14  # length of constraints, of the size of their terms: they hold nothing
     independent: float = 1e-6  # length of a row without what others have of it, of the longest of its contact
-    singular: float = 1e11  # condition of the compliance of closed contacts, from which on forces are of least norm
+    nearly: float = 0.5  # of the longest rest of a row: the first one as long is taken, so that it is not rounding
     friction: float = 1e-4  # weight of normal forces, where forces are shared out: what can press does not rub
-    least: float = 1e-9  # singular value, of the largest, that counts for these
 
 
 RANK = RankOptions()

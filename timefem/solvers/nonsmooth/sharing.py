@@ -157,7 +157,7 @@ def shared(states, modes):
     normal, rows, vectors, size = _closed_rows(states, modes)
     if not len(rows):
         return NOTHING_SHARED
-    _, kept = _independent(vectors[rows], size[rows // 3])
+    _, kept = _independent(vectors[rows], size[rows // 3], len(normal))
     needed = (modes[rows // 3] != HELD) | (rows % 3 == 0)
     needed[kept] = True
     rows, kept = rows[needed], (np.cumsum(needed) - 1)[kept]
@@ -271,8 +271,8 @@ def held(states, modes, directions, slow):
     rubbing = np.flatnonzero(IS_RUBBING[found] & slow)
     if not len(rubbing):
         return found
-    _, rows, vectors, size = _closed_rows(states, modes)
-    basis, _ = _independent(vectors[rows], size[rows // 3])
+    normal, rows, vectors, size = _closed_rows(states, modes)
+    basis, _ = _independent(vectors[rows], size[rows // 3], len(normal))
     for c in rubbing:
         along = directions[c] @ vectors[3 * c + 1:3 * c + 3]
         left = along - basis @ (along @ basis)
@@ -293,21 +293,20 @@ def _closed_rows(states, modes):
     return normal, rows, vectors, np.linalg.norm(vectors, axis=1).reshape(-1, 3).max(axis=1)
 
 
-def _independent(vectors, size):
-    """Orthonormal basis of vectors, as columns, and those that are independent of the ones before."""
+def _independent(vectors, size, n_normal):
+    """Orthonormal basis of vectors, as columns, and which are independent, rows of gaps before others: one by one the
+    first of those with nearly the most that is new, as the first ones may be feet that are almost on a line."""
     basis, triangle = np.linalg.qr(vectors.T)
-    enough = np.abs(np.diagonal(triangle)) > RANK.independent * size[:basis.shape[1]]
-    first = int(enough.argmin()) if not enough.all() else len(enough)  # up to there all are
-    if first == len(vectors):
-        return basis, np.arange(first)
-    kept, basis = list(range(first)), np.asfortranarray(basis)
-    for k, left in enumerate(vectors[first:], first):
-        n, length = len(kept), 0.0
-        if n < basis.shape[1]:
-            for _ in range(2):
-                left = left - basis[:, :n] @ (basis[:, :n].T @ left)
-            length = np.linalg.norm(left)
-        if length > RANK.independent * size[k]:
-            basis[:, n] = left / length
-            kept.append(k)
-    return basis[:, :len(kept)], np.array(kept, int)
+    if len(triangle) == len(vectors) and (np.abs(np.diagonal(triangle)) > RANK.independent * size).all():
+        return basis, np.arange(len(vectors))
+    left, kept, basis = vectors / np.where(size > 0, size, 1.0)[:, None], [], np.zeros((0, vectors.shape[1]))
+    for group in slice(n_normal), slice(n_normal, None):
+        own = left[group]  # a view
+        while (length := np.linalg.norm(own, axis=1)).max(initial=0.0) > RANK.independent:
+            k = int((length >= RANK.nearly * length.max()).argmax())
+            new = own[k] - basis.T @ (basis @ own[k])
+            basis = np.vstack([basis, new := new / np.linalg.norm(new)])
+            left -= np.outer(left @ new, new)
+            own[k] = 0.0
+            kept.append(k + (group.start or 0))
+    return basis.T, np.array(sorted(kept), int)
