@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from scipy.spatial.transform import Rotation
 
 import timefem as tf
 
@@ -218,3 +219,23 @@ def test_a_fivebar_from_afar_in_both_coordinates():
         assert rest.success
         found.append([rest.position(bar) for bar in bars])
     np.testing.assert_allclose(*found, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("way", ["quaternion", "directors", "joint"])
+@pytest.mark.parametrize("unit, turn", [(1.0, 0), (1e3, 0), (1e-3, 1), (1.0, 2)])
+def test_of_equilibria_with_a_free_motion_the_nearest_is_taken(way, unit, turn):
+    """A body on a ball, whose other end a spring holds, may spin about the line of both: it swings there without a
+    twist, in all coordinates, units and axes. It was turned by what rounding left.
+    """
+    space = Rotation.from_rotvec([[0, 0, 0], [0.3, -0.2, 0.5], [2, 1, -1]][turn]).as_matrix()
+    start = space @ Rotation.from_rotvec((0.2, 0.5, 0.9)).as_matrix()
+    body = tf.RigidBody(2.0, unit**2 * np.array((0.2, 0.2, 0.1)), way if way != "joint" else "quaternion", name="body")
+    ball = tf.Spherical(body, point_a=(0, 0, 0.5 * unit), point_b=(0, 0, 0))
+    spring = tf.Spring(body, point_a=(0, 0, -0.7 * unit), point_b=unit * space @ (0.8, 0.3, -0.4), stiffness=30.0,
+                       length=0.1 * unit)
+    system = tf.System([body, ball, spring], gravity=unit * space @ (0, 0, -9.81),
+                       coordinates="joint" if way == "joint" else "bodies")
+    rest = tf.equilibrium(system, {body: tf.Pose(-0.5 * unit * start[:, 2], start)})
+    assert rest.success and rest.n_unstable == 0
+    swung = Rotation.from_matrix(start.T @ rest.rotation_matrix(body)).as_rotvec()
+    assert np.linalg.norm(swung) > 0.3 and abs(swung[2]) < 1e-7

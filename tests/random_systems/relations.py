@@ -127,9 +127,9 @@ def stranger(seed):
 @relation
 def halves(seed):
     """A motion in two halves, the second from the end of the first; in directors constraints hold there, but for those
-    of gears, which are no polynomials."""
+    of gears, which are no polynomials, and of rolling, which elements hold on average: starts are refused by name."""
     made = built(drawn(seed), rotation="directors")
-    if any(extra["kind"] == "motor" for extra in made.draft["extras"]):
+    if made.problem.system.n_nonholonomic or any(extra["kind"] == "motor" for extra in made.draft["extras"]):
         return
     first = tf.solve(tf.InitialValueProblem(made.problem.system, made.problem.z0, (0, 0.125)), made.element, N // 2,
                      progress=False)

@@ -9,6 +9,7 @@ import scipy
 import scipy.sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from ...mechanics.bodies.generalized_body import general_position
 from ...mechanics.contacts.rigid import refuse_events
 from ...mechanics.states.consistent import reach_in_trees
 from ...mechanics.symbols import Symbols, first_order, n_reactions
@@ -125,27 +126,61 @@ class StaticEquations:
         ways = scipy.sparse.csc_array(np.vstack([root[:, None] * ways, np.zeros((self.m, ways.shape[1]))]))
         return scipy.sparse.csc_array(tangent + (size or 1.0) * (ways @ ways.T))
 
-    def with_free_held(self, tangent):
-        """The tangent with what it resists no more than rounding does resisted as the rest of it is."""
-        matrix, scale = self.symmetric_part(tangent)
-        values, ways = np.linalg.eigh(matrix)
-        size = np.abs(values).max()
-        ways = ways[:, np.abs(values) < OPTIONS.singular * size] / scale[:, None]
-        return scipy.sparse.csc_array(tangent + size * ways @ ways.T)
+    def n_free(self, tangent, error):
+        """How many motions the tangent resists no more than rounding does, or the forces that an error leaves."""
+        least = max(OPTIONS.singular, OPTIONS.unbalanced * error)
+        scale = self.scales(tangent)
+        scaled = scipy.sparse.csc_array(scipy.sparse.diags_array(scale) @ tangent @ scipy.sparse.diags_array(scale))
+        try:
+            lu, way = sparse_lu(scaled), general_position(self.n) - 0.5
+            for _ in range(3):  # inverse iteration, which finds the least of the resistances
+                way = lu.solve(lu.solve(way / np.linalg.norm(way)), "T")
+            if np.linalg.norm(way)**-0.5 > least * abs(scaled).sum(axis=0).max():
+                return 0
+        except RuntimeError:
+            pass
+        values = np.linalg.svd(scaled.toarray(), compute_uv=False)
+        return np.count_nonzero(values < least * values[0])
+
+    def with_free_held(self, n_free, tangent, residual, x, t, start):
+        """Tangent, the one whose signs count, and residual of the equilibrium nearest to a start, of a family of them.
+
+        Along the motions that the tangent resists least, changes from the start are at right angles to these by the
+        kinetic energy, in any axes and units; multipliers that nothing determines stay where they are.
+        """
+        n, scale = self.n_q, self.scales(tangent)
+        left, values, right = np.linalg.svd((tangent.toarray() * scale).T * scale)
+        left, ways = left[:, -n_free:] / scale[:, None], scale[:, None] * right[-n_free:].T
+        momenta = self.mass(x, t) @ ways[:n]
+        energies, mixed = np.linalg.eigh(ways[:n].T @ momenta)
+        moves = energies > OPTIONS.neutral * energies[-1]
+        rows = ((ways / scale[:, None]**2) @ mixed).T
+        rows[moves] = np.pad((momenta @ mixed[:, moves] / energies[moves]).T, ((0, 0), (0, self.m)))
+        left, ways = values[0] * left @ mixed, ways / scale[:, None]**2
+        residual = residual + left @ np.where(moves, rows @ (x - start), 0.0)
+        return *map(scipy.sparse.csc_array, (tangent + left @ rows, tangent + values[0] * ways @ ways.T)), residual
+
+    def mass(self, x, t):
+        """The mass matrix at unknowns x, sparse (n_q, n_q)."""
+        return self.system.mass_matrix(t, np.append(x[:self.n_q], np.zeros(self.n_q)))
 
     def with_multipliers(self, x, t):
-        """The unknowns with multipliers that balance the forces as well as these can, weighted with the masses.
+        """The unknowns with the multipliers of a fall from rest: `M a + G^T gamma = -R`, `G a = 0`.
 
         Without them nothing but springs would resist where Newton's method starts: what hangs by joints resists by
-        the forces of its joints.
+        the forces of its joints. What is tiny beside `G M^-1 G^T` shares among constraints that repeat each other.
         """
         if not self.m:
             return x
         n, x = self.n_q, x.copy()
         residual, tangent, _ = self.evaluate(x, t)
-        gradient, root = tangent[:n, n:].toarray(), 1 / np.sqrt(self.system.mass_scale)
-        if np.isfinite(residual).all() and np.isfinite(gradient).all():
-            x[n:] -= np.linalg.lstsq(gradient * root[:, None], residual[:n] * root, rcond=RELAXATION.independent)[0]
+        if np.isfinite(residual).all() and np.isfinite(tangent.data).all():
+            gradient = tangent[n:, :n]
+            shared = OPTIONS.shared * (gradient.multiply(gradient) @ (1 / self.system.mass_scale))
+            shared[shared == 0] = 1.0
+            whole = scipy.sparse.block_array([[self.mass(x, t), tangent[:n, n:]],
+                                              [gradient, scipy.sparse.diags_array(-shared)]], format="csc")
+            x[n:] -= solve(self, whole, np.append(residual[:n], np.zeros(self.m)))[n:]
         return x
 
     def counted(self, x):
@@ -205,6 +240,11 @@ class StaticEquations:
         """By how much constraints are violated, against what their terms are, shape (m,)."""
         n = self.n_q
         return np.abs(residual[n:]) / np.maximum(1e-300, abs(tangent[n:, :n]) @ self.sizes(x[:n]))
+
+    def change(self, x, step):
+        """Of the coordinates by a step, relative to them, both by the root of the mass: alike in any units."""
+        moved, there = (np.abs(self.root * way[:self.n_q]).max() for way in (step, x - step))
+        return moved / max(1e-300, there)
 
     def ways(self, residual, tangent):
         """How far each coordinate would go to be at rest alone, shape (n_q,); 0 where nothing resists."""
@@ -302,7 +342,7 @@ def bordered(equations, tangent, column, row, b):
 def with_inertia(equations, tangent, x, t):
     """The tangent of a long implicit step in time from rest: with a small multiple of the mass matrix."""
     n = equations.n_q
-    mass = equations.system.mass_matrix(t, np.append(x[:n], np.zeros(n)))
+    mass = equations.mass(x, t)
     root = scipy.sparse.diags_array(equations.system.mass_scale**-0.5)
     mass = mass * (OPTIONS.added_inertia * abs(root @ tangent[:n, :n] @ root).max() / abs(root @ mass @ root).max())
     none = scipy.sparse.csc_array((tangent.shape[0] - n,) * 2)
@@ -323,7 +363,6 @@ class RelaxationOptions:
     endless: float = 1e3  # of that size: what falls so far is held by nothing
     growth: float = 2.0  # of s after a step that is short enough
     near: float = 1e-7  # of the forces, residual from which on Newton's method goes on
-    independent: float = 1e-10  # singular values of gradients of constraints, relative: below, they repeat each other
 
 
 RELAXATION = RelaxationOptions()
@@ -358,8 +397,7 @@ def relaxed(equations, x, t, within=np.inf):
     s = options.first * size / fall if fall > 0 else 1.0
     none, forces = scipy.sparse.csc_array((equations.m, equations.m)), np.arange(equations.n) < n
     for _ in range(options.most_steps):
-        mass = system.mass_matrix(t, np.append(x[:n], np.zeros(n)))
-        matrix = scipy.sparse.csc_array(tangent + scipy.sparse.block_diag([mass / s, none]))
+        matrix = scipy.sparse.csc_array(tangent + scipy.sparse.block_diag([equations.mass(x, t) / s, none]))
         try:
             step, onto = solve(equations, matrix, np.column_stack([residual * forces, residual * ~forces])).T
         except RuntimeError:

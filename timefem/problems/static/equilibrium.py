@@ -19,7 +19,6 @@ from ...mechanics.states.consistent import assembled
 from ...mechanics.states.given import canonical_states, given_states
 from ...mechanics.states.sides import warn_of_other_side
 from ...mechanics.system import System
-from ...mechanics.values.at_start import is_small
 from ...progress import progress as progress_bar
 from ...progress import showing
 from ...solution.audit import warn_of_bends
@@ -131,7 +130,8 @@ def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, 
     Newton's method fails and doubled again after quick ones. Where t is `start`, what the guess leaves unbalanced is
     let go in steps. Steps are at right angles to rigid motions that nothing resists, by the mass: a structure that
     floats without loads stays where the guess has it. Of an unstable equilibrium and one that the system falls to from
-    the guess, the nearer is taken.
+    the guess, the nearer is taken; of a family of equilibria, such as those of a body whose spin nothing resists, the
+    one nearest to the guess: changes are at right angles to that motion by the kinetic energy.
 
     Parameters
     ----------
@@ -231,22 +231,21 @@ def _warn_where_unstable(found):
 
 
 def from_guess(equations, x, t, on_iteration=lambda iteration, norm: None):
-    """Newton's method from x, then from multipliers that balance forces there, then from where loads are carried.
+    """Newton's method from x with balanced multipliers, then with its own, then from where loads are carried.
 
     Of an unstable equilibrium and one that the system falls to, that which is nearer.
     """
-    small = is_small(equations.system)  # of others it would take longer than Newton's method
-    found = newton(equations, equations.with_multipliers(x, t) if small else x, t, on_iteration)
+    found = newton(equations, equations.with_multipliers(x, t), t, on_iteration)
 
     def again(start):
-        other = newton(equations, start, t, on_iteration)
+        other = newton(equations, start, t, on_iteration, near=x)
         other.iterations += found.iterations
         return other
 
     if not found.success:
         if found.status.reason not in RETRY:
             return found
-        if equations.m and (other := again(x if small else equations.with_multipliers(x, t))).success:
+        if equations.m and (other := again(x)).success:
             found = other
     if found.success and found.n_unstable <= 0:
         return found
@@ -314,25 +313,26 @@ def _let_go(equations, x, t, n_steps, bar):
     return found
 
 
-def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
-    """Newton's method from x at the load of t; an `Equilibrium`."""
+def newton(equations, x, t, on_iteration=lambda iteration, norm: None, near=None):
+    """Newton's method from x at the load of t; an `Equilibrium`, of a family of them that nearest to `near`, or x."""
     history, system, n, change = [], equations.system, equations.n_q, np.inf
     residual, tangent, _ = equations.evaluate(x, t)
-    first, ways, rest = x, equations.ways(residual, tangent), None
+    first, ways, rest, near = x, equations.ways(residual, tangent), None, x if near is None else near
     for iteration in range(OPTIONS.iterations):
         history.append(equations.error(residual, tangent, x))
         on_iteration(iteration, history[-1])
         held, balanced = equations.held(tangent, x), history[-1] <= OPTIONS.tolerance
         if balanced and (change <= OPTIONS.increment or history[-1] == 0):
-            return _found(equations, x, t, held, history, tangent)
+            return _nearest(equations, near, x, t, history) or _found(equations, x, t, held, history, tangent)
         if rest is not None and history[-1] >= history[-2]:
             break  # forces were balanced, and it goes on: along what nothing resists, or next to nothing
-        rest = x if balanced else None
+        rest = x if history[-1] <= OPTIONS.unbalanced * OPTIONS.singular else None
         try:
             step = solve(equations, held, residual)
-            change = _change(x, step, n)
+            change = equations.change(x, step)
         except RuntimeError:  # such as of a rope before it is tight
             if balanced:
+                rest = x
                 break
             step = None if iteration >= OPTIONS.most_singular else _long_step(equations, tangent, x, t, residual)
             if step is None:
@@ -345,7 +345,7 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None):
         residual, tangent, _ = equations.evaluate(x, t)
         if not np.isfinite(residual).all():
             break
-    if rest is not None and (found := _beside_what_is_free(equations, rest, t, history)) is not None:
+    if rest is not None and (found := _nearest(equations, near, rest, t, history)) is not None:
         return found
     remedy = "take more load steps (n_steps), or a nearer guess"
     # directors resist turns by their forces
@@ -370,27 +370,26 @@ def _found(equations, x, t, held, history, tangent):
                        Status(True, residual_history=history), len(history) - 1, tangent)
 
 
-def _change(x, step, n):
-    """Of the coordinates by a step, relative to them."""
-    return np.abs(step[:n]).max() / max(1e-300, np.abs((x - step)[:n]).max())
+def _nearest(equations, start, x, t, history):
+    """From x, where forces are balanced, the equilibrium nearest to the start, or else to x, of those with different
+    places of what nothing resists, such as the spin of a body that hangs on a ball; None where nothing is free."""
+    residual, tangent, _ = equations.evaluate(x, t)
+    n_free = equations.n_free(equations.held(tangent, x), equations.error(residual, tangent, x))
+    places = (start, x) if n_free else ()
+    return next(filter(None, (_held_near(equations, n_free, near, x, t, history) for near in places)), None)
 
 
-def _beside_what_is_free(equations, x, t, history):
-    """From x, where forces are balanced, the equilibrium with what nothing resists left where it is, such as the spin
-    of a body that hangs on a ball; None where that is not it."""
-    error = np.inf
-    for _ in range(OPTIONS.most_singular):
+def _held_near(equations, n_free, start, x, t, history):
+    for _ in range(OPTIONS.iterations):
         residual, tangent, _ = equations.evaluate(x, t)
-        held, before, error = equations.with_free_held(equations.held(tangent, x)), error, \
-            equations.error(residual, tangent, x)
+        error = equations.error(residual, tangent, x)
         try:
-            step = solve(equations, held, residual)
-        except RuntimeError:
+            held, counted, pull = equations.with_free_held(n_free, equations.held(tangent, x), residual, x, t, start)
+            step = solve(equations, held, pull)
+        except (RuntimeError, np.linalg.LinAlgError):  # also where it went to what is not finite
             return None
-        if error > OPTIONS.tolerance:
-            return None
-        if error >= before or _change(x, step, equations.n_q) <= OPTIONS.increment:
-            return _found(equations, x, t, held, [*history, error], tangent)
+        if error <= OPTIONS.tolerance and equations.change(x, step) <= OPTIONS.increment:
+            return _found(equations, x, t, counted, [*history, error], tangent)
         x = equations.counted(x - step)
     return None
 

@@ -20,6 +20,8 @@ class StaticOptions(Options):
     least_step: float = option(1e-6, "step of the load, of all its way, at least")
     least_share: float = option(1e-2, "the same of what a guess leaves unbalanced: what falls without end has none")
     singular: float = option(2e-15, "resistance against the largest that is none; thin beams of 40 elements have 8e-15")
+    unbalanced: float = option(10.0, "resistance against the largest, over the error, that what is unbalanced may make")
+    shared: float = option(1e-12, "resistance of constraints that repeat each other, against that of the masses")
     apart: float = option(0.1, "of what its terms are, by which a guess violates a constraint that a failure names")
     pivots: float = option(1e-3, "error of a solve by pivots on the diagonal, up to which their signs are counted")
     neutral: float = option(1e-8, "way in a rigid motion, against the size of the system, that is none")
