@@ -252,6 +252,8 @@ def test_a_damped_oscillator_over_the_frequency():
     mode = tf.modes(system)[0]
     assert mode.natural_frequency == pytest.approx(np.sqrt(k / m) / (2 * np.pi), rel=1e-12)
     assert mode.damping == pytest.approx(d / (2 * np.sqrt(k * m)), rel=1e-12)
+    free = tf.modes(tf.System([mass, tf.Spring(mass, stiffness=k)]))[0]
+    assert not np.signbit(free.damping)  # tables have 0, not -0
     assert mode.frequency == pytest.approx(mode.natural_frequency * np.sqrt(1 - mode.damping**2), rel=1e-12)
 
 

@@ -167,3 +167,26 @@ def test_a_mass_between_two_places():
     with pytest.raises(tf.InputError, match="7 independent conditions are needed, 7 for the 7 free components of the "
                                             r"state, but 6 are given: .*\(3\), .*\(3\); add 1"):
         tf.BoundaryValueProblem(system, (0, 1), {rocket: start}, {rocket: end})
+
+
+def test_as_many_states_as_rates_in_the_list():
+    heading = tf.Control(name="heading")
+    ship = tf.State("ship", ["cos(u[0]) - x[1]", "sin(u[0])"], controls=[heading])
+    assert ship.n == 2 and tf.State("one", "-x[0]").n == tf.State("none").n == 1
+    for rate in ("[cos(u[0]) - x[1], sin(u[0])]", lambda x, f, t, c, u: [u[0], u[0]]):
+        with pytest.raises(tf.InputError, match="of several states give their number n"):
+            tf.State("ship", rate, controls=[heading])
+    with pytest.raises(tf.InputError, match=r"must return a vector of 3 values .*, not of 2$"):
+        tf.State("ship", ["-x[0]", "-x[1]"], n=3)
+
+
+@pytest.mark.long
+def test_zermelos_ship():
+    """Bryson & Ho (1975), section 2.7: 5.46 h/V, headings 105 degrees at first and 240 at last."""
+    heading = tf.Control(name="heading")
+    ship = tf.State("ship", ["cos(u[0]) - x[1]", "sin(u[0])"], controls=[heading])
+    problem = tf.OptimalControl(tf.System([ship, heading]), {ship: [3.66, -1.86]}, {ship: [0.0, 0.0]}, (0, 5),
+                                end_cost="end.t", free_time=True, bounds={"duration": (1, 10)})
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 40, progress=False)
+    first, last = np.degrees(sol.controls([0.0, sol.t[-1]]))[:, 0] % 360
+    assert sol.success and abs(sol.objective - 5.458) < 1e-3 and abs(first - 105.0) < 0.05 and abs(last - 240.0) < 0.05

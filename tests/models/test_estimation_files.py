@@ -132,6 +132,16 @@ def test_bad_data_on_the_command_line(folder, timefem):
     assert status == 2 and "times must increase" in err and len(err.strip().splitlines()) == 1
 
 
+def test_models_without_measurements_are_no_estimates(tmp_path, timefem):
+    """They were solved as initial-value problems, silently."""
+    (tmp_path / "mass.toml").write_text("""
+bodies.mass = {type = "point", mass = 1}
+time = {span = [0, 1], n_elements = 2}
+""")
+    status, out, err = timefem("estimate", tmp_path / "mass.toml")
+    assert status == 2 and not out and "an initial-value problem, without measurements; `timefem run` solves it" in err
+
+
 def test_errors_of_two_columns_that_depend_on_each_other(folder):
     path, _ = folder
     (path / "model.toml").write_text(MODEL.replace("sigma = 0.005", "covariance = [[2e-5, 1e-5], [1e-5, 3e-5]]"))

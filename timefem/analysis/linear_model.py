@@ -331,7 +331,7 @@ class Mode:
     @property
     def damping(self) -> float:
         """Damping ratio -Re(eigenvalue) / |eigenvalue|; NaN of an eigenvalue that is zero."""
-        return -self.eigenvalue.real / abs(self.eigenvalue) if self.eigenvalue else float("nan")
+        return 0.0 - self.eigenvalue.real / abs(self.eigenvalue) if self.eigenvalue else float("nan")
 
     @property
     def moves(self) -> str:

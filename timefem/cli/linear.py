@@ -6,6 +6,7 @@ from ..analysis import linearize
 from ..analysis.chart import moving
 from ..analysis.linear_model import eigenvalue_text
 from ..analysis.nearby import settle
+from ..display import counted
 from ..errors import InputError, SolveError
 from ..mechanics.bodies.states import CanonicalState
 from ..problems.static.equilibrium import at_rest
@@ -51,9 +52,9 @@ def modes(options):
     if as_json:
         return print_json({"case": found.name, "t": model.t, "steady": model.steady, "states": model.state_names,
                            "unstable": model.n_unstable, "neutral": every.n_neutral, "modes": every.as_dict()})
-    table = make_table(f"{found.title} ({found.name}): {len(every)} modes, {model.n_unstable} unstable eigenvalues, "
-                       f"{every.n_neutral} zero by structure", "mode", "eigenvalue [1/s]", "frequency [Hz]",
-                       "damping ratio", "what moves")
+    table = make_table(f"{found.title} ({found.name}): {counted(len(every), 'mode')}, "
+                       f"{counted(model.n_unstable, 'unstable eigenvalue')}, {every.n_neutral} zero by structure",
+                       "mode", "eigenvalue [1/s]", "frequency [Hz]", "damping ratio", "what moves")
     for i, mode in enumerate(every, 1):
         table.add_row(str(i), eigenvalue_text(mode.eigenvalue), f"{mode.frequency:.6g}", f"{mode.damping:.4g}",
                       mode.moves)

@@ -206,7 +206,7 @@ def estimate(ctx, **_):
     options = given_options(ctx)
     if not options["case"].endswith(".toml"):
         raise InputError(f"MODEL must be a model file, which ends in .toml, not {options['case']!r}")
-    return imported("run").run(options)
+    return imported("run").run(options | {"measured": True})
 
 
 @with_parameters(parameter("case", CASE), parameter("turns", TURNS, None), parameter("starts", STARTS, None), *COMMON,

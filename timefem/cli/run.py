@@ -47,7 +47,8 @@ def run(options, petsc_options=None):
     Parameters
     ----------
     options : dict
-        Those given, see `chosen`; besides "number", "output", "follow", "watch", "as_json" and "verbose".
+        Those given, see `chosen`; besides "number", "output", "follow", "watch", "as_json" and "verbose", and
+        "measured" where the problem has to have measurements.
     petsc_options : dict, optional
 
     Returns
@@ -57,12 +58,15 @@ def run(options, petsc_options=None):
     """
     own = {name: options.pop(name, None) for name in ("output", "follow", "as_json", "verbose")}
     numbers = options.pop("number", None) or ()
-    watch = options.pop("watch", False) and rank() == 0
+    watch, measured = options.pop("watch", False) and rank() == 0, options.pop("measured", False)
     if petsc_options:
         if options.get("backend") != "petsc" and not options["case"].endswith(".toml"):
             raise InputError(f"{PETSC_PREFIX}{next(iter(petsc_options))} needs --backend petsc")
         options["petsc_options"] = petsc_options
     found = with_numbers(chosen(options), numbers)
+    if measured and found.kind.updates is None:
+        raise InputError(f"estimate takes models with kind = \"estimation\" in [problem], and {found.name} is "
+                         f"{found.kind.title}, without measurements; `timefem run` solves it")
     solver = follower(found, own.pop("follow"), options) or solve
     if options.get("checkpoint") is not None:
         check_output(options["checkpoint"], options["case"])

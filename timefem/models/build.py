@@ -254,11 +254,16 @@ def _rates(bodies):
             for name, entry in bodies.items() if entry["type"] == "state" and "rate" in entry}
 
 
+def _n_states(entry):
+    """How many states a file states by the rates or the values at the start of all."""
+    return max([1, *(len(value) for value in (entry.get("rate"), entry.get("x")) if isinstance(value, list))])
+
+
 def _body(name, entry, rotation, inverse_mass):
     if entry["type"] == "port_system":
         return PortSystem(**{k: v for k, v in entry.items() if k not in ("type", "x")}, name=name)
     if entry["type"] == "state":
-        return State(name, n=entry.get("n", 1))
+        return State(name, n=entry.get("n", _n_states(entry)))
     if entry["type"] in ("point", "variable_mass"):
         cls = PointMass if entry["type"] == "point" else VariableMass
         return cls(entry["mass"], entry.get("dimension", 3), name)

@@ -101,3 +101,23 @@ def test_robust_losses_of_good_data_are_not_small(dynamics):
         assert sol.fit.good, sol.fit.verdict
         found.append(sol.fit.deviations)
     assert abs(np.mean(found)) < 3 / np.sqrt(10) + 0.3
+
+
+@pytest.mark.parametrize("length, time, mass", [(1e3, 1e3, 1e3), (1e-3, 1 / 3600, 1e-3)])
+def test_degrees_of_freedom_in_other_units(length, time, mass):
+    """In mm, g and ms one wide prior was lost among the digits of the others: 79 of 78."""
+    def fit(length, time, mass):
+        ball = tf.PointMass(2 * mass, dimension=1, name="ball")
+        spring = tf.Spring(ball, stiffness=50 * mass / time**2, name="spring")
+        t = np.linspace(0.05, 4, 80)
+        seen = np.cos(5 * t) + 0.02 * np.random.default_rng(5).standard_normal(80)
+        camera = tf.Marker("ball", axes="x", times=t * time, values=seen[:, None] * length, sigma=0.02 * length,
+                           name="camera")
+        unit = mass / time**2
+        problem = tf.Estimation(tf.System([ball, spring]), camera, t_span=(0, 4 * time),
+                                numbers={"k": ("spring.stiffness", tf.Prior(40 * unit, 30 * unit))})
+        return tf.solve(problem, tf.MixedGalerkin(2), 80, progress=False).fit
+
+    si, other = fit(1, 1, 1), fit(length, time, mass)
+    assert abs(other.degrees_of_freedom - si.degrees_of_freedom) < 1e-6 and abs(si.degrees_of_freedom - 78) < 1e-3
+    assert abs(other.chi2 - si.chi2) < 1e-6

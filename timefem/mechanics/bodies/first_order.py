@@ -124,7 +124,8 @@ class State(FirstOrder):
     name = Name()
     rate = _Given("formula of x', see above", None, "callable, str or sequence of str",
                   "UserFunction | str | Sequence[str]")
-    n = Integer("how many states x", 1, least=1, most=1000)
+    n = Integer("how many states x; unless given as many as `rate` is a list of", None, least=1, most=1000,
+                optional=True)
     seen = _Given("whose frames the rate sees", (), "Body or sequence of Body", "BodyFrame | Sequence[BodyFrame]")
     seen.argument = "bodies"
     acting = _Given("whose controls the rate sees", (), "Actuator or sequence of Actuator", "Part | Sequence[Part]")
@@ -135,9 +136,15 @@ class State(FirstOrder):
     has_rate = False
 
     def _complete(self):
+        one = self.n is None and not isinstance(self.rate, list | tuple)
+        if self.n is None:
+            self.n = 1 if one else max(1, len(self.rate))
         self._rate = None
         if self.rate is not None:
-            self._rate = formula_force.rate_of(self)
+            try:
+                self._rate = formula_force.rate_of(self)
+            except InputError as error:
+                raise InputError(f"{error}; of several states give their number n") if one else error from None
         elif len(self.seen) or len(self.acting) or len(self.rate_parameters):
             raise InputError(f"{self._title}: bodies, controls and parameters belong to a rate, and none is given")
 

@@ -45,7 +45,7 @@ class _Given(Field):
 class State(FirstOrder):
     name: str | None
     rate: Any | None
-    n: int
+    n: int | None
     seen: Any
     seen: Any
     acting: Any
@@ -59,9 +59,9 @@ class State(FirstOrder):
     @property
     def kind(self) -> Hashable: ...
     def velocity(self, q: Floats, p: Floats) -> np.ndarray: ...
-    def __init__(self, name: str | None = None, rate: UserFunction | str | Sequence[str] | None = None, n: int = 1, *,
-                 bodies: BodyFrame | Sequence[BodyFrame] = (), controls: Part | Sequence[Part] = (),
-                 parameters: Vector = ()) -> None: ...
+    def __init__(self, name: str | None = None, rate: UserFunction | str | Sequence[str] | None = None,
+                 n: int | None = None, *, bodies: BodyFrame | Sequence[BodyFrame] = (),
+                 controls: Part | Sequence[Part] = (), parameters: Vector = ()) -> None: ...
 
 
 class PortSystem(FirstOrder):

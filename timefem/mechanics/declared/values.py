@@ -244,8 +244,8 @@ class Integer(Field):
 
     kind_of_value = given_as = kept_as = "int"
 
-    def __init__(self, help="", default=REQUIRED, *, least, most):
-        super().__init__(help, default=default)
+    def __init__(self, help="", default=REQUIRED, *, least, most, optional=False):
+        super().__init__(help, default=default, optional=optional)
         self.least, self.most = least, most
 
     def check(self, title, value):

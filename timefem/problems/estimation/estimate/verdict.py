@@ -393,7 +393,7 @@ def _freedom(solution):
         jacobian = np.concatenate([found.program.dense_jacobian(term, found.v) for term in wide])
         used = np.flatnonzero(np.abs(jacobian).sum(axis=0) > 0)
         covariance = posterior.scaled(used)
-        before = np.linalg.pinv(found.program.start_matrix(found.v))[np.ix_(used, used)]  # by priors alone
+        before = _inverse(found.program.start_matrix(found.v))[np.ix_(used, used)]  # by priors alone
         jacobian = jacobian[:, used]
         after, prior = jacobian @ covariance @ jacobian.T, jacobian @ before @ jacobian.T
         settled = float(np.trace(prior) - np.trace(after))
@@ -403,6 +403,14 @@ def _freedom(solution):
             told += _open(solution, sensor, after[first:first + n, first:first + n])
             first += n
     return settled, told
+
+
+def _inverse(matrix):
+    """A generalized inverse of `[H, A^T; A, 0]`, with unknowns in units by H and constraints by A."""
+    size = np.sqrt(np.diag(matrix))
+    unit = np.where(size > 0, size, 1.0)
+    unit = np.where(size > 0, unit, np.maximum(np.linalg.norm(matrix / unit, axis=1), 1e-300))
+    return np.linalg.pinv(matrix / np.outer(unit, unit)) / np.outer(unit, unit)
 
 
 def _open(solution, sensor, covariance):
