@@ -359,9 +359,9 @@ def search(evaluate, x, size, most, finely=False, constants=None):
             before, worst = worst, (bad / terms).max(initial=0.0)
             done = worst <= np.finfo(float).eps or before / 2 <= worst <= OPTIONS.rounding
         else:
-            done = not np.any(bad > TOLERANCE * terms)
+            done = np.all(bad <= TOLERANCE * terms)  # not where they are NaN
             if not done and constants is not None:
-                done = not np.any(bad > TOLERANCE * np.maximum(terms, constants(x) * weight))
+                done = np.all(bad <= TOLERANCE * np.maximum(terms, constants(x) * weight))
         if done:
             return x, None, evaluated
         if not np.all(np.isfinite(jacobian)):

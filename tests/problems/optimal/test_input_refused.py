@@ -15,7 +15,7 @@ REST = tf.EndState(position=[1, None, None], velocity=[0, None, None])
 
 def problem(end=REST, **options):
     options = {"cost": tf.Effort(push), "bounds": {push: (-6, 6)}} | options
-    return tf.OptimalControl(tf.System([mass]), {mass: tf.Pose()}, {mass: end}, (0, 2), **options)
+    return tf.OptimalControl(tf.System([mass]), {mass: tf.Pose()}, {mass: end} if end else {}, (0, 2), **options)
 
 
 @pytest.mark.parametrize("make, message", [
@@ -27,6 +27,7 @@ def problem(end=REST, **options):
     (lambda: tf.Guess(times=[0, 1], controls={"push": 3.0}), "times belong to states or controls that are arrays"),
     (lambda: problem(cost="u[0]**2", bounds=None), "'u' has no entries; give actuators"),
     (lambda: problem(limits=tf.Limit("u[3]", 0, 1)), "'u' has 1 entries"),
+    (lambda: problem(None, end_conditions="sqrt(-1 - end.q('mass')[0]**2)"), r"end_conditions\[0\] is not finite"),
     (lambda: tf.Limit("velocity('mass')[0]", 0, 1), r"of a motion it is now.velocity\(...\)"),
     (lambda: tf.Limit("now.velocity(mass)[0]", 0, 1), r"have their names in quotes, now.q\('body'\)"),
 ])
@@ -44,6 +45,13 @@ def test_refused(make, message):
 def test_options_of_solves(options, message):
     with pytest.raises(InputError, match=message):
         tf.solve(problem(), tf.MixedGalerkin(1), 5, progress=False, **options)
+
+
+def test_conditions_without_a_derivative_at_the_guess():
+    """The length of a way that is zero at the start: no derivative there, but everywhere else."""
+    found = tf.solve(problem({}, end_conditions="sqrt(end.q('mass')[0]**2) - 1", bounds=None), tf.MixedGalerkin(2), 10,
+                     progress=False)
+    assert found.success and found.objective == pytest.approx(3 / 2 / 2**3, rel=1e-6)
 
 
 def test_starts_belong_to_solve_all():

@@ -143,3 +143,34 @@ def test_solutions_simulate_themselves(tmp_path):
         copied.simulate()
     sol.save(tmp_path / "push.h5")
     assert tf.simulate(push(), tf.load(tmp_path / "push.h5")).largest < 1e-12
+
+
+def hypersensitive(duration):
+    """Rao and Mease; all is in layers of a few units of time at both ends: 1.3308068, however long the time."""
+    control = tf.Control(name="u")
+    state = tf.State("x", "-x[0]**3 + u[0]", controls=[control])
+    return tf.OptimalControl(tf.System([state, control]), {state: 1.5}, {state: 1.0}, (0, duration),
+                             "(now.q('x')[0]**2 + u[0]**2) / 2")
+
+
+@pytest.mark.filterwarnings("ignore::timefem.errors.UnderResolved")
+@pytest.mark.parametrize("n, cost, missed", [(100, 3.27, "the cost is 3.26"), (10, 30.2, "the cost is 30.1"),
+                                             (400, 1.52, "the cost is 1.52")])
+def test_a_mesh_that_sees_nothing_of_the_layers_is_no_success(n, cost, missed):
+    sol = tf.solve(hypersensitive(1e4), tf.MixedGalerkin(2), n, progress=False)
+    assert sol.statistics["objective"] == pytest.approx(cost, rel=2e-2)
+    assert sol.status.reason == "not accurate" and missed in sol.status.message
+    assert "or a tolerance, which places nodes" in sol.status.message
+
+
+@pytest.mark.long
+def test_a_tolerance_finds_the_layers():
+    sol = tf.solve(hypersensitive(1e4), tf.MixedGalerkin(2), tolerance=1e-3, progress=False)
+    assert sol.success and sol.objective == pytest.approx(1.3308068, rel=1e-5)
+    assert len(sol.t) < 1000 and np.diff(sol.t).max() > 100 * np.diff(sol.t).min()
+
+
+def test_less_is_a_warning():
+    with pytest.warns(tf.UnderResolved, match="misses the motion that its controls make by 0.0[234]"):
+        sol = tf.solve(hypersensitive(20), tf.MixedGalerkin(2), 13, progress=False)
+    assert sol.success and sol.objective == pytest.approx(1.3308068, rel=0.05)

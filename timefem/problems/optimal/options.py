@@ -19,7 +19,8 @@ class OptimalOptions(Options):
     between_far_with_controls: float = option(
         0.1, "the same of formulas of controls as well", "they are polynomials of lower degree")
     between_wrong: float = option(
-        0.05, "the same of formulas of states, from which on they are to hold at Gauss points, too, or the solve fails",
+        0.05, "the same of formulas of states, from which on they are to hold at Gauss points, too, or the solve "
+        "fails; and what all elements together miss of a motion that costs more than twice as much between them",
         "the cost sees points at which a limit need not hold: a flight over peaks cost 799 for 2031")
     between_rounding: float = option(1e-6, "miss over its size that is none")
     driven: float = option(

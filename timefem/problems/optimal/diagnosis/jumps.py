@@ -141,24 +141,41 @@ def _first(system, own, solution, motion):
 
 controls_marched = Late("timefem.problems.controls_marched")
 
-REMEDY = "take more elements, or a tolerance; sol.simulate() marches the controls"
+REMEDY = "take more elements, or a tolerance, which places nodes where the motion needs them"
+MARCHED = "take more elements, or a tolerance; sol.simulate() marches the controls"
 
 
 def look_at_replay(phase, solution):
-    """Warn of an element that misses the motion of its own controls, and of a cost that is another one between the
-    points of the elements: where controls or forces vary within elements, which points do not see.
+    """An element that misses the motion of its own controls, or a cost that is another one between the points of the
+    elements: where states, controls or forces vary within elements, which points do not see.
 
     Contacts are left out, whose forces are controls that would act where nothing touches.
+
+    Returns
+    -------
+    str
+        What is missed where the solution is none: a cost by more than itself, of a motion that is missed as well, by
+        all elements together. Empty otherwise.
+
+    Warns
+    -----
+    UnderResolved
+        Where less is missed.
     """
     if has_contacts(phase) or not phase.n_controls or len(solution.t) > OPTIONS.replayed_elements:
-        return
+        return ""
     again = controls_marched.Replay(phase, solution, (0, OPTIONS.replayed_share))
     defects, told, cost = again.defects(), solution.statistics["objective"], again.objective
-    worst = int(np.argmax(defects))
+    worst, apart = int(np.argmax(defects)), abs(cost - told)
+    varies = f"the cost is {told:.6g} by the points of the elements, and {cost:.6g} by those of finer ones: what it " \
+        "depends on varies within elements"
+    if apart > max(abs(told), OPTIONS.unresolved_cost * again.size_of_objective) and \
+            OPTIONS.between_wrong < defects.sum() < np.inf:
+        return varies
     if OPTIONS.unresolved < defects[worst] < np.inf:
         warn(f"element {worst}, at t = {solution.t[worst]:.6g}, misses the motion that its controls make by "
-             f"{defects[worst]:.2g} of its size: {REMEDY}", UnderResolved)
-    elif abs(cost - told) > OPTIONS.unresolved * max(abs(cost), abs(told)) and \
-            abs(cost - told) > OPTIONS.unresolved_cost * again.size_of_objective:
-        warn(f"the cost is {told:.6g} by the points of the elements, and {cost:.6g} by those of finer ones: what it "
-             f"depends on varies within elements; {REMEDY}", UnderResolved)
+             f"{defects[worst]:.2g} of its size: {MARCHED}", UnderResolved)
+    elif apart > OPTIONS.unresolved * max(abs(cost), abs(told)) and \
+            apart > OPTIONS.unresolved_cost * again.size_of_objective:
+        warn(f"{varies}; {MARCHED}", UnderResolved)
+    return ""

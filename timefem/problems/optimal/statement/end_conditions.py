@@ -283,7 +283,8 @@ class EndConditions:
         x, violated, (_, _, *gradients) = search(
             evaluate, np.concatenate([z, numbers]), np.concatenate([self._size, unit]), lambda x: 1.0,
             constants=self.constants(t, len(names)))
-        fault = None if violated is None else f"{names[violated[0]]} stays violated by {violated[1]:.3g}"
+        fault = None if violated is None else f"{names[violated[0]]} " + (
+            f"stays violated by {violated[1]:.3g}" if np.isfinite(violated[1]) else "is not finite there")
         return x[:n], x[n:], gradients, fault
 
     def _reduce(self, jacobian, by_numbers):

@@ -14,7 +14,7 @@ from ....solution.audit import jump_of
 from ....solvers.nonlinear.program import after
 from ....status import RETRY, Reason, Status
 from ..diagnosis.between_points import look_at_turns, look_between_points, passed_between
-from ..diagnosis.jumps import look_at_jumps, look_at_replay, tell_what_is_not_smooth
+from ..diagnosis.jumps import REMEDY, look_at_jumps, look_at_replay, tell_what_is_not_smooth
 from ..diagnosis.minimum_principle import better_controls
 from ..diagnosis.uncounted_turns import tell_uncounted_turns
 from ..options import OPTIONS
@@ -105,7 +105,9 @@ def _as_stated(task, phases, solve, stated, with_phases):
                 _tell_other_turns(phase, one)
                 if task.kept.last is None:  # the next ones, from which these differ in numbers, are to be quick
                     look_at_jumps(phase, one)
-                    look_at_replay(phase, one)
+                    missed = look_at_replay(phase, one)
+                    if missed and solution.success:
+                        solution.status = Status.failure(Reason.NOT_ACCURATE, None, None, [], missed, remedy=REMEDY)
             tell_what_is_not_smooth(solution, stated(task, solution)[0])
             return solution
         try:
