@@ -66,7 +66,7 @@ def least_work() -> tf.OptimalControl:
         "u[1] + u[2] + 1e-3 * u[0]**2", bounds={force: (-20, 20), shares: (0, None)}, limits=[power])
 
 
-@case(102.36763, "transcription; 102.479 in dymos, mountain_car, on a coarse grid", n=120, within=3e-4, finer=8)
+@case(102.36763, "transcription; 102.479 in dymos, mountain_car, on a coarse grid", n=240, finer=4)
 def mountain_car() -> tf.OptimalControl:
     car = point()
     engine = tf.FormulaForce(car, "[1e-3 * u[0] - 2.5e-3 * cos(3 * f[0].position[0]), 0, 0]", n_controls=1,
@@ -79,7 +79,7 @@ def mountain_car() -> tf.OptimalControl:
 
 
 @case(7.68862, "transcription from this minimum, on 960 elements; from a straight line it ends in the 7.9101 of Betts "
-      "(Sakawa)", n=120, within=5e-4, finer=8)
+      "(Sakawa)", n=240, finer=4)
 def free_flying_robot() -> tf.OptimalControl:
     robot = tf.GeneralizedBody(3, lambda q, v, c: ca.sumsqr(v) / 2, name="robot")
     jets = tf.FormulaForce(robot, lambda f, t, c, u: ca.vertcat(
