@@ -138,3 +138,17 @@ def test_the_end_of_a_closed_loop_by_one_of_its_joints(coordinates, angle):
         found = tf.solve(tf.InitialValueProblem(system, state, (0, 1e-3)), tf.MixedGalerkin(1), 1)
         angles = [found.joint(joint).coordinate()[0] for joint in (crank, coupler)]
         np.testing.assert_allclose(angles, [angle, coupler_angle(angle)], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_ends_of_a_joint_with_several_coordinates_by_its_name(named):
+    """By name they were taken for states of a body."""
+    body = tf.RigidBody(1.0, (0.1, 0.1, 0.1), name="body")
+    joint = tf.Cylindrical(body, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1), name="slide")
+    spring = tf.JointSpring(joint, coordinate="displacement", stiffness=4.0)
+    key = "slide" if named else joint
+    problem = tf.BoundaryValueProblem(tf.System([body, joint, spring]), (0, 1),
+                                      start={key: {"angle": (0.1, 0.2), "displacement": (0.3, 1.0)}})
+    motion = tf.solve(problem, tf.MixedGalerkin(3), 20, progress=False).joint("slide")
+    assert abs(motion.coordinate(1.0, "angle") - 0.3) < 1e-10
+    assert abs(motion.coordinate(1.0, "displacement") - 0.3 * np.cos(2) - 0.5 * np.sin(2)) < 1e-9

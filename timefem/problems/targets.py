@@ -390,7 +390,7 @@ def _found(system, key, value):
     joint = tree_joint(system, key)
     if joint is not None:
         return _of_joint(joint.body, joint.address[1])
-    return system.find(key) if isinstance(key, str | BodyFrame) else None
+    return system.find(key) if isinstance(key, str | BodyFrame) and not is_joint(system, key) else None
 
 
 def _of_joint(tree, name):
