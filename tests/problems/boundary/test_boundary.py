@@ -4,10 +4,12 @@ import casadi as ca
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from scipy.spatial.transform import Rotation
 from scipy.special import ellipj, ellipk
 
 import timefem as tf
 from tests.example_systems import PENDULUM_INERTIA, ROTATIONS, slope
+from timefem.assembly import TimeMesh
 from timefem.problems.boundary.solver import BoundarySolver
 from timefem.problems.targets import EndState
 
@@ -336,3 +338,25 @@ def test_free_time_stays_positive(guessed):
     quarter = ellipk(size**2 / 2 / (1 + size**2)) / np.sqrt(1 + size**2)
     turns = (sol.t[-1] / quarter - 1) / 2  # another passage of the same place is a solution as well
     assert abs(turns - round(turns)) < 1e-5
+
+
+@pytest.mark.parametrize("second", [1e3, 60.0])
+def test_rows_weigh_alike_in_any_unit_of_time(second):
+    """Those of coordinates and of momenta weighed by the unit: a search ended at another motion in ms than in s."""
+    found = []
+    for unit in (1.0, second):
+        body = tf.RigidBody(2.0, (0.1, 0.2, 0.25), name="body")
+        parts = [body, tf.Spherical(body, point_a=(0, 0, 0.5), point_b=(0, 0, 0)),
+                 tf.Spring(body, point_a=(0, 0, -0.5), point_b=(2, 0, 0), stiffness=30.0 / unit**2)]
+        start, end = (tf.Pose(-0.5 * turn.as_matrix()[:, 2], turn.as_matrix()) for turn in
+                      (Rotation.from_rotvec(way) for way in ((0.1, 0.2, 0.3), (0.8, -0.5, 0.9))))
+        problem = tf.BoundaryValueProblem(tf.System(parts, gravity=(0, 0, -9.81 / unit**2)), (0, 0.6 * unit),
+                                          {body: start}, {body: end})
+        solver, mesh = BoundarySolver(problem, tf.MixedGalerkin(2)), TimeMesh(np.linspace(0, 0.6 * unit, 13))
+        x = solver.from_guess(mesh, "interpolation")
+        equations = solver.form.equations(mesh, x)
+        residual = equations.evaluate(equations.take(x))
+        step = equations.linear_step(residual)
+        found.append([unit * v for v in (residual, step, solver.form.reference(x))])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(other, one, rtol=0.05, atol=1e-9 * np.abs(one).max())

@@ -1,5 +1,6 @@
 """From a boundary-value problem and a time element to square equations on any mesh."""
 
+from dataclasses import replace
 from functools import cached_property
 
 import casadi as ca
@@ -102,6 +103,8 @@ class BoundaryForm:
     def equations(self, mesh, x, scaling="full", linear=None, comm=None):
         """The `ElementEquations` on a mesh, shared among the ranks of `comm`; sizes are taken at the dofs `x`."""
         scale = Scaling.of(scaling, self.system, self.full_element, self.problem.t_span[0], self.ends_of(x)[0])
+        if scaling == "full":
+            scale = replace(scale, lifts=self.lifts)
         equations = self._kept.thing(("equations", self.element, mesh.n_elements), self.plan,
                                      lambda: make_equations(self.plan, mesh, scale, self.ends, linear, comm),
                                      lambda equations: equations.renew(mesh, scale, self.ends))
@@ -129,7 +132,12 @@ class BoundaryForm:
         """Size of the scaled state, by which tolerances are multiplied."""
         c = self.plan.columns
         largest = np.abs(c.elements(self.dofs(x))).max(axis=0).take(c.first)
-        return float((largest / self.system.state_scale).max()) or 1.0
+        return float((largest / self.system.state_scale / np.repeat(self.lifts, self.system.n_q)).max()) or 1.0
+
+    @property
+    def lifts(self):
+        """Of coordinates, by which they are of the size of the momenta in any unit of time, and of these."""
+        return self.span, 1.0
 
     @property
     def n_before(self):
