@@ -10,6 +10,7 @@ from scipy.optimize import nnls
 
 import timefem as tf
 from tests.nonsmooth.contact_scenes import AXIS, DOWN, G, solved
+from timefem.solvers.nonsmooth import sharing
 from timefem.solvers.nonsmooth.sharing import within_limits
 
 
@@ -103,22 +104,38 @@ def test_margins_are_as_large_as_forces_without_effect_make_them():
         change = (friction - given).reshape(16, -1).T
         base = without.reshape(2 * n, free)
         np.testing.assert_allclose(base @ (base.T @ change), change, rtol=0, atol=1e-12)
-        for f, t, b, own in zip(friction, given, limits, margins, strict=True):
+        widest = given + np.einsum("cij,nj->nci", without, sharing._widest(given, limits, without))
+        for f, t, b, far, margin in zip(friction, given, limits, widest, margins, strict=True):
+            own = b - np.hypot(*far.T)
             if (np.hypot(*t.T) <= b).all():
                 assert (f == t).all()
-                continue
-            if own.min() > 0:  # as near to what was given as the limits allow on the way
+            elif own.min() > 0:  # as near to what was given as the limits allow on the way
                 held += 1
+                assert margin.min() > -1e-12
                 assert np.abs(np.hypot(*f.T) - b).min() < 1e-12 and (np.hypot(*f.T) <= b * (1 + 1e-12)).all()
-                far = within_limits(t[None], (b - own.min() * (1 - 1e-9))[None], without)[0][0]
             else:
-                far = f
-            along, near = far / np.hypot(*far.T)[:, None], own - own.min() < 1e-4
+                np.testing.assert_allclose(f, far, rtol=0, atol=1e-6)
+            near = own - own.min() < 1e-4
             if np.hypot(*far[near].T).min() < 1e-3:  # a limit itself, without friction, in any direction
                 continue
+            along = far / np.hypot(*far.T)[:, None]
             slopes = np.vstack([np.einsum("ci,cij->jc", along[near], without[near]), np.ones(near.sum())])
             assert nnls(slopes, np.append(np.zeros(free), 1.0))[1] < 1e-3
     assert held > 3
+
+
+@pytest.mark.parametrize("pressed", [(2, 0, 1, 1), (3, 1, 0, 0), (1, 1, 1, 1), (4, 0, 0, 0)])
+def test_what_does_not_press_holds_nothing(monkeypatch, pressed):
+    """Four corners that are pulled aside by nearly the limit of all: each holds by what presses it, as least squares
+    say without a search."""
+    monkeypatch.setattr(sharing, "_widest", None)
+    effect = np.tile(np.eye(2), 4)
+    without = np.linalg.svd(effect)[2][2:].T.reshape(4, 2, 6)
+    limits = 0.3 * np.array(pressed, float)
+    pull = 0.99 * limits.sum() * np.array([0.6, 0.8])
+    friction, margins = within_limits(np.broadcast_to(pull / 4, (1, 4, 2)), limits[None], without)
+    np.testing.assert_allclose(friction[0].sum(axis=0), pull, rtol=1e-12)
+    assert (np.hypot(*friction[0].T) <= limits * (1 + 1e-12) + 1e-13).all() and margins.min() > -1e-12
 
 
 def test_a_bar_slips_where_no_sharing_of_friction_holds_it():

@@ -8,7 +8,7 @@ import numpy as np
 from ...mechanics.contacts import closed
 from ...mechanics.contacts.reacting import forces_seen
 from ...mechanics.numbers.changes import made_of
-from .options import BARRIER, RANK
+from .options import BARRIER, CONTACT, RANK
 
 OPEN, CLOSED, SLIDES, STICKS, BEGINS, HELD = range(6)
 ALONG_GIVEN = BEGINS, HELD  # to slide in space; at the limit of friction while it is kept from slipping
@@ -195,11 +195,11 @@ def _that_move_nothing(depends, size, rows, n_normal, modes):
 
 
 def within_limits(friction, limits, free):
-    """Friction within its limits, as near to that given as it needs, by forces without effect.
+    """Friction within its limits, by forces without effect; what is given where that is.
 
-    Where it is beyond a limit, the least of the margins `limits - |friction|` is made as large as possible by these
-    forces: a linear problem on cones of second order, by Newton's method on its logarithmic barrier, all states at
-    once. What is given goes towards that as far as the limits ask for it; all the way where they cannot be held.
+    Else this goes as far as the limits ask for it towards the least squares of friction over limits, by which what does
+    not press holds nothing; where these are beyond a limit, too, towards the largest that the least of the margins
+    `limits - |friction|` may be, all the way where they cannot be held.
 
     Parameters
     ----------
@@ -211,8 +211,7 @@ def within_limits(friction, limits, free):
     -------
     friction : ndarray, shape (n, n_contacts, 2)
     margins : ndarray, shape (n, n_contacts)
-        Where the friction given is beyond a limit, those of which the least one is largest: negative where no sharing
-        holds the limits.
+        Of the friction given, or of what it goes towards: negative where no sharing holds the limits.
     """
     limits, size = np.maximum(limits, 0.0), np.hypot(friction[..., 0], friction[..., 1])
     margins = limits - size
@@ -221,32 +220,12 @@ def within_limits(friction, limits, free):
         return friction, margins
     scale = np.maximum(limits, size)[beyond].max(axis=1)
     given, limit = friction[beyond] / scale[:, None, None], limits[beyond] / scale[:, None]
-    n = free.shape[2]
-    x = np.zeros((len(beyond), n + 1))  # forces without effect, and the least margin
-    x[:, n] = (limit - np.hypot(given[..., 0], given[..., 1])).min(axis=1) - 1.0
-    by_x = np.zeros((limit.shape[1], 3, n + 1))  # of limit less margin, and of friction
-    by_x[:, 0, n], by_x[:, 1:, :n] = -1.0, free
-    rows, shape = by_x.reshape(-1, n + 1), (len(beyond), -1, 3)
-    flat = np.diag([2.0, -2.0, -2.0])
-    for weight in BARRIER.weights:
-        before = x.copy()
-        for _ in range(BARRIER.iterations):
-            own = np.concatenate([limit[..., None], given], axis=2) + (x @ rows.T).reshape(shape)
-            along = np.hypot(own[..., 1], own[..., 2])
-            inside = (own[..., 0] - along) * (own[..., 0] + along)
-            slope = own @ flat / inside[..., None]
-            gradient = -slope.reshape(len(beyond), -1) @ rows
-            gradient[:, n] -= 1 / weight
-            curved = slope[..., :, None] * slope[..., None, :] - flat / inside[..., None, None]
-            hessian = rows.T @ (curved @ by_x).reshape(len(beyond), -1, n + 1)
-            step = np.linalg.solve(hessian, -gradient[..., None])[..., 0]
-            length = np.sqrt(np.maximum(-(step * gradient).sum(axis=1), 0.0))  # in the metric of the barrier
-            x += step / np.where(length > BARRIER.near, 1 + length, 1.0)[:, None]
-            if (length < BARRIER.found).all():
-                break
-    x += (x - before) / (BARRIER.weights[-2] / BARRIER.weights[-1] - 1)  # to none, as it is nearly linear in the weight
-    change = np.einsum("cij,nj->nci", free, x[:, :n])
-    margin = limit - np.hypot(*np.moveaxis(given + change, 2, 0))
+    weight = 1 / np.sqrt(np.maximum(limit, np.finfo(float).eps)).repeat(2, axis=1)[..., None]
+    x = -np.linalg.pinv(weight * free.reshape(-1, free.shape[2])) @ (weight * given.reshape(len(given), -1, 1))
+    change, margin = _changed(given, limit, free, x[..., 0])
+    left = (margin < -CONTACT.unsure).any(axis=1)
+    if left.any():
+        change[left], margin[left] = _changed(given[left], limit[left], free, _widest(given[left], limit[left], free))
     # where |given + share change| = limit, the nearer one of both
     a, b, c = (change**2).sum(axis=2), (given * change).sum(axis=2), (given**2).sum(axis=2) - limit**2
     root = np.sqrt(np.maximum(b**2 - a * c, 0.0))
@@ -257,6 +236,42 @@ def within_limits(friction, limits, free):
     friction[beyond] += (share * scale)[:, None, None] * change
     margins[beyond] = margin * scale[:, None]
     return friction, margins
+
+
+def _changed(given, limit, free, x):
+    """Change of friction by multiples x (n, n_free) of forces without effect, and its margins."""
+    change = np.einsum("cij,nj->nci", free, x)
+    return change, limit - np.hypot(*np.moveaxis(given + change, 2, 0))
+
+
+def _widest(given, limit, free):
+    """Multiples of forces without effect by which the least margin is largest: a linear problem on cones of second
+    order, by Newton's method on its logarithmic barrier, all states at once."""
+    n = free.shape[2]
+    x = np.zeros((len(given), n + 1))  # forces without effect, and the least margin
+    x[:, n] = (limit - np.hypot(given[..., 0], given[..., 1])).min(axis=1) - 1.0
+    by_x = np.zeros((limit.shape[1], 3, n + 1))  # of limit less margin, and of friction
+    by_x[:, 0, n], by_x[:, 1:, :n] = -1.0, free
+    rows, shape = by_x.reshape(-1, n + 1), (len(given), -1, 3)
+    flat = np.diag([2.0, -2.0, -2.0])
+    for weight in BARRIER.weights:
+        before = x.copy()
+        for _ in range(BARRIER.iterations):
+            own = np.concatenate([limit[..., None], given], axis=2) + (x @ rows.T).reshape(shape)
+            along = np.hypot(own[..., 1], own[..., 2])
+            inside = (own[..., 0] - along) * (own[..., 0] + along)
+            slope = own @ flat / inside[..., None]
+            gradient = -slope.reshape(len(given), -1) @ rows
+            gradient[:, n] -= 1 / weight
+            curved = slope[..., :, None] * slope[..., None, :] - flat / inside[..., None, None]
+            hessian = rows.T @ (curved @ by_x).reshape(len(given), -1, n + 1)
+            step = np.linalg.solve(hessian, -gradient[..., None])[..., 0]
+            length = np.sqrt(np.maximum(-(step * gradient).sum(axis=1), 0.0))  # in the metric of the barrier
+            x += step / np.where(length > BARRIER.near, 1 + length, 1.0)[:, None]
+            if (length < BARRIER.found).all():
+                break
+    x += (x - before) / (BARRIER.weights[-2] / BARRIER.weights[-1] - 1)  # to none, as it is nearly linear in the weight
+    return x[:, :n]
 
 
 def held(states, modes, directions, slow):
