@@ -86,12 +86,12 @@ class Status:
         Which is a text as well: "converged", "not converged", "singular tangent", "linear solver failed", "not finite",
         "no guess", "not reached" (by a homotopy; the message says how far it came), "infeasible", "not found" and
         "unbounded" (of optimal control with linear conditions that contradict each other, with conditions that are not
-        met from the guess, and with a cost without a least value), "not accurate" (after mesh refinement), "step too
-        small" (of step-size control), "constraints violated" at the nodes, or in optimal control between them,
-        "constraints not redundant" (of those that were dropped as redundant), "turns not counted" (of a spring or
-        stop), "no consistent mode" (of rigid contacts), "motion blocked" (by a contact, where it is prescribed),
-        "budget of impacts" (whose law was not solved with the work that it may take), or "stopped" (by SIGINT or
-        SIGTERM).
+        met from the guess, and with a cost without a least value), "not accurate" (after mesh refinement, and of
+        optimal control on elements that miss its motion and its cost), "step too small" (of step-size control),
+        "constraints violated" at the nodes, or in optimal control between them, "constraints not redundant"
+        (of those that were dropped as redundant), "turns not counted" (of a spring or stop), "no consistent mode" (of
+        rigid contacts), "motion blocked" (by a contact, where it is prescribed), "budget of impacts" (whose law was not
+        solved with the work that it may take), or "stopped" (by SIGINT or SIGTERM).
     message : str
         One line for people: what happened, where, and a remedy.
     element : int or None
