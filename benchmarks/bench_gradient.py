@@ -43,7 +43,7 @@ def bench(what, problem, parameters, functional, n_elements, repeats):
     at = tf.Linearization(solution)
 
     def iteration():
-        at.chain.linear_step(at.chain.evaluate(at.x))
+        at.equations.linear_step(at.equations.evaluate(at.x))
 
     def gradient():
         return tf.gradient(at, functional(), parameters)  # a new one each time: at keeps those it has evaluated

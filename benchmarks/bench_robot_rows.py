@@ -7,6 +7,7 @@ The arm is a UR5 from its URDF file. Lines and seconds as in `bench_first_hour.p
 
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import casadi as ca
@@ -121,7 +122,7 @@ def motor(quick):
     robot = tf.read_urdf(URDF)
     drive = tf.Motor(robot.tree.joint("elbow_joint"), gear=100, rotor_inertia=1e-4, torque=0.3)
     sol = tf.solve(tf.InitialValueProblem(tf.System([robot.tree, drive]), Q0, (0, 0.2)), LAGRANGE, 40, progress=False)
-    joints = [j.changed("armature", 1.0) if j.name == "elbow_joint" else j for j in robot.tree.joints]
+    joints = [replace(j, armature=1.0) if j.name == "elbow_joint" else j for j in robot.tree.joints]
     arm = tf.Tree(robot.tree.links, joints)
     force = tf.JointForce(arm.joint("elbow_joint"), value=30)
     same = tf.solve(tf.InitialValueProblem(tf.System([arm, force]), Q0, (0, 0.2)), LAGRANGE, 40, progress=False)

@@ -11,6 +11,7 @@ import pytest
 import timefem as tf
 from tests.example_systems import pendulum, spinning_box
 from tests.sensitivity.test_gradient import check, free, look
+from timefem.mechanics.numbers import map as map_module
 
 pytestmark = pytest.mark.long
 
@@ -242,3 +243,16 @@ def test_solutions_without_sensitivities():
     copied = pickle.loads(pickle.dumps(tf.solve(ends, tf.MixedGalerkin(1), 5)))  # which knows no problem
     with pytest.raises(tf.InputError, match="does not know what was prescribed at its ends"):
         tf.gradient(copied, tf.EndValue(look), tf.Parameter("box", "mass"))
+
+
+def test_what_parts_see_is_found_once_for_all_parameters(monkeypatch):
+    """And a table with many entries is no array of expressions: a gradient by a thousand numbers took seconds."""
+    calls, own = [], map_module.sees
+    monkeypatch.setattr(map_module, "sees", lambda part: calls.append(part) or own(part))
+    bodies = [tf.PointMass(1.0 + i) for i in range(6)]
+    system = tf.System([*bodies, *(tf.Spring(body, stiffness=10.0, length=0.5) for body in bodies)])
+    problem = tf.InitialValueProblem(system, {body: tf.Pose((1, i, 0)) for i, body in enumerate(bodies)}, (0, 0.1))
+    sol = tf.solve(problem, tf.MixedGalerkin(1), 2, progress=False)
+    found = tf.gradient(sol, tf.EndValue(lambda b, t: b[0].position[0], bodies=[bodies[0]]),
+                        [tf.Parameter(body, "mass") for body in bodies])
+    assert np.count_nonzero(found) == 1 and len(calls) == len(set(calls)) == len(system.parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -134,14 +135,14 @@ def directions(system, z, parameters):
     InputError
         For parts that are not in the system, unknown names (names those there are), and indices out of range.
     """
-    places, n = NumberPlaces(system), system.n_q
+    places, numbers, n = NumberPlaces(system), NumberMap(system.complete or system), system.n_q
     given = [parameters] if isinstance(parameters, Parameter | Initial | Family) else parameters
     if not isinstance(given, list | tuple) or not given:
         raise InputError(f"parameters must be a Parameter, an Initial, a Family, or a list of them, not {parameters!r}")
     entries, labels, count = [[], [], [], [], []], [], 0
     for parameter in given:
         if isinstance(parameter, Parameter):
-            blocks, names = _of_numbers(system, places, z, parameter)
+            blocks, names = _of_numbers(system, numbers, places, z, parameter)
         elif isinstance(parameter, Initial):
             blocks, names = _of_start(system, z, parameter)
         elif isinstance(parameter, Family):
@@ -239,18 +240,17 @@ def _part_of_number(system, part, name):
         When the system has no such part; names those there are.
     """
     part, name = number_named(system, part, name)
-    given = [(system.label(own), own) for own in (*system.parts, *system.composites)]
-    for label, own in (*given, *((drive.name, drive) for drive in driven_only(system))):
+    given = [(own, system.label) for own in (*system.parts, *system.composites)]
+    for own, label in (*given, *((drive, attrgetter("name")) for drive in driven_only(system))):
         whole = getattr(own, "part", own)  # of a joint without its redundant constraints
-        if part == label if isinstance(part, str) else part in (own, whole):
+        if part == label(own) if isinstance(part, str) else part in (own, whole):
             return whole, name
     what = repr(part) if isinstance(part, str | Part) else f"{part!r}, which is not a part,"
     raise InputError(f"{what} is not in the system{known_names(part, map(system.label, system.parts))}")
 
 
-def _of_numbers(system, places, z, parameter):
-    part, name, index = parameter
-    whole = system.complete or system
+def _of_numbers(system, numbers, places, z, parameter):
+    (part, name, index), whole = parameter, numbers.system
     own = dict(zip(whole.parts, system.parts, strict=True))
     if isinstance(part, System):
         weights = [p for p in system.parts if isinstance(p, Gravity)]
@@ -260,7 +260,7 @@ def _of_numbers(system, places, z, parameter):
         entries, names = entries_named(weights[0], "acceleration", index, "gravity of the system")
         labels = [one.replace("acceleration", "gravity") for one in names]
         return [block for weight in weights for block in _blocks(
-            whole, own, places, [(weight, *path) for _, *path in entries], z)], labels
+            numbers, own, places, [(weight, *path) for _, *path in entries], z)], labels
     part, name = _part_of_number(system, part, name)
     label = part.name or type(part).__name__ if part not in (*whole.parts, *whole.composites) else whole.label(part)
     if isinstance(name, int | np.integer) and not isinstance(name, bool):
@@ -273,20 +273,20 @@ def _of_numbers(system, places, z, parameter):
         raise InputError(f"{label} has no parameter {name!r}; name a link or joint and a number of it, such as "
                          f"{', '.join(named_numbers(part)[:3])}{did_you_mean(name, named_numbers(part))}")
     entries, names = entries_named(part, name, index, label)
-    return _blocks(whole, own, places, entries, z), [f"{label}.{one}" for one in names]
+    return _blocks(numbers, own, places, entries, z), [f"{label}.{one}" for one in names]
 
 
-def _blocks(system, own, places, entries, z):
-    """Changes of the numbers of all parts by some entries, and of rotors at the start, which gears move; `own` are the
-    parts without redundant constraints."""
-    found = []
+def _blocks(numbers, own, places, entries, z):
+    """Changes of the numbers of all parts by some entries, by a `NumberMap`, and of rotors at the start, which gears
+    move; `own` are the parts without redundant constraints."""
+    found, system = [], numbers.system
     for k, (part, *path) in enumerate(entries):
         if isinstance(part, VariableMass) and path == ["mass"]:  # that of the start, unless the state tells another
             place = system.coordinates(part).start + part.dimension
             column = np.zeros((1, len(entries)))
             column[0, k] = z[place] == part.mass
             found.append((Q, place, column))
-    for part, matrix in NumberMap(system).jacobian(entries).items():
+    for part, matrix in numbers.jacobian(entries).items():
         found += [(kind, places.start[own[part]], matrix) for kind in (NUMBERS, KEPT)]
         if isinstance(part, Gear):
             states = [system.local_state(body, z) for body in part.bound.bodies]

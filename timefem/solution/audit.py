@@ -49,14 +49,14 @@ def audited(solution, cut=False, smooth=True):
         degree would miss most of the motion; names it, and the number of elements that would do. When energy is gained
         or lost. `OtherSide` when a joint stands half a turn away, unless all conditions are at the start.
     """
-    whole = isinstance(getattr(solution, "phases", None), list)
-    for phase in solution.phases if whole else ():
+    has = vars(solution)  # to ask for what is not there makes words of that
+    for phase in has.get("phases", ()):
         phase = audited(phase, smooth=smooth)
         if solution.success and not phase.success:
             solution.status = phase.status
-    if whole or not (solution.success and solution.solves_equations):
+    if "phases" in has or not (solution.success and solution.solves_equations):
         return solution
-    if "comm" in vars(solution):  # to ask for what is not there makes words of that
+    if "comm" in has:
         return _audited_slab(solution)
     if len(solution.t) == 1:
         return solution

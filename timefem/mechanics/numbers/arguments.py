@@ -104,6 +104,8 @@ def put(present: Any, steps: Sequence[Any], value: Any) -> Any:
 
 def _steps_into(own, name, steps):
     """The same of an attribute inside of another value: principal values as a vector are its entries."""
+    if name != INERTIA:  # which a thousand expressions would be made an array to see
+        return steps
     is_vector = 1 in own.shape if isinstance(own, ca.SX) else np.ndim(own) == 1
     return steps if is_vector else symmetric(name, steps)
 

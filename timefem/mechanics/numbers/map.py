@@ -99,8 +99,7 @@ class NumberMap:
         x = ca.SX.sym("x", len(entries))
         found = self.expressions(dict(zip(entries, ca.vertsplit(x), strict=True)))
         at = [number_at(*entry) for entry in entries]
-        return {part: np.array(ca.Function("jacobian", [x], [ca.densify(ca.jacobian(own, x))])(at))
-                for part, own in found.items()}
+        return {part: _at_numbers(ca.jacobian(own, x), x, at) for part, own in found.items()}
 
     def seeing(self, changed: Iterable[Any]) -> list[Part]:
         """Parts whose parameters are formulas of arguments of some parts."""
@@ -177,3 +176,10 @@ def _with_entries(values, places):
     for place, x in places.items():
         found[place] = x
     return found
+
+
+def _at_numbers(matrix, x, at):
+    """A sparse matrix of expressions of x there, as an array."""
+    out = np.zeros(matrix.shape)
+    out[matrix.sparsity().get_triplet()] = ca.Function("entries", [x], [matrix.nz[:]])(at).full().ravel()
+    return out
