@@ -1,5 +1,6 @@
 """What problems ask for, written as text and read again."""
 
+import json
 import pickle
 
 import casadi as ca
@@ -107,3 +108,15 @@ def test_links_of_phases():
     assert len(phases.stated["phases"]) == 2 and phases.stated["couplings"] == []
     entry, = coupled(*phases.phases, [tf.Coupling("after.t - before.t")], ("before", "after"), (1, 0))
     assert entry["formula"] == "after.t - before.t"
+
+
+def test_a_solution_as_json(tmp_path):
+    """What is stated is found out when it is looked at, which a file of JSON could not hold."""
+    ball = tf.PointMass(1.0, name="ball")
+    end = {ball: tf.EndState((1, 0, 0), velocity=(0, 0, 0))}
+    problem = tf.OptimalControl(tf.System([ball]), {ball: tf.Pose()}, end,
+                                (0, 1), tf.Effort(tf.ControlForce(ball, name="u")))
+    sol = tf.solve(problem, tf.MixedGalerkin(1), 10, progress=False)
+    sol.save(tmp_path / "ball.json")
+    found = json.loads((tmp_path / "ball.json").read_text())["statistics"]["stated"]
+    assert found == json.loads(json.dumps(dict(sol.statistics["stated"])))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -197,7 +198,7 @@ def _links(system, tree, q, p):
 
 def _finite(value):
     """`value` in the types of JSON, with None for NaN and infinity."""
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {str(key): _finite(v) for key, v in value.items()}
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
