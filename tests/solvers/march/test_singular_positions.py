@@ -35,20 +35,30 @@ def test_four_bar_linkage_through_its_singular_position(speed, n):
     assert along[:, 1].min() < -0.5  # far beyond the line
 
 
-class Jumping(NonlinearEquations):
-    """A state that converges, beside an unknown that is not determined: its steps are noise."""
+class Settling(NonlinearEquations):
+    """A state that converges, beside an unknown whose steps are `other`."""
 
     def __init__(self, states):
-        self.state_unknowns, self.rng = states, np.random.default_rng(0)
+        self.state_unknowns, self.x = states, 1.0
 
     def evaluate(self, x):
         return np.array([x[0]**2 - 2, 1e-16])
 
     def linear_step(self, residual):
-        self.x = getattr(self, "x", 1.0)
         step = (self.x**2 - 2) / (2 * self.x)
         self.x -= step
-        return np.array([step, self.rng.uniform(0.1, 1)])
+        return np.array([step, self.other()])
+
+
+class Jumping(Settling):
+    """Beside an unknown that is not determined: its steps are noise."""
+
+    def __init__(self, states):
+        super().__init__(states)
+        self.rng = np.random.default_rng(0)
+
+    def other(self):
+        return self.rng.uniform(0.1, 1)
 
 
 def test_newton_accepts_a_state_that_has_settled():
@@ -59,23 +69,17 @@ def test_newton_accepts_a_state_that_has_settled():
     assert not status.success
 
 
-class Following(NonlinearEquations):
-    """A state that converges, beside a multiplier that follows later, and is determined."""
+class Following(Settling):
+    """Beside a multiplier that follows later, and is determined."""
 
-    state_unknowns, last = np.array([1.0, 0.0]), 10.0
+    last = 10.0
 
-    def evaluate(self, x):
-        return np.array([x[0]**2 - 2, 1e-16])
-
-    def linear_step(self, residual):
-        self.x = getattr(self, "x", 1.0)
-        step = (self.x**2 - 2) / (2 * self.x)
-        self.x -= step
+    def other(self):
         self.last /= 20
-        return np.array([step, self.last])
+        return self.last
 
 
 def test_newton_waits_for_multipliers_that_still_converge():
     """A hinge that turned far on the way was reported to pass a singular position, where there is none."""
-    _, status = newton(Following(), np.array([1.0, 0.0]), tf.Newton(), 1.0)
+    _, status = newton(Following(np.array([1.0, 0.0])), np.array([1.0, 0.0]), tf.Newton(), 1.0)
     assert status.success and status.message == "converged"
