@@ -323,16 +323,17 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None, near=None
         on_iteration(iteration, history[-1])
         held, balanced = equations.held(tangent, x), history[-1] <= OPTIONS.tolerance
         if balanced and (change <= OPTIONS.increment or history[-1] == 0):
-            return _nearest(equations, near, x, t, history) or _found(equations, x, t, held, history, tangent)
+            return _nearest(equations, near, (x, held, history[-1]), t, history) or \
+                _found(equations, x, t, held, history, tangent)
         if rest is not None and history[-1] >= history[-2]:
             break  # forces were balanced, and it goes on: along what nothing resists, or next to nothing
-        rest = x if history[-1] <= OPTIONS.unbalanced * OPTIONS.singular else None
+        rest = (x, held, history[-1]) if history[-1] <= OPTIONS.unbalanced * OPTIONS.singular else None
         try:
             step = solve(equations, held, residual)
             change = equations.change(x, step)
         except RuntimeError:  # such as of a rope before it is tight
             if balanced:
-                rest = x
+                rest = x, held, history[-1]
                 break
             step = None if iteration >= OPTIONS.most_singular else _long_step(equations, tangent, x, t, residual)
             if step is None:
@@ -370,11 +371,12 @@ def _found(equations, x, t, held, history, tangent):
                        Status(True, residual_history=history), len(history) - 1, tangent)
 
 
-def _nearest(equations, start, x, t, history):
+def _nearest(equations, start, rest, t, history):
     """From x, where forces are balanced, the equilibrium nearest to the start, or else to x, of those with different
-    places of what nothing resists, such as the spin of a body that hangs on a ball; None where nothing is free."""
-    residual, tangent, _ = equations.evaluate(x, t)
-    n_free = equations.n_free(equations.held(tangent, x), equations.error(residual, tangent, x))
+    places of what nothing resists, such as the spin of a body that hangs on a ball; None where nothing is free. `rest`
+    is x, the tangent there with rigid motions held, and the error."""
+    x, held, error = rest
+    n_free = equations.n_free(held, error)
     places = (start, x) if n_free else ()
     return next(filter(None, (_held_near(equations, n_free, near, x, t, history) for near in places)), None)
 
