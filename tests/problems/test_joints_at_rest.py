@@ -239,3 +239,27 @@ def test_of_equilibria_with_a_free_motion_the_nearest_is_taken(way, unit, turn):
     assert rest.success and rest.n_unstable == 0
     swung = Rotation.from_matrix(start.T @ rest.rotation_matrix(body)).as_rotvec()
     assert np.linalg.norm(swung) > 0.3 and abs(swung[2]) < 1e-7
+
+
+@pytest.mark.parametrize("form", ["masses", "bodies", "tree"])
+def test_an_equilibrium_of_parts_that_cannot_meet_says_so(form):
+    """It said that the arm, which three constraints hold, was free, or fell without end."""
+    if form == "masses":
+        arm = tf.PointMass(1.0, name="arm")
+        parts = [arm, tf.RigidDistance(arm, point_b=(0, 0, 0), length=1, name="short"),
+                 tf.RigidDistance(arm, point_b=(3, 0, 0), length=1, name="rod")]
+        guess = {arm: tf.Pose((0.5, 0, -0.5))}
+    elif form == "bodies":
+        arm = tf.RigidBody(1.0, (0.1, 0.1, 0.1), name="arm")
+        parts = [arm, tf.Revolute(arm, point_a=(-0.5, 0, 0), point_b=(0, 0, 0), axis_a=(0, 1, 0), axis_b=(0, 1, 0),
+                                  name="hinge"),
+                 tf.RigidDistance(arm, point_a=(0.5, 0, 0), point_b=(3, 0, 0), length=0.5, name="rod")]
+        guess = {arm: tf.Pose((0.5, 0, 0))}
+    else:
+        arm = tf.Tree([tf.Link("base"), tf.Link("link", mass=1, centre=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1))],
+                      [tf.TreeJoint("hinge", "base", "link", axis=(0, 1, 0))], name="arm")
+        parts = [arm, tf.RigidDistance(arm.link("link"), point_a=(1, 0, 0), point_b=(3, 0, 0), length=0.5, name="rod")]
+        guess = {arm: {"hinge": 0.3}}
+    found = tf.equilibrium(tf.System(parts, gravity=(0, 0, -9.81)), guess, progress=False)
+    assert not found.success
+    assert "cannot be assembled" in found.status.message and "free" not in found.status.message

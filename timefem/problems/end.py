@@ -129,6 +129,14 @@ class End:
         gradient = ca.substitute(ca.jacobian(value, q), q, ca.vertcat(*map(self.q, output.bodies)))
         return gradient @ ca.vertcat(*map(self.rates, output.bodies))
 
+    def spin(self, joint):
+        """Angular velocity of the first body of a joint, seen from its other one, in axes of that, SX (3,)."""
+        first, *others = self.system.here(joint).bodies
+        omega = self.angular_velocity(first, "space")
+        for other in others:
+            omega = self.rotation_matrix(other).T @ (omega - self.angular_velocity(other, "space"))
+        return omega
+
     def control(self, actuator):
         """The controls of an actuator, SX (n_controls,)."""
         if self._u is None:

@@ -150,28 +150,7 @@ def _moves(value):
         return value.velocity.any() or value.angular_velocity.any()
     if isinstance(value, Coordinates):
         return np.any(value.v)
-    return _is_pair(value) and np.ndim(value[0]) > 0  # an orientation, and an angular velocity
-
-
-def _is_pair(value):
-    return isinstance(value, list | tuple | np.ndarray) and len(value) == 2
-
-
-def rates_of_joints(system, targets):
-    """Rates that (coordinate, rate) of joints ask for where coordinates are prescribed alone, list of `Prescribed`."""
-    found = []
-    for key, value in targets.items() if isinstance(targets, dict) else ():
-        joint, body = tree_joint(system, key), _found(system, key, value)
-        own = {joint: value} if joint is not None else {} if body is None or not hasattr(body, "by_joint") else {
-            body.joint(name): x for name, x in value.items()}
-        found += [Prescribed(one, "velocities", None, 1, (0,), np.array([float(x[1])]))
-                  for one, x in own.items() if _is_pair(x) and one.n_q == 1]
-        if joint is None and is_joint(system, key):
-            joint = system.here(system[key] if isinstance(key, str) else key)
-            given = value if isinstance(value, dict) or joint.free_rotation else {joint.coordinates[0].name: value}
-            found += [Prescribed(joint, "rate", name, 1, (0,), np.array([float(x[1])]))
-                      for name, x in given.items() if _is_pair(x)] if isinstance(given, dict) else []
-    return found
+    return False  # rates of joints are asked for
 
 
 def given_angles(system, states):
@@ -428,6 +407,7 @@ EXPRESSIONS = {  # quantity -> expressions of an `End`, of a body, in the axes o
     "orientation": lambda end, body, _: end.q(body)[3:], "velocity": lambda end, body, _: end.rates(body),
     "angular velocity": lambda end, body, frame: end.angular_velocity(body, frame),
     "rate": lambda end, joint, coordinate: ca.vertcat(end.joint_rate(joint, coordinate)),
+    "relative angular velocity": lambda end, joint, _: end.spin(joint),
     "turns": lambda end, body, _: body.conditions_at_start(end.q(body), end.p(body), end.q)}
 OF_FRAMES = EXPRESSIONS | {  # of links and joints of trees
     "position": lambda end, body, _: end.position(body), "velocity": lambda end, body, _: end.velocity(body),

@@ -220,7 +220,7 @@ def resolved_states(system, states):
 def with_joints_of_trees(system, states):
     """States by body, with those of joints of trees put into a dict of their tree."""
     found, of_trees, of_links = {}, {}, {}
-    turning = {joint for part, joint in system.stands_for.items() if getattr(part, "free_rotation", False)}
+    turning = joints_that_turn(system)
     for key, value in states.items():
         joint = tree_joint(system, key)
         link = None if joint is not None else _link(system, key)
@@ -247,6 +247,11 @@ def with_joints_of_trees(system, states):
             raise InputError(f"state of {system.label(tree)} is given, and that of its joint {next(iter(own))!r} as "
                              "well; give a dict of joints")
     return found
+
+
+def joints_that_turn(system):
+    """The joints of trees that stand for those of a user which leave all rotation free."""
+    return {joint for part, joint in system.stands_for.items() if getattr(part, "free_rotation", False)}
 
 
 def _link(system, key):

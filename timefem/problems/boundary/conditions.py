@@ -18,6 +18,8 @@ from .conditions_loop import relative_to_terms, step_of_known_rank
 
 ENDS = ("start", "end")
 NO_MOMENTA = "momenta of states of first order at the start"
+LENGTHS = "lengths of quaternions of trees at the start"
+UNSAID = NO_MOMENTA, LENGTHS  # what nobody has to say
 FEW, NEAR = 3, 0.5  # steps, and change of a Jacobian, up to which reductions are taken over
 STIFF = 1e-3  # how readily masses change, relative to states, where the search looks for momenta that fit velocities
 
@@ -84,7 +86,9 @@ class BoundaryFormulas:
             check_symbols("conditions", values, *self.symbols)
             rows.append(values)
             self.names += [f"conditions[{i}]" for i in range(values.numel())]
-        self.rows = ca.densify(ca.vertcat(ca.SX(0, 1), *rows))
+        rows, lengths = self._of_unit_length(system, ca.vertcat(ca.SX(0, 1), *rows))
+        self.rows = ca.densify(ca.vertcat(rows, lengths))
+        self.names += [LENGTHS] * lengths.numel()
         for name in problem.numbers:
             if not problem.numbers.of(name) and not ca.depends_on(self.rows, unknowns[name]):
                 raise InputError(f"parameters: nothing depends on {name}, so that it cannot be found; use it in a "
@@ -96,6 +100,25 @@ class BoundaryFormulas:
                                                                  ca.densify(ca.jacobian(every, y).T)]))
         self.depends = [np.array(ca.DM(ca.jacobian(self.rows, z).sparsity(), 1)).reshape(len(self.names), n).any(
             axis=1) for z in self.symbols[:2]]
+
+
+    def _of_unit_length(self, system, rows):
+        """Conditions at quaternions of trees over their lengths, on which nothing depends; and that these, which no
+        constraint holds, are one and rest at the start."""
+        places = [np.arange(system.n_q)[system.coordinates(body)][list(own)].tolist() for body in system.bodies
+                  for own in getattr(body, "quaternions", ())]
+        unit, lengths = [ca.SX(z) for z in self.symbols[:2]], []
+        for own in places:
+            momenta = [system.n_q + i for i in own]
+            for z, at in zip(self.symbols, unit, strict=False):
+                q, p = z[own], z[momenta]
+                at[own] = q / ca.norm_2(q)
+                at[momenta] = ca.norm_2(q) * (p - q * ca.dot(q, p) / ca.sumsqr(q))
+            q, p = self.symbols[0][own], self.symbols[0][momenta]
+            lengths += [(ca.sumsqr(q) - 1) / 2, ca.dot(q, p)]
+        if places:
+            rows = ca.substitute(rows, ca.vertcat(*self.symbols[:2]), ca.vertcat(*unit))
+        return rows, ca.vertcat(ca.SX(0, 1), *lengths)
 
 
 class BoundaryConditions:
@@ -250,19 +273,19 @@ class BoundaryConditions:
             rank = np.linalg.matrix_rank(free, INDEPENDENT)
         if sum(ranks) == rank == needed:
             return
-        flows = len(first_order_places(system))  # whose momenta are none, which nobody has to say
-        freedom -= flows
-        count = f"{needed - flows} independent conditions are needed, {freedom} for the "
-        count += (f"{freedom} free components of the state" if system.n_nonholonomic or flows
+        unsaid = sum(name in UNSAID for name in self.formulas.names)
+        freedom -= unsaid
+        count = f"{needed - unsaid} independent conditions are needed, {freedom} for the "
+        count += (f"{freedom} free components of the state" if system.n_nonholonomic or first_order_places(system)
                   else counted(freedom // 2, "degree of freedom", "degrees of freedom"))
         if len(self.c):
             count += f" and {len(self.c)} for {', '.join(problem.unknown_names)}"
         counts = self._counts(free).items()
-        given = ", ".join(f"{name} ({n})" for name, n in counts if n and name != NO_MOMENTA) or "none"
+        given = ", ".join(f"{name} ({n})" for name, n in counts if n and name not in UNSAID) or "none"
         remedy = (f"add {needed - rank}" if rank < needed else
                   f"leave out {rank - needed}, or name as many unknown parameters" if rank > needed else
                   "conditions at the start repeat those at the end; leave these out")
-        raise InputError(f"{count}, but {rank - flows} are given: {given}; {remedy}")
+        raise InputError(f"{count}, but {rank - unsaid} are given: {given}; {remedy}")
 
     def _counts(self, free):
         """How many independent conditions each name adds to those before it."""

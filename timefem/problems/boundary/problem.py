@@ -15,15 +15,17 @@ from ...errors import InputError, NamedArguments, check_class
 from ...mechanics.bodies.generalized_body import general_position
 from ...mechanics.bodies.states import CanonicalState, Pose
 from ...mechanics.formulas.text import as_formula, refuse_comparison
+from ...mechanics.parts import is_joint
 from ...mechanics.redundancy.redundancy import drop_redundant
 from ...mechanics.states.assemble import assemble
+from ...mechanics.states.in_trees import joints_that_turn, tree_joint, turned
 from ...mechanics.system import System
 from ...mechanics.values.at_start import positions_hold, surely_fine
 from ...mechanics.values.of_parts import not_finite
 from ...types import UserFormula
 from ..initial.problem import checked_span, merged
 from ..parameters import checked_parameters, own_entries, own_parts
-from ..targets import EndState, check_turns, checked_targets, rates_of_joints
+from ..targets import EndState, Prescribed, check_turns, checked_targets
 from .conditions import BoundaryConditions
 
 if TYPE_CHECKING:
@@ -261,6 +263,57 @@ class BoundaryValueProblem(NamedArguments):
 
     def __repr__(self):
         return f"BoundaryValueProblem({self.system!r}, t_span={self.t_span})"
+
+
+# ---- rates of joints that are given beside their coordinates
+
+def rates_of_joints(system, targets):
+    """Rates that (coordinate, rate) of joints ask for where coordinates are prescribed alone, list of `Prescribed`."""
+    found = []
+    for key, value in targets.items() if isinstance(targets, dict) else ():
+        joint = tree_joint(system, key)
+        if joint is not None:
+            found += _rates_in_tree(system, joint, value)
+        elif is_joint(system, key):
+            found += _rates_between(system.here(system[key] if isinstance(key, str) else key), value)
+        elif isinstance(value, dict) and hasattr(tree := system.find(key), "by_joint"):
+            for name, own in value.items():
+                found += _rates_in_tree(system, tree.joint(name), own)
+    return found
+
+
+def _rates_in_tree(system, joint, value):
+    """Of a joint of a tree: by numbers, by a dict of coordinates, or by an orientation and an angular velocity."""
+    name, own = joint.address[1], ()
+    if isinstance(value, Pose | EndState) or joint.n_q == 0:
+        return []
+    if joint in (free := joints_that_turn(system)) or (isinstance(value, dict) and joint.motion.turns):
+        own, value = range(joint.n_q) if _spins(value) else (), turned(name, value) if joint in free else value
+    elif isinstance(value, dict):
+        own = [i for i, (coordinate, _) in enumerate(joint.motion.told) if np.ndim(value.get(coordinate, 0.0))]
+    elif isinstance(value, list | tuple) or np.ndim(value):
+        own = range(joint.n_q) if sum(map(np.size, value)) > joint.n_q else ()
+    if not len(own):
+        return []
+    rates = joint.body.by_joint({name: value}).v[joint.dofs]
+    return [Prescribed(joint, "velocities", None, joint.n_q, tuple(own), rates[list(own)])]
+
+
+def _rates_between(joint, value):
+    """Of a joint between bodies."""
+    if joint.free_rotation:
+        if not _spins(value):
+            return []
+        spin = turned(joint.name, value).angular_velocity_in("space")
+        return [Prescribed(joint, "relative angular velocity", None, 3, (0, 1, 2), spin)]
+    given = value if isinstance(value, dict) else {joint.coordinates[0].name: value}
+    return [Prescribed(joint, "rate", name, 1, (0,), np.array([float(x[1])]))
+            for name, x in given.items() if np.ndim(x)]
+
+
+def _spins(value):
+    """Whether an angular velocity is given beside an orientation."""
+    return "angular_velocity" in value if isinstance(value, dict) else isinstance(value, tuple) and len(value) == 2
 
 
 @cache

@@ -9,9 +9,10 @@ import scipy
 import scipy.sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from ...errors import InputError
 from ...mechanics.bodies.generalized_body import general_position
 from ...mechanics.contacts.rigid import refuse_events
-from ...mechanics.states.consistent import reach_in_trees
+from ...mechanics.states.consistent import assembled, reach_in_trees
 from ...mechanics.symbols import Symbols, first_order, n_reactions
 from ...mechanics.values.conserved import neutral_motions
 from ...mechanics.values.evaluate import evaluate
@@ -19,7 +20,9 @@ from ...mechanics.values.measures import blocks_of
 from ...mechanics.values.of_parts import coordinate_at
 from ...mechanics.values.quantities import sees_velocities
 from ...memory import Recent
+from ...solution.violations import first_violated
 from ...sparse import sparse_lu
+from ...status import Reason, Status
 from .options import OPTIONS
 
 _FUNCTIONS = Recent()
@@ -452,3 +455,34 @@ def _size(equations, q, root, ways):
 def or_where_rounding(sizes, ways):
     """Sizes by a guess, or where that is rounding the ways that forces lead to."""
     return np.where(sizes > np.finfo(float).eps * ways, sizes, ways)
+
+
+def dropped_fault(system, t, q):
+    """The `Status` of the first state at rest, shapes (n,), (n, n_q), that violates what was dropped; or None."""
+    if not system.dropped:
+        return None
+    found = first_violated(system, t, np.hstack([q, np.zeros_like(q)]))
+    return None if found is None else Status.failure(
+        found[4], None, found[1], [], f"'{found[2]}' is violated by {found[3]:.3g}")
+
+
+def unmet_fault(equations, t, x):
+    """The `Status` where no coordinates near x (n,) hold the constraints, without which nothing is at rest; or None."""
+    try:
+        assembled(equations.system, t, x[:equations.n_q], np.ones(equations.n_q))
+    except InputError as error:
+        gap = worst_gap(equations, *equations.evaluate(x, t)[:2], x)
+        message = f"{Reason.NOT_CONVERGED} at the load of t = {t:g}: {gap + '; ' if gap else ''}{error}"
+        return Status(False, Reason.NOT_CONVERGED, message, None, t)
+    return None
+
+
+def worst_gap(equations, residual, tangent, x):
+    """Which constraint is violated most, in words; none where all hold."""
+    gaps = equations.gaps(residual, tangent, x)
+    if not gaps.max(initial=0.0) > OPTIONS.apart:
+        return ""
+    worst = int(gaps.argmax())
+    return f"where it starts '{equations.system.constraint_names[worst]}' is violated by " \
+           f"{abs(residual[equations.n_q + worst]):.3g}: give a guess that holds it, or a joint that fits the guess " \
+           "(orientation, axes, points)"

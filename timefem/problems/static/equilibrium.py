@@ -25,10 +25,20 @@ from ...solution.audit import warn_of_bends
 from ...solution.invariants import consistent_multipliers
 from ...solution.joint_motion import joint_motion
 from ...solution.tree_joint_motion import public_names
-from ...solution.violations import first_violated
 from ...status import RETRY, Answer, Reason, Status
 from ...types import Floats, States
-from .equations import FromGuess, StaticEquations, furthest_of, or_where_rounding, relaxed, solve, with_inertia
+from .equations import (
+    FromGuess,
+    StaticEquations,
+    dropped_fault,
+    furthest_of,
+    or_where_rounding,
+    relaxed,
+    solve,
+    unmet_fault,
+    with_inertia,
+    worst_gap,
+)
 from .options import OPTIONS
 
 if TYPE_CHECKING:
@@ -194,7 +204,7 @@ def at_rest(system, guess=None, t=0.0, n_steps=1, start=None):
             elif found is None or found.status.reason in RETRY:
                 other = _let_go(equations, x, t, n_steps, bar)
                 found = other if other.success else found or from_guess(equations, x, t)
-    fault = dropped_fault(system, np.array([found.t]), found.q[None]) if found.success else None
+    fault = dropped_fault(system, np.array([found.t]), found.q[None]) if found.success else unmet_fault(equations, t, x)
     if fault is not None:
         found.status = fault
     return found
@@ -275,15 +285,6 @@ def without_redundant(system, q, t):
     return drop_redundant(system, t, np.append(q, np.zeros(system.n_q))), q
 
 
-def dropped_fault(system, t, q):
-    """The `Status` of the first state at rest, shapes (n,), (n, n_q), that violates what was dropped; or None."""
-    if not system.dropped:
-        return None
-    found = first_violated(system, t, np.hstack([q, np.zeros_like(q)]))
-    return None if found is None else Status.failure(
-        found[4], None, found[1], [], f"'{found[2]}' is violated by {found[3]:.3g}")
-
-
 def _in_steps(equations, x, start, t, n_steps, bar, least=OPTIONS.least_step):
     step, at, last, total = (t - start) / n_steps, start, None, 0
     while abs(at - t) > 1e-14 * abs(t - start):
@@ -352,12 +353,8 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None, near=None
     # directors resist turns by their forces
     residual, tangent, _ = equations.evaluate(equations.with_multipliers(first, t), t)
     body = _most_free(equations, tangent, OPTIONS.singular) if np.isfinite(tangent.data).all() else None
-    gaps = equations.gaps(residual, tangent, first)
-    if gaps.max(initial=0.0) > OPTIONS.apart:
-        worst = int(gaps.argmax())
-        remedy += f"; where it starts '{system.constraint_names[worst]}' is violated by " \
-                  f"{abs(residual[n + worst]):.3g}: give a guess that holds it, or a joint that fits the guess " \
-                  "(orientation, axes, points)"
+    if gap := worst_gap(equations, residual, tangent, first):
+        remedy += f"; {gap}"
     if body is not None:
         remedy = f"where it starts nothing holds {system.label(body)}, which is free to move as a whole: hold it by " \
                  "a joint or a spring, or give a nearer guess"

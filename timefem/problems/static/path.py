@@ -22,15 +22,8 @@ from ...progress import progress as progress_bar
 from ...solution.audit import warn_of_bends
 from ...status import Answer, Reason, Status
 from ...types import Floats, States
-from .equations import StaticEquations, bordered, solve
-from .equilibrium import (
-    dropped_fault,
-    from_guess,
-    newton,
-    rest_coordinates,
-    undetermined,
-    without_redundant,
-)
+from .equations import StaticEquations, bordered, dropped_fault, solve
+from .equilibrium import from_guess, newton, rest_coordinates, undetermined, without_redundant
 from .options import OPTIONS
 
 if TYPE_CHECKING:
