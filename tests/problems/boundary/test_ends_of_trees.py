@@ -81,7 +81,7 @@ def test_a_joint_that_no_tree_has_is_counted_alike_in_joint_coordinates():
 @pytest.mark.parametrize("coordinates", ["bodies", "joint"])
 @pytest.mark.parametrize("as_tables", [False, True])
 def test_angular_velocities_of_spherical_joints_are_prescribed(coordinates, as_tables):
-    """They were passed over, with a warning or, in tables, without a word."""
+    """They were passed over, with a warning or, in tables, silently."""
     upper, lower = (tf.RigidBody(1.0, (0.1, 0.2, 0.3), name=name) for name in ("upper", "lower"))
     joints = [tf.Spherical(upper, point_a=(0, 0, 0.5), point_b=(0, 0, 0), name="s"),
               tf.Spherical(lower, upper, point_a=(0, 0, 0.5), point_b=(0, 0, -0.5), name="t")]
