@@ -321,6 +321,14 @@ def test_bad_input_needs_no_heavy_imports():
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
 
 
+def test_a_named_case_needs_no_schema():
+    code = ("import sys; from timefem.cli import main; "
+            f"assert main(['run', 'spinning-box', *{SHORT!r}]) == 0; "
+            "assert not {'scipy.sparse', 'jsonschema', 'timefem.models.schema', 'timefem.problems.optimal.kind'} "
+            "& set(sys.modules)")
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
+
+
 FULL = """
 import resource, signal, sys
 from timefem.cli import main

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from .. import validate
 from ..display import Card, Summarized

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import null_space
+import scipy
 
 from ..display import Card, Summarized
 from ..mechanics.formulas.formula import polynomial_degree
@@ -86,7 +86,8 @@ def kept(element, system: System) -> Kept:
         lost.append(_lost(part))
         if lost[-1].any():
             reasons[label] = _why(part, element)
-    free = null_space(np.concatenate(lost), rcond=ROUNDING)  # of all at once: of what is left, round-off would count
+    # of all at once: of what is left, round-off would count
+    free = scipy.linalg.null_space(np.concatenate(lost), rcond=ROUNDING)
     return Kept(not (working or drifting), tuple(working), _reduced(free.T), reasons, 2 * element.degree,
                 tuple(drifting))
 

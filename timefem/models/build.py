@@ -28,12 +28,12 @@ from ..problems.initial.problem import uncovered
 from ..problems.task import checked_mesh
 from ..validate.options import spelt_as
 from .document import Document, suggest
-from .entries import beside, naming, state_of_joint, value_of
+from .entries import beside, kind_of_file, naming, state_of_joint, value_of
 from .mjcf.read import read_mjcf
 from .model import Model
 from .schema import ACTUATORS, COMPOSITES, FORCES, JOINTS
 from .schema_values import OPTIMAL_KEYS, SCHEMAS
-from .settings import arguments_of, element_of, inspect, kind_of_file, with_form
+from .settings import arguments_of, element_of, inspect, with_form
 from .urdf import read_urdf
 
 if TYPE_CHECKING:

@@ -1,16 +1,21 @@
-"""Entries of model files: functions of time, states, references to bodies, and errors that name the entry."""
+"""Entries of model files: functions of time, states, references to bodies, what belongs to which kind of problem, and
+errors that name the entry."""
 
 import os
 import re
 from contextlib import contextmanager
+from typing import Any
 
 from ..errors import InputError
 from ..mechanics.bodies.states import Coordinates, Pose
-from ..mechanics.body_frame import is_on_tree
+from ..mechanics.body_frame import BodyFrame, is_on_tree
+from ..mechanics.numbers.unknown import present_value
+from ..mechanics.parts import replaced_names
 from ..mechanics.states.from_joints import given_coordinates
+from ..problems.kinds import in_files
 from ..problems.targets import EndState
 from .document import suggest
-from .schema import FUNCTIONS
+from .schema import ACTUATORS, FUNCTIONS
 
 
 @contextmanager
@@ -161,3 +166,90 @@ def _check(document, keys, value, known, what):
     for key in value:
         if key not in known:
             raise document.error((*keys, key), f"is none of {what}; {suggest(key, known)}")
+
+
+# ---- The table `[problem]` of a model file: checks of what belongs to which kind, and what the kinds read from it
+
+LOOPS = {"outputs": "inputs", "actuators": "drives"}  # keys of controllers that name entries of a table
+
+
+def _users(document, keys, users, kind, table=""):
+    """InputError at a key that belongs to other kinds."""
+    if kind not in users:
+        belongs = " or ".join(f'kind = "{user.name}"' for user in users)
+        raise document.error(keys, f"belongs to {table}{belongs}")
+
+
+def kind_of_file(document):
+    """The `Kind` of the problem; InputError for what belongs to other kinds, or is missing."""
+    data = document.data
+    table, kinds = data.get("problem", {}), in_files()
+    kind = kinds[table["kind"]] if "kind" in table else next(one for one in kinds.values() if one.usual)
+    for key in table:
+        if key != "kind" and key not in kind.in_files.keys:
+            users = [f'"{other.name}"' for other in kinds.values() if key in other.in_files.keys]
+            raise document.error(("problem", key), f"belongs to kind = {' or '.join(users)}")
+    for name in dict.fromkeys(name for other in kinds.values() for name in other.in_files.tables):
+        users = [other for other in kinds.values() if name in other.in_files.tables]
+        if name in data and not (name in LOOPS and _act_alone(name, data)):
+            _users(document, (name,), users, kind, "[problem] with ")
+        if name in kind.in_files.needed and not data.get(name):
+            raise document.error(("problem", "kind"), f'"{kind.name}" needs a table of {name}')
+    for own, keys, entries in (("actuators", ("actuators",), data.get("actuators", {})),
+                               ("parameters", ("problem", "parameters"), table.get("parameters", {}))):
+        for name, entry in entries.items():
+            for key in entry:
+                users = [other for other in kinds.values() if key in other.in_files.entries.get(own, ())]
+                if users:
+                    _users(document, (*keys, name, key), users, kind, "[problem] with " * (own == "actuators"))
+    kind.in_files.check(document)
+    return kind
+
+
+def _act_alone(table, data):
+    """Whether all outputs or actuators of a file are of controllers, or have forces besides their controls, such as
+    the given torque of a motor."""
+    loops = [entry for entry in data.get("forces", {}).values() if "drives" in entry]
+    used = {name for entry in loops for name in entry.get(LOOPS[table], ()) if isinstance(name, str)}
+    return all(name in used or (table == "actuators" and _has_force(entry)) for name, entry in data[table].items())
+
+
+def _has_force(actuator):
+    """Whether an entry may have a force besides its control."""
+    fields = ACTUATORS[actuator["type"]].fields.values()
+    return actuator["type"] == "formula_force" or any(field.is_function for field in fields)
+
+
+def unknown_numbers(model: Any) -> Any:
+    """Unknown numbers: name -> (part, its number), "PART.NUMBER" or "gravity[2]", or a guess."""
+    document, found = model.document, {}
+    parts = replaced_names(model.system) | {part.name: part for part in model.system.parts if part.name}
+    for name, entry in document.data["problem"].get("parameters", {}).items():
+        keys = "problem", "parameters", name
+        if ("value" in entry) == ("number" in entry) or ("part" in entry and "value" in entry):
+            raise document.error(keys, 'needs either part and number, number alone as in "gravity[2]", or a value')
+        if "value" in entry:
+            found[name] = entry["value"]
+            continue
+        found[name] = number = entry["number"]
+        if "part" in entry:
+            found[name] = find(document, (*keys, "part"), entry["part"], parts, "body, joint or force"), number
+        with naming(document, keys, entry):
+            present_value(model.system, found[name])
+    return found
+
+
+def end_states(model: Any, which: str, cls: type = EndState) -> Any:
+    """What the file asks of bodies and joints at an end; "free" components are None."""
+    document, found = model.document, {}
+    for name, entry in document.data["problem"].get(which, {}).items():
+        keys = ("problem", which, name)
+        if isinstance(entry, dict):
+            part = model.names.body_or_joint(keys, name)
+        else:  # a coordinate of a joint, or a list of it and its rate
+            part = model.names.joint(keys, name, model.names.bodies)
+        if part.is_body or (isinstance(part, BodyFrame) and part.has_position):
+            found[name] = state_of_body(document, keys, part, entry, cls)
+        else:
+            found[part] = state_of_joint(document, keys, part, entry, cls is EndState)
+    return found

@@ -19,8 +19,8 @@ from ..sensitivity.names import derivatives, functionals_of, parameters_of_probl
 from ..solving.many_solutions import continuation, solve_all
 from ..solving.solve import solve
 from ..validate.options import OPTIONS
-from .entries import beside, bounds_of, find, naming, value_of
-from .settings import arguments_of, end_states, plain_state, refuse_element, unknown_numbers
+from .entries import beside, bounds_of, end_states, find, naming, unknown_numbers, value_of
+from .settings import arguments_of, plain_state, refuse_element
 
 if TYPE_CHECKING:
     import numpy as np

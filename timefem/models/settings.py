@@ -1,33 +1,26 @@
 """Settings and problems as plain data, of a model file or a command line: from them the objects that `solve` takes."""
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
 from ..elements.element import ELEMENT_OPTIONS, named_element
 from ..errors import InputError
 from ..mechanics.bodies.tree.tree import Tree
-from ..mechanics.body_frame import BodyFrame
-from ..mechanics.numbers.unknown import present_value
-from ..mechanics.parts import replaced_names
 from ..mechanics.redundancy.redundancy import redundant_rows
 from ..mechanics.states.given import given_states
 from ..mechanics.system import idle_coordinates
-from ..mechanics.values.at_start import constraint_sizes, constraints_at
+from ..mechanics.values.at_start import at_start, constraints_at
 from ..mechanics.values.of_parts import nonholonomic_off, not_finite
 from ..problems.initial.checkpoint_option import Checkpoint
 from ..problems.initial.drivers import DRIVERS
 from ..problems.initial.options import OPTIONS as INITIAL
-from ..problems.kinds import KINDS, in_files
-from ..problems.targets import EndState
+from ..problems.kinds import KINDS
 from ..solvers.linear.base import linear_options
 from ..solvers.march.step_control import StepControl
 from ..solvers.nonlinear.newton import Newton
 from ..solvers.nonlinear.program import METHODS
 from ..validate.options import OPTIONS, names, one_of, said, said_any, spelling, spelt
-from .entries import find, naming, state_of_body, state_of_joint
-from .schema import ACTUATORS
 
 UNUSED = {"options": "is not used: --driver is", "file": "is not used by driver"}
 LINEAR = "backend", "method", "petsc_options"
@@ -152,93 +145,6 @@ def _driver(given, kind, element, is_it):
     return kind.default_driver(element, given.get("tolerance") is not None)
 
 
-# ---- The table `[problem]` of a model file: checks of what belongs to which kind, and what the kinds read from it
-
-LOOPS = {"outputs": "inputs", "actuators": "drives"}  # keys of controllers that name entries of a table
-
-
-def _users(document, keys, users, kind, table=""):
-    """InputError at a key that belongs to other kinds."""
-    if kind not in users:
-        belongs = " or ".join(f'kind = "{user.name}"' for user in users)
-        raise document.error(keys, f"belongs to {table}{belongs}")
-
-
-def kind_of_file(document):
-    """The `Kind` of the problem; InputError for what belongs to other kinds, or is missing."""
-    data = document.data
-    table, kinds = data.get("problem", {}), in_files()
-    kind = kinds[table["kind"]] if "kind" in table else next(one for one in kinds.values() if one.usual)
-    for key in table:
-        if key != "kind" and key not in kind.in_files.keys:
-            users = [f'"{other.name}"' for other in kinds.values() if key in other.in_files.keys]
-            raise document.error(("problem", key), f"belongs to kind = {' or '.join(users)}")
-    for name in dict.fromkeys(name for other in kinds.values() for name in other.in_files.tables):
-        users = [other for other in kinds.values() if name in other.in_files.tables]
-        if name in data and not (name in LOOPS and _act_alone(name, data)):
-            _users(document, (name,), users, kind, "[problem] with ")
-        if name in kind.in_files.needed and not data.get(name):
-            raise document.error(("problem", "kind"), f'"{kind.name}" needs a table of {name}')
-    for own, keys, entries in (("actuators", ("actuators",), data.get("actuators", {})),
-                               ("parameters", ("problem", "parameters"), table.get("parameters", {}))):
-        for name, entry in entries.items():
-            for key in entry:
-                users = [other for other in kinds.values() if key in other.in_files.entries.get(own, ())]
-                if users:
-                    _users(document, (*keys, name, key), users, kind, "[problem] with " * (own == "actuators"))
-    kind.in_files.check(document)
-    return kind
-
-
-def _act_alone(table, data):
-    """Whether all outputs or actuators of a file are of controllers, or have forces besides their controls, such as
-    the given torque of a motor."""
-    loops = [entry for entry in data.get("forces", {}).values() if "drives" in entry]
-    used = {name for entry in loops for name in entry.get(LOOPS[table], ()) if isinstance(name, str)}
-    return all(name in used or (table == "actuators" and _has_force(entry)) for name, entry in data[table].items())
-
-
-def _has_force(actuator):
-    """Whether an entry may have a force besides its control."""
-    fields = ACTUATORS[actuator["type"]].fields.values()
-    return actuator["type"] == "formula_force" or any(field.is_function for field in fields)
-
-
-def unknown_numbers(model: Any) -> Any:
-    """Unknown numbers: name -> (part, its number), "PART.NUMBER" or "gravity[2]", or a guess."""
-    document, found = model.document, {}
-    parts = replaced_names(model.system) | {part.name: part for part in model.system.parts if part.name}
-    for name, entry in document.data["problem"].get("parameters", {}).items():
-        keys = "problem", "parameters", name
-        if ("value" in entry) == ("number" in entry) or ("part" in entry and "value" in entry):
-            raise document.error(keys, 'needs either part and number, number alone as in "gravity[2]", or a value')
-        if "value" in entry:
-            found[name] = entry["value"]
-            continue
-        found[name] = number = entry["number"]
-        if "part" in entry:
-            found[name] = find(document, (*keys, "part"), entry["part"], parts, "body, joint or force"), number
-        with naming(document, keys, entry):
-            present_value(model.system, found[name])
-    return found
-
-
-def end_states(model: Any, which: str, cls: type = EndState) -> Any:
-    """What the file asks of bodies and joints at an end; "free" components are None."""
-    document, found = model.document, {}
-    for name, entry in document.data["problem"].get(which, {}).items():
-        keys = ("problem", which, name)
-        if isinstance(entry, dict):
-            part = model.names.body_or_joint(keys, name)
-        else:  # a coordinate of a joint, or a list of it and its rate
-            part = model.names.joint(keys, name, model.names.bodies)
-        if part.is_body or (isinstance(part, BodyFrame) and part.has_position):
-            found[name] = state_of_body(document, keys, part, entry, cls)
-        else:
-            found[part] = state_of_joint(document, keys, part, entry, cls is EndState)
-    return found
-
-
 def plain_state(model):
     """The state as it is stated, whether it holds the constraints or not, (n_z,)."""
     states = [state for _, state in given_states(model.system, model.state).values()]
@@ -271,12 +177,11 @@ def inspect(model, element=True):
     t, n, m = model.t_span[0], system.n_q, system.n_constraints
     with np.errstate(all="ignore"):  # points that coincide give NaN, which is reported below
         theta, jacobian, _ = constraints_at(system, t, z)
-    size = constraint_sizes(system, t, z)
+    scaled = at_start(system, t, z).off(INITIAL.held)
     names = system.constraint_names
     owners = [part for part in system.parts for _ in part.constraint_names]
     faults = [{"keys": model.keys(part), "message": "its force is not finite at the initial state; set points apart "
                "that coincide"} for part in not_finite(system, t, z) if not part.is_body]
-    scaled = np.abs(theta) / size
     # the gradient of a distance vanishes where its points meet; what no coordinate can violate may be dropped
     rows = abs(jacobian[:m, :n]).sum(axis=1)
     for i in np.flatnonzero((rows == 0) & ((system.redundant == "refuse") | ~(scaled[:m] <= INITIAL.held))):

@@ -94,8 +94,14 @@ class AtStart:
     def fine(self, tolerance):
         """Whether all is finite, and constraints hold, relative to the size of the terms that make them up."""
         facts = self._scales.facts
-        return bool(facts[FINITE] and (facts[VIOLATION] <= tolerance or np.all(
-            np.abs(self.theta) <= tolerance * self.whole_size)))
+        return bool(facts[FINITE] and (facts[VIOLATION] <= tolerance or np.all(self.off(tolerance) <= tolerance)))
+
+    def off(self, tolerance):
+        """By how much constraints are off, relative to the sizes of their terms, shape (2 m,): constants count among
+        these where some are off by more than a tolerance without, as their sizes take formulas of their own."""
+        off = np.abs(self.theta)
+        scaled = off / self.size
+        return scaled if np.all(scaled <= tolerance) else off / self.whole_size
 
     @property
     def whole_size(self):

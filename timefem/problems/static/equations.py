@@ -6,8 +6,6 @@ from itertools import pairwise
 import casadi as ca
 import numpy as np
 import scipy
-import scipy.sparse
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ...errors import InputError
 from ...mechanics.bodies.generalized_body import general_position
@@ -277,7 +275,7 @@ def n_negative(matrix, n):
     k, g = matrix[:n, :n], scipy.sparse.csr_array(matrix[n:, :n])
     k = scipy.sparse.csr_array(k + g.T @ g)
     place = np.empty(n)
-    place[reverse_cuthill_mckee(k, symmetric_mode=True)] = np.arange(n)
+    place[scipy.sparse.csgraph.reverse_cuthill_mckee(k, symmetric_mode=True)] = np.arange(n)
     g.eliminate_zeros()
     last = [place[g.indices[a:b]].max(initial=-1) + 0.5 for a, b in pairwise(g.indptr)]
     order = np.argsort(np.concatenate([place, last]), kind="stable")

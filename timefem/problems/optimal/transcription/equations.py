@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import casadi as ca
 import numpy as np
-from scipy.sparse import csc_array
+import scipy
 
 from ....assembly import Assembler
 from ....elements.evaluation.plan import ElementPlan
@@ -331,7 +331,7 @@ class TangentParts:
     def sparse(self, rows, columns):
         """Rows and columns, none of them twice, as a `csc_array`."""
         i, j, values = self._part(rows, columns)
-        return csc_array((values, (i, j)), shape=(len(rows), len(columns)))
+        return scipy.sparse.csc_array((values, (i, j)), shape=(len(rows), len(columns)))
 
     def dense(self, rows, columns):
         """Rows and columns, none of them twice, as a dense matrix."""
