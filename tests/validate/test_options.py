@@ -141,3 +141,9 @@ def test_slips_of_units(factor, said, rotation):
     assert all(str(w.message).startswith("RigidBody") for w in found)  # as users call it
     if said:
         assert f"'box': the inertia is {said} times that of a box of its mass and size" in str(found[0].message)
+
+
+def test_sizes_whose_squares_are_no_numbers():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tf.RigidBody(1.5, [1, 2, 2], size=(1.0, 2e-192, 3e-204))

@@ -88,8 +88,9 @@ class RigidBodyBase(Body, abstract=True):
 
     def _warn_of_units(self):
         """Warn when the inertia is 1000^k times that of a box of this mass and size: of lengths in mm, masses in g."""
-        x, y, z = self.size**2
-        ratio = np.log10(np.diag(self.inertia) / (self.mass / 12 * np.array([y + z, z + x, x + y])))
+        x, y, z = self.size  # by logarithms: squares of small numbers are zero
+        of_box = np.log10(self.mass / 12) + 2 * np.log10(np.hypot([y, z, x], [z, x, y]))
+        ratio = np.log10(np.diag(self.inertia)) - of_box
         power = 3 * round(float(ratio.mean()) / 3)
         if power and np.abs(ratio - power).max() < SAME:
             warn(f"{self._title}: the inertia is 1e{power:+d} times that of a box of its mass and size; are "
