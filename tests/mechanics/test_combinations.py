@@ -1,6 +1,7 @@
 """Every part that there is, on every kind of frame and in both kinds of coordinates: each combination works, or is
 refused by name with what would do. Parts come from `every_class`, which has one of each class of the catalogue."""
 
+import contextlib
 import json
 from functools import cache
 
@@ -135,6 +136,68 @@ def test_every_combination_marches(frame):
                             progress=False)
         assert solution.success, (name, solution.status)
         assert repr(solution) and np.isfinite(solution.energy()).all()
+
+
+def states_of(system):
+    z, n = state_of(system), system.n_q
+    return {body: tf.CanonicalState(z[:n][system.coordinates(body)], z[n:][system.coordinates(body)])
+            for body in system.bodies if not body.helper}
+
+
+def report(solution, folder):
+    """What any solution has: its page, its table, its files."""
+    assert repr(solution) and solution.status.message
+    solution.to_xarray().to_dataframe()
+    for ending in ("h5", "json", "csv"):
+        solution.save(folder / f"solution.{ending}")
+    tf.load(folder / "solution.h5")
+
+
+def initial(system, folder):
+    problem = tf.InitialValueProblem(system, states_of(system), (0, 1e-3), assemble=True)
+    report(tf.solve(problem, tf.MixedGalerkin(1), 2, progress=False), folder)
+
+
+def at_once(system, folder):
+    problem = tf.InitialValueProblem(system, states_of(system), (0, 1e-3), assemble=True)
+    report(tf.solve(problem, tf.BubnovGalerkin(2), 2, driver="global", progress=False), folder)
+
+
+def boundary(system, folder):
+    places = {body: tf.Coordinates(state.q) for body, state in states_of(system).items()}
+    problem = tf.BoundaryValueProblem(system, (0, 0.1), places, places)
+    report(tf.solve(problem, tf.MixedGalerkin(1), 4, progress=False), folder)
+
+
+def optimal(system, folder):
+    tree = next((body for body in system.bodies if isinstance(body, tf.Tree)), None)
+    drive = tf.ControlForce(system.bodies[0], [(1, 0, 0)]) if tree is None else tf.JointControl(tree.joint("one"))
+    problem = tf.OptimalControl(system, states_of(system), None, (0, 0.1), tf.Effort(drive), actuators=drive)
+    report(tf.solve(problem, tf.MixedGalerkin(1), 4, progress=False), folder)
+
+
+def at_rest(system, folder):
+    assert repr(tf.equilibrium(system, states_of(system)))
+
+
+def linear(system, folder):
+    assert repr(tf.linearize(system, states_of(system))) and repr(tf.modes(system, states_of(system)))
+
+
+def periodic(system, folder):
+    assert repr(tf.periodic(system, states_of(system), 0.1, tf.MixedGalerkin(1), 4))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", [initial, at_once, boundary, optimal, at_rest, linear, periodic])
+@pytest.mark.parametrize("frame", FRAMES)
+def test_every_combination_in_every_kind(frame, kind, tmp_path):
+    """It is solved, or fails with a reason, and is reported, saved and loaded; or it is refused."""
+    for name in source()[2]:
+        if (name, frame) not in REFUSED:
+            with contextlib.suppress(tf.InputError, tf.SolveError):
+                kind(combined(name, frame), tmp_path)
 
 
 def test_turns_of_a_spring_at_a_place_of_a_beam():
