@@ -219,3 +219,21 @@ def test_states_of_unlike_sizes_in_any_units(n):
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-8)
     assert found[0][1] == found[1][1] <= 25
     assert found[0][0] == pytest.approx(-214.3e3, rel=2e-3)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e3, 1e5])
+def test_controls_that_drive_states_of_unlike_sizes(unit):
+    """A station that stores its momentum of 5000 N m s, and turns by 0.1 rad at 1e-8 rad/s^2 per N m: by the rates
+    in rad/s its torque had a size of 1e-12 N m. By transcription 196800.0."""
+    control = tf.Control(name="u")
+
+    def rate(x, f, t, c, u):
+        return ca.vertcat(x[1], -1e-8 * u[0] - 1e-7 * ca.sin(x[0]), u[0] / unit)
+
+    state = tf.State("x", rate, n=3, controls=[control])
+    problem = tf.OptimalControl(
+        tf.System([state, control]), {state: [0.2, 0, 5e3 / unit]}, {state: tf.EndState(q=[0.1, 0, None])}, (0, 1800),
+        "u[0]**2", limits=[tf.Limit("now.q('x')[2]**2", None, (2e4 / unit)**2, name="stored")])
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False)
+    assert sol.success and sol.objective == pytest.approx(196800, rel=1e-5)
+    assert sol.statistics["newton_iterations"]["max"] <= 10

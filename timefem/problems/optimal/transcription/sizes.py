@@ -30,14 +30,22 @@ def scaling_of(name, phase, plan, t):
 
 
 def _with_first_order(state, phase, lift):
-    """Sizes of a state, of which those of first order, which have no masses, are what they have at the ends."""
-    places = np.array(first_order_places(phase.system), int)
-    own = np.abs([phase.z0[places], phase.conditions.state[places]]).max(axis=0)
-    told = own > OPTIONS.rounding_of_states * lift
-    places, own = places[told], own[told]
+    """Sizes of a state, of which those of first order, which have no masses, are `_sizes_of_first_order`."""
+    places, own, _ = _sizes_of_first_order(phase, lift)
     state, n = state.copy(), phase.system.n_q
     state[places], state[n + places] = own / lift, lift / own
     return state
+
+
+def _sizes_of_first_order(phase, lift):
+    """Places of states of first order, what these are at the ends, and by what they change, or where that is nothing
+    are; `lift` where they are nothing."""
+    places = np.array(first_order_places(phase.system), int)
+    start, end = phase.z0[places], phase.conditions.state[places]
+    own = np.abs([start, end]).max(axis=0, initial=0.0)
+    own = np.where(own > OPTIONS.rounding_of_states * lift, own, lift)
+    changes = np.abs(end - start)
+    return places, own, np.where(changes > OPTIONS.rounding_of_states * own, changes, own)
 
 
 def has_contacts(phase):
@@ -93,15 +101,18 @@ def sizes_of_controls(phase, root):
 
 def _by_effect(phase, root):
     """By the power that gives the energy within the time where a control drives the motion that has it, as a motor of a
-    flexible arm, which accelerates little at first; else by that acceleration."""
+    flexible arm, which accelerates little at first; else by that acceleration. States of first order, which do not
+    accelerate, go by their change within the time."""
     system, (t0, t1) = phase.system, phase.t_span
-    mass, rates = system.mass_scale, rates_of(phase)
+    weights, rates = np.sqrt(system.mass_scale), rates_of(phase)
+    places, _, changes = _sizes_of_first_order(phase, root * (t1 - t0))
+    weights[places] = root / changes
     try:
         at = EquationsOfMotion.of_state(system, t0, phase.z0, np.zeros(phase.n_controls))
-        along = np.sqrt(mass)[:, None] * at.by_controls()
+        along = weights[:, None] * at.by_controls()
     except (InputError, np.linalg.LinAlgError, ValueError):
         return np.zeros(phase.n_controls)
-    effect, direction = np.linalg.norm(along, axis=0), np.sqrt(mass) * rates
+    effect, direction = np.linalg.norm(along, axis=0), weights * rates
     driven = np.abs(direction @ along) / np.linalg.norm(direction)
     effect = np.where(driven > OPTIONS.drives * effect, driven, effect)
     largest = effect.max(initial=0.0)
