@@ -1,5 +1,7 @@
 """Linear equations around a state against closed forms, minimal coordinates written by hand, and motions."""
 
+import warnings
+
 import casadi as ca
 import mpmath
 import numpy as np
@@ -365,3 +367,22 @@ def test_coordinates_of_joints_as_outputs(coordinates):
     with pytest.raises(tf.InputError, match="'hinge.angel' must name a body .* or 'kinetic'" if coordinates == "bodies"
                        else "hinge has no quantity 'angel'"):
         tf.linearize(system, {}, outputs=["hinge.angel"])
+
+
+def test_modes_of_parts_that_are_assembled_far_from_their_poses_warn():
+    """A tip at the origin was welded to the end of a cantilever, which bent to meet it: 2.8 for 1.35 Hz, silently."""
+    section = tf.Section(EA=1e6, GA=1e7, GJ=5.0, EI=10.0, mass=0.5, inertia=(1e-6, 5e-7, 5e-7))
+    beam, tip = tf.Beam(1.0, section, 4, name="beam"), tf.RigidBody(0.3, (1e-7, 1e-7, 1e-7), name="tip")
+    system = tf.System([beam, tip, tf.Weld(beam.start, point_a=(0, 0, 0), point_b=(0, 0, 0), name="clamp"),
+                        tf.Weld(tip, beam.end, point_a=(0, 0, 0), point_b=(0, 0, 0), name="weld")])
+    with pytest.warns(UserWarning, match="joints close far from the given poses: .* 'weld: gap, x' was off by 1"):
+        tf.modes(system)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = tf.modes(system, {tip: tf.Pose((1, 0, 0))})
+
+    def characteristic(x):
+        return 1 + np.cos(x) * np.cosh(x) - 0.6 * x * (np.sin(x) * np.cosh(x) - np.cos(x) * np.sinh(x))
+
+    exact = scipy.optimize.brentq(characteristic, 0.5, 2)
+    assert abs(found.frequencies[0] - exact**2 * np.sqrt(20) / (2 * np.pi)) < 1e-3 * found.frequencies[0]

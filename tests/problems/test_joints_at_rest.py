@@ -263,3 +263,20 @@ def test_an_equilibrium_of_parts_that_cannot_meet_says_so(form):
     found = tf.equilibrium(tf.System(parts, gravity=(0, 0, -9.81)), guess, progress=False)
     assert not found.success
     assert "cannot be assembled" in found.status.message and "free" not in found.status.message
+
+
+def test_an_equilibrium_with_constraints_that_repeat_others_names_them():
+    """It said that the tree, which a spring holds, was free: a constraint of the ball is across the plane."""
+    tree = tf.Tree([tf.Link("base"), tf.Link("a", mass=0.7, centre=(0.25, 0, 0), inertia=(0.001, 0.02, 0.02)),
+                    tf.Link("b", mass=0.4, centre=(0.25, 0, 0), inertia=(0.001, 0.01, 0.01)), tf.Link("c", mass=1.1)],
+                   [tf.TreeJoint("ja", "base", "a", axis=(0, 1, 0)),
+                    tf.TreeJoint("jb", "a", "b", axis=(0, 1, 0), position=(0.5, 0, 0), stiffness=4.0),
+                    tf.TreeJoint("jc", "base", "c", kind="prismatic", axis=(1, 0, 0))], name="rhombus")
+    ball = tf.Spherical(tree.link("b"), tree.link("c"), point_a=(0.5, 0, 0), point_b=(1, 0, 0), name="ball")
+    guess = {tree: {"ja": 0.1, "jb": -0.2, "jc": np.cos(0.1) - 1}}
+    parts = [tree, ball]
+    found = tf.equilibrium(tf.System(parts, gravity=(0, 0, -G)), guess, progress=False)
+    assert "'ball: gap, y' can be left out" in found.status.message and "free" not in found.status.message
+    rest = tf.equilibrium(tf.System(parts, gravity=(0, 0, -G), redundant="drop"), guess, progress=False)
+    angle = brentq(lambda a: 16 * a - G * 0.25 * 1.1 * np.cos(a), 0, 1)
+    assert rest.success and abs(rest.joint("ja").coordinate() - angle) < 1e-9

@@ -78,6 +78,11 @@ def linearize(system: System, state: GivenStates | Equilibrium | Solution | None
     InputError
         For a state that cannot be assembled, unknown names, and a state where accelerations are not determined.
 
+    Warns
+    -----
+    UserWarning
+        Where parts are assembled far from the given state, which names what has moved: beams may be bent there.
+
     Examples
     --------
     >>> import timefem as tf
@@ -130,12 +135,13 @@ def _at(system, state, t, controls):
 
 
 def _consistent(system, state, t):
+    span = t, t + 1e-9 * max(1.0, abs(t))
     try:
-        return InitialValueProblem(system, state, (t, t + 1e-9 * max(1.0, abs(t))))
+        return InitialValueProblem(system, state, span)
     except InputError as error:
         if "violates the" not in str(error):
             raise
-    return InitialValueProblem(system, consistent_states(system, state, t), (t, t + 1e-9 * max(1.0, abs(t))))
+    return InitialValueProblem(system, consistent_states(system, state, t, sides=True), span)
 
 
 def _inputs(at, inputs):

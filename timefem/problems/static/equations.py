@@ -10,6 +10,7 @@ import scipy
 from ...errors import InputError
 from ...mechanics.bodies.generalized_body import general_position
 from ...mechanics.contacts.rigid import refuse_events
+from ...mechanics.parts import body_of
 from ...mechanics.states.consistent import assembled, reach_in_trees
 from ...mechanics.symbols import Symbols, first_order, n_reactions
 from ...mechanics.values.conserved import neutral_motions
@@ -18,7 +19,6 @@ from ...mechanics.values.measures import blocks_of
 from ...mechanics.values.of_parts import coordinate_at
 from ...mechanics.values.quantities import sees_velocities
 from ...memory import Recent
-from ...solution.violations import first_violated
 from ...sparse import sparse_lu
 from ...status import Reason, Status
 from .options import OPTIONS
@@ -455,15 +455,6 @@ def or_where_rounding(sizes, ways):
     return np.where(sizes > np.finfo(float).eps * ways, sizes, ways)
 
 
-def dropped_fault(system, t, q):
-    """The `Status` of the first state at rest, shapes (n,), (n, n_q), that violates what was dropped; or None."""
-    if not system.dropped:
-        return None
-    found = first_violated(system, t, np.hstack([q, np.zeros_like(q)]))
-    return None if found is None else Status.failure(
-        found[4], None, found[1], [], f"'{found[2]}' is violated by {found[3]:.3g}")
-
-
 def unmet_fault(equations, t, x):
     """The `Status` where no coordinates near x (n,) hold the constraints, without which nothing is at rest; or None."""
     try:
@@ -484,3 +475,20 @@ def worst_gap(equations, residual, tangent, x):
     return f"where it starts '{equations.system.constraint_names[worst]}' is violated by " \
            f"{abs(residual[equations.n_q + worst]):.3g}: give a guess that holds it, or a joint that fits the guess " \
            "(orientation, axes, points)"
+
+
+def most_free(equations, tangent, below=np.inf):
+    """The body, or the beam that its nodes make, that moves most along what the tangent resists least; None where the
+    resistance, against the largest, is not `below`."""
+    matrix, scale = equations.symmetric_part(tangent)
+    values, vectors = np.linalg.eigh(matrix)
+    least = int(np.abs(values).argmin())
+    if below < np.inf and not abs(values[least]) < below * np.abs(values).max():
+        return None
+    return moved_most(equations, (scale * vectors[:, least])[:equations.n_q])
+
+
+def moved_most(equations, way):
+    """The body, or the beam, that moves most along changes of the coordinates (n_q,), by the mass in any units."""
+    body = body_of(equations.system, int(np.abs(way * np.sqrt(equations.system.mass_scale)).argmax()))
+    return body.owner if len(getattr(body.owner, "pieces", ())) == 1 else body

@@ -13,7 +13,7 @@ from ...errors import Unstable, known_names, named_arguments, warn
 from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.composites.along import along
 from ...mechanics.part import Part
-from ...mechanics.parts import body_of
+from ...mechanics.redundancy.consistent_multipliers import redundant_names
 from ...mechanics.redundancy.redundancy import drop_redundant
 from ...mechanics.states.consistent import assembled
 from ...mechanics.states.given import canonical_states, given_states
@@ -25,13 +25,15 @@ from ...solution.audit import warn_of_bends
 from ...solution.invariants import consistent_multipliers
 from ...solution.joint_motion import joint_motion
 from ...solution.tree_joint_motion import public_names
+from ...solution.violations import first_violated
 from ...status import RETRY, Answer, Reason, Status
 from ...types import Floats, States
 from .equations import (
     FromGuess,
     StaticEquations,
-    dropped_fault,
     furthest_of,
+    most_free,
+    moved_most,
     or_where_rounding,
     relaxed,
     solve,
@@ -234,7 +236,7 @@ def _warn_where_unstable(found):
         if not n:
             return
         first = np.where(falling & np.isfinite(values), values.real, np.inf).argmin()
-        falls = system.label(_moved_most(equations, np.abs(free @ vectors[:, first])))
+        falls = system.label(moved_most(equations, np.abs(free @ vectors[:, first])))
         warn(f"the equilibrium is unstable in {n} direction{'s' * (n > 1)}, {falls} first: the least push leaves it; "
              "for a stable one give a guess beside it, on the side to which it would fall, or the end of a motion with "
              "dampers that comes to rest", Unstable)
@@ -265,7 +267,7 @@ def from_guess(equations, x, t, on_iteration=lambda iteration, norm: None):
         return other
     if fallen is not None and found.status.reason == Reason.NOT_CONVERGED:
         found.status.message = f"{found.status.reason} at the load of t = {t:g}: " \
-            f"{equations.system.label(_moved_most(equations, fallen))} falls without end, and no force grows to hold " \
+            f"{equations.system.label(moved_most(equations, fallen))} falls without end, and no force grows to hold " \
             "it: hold it by a joint or a spring"
     return found
 
@@ -283,6 +285,15 @@ def without_redundant(system, q, t):
         return system, q
     q = assembled(system, t, q, np.ones(system.n_q))
     return drop_redundant(system, t, np.append(q, np.zeros(system.n_q))), q
+
+
+def dropped_fault(system, t, q):
+    """The `Status` of the first state at rest, shapes (n,), (n, n_q), that violates what was dropped; or None."""
+    if not system.dropped:
+        return None
+    found = first_violated(system, t, np.hstack([q, np.zeros_like(q)]))
+    return None if found is None else Status.failure(
+        found[4], None, found[1], [], f"'{found[2]}' is violated by {found[3]:.3g}")
 
 
 def _in_steps(equations, x, start, t, n_steps, bar, least=OPTIONS.least_step):
@@ -338,7 +349,8 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None, near=None
                 break
             step = None if iteration >= OPTIONS.most_singular else _long_step(equations, tangent, x, t, residual)
             if step is None:
-                return _failed(equations, x, t, history, Reason.SINGULAR_TANGENT, undetermined(equations, tangent))
+                return _failed(equations, x, t, history, Reason.SINGULAR_TANGENT,
+                               undetermined(equations, tangent, x, t))
             change = np.inf
         furthest, x = OPTIONS.furthest * or_where_rounding(equations.sizes(x[:n]), ways), x - step
         if not (np.isfinite(x).all() and np.all(np.abs(x[:n]) <= furthest)):  # multipliers may have any size
@@ -352,7 +364,7 @@ def newton(equations, x, t, on_iteration=lambda iteration, norm: None, near=None
     remedy = "take more load steps (n_steps), or a nearer guess"
     # directors resist turns by their forces
     residual, tangent, _ = equations.evaluate(equations.with_multipliers(first, t), t)
-    body = _most_free(equations, tangent, OPTIONS.singular) if np.isfinite(tangent.data).all() else None
+    body = most_free(equations, tangent, OPTIONS.singular) if np.isfinite(tangent.data).all() else None
     if gap := worst_gap(equations, residual, tangent, first):
         remedy += f"; {gap}"
     if body is not None:
@@ -400,27 +412,15 @@ def _long_step(equations, tangent, x, t, residual):
         return None
 
 
-def undetermined(equations, tangent):
-    """Which body an equilibrium leaves free, in words."""
-    return f"the equilibrium leaves {equations.system.label(_most_free(equations, tangent))} free; hold it by a " \
+def undetermined(equations, tangent, x, t):
+    """Constraints that repeat others, or the body that an equilibrium leaves free, in words."""
+    names = redundant_names(equations.system, t, np.append(x[:equations.n_q], np.zeros(equations.n_q)))
+    if names:
+        shown = ", ".join(f"'{name}'" for name in names[:6]) + f" and {len(names) - 6} more" * (len(names) > 6)
+        return f"constraints are redundant there: {shown} can be left out, because other constraints imply them; do " \
+               "so, or give System(..., redundant='drop')"
+    return f"the equilibrium leaves {equations.system.label(most_free(equations, tangent))} free; hold it by a " \
            "joint or a spring"
-
-
-def _most_free(equations, tangent, below=np.inf):
-    """The body, or the beam that its nodes make, that moves most along what the tangent resists least; None where the
-    resistance, against the largest, is not `below`."""
-    matrix, scale = equations.symmetric_part(tangent)
-    values, vectors = np.linalg.eigh(matrix)
-    least = int(np.abs(values).argmin())
-    if below < np.inf and not abs(values[least]) < below * np.abs(values).max():
-        return None
-    return _moved_most(equations, (scale * vectors[:, least])[:equations.n_q])
-
-
-def _moved_most(equations, way):
-    """The body, or the beam, that moves most along changes of the coordinates (n_q,), by the mass in any units."""
-    body = body_of(equations.system, int(np.abs(way * np.sqrt(equations.system.mass_scale)).argmax()))
-    return body.owner if len(getattr(body.owner, "pieces", ())) == 1 else body
 
 
 def _failed(equations, x, t, history, reason, detail):

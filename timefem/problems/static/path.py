@@ -22,8 +22,8 @@ from ...progress import progress as progress_bar
 from ...solution.audit import warn_of_bends
 from ...status import Answer, Reason, Status
 from ...types import Floats, States
-from .equations import StaticEquations, bordered, dropped_fault, solve
-from .equilibrium import from_guess, newton, rest_coordinates, undetermined, without_redundant
+from .equations import StaticEquations, bordered, solve
+from .equilibrium import dropped_fault, from_guess, newton, rest_coordinates, undetermined, without_redundant
 from .options import OPTIONS
 
 if TYPE_CHECKING:
@@ -144,7 +144,8 @@ class _Follower:
         try:
             v = np.append(-solve(self.equations, tangent, by_time), 1.0)
         except RuntimeError:
-            raise InputError(f"at the load of t = {y[-1]:g} {undetermined(self.equations, tangent)}") from None
+            found = undetermined(self.equations, tangent, y[:-1], y[-1])
+            raise InputError(f"at the load of t = {y[-1]:g} {found}") from None
         v /= np.sqrt(self.weight @ v**2)
         ahead = self.weight @ (v * last)
         return (v if ahead >= 0 else -v), tangent
