@@ -118,3 +118,15 @@ def test_tangent_and_drivers(form):
     assert_tangent_is_derivative(ElementBatch(problem.system, element), 0.1, step=1e-6, atol=1e-8)
     z = [tf.solve(problem, element, 10, driver=driver, progress=False).z for driver in ("march", "global")]
     np.testing.assert_allclose(z[1], z[0], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("rotation", ["directors", "quaternion"])
+def test_what_is_linear_in_places_may_depend_on_time(rotation):
+    """Its gradient has no nodes in it: `m x'' = -sin(3 t)` from rest, and a wall that moves by t^2."""
+    ends = []
+    for part in (lambda body: tf.FormulaEnergy(body, "sin(3 * t) * f[0].position[0]"),
+                 lambda body: tf.Constraint(body, "f[0].position[0] - t**2", n=1)):
+        body = tf.RigidBody(2.0, (0.1, 0.2, 0.25), rotation, name="body")
+        problem = tf.InitialValueProblem(tf.System([body, part(body)]), {body: tf.Pose((0, 0, 0))}, (0, 1))
+        ends.append(tf.solve(problem, tf.MixedGalerkin(2, keep="all"), 20, progress=False).position(body, 1.0)[0])
+    np.testing.assert_allclose(ends, [(np.sin(3) / 9 - 1 / 3) / 2, 1.0], rtol=0, atol=1e-7)

@@ -54,3 +54,14 @@ def test_a_form_that_is_given_is_not_replaced():
     assert tf.solve(problem(False), tf.MixedGalerkin(2), 4, progress=False).element.form == "lagrange"
     with pytest.raises(tf.InputError, match="form='lagrange'"):
         tf.solve(problem(False), tf.MixedGalerkin(2, form="hamilton"), 4, progress=False)
+
+
+@pytest.mark.parametrize("kind, inertia", [("prismatic", 0.5), ("revolute", 0.1)])
+@pytest.mark.parametrize("element", [tf.EML(), tf.REML(), tf.NullEML(), tf.MPL()], ids=repr)
+def test_springs_of_joints_are_seen(element, kind, inertia):
+    """A link from rest at zero, with its spring at ease at 0.1."""
+    tree = tf.Tree([tf.Link("base"), tf.Link("link", 0.5, (0, 0, 0), (0.1, 0.12, 0.15))],
+                   [tf.TreeJoint("joint", "base", "link", kind, axis=(1, 0, 0), stiffness=4.0, rest=0.1)])
+    sol = tf.solve(tf.InitialValueProblem(tf.System([tree]), {tree: {}}, (0, 0.25)), element, 40, progress=False)
+    right = 0.1 * (1 - np.cos(0.25 * np.sqrt(4.0 / inertia)))
+    np.testing.assert_allclose(sol.z[-1][0], right, rtol=2e-3)

@@ -211,7 +211,8 @@ class Mean:
     def by_nodes(self, row, n):
         """As `Inner.by_nodes`."""
         left = ca.jacobian(row, self.symbol)
-        return self._inner.through(self._rows, n, left, self._of_gradient is not None) if left.nnz() else None
+        seen = left.nnz() and self._slope.nnz()  # of what is linear the gradient depends on the time at most
+        return self._inner.through(self._rows, n, left, self._of_gradient is not None) if seen else None
 
 
 def product(left, row, right):

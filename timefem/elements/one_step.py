@@ -82,8 +82,8 @@ class StepSymbols(ElementSymbols):
                                                                    self._increments(u), strict=True)))
 
     def potential(self, q):
-        """V(q, t) in the middle of the step; 0 for bodies."""
-        return 0 if self.is_body else self._terms("energy", q)
+        """V(q, t) in the middle of the step."""
+        return self._terms("potential_energy", q)
 
     def constraints(self, q, t=None):
         """Constraints that the scheme has multipliers for, SX."""
@@ -108,13 +108,11 @@ class StepSymbols(ElementSymbols):
 
     def force(self, q0, q1, velocity):
         """`-DV - Dg^T gamma + Q`: discrete gradients D between q0 and q1, applied forces Q in the middle."""
+        along = MassMetric(self.part, self.at_point, self.split)
+        elastic = None if self.is_body else self._of_invariants(q0, q1)
         force = self._applied((q0 + q1) / 2, velocity)
-        if self.is_body:
-            along = None
-        else:
-            along = MassMetric(self.part, self.at_point, self.split)
-            elastic = self._of_invariants(q0, q1)
-            force -= discrete_gradient(self.potential, q0, q1, along) if elastic is None else elastic
+        force -= discrete_gradient(self.potential, q0, q1, along) if elastic is None else elastic
+        along = None if self.is_body else along
         for k in range(self.multipliers.numel()):
             force -= discrete_gradient(lambda q, k=k: self.constraints(q)[k], q0, q1, along) * self.multipliers[k]
         return force
