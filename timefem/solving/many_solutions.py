@@ -38,7 +38,8 @@ def solve_all(problem: BoundaryValueProblem | OptimalControl, element: TimeEleme
         two; 8 unless given. Under mpirun the ranks share them, else processes do.
     turns : int
         Of boundary-value problems: guesses with further turns, both ways: up to twice that many full turns about the
-        axis from one orientation to the other, and up to that many about each body axis.
+        axis from one orientation to the other, and up to that many about each body axis. Bodies without an orientation
+        go around the points where springs hold them, or the origin.
     guesses : sequence
         Further ones, as for `solve`.
     same : float

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import timefem as tf
 from timefem.problems.boundary import solver
@@ -111,3 +112,22 @@ def test_one_that_does_not(element, n):
         warnings.filterwarnings("ignore", "bob moves too fast")  # the places are off by 0.1 and 0.2
         sol = swing(element, n)
     assert sol.success and np.linalg.norm(sol.position("bob", np.linspace(0, 3, 301)), axis=1).min() > 0.8
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_both_ways_around_a_centre_are_found(dimension):
+    """Lambert's problem: of its orbits the one along the straight way was found alone."""
+    body, centre = tf.PointMass(2.0, dimension=dimension, name="body"), np.array([1.0, -2.0, 0])
+    pull = tf.NonlinearSpring(body, point_b=centre, potential="-c[0]/l", parameters=[2.0], name="pull")
+    first, last, time = np.array([1.0, 0, 0]), np.array([-0.7, 1.2, 0]), 3.5
+    problem = tf.BoundaryValueProblem(tf.System([body, pull]), (0, time), start={body: tf.Pose(centre + first)},
+                                      end={body: tf.Pose(centre + last)})
+    found = tf.solve_all(problem, tf.MixedGalerkin(3), 40, progress=False)
+    turned = []
+    for one in found:
+        fast = one.velocity(body, 0.0)
+        orbit = solve_ivp(lambda t, y: [*y[3:], *(-y[:3] / np.linalg.norm(y[:3]) ** 3)], (0, time), [*first, *fast],
+                          rtol=1e-11, atol=1e-11).y[:3, -1]
+        assert abs(orbit - last).max() < 1e-5
+        turned.append(np.sign(np.cross(first, fast)[2]))
+    assert {1.0, -1.0} <= set(turned)

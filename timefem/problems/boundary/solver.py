@@ -47,9 +47,9 @@ def interpolation(problem, turns=0, axis=None):
     problem : BoundaryValueProblem
     turns : int
         Full turns of all bodies besides; without `axis` an even number, about the axis of the way itself, so that
-        quaternions keep their signs.
+        quaternions keep their signs. Bodies without an orientation go around where springs hold them, else the origin.
     axis : {0, 1, 2}, optional
-        Body axis of these turns.
+        Axis of these turns, of bodies their own.
 
     Returns
     -------
@@ -62,7 +62,9 @@ def interpolation(problem, turns=0, axis=None):
     q = np.zeros((len(s), n))
     for body in system.bodies:
         part = system.coordinates(body)
-        q[:, part] = _path(body, s, conditions.z0[:n][part], conditions.z1[:n][part], turns, axis)
+        held = [np.array(one.point_b) for one in system.parts if one.bodies == (body,) and hasattr(one, "point_b")]
+        centre = np.mean(held, axis=0) if held else np.zeros(3)
+        q[:, part] = _path(body, s, conditions.z0[:n][part], conditions.z1[:n][part], turns, axis, centre)
     times = t0 + (t1 - t0) * s
     if system.n_constraints > sum(len(b.constraint_names) for b in system.bodies):
         q = _on_constraints(system, times, q)
@@ -75,7 +77,7 @@ def interpolation(problem, turns=0, axis=None):
     return states
 
 
-def _path(body, s, first, last, turns, axis):
+def _path(body, s, first, last, turns, axis, centre):
     path = first + s[:, None] * (last - first)
     if hasattr(body, "quaternion"):
         path[:, 3:] = _turned(first[3:], last[3:], s, turns, axis)
@@ -83,7 +85,20 @@ def _path(body, s, first, last, turns, axis):
         a, b = (rotations.quaternion_from_matrix(body.rotation_matrix(x)) for x in (first, last))
         turned = rotations.matrix_from_quaternion(_turned(a, b if a @ b >= 0 else -b, s, turns, axis))
         path[:, 3:] = np.swapaxes(turned, 1, 2).reshape(len(s), -1)
+    elif turns and body.has_position and body.begins_with_position and body.dimension > 1:
+        _carry_around(path, s, turns, axis, centre)
     return path
+
+
+def _carry_around(path, s, turns, axis, centre):
+    """Turn places (n, d) about an axis of space through a centre, as an orbit does; without `axis` across its plane."""
+    arms, d = np.zeros((len(s), 3)), path.shape[1]
+    arms[:, :d] = path - centre[:d]
+    across = np.cross(arms[0], arms[-1]) if axis is None else np.eye(3)[axis]
+    if across.any() and (d == 3 or not across[:2].any()):
+        about = across / np.linalg.norm(across)
+        turn = [rotations.matrix_from_quaternion(np.append(np.cos(a), np.sin(a) * about)) for a in np.pi * turns * s]
+        path[:] = centre[:d] + np.einsum("nij,nj->ni", turn, arms)[:, :d]
 
 
 def _turned(a, b, s, turns, axis):
