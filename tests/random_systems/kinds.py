@@ -122,13 +122,14 @@ def _holding(made):
 
 @relation
 def boundary(seed):
-    """The motion between the poses at both ends of a march is that march; there are others, from other guesses."""
+    """The motion between the poses at both ends of a march is that march, on its nodes, as it halves elements where
+    Newton's method fails; there are others, from other guesses."""
     made = built(leaving(drawn(seed), OWN_STATES), rotation="directors")
     sol = solved(made, element=_holding(made))
     ends = [{body: tf.Pose(sol.position(body, t), sol.rotation_matrix(body, t)) for body in made.bodies}
             for t in (0.0, sol.t[-1])]
     problem = tf.BoundaryValueProblem(made.problem.system, (0, 0.25), *ends)
-    found = tf.solve(problem, _holding(made), N, guess=sol, progress=False)
+    found = tf.solve(problem, _holding(made), mesh=sol.t, guess=sol, progress=False)
     if not found.success:
         raise Fails(f"boundary values: {found.status.message}")
     yield "boundary", seen(made, found), seen(made, sol), 100 * SAME

@@ -98,6 +98,12 @@ def test_problems_of_other_kinds_are_the_same_in_all_units(relation, seed):
 
 
 @pytest.mark.long
+def test_marches_that_halve_elements_are_compared_on_their_nodes():
+    """Where elements miss a contact, other nodes have another solution; what fails there fails the relation, too."""
+    assert not failures_of("boundary", 9008)
+
+
+@pytest.mark.long
 def test_first_steps_that_turn_floating_trees_too_far_are_marched():
     """As those of bodies; the straight ones were followed, to where constraints broke."""
     draft = kinds.free_first(drawn(7103) | {"extras": []})
