@@ -12,6 +12,8 @@ from timefem.elements.evaluation.batch import ElementBatch
 from timefem.mechanics.composites.composite import Composite
 from timefem.mechanics.declared import Integer, Real
 from timefem.mechanics.forces.springs import PointForce
+from timefem.mechanics.joints.frame import Displacement
+from timefem.mechanics.joints.joint import Joint
 from timefem.mechanics.part import Body, Part
 from timefem.mechanics.symbols import Symbols
 from timefem.mechanics.values.conserved import conserved
@@ -416,3 +418,26 @@ def test_elements_of_a_composite_part_bring_their_helpers():
     np.testing.assert_allclose(6.0 * np.diff([0, *phi]), [weight * (x[0][0] + x[1][0]), weight * (x[1] - hinge)[0]],
                                rtol=1e-9)
     assert phi[0] > 0.5  # far from where it is stated
+
+
+def test_what_a_joint_of_a_user_cannot_do_is_named(tmp_path):
+    class Follower(Joint):
+        """A point of a on a line of b, with the place along it as its coordinate, but no `relative`."""
+
+        constraint_names = ("y", "z")
+        coordinate_kinds = {"along": Displacement}  # noqa: RUF012
+
+        def formula(self, a, b, t, c):
+            return (a.position - b.position)[1:]
+
+        def coordinate_numbers(self, c):
+            return {"along": [0.0] * 6 + [1.0, 0.0, 0.0]}
+
+    body = tf.RigidBody(1.0, [1, 1, 1], name="body")
+    system = tf.System([body, Follower(body, name="follower")])
+    assert system.coordinates("body") == system.coordinates(body)
+    with pytest.raises(tf.InputError, match=r"Follower has coordinates, but no method `relative`"):
+        tf.InitialValueProblem(system, {"follower": 0.3}, (0, 1))
+    sol = tf.solve(tf.InitialValueProblem(system, {}, (0, 1)), tf.MixedGalerkin(1), 2, progress=False)
+    with pytest.raises(tf.InputError, match=r"files name classes of timefem alone, and Follower is not one"):
+        sol.save(tmp_path / "sol.h5")

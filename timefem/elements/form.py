@@ -153,7 +153,6 @@ class LivensSymbols(ElementSymbols):
         super().__init__(part, element, sizes)
         self.n = self.slots["state", "value"].numel() // 2
         self.q, self.v = self.slots["state", "value"][:self.n], self.slots["state", "rate"][:self.n]
-        self.p0 = self.slots["state", 0][self.n:]
         self.t1 = self.t + (1 - self.xi) * self.h
         self._functions = self._terms()
 
@@ -193,8 +192,15 @@ class LivensSymbols(ElementSymbols):
 
     def node(self, i):
         """Coordinates and momenta at node `i` of the element."""
+        if ("state", i) not in self.slots:
+            raise InputError(f"form={self.element.form!r}: its density sees node {i}, and its slots have no "
+                             f"('state', {i})")
         z = self.slots["state", i]
         return z[:self.n], z[self.n:]
+
+    @property
+    def p0(self):
+        return self.node(0)[1]
 
     def inertia(self, expression):
         """The expression for a body, zero for other parts: what is there once per coordinate."""

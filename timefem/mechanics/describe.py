@@ -158,7 +158,8 @@ def _entry(part, refer):
         bodies = {} if part.is_body else {"bodies": [refer.body(body) for body in part.bodies]}
         return {"class": name, **part.description(), **bodies}
     if not known(part):
-        raise InputError(f"{label} cannot be saved: {name} has no description for files; known are {_known()}")
+        raise InputError(f"{label} cannot be saved: files name classes of timefem alone, and {name} is not one; save "
+                         "numbers as .csv or .json, or state it as a Constraint, FormulaForce or FormulaEnergy")
     entry = {"class": name}
     bodies = () if acts_through(type(part)) else getattr(part, "bodies", ()) if whole else part.given_bodies
     if bodies and not refer.is_body(part):

@@ -231,16 +231,16 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
     def _present(self):
         return {part: part for part in self.parts}
 
-    def coordinates(self, body: Body) -> Any:
-        """Where the body's coordinates are in `q` (and its momenta in `p`): a slice; numbers of links of trees and of
-        points of beams.
+    def coordinates(self, body: Body | str) -> Any:
+        """Where the coordinates of a body, or of the body of a name, are in `q` (and its momenta in `p`): a slice;
+        numbers of links of trees and of points of beams.
 
         Raises
         ------
         InputError
             For a body that is not in the system.
         """
-        body = self.here(body) if isinstance(body, BodyFrame) else body
+        body = self.find(body) if isinstance(body, str) else self.here(body) if isinstance(body, BodyFrame) else body
         if body not in self:
             raise InputError(f"{body!r} is not in the system")
         if body in self._coordinates:

@@ -301,6 +301,9 @@ def _joint(system, key):
     if part not in map(whole, system.parts):
         raise InputError(f"{part!r} is not in the system")
     if not _can_be_given(part):
+        if getattr(part, "coordinate_kinds", ()) and not _is_edge(part):
+            raise InputError(f"{type(part).__name__} has coordinates, but no method `relative` that tells how its "
+                             "bodies stand at them; give states of bodies")
         raise InputError(f"{system.label(part)} has no coordinates to be given; joints that have: "
                          f"{', '.join(system.label(p) for p in system.parts if _can_be_given(whole(p))) or 'none'}")
     return part
