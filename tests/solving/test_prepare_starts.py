@@ -86,3 +86,18 @@ def test_ends_of_optimal_control():
                                 tf.Effort(motors))
     found = tf.prepare(problem, tf.MixedGalerkin(2, form="lagrange"), 6).solve(end={"ja": 1.2})
     np.testing.assert_allclose(found.z[-1, :3], [1.2, 0.5, 0.7], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("given", [{}, {"c.node[1]": tf.Pose((1.2, 0.1, 0))}], ids=["nothing", "one mass"])
+def test_what_is_not_given_starts_where_other_numbers_put_it(given):
+    def problem(end):
+        chain = tf.MassSpringChain(3, 3.0, 10.0, (end, 0, 0), length=0.7, name="c")
+        return tf.InitialValueProblem(tf.System([chain]), given, (0, 1))
+
+    element, ends = tf.MixedGalerkin(2), (2.0, 3.0, 4.0)
+    right = [tf.solve(problem(end), element, 10, progress=False).z for end in ends]
+    solver = tf.prepare(problem(2.0), element, 10)
+    for end, z in zip(ends, right, strict=True):
+        np.testing.assert_allclose(solver.solve(parameters={"c.end[0]": end}).z, z, **SAME)
+    runs = solver.solve_many(parameters={"c.end[0]": np.array(ends)}, progress=False)
+    np.testing.assert_allclose(runs.z[:, -1], [z[-1] for z in right], **SAME)

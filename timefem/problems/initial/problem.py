@@ -82,7 +82,8 @@ class InitialValueProblem(NamedArguments):
         if isinstance(state, np.ndarray) and not self._assemble:
             self.z0 = validate.array("start", state, (system.n_z,))
         elif poses is not None and len(poses) == len(system.bodies):  # of bodies with other numbers
-            q, p = zip(*(body.state(pose) for body, pose in zip(system.bodies, poses, strict=True)), strict=True)
+            q, p = zip(*(body.state(pose or body.reference) for body, pose in zip(system.bodies, poses, strict=True)),
+                       strict=True)
             self.z0, self._poses = validate.array("start", np.concatenate([*q, *p]), (system.n_z,)), poses
         else:
             state = canonical_states(system, state, t_span[0], approximate=self._assemble)
@@ -94,8 +95,9 @@ class InitialValueProblem(NamedArguments):
                 if couples_inertia(system):
                     velocity = system.velocity(t_span[0], self.z0)
                     self.z0[system.n_q:] = system.momentum(t_span[0], self.z0, velocity)
-                elif not (self._assemble or any(body.helper for body in system.bodies)):
-                    self._poses = [pose for pose, _ in given.values()]
+                elif not (self._assemble or any(body.helper for body in system.bodies)
+                          or any(value.relative_to is not None for value in state.values())):
+                    self._poses = [state.get(body) for body in given]  # others are where their numbers put them
         wrong = fault(system.complete or system, t_span[0], self.z0, self.tolerance)
         if wrong is not None:
             whole = isinstance(state, np.ndarray) and wrong.endswith(ASSEMBLED)
