@@ -84,14 +84,10 @@ def test_symmetric_factors_do_without_an_lu(element):
     ("container-crane", tf.BubnovGalerkin(1, drop="end")), ("container-crane", tf.BubnovGalerkin(2, drop="end")),
     ("bryson-denham", tf.BubnovGalerkin(1, drop="end"))], ids=repr)
 def test_limits(name, element):
-    """Infeasible, or not converged, as long as each element was eliminated alone; IPOPT pivots anywhere. Of the crane
-    BG(1) misses all of the motion, which is reported after it converged."""
+    """Infeasible, or not converged, as long as each element was eliminated alone; IPOPT pivots anywhere."""
     make = CASES[name].make
-    own, other = (tf.solve(make(), element, 15, progress=False, **more) for more in ({}, {"method": "ipopt"}))
-    for sol, most in ((own, 25), (other, 80)):
-        assert sol.success or sol.status.reason == "not accurate"
-        assert sol.statistics["newton_iterations"]["max"] <= most
-    assert own.statistics["objective"] == pytest.approx(other.statistics["objective"], rel=1e-5)
+    own, other = solved(make(), element, 15, 25), solved(make(), element, 15, 80, method="ipopt")
+    assert own.objective == pytest.approx(other.objective, rel=1e-5)
 
 
 def test_phases_of_odd_numbers_of_elements():

@@ -154,9 +154,8 @@ def look_at_replay(phase, solution):
     Returns
     -------
     str
-        What is missed where the solution is none: its motion by one element alone, by as much as the size of its
-        states, or a cost by more than itself, of a motion that is missed as well, by all elements together. Empty
-        otherwise.
+        What is missed where the solution is none: a cost by more than itself, of a motion that is missed as well, by
+        all elements together. Empty otherwise.
 
     Warns
     -----
@@ -173,12 +172,9 @@ def look_at_replay(phase, solution):
     if apart > max(abs(told), OPTIONS.unresolved_cost * again.size_of_objective) and \
             OPTIONS.between_wrong < defects.sum() < np.inf:
         return varies
-    missed = f"element {worst}, at t = {solution.t[worst]:.6g}, misses the motion that its controls make by " \
-        f"{defects[worst]:.2g} of its size"
-    if 1 <= defects[worst] < np.inf:
-        return missed
     if OPTIONS.unresolved < defects[worst] < np.inf:
-        warn(f"{missed}: {MARCHED}", UnderResolved)
+        warn(f"element {worst}, at t = {solution.t[worst]:.6g}, misses the motion that its controls make by "
+             f"{defects[worst]:.2g} of its size: {MARCHED}", UnderResolved)
     elif apart > OPTIONS.unresolved * max(abs(cost), abs(told)) and \
             apart > OPTIONS.unresolved_cost * again.size_of_objective:
         warn(f"{varies}; {MARCHED}", UnderResolved)
