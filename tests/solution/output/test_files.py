@@ -136,7 +136,7 @@ def test_unknown_part_is_named_when_saving(sol, tmp_path):
 
     system = tf.System([*sol.system.parts, Wind(sol.system.bodies[0], [1, 0, 0], name="storm")])
     sol.system = system
-    with pytest.raises(tf.InputError, match="storm cannot be saved: Wind"):
+    with pytest.raises(tf.InputError, match=r"storm cannot be saved: .*, and Wind is not one"):
         sol.save(tmp_path / "a.h5")
     assert os.listdir(tmp_path) == []
 

@@ -318,7 +318,8 @@ def solve(equations, tangent, b):
     """Solution for b, (n,) or (n, k), by the balanced tangent; RuntimeError where it is singular."""
     scale = equations.scales(tangent)
     scaled = scipy.sparse.csc_array(scipy.sparse.diags_array(scale) @ tangent @ scipy.sparse.diags_array(scale))
-    x = (scale * sparse_lu(scaled).solve((scale * b.T).T).T).T
+    with np.errstate(over="ignore", invalid="ignore"):  # of singular ones, which are refused
+        x = (scale * sparse_lu(scaled).solve((scale * b.T).T).T).T
     if not np.isfinite(x).all():
         raise RuntimeError("singular")
     return x
