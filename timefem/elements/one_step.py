@@ -108,11 +108,11 @@ class StepSymbols(ElementSymbols):
 
     def force(self, q0, q1, velocity):
         """`-DV - Dg^T gamma + Q`: discrete gradients D between q0 and q1, applied forces Q in the middle."""
-        along = MassMetric(self.part, self.at_point, self.split)
+        metric = MassMetric(self.part, self.at_point, self.split)
         elastic = None if self.is_body else self._of_invariants(q0, q1)
         force = self._applied((q0 + q1) / 2, velocity)
-        force -= discrete_gradient(self.potential, q0, q1, along) if elastic is None else elastic
-        along = None if self.is_body else along
+        force -= discrete_gradient(self.potential, q0, q1, metric) if elastic is None else elastic
+        along = None if self.is_body else metric
         for k in range(self.multipliers.numel()):
             force -= discrete_gradient(lambda q, k=k: self.constraints(q)[k], q0, q1, along) * self.multipliers[k]
         return force

@@ -101,7 +101,6 @@ class BoundaryFormulas:
         self.depends = [np.array(ca.DM(ca.jacobian(self.rows, z).sparsity(), 1)).reshape(len(self.names), n).any(
             axis=1) for z in self.symbols[:2]]
 
-
     def _of_unit_length(self, system, rows):
         """Conditions at quaternions of trees over their lengths, on which nothing depends; and that these, which no
         constraint holds, are one and rest at the start."""
