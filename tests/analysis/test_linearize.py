@@ -386,3 +386,20 @@ def test_modes_of_parts_that_are_assembled_far_from_their_poses_warn():
 
     exact = scipy.optimize.brentq(characteristic, 0.5, 2)
     assert abs(found.frequencies[0] - exact**2 * np.sqrt(20) / (2 * np.pi)) < 1e-3 * found.frequencies[0]
+
+
+def test_rounding_of_an_assembly_moves_no_eigenvalue():
+    """Entries of 1e-174, of the last correction of the assembly, made all eigenvalues zero."""
+    hub, arm, tip = (tf.RigidBody(1.0, (j, j, j), name=name) for j, name in ((1, "hub"), (0.1, "arm"), (0.1, "tip")))
+    system = tf.System([hub, arm, tip,
+                        tf.Revolute(hub, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1)),
+                        tf.Weld(hub, arm, point_a=(0.5, 0, 0), point_b=(-0.5, 0, 0)),
+                        tf.Spherical(arm, tip, point_a=(0.5, 0, 0), point_b=(-0.5, 0, 0))])
+    with pytest.warns(UserWarning, match="far from the given poses"):
+        model = tf.linearize(system, {hub: tf.Pose(angular_velocity=(0, 0, 6.0))})
+    a = np.where(np.abs(model.A) > 1e-20, model.A, 0.0)
+    expected = np.sort(np.abs(np.linalg.eigvals(a)))[-4:]
+    assert expected[0] > 1
+    assert np.allclose([abs(mode.eigenvalue) for mode in model.modes()][:2], expected[[0, 2]], rtol=1e-9, atol=0)
+    with pytest.warns(UserWarning, match="not steady"):
+        tf.modes(system, {hub: tf.Pose(angular_velocity=(0, 0, 6.0))})

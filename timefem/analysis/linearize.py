@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from .. import validate
-from ..errors import InputError, named_arguments
+from ..errors import InputError, named_arguments, warn
 from ..mechanics.contacts.rigid import refuse_events
 from ..mechanics.formulas.formula import call_vector, check_symbols
 from ..mechanics.inversion.outputs import JointOutput, Output
@@ -292,5 +292,14 @@ def modes(system: System, state: GivenStates | Equilibrium | Solution | None = N
     ------
     InputError
         As `linearize`.
+
+    Warns
+    -----
+    UserWarning
+        As `linearize`, and where the motion is not steady at the state.
     """
-    return linearize(system, state, t, inputs=(), controls=controls).modes()
+    model = linearize(system, state, t, inputs=(), controls=controls)
+    if not model.steady:
+        warn("the motion is not steady at this state: its eigenvalues are those of one instant, not of a motion; "
+             "modes(system, equilibrium(system)) are those at rest")
+    return model.modes()

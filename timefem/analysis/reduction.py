@@ -248,6 +248,7 @@ class Reduction:
         value, size = (np.concatenate([x[0] + x[1], x[2] + x[3] + x[4]]) for x in (terms, sizes))
         # rounding among exact zeros would spread eigenvalues that are zero
         self.a, self.terms = np.where(np.abs(value) > OPTIONS.rounding * size, value, 0.0), size
+        self.a[self._unseen()] = 0.0
         self.b = np.concatenate([chart.y[y][:, at.flows] @ self.by_controls[at.flows], chart.y[s] @ self.by_controls])
         self.displacements = chart.y @ self.dq
 
@@ -287,15 +288,27 @@ class Reduction:
             powers = powers[0] @ a, powers[1] @ b
         return True
 
-    def _fastest(self):
-        """The fastest rate in A and of the motion [1/s], and the size of A with displacements in units in which they
-        and their rates have energies alike."""
-        (y, s), root, chart = self.chosen, np.sqrt(np.maximum(self.mass.diagonal(), 0)), self.chart
-        speed = np.linalg.norm(root * chart.velocity)
-        rate = max(self._turns(), np.linalg.norm(root * chart.acceleration) / speed if speed else 0.0)
+    def _unseen(self):
+        """Entries of A that make no rate above rounding of the fastest, such as those of the last, quadratic correction
+        of an assembly: balanced by them, displacements differ by a hundred powers of ten."""
+        first, a = self._in_units()
+        order = 1 + first - first[:, None].astype(int)
+        return np.abs(a) < np.finfo(float).eps**2 * self._fastest()[0]**order
+
+    def _in_units(self):
+        """Which rows of A are of displacements, and A with displacements in units in which they and their rates have
+        energies alike."""
+        (y, s), root = self.chosen, np.sqrt(np.maximum(self.mass.diagonal(), 0))
         root = np.where(root > 0, root, root.max(initial=0.0) or 1.0)
         unit, first = np.concatenate([root[y], root[s]]), np.arange(len(y) + len(s)) < len(y)
-        a = unit[:, None] * self.a / unit
+        return first, unit[:, None] * self.a / unit
+
+    def _fastest(self):
+        """The fastest rate in A and of the motion [1/s], and the size of A in these units."""
+        root, chart = np.sqrt(np.maximum(self.mass.diagonal(), 0)), self.chart
+        speed = np.linalg.norm(root * chart.velocity)
+        rate = max(self._turns(), np.linalg.norm(root * chart.acceleration) / speed if speed else 0.0)
+        first, a = self._in_units()
         parts = [np.linalg.norm(a[np.ix_(rows, columns)]) for rows in (first, ~first) for columns in (first, ~first)]
         rate = max(rate, parts[0], parts[3], np.sqrt(parts[1] * parts[2]))
         return rate, np.sqrt(parts[0]**2 + parts[3]**2 + (rate * parts[1])**2 + (parts[2] / (rate or 1.0))**2)
