@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -10,11 +9,12 @@ import numpy as np
 
 from . import validate
 from .errors import NamedArguments, named_arguments
+from .records import frozen
 
 NODES = ("equidistant", "lobatto")  # with nodes at both ends
 
 
-@dataclass(frozen=True)
+@frozen
 class LagrangeBasis(NamedArguments):
     """Lagrange polynomials of one degree.
 

@@ -14,7 +14,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1] / "timefem"
 EVIDENCE = "cases", "studies", "verification", "reproduction"
 SMALL = {"atomic_write", "errors", "status", "version", "validate", "display", "progress", "parallel", "interrupts",
-         "types", "memory"}
+         "types", "memory", "records"}
 MOST_FILES, MOST_METHODS, MOST_LINES, MOST_PARAMETERS = {"": 15, "mechanics": 12}, 30, 500, 8
 COPIES = {"moved_to", "on_joints", "freed", "in_symbols", "take_numbers", "made_anew", "holding", "lasting",
           "reflected", "with_entry", "with_own_parameters"}

@@ -14,6 +14,7 @@ from .. import validate
 from ..display import Card, Summarized
 from ..elements.mixed_galerkin import MixedGalerkin
 from ..errors import InputError, known_names
+from ..records import frozen
 from ..solution.solution import Solution
 from ..status import Status
 from ..types import Vector
@@ -295,7 +296,7 @@ class LinearModel(Summarized):
         return Card(f"linear model at t = {self.t:g} s", facts)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Mode:
     """Small motion `Re(shape exp(eigenvalue t))`.
 

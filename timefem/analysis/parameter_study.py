@@ -15,6 +15,7 @@ from ..display import Card, Summarized
 from ..errors import InputError, named_arguments
 from ..progress import progress as progress_bar
 from ..progress import showing
+from ..records import frozen
 from ..solution.drawing.plots import new_axes
 from ..types import Vector
 from .options import OPTIONS
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True)
+@frozen
 class CriticalValue:
     """Where the number of unstable roots changes.
 

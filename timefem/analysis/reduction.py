@@ -13,6 +13,7 @@ from .. import validate
 from ..errors import InputError, NamedArguments
 from ..mechanics.bodies import rotations
 from ..mechanics.values.equations_of_motion import EquationsOfMotion
+from ..records import frozen
 from ..types import Floats, Vector
 from .chart import Chart, components
 from .options import OPTIONS
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 TRIAL = 0.7, 1.3  # angle [rad] and shift [m] by which the symmetry of a system is tested
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class WayBack:
     """A map of states that takes a turn and a shift back.
 

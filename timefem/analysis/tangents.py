@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from ..parallel import own_world
 from ..problems.initial.global_driver import Global
 from ..problems.initial.march_driver import March
 from ..problems.kinds import check_able
+from ..records import frozen
 from ..solution.solution import Solution
 from ..solvers.equations.distributed import make_equations
 from ..solvers.equations.ends import Ends
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 TANGENTS = ("assembled", "step")
 
 
-@dataclass(frozen=True)
+@frozen
 class Conditioning:
     """Condition numbers of one method on several meshes.
 
@@ -298,7 +298,7 @@ def _inverse_one_norm(tangent):
 ROUNDING = 1e-7  # singular values below it, relative to the largest, are zero: they are found as roots of squares
 
 
-@dataclass(frozen=True)
+@frozen
 class MultiplierRank:
     """Extreme singular values of the constraint block.
 

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +13,7 @@ from ..elements.element import ELEMENT_OPTIONS
 from ..errors import InputError, did_you_mean
 from ..memory import Late
 from ..problems.kinds import KINDS
+from ..records import frozen
 from ..validate.options import OPTIONS
 from .model_files import OF_ROBOT, case_of_robot, is_robot
 from .process import imported
@@ -269,7 +270,7 @@ of_settings = Late("timefem.models.settings")
 OF_PROBLEM = "rotation", "inverse_mass", "elements_space", "degree_space", "t_end", "data"
 
 
-@dataclass(frozen=True)
+@frozen
 class Chosen:
     """What is to be solved.
 
@@ -330,7 +331,7 @@ def chosen(options):
     notes = ()
     if is_robot(options["case"]):
         case, robot = case_of_robot(options["case"], of_problem, **of_robot)
-        settings, notes = of_settings.with_form(settings, (robot.tree,), bool(robot.joints)), robot.notes
+        notes = robot.notes
     elif of_robot:
         raise InputError(f"--{next(iter(of_robot)).replace('_', '-')} belongs to robots: .urdf and .xml files")
     else:
@@ -356,9 +357,8 @@ def _of_model(model, options, settings):
     # what is conserved is not known of a model: no axes
     case = Case(options["case"], model.title, model.title, model.t_span[1], model.n_elements, conserved_axes=(),
                 has_rotation=True, make=lambda **_: model.problem, kind=model.kind)
-    system = model.system
-    merged = of_settings.with_form(_stated(model, options) | settings, system.bodies, bool(system.n_constraints))
-    kind, element = KINDS[model.kind], of_settings.element_of(merged)
+    merged = _stated(model, options) | settings
+    kind, element = KINDS[model.kind], of_settings.element_of(merged).fitting(model.system)
     arguments = of_settings.arguments_of(merged, kind, element, case.name)
     problem = model.problem
     of_settings.refuse_element(model, element)

@@ -17,7 +17,6 @@ from ..errors import InputError, SolveError
 from ..memory import Late
 from ..problems.kinds import KINDS, kinds_with_several
 from ..solution.slab_solution import SlabSolution
-from ..solving.many_solutions import solve_all as solve_for_all
 from ..solving.solve import prepare, solve
 from ..status import Reason
 from . import PETSC_PREFIX
@@ -37,6 +36,7 @@ from .report import (
     stdout_to_stderr,
 )
 
+many_solutions = Late("timefem.solving.many_solutions")
 save = Late("timefem.solution.output.save")
 watching = Late(f"{__package__}.viewing")
 
@@ -177,7 +177,7 @@ def solve_all(options):
         check_solution(output, options["case"])
     number = stated.get(several.number, several.default) if given[several] is None else given[several]
     with stdout_to_stderr() if as_json else nullcontext():
-        solutions = solve_for_all(found.problem, found.element, found.n_elements, **{several.number: number},
+        solutions = many_solutions.solve_all(found.problem, found.element, found.n_elements, **{several.number: number},
                                   **found.arguments)
     stop = interrupts.asked()
     status = 0 if stop is None else 128 + stop

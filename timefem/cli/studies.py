@@ -4,7 +4,6 @@ import csv
 import os
 import sys
 from contextlib import nullcontext
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +15,7 @@ from ..atomic_write import save_figure
 from ..elements.element import ALIASES, ELEMENTS, named_element
 from ..errors import InputError, SolveError
 from ..progress import progress
+from ..records import frozen
 from ..reproduction import PAPERS, about, find_machines, find_scripts, run_machines, run_scripts, write_page
 from ..solvers.linear.base import LINEAR_SOLVERS, linear_options
 from ..studies import conditioning as run_study
@@ -69,7 +69,7 @@ study.command()(convergence)
 study.command()(conservation)
 
 
-@dataclass(frozen=True)
+@frozen
 class ConditioningOptions:
     """Options of `timefem study conditioning`."""
 
@@ -128,7 +128,7 @@ def conditioning(given):
         _save_figure(case, studies, output)
 
 
-@dataclass(frozen=True)
+@frozen
 class PrecisionOptions:
     """Options of `timefem study precision`."""
 
@@ -169,7 +169,7 @@ def precision(given):
     console.print(f"order {result.order:.3f}; a method of order {time_element.order} has {facts['expected']:g}")
 
 
-@dataclass(frozen=True)
+@frozen
 class PreconditionersOptions:
     """Options of `timefem study preconditioners`."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..polynomials import LagrangeBasis
+from ..records import frozen
 from ..validate.options import field
 from .components import PointSymbols, nonholonomic_values
 from .element import Space, TimeElement
@@ -94,7 +94,7 @@ class BubnovImpulseForm(Form):
         return np.arange(system.n_multipliers) < system.n_constraints
 
 
-@dataclass(frozen=True)
+@frozen
 class BubnovGalerkin(TimeElement):
     """Bubnov-Galerkin element, May & Betsch (24): the residual is the gradient of the discrete action.
 

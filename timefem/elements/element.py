@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from ..display import Card, Summarized
 from ..errors import InputError, NamedArguments
 from ..memory import Late, LateTable
 from ..polynomials import LagrangeBasis
+from ..records import frozen
 from ..validate.options import OPTIONS, check_fields, said_any, spelt
 
 components = Late("timefem.elements.components")  # with CasADi: the command line reads names of elements first
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from ..mechanics.system import System
 
 
-@dataclass(frozen=True)
+@frozen
 class Space:
     """A field over one time element.
 
@@ -142,6 +143,11 @@ class TimeElement(NamedArguments, Summarized, ABC):
             raise InputError(f"{type(self).__name__}: fields must be hashable ({error}), as tuples are; or state a "
                              "density_key") from None
         return key
+
+    @property
+    def stated(self) -> TimeElement:
+        """The element that was asked for, without what a kind of problem adds to it."""
+        return self
 
     @cached_property
     def state(self) -> Space:

@@ -26,6 +26,10 @@ class Extended(TimeElement):
     element: TimeElement
 
     @property
+    def stated(self):
+        return self.element.stated
+
+    @property
     def density_key(self):
         return type(self), self.element.density_key
 

@@ -15,6 +15,7 @@ from ..mechanics.part import Body
 from ..mechanics.symbols import applied_force, first_order, n_reactions
 from ..mechanics.values.of_parts import consistent_velocity, couples_inertia
 from ..polynomials import LagrangeBasis, gauss_legendre
+from ..records import frozen
 from .components import ElementSymbols
 from .element import Space
 from .gradients import Lift
@@ -74,7 +75,7 @@ class ActionTests(EndingTests):
         return np.hstack([of_motion, np.zeros_like(of_motion)])
 
 
-@dataclass(frozen=True)
+@frozen
 class ImpulseBasis:
     """Polynomials of degree k - 1 through k Gauss points; with `end` the one that is one at the end.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -12,6 +11,7 @@ import scipy
 from ..display import Card, Summarized
 from ..mechanics.formulas.formula import polynomial_degree
 from ..mechanics.symbols import Symbols
+from ..records import frozen
 
 if TYPE_CHECKING:
     from ..mechanics.system import System
@@ -21,7 +21,7 @@ AXES = ("linear momentum along x", "linear momentum along y", "linear momentum a
 ROUNDING = 1e-12  # of coefficients, by the largest of theirs
 
 
-@dataclass(frozen=True)
+@frozen
 class Kept(Summarized):
     """What an element keeps of a system to round-off.
 

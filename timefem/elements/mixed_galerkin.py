@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import InputError
 from ..memory import Late
 from ..polynomials import LagrangeBasis
+from ..records import frozen
 from ..validate.options import FORMS, check_fields, field
 from .element import Space, TimeElement
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 kept_by = Late(f"{__package__}.kept")  # imports SciPy
 
 
-@dataclass(frozen=True)
+@frozen
 class MixedGalerkin(TimeElement):
     """mG(k), May & Betsch (14): state in P^k, continuous; tests and multipliers in P^(k-1), discontinuous.
 

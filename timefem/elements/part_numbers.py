@@ -10,6 +10,7 @@ from ..mechanics.numbers.changes import made_of
 from ..mechanics.part import Part
 from ..mechanics.redundancy.redundancy import keep_constraints
 from ..polynomials import LagrangeBasis
+from ..records import frozen
 from .components import Components
 from .element import Space
 from .extended import Extended, WithCostates
@@ -155,7 +156,7 @@ def with_carrier(system, element):
     return made_of(system, [*system.parts, Carrier(element.n)])
 
 
-@dataclass(frozen=True)
+@frozen
 class Constants:
     """Components of constants in time: n of them; the carrier sees all, every part the `shared` ones and those that
     stand for numbers of its own."""

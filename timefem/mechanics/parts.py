@@ -9,7 +9,7 @@ import re
 import types
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ import numpy as np
 from ..errors import InputError, known_names
 from ..kernels.store import digest, sources
 from ..memory import Late
+from ..records import frozen
 from .body_frame import BodyFrame, is_on_tree
 from .formulas.formula import Same
 from .formulas.text import TextFormula
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from .declared.declared import Declared
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class PartGroup:
     """All parts of one kind.
 

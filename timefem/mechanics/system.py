@@ -93,6 +93,8 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
         One per configuration constraint, in order.
     rigid_contacts : tuple of Part
         Parts with rows of rigid contact.
+    sampled_parts : tuple of Part
+        Those whose forces are evaluated at times and held.
     n_nonholonomic : int
     nonholonomic_names : list of str
         Constraints `A(q, t) qdot + a(q, t) = 0` on velocities alone, counted apart from the others.
@@ -161,6 +163,7 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
         self.parts: tuple[Part, ...] = tuple(parts)
         self.bodies: tuple[Body, ...] = tuple(p for p in parts if p.is_body)
         self.rigid_contacts: tuple[Part, ...] = tuple(p for p in parts if p.n_contacts)
+        self.sampled_parts: tuple[Part, ...] = tuple(p for p in parts if p.period is not None)
         for part in (*self.parts, *self.composites):
             part.freeze()
 
@@ -322,6 +325,12 @@ LISTED = 12  # parts in a table
 def idle_coordinates(system):
     """Number of coordinates that take no part in the motion: counts of turns, lengths of quaternions of trees."""
     return sum(body.n_q if body.helper else body.n_q - getattr(body, "n_v", body.n_q) for body in system.bodies)
+
+
+def coordinate_names(system):
+    """Of all coordinates, for messages."""
+    return [name for body in system.bodies for name in getattr(body, "coordinate_names", ()) or
+            [f"{system.label(body)} q[{i}]" for i in range(body.n_q)]]
 
 
 def summarize(system):

@@ -24,20 +24,22 @@ from ..mechanics.parts import replaced_names
 from ..mechanics.states.given import canonical_states, given_states
 from ..mechanics.states.in_trees import joints_of_trees
 from ..mechanics.system import System
+from ..memory import Late
 from ..problems.initial.problem import uncovered
 from ..problems.task import checked_mesh
 from ..validate.options import spelt_as
 from .document import Document, suggest
 from .entries import beside, kind_of_file, naming, state_of_joint, value_of
-from .mjcf.read import read_mjcf
 from .model import Model
 from .schema import ACTUATORS, COMPOSITES, FORCES, JOINTS
 from .schema_values import OPTIMAL_KEYS, SCHEMAS
-from .settings import arguments_of, element_of, inspect, with_form
-from .urdf import read_urdf
+from .settings import arguments_of, element_of, inspect
 
 if TYPE_CHECKING:
     from ..types import FilePath
+
+mjcf = Late(f"{__package__}.mjcf.read")
+urdf = Late(f"{__package__}.urdf")
 
 SOLIDS = ("cuboid", "cylinder", "cone", "sphere")
 LOOKS = {  # shape of a solid, and its edges: parts of its lengths
@@ -125,8 +127,7 @@ def read_model(path, rotation=None, inverse_mass=None, t_end=None, changes=None,
     first, solver = phases[0], document.data.get("solver", {})
     numbers = [phase.n_elements for phase in phases]
     with naming(document, ("solver",), solver), spelt_as("file"):
-        settings = arguments_of(with_form(solver, first.system.bodies, bool(first.system.n_constraints)), kind,
-                                first.element, "the problem")
+        settings = arguments_of(solver, kind, first.element, "the problem")
     return replace(first, document=document, settings=settings, kind=kind.name, phases=phases,
                    n_elements=numbers if len(set(numbers)) > 1 else numbers[0])
 
@@ -189,9 +190,9 @@ def _model(document, kind, rotation, inverse_mass, changed):
     if not end > start:
         raise document.error(("time", "span"), f"must go forward: the end {digits(end)} is not after the start "
                                                f"{digits(start)}")
-    solver = with_form(data.get("solver", {}), system.bodies, bool(system.n_constraints))
+    solver = data.get("solver", {})
     with naming(document, ("solver",), solver), spelt_as("file"):
-        element = element_of(solver)
+        element = element_of(solver).fitting(system)
         settings = arguments_of(solver, kind, element, "the problem")
     if "tolerance" in solver and "continuation" in data:
         raise document.error(("solver", "tolerance"), "is not used with a continuation, whose meshes are given; leave "
@@ -325,11 +326,11 @@ def tree_of(document, name, entry):
         return (Tree(links, joints, name=name, **options),), dict(entry.get("state", {})), ()
     path = beside(document, ("bodies", name, "file"), entry["file"])
     if path.endswith(".urdf"):
-        robot = read_urdf(path, **options)
+        robot = urdf.read_urdf(path, **options)
     else:
         if "base" in entry:
             raise document.error(("bodies", name, "base"), "belongs to URDF files; an MJCF file states its free joints")
-        robot = read_mjcf(path, **options)
+        robot = mjcf.read_mjcf(path, **options)
     own = robot.tree
     tree = Tree(own.links, own.joints, own.friction_width, name, own.base)
     further = (*robot.joints, *robot.forces)

@@ -13,6 +13,7 @@ from ..errors import InputError, nearest_name
 from ..memory import tomllib
 from ..problems.kinds import in_files
 from .schema import schema
+from .schema_values import EVERY
 
 TOKEN = re.compile(r'"""(?:[^\\]|\\.)*?"{3,5}' r"|'''.*?'{3,5}" r'|"(?:[^"\\\n]|\\.)*"' r"|'[^'\n]*'"
                    r"|#[^\n]*|[\[\]{}=\n]|[^\s\[\]{}=#\"']+", re.S)
@@ -212,7 +213,7 @@ class Document:
         return key_lines(self.text)
 
     def _validate(self):
-        errors = list(validator().iter_errors(self.data))
+        errors = list(validator(not self.data.keys() <= EVERY).iter_errors(self.data))
         if errors:
             # an unknown key first: it may be the missing one, misspelt
             told = [(e.validator != "additionalProperties", *explain(e)) for e in errors]
@@ -267,8 +268,9 @@ def _decoded(data):
 
 
 @cache
-def validator():
-    """Validator of the schema with strict numbers: finite, and integers without a decimal point."""
+def validator(whole):
+    """Validator of the schema, or of tables of `EVERY` kind of problem alone, with strict numbers: finite, and integers
+    without a decimal point."""
     from jsonschema import Draft202012Validator, validators
 
     def number(_, x):
@@ -278,7 +280,7 @@ def validator():
         return number(_, x) and isinstance(x, int)
 
     types = Draft202012Validator.TYPE_CHECKER.redefine("number", number).redefine("integer", integer)
-    return validators.extend(Draft202012Validator, type_checker=types)(schema())
+    return validators.extend(Draft202012Validator, type_checker=types)(schema(whole))
 
 
 def explain(error):

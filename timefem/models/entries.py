@@ -12,10 +12,11 @@ from ..mechanics.body_frame import BodyFrame, is_on_tree
 from ..mechanics.numbers.unknown import present_value
 from ..mechanics.parts import replaced_names
 from ..mechanics.states.from_joints import given_coordinates
-from ..problems.kinds import in_files
+from ..problems.kinds import KINDS, in_files
 from ..problems.targets import EndState
 from .document import suggest
 from .schema import ACTUATORS, FUNCTIONS
+from .schema_values import EVERY
 
 
 @contextmanager
@@ -183,8 +184,9 @@ def _users(document, keys, users, kind, table=""):
 def kind_of_file(document):
     """The `Kind` of the problem; InputError for what belongs to other kinds, or is missing."""
     data = document.data
-    table, kinds = data.get("problem", {}), in_files()
-    kind = kinds[table["kind"]] if "kind" in table else next(one for one in kinds.values() if one.usual)
+    table, usual = data.get("problem", {}), next(one for one in KINDS.values() if one.usual)
+    kinds = {usual.name: usual} if data.keys() <= EVERY else in_files()
+    kind = kinds[table.get("kind", usual.name)]
     for key in table:
         if key != "kind" and key not in kind.in_files.keys:
             users = [f'"{other.name}"' for other in kinds.values() if key in other.in_files.keys]

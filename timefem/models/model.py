@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +14,7 @@ from ..mechanics.system import System
 from ..memory import Late
 from ..problems.initial.problem import InitialValueProblem
 from ..problems.kinds import KINDS
-from ..sensitivity.names import derivatives, functionals_of, parameters_of_problem
-from ..solving.many_solutions import continuation, solve_all
+from ..records import frozen
 from ..solving.solve import solve
 from ..validate.options import OPTIONS
 from .entries import beside, bounds_of, end_states, find, naming, unknown_numbers, value_of
@@ -27,10 +25,12 @@ if TYPE_CHECKING:
 
     from ..types import FilePath
 
+many_solutions = Late("timefem.solving.many_solutions")
+sensitivities = Late("timefem.sensitivity.names")
 tables = Late(f"{__package__}.motion_data")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Model:
     """What a model file states.
 
@@ -193,13 +193,13 @@ class Model:
         if not KINDS[self.kind].follows:
             raise InputError(f'continuation is for problems of kind "boundary", and {self.title} is "{self.kind}"')
         steps = {name: table[name] for name in ("first_step", "least_step") if name in table}
-        return continuation(lambda value: self.changed({vary: value}).problem, arguments.pop("element"),
+        return many_solutions.continuation(lambda value: self.changed({vary: value}).problem, arguments.pop("element"),
                             arguments.pop("n_elements"), start, self.document.number(vary), **steps, **arguments)
 
     def solve_all(self, **changes: Any) -> Any:
         """Several solutions of a boundary-value problem or of optimal control, see `timefem.solve_all`; `turns` and
         `n_starts` are keys of `[problem]`."""
-        return solve_all(self.problem, **self.several | self.elements | self._arguments(changes))
+        return many_solutions.solve_all(self.problem, **self.several | self.elements | self._arguments(changes))
 
     @property
     def several(self) -> dict[str, Any]:
@@ -238,9 +238,9 @@ class Model:
         """Functionals, parameters and method of the table `[sensitivity]`, see `timefem.sensitivity.names`."""
         table, system = self.document.data.get("sensitivity", {}), self.problem.system
         with naming(self.document, ("sensitivity", "of"), ()):
-            functionals = functionals_of(system, table.get("of", ()))
+            functionals = sensitivities.functionals_of(system, table.get("of", ()))
         with naming(self.document, ("sensitivity", "parameters"), ()):
-            parameters = parameters_of_problem(self.problem, table.get("parameters", ()))
+            parameters = sensitivities.parameters_of_problem(self.problem, table.get("parameters", ()))
         return functionals, parameters, table.get("method", "adjoint")
 
     def sensitivities(self, solution: Any = None) -> Any:
@@ -251,4 +251,5 @@ class Model:
         solution : Solution, optional
             Default: that of `solve()`.
         """
-        return derivatives(self.solve(progress=False) if solution is None else solution, *self.sensitivity)
+        solution = self.solve(progress=False) if solution is None else solution
+        return sensitivities.derivatives(solution, *self.sensitivity)

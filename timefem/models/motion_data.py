@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..mechanics.states.in_trees import tree_joint
 from ..problems.estimation.noise import Loss
 from ..problems.estimation.prior import Prior
 from ..problems.estimation.sensors import JointSensor, Marker
+from ..records import frozen
 from ..types import Matrix, Vector
 from .document import read_file
 
@@ -269,7 +270,7 @@ def scale_of(path: str, units: str) -> float:
     return METERS[units.lower()]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class MarkerData(NamedArguments):
     """Paths of markers.
 
@@ -370,7 +371,7 @@ class MarkerData(NamedArguments):
         return found
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class MotionTable(NamedArguments):
     """Columns of numbers over the time, such as coordinates of joints.
 

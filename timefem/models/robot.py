@@ -19,6 +19,7 @@ from ..mechanics.forces.actuators import GeneralizedControl
 from ..mechanics.forces.on_joints import EndStop, JointFriction
 from ..mechanics.system import System
 from ..problems.initial.problem import InitialValueProblem
+from ..records import frozen
 from ..types import Vector
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 MOST_NAMES = 8  # in one note
 
 
-@dataclass(frozen=True)
+@frozen
 class Attributes:
     """Attributes of an element.
 
@@ -105,7 +106,7 @@ def limits_note(joints):
 
 # ---- Rigid contacts of robots from files: shapes on planes, spheres on spheres, and stops of joints
 
-@dataclass(frozen=True)
+@frozen
 class Collider:
     """A shape that may touch others.
 

@@ -16,6 +16,7 @@ from ..mechanics.functions.formula import Table
 from ..mechanics.functions.trajectories import Polynomial, Spline, Transfer
 from .schema_values import (
     COUPLINGS,
+    EVERY,
     LIMITS,
     MEASUREMENTS,
     NOISE,
@@ -27,6 +28,7 @@ from .schema_values import (
     VALUES,
     named,
     numbers,
+    problem_table,
     record,
     ref,
 )
@@ -55,8 +57,9 @@ WORDS = {("ramp", "kind"): ("linear", "smooth"), ("table", "kind"): ("linear", "
 
 
 @cache
-def schema():
-    """The JSON schema of model files, as plain data."""
+def schema(whole=True):
+    """The JSON schema of model files, as plain data; but the `whole` of it, that of tables of `EVERY` kind of problem,
+    for which the others are not imported."""
     types = {"joints": JOINTS, "forces": FORCES, "actuators": ACTUATORS}
     names = {table: {name: name if cls.table == table else f"{name}_of_{table}" for name, cls in known.items()}
              for table, known in types.items()}
@@ -78,8 +81,10 @@ def schema():
     tables["limits"] = kinds("limits", {name: f"limit_{name}" for name in LIMITS}, "limit")
     tables |= {table: kinds(table, {name: f"coupling_{name}" for name in COUPLINGS}, "coupling")
                for table in ("couplings", "link")}
+    tables = {name: table for name, table in (TABLES | tables).items() if whole or name in EVERY}
+    tables |= {"problem": problem_table()} if whole else {}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "timefem model file",
-            "description": "a model", "type": "object", "properties": TABLES | tables, "additionalProperties": False,
+            "description": "a model", "type": "object", "properties": tables, "additionalProperties": False,
             "if": {"not": {"required": ["phases"]}}, "then": {"required": ["time", "bodies"]},
             "$defs": VALUES | {"function": functions()} | bodies | stated | outputs}
 

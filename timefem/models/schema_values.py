@@ -237,7 +237,36 @@ TABLES = {
         "element": {"enum": list(ELEMENTS)},
         **{name: option.schema for name, option in OPTIONS.items() if option.in_files}, "method": METHOD,
         "tolerance": TOLERANCE}, []),
-    "problem": record("a table that states the problem: its kind, and what is prescribed", {
+    "problem": True,  # see `problem_table`
+    "guess": record("a table of what the solve starts from", {
+        "controls": {"description": 'a table of numbers, lists of numbers or functions of time by actuator, or "zero"',
+                     "anyOf": [{"const": "zero"}, named("a table by actuator", ref("functions"))]},
+        "bend": ref("number"), "seed": {"description": "an integer, zero or more", "type": "integer", "minimum": 0},
+        "duration": ref("positive"),
+        "parameters": named("a table of guesses of unknown numbers", ref("number")),
+        "motion": {"description": "a list of states, each a list of the coordinates and momenta of all bodies",
+                   "type": "array", "items": ref("some_numbers"), "minItems": 2},
+        "times": ref("numbers"), "solution": ref("text")}, []),
+    "phases": {"description": "a list of tables [[phases]]", "type": "array", "minItems": 1,
+               "items": record("a phase, by what it has besides the top of the file, or in place of it", {
+                   "name": ref("text"), "gravity": ref("vector"),
+                   **{key: {"description": "a table", "type": "object"} for key in (*PHASE_TABLES, "time")}}, [])},
+    "sensitivity": record("a table that states derivatives: of what, and by which parameters", {
+        "of": ref("names"), "parameters": ref("names"), "method": {"enum": ["adjoint", "forward"]}},
+        ["of", "parameters"]),
+    "continuation": record("a table that states which number to vary, and from where", {
+        "vary": {"description": 'the key of a number of this file, in quotes, as in "time.span[1]"', "type": "string"},
+        "start": ref("number"), "first_step": ref("share"), "least_step": ref("share")}, ["vary", "start"]),
+}
+
+# Tables that files of all kinds of problems take
+EVERY = frozenset(("title", "description", "gravity", "redundant", "coordinates", "assemble", "state", "time", "solver",
+                   "bodies", "joints", "forces"))
+
+
+def problem_table():
+    """The table that states the problem, by what all kinds say of it, which are imported."""
+    return record("a table that states the problem: its kind, and what is prescribed", {
         "kind": {"enum": list(in_files())},
         "start": named("a table of what is prescribed for bodies and joints at the start", ref("end_of_part")),
         "end": named("a table of what is prescribed for bodies and joints at the end", ref("end_of_part")),
@@ -266,27 +295,8 @@ TABLES = {
                 "mean": ref("number"),
                 "sigma": ref("positive")}, [])),
         "follows": named("a table of formulas of the unknown numbers, by the names of numbers of parts", ref("text")),
-    }, ["kind"]),
-    "guess": record("a table of what the solve starts from", {
-        "controls": {"description": 'a table of numbers, lists of numbers or functions of time by actuator, or "zero"',
-                     "anyOf": [{"const": "zero"}, named("a table by actuator", ref("functions"))]},
-        "bend": ref("number"), "seed": {"description": "an integer, zero or more", "type": "integer", "minimum": 0},
-        "duration": ref("positive"),
-        "parameters": named("a table of guesses of unknown numbers", ref("number")),
-        "motion": {"description": "a list of states, each a list of the coordinates and momenta of all bodies",
-                   "type": "array", "items": ref("some_numbers"), "minItems": 2},
-        "times": ref("numbers"), "solution": ref("text")}, []),
-    "phases": {"description": "a list of tables [[phases]]", "type": "array", "minItems": 1,
-               "items": record("a phase, by what it has besides the top of the file, or in place of it", {
-                   "name": ref("text"), "gravity": ref("vector"),
-                   **{key: {"description": "a table", "type": "object"} for key in (*PHASE_TABLES, "time")}}, [])},
-    "sensitivity": record("a table that states derivatives: of what, and by which parameters", {
-        "of": ref("names"), "parameters": ref("names"), "method": {"enum": ["adjoint", "forward"]}},
-        ["of", "parameters"]),
-    "continuation": record("a table that states which number to vary, and from where", {
-        "vary": {"description": 'the key of a number of this file, in quotes, as in "time.span[1]"', "type": "string"},
-        "start": ref("number"), "first_step": ref("share"), "least_step": ref("share")}, ["vary", "start"]),
-}
+    }, ["kind"])
+
 
 OUTPUTS = {
     "position": record("the position of a point along an axis, and its trajectory", {

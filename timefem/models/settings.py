@@ -6,7 +6,6 @@ import numpy as np
 
 from ..elements.element import ELEMENT_OPTIONS, named_element
 from ..errors import InputError
-from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.redundancy.redundancy import redundant_rows
 from ..mechanics.states.given import given_states
 from ..mechanics.system import idle_coordinates
@@ -31,14 +30,6 @@ def element_of(settings):
     """The time element of plain settings."""
     own = {name: settings[name] for name in ELEMENT_OPTIONS if settings.get(name) is not None}
     return named_element(settings.get("element", "mg"), **own)
-
-
-def with_form(settings, bodies, constrained):
-    """Settings with the form of the equations that trees need, where there are some and none is given."""
-    if any(isinstance(body, Tree) for body in bodies) and settings.get("element", "mg") == "mg" and \
-            settings.get("form") is None:
-        return settings | {"form": "energy" if constrained else "lagrange"}
-    return settings
 
 
 def arguments_of(settings, kind, element, who):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from ..assembly import TimeMesh
 from ..elements.evaluation.elements_in_lanes import evaluate_batch
 from ..errors import InputError, UnderResolved, named_arguments, warn
 from ..memory import Late
+from ..records import frozen
 from ..solution.solution import Solution
 from ..solvers.equations.outcome import NodalValues
 from ..sparse import sparse_lu
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 scipy = Late("scipy")
 
 
-@dataclass(frozen=True)
+@frozen
 class Simulation:
     """What `simulate` found.
 

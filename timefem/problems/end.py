@@ -1,7 +1,6 @@
 """One end of the time span in symbols: what conditions by formulas are written in."""
 
 from copy import copy
-from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
@@ -15,6 +14,7 @@ from ..mechanics.states.in_trees import joints_of_trees, tree_joint
 from ..mechanics.symbols import Symbols
 from ..mechanics.values.forces import power_of, wrench_of
 from ..mechanics.values.quantities import formulas_of, sees_velocities
+from ..records import frozen
 from ..validate.options import Options, documented, option
 from .targets import body_velocity
 
@@ -313,7 +313,7 @@ INDEPENDENT = 1e-8  # smallest singular value of conditions that do not repeat o
 
 
 @documented
-@dataclass(frozen=True)
+@frozen
 class SearchOptions(Options):
     """Thresholds of the search for states that satisfy conditions."""
 

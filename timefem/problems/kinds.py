@@ -1,11 +1,12 @@
 """What a kind of problem declares, and the table of kinds: one folder each, one entry here."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 
 from ..errors import InputError
 from ..memory import Late, LateTable
+from ..records import frozen
 from ..validate.options import spelt
 
 audit = Late("timefem.solution.audit")
@@ -22,7 +23,7 @@ def _in_table(name):
     return next(kind for kind in KINDS.values() if kind.name == name)
 
 
-@dataclass(frozen=True)
+@frozen
 class Kind:
     """A kind of problem: all that `solve`, the command line and model files need to know of it.
 
@@ -192,7 +193,7 @@ class Kind:
             raise InputError(f"driver={driver.name!r}: {self.title} ties all elements together; leave driver out")
 
 
-@dataclass(frozen=True)
+@frozen
 class Several:
     """What several solutions of a kind of problem are, for `solve_all`, model files and the command line.
 
@@ -235,7 +236,7 @@ class Several:
 
 # ---- How a kind of problem stands in a model file
 
-@dataclass(frozen=True)
+@frozen
 class FileFormat:
     """How a kind of problem stands in a model file.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from ..elements.mixed_galerkin import MixedGalerkin
 from ..errors import InputError
 from ..polynomials import gauss_legendre
 from ..progress import progress
+from ..records import frozen
 from ..solvers.equations.outcome import transferred
 from ..solvers.march.motion import size_of_motion
 from ..solvers.march.step_control import StepControl
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # ---- thresholds of meshes that are refined to a tolerance
 
 @documented
-@dataclass(frozen=True)
+@frozen
 class RefinementOptions(Options):
     """Thresholds of meshes that are refined to a tolerance."""
 

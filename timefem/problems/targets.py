@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -22,10 +21,11 @@ from ..mechanics.states.from_joints import given_coordinates
 from ..mechanics.states.given import canonical_states, follows_from_joints, given_states
 from ..mechanics.states.in_trees import in_space, tree_joint, with_joints_of_trees
 from ..mechanics.symbols import Symbols
+from ..records import frozen
 from ..types import Matrix, Vector
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class EndState(NamedArguments):
     """State of a body at the end, of which only what is given is prescribed; None is free.
 

@@ -11,6 +11,7 @@ from .. import validate
 from ..assembly import TimeMesh
 from ..elements.element import TimeElement
 from ..errors import InputError, NamedArguments
+from ..records import frozen
 from ..solvers.linear.base import linear_options
 from ..solvers.nonlinear.newton import Newton
 from ..validate.options import check_fields
@@ -33,7 +34,7 @@ def checked_mesh(mesh, t_span):
     return mesh
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Task:
     """Arguments of `timefem.solve`, see there; checked when it is made.
 

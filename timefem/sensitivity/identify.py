@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from .. import validate
 from ..errors import InputError, NamedArguments, NotSolved, SolveError, warn
 from ..progress import progress as progress_bar
 from ..progress import showing
+from ..records import frozen
 from ..solution.solution import Solution
 from ..solving.solve import solve
 from ..types import Floats, Matrix, UserFunction, Vector
@@ -67,7 +67,7 @@ class Measurement(NamedArguments):
         return (model - self.values.ravel()) * self.weights
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Identification:
     """What was identified.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +11,7 @@ from ..errors import ActiveSetChange, InputError, NamedArguments, SolveError, wa
 from ..problems.optimal.transcription.nonlinear_program import OptimalProgram
 from ..problems.optimal.transcription.sequence_program import Closing, SequenceProgram
 from ..problems.phases.problem import PhasedSolution
+from ..records import frozen
 from ..solvers.interior_point.algorithm import InteriorPoint
 from ..solving.receding import SOLVED, Resumed
 from ..validate.options import Options, documented, option
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @documented
-@dataclass(frozen=True)
+@frozen
 class OptimumOptions(Options):
     """Thresholds of `OptimumLinearization`."""
 

@@ -9,11 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..assembly import TimeMesh
-from ..elements.extended import Extended
 from ..errors import UnderResolved, warn
-from ..mechanics.inversion.direct import coordinate_names
 from ..mechanics.parts import body_of
 from ..mechanics.states.sides import warn_where_it_starts
+from ..mechanics.system import coordinate_names
 from ..mechanics.values.evaluate import kept
 from ..mechanics.values.loops import largest_squares
 from ..mechanics.values.measures import LEAST, blocks_of
@@ -80,7 +79,7 @@ def unresolved(solution, cut=False, smooth=True, counted=True):
     """Reports on what elements do not resolve of a motion: a body that turns too far, forces that begin or end where
     they do not look, rates and vibrations, energy that is gained or lost. `counted` marches parts of the motion on
     finer meshes to tell how many elements do. See `audited` for the rest."""
-    system, element = solution.system, _stated(solution.element)
+    system, element = solution.system, solution.element.stated
     motion = solution.t, solution.z, solution.nodal.state
     text = unresolved_turns(system, element, *motion[:2]) or missed_forces(system, element, *motion)
     if text is None:
@@ -106,7 +105,7 @@ def surely_resolved(plan, system, t, x):
 def _lost_energy(solution):
     """The report on energy that the method gained or lost, where its equations do not keep it, or None: the part of
     what moves, is exchanged, and comes in by work."""
-    system, element = solution.system, _stated(solution.element)
+    system, element = solution.system, solution.element.stated
     if not element.energy_drifts or system.rigid_contacts or couples_inertia(system):
         return None
     potential, work = system.potential(solution.t, solution.z), solution.energy.work()
@@ -187,7 +186,7 @@ def unresolved_turns(system, element, t, z):
     if worst[0] <= most:
         return sharp_bends(system, z)
     n = int(np.ceil(len(lengths) * worst[0] / most))
-    return (f"{system.label(worst[1])} turns by up to {worst[0]:.2g} rad in an element, which {_stated(element)!r} "
+    return (f"{system.label(worst[1])} turns by up to {worst[0]:.2g} rad in an element, which {element.stated!r} "
             f"does not resolve: the solution may be far off; take {n} elements or more, or a higher degree")
 
 
@@ -213,7 +212,7 @@ def _fast_rates(solution):
     reach over two elements this shows how much there is of a second root, of all bodies.
     """
     system, basis, lengths = solution.system, solution.element.state.basis, np.diff(solution.t)
-    size, element = np.zeros(system.n_q), _stated(solution.element)
+    size, element = np.zeros(system.n_q), solution.element.stated
     for body in system.bodies:  # whose turns are looked at, or whose mass is constant
         if (body.has_position and element.can_march) or body.helper or body.first_order:
             size[system.coordinates(body)] = np.inf
@@ -244,7 +243,7 @@ def _missed(solution, marched, counted=True, turns=False):
 
     Of motions with impacts only `turns` are looked at, each element for itself: flights are exact however long.
     """
-    system, element, t, nodal = solution.system, _stated(solution.element), solution.t, solution.nodal.state
+    system, element, t, nodal = solution.system, solution.element.stated, solution.t, solution.nodal.state
     if turns:
         if element.state.basis.degree == 1:
             return None
@@ -270,13 +269,6 @@ def _missed(solution, marched, counted=True, turns=False):
     more = f"take {n} elements or more" if n else "take far more elements"
     return (f"{system.label(body)} moves too fast for {element!r} from t = {span[0]:.3g} on: elements of a lower "
             f"degree would miss most of it, and the solution may be far off; {more}, or a higher degree")
-
-
-def _stated(element):
-    """The element that was asked for, without what a kind of problem adds to it."""
-    while isinstance(element, Extended):
-        element = element.element
-    return element
 
 
 # ---- Whether a motion stays near its constraints between the nodes, where elements ask for nothing

@@ -18,7 +18,6 @@ from ..errors import InputError, NotSolved, UnderResolved, warn
 from ..memory import Late
 from ..parallel import world
 from ..problems.initial.problem import fault
-from ..problems.initial.sampled import sampled
 from ..progress import progress as progress_bar
 from ..solution.audit import surely_resolved, turns_in_doubt, unresolved
 from ..solution.ensemble import Ensemble
@@ -279,7 +278,7 @@ def solve_many(solver, cases, *, n_workers=None, every=None, progress=None):
     shown = progress if comm is None or not comm.rank else False
     again = range(len(share))
     if task.driver.name == "march" and task.tolerance is None and not (
-            sampled(solver.system) or solver.system.rigid_contacts):
+            solver.system.sampled_parts or solver.system.rigid_contacts):
         with progress_bar("runs", len(share), shown) as bar:
             again = _march(solver, cases, share, mesh, kept, found, n_workers, bar.advance)
     if again and not interrupts.asked():

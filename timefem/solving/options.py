@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ..records import frozen
 from ..validate.options import Options, documented, option
 
 
 @documented
-@dataclass(frozen=True)
+@frozen
 class SolvingOptions(Options):
     """Thresholds of solves that are shared, repeated and compared."""
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from ..elements.element import TimeElement
 from ..errors import InputError, did_you_mean
-from ..mechanics.numbers.unknown import with_free_numbers
 from ..memory import Late
 from ..problems.kept import Kept, alone_with
 from ..problems.kinds import kind_of
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 
 many_runs = Late(f"{__package__}.many_runs")
 numbers = Late("timefem.mechanics.numbers.changes")
+unknown = Late("timefem.mechanics.numbers.unknown")
 
 
 @overload
@@ -355,7 +355,7 @@ class Solver:
             return self.system.with_numbers(parameters)
         except InputError:
             fixed = not isinstance(parameters, dict) or self.system.complete is not None
-            freed = self.system if fixed else with_free_numbers(self.system, parameters)
+            freed = self.system if fixed else unknown.with_free_numbers(self.system, parameters)
             if freed is self.system:
                 raise
             found = freed.with_numbers(parameters)

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from .. import validate
 from ..errors import InputError, NamedArguments
 from ..memory import LateTable
+from ..records import Documentation, frozen
 from . import integer, real
 
 # ---- names that options choose from, and where each is defined. Another one is a file in that folder and an entry her
@@ -48,7 +49,7 @@ PETSC_METHODS = {  # names for options of PETSc
 SHORTHANDS = {"chain": "substructuring"}  # of them
 
 
-@dataclasses.dataclass(frozen=True)
+@frozen
 class Option:
     """One option.
 
@@ -323,11 +324,14 @@ def option(default: float, meaning: str, measured: str = "") -> Any:
 
 def documented(cls: Record) -> Record:
     """A decorator: the numbers with their meaning in the docstring."""
+    cls.__doc__ = Documentation(_with_numbers, cls.__doc__)  # type: ignore[assignment]
+    return cls
+
+
+def _with_numbers(text, cls):
     rows = []
     for own in dataclasses.fields(cls):
         about = (own.metadata["meaning"], own.metadata["measured"])
-        text = textwrap.wrap(" ".join(f"{said[:1].upper()}{said[1:]}." for said in about if said), 112)
-        rows += [f"{own.name} : {own.type}, default {own.default:g}", *(f"    {line}" for line in text)]
-    cls.__doc__ = "\n".join([(cls.__doc__ or "").rstrip(), "", *(f"    {row}" for row in (
-        "Parameters", "----------", *rows))]) + "\n"
-    return cls
+        lines = textwrap.wrap(" ".join(f"{said[:1].upper()}{said[1:]}." for said in about if said), 112)
+        rows += [f"{own.name} : {own.type}, default {own.default:g}", *(f"    {line}" for line in lines)]
+    return "\n".join([text.rstrip(), "", *(f"    {row}" for row in ("Parameters", "----------", *rows))]) + "\n"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ... import validate
 from ...errors import InputError, NamedArguments
+from ...records import frozen
 from ...types import Converted, Matrix, Vector
 from .rotations import as_quaternion, matrix_from_quaternion
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class MassProperties(NamedArguments):
     """Mass, inertia and centre of mass of a rigid body.
 

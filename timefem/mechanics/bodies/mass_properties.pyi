@@ -1,12 +1,12 @@
 # made by tools/stubs.py: change the module
 
-from dataclasses import dataclass
 from timefem.types import Matrix, Vector
 import numpy as np
 from ...errors import NamedArguments
+from ...records import frozen
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class MassProperties(NamedArguments):
     mass: float
     inertia: np.ndarray

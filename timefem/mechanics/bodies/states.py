@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ... import validate
 from ...errors import NamedArguments
+from ...records import frozen
 from ...types import Converted, Matrix, Vector
 from . import rotations
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Pose(NamedArguments):
     """Position, orientation and velocities of a rigid body.
 
@@ -54,7 +54,7 @@ class Pose(NamedArguments):
         return (r.T if frame == "body" else r) @ self.angular_velocity
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class CanonicalState(NamedArguments):
     """Coordinates `q` and conjugate momenta `p` of a body, as they are.
 
@@ -77,7 +77,7 @@ class CanonicalState(NamedArguments):
         object.__setattr__(self, "p", validate.array("p", self.p, np.shape(self.q)))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Coordinates(NamedArguments):
     """Generalized coordinates and their velocities.
 

@@ -1,13 +1,13 @@
 # made by tools/stubs.py: change the module
 
-from dataclasses import dataclass
 from timefem.types import Matrix, Vector
 from typing import Any
 import numpy as np
 from ...errors import NamedArguments
+from ...records import frozen
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Pose(NamedArguments):
     position: np.ndarray = ...
     orientation: np.ndarray = ...
@@ -21,14 +21,14 @@ class Pose(NamedArguments):
                  relative_to: Any = None) -> None: ...
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class CanonicalState(NamedArguments):
     q: np.ndarray
     p: np.ndarray
     def __init__(self, q: Vector, p: Vector) -> None: ...
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Coordinates(NamedArguments):
     q: np.ndarray
     v: np.ndarray = ...

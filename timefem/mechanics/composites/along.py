@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import casadi as ca
@@ -12,6 +12,7 @@ from ... import validate
 from ...errors import InputError, known_names, needed
 from ...memory import Recent
 from ...polynomials import LagrangeBasis, gauss_legendre
+from ...records import frozen
 from ..symbols import Symbols
 from ..values.evaluate import evaluate
 from .mesh import CurveMesh
@@ -23,7 +24,7 @@ UNITS = {"position": "m", "rotation_matrix": "1", "strain": "1, 1/m", "force": "
 _FUNCTIONS = Recent()
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Along:
     """Values along a beam or rope; leading axes are those of the time.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,14 @@ import scipy
 
 from ... import validate
 from ...errors import InputError, NamedArguments
+from ...records import frozen
 from ...types import Converted, Floats, Vector
 from ..bodies import rotations
 
 STATIONS = 4000  # at which arc length and frames of a curve are tabulated
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Curve(NamedArguments):
     """A curve in space with section axes, parametrised by its arc length.
 
@@ -101,7 +101,7 @@ class Curve(NamedArguments):
         return np.asarray(self.position(u), float), np.stack([tangent, second, np.cross(tangent, second)], axis=2)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Line(NamedArguments):
     """A straight line; arguments as for `Curve`.
 

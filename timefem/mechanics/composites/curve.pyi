@@ -1,17 +1,17 @@
 # made by tools/stubs.py: change the module
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from timefem.types import Floats, Vector
 from typing import Any
 import numpy as np
 from ...errors import NamedArguments
+from ...records import frozen
 
 
 STATIONS: int
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Curve(NamedArguments):
     position: Callable[[np.ndarray], Any]
     stop: float
@@ -20,7 +20,7 @@ class Curve(NamedArguments):
     def at(self, s: Floats) -> tuple[np.ndarray, np.ndarray]: ...
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Line(NamedArguments):
     start: np.ndarray
     end: np.ndarray

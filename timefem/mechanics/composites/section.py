@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from ... import validate
 from ...display import digits
 from ...errors import InputError, NamedArguments
+from ...records import frozen
 from ...types import Converted, Vector
 from ..numbers.arguments import joined
 
@@ -23,7 +23,7 @@ class MoreOfSection(TypedDict, total=False):
     damping: float
 
 
-@dataclass(frozen=True)
+@frozen
 class Section(NamedArguments):
     """Stiffness and inertia of a cross-section, in its axes: 1 along the beam, 2 and 3 across.
 
@@ -221,7 +221,7 @@ class Section(NamedArguments):
                    (density * sum(second), density * second[0], density * second[1]), **others)
 
 
-@dataclass(frozen=True)
+@frozen
 class RopeSection(NamedArguments):
     """Stiffness and mass of a rope or string.
 

@@ -1,18 +1,18 @@
 # made by tools/stubs.py: change the module
 
-from dataclasses import dataclass
 from timefem.types import Vector
 from typing import Any, TypedDict
 from typing_extensions import Unpack
 import numpy as np
 from ...errors import NamedArguments
+from ...records import frozen
 
 
 class MoreOfSection(TypedDict, total=False):
     damping: float
 
 
-@dataclass(frozen=True)
+@frozen
 class Section(NamedArguments):
     EA: float
     GA: tuple[float, float]
@@ -41,7 +41,7 @@ class Section(NamedArguments):
                  damping: float = 0.0, shape: tuple | None = None) -> None: ...
 
 
-@dataclass(frozen=True)
+@frozen
 class RopeSection(NamedArguments):
     EA: float
     mass: float

@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError, NamedArguments, OfInit, refuse_unknown
+from ...records import Documentation
 from ..formulas.formula import Same
 from ..formulas.text import TextFormula, as_formula, text_of
 from ..numbers.arguments import is_symbolic, joined, size
@@ -59,9 +60,10 @@ class Declared(NamedArguments):
         if "__init__" in vars(cls):
             cls.__signature__ = OfInit()
         elif cls.fields:
-            cls.__signature__ = signature(cls.fields, cls.keyword_only)
+            check_order(cls.fields, cls.keyword_only)
+            cls.__signature__ = OfFields()
             if "__doc__" in vars(cls) and not cls.__name__.startswith("_"):
-                cls.__doc__ = documented(cls.__doc__, cls.fields)
+                cls.__doc__ = Documentation(documented, cls.__doc__)
 
     def __new__(cls, *arguments, **named):
         part = super().__new__(cls, *arguments, **named)
@@ -326,44 +328,60 @@ def declared(cls):
     """The arguments of a class: those of its bases first, its own in the order in which they are written."""
     found = {}
     for base in reversed(cls.__mro__):
-        for name, field in vars(base).items():
-            if isinstance(field, Field):
-                found.pop(name, None)
-                found[name] = field
-            elif name in found and name != "name":  # replaced by something else
-                del found[name]
+        own, members = own_fields(base), vars(base)
+        for name in [name for name in found if name in own or (name in members and name != "name")]:
+            del found[name]  # replaced by something else, or further on
+        found |= own
     if found and not any(isinstance(field, Name) for field in found.values()):
         found["name"] = NAME
     bodies = {name: field for name, field in found.items() if field.is_body and not field.key}
     return bodies | {name: field for name, field in found.items() if name not in bodies}
 
 
+@cache
+def own_fields(cls):
+    """The arguments that a class declares itself."""
+    return {name: field for name, field in vars(cls).items() if isinstance(field, Field)}
+
+
 NAME = Name()
 NAME.name = "name"
 
 
-def signature(fields, keyword_only):
-    """Signature of the constructor; with `keyword_only` all but bodies go by name."""
-    parameters, exempt = [], keyword_only if isinstance(keyword_only, tuple) else ()
-    for name, field in fields.items():
-        by_name = bool(keyword_only) and not ((field.is_body and not field.key) or name in exempt)
-        way = Parameter.KEYWORD_ONLY if by_name else Parameter.POSITIONAL_OR_KEYWORD
-        parameters.append(Parameter(field.argument or name, way,
-                                    default=Parameter.empty if field.default is REQUIRED else field.default))
-    positional = [p for p in parameters if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
-    late = [q.name for p, q in pairwise(positional)
-            if q.default is Parameter.empty is not p.default]
+def check_order(fields, keyword_only):
+    """Refuse arguments that are needed after one with a default."""
+    positional = [field for name, field in fields.items() if not goes_by_name(name, field, keyword_only)]
+    late = [after.argument or after.name for before, after in pairwise(positional)
+            if after.default is REQUIRED is not before.default]
     if late:
         raise TypeError(f"{late[0]} is needed, but is declared after an argument with a default; declare it before "
                         "that one, or with default=None, with which it is still required")
-    return Signature(parameters)
 
 
-def documented(text, fields):
+def goes_by_name(name, field, keyword_only):
+    """Whether an argument goes by name only."""
+    exempt = keyword_only if isinstance(keyword_only, tuple) else ()
+    return bool(keyword_only) and not ((field.is_body and not field.key) or name in exempt)
+
+
+class OfFields:
+    """Signature of the constructor, made when the first part of the class is."""
+
+    def __get__(self, instance, cls):
+        owner = next(base for base in cls.__mro__ if "__signature__" in vars(base))
+        kinds = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
+        owner.__signature__ = Signature([Parameter(
+            field.argument or name, kinds[goes_by_name(name, field, owner.keyword_only)],
+            default=Parameter.empty if field.default is REQUIRED else field.default)
+            for name, field in owner.fields.items()])
+        return owner.__signature__
+
+
+def documented(text, cls):
     """The docstring of a class with a section of its parameters."""
-    text = cleandoc(text or "")
+    text = cleandoc(text)
     lines = ["Parameters", "----------"]
-    for name, field in fields.items():
+    for name, field in cls.fields.items():
         ground = field.is_body and field.ground
         optional = ", optional" * (not field.required)
         lines.append(f"{field.argument or name} : {field.kind_of_value}{optional}")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
 from ...errors import InputError, NamedArguments, named_arguments
+from ...records import frozen
 from ..body_frame import is_on_tree
 from ..declared import CoordinateName, Formula, OnJoint, Real
 from ..formulas.formula import call, check_symbols
@@ -118,7 +118,7 @@ class PortConnection(FormulaPart):
         return self.named(s.own).gain * (rows[0] * b - rows[1] * a)
 
 
-@dataclass(frozen=True)
+@frozen
 class Port(NamedArguments):
     """An output, and with it the input that is conjugate to it, of a joint, of bodies, or of a `PortSystem`.
 

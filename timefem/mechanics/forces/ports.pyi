@@ -2,12 +2,12 @@
 
 import casadi as ca
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from timefem.mechanics.bodies.tree.frames import TreeJointCoordinate
 from timefem.mechanics.body_frame import BodyFrame
 from timefem.types import Number, UserFunction
 from typing import Any
 from ...errors import NamedArguments, named_arguments
+from ...records import frozen
 from ..joints.joint import Joint
 from ..joints.nonholonomic import FormulaPart
 from ..part import Body
@@ -39,7 +39,7 @@ class PortConnection(FormulaPart):
                  name: str | None = None) -> None: ...
 
 
-@dataclass(frozen=True)
+@frozen
 class Port(NamedArguments):
     of: Joint | Body | Sequence[Body]
     output: Callable[[Any], Any] | str | int | None = ...

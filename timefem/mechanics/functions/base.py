@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import casadi as ca
@@ -13,6 +13,7 @@ import numpy as np
 from ... import validate
 from ...display import digits
 from ...errors import InputError, NamedArguments
+from ...records import frozen
 from ..numbers.arguments import joined
 
 
@@ -76,7 +77,7 @@ def clip(t, low, high):
 
 # ---- Functions of time with a few numbers: constants, ramps, pulses, steps, oscillations
 
-@dataclass(frozen=True)
+@frozen
 class Constant(TimeFunction):
     """The same value at all times; a plain number is taken as this.
 
@@ -91,7 +92,7 @@ class Constant(TimeFunction):
         return value
 
 
-@dataclass(frozen=True)
+@frozen
 class Ramp(TimeFunction):
     """`v0` until `t0`, then up or down to `v1` at `t1`, and constant from there on.
 
@@ -147,7 +148,7 @@ class Ramp(TimeFunction):
         return v0 + (v1 - v0) * x**3 * (10 - 15 * x + 6 * x**2)
 
 
-@dataclass(frozen=True)
+@frozen
 class TrianglePulse(TimeFunction):
     """Zero, from `t0` up to `peak` at `t_peak`, and down to zero at `t1`, each linear.
 
@@ -181,7 +182,7 @@ class TrianglePulse(TimeFunction):
         return peak * ca.fmax(0, ca.fmin((t - t0) / (t_peak - t0), (t1 - t) / (t1 - t_peak)))
 
 
-@dataclass(frozen=True)
+@frozen
 class Step(TimeFunction):
     """Zero before `t0`, `value` from `t0` on (at `t0` itself it is `value`).
 
@@ -204,7 +205,7 @@ class Step(TimeFunction):
         return value * (t >= t0)
 
 
-@dataclass(frozen=True)
+@frozen
 class Sine(TimeFunction):
     """`offset + amplitude sin(2 pi frequency t + phase)`.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from ... import validate
 from ...errors import InputError
 from ...memory import Late
+from ...records import frozen
 from ...types import Converted, Vector
 from ..formulas.formula import Same, call, check_symbols, linear_zeros, switches_in
 from ..formulas.text import TextFormula, as_formula, text_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import casadi as ca
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Formula(TimeFunction):
     """A function given in CasADi symbols, for instance `lambda t: casadi.sin(t**2)`; a callable is taken as this.
 
@@ -195,7 +195,7 @@ def _growth(function, t_span, t):
 scipy = Late("scipy")
 
 
-@dataclass(frozen=True)
+@frozen
 class Table(TimeFunction):
     """Values at given times and an interpolation between them; constant before the first and after the last.
 

@@ -2,10 +2,10 @@
 
 import casadi as ca
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from timefem.types import Vector
 from typing import Any
 import numpy as np
+from ...records import frozen
 from .base import TimeFunction
 
 
@@ -18,7 +18,7 @@ POWER: float
 scipy: Any
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Formula(TimeFunction):
     function: Callable[[Any], Any] | str
     kinks: Sequence[float] = ...
@@ -33,7 +33,7 @@ class Formula(TimeFunction):
     def text(self) -> str: ...
 
 
-@dataclass(frozen=True)
+@frozen
 class Table(TimeFunction):
     times: tuple[float, ...]
     values: tuple[float, ...]

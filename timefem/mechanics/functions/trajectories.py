@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from math import comb
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from ... import validate
 from ...errors import InputError
 from ...memory import Late
+from ...records import frozen
 from ...types import Converted, Vector
 from ..numbers.arguments import as_symbols, is_symbolic, joined
 from .base import TimeFunction, clip
@@ -22,7 +22,7 @@ scipy = Late("scipy")
 ORDINALS = ("value", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
-@dataclass(frozen=True)
+@frozen
 class Transfer(TimeFunction):
     """`v0` until `t0`, then to `v1` at `t1` and constant from there on, with `smoothness` continuous derivatives.
 
@@ -76,7 +76,7 @@ class Transfer(TimeFunction):
         return v0 + (v1 - v0) * x ** (s + 1) * total
 
 
-@dataclass(frozen=True)
+@frozen
 class Polynomial(TimeFunction):
     """`sum_j coefficients[j] (t - t0)^j`.
 
@@ -111,7 +111,7 @@ class Polynomial(TimeFunction):
         return total
 
 
-@dataclass(frozen=True)
+@frozen
 class Spline(TimeFunction):
     """Spline through values at given times, of any odd degree, with `degree - 1` continuous derivatives.
 

@@ -2,10 +2,10 @@
 
 import casadi as ca
 from collections.abc import Hashable
-from dataclasses import dataclass
 from timefem.types import Vector
 from typing import Any
 import numpy as np
+from ...records import frozen
 from .base import TimeFunction
 
 
@@ -13,7 +13,7 @@ scipy: Any
 ORDINALS: Any
 
 
-@dataclass(frozen=True)
+@frozen
 class Transfer(TimeFunction):
     t0: float
     t1: float
@@ -29,7 +29,7 @@ class Transfer(TimeFunction):
     def formula(self, t: ca.SX, t0: Any, t1: Any, v0: Any, v1: Any) -> ca.SX: ...
 
 
-@dataclass(frozen=True)
+@frozen
 class Polynomial(TimeFunction):
     coefficients: tuple[float, ...]
     t0: float = ...
@@ -41,7 +41,7 @@ class Polynomial(TimeFunction):
     def __init__(self, coefficients: Vector, t0: float = 0.0) -> None: ...
 
 
-@dataclass(frozen=True)
+@frozen
 class Spline(TimeFunction):
     times: tuple[float, ...]
     values: tuple[float, ...]

@@ -17,6 +17,7 @@ from ...errors import InputError
 from ...memory import Recent
 from ..functions.trajectories import derivatives
 from ..symbols import Symbols
+from ..system import coordinate_names
 from ..values.evaluate import evaluate
 from ..values.of_parts import control_force
 from ..values.quantities import formulas_of
@@ -111,12 +112,6 @@ def input_matrix(system, t, z):
     """B of the forces B u of the controls at a state, shape (n_q, n_controls)."""
     n = sum(part.n_controls for part in system.parts)
     return control_force(system, np.full(n, t), np.tile(z, (n, 1)), np.eye(n)).T
-
-
-def coordinate_names(system):
-    """Of all coordinates, for messages."""
-    return [name for body in system.bodies for name in getattr(body, "coordinate_names", ()) or
-            [f"{system.label(body)} q[{i}]" for i in range(body.n_q)]]
 
 
 def largest_parts(way, names):

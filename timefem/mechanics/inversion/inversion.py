@@ -13,13 +13,12 @@ whose modes decay.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import casadi as ca
 import numpy as np
 import scipy
 
 from ...errors import InputError
+from ...records import frozen
 from ...validate.options import Options, documented, option
 from ..bodies.generalized_body import general_position
 from ..forces.actuators import control_name
@@ -430,7 +429,7 @@ class Inversion:
 
 
 @documented
-@dataclass(frozen=True)
+@frozen
 class InversionOptions(Options):
     """Thresholds of inverse dynamics."""
 

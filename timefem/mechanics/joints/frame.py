@@ -6,12 +6,12 @@ The numbers of these do not enter the constraints of the joint; what acts on a c
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 
+from ...records import frozen
 from ..numbers.arguments import chosen, cross, dot, joined, least_axis, unit
 
 UNTURNED = ca.vec(ca.densify(ca.SX.eye(3)))  # the rotation matrix of what is not turned
@@ -143,7 +143,7 @@ def _is_of_products(row, a, b):
     return same and mixed.nnz() == sum(block.nnz() for block in blocks)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class JointCoordinate:
     """A coordinate x(q) of a joint: how body a stands against body b, or against the ground.
 

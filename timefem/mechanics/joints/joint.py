@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
 from ...errors import InputError, known_names
+from ...records import frozen
 from ..declared import On
 from ..numbers.arguments import cross, least_axis, unit
 from ..part import Part
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Frame", "Joint", "across", "frames_of", "gap", "products"]
 
 
-@dataclass(frozen=True)
+@frozen
 class AngleOptions:
     """How angles between axes stay smooth for a search."""
 

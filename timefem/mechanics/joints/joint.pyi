@@ -2,10 +2,10 @@
 
 import casadi as ca
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from timefem.mechanics.body_frame import BodyFrame
 from typing import Any
+from ...records import frozen
 from ..part import Part
 from ..shapes import Stroke
 from ..symbols import Symbols
@@ -16,7 +16,7 @@ from .frame import Frame, JointCoordinate
 OPTIONS: Any
 
 
-@dataclass(frozen=True)
+@frozen
 class AngleOptions:
     tie: float = ...
     tiny: float = ...

@@ -1,7 +1,6 @@
 """Unknown numbers of parts that a problem is to find, and how the parameters of all parts follow from them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 
 import casadi as ca
@@ -9,6 +8,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...memory import Late
+from ...records import frozen
 from ..formulas.stored import StoredFormula
 from .arguments import number_at
 from .changes import made_of
@@ -19,7 +19,7 @@ from .records import StandIns, with_records
 NOTHING = ca.SX.sym("x", 0)
 
 
-@dataclass(frozen=True)
+@frozen
 class Following:
     """Parameters of a part by formulas of the unknown numbers that it sees.
 

@@ -1,12 +1,11 @@
 """Redundant constraints left out, and their multipliers shared out."""
 
-from dataclasses import dataclass
-
 import casadi as ca
 import numpy as np
 
 from ...errors import InputError, named_arguments
 from ...memory import Late
+from ...records import frozen
 from ..numbers.arguments import own_parameters
 from ..part import Part
 from ..parts import seeing
@@ -21,7 +20,7 @@ __all__ = ["Selected", "drop_redundant", "keep_constraints", "minimum_norm_multi
            "redundant_rows"]
 
 
-@dataclass(frozen=True)
+@frozen
 class OpenOptions:
     """What counts as rounding where constraint forces are open."""
 

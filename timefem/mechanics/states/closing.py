@@ -1,15 +1,14 @@
 """Loops closed from the poses that a tree of joints gives, with coordinates of joints that stay as they were given."""
 
-from dataclasses import dataclass
-
 import casadi as ca
 import numpy as np
 
 from ...errors import InputError
+from ...memory import Late
+from ...records import frozen
 from ..joints.frame import frames_of
 from ..joints.joint import Joint
 from ..joints.pairs import turning
-from ..numbers.changes import extended
 from ..part import Part
 from .consistent import OPTIONS as CONSISTENT
 from .consistent import assembled, carried_momenta, dense, descended, projected, states_by_body
@@ -17,10 +16,12 @@ from .given import given_states
 from .in_trees import FITS
 from .sides import how_far, warn_of_far, whole
 
+changed_numbers = Late("timefem.mechanics.numbers.changes")
+
 CLOSED = 1e-9  # constraints that are off by less are closed, relative to the terms that make them up
 
 
-@dataclass(frozen=True)
+@frozen
 class ClosingOptions:
     """How given coordinates go from a closed pose to their values."""
 
@@ -54,7 +55,8 @@ class Closing:
         joints = [joint for joint in map(whole, system.parts)
                   if getattr(type(joint), "closing", Joint.closing) is not Joint.closing
                   and not set(fix).issuperset(joint.bodies)]
-        self.whole = extended(system, [*held, *(_ByAngles(system.label(joint), joint) for joint in joints)])
+        self.whole = changed_numbers.extended(
+            system, [*held, *(_ByAngles(system.label(joint), joint) for joint in joints)])
         owners = [whole(part) for part in self.whole.parts for _ in part.constraint_names]
         self.rows = np.array([i for i, part in enumerate(owners) if part not in joints], int)
         self.own = np.array([i for i, part in enumerate(owners) if not isinstance(part, _ByAngles)], int)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import InputError
 from ...memory import Late
+from ...records import frozen
 from ...sparse import sparse_lu
 from ...validate.options import Options, documented, option
 from ..bodies.states import CanonicalState, Pose
@@ -24,7 +24,7 @@ scipy = Late("scipy")
 
 
 @documented
-@dataclass(frozen=True)
+@frozen
 class ConsistentOptions(Options):
     """Thresholds of states that constraints allow."""
 

@@ -1,12 +1,11 @@
 """What parts do at given states: energies and power; velocities where these do not follow body by body, and constraint
 forces where other forces depend on them, by Newton's method."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ...errors import InputError
 from ...memory import Late
+from ...records import frozen
 from ...sparse import sparse_lu
 from ..symbols import first_order_places
 from .evaluate import evaluator, flattened, quantities_at, sees_solved_velocities
@@ -211,7 +210,7 @@ def finite_terms(system, t, z, name):
     return np.nan_to_num(found, nan=0.0, posinf=0.0).reshape(*np.shape(t), found.shape[-1])
 
 
-@dataclass(frozen=True)
+@frozen
 class ReactionOptions:
     """When Newton's method ends, by steps relative to the unknowns."""
 

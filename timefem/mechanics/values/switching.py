@@ -6,11 +6,11 @@ from the formulas themselves: the difference of the operands of each comparison.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...records import frozen
 from .evaluate import evaluate
 from .quantities import formulas_of, switches_of
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..system import System
 
 
-@dataclass(frozen=True)
+@frozen
 class SharpOptions:
     """What of a function of time is sharp."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element
 
@@ -12,6 +12,7 @@ import numpy as np
 from ...errors import InputError
 from ...mechanics.bodies import rotations
 from ...mechanics.bodies.tree.links import Link
+from ...records import frozen
 from ..robot import Collider, of_spheres, on_plane
 from ..surfaces import NO_MASS, about, from_euler, from_z, inertia_of, joined, shell_of
 from .attributes import ELEMENTS, ORIENTATIONS
@@ -167,7 +168,7 @@ PASSED_OVER = "camera", "light"
 MOST_COPIES = 10_000  # of one <replicate>
 
 
-@dataclass(frozen=True)
+@frozen
 class Where:
     """Where an element stands: class inherited, place and rotation in the body, and what <replicate> adds to names."""
 

@@ -1,6 +1,6 @@
 """Joints of MJCF bodies as joints of a tree, and the motors and tendons on them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,13 +8,14 @@ from ...mechanics.bodies.states import Pose
 from ...mechanics.bodies.tree.links import Link, TreeJoint
 from ...mechanics.bodies.tree.tree import Tree
 from ...mechanics.forces.actuators import GeneralizedControl
+from ...records import frozen
 from ..surfaces import about
 from .attributes import ELEMENTS, SERVO, replicated
 
 KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "spherical", "free": "floating"}
 
 
-@dataclass(frozen=True)
+@frozen
 class PoseSpring:
     """A spring of a ball or free joint, which is not a property of a `TreeJoint`: parts of `Robot.forces`."""
 

@@ -7,7 +7,6 @@ dx` with `R = f - B u + G^T gamma` and x = (q, v, a), so that their covariance f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -16,8 +15,10 @@ import numpy as np
 from ...errors import InputError, known_names
 from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...mechanics.forces.loads import Gravity
-from ...mechanics.inversion.direct import constraints_of, coordinate_names, largest_parts, place, quaternions
+from ...mechanics.inversion.direct import constraints_of, largest_parts, place, quaternions
 from ...mechanics.symbols import Symbols
+from ...mechanics.system import coordinate_names
+from ...records import frozen
 from ..end import End
 from .kinematic.geometry import Batched
 from .options import DEFAULTS
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ...mechanics.system import System
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Loads:
     """Forces along a motion.
 

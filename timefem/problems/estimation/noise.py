@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from ...mechanics.forces.actuators import Actuator, ControlForce, ControlTorque,
 from ...mechanics.numbers.changes import extended
 from ...mechanics.parts import frame_named
 from ...mechanics.states.in_trees import tree_joint
+from ...records import frozen
 from .prior import checked_covariance, numbers_of
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class Loss(NamedArguments, ABC):
         return mean, float(density @ (costs - mean)**2)
 
 
-@dataclass(frozen=True)
+@frozen
 class Huber(Loss):
     """Squares up to `k` standard deviations, straight lines beyond: weights min(1, k / r) (Huber 1964).
 
@@ -179,7 +179,7 @@ class Huber(Loss):
         return near * (r - near / 2)
 
 
-@dataclass(frozen=True)
+@frozen
 class Student(Loss):
     """Errors with Student's distribution: weights (nu + n) / (nu + r^2), which let large outliers count for nothing.
 

@@ -1,9 +1,9 @@
 """Thresholds of the estimation of motions."""
 
-from dataclasses import dataclass
+from ...records import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class EstimationOptions:
     """How the most likely motion is found, and from which sizes on a report tells of something.
 
@@ -118,7 +118,7 @@ class EstimationOptions:
 DEFAULTS = EstimationOptions()
 
 
-@dataclass(frozen=True)
+@frozen
 class KinematicOptions:
     """How a motion without dynamics is found.
 

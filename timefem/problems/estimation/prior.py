@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ... import validate
 from ...display import digits
 from ...errors import InputError, NamedArguments
+from ...records import frozen
 from ...types import Floats, Matrix, Vector
 from .options import DEFAULTS
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Prior(NamedArguments):
     """A normal distribution of unknown numbers: of a bias, a mass, the place of a sensor.
 

@@ -14,6 +14,7 @@ from ...mechanics.bodies.rotations import quaternion_from_matrix
 from ...mechanics.parts import is_joint
 from ...mechanics.states.in_trees import tree_joint
 from ...mechanics.states.sides import whole
+from ...records import frozen
 from ...types import Vector
 from .loads import Moment
 from .options import DEFAULTS
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ...mechanics.system import System
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class StatePrior(NamedArguments):
     """The state of a body or joint at the start, with standard deviations; None where nothing is known.
 

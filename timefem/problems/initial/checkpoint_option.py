@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,12 @@ from ...assembly import TimeMesh
 from ...atomic_write import check_writable
 from ...errors import InputError, NamedArguments
 from ...memory import Late
+from ...records import frozen
 
 checkpoint = Late(f"{__package__}.checkpoint")
 
 
-@dataclass(frozen=True)
+@frozen
 class Checkpoint(NamedArguments):
     """Checkpoints of a solve of an initial-value problem.
 

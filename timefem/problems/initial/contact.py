@@ -39,9 +39,7 @@ assembly = Late("timefem.assembly")
 
 
 def check_contacts(problem, element):
-    """Refuse elements that cannot march with rigid contact."""
-    if not problem.system.rigid_contacts:
-        return
+    """Refuse elements that cannot march with the rigid contacts of a system, and bodies that overlap at the start."""
     modes.refuse(problem.system, element)
     contacts = states.contacts_of(problem.system)
     start = contacts.at_state(problem.t_span[0], problem.z0)

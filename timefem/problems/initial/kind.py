@@ -7,6 +7,7 @@ from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
 from ...mechanics.redundancy.consistent_multipliers import repeating
 from ...mechanics.values.of_parts import not_finite
+from ...memory import Late
 from ...parallel import own_world
 from ...polynomials import gauss_legendre
 from ...solution.slab_solution import SlabSolution
@@ -21,15 +22,16 @@ from ...validate.options import said
 from ..kinds import FileFormat, Kind
 from ..refinement import HigherOrderErrors, solve_refined
 from ..statistics import solve_statistics
-from .contact import ContactErrors, check_contacts, march_with_contacts
 from .drivers import DRIVERS, run_driver
 from .problem import InitialValueProblem
-from .sampled import Samples, run_sampled, sampled
+
+contact = Late(f"{__package__}.contact")
+in_discrete_time = Late(f"{__package__}.sampled")
 
 
 def solve_initial(task):
     """Solve an initial-value problem: a `Task` of `timefem.solve`."""
-    contacts, in_samples = task.problem.system.rigid_contacts, bool(sampled(task.problem.system))
+    contacts, in_samples = task.problem.system.rigid_contacts, bool(task.problem.system.sampled_parts)
     if task.tolerance is not None:
         if in_samples:
             raise InputError("a system with a sampled controller is not marched to a tolerance; give n_elements")
@@ -39,14 +41,14 @@ def solve_initial(task):
     if task.mesh is None and not task.driver.distributed:  # before a mesh of that size is made
         n_bytes = 2 * 8 * task.n_elements * task.problem.system.n_z
         check_memory(f"the solution on {task.n_elements} elements", n_bytes)
-    samples = Samples(task) if in_samples else None
+    samples = in_discrete_time.Samples(task) if in_samples else None
     mesh = mesh_of(task) if samples is None else samples.mesh
     driver, system, z0 = task.driver, task.problem.system, task.problem.z0
     driver.check(task.element, task.guess)
     if task.checkpoint is not None:
         task.checkpoint.check()
     if contacts:
-        return _completed(march_with_contacts(task, mesh, samples), mesh, task.checkpoint)
+        return _completed(contact.march_with_contacts(task, mesh, samples), mesh, task.checkpoint)
     outcome = run_driver(task, mesh)
     mesh = outcome.mesh or mesh
     statistics = solve_statistics(driver, _backend(driver), mesh, outcome)
@@ -78,7 +80,7 @@ def _stopped(solution):
 def _solve_sampled(task):
     """A march from one change of the forces of a sampled controller to the next."""
     problem = task.problem
-    outcome, system, mesh = run_sampled(task)
+    outcome, system, mesh = in_discrete_time.run_sampled(task)
     statistics = solve_statistics(task.driver, _backend(task.driver), mesh, outcome)
     solution = Solution.of(system, task.element, mesh.nodes[:outcome.n_solved + 1], problem.z0, outcome.values,
                            outcome.status, statistics)
@@ -101,7 +103,8 @@ def _solve_to_tolerance(task):
         return solve_refined(task, lambda element, mesh, last: solve_initial(task.on(element, mesh, last)),
                              InitialErrors)
     if task.problem.system.rigid_contacts and task.driver.name == "march":
-        return solve_refined(task, lambda element, mesh, last: solve_initial(task.on(element, mesh)), ContactErrors)
+        return solve_refined(task, lambda element, mesh, last: solve_initial(task.on(element, mesh)),
+                             contact.ContactErrors)
     for name in ("n_elements", "mesh", "guess", "checkpoint"):
         if getattr(task, name) is not None:
             raise InputError(f"{name} is given, but a march to a tolerance does not use it")
@@ -187,6 +190,12 @@ def warms(task, solution):
     """Where all elements are solved at once, over the same time."""
     return task.driver.name == "global" and task.tolerance is None and \
         tuple(solution.t[[0, -1]]) == tuple(task.problem.t_span)
+
+
+def check_contacts(problem, element):
+    """Refuse elements that cannot march with rigid contact."""
+    if problem.system.rigid_contacts:
+        contact.check_contacts(problem, element)
 
 
 INITIAL = Kind(

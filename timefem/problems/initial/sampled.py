@@ -15,11 +15,6 @@ from ...status import Reason, Status
 from .drivers import run_driver
 
 
-def sampled(system):
-    """Parts whose forces are evaluated at times and held."""
-    return [part for part in system.parts if part.period is not None]
-
-
 class Samples:
     """What controllers in discrete time hold, as a march comes on.
 
@@ -42,7 +37,7 @@ class Samples:
     """
 
     def __init__(self, task):
-        problem, controllers = task.problem, sampled(task.problem.system)
+        problem, controllers = task.problem, task.problem.system.sampled_parts
         self.system = problem.system
         if task.driver.name != "march":
             raise InputError(f"{problem.system.label(controllers[0])} is sampled in time, which is for driver='march'")

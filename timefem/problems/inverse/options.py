@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ...records import frozen
 from ...validate.options import Options, documented, option
 
 
 @documented
-@dataclass(frozen=True)
+@frozen
 class InverseOptions(Options):
     """Thresholds of inverse dynamics."""
 

@@ -1,6 +1,5 @@
 """The equations of statics: `dV/dq - Q(q, t) + G(q, t)^T gamma = 0`, `Phi(q, t) = 0`, and their tangent."""
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import casadi as ca
@@ -19,6 +18,7 @@ from ...mechanics.values.measures import blocks_of
 from ...mechanics.values.of_parts import coordinate_at
 from ...mechanics.values.quantities import sees_velocities
 from ...memory import Recent
+from ...records import frozen
 from ...sparse import sparse_lu
 from ...status import Reason, Status
 from .options import OPTIONS
@@ -355,7 +355,7 @@ def with_inertia(equations, tangent, x, t):
 # Pseudo-transient continuation (Kelley & Keyes, SIAM J. Numer. Anal. 35, 1998): `(M / s + K) dq = -R` with the mass
 # matrix M goes down a fall where nothing resists, as of a slack rope, and becomes Newton's method as s grows.
 
-@dataclass(frozen=True)
+@frozen
 class RelaxationOptions:
     """How far and how often statics go in long implicit steps in time."""
 

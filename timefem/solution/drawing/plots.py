@@ -4,7 +4,6 @@ Line styles differ as well as colours, so that they can be read in print.
 """
 
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from ... import validate
 from ...display import COLOURS, STYLES
 from ...mechanics.composites.along import along
 from ...mechanics.composites.mesh import CurveMesh
+from ...records import frozen
 from .options import OPTIONS
 
 
@@ -135,7 +135,7 @@ def lines_over_time(ax, t, lines, ylabel, looks=None):
 
 # ---- Beams in pictures: the surface that the shape of the section sweeps
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class DrawnCurve:
     """A curve of a beam at the times of a scene.
 

@@ -1,12 +1,12 @@
 """What pictures, films and exports draw: bodies, joints and springs at given times, as plain arrays."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ... import validate
 from ...errors import InputError
+from ...records import frozen
 from .options import OPTIONS
 from .plots import curves_of, has_surface
 
@@ -102,7 +102,7 @@ def _against_gravity(system):
     return up, -1 if np.ravel(gravity)[up] > 0 else 1
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class DrawnBody:
     """A body, or a piece of one, at the times of a scene.
 
@@ -147,7 +147,7 @@ class DrawnBody:
         return np.concatenate([self.position[n][None], self.position[n] + (self.rotation[n] * self.size / 2).T])
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class DrawnLink:
     """A joint, a rod, spring, damper, rope or beam, or the force of a contact from its point on.
 
@@ -165,7 +165,7 @@ class DrawnLink:
     velocities: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Scene:
     """Bodies, links, surfaces of beams at `times`, shape (n_times,) [s], within `low` and `high`, shape (3,) [m].
 

@@ -2,7 +2,6 @@
 many elements, whose tangent is evaluated in groups and never there as a whole."""
 
 import time
-from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
 
@@ -11,6 +10,7 @@ import numpy as np
 from ...assembly import ChainPattern
 from ...errors import InputError
 from ...parallel import agree
+from ...records import frozen
 from ...validate import peak_memory
 from ..linear import linear_options
 from ..linear.condensation.grouped import Group, GroupedLU, GroupLU, Groups
@@ -277,7 +277,7 @@ def make_equations(plan, mesh, scaling, ends=None, linear=None, comm=None):
     return DistributedEquations(plan, mesh, scaling, ends, linear, comm=comm)
 
 
-@dataclass(frozen=True)
+@frozen
 class Limits:
     """From where on elements are taken in groups."""
 

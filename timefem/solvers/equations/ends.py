@@ -1,12 +1,12 @@
 """What takes part, and what is added, at both ends of the time span."""
 
-from dataclasses import dataclass
 from functools import cache
 
 import casadi as ca
 import numpy as np
 
 from ...kernels.compile import Buffered
+from ...records import frozen
 
 NOTHING = np.zeros(0), np.zeros(0)  # what a block without rows adds
 
@@ -120,7 +120,7 @@ class ScaledBlock:
         return values.take(self._rows) * of_rows, jacobian.take(places) * of_entries
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Ends:
     """The start and the end of a sequence of elements.
 

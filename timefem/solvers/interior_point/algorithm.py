@@ -11,13 +11,13 @@ regularisation mu is predicted, and steps are corrected where products of slacks
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ... import interrupts, validate
 from ...errors import InputError, NamedArguments
+from ...records import frozen
 from ...status import Reason, Status
 from ..nonlinear.program import Answer, failed, not_finite, placed
 from . import bounds_loops as loops
@@ -33,7 +33,7 @@ DEFAULTS = InteriorPointOptions()
 NO_MINIMUM = "converged to a stationary point that is not a minimum"
 
 
-@dataclass(frozen=True)
+@frozen
 class InteriorPoint(NamedArguments):
     """timefem's own interior-point method: one block elimination in time order per iteration.
 

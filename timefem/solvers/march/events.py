@@ -1,8 +1,6 @@
 """Where switching functions change their signs inside of elements, and what forces do there between the Gauss points.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ...mechanics.parts import body_of
@@ -10,9 +8,10 @@ from ...mechanics.values.evaluate import quantities_at
 from ...mechanics.values.measures import blocks_of
 from ...mechanics.values.switching import switching_of
 from ...polynomials import gauss_legendre
+from ...records import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class EventOptions:
     """Where and how exactly the ends of elements are put at events."""
 

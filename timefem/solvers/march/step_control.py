@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ... import validate
 from ...display import digits
 from ...errors import InputError, NamedArguments
+from ...records import frozen
 from ...validate.options import Options, documented, option
 
 # ---- thresholds of marches that choose their own steps
 
 @documented
-@dataclass(frozen=True)
+@frozen
 class MarchOptions(Options):
     """Thresholds of a march to a tolerance, see `StepControl`.
 
@@ -45,7 +44,7 @@ class MarchOptions(Options):
 DEFAULTS = MarchOptions()
 
 
-@dataclass(frozen=True)
+@frozen
 class StepControl(NamedArguments):
     """How accurate a solution has to be.
 

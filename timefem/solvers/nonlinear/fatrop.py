@@ -11,7 +11,7 @@ to the tolerance `ROUGH` first, and once more from there in variables in which n
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -19,6 +19,7 @@ import numpy as np
 
 from ... import interrupts, validate
 from ...errors import InputError, NamedArguments
+from ...records import frozen
 from ...status import Reason, Status
 from ..interior_point.barrier import inside
 from ..interior_point.options import InteriorPointOptions
@@ -36,7 +37,7 @@ ENDS = {1: "all iterations were used", 2: "stopped short of the tolerance", INFE
         4: "the line search found no step", 5: "no step could be computed"}  # its IpSolverReturnFlag
 
 
-@dataclass(frozen=True)
+@frozen
 class Fatrop(NamedArguments):
     """fatrop with its own linear algebra of stages, on one process.
 

@@ -5,7 +5,7 @@ Nothing is differentiated again: IPOPT asks the program for its entries by callb
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import interrupts, validate
 from ...errors import NamedArguments
+from ...records import frozen
 from ...status import Reason, Status
 from .callbacks import called, guarded, refused_options, solved_enlarged, sparsity
 from .program import Answer, failed, optimality_error
@@ -30,7 +31,7 @@ WARM = {"warm_start_init_point": "yes", "mu_init": 1e-4, "warm_start_bound_push"
         "warm_start_slack_bound_push": 1e-2, "warm_start_slack_bound_frac": 1e-2, "warm_start_mult_bound_push": 1e-6}
 
 
-@dataclass(frozen=True)
+@frozen
 class Ipopt(NamedArguments):
     """IPOPT (Waechter & Biegler, Math. Program. 106 (2006)) with its own sparse linear solver, on one process.
 

@@ -1,10 +1,9 @@
 """Newton's method."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ...errors import NamedArguments, SingularMatrix, SolveError
+from ...records import frozen
 from ...status import Reason, Status
 from ...validate.options import check_fields, field
 
@@ -12,7 +11,7 @@ PATIENCE = 6  # iterations after which a state that has settled will do, where m
 ROUNDING = 1e-12  # relative to the unknowns: smaller increments may be rounding, where the residual falls no more
 
 
-@dataclass(frozen=True)
+@frozen
 class Newton(NamedArguments):
     """Settings of Newton's method; norms are maxima of scaled values, relative to the size of the initial state.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 
 import numpy as np
+
+from ...records import frozen
 
 IMPACT, OPENS, SLIPS, STICKS, TOUCHES, RESTS, JAM = "impact", "opens", "slips", "sticks", "touches", "rests", "jam"
 FALLBACK, FALLBACK_BEGINS, FALLBACK_ENDS = "fallback", "fallback begins", "fallback ends"
@@ -13,7 +15,7 @@ CLOSES, BEGINNING, LEAVES = "closes", "beginning", "leaves"
 LOCATED = CLOSES, TOUCHES, OPENS, SLIPS, STICKS, BEGINNING, LEAVES
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ContactEvent:
     """One event.
 

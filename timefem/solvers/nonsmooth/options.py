@@ -1,9 +1,9 @@
 """Thresholds of impacts and rigid contact, each with what it means and what was seen with others."""
 
-from dataclasses import dataclass
+from ...records import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class LawOptions:
     """Of the law of impact, and of the same law for accelerations."""
 
@@ -32,7 +32,7 @@ class LawOptions:
 LAW = LawOptions()
 
 
-@dataclass(frozen=True)
+@frozen
 class ContactOptions:
     """Of marches with rigid contact; speeds and gaps are those met so far."""
 
@@ -87,7 +87,7 @@ class ContactOptions:
 CONTACT = ContactOptions()
 
 
-@dataclass(frozen=True)
+@frozen
 class RankOptions:
     """Which rows count as independent."""
 
@@ -101,7 +101,7 @@ class RankOptions:
 RANK = RankOptions()
 
 
-@dataclass(frozen=True)
+@frozen
 class BarrierOptions:
     """Of the barrier by which friction is shared within its limits, in parts of the largest of these."""
 

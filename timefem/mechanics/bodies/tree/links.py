@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from .... import validate
 from ....display import digits
 from ....errors import InputError, NamedArguments
+from ....records import frozen
 from ....types import Converted, Matrix, Vector
 from ...declared import Field
 from ...shapes import SHAPES, joined, surface
@@ -91,7 +92,7 @@ def _drawn(given):
     return SHAPES[given["shape"]](given["size"]).placed(given["position"], given["orientation"])
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Link(NamedArguments):
     """A rigid link of a `Tree`.
 
@@ -176,7 +177,7 @@ class Link(NamedArguments):
         return np.maximum(size, 0.01 * size.max())
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class TreeJoint(NamedArguments):
     """A joint of a `Tree`, from a parent link to a child link, whose frame is that of the joint when q = 0.
 

@@ -1,11 +1,11 @@
 # made by tools/stubs.py: change the module
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from timefem.types import Matrix, Vector
 from typing import Any
 import numpy as np
 from ....errors import NamedArguments
+from ....records import frozen
 from ...declared import Field
 from ...shapes import Shape
 
@@ -14,7 +14,7 @@ class Rows(Field):
     varies: bool
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Link(NamedArguments):
     name: str
     mass: float = ...
@@ -35,7 +35,7 @@ class Link(NamedArguments):
                  gravity_compensation: float = 0.0) -> None: ...
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class TreeJoint(NamedArguments):
     name: str
     parent: str

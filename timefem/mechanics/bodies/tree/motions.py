@@ -6,7 +6,6 @@ kinetic energy has a term `c/2 (q.qdot)^2 / |q|^4`, which leaves the length at r
 singular orientation.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -14,11 +13,12 @@ import numpy as np
 
 from .... import validate
 from ....errors import InputError
+from ....records import frozen
 from .. import rotations
 from ..states import Pose
 
 
-@dataclass(frozen=True)
+@frozen
 class Motion:
     """One kind of joint.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from ....errors import InputError, known_names, named_arguments
 from ....memory import Late
 from ....progress import progress
+from ....records import frozen
 from ...initial.global_driver import Global
 from ...task import Task
 from ..dynamic.search import Search
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 scipy = Late("scipy")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class NoiseLevels:
     """Noise levels that make what was measured most likely.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from ....display import digits
 from ....memory import Late
+from ....records import frozen
 from ..noise import of_normal_errors
 from ..options import DEFAULTS
 from ..sensors import JointSensor, Marker, OrientationSensor
@@ -179,7 +180,7 @@ def _exchanged(a, b, one, two):
 scipy = Late("scipy")
 
 
-@dataclass(frozen=True)
+@frozen
 class SensorFit:
     """Residuals of one measurement, in standard deviations of its errors.
 
@@ -219,7 +220,7 @@ class SensorFit:
         return float(np.sqrt(self.squares / self.n))
 
 
-@dataclass(frozen=True)
+@frozen
 class Fit:
     """How well model and errors explain what was measured.
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....errors import InputError
-from ....mechanics.inversion.direct import coordinate_names
+from ....mechanics.system import coordinate_names
 from ....memory import Late
 from ..options import DEFAULT, KinematicOptions
 from .block_chain import NotPositive

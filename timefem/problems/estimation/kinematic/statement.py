@@ -9,8 +9,8 @@ from .... import validate
 from ....assembly.mesh import TimeMesh
 from ....display import digits
 from ....errors import InputError
-from ....mechanics.inversion.direct import coordinate_names
 from ....mechanics.states.in_trees import tree_joint
+from ....mechanics.system import coordinate_names
 from ....memory import Late
 from ..options import DEFAULT, DEFAULTS
 from ..prior import numbers_of

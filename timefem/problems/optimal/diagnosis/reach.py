@@ -1,10 +1,11 @@
 """Whether the actuators can move what an optimal control problem asks for, at its guess."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
 from ....errors import InputError, SolveError
+from ....records import frozen
 from ....solvers.equations.outcome import NodalValues
 from ..guesses.guess import BENDS, Guess, first_guess
 from ..options import OPTIONS
@@ -15,7 +16,7 @@ REFUSALS = {"control": "{} does nothing: constraints take all of it, or its dire
 REPORTS = {"control": "{} does nothing", "end": "no actuator moves the {}"}
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Reach:
     """What the actuators do to the conditions at the end, to first order.
 

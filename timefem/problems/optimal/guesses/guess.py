@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,6 +17,7 @@ from ....errors import InputError, NamedArguments, known_names
 from ....mechanics.formulas.formula import check_takes
 from ....mechanics.part import Part
 from ....mechanics.values import rollout as rollouts
+from ....records import frozen
 from ....solvers.equations.outcome import transferred
 from ....types import Vector
 from ..options import OPTIONS
@@ -31,7 +32,7 @@ BENDS = 0.1, 0.4  # of paths that are tried where the straight one fails [m or r
 ASIDE = 0.1, 0.3, 1.0  # how far motions of further starts go in the middle [m or rad], in turn
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Guess(NamedArguments):
     """A motion and controls to start an optimal control problem from.
 

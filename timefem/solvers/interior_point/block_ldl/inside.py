@@ -7,17 +7,17 @@ eigenvalues sum up.
 """
 
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from ....kernels.lanes import LANES
 from ....kernels.record import aligned
+from ....records import frozen
 from . import inside_loops as loops
 
 
-@dataclass(frozen=True)
+@frozen
 class Limits:
     """From where on the inside of blocks is eliminated first, and by which pivots."""
 

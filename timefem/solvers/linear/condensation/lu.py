@@ -9,7 +9,6 @@ the time-chain LU takes the whole matrix.
 Elements of BG(k) have rows that neighbours share, and hardly a regular matrix inside: they stay with the time chain.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -17,11 +16,12 @@ import numpy as np
 from ....errors import SolveError
 from ....kernels.lanes import LANES
 from ....kernels.record import Record
+from ....records import frozen
 from ..time_chain.lu import ChainLU
 from . import loops
 
 
-@dataclass(frozen=True)
+@frozen
 class Limits:
     """From where on the inside of elements is eliminated first, and by which pivots."""
 
