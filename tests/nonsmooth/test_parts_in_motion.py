@@ -110,6 +110,51 @@ def test_a_billiard_in_an_ellipse(start, velocity, half):
     np.testing.assert_allclose(sol.position(ball, end)[:2], place + velocity * (end - t), rtol=0, atol=1e-12)
 
 
+def bounces(start, velocity, power, restitution, end):
+    """Times of impacts in |x|^power + |y / 0.6|^power <= 1, by roots along straight ways."""
+    place, velocity, t, times = np.array(start), np.array(velocity), 0.0, []
+    half = np.array([1.0, 0.6])
+    while True:
+        def inside(ahead, place=place, velocity=velocity):
+            return 1 - (((place + ahead * velocity) / half)**power).sum()
+        ahead = brentq(inside, 1e-6 if times else 0.0, 4 / np.linalg.norm(velocity), xtol=1e-15)
+        if t + ahead > end:
+            return times
+        t, place = t + ahead, place + ahead * velocity
+        times.append(t)
+        normal = (place / half)**(power - 1) / half
+        normal /= np.linalg.norm(normal)
+        velocity = velocity - (1 + restitution) * (velocity @ normal) * normal
+
+
+@pytest.mark.parametrize("beside", [0.0, 1e-3, 1e-7, 1e-9])
+@pytest.mark.parametrize(("power", "size"), [(2, None), (4, 0.7), (6, 0.1), (4, 10.0)])
+def test_what_starts_beside_a_place_where_a_formula_is_flat(beside, power, size):
+    """There the gradient turns at once, and says nothing of the speed of the ball, nor of how far the surface is."""
+    start, velocity, end = (beside, 2 * beside), (1.0, 0.3), 4.0
+    ball = tf.PointMass(0.3, name="ball")
+    cushion = tf.SurfaceContact(ball, formula=f"1 - x[0]**{power} - (x[1] / c[0])**{power}", parameters=[0.6],
+                                size=size, restitution=0.9, name="cushion")
+    sol = solved([ball, cushion], {ball: tf.Pose((*start, 0), velocity=(*velocity, 0))}, end, 40, gravity=None)
+    balanced(sol)
+    assert [event.kind for event in sol.events] == ["impact"] * len(sol.events)
+    times = bounces(start, velocity, power, 0.9, end)
+    assert len(times) >= 2
+    np.testing.assert_allclose([event.t for event in sol.events], times, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("start", [(0.0, 0.0), (1e-6, 2e-6), (-0.5, -0.15)])
+def test_a_formula_that_is_flat_to_second_order_needs_a_size(start):
+    """Where the ball starts or comes by; without, it went through the surface, and no message said so."""
+    ball = tf.PointMass(0.3, name="ball")
+    cushion = tf.SurfaceContact(ball, formula="1 - x[0]**4 - x[1]**4", restitution=1.0, name="cushion")
+    problem = tf.InitialValueProblem(tf.System([ball, cushion]), {ball: tf.Pose((*start, 0), velocity=(1, 0.3, 0))},
+                                     (0, 6))
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 60, progress=False)
+    assert sol.status.reason == "not finite"
+    assert "cushion: its formula is flat there; give size=, about how far away" in sol.status.message
+
+
 def test_a_ball_on_a_table_that_moves():
     """The restitution is that of the velocities against the table."""
     ball = tf.PointMass(1.0, name="ball")

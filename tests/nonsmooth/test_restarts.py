@@ -76,8 +76,8 @@ def halves_are_the_whole(case, stop, tmp_path, at_end):
         assert again.success and again.status.message == whole.status.message
         assert again.statistics["contact_events"] == whole.statistics["contact_events"]
         np.testing.assert_allclose(again.t, whole.t, rtol=0, atol=1e-12 * whole.t[-1])
-        for name in ("nodal_state", "nodal_contact_forces"):
-            found, expected = getattr(again, name), getattr(whole, name)
+        for found, expected in ((again.nodal.state, whole.nodal.state),
+                                (again.nodal_contact_forces, whole.nodal_contact_forces)):
             np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
         for one, other in zip(again.events, whole.events, strict=True):
             assert (one.kind, one.contacts, one.statuses, one.node) == (

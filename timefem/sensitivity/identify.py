@@ -190,7 +190,7 @@ def _identified(model, guess, bounds, max_solves, bar):
     found = scipy.optimize.least_squares(residual, guess, model.jacobian, bounds=bounds, x_scale="jac", ftol=1e-12,
                                          xtol=1e-10, gtol=1e-10, max_nfev=max_solves)
     model.at(found.x)
-    covariance = _covariance(model.jacobian(found.x), model.labels)
+    covariance = _covariance(model.jacobian(found.x), model.labels, found.x)
     more = max(1, len(found.fun) - len(guess))
     misfit = 2 * found.cost / more
     if not found.success:
@@ -228,7 +228,13 @@ class _Model:
         if not self.solution.success:
             self.failure = self.solution.status.message
             return
-        self.linearization = Linearization(self.solution, getattr(self.options.get("driver"), "linear", None))
+        try:
+            self.linearization = Linearization(self.solution, getattr(self.options.get("driver"), "linear", None))
+        except InputError as error:  # of a motion that has no derivatives, as by impacts without end
+            if self.labels is None:
+                raise
+            self.failure = str(error)
+            return
         if self.labels is None:
             self.labels = self.linearization.labels(self._family())
 
@@ -247,12 +253,13 @@ class _Model:
         return blocks * np.concatenate([m.weights for m in self.measurements])[:, None]
 
 
-def _covariance(jacobian, labels):
-    """Inverse of J^T J; parameters that it does not tell are named."""
+def _covariance(jacobian, labels, values):
+    """Inverse of J^T J at these values; parameters that it does not tell are named."""
     size = np.linalg.norm(jacobian, axis=0)
-    silent = [label for label, s in zip(labels, size, strict=True) if s == 0]
+    silent = [f"{label} = {value:.4g}" for label, value, s in zip(labels, values, size, strict=True) if s == 0]
     if silent:
-        raise InputError(f"the measurements do not depend on {', '.join(silent)}: leave out, or measure something else")
+        raise InputError(f"the measurements do not depend on {', '.join(silent)}: leave out, measure something else, "
+                         "or guess a value that has an effect, as of friction with which contacts slide")
     _, s, v = np.linalg.svd(jacobian / size, full_matrices=False)
     if s[-1] < 1e-12 * s[0] or len(jacobian) < len(labels):
         mixed = [label for label, weight in zip(labels, np.abs(v[-1]), strict=True) if weight > 0.1]

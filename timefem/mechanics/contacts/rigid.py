@@ -64,6 +64,7 @@ class RigidContact(Part, abstract=True):
     friction = Term("mu", "", 0.0, least=0)
     n_contacts, n_slip, persistent, has_ends = 1, 0, False, False
     made_soft_by = "a stiffness"  # with which it is no rigid contact
+    where_infinite = ""  # what to do where the gap is not finite
 
     @property
     def contact_names(self) -> tuple[str, ...]:

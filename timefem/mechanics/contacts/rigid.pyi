@@ -26,6 +26,7 @@ class RigidContact(Part):
     persistent: bool
     has_ends: bool
     made_soft_by: str
+    where_infinite: str
     @property
     def contact_names(self) -> tuple[str, ...]: ...
     @abstractmethod

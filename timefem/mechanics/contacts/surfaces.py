@@ -4,7 +4,7 @@ are closest."""
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -177,7 +177,16 @@ def _velocity_at(twist, place):
     return velocity if spin is None else velocity + ca.cross(spin, place - position)
 
 
-_LEVEL = 1e-20  # square of a slope that is none, of value and curvature
+class Flatness(NamedTuple):
+    """Where formulas are flat: `level` is the square of a slope that is none, of value and curvature, `turns` the bend
+    from which on the direction of a slope says little. A gap is wrong whose share `nearer` is beyond the surface."""
+
+    level: float = 1e-20
+    turns: float = 100.0
+    nearer: float = 1 / 8
+
+
+FLAT = Flatness()
 
 
 class SurfaceContact(Touching):
@@ -186,8 +195,10 @@ class SurfaceContact(Touching):
     F is `formula(x, t, c)` in CasADi symbols of the place x, shape (3,), in space or in the axes of the body `on`, the
     time t [s] and the parameters c; as text `"x[2] - c[0] * sin(x[0])"`. Where F vanishes its gradient must not. The
     gap is `F / |dF/dx|` near the surface; farther away the curvature of F along its gradient counts too, so that the
-    gap is finite where the gradient vanishes, as in the middle of an ellipsoid. Laws are those of `PlaneContact`; a
-    surface that moves does so along its normal.
+    gap is finite where the gradient vanishes, as in the middle of an ellipsoid. Where the curvature vanishes as well,
+    as in the middle of `1 - x**4 - y**4`, neither says how far the surface is: with a `size` L the gap is
+    `F / (|dF/dx|^4 + (F/L)^4)^(1/4)`, at most L. Laws are those of `PlaneContact`; a surface that moves does so along
+    its normal.
 
     Raises
     ------
@@ -208,7 +219,14 @@ class SurfaceContact(Touching):
     formula = Formula("F, see above", "x", "t", "c", default=None)
     formula_parameters = Numbers("c of the formula", (), argument="parameters")
     point = Point("of the body, in its axes from the centre of mass", (0.0, 0.0, 0.0))
+    size = Real("L, about how far the surface is where F is flat to second order; needed by such formulas alone", "m",
+                None, above=0, optional=True)
     refuses_arms = True
+
+    @property
+    def where_infinite(self) -> str:
+        """What to do where the gap is not finite."""
+        return "" if self.size else "its formula is flat there; give size=, about how far away the surface is"
 
     @property
     def _formula_title(self):
@@ -234,15 +252,29 @@ class SurfaceContact(Touching):
         x, t = ca.SX.sym("x", 3), ca.SX.sym("t")
         value = self._value(x, t, getattr(c, "formula_parameters", ca.SX(0, 1)))
         slope = ca.gradient(value, x)
-        none = _LEVEL * ca.fabs(value) * ca.norm_1(ca.vec(ca.jacobian(slope, x)))
+        if self.size is None:
+            steep, normal, gap = self._by_curvature(value, slope, x)
+        else:
+            steep = (ca.sumsqr(slope)**2 + (value / c.size)**4)**0.25
+            normal, gap = slope / steep, value / steep
+        found = [normal, gap, -ca.gradient(value, t) / steep]
+        return ca.substitute([ca.SX(x) for x in found], [x, t], [at, s.t])
+
+    def _by_curvature(self, value, slope, x):
+        """Slope, normal and gap where F is flat to first order at most; infinite where it is flatter."""
+        curvature = ca.jacobian(slope, x)
+        none = FLAT.level * ca.fabs(value) * ca.norm_1(ca.vec(curvature))
         square = ca.fmax(ca.sumsqr(slope), none)
         steep = ca.sqrt(square)
         normal = ca.if_else(ca.sumsqr(slope) > none, slope / steep, ca.DM(AWAY))
         # of a parabola along the normal, F (1 + sqrt(1 + bend)) / 2 would be its distance: smooth for all bends
-        bend = -2 * value * (normal.T @ ca.jtimes(slope, x, normal)) / square
+        bend = -2 * value * (normal.T @ curvature @ normal) / square
+        # beside a place where the slope vanishes normals turn at once: there it is the same in all directions
+        share = bend**2 / (bend**2 + FLAT.turns**2)
+        bend += share * (2 * ca.fabs(value) * ca.norm_fro(curvature) / square - bend)
         gap = 2 * value / (steep * (1 + ca.exp(ca.asinh(bend / 2) / 2)))
-        found = [normal, gap, -ca.gradient(value, t) / steep]
-        return ca.substitute([ca.SX(x) for x in found], [x, t], [at, s.t])
+        ahead = ca.substitute(value, x, x - FLAT.nearer * gap * normal)
+        return steep, normal, gap + ca.if_else(ca.logic_and(value > 0, ahead < 0), ca.inf, 0)
 
     def _at(self, s, c):
         """Place of the point in the axes of the surface, and frames of both bodies."""

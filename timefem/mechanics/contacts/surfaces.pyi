@@ -5,13 +5,16 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from timefem.mechanics.body_frame import BodyFrame
 from timefem.types import Expression, Number, UserFunction, Vector
-from typing import Any
+from typing import Any, NamedTuple
 import numpy as np
 from ..forces.springs import ForcePart
 from ..joints.nonholonomic import FormulaPart
 from ..symbols import Symbols
 from .geometry import Touch
 from .rigid import RigidContact
+
+
+FLAT: Any
 
 
 class Touching(RigidContact, ForcePart):
@@ -46,20 +49,29 @@ class Touching(RigidContact, ForcePart):
                  damping: Number = 0.0, friction_width: Number = 0.0, name: str | None = None) -> None: ...
 
 
+class Flatness(NamedTuple):
+    level: float = ...
+    turns: float = ...
+    nearer: float = ...
+
+
 class SurfaceContact(Touching):
     body: BodyFrame
     on: BodyFrame | None
     formula: Any
     formula_parameters: np.ndarray
     point: np.ndarray
+    size: float | None
     refuses_arms: bool
+    @property
+    def where_infinite(self) -> str: ...
     def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]: ...
     def touches(self, s: Symbols, c: Any) -> list[Touch]: ...
     def velocity_of_surface(self, s: Symbols, c: Any) -> ca.SX: ...
     def __init__(self, body: BodyFrame, *, restitution: Number = 0.0, friction: Number = 0.0,
                  stiffness: Number | None = None, damping: Number = 0.0, friction_width: Number = 0.0,
                  on: BodyFrame | None = None, formula: UserFunction | str | Sequence[Any], parameters: Vector = (),
-                 point: Vector = (0.0, 0.0, 0.0), name: str | None = None) -> None: ...
+                 point: Vector = (0.0, 0.0, 0.0), size: Number | None = None, name: str | None = None) -> None: ...
 
 
 class FormulaContact(RigidContact, FormulaPart):

@@ -62,7 +62,8 @@ class NodeLaw:
         wrong = ~np.isfinite(self.still + self.length)
         if wrong.any():
             names = [contacts.names[c] for c in np.flatnonzero(wrong)[:6]]
-            raise events.Stuck(Reason.NOT_FINITE, ", ".join(names))
+            hint = contacts.parts[np.flatnonzero(wrong)[0]][0].where_infinite
+            raise events.Stuck(Reason.NOT_FINITE, ", ".join(names) + (hint and f": {hint}"))
 
     def usual(self):
         """Length of each contact by half of those that it depends on: one of them alone does not make it large."""

@@ -95,7 +95,8 @@ class Contacts:
     def together(self, values):
         """The largest of values (n_contacts,) among the contacts that each one depends on, and is like."""
         largest = np.zeros(self.alike.max(initial=0) + 1)
-        np.maximum.at(largest, self.alike, values)
+        with np.errstate(invalid="ignore"):  # what is not finite is named where sizes are taken
+            np.maximum.at(largest, self.alike, values)
         return largest[self.alike]
 
     def energies(self, values):
