@@ -7,7 +7,7 @@ from ...memory import Late
 from ...sparse import estimated_norm, sparse_lu
 from ..symbols import first_order_places
 from ..values.at_start import at_start, constraints_at, is_small
-from ..values.evaluate import quantities_at
+from ..values.evaluate import evaluator, quantities_at
 from ..values.of_parts import (
     consistent_velocity,
     has_inverse_mass,
@@ -135,8 +135,8 @@ def _free_gradient(system, t, z):
 
 def norms_of_terms(system, t, z, weights):
     """Norms of the terms whose sums gradients are, such as of tilts in a plane that a loop never leaves: shape (m,)."""
-    names = "gradient terms", "form matrix terms"
-    found = quantities_at(system, np.full(1, float(t)), np.asarray(z, float)[None], *names)
+    gradients = evaluator(system, "position gradient", "form matrix")
+    found = gradients.sizes(system, np.full(1, float(t)), np.asarray(z, float)[None])
     squares = [np.bincount(terms.rows, np.nan_to_num(terms.data[0] * weights[terms.columns], posinf=0.0) ** 2,
                            minlength=terms.shape[0]) for terms in found]
     return np.sqrt(np.concatenate(squares))

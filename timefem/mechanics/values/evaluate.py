@@ -11,6 +11,7 @@ import numpy as np
 from ...kernels.compile import cached_kernel, default_backend
 from ...kernels.record import Record
 from ...memory import Late
+from ..formulas.stored import sizes_at
 from .loops import along
 from .options import OPTIONS
 from .quantities import StateFormulas, formulas_of, places_of, sees_velocities
@@ -182,8 +183,21 @@ class Evaluator:
                     evaluate(function, x[piece, index], t[piece], system.groups[i].parameters).reshape(
                         len(x[piece]), -1) for i, _, function, index in self.groups], axis=1)
                 out[piece, self._present] = np.add.reduceat(values[:, self._order], self._starts, axis=1)
+        return self._split(out)
+
+    def _split(self, out):
+        """Quantities among all values."""
         return [out[:, start:stop] if pattern is None else Matrix(*pattern, out[:, start:stop])
                 for start, stop, pattern in self._results]
+
+    def sizes(self, system, t, first):
+        """Sizes of the terms that make up the values at one state, as of `sizes_at`; of what takes states alone."""
+        out = np.zeros((1, self.n_values))
+        if self.groups:
+            found = [sizes_at(function, first[0][index], np.full((len(index), 1), t[0]),
+                              system.groups[i].parameters).ravel() for i, _, function, index in self.groups]
+            out[0, self._present] = np.add.reduceat(np.concatenate(found)[self._order], self._starts)
+        return self._split(out)
 
     def _at_one(self, system, t, x):
         """Local values at one state, in memory that the next state overwrites."""

@@ -280,8 +280,8 @@ StateFormulas.quantities = QUANTITIES = {
     "gradient": Quantity(lambda f: f.gradient, "states"),
     "constraints": Quantity(lambda f: f.theta, "constraints"),
     "constraint terms": Quantity(lambda f: terms_of(f.theta), "constraints"),
-    "gradient terms": Quantity(lambda f: terms_of(ca.jacobian(f.theta[:f.theta.numel() // 2], f.z[:f.n])), "positions",
-                               "coordinates"),
+    "position gradient": Quantity(lambda f: ca.jacobian(f.theta[:f.theta.numel() // 2], f.z[:f.n]), "positions",
+                                  "coordinates"),
     "gaps": Quantity(lambda f: f.gap, "contacts"),  # of rigid contacts
     "gap rates": Quantity(lambda f: f.gap_rate, "contacts"),
     "reaches": Quantity(lambda f: f.reach, "contacts"),
@@ -296,7 +296,6 @@ StateFormulas.quantities = QUANTITIES = {
     "form matrix": Quantity(lambda f: f.pfaffian[0], "forms", "coordinates"),
     "form jacobian": Quantity(lambda f: ca.jacobian(f.form, f.z), "forms", "states"),
     "form by velocity": Quantity(lambda f: ca.jacobian(f.form, f.v), "forms", "coordinates"),
-    "form matrix terms": Quantity(lambda f: terms_of(f.pfaffian[0]), "forms", "coordinates"),
     "drift": Quantity(lambda f: f.pfaffian[1], "forms"),
     "drift rate": Quantity(lambda f: ca.jacobian(f.form, f.symbols.t), "forms"),
 }
