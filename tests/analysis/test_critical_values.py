@@ -155,3 +155,33 @@ def test_follower_load_on_two_rods():
     exact = brentq(discriminant, 1.0, 60.0, xtol=1e-14)
     (critical,) = tf.critical_values(loaded, (1.0, 60.0), 12)
     assert abs(critical.value - exact) < 1e-9 * exact and critical.kind == "oscillation"
+
+
+@pytest.mark.long
+def test_shaft_that_damps_itself():
+    """Material damping of a shaft drives a disc beyond w (1 + c_e / c_i), Jeffcott's rotor; rounding of fast
+    motions of the shaft, 1e9 / s, hid growth below 0.25 / s, and the threshold was 37.6 for 19.6, silently."""
+    outer, delay, mass, bending = 0.8, 2e-3, 5.0, 20.0
+    stiffness = 48 * bending
+    section = tf.Section(EA=1e6, GA=1e6, GJ=1e3, EI=bending, mass=1e-5, inertia=(2e-6, 1e-6, 1e-6), damping=delay)
+    shaft, disc = tf.Beam(1.0, section, 2, 3, name="shaft"), tf.RigidBody(mass, (0.02, 0.01, 0.01), name="disc")
+    here = dict(point_a=(0, 0, 0), point_b=(0, 0, 0))
+    system = tf.System([
+        shaft, disc, tf.Weld(disc, shaft.at(0.5), **here), tf.Spherical(shaft.start, **here),
+        tf.Constraint(shaft.end, "[f[0].position[1], f[0].position[2]]", 2),
+        tf.FormulaForce(disc, "[0, -c[0] * f[0].velocity[1], -c[0] * f[0].velocity[2]]", parameters=[outer])])
+
+    def turning(rate):
+        state = {node: tf.Pose(node.reference.position, angular_velocity=(rate, 0, 0)) for node in shaft.nodes}
+        return tf.linearize(system, state | {disc: tf.Pose((0.5, 0, 0), angular_velocity=(rate, 0, 0))})
+
+    (critical,) = tf.critical_values(turning, (1, 120), 8)
+    frequency = np.sqrt(stiffness / mass)
+    assert abs(critical.value - frequency * (1 + outer / (stiffness * delay))) < 1e-3 * frequency
+    assert abs(critical.root - 1j * frequency) < 1e-3 * frequency and critical.after == 2
+    assert [turning(rate).n_unstable for rate in (19.0, 20.5)] == [0, 2]
+
+
+def test_a_span_is_two_numbers():
+    with pytest.raises(tf.InputError, match="span must have shape"):
+        tf.critical_values(lambda value: None, (1, 2, 3))

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
 
 from .. import validate
 from ..display import Card, Summarized
@@ -21,7 +20,7 @@ from ..progress import progress as progress_bar
 from ..progress import showing
 from ..solution.drawing.plots import new_axes
 from ..solution.solution import Solution
-from .linear_model import balanced
+from .eigenvalues import balanced, eigen
 from .nearby import carried, minimal_changes, piece, state_changes, state_gap
 from .options import OPTIONS
 from .reduction import Reduction
@@ -58,14 +57,11 @@ class Floquet(Summarized):
     @cached_property
     def _spectrum(self):
         """Multipliers, and by how much each may be off."""
-        if not len(self.monodromy):
-            return np.zeros(0, complex), np.zeros(0)
         matrix = balanced(self.monodromy)[0]
-        values, left, right = scipy.linalg.eig(matrix, left=True, right=True)
-        along = np.maximum(np.abs((left.conj() * right).sum(axis=0)), TINY)  # zero of vectors that meet
-        errors = np.minimum(OPTIONS.multiplier_rounding * np.linalg.norm(matrix, 2) / along, 1.0)
+        size = np.linalg.norm(matrix, 2) if len(matrix) else 0.0
+        values, errors, _ = eigen(matrix, size * np.eye(len(matrix)), OPTIONS.multiplier_rounding)
         order = np.lexsort((-values.imag, -np.round(np.abs(values), 12)))
-        return values[order].astype(complex), errors[order]
+        return values[order], np.minimum(errors, 1.0)[order]
 
     @property
     def multipliers(self) -> np.ndarray:
@@ -87,12 +83,12 @@ class Floquet(Summarized):
     @property
     def n_unstable(self) -> int:
         """Multipliers outside of the unit circle by more than their errors."""
-        return int((self.growth() > np.maximum(self.neutral, self.errors)).sum())
+        return int((self.growth() > self.neutral()).sum())
 
     @property
     def n_marginal(self) -> int:
         """Multipliers on the unit circle, as far as their errors tell."""
-        return int((np.abs(self.growth()) <= np.maximum(self.neutral, self.errors)).sum())
+        return int((np.abs(self.growth()) <= self.neutral()).sum())
 
     @property
     def stable(self) -> bool:
@@ -102,7 +98,10 @@ class Floquet(Summarized):
     # ---- what root loci ask of a family
 
     kernels = ()
-    neutral = OPTIONS.neutral_multiplier
+
+    def neutral(self, kernels: Sequence[int] = ()) -> np.ndarray:
+        """Of each multiplier the `growth` that is none, shape (n,)."""
+        return np.maximum(OPTIONS.neutral_multiplier, self.errors)
 
     def roots(self, kernels: Sequence[int] = ()) -> np.ndarray:
         """The multipliers."""

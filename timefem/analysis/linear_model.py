@@ -19,6 +19,7 @@ from ..solution.solution import Solution
 from ..status import Status
 from ..types import Vector
 from .chart import components, moving
+from .eigenvalues import ROUNDING, balanced, eigen, spectrum, split_zeros
 from .nearby import displaced
 from .options import OPTIONS
 from .reduction import Reduction
@@ -26,100 +27,6 @@ from .reduction import Reduction
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
-ROUNDING = 64 * np.finfo(float).eps  # of a sum of terms, relative to these
-
-
-def split_zeros(matrix, sizes=None, terms=None):
-    """The part of a matrix without its eigenvalue zero, whose Jordan blocks rounding would spread.
-
-    Motions that nothing opposes, such as the place on a plane or the speed of a vehicle, make chains of zeros: the
-    kernels of the powers of A, where `A x = K c` leads to that of the next power from the basis K of the one before. A
-    row counts as zero by the terms that it sums: slow modes of slender beams are 1e-14 of the fastest ones, but 1e-10
-    of the forces that cancel in each row.
-
-    Parameters
-    ----------
-    matrix : ndarray, shape (n, n)
-        Balanced.
-    sizes : sequence of int, optional
-        By how much the kernels grow; default: what singular values tell.
-    terms : ndarray, shape (n, n), optional
-        Sums of the absolute values of the terms of each entry; default: the entries.
-
-    Returns
-    -------
-    rest : ndarray, shape (m, m)
-    sizes : list of int
-    basis : ndarray, shape (n, m)
-        Orthonormal; `basis^T A basis = rest`.
-    kernel : ndarray, shape (n, n - m)
-        Orthonormal; its first columns are the kernel of A.
-    """
-    matrix, n = np.asarray(matrix, float), len(matrix)
-    if not n:  # of what nothing can move
-        return matrix, [], matrix, matrix
-    rows, columns = _equilibrated(np.abs(matrix) if terms is None else terms)
-    kernel, found, wanted = np.zeros((n, 0)), [], None if sizes is None else list(sizes)
-    while kernel.shape[1] < n:
-        known = rows[:, None] * kernel
-        known /= np.maximum(np.linalg.norm(known, axis=0), 1e-300)
-        _, values, v = np.linalg.svd(np.hstack([rows[:, None] * matrix * columns, -known]))
-        values = np.append(values, np.zeros(len(v) - len(values)))
-        grown = int((values <= ROUNDING * values[0]).sum()) - kernel.shape[1] if wanted is None else \
-            wanted.pop(0) if wanted else 0
-        if grown <= 0:
-            break
-        found.append(grown)
-        more = columns[:, None] * v[-grown - kernel.shape[1]:, :n].T
-        more -= kernel @ (kernel.T @ more)
-        directions = np.linalg.svd(more / np.linalg.norm(more, axis=0).max(), full_matrices=False)[0]
-        kernel = np.hstack([kernel, directions[:, :grown]])
-    basis = scipy.linalg.qr(kernel)[0][:, kernel.shape[1]:]
-    return basis.T @ matrix @ basis, found, basis, kernel
-
-
-def _equilibrated(terms):
-    """Scales of rows and columns with terms of at most about one, shapes (n,), (n,)."""
-    rows, columns = np.ones(len(terms)), np.ones(len(terms))
-    for _ in range(4):  # sweeps, of which two would do in general
-        for axis, scale in ((1, rows), (0, columns)):
-            most = (rows[:, None] * terms * columns).max(axis=axis, initial=0.0)
-            scale /= np.where(most > 0, most, 1.0)
-    return rows, columns
-
-
-def balanced(matrix):
-    """A balanced matrix and the scale d with `matrix = diag(d) balanced diag(1/d)`."""
-    if not len(matrix):
-        return matrix, np.ones(0)
-    value, (scale, _) = scipy.linalg.matrix_balance(matrix, permute=False, separate=True)
-    return value, scale
-
-
-def spectrum(matrix, terms=None):
-    """Eigenvalues and eigenvectors, exact zeros last, shapes (n,), (n, n); zeros beyond the kernel have NaN.
-
-    In the order of the absolute value, of pairs the one with positive imaginary part first. `terms` as in
-    `split_zeros`, not balanced.
-    """
-    value, scale = balanced(matrix)
-    rest, sizes, basis, out = split_zeros(value, terms=None if terms is None else terms * scale / scale[:, None])
-    n, m = len(matrix), len(rest)
-    eigenvalues, w = scipy.linalg.eig(rest) if m else (np.zeros(0, complex), np.zeros((0, 0)))
-    order = sorted(range(m), key=lambda i: (float(f"{abs(eigenvalues[i]):.9g}"), -eigenvalues[i].imag))
-    eigenvalues, w = eigenvalues[order], w[:, order]
-    vectors = np.full((n, n), np.nan, complex)
-    vectors[:, :m] = basis @ w
-    if m < n:  # the space taken out is mapped into itself
-        inner, coupling = out.T @ value @ out, out.T @ value @ (basis @ w)
-        for i, mu in enumerate(eigenvalues):
-            vectors[:, i] += out @ np.linalg.solve(mu * np.eye(n - m) - inner, coupling[:, i])
-        vectors[:, m:m + sizes[0]] = out[:, :sizes[0]]
-    return np.concatenate([eigenvalues, np.zeros(n - m)]), vectors * scale[:, None]
-
-
-# ---- a system linearised at one state: matrices with named states, inputs and outputs; its natural modes
 
 @dataclass(eq=False, repr=False)
 class LinearModel(Summarized):
@@ -191,8 +98,14 @@ class LinearModel(Summarized):
 
     @property
     def n_unstable(self) -> int:
-        """Eigenvalues with a positive real part, relative to the size of A."""
-        return int((self.eigenvalues.real > self.neutral).sum())
+        """Eigenvalues whose real part is positive, beyond what rounding may have made of it."""
+        return len(self.growing)
+
+    @property
+    def growing(self) -> np.ndarray:
+        """These eigenvalues [1/s], shape (n_unstable,)."""
+        values, errors = self._roots(None)
+        return values[values.real > errors]
 
     @property
     def kernels(self) -> Sequence[int]:
@@ -200,21 +113,27 @@ class LinearModel(Summarized):
         return self._without_zeros()[1]
 
     def _without_zeros(self, kernels=None):
+        """What `split_zeros` says of the balanced matrix, and the terms of the part without zeros."""
         matrix, scale = balanced(self.A)
-        return split_zeros(matrix, kernels, self.reduction.terms * scale / scale[:, None])
+        terms = self.reduction.terms * scale / scale[:, None]
+        rest, sizes, basis, _ = split_zeros(matrix, kernels, terms)
+        return rest, sizes, np.abs(basis.T) @ terms @ np.abs(basis)
 
     def roots(self, kernels: Sequence[int] | None = None) -> np.ndarray:
         """Eigenvalues without those that are zero by structure, of a structure that is given or found."""
-        return np.linalg.eigvals(self._without_zeros(kernels)[0]).astype(complex)
+        return self._roots(kernels)[0]
 
     def growth(self, kernels: Sequence[int] | None = None) -> np.ndarray:
         """Real parts of `roots`."""
         return self.roots(kernels).real
 
-    @property
-    def neutral(self) -> float:
-        """Growth that is none [1/s]: rounding."""
-        return OPTIONS.neutral_growth * (np.linalg.norm(balanced(self.A)[0], 2) if len(self.A) else 0.0)
+    def neutral(self, kernels: Sequence[int] | None = None) -> np.ndarray:
+        """Growth of each of the `roots` that is none [1/s]: by how much rounding may have moved it."""
+        return self._roots(kernels)[1]
+
+    def _roots(self, kernels):
+        rest, _, terms = self._without_zeros(kernels)
+        return eigen(rest, terms, ROUNDING)[:2]
 
     def modes(self) -> Modes:
         """Natural modes, as a `Modes`: a sequence that prints as a table."""
@@ -422,8 +341,8 @@ class Modes(Summarized, Sequence):
     def summary(self) -> Card:
         """As a table: text where it is printed, HTML in a notebook."""
         rows = [("eigenvalue [1/s]", "frequency [Hz]", "damping ratio", "what moves")]
-        listed = [m for i, m in enumerate(self._modes)
-                  if i < OPTIONS.listed_modes or m.eigenvalue.real > self.model.neutral]
+        least = self.model.growing.real.min(initial=np.inf)
+        listed = [m for i, m in enumerate(self._modes) if i < OPTIONS.listed_modes or m.eigenvalue.real >= least]
         rows += [(eigenvalue_text(m.eigenvalue), f"{m.frequency:.6g}", f"{_told(m.damping, 1.0):.4g}", m.moves)
                  for m in listed]
         facts = {"states": len(self.model.A), "unstable eigenvalues": self.model.n_unstable,

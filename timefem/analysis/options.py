@@ -20,7 +20,6 @@ class AnalysisOptions(Options):
     closes: float = option(1e-6, "gap between both ends of a period, relative to the size of the motion, at most")
 
     # ---- linear model
-    neutral_growth: float = option(1e-10, "growth of a mode, relative to the norm of the matrix")
     listed_states: int = option(24, "states that a summary names")
     named_displacements: int = option(3, "displacements of a mode that are named")
     least_share: float = option(0.05, "share of the kinetic energy of a displacement that is named")

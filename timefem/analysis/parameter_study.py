@@ -185,7 +185,7 @@ def critical_values(family: Callable[[float], Any], span: tuple[float, float],
     ...     mass = tf.PointMass(1.0, dimension=1, name="mass")
     ...     return tf.linearize(tf.System([mass, tf.Damper(mass, None, (0, 0, 0), (-1, 0, 0), k)]), {})
     """
-    low, high = (validate.real(f"span[{i}]", x) for i, x in enumerate(span))
+    low, high = validate.array("span", span, (2,)).tolist()
     n_samples = validate.integer("n_samples", n_samples, minimum=2)
     if not low < high:
         raise InputError("span must go forward")
@@ -198,7 +198,7 @@ def _of_map(model):
 
 
 def _unstable(model, kernels):
-    return int((model.growth(kernels) > model.neutral).sum())
+    return int((model.growth(kernels) > model.neutral(kernels)).sum())
 
 
 def _followed(roots):
@@ -213,39 +213,53 @@ def _followed(roots):
 
 def _refined(family, kernels, low, high, before, after):
     """The critical value in an interval, by halving on the count, then by the growth of the root that changes."""
-    span = high - low
+    outer, span = (low, high), high - low
     while high - low > OPTIONS.narrow * span:
         middle = (low + high) / 2
         low, high = (middle, high) if _unstable(family(middle), kernels) == before else (low, middle)
     ends = [family(low), family(high)]
     after = _unstable(ends[1], kernels)
-    first, last = _changing(*(m.roots(kernels) for m in ends), *(m.growth(kernels) for m in ends), ends[0].neutral)
-    start, length = low, high - low
+    pair = _changing(*(m.roots(kernels) for m in ends), *(_sign(m, kernels) for m in ends), ends[0].growth(kernels))
+    seen = {low: pair[0], high: pair[1]}  # the root, followed
 
-    def growth(value):
-        model = family(value)
-        roots, target = model.roots(kernels), first + (value - start) / length * (last - first)
-        return model.growth(kernels)[np.abs(roots - target).argmin()]
+    def grown(value):
+        a, b = sorted(seen, key=lambda x: abs(x - value))[:2]
+        model, target = family(value), seen[a] + (value - a) / (b - a) * (seen[b] - seen[a])
+        roots = model.roots(kernels)
+        place = np.abs(roots - target).argmin()
+        seen[value] = roots[place]
+        return model.growth(kernels)[place], model.neutral(kernels)[place]
 
-    a, b = growth(low), growth(high)
-    if a * b < 0 and min(abs(a), abs(b)) > ends[0].neutral:
-        value = scipy.optimize.brentq(growth, low, high, xtol=1e-15 * max(abs(low), abs(high)), rtol=1e-15)
+    # the count changes where growth is more than rounding: it may begin before that
+    calm, other, limit = (low, high, outer[0]) if after > before else (high, low, outer[1])
+    step, (growth, none) = calm - other, grown(calm)
+    while growth >= -none and calm != limit:
+        calm, step = min(max(calm + step, outer[0]), outer[1]), 2 * step
+        growth, none = grown(calm)
+    if growth < -none and grown(other)[0] > 0:
+        value = scipy.optimize.brentq(lambda x: grown(x)[0], calm, other, xtol=1e-15 * max(abs(low), abs(high)),
+                                      rtol=1e-15)
     else:  # a root that meets another one on the boundary: its growth has no slope there
         while high - low > OPTIONS.narrowest * span and low < (low + high) / 2 < high:
             middle = (low + high) / 2
             low, high = (middle, high) if _unstable(family(middle), kernels) == before else (low, middle)
         value = (low + high) / 2
-    roots = family(value).roots(kernels)
-    root = complex(roots[np.abs(roots - first - (value - start) / length * (last - first)).argmin()])
-    imag = abs(root.imag) if abs(root.imag) > 1e-6 * max(abs(first), abs(last)) else 0.0  # of roots that meet at zero
+    grown(value)
+    root, size = complex(seen[value]), max(abs(pair[0]), abs(pair[1]))
+    imag = abs(root.imag) if abs(root.imag) > 1e-6 * size else 0.0  # of roots that meet at zero
     return CriticalValue(float(value), complex(root.real, imag), int(before), int(after))
 
 
-def _changing(first, last, growth, later, neutral):
+def _sign(model, kernels):
+    """Of the growth of each root: zero where it is none."""
+    growth = model.growth(kernels)
+    return np.sign(np.where(np.abs(growth) > model.neutral(kernels), growth, 0))
+
+
+def _changing(first, last, sign, later, growth):
     """The root whose growth changes its sign in a short interval, at both ends."""
     _, order = scipy.optimize.linear_sum_assignment(np.abs(first[:, None] - last[None]))
-    changes = np.sign(np.where(np.abs(growth) > neutral, growth, 0)) != np.sign(
-        np.where(np.abs(later[order]) > neutral, later[order], 0))
+    changes = sign != later[order]
     places = np.flatnonzero(changes)
     place = places[np.abs(growth[places]).argmin()] if len(places) else np.abs(growth).argmin()
     pair = first[place], last[order][place]

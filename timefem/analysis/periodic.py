@@ -102,10 +102,9 @@ class Periodic(Answer, Summarized):
         """Floquet multipliers, shape (n,)."""
         return self.floquet.multipliers
 
-    @property
-    def neutral(self) -> float:
-        """Distance from the unit circle within which a multiplier counts as neutral, as of `floquet`."""
-        return self.floquet.neutral
+    def neutral(self, kernels: Sequence[int] = ()) -> np.ndarray:
+        """Of each multiplier the `growth` that is none, as of `floquet`."""
+        return self.floquet.neutral()
 
     def roots(self, kernels: Sequence[int] = ()) -> np.ndarray:
         """The multipliers."""
