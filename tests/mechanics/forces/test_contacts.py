@@ -134,6 +134,10 @@ def test_force_by_formula_of_velocities():
     spin = tf.FormulaForce(top, lambda f, t, c: ca.vertcat(0, 0, 0, 0, 0, -2 * f[0].angular_velocity[2]))
     sol = solved([top, spin], {top: tf.Pose(angular_velocity=(0, 0, 5))}, 1.0, 10, 3)
     assert sol.angular_velocity(top, 1.0)[2] == pytest.approx(5 * np.exp(-0.5), abs=1e-7)
+    for pair in (lambda f, t, c: ([0, 0, 1], (0, 0, -2 * f[0].angular_velocity[2])),
+                 "[[0, 0, 1], [0, 0, -2 * f[0].angular_velocity[2]]]"):
+        both = solved([top, tf.FormulaForce(top, pair)], {top: tf.Pose(angular_velocity=(0, 0, 5))}, 1.0, 10, 3)
+        assert both.angular_velocity(top, 1.0)[2] == pytest.approx(sol.angular_velocity(top, 1.0)[2], rel=1e-12)
     system = tf.GeneralizedSystem(1, lambda q, v, c: v[0]**2 / 2)
     body = system.bodies[0]
     system = tf.System([body, tf.FormulaForce(body, lambda f, t, c: -9 * f[0].q)])

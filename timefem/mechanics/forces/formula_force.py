@@ -153,10 +153,10 @@ class FormulaForce(ReactionForce, FormulaPart, Actuator):
     holds per body a `MovingFrame` with `position`, `velocity`, `rotation`, `angular_velocity`, `q`, `rate`,
     `direction(a)` and `velocity_at(arm)`; `t` is the time [s], `c` the parameters. It returns one vector per body (the
     vector alone for one body): the force in space axes [N] at the centre of mass, shape (3,), or force and torque,
-    shape (6,); of bodies without a place in space the generalized force, shape (n_q,); of a `State` what it adds to the
-    rate of x, and of a `VariableMass` force and rate of the mass, shape (4,). Zero stands for none. Forces whose
-    formulas state the same share a kernel; each new one is compiled. As text the frames are `f`: `"c[0] * cross([0, 0,
-    1], f[0].velocity)"`.
+    shape (6,), also as a pair; of bodies without a place in space the generalized force, shape (n_q,); of a `State`
+    what it adds to the rate of x, and of a `VariableMass` force and rate of the mass, shape (4,). Zero stands for none.
+    Forces whose formulas state the same share a kernel; each new one is compiled. As text the frames are `f`:
+    `"c[0] * cross([0, 0, 1], f[0].velocity)"`.
 
     Raises
     ------
@@ -209,7 +209,7 @@ class FormulaForce(ReactionForce, FormulaPart, Actuator):
             values = list(values) if isinstance(values, list | tuple) else [values]
             if len(self.bodies) == 1 < len(values):  # a vector by its entries
                 values = [values]
-            return [ca.densify(ca.SX(ca.vertcat(*v) if isinstance(v, list | tuple) else v)) for v in values]
+            return [ca.densify(ca.SX(_in_a_column(v))) for v in values]
         except InputError as error:
             raise InputError(f"{self._formula_title}: {error}") from None
         except Exception as error:
@@ -270,6 +270,11 @@ class FormulaForce(ReactionForce, FormulaPart, Actuator):
         force = self._force(s, u, r)
         check_symbols(self._formula_title, force, *s.q, *s.velocity, s.t, s.own, u, r)
         self.is_affine = not ca.depends_on(ca.jacobian(force, u), u)
+
+
+def _in_a_column(value):
+    """Numbers and vectors of nested lists, one below the other."""
+    return ca.vertcat(*map(_in_a_column, value)) if isinstance(value, list | tuple) else value
 
 
 class StateRate(FormulaForce):
