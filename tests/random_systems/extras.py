@@ -26,7 +26,7 @@ def with_extras(draft, seed, *, conservative=False):
 
 def with_finer_beams(draft, n=4):
     """The draft with n elements in each beam; None where it has none."""
-    beams = [extra | {"elements": n} if extra["kind"] == "beam" else extra for extra in draft["extras"]]
+    beams = [extra | {"elements": n} if extra["kind"] in ("beam", "bow") else extra for extra in draft["extras"]]
     return draft | {"extras": beams} if any("elements" in extra for extra in beams) else None
 
 

@@ -112,7 +112,7 @@ def _bow(h):
         flat = np.array([np.sin(u), 1 - np.cos(u), 0 * u]) * 0.5
         return unit * ((turn @ flat).T + h.world.turn @ h.to + h.world.shift)
 
-    across, n = h.world.vector(axes[:, 1]), 2
+    across, n = h.world.vector(axes[:, 1]), h.extra.get("elements", 2)
     beam = tf.Beam(tf.Curve(arc, 1.0, across), section, n, 2, h.body.rotation, name=h.name)
     triad = np.stack([h.world.vector(axes[:, 0]), across, np.cross(h.world.vector(axes[:, 0]), across)], axis=1)
     clamp = tf.Weld(beam.start, point_a=(0, 0, 0), point_b=h.world.place(h.to), orientation=triad, name=h.name + "c")
