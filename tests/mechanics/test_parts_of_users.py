@@ -441,3 +441,48 @@ def test_what_a_joint_of_a_user_cannot_do_is_named(tmp_path):
     sol = tf.solve(tf.InitialValueProblem(system, {}, (0, 1)), tf.MixedGalerkin(1), 2, progress=False)
     with pytest.raises(tf.InputError, match=r"files name classes of timefem alone, and Follower is not one"):
         sol.save(tmp_path / "sol.h5")
+
+
+class Screw(Joint):
+    """A nut that turns as it moves, by numbers that are made of the pitch."""
+
+    pitch = Real("pitch", "m")
+    constraint_names = ("thread",)
+    point_mass_dimension = 3
+
+    def numbers(self, c):
+        return {**super().numbers(c), "turns": 1 / c.pitch}
+
+    def formula(self, a, b, t, c):
+        return [a.position[0] * c.turns]
+
+
+class DividingScrew(Screw):
+    """The same by a formula that divides."""
+
+    def numbers(self, c):
+        return Joint.numbers(self, c)
+
+    def formula(self, a, b, t, c):
+        return [a.position[0] / c.pitch]
+
+
+class EndlessScrew(Screw):
+    """Has a number that is infinite, whatever the pitch."""
+
+    def numbers(self, c):
+        return {**Joint.numbers(self, c), "turns": np.inf + 0 * c.pitch}
+
+
+def test_numbers_that_divide_by_zero_are_named():
+    nut = tf.PointMass(1.0, name="nut")
+    with pytest.raises(tf.InputError, match=r"^Screw 'screw': pitch must not be 0: its numbers divide by it$"):
+        Screw(nut, pitch=0.0, name="screw")
+    for joint, reason in ((DividingScrew, "its number 'pitch' is 0, by which its formula divides; give another value"),
+                          (EndlessScrew, "its number 'turns' is inf; correct what it is made of")):
+        system = tf.System([nut, joint(nut, pitch=0.0, name="screw")])
+        with pytest.raises(tf.InputError, match=f"^screw is not finite at the initial state, t = 0: {reason}$"):
+            tf.InitialValueProblem(system, {nut: tf.Pose()}, (0, 1))
+    system = tf.System([nut, Screw(nut, pitch=0.5, name="screw")], gravity=(0, 1, 0))
+    assert tf.solve(tf.InitialValueProblem(system, {nut: tf.Pose()}, (0, 1)), tf.MixedGalerkin(1), 5,
+                    progress=False).success

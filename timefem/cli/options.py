@@ -9,7 +9,7 @@ import typer
 
 from .. import validate
 from ..cases import CASES, Case, find_case
-from ..elements.element import ELEMENT_OPTIONS
+from ..elements.element import ELEMENT_OPTIONS, name_of
 from ..errors import InputError, did_you_mean
 from ..memory import Late
 from ..problems.kinds import KINDS
@@ -357,7 +357,10 @@ def _of_model(model, options, settings):
     # what is conserved is not known of a model: no axes
     case = Case(options["case"], model.title, model.title, model.t_span[1], model.n_elements, conserved_axes=(),
                 has_rotation=True, make=lambda **_: model.problem, kind=model.kind)
-    merged = _stated(model, options) | settings
+    stated = _stated(model, options)
+    merged = stated | settings
+    if "element" in stated and settings.get("element") == name_of(stated["element"]):
+        merged["element"] = stated["element"]  # with fields of it
     kind, element = KINDS[model.kind], of_settings.element_of(merged).fitting(model.system)
     arguments = of_settings.arguments_of(merged, kind, element, case.name)
     problem = model.problem
@@ -372,7 +375,8 @@ def _of_model(model, options, settings):
 def _stated(model, given):
     """Settings of a file, but for those that do not belong to options that were given."""
     stated = dict(model.document.data.get("solver", {}))
-    if given.get("element", stated.get("element", "mg")) != stated.get("element", "mg"):
+    own = name_of(stated.get("element", "mg"))
+    if given.get("element", own) != own:
         # the file's degree is for its own element, and a march may not be for the other
         stated = {name: value for name, value in stated.items() if name not in ELEMENT_OPTIONS and value != "march"}
     if "window" in given or "driver" in given:

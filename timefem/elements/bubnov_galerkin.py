@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InputError
 from ..polynomials import LagrangeBasis
 from ..records import frozen
-from ..validate.options import field
+from ..validate.options import BUBNOV_FORMS, field
 from .components import PointSymbols, nonholonomic_values
 from .element import Space, TimeElement
 from .form import Form, ImpulseBasis, at_nodes, impulse_slopes, momenta_rows, nodes, velocities
@@ -142,8 +142,9 @@ class BubnovGalerkin(TimeElement):
             raise InputError("drop='end' needs multipliers='discontinuous': with continuous multipliers "
                              "the system would lose rank")
 
-        if self.form not in ("hamilton", "impulse"):
-            raise InputError(f"BubnovGalerkin takes form='hamilton' or form='impulse', not {self.form!r}")
+        if self.form not in BUBNOV_FORMS:
+            able = " or ".join(f"form={name!r}" for name in BUBNOV_FORMS)
+            raise InputError(f"BubnovGalerkin takes {able}, not {self.form!r}")
         if self.form == "impulse" and (self.multipliers, self.drop) != ("discontinuous", "start"):
             raise InputError("form='impulse' of BubnovGalerkin needs multipliers='discontinuous' and drop='start'")
 

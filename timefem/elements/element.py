@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import validate
 from ..display import Card, Summarized
-from ..errors import InputError, NamedArguments
+from ..errors import InputError, NamedArguments, known_names
 from ..memory import Late, LateTable
 from ..polynomials import LagrangeBasis
 from ..records import frozen
@@ -270,8 +270,13 @@ DEGREE = {"mg": 2, "bg": 3}  # unless given
 ELEMENT_OPTIONS = tuple(name for name, option in OPTIONS.items() if {*option.of} & {*ELEMENTS})
 
 
+def name_of(stated):
+    """The name of an element in a file: a text, or that in a table of it and the fields of the element."""
+    return stated["name"] if isinstance(stated, dict) else stated
+
+
 def named_element(name, **options):
-    """A time element by name; options that are None are as if not given.
+    """A time element by name, with options or fields of its class; those that are None are as if not given.
 
     Raises
     ------
@@ -282,7 +287,12 @@ def named_element(name, **options):
     validate.choice("element", name, tuple(ELEMENTS))
     given = {option: value for option, value in options.items() if value is not None}
     for option in given:
-        if name not in OPTIONS[option].of:
+        if option in OPTIONS and name in OPTIONS[option].of:
+            continue
+        known = [field.name for field in fields(ELEMENTS[name])] if is_dataclass(ELEMENTS[name]) else []
+        if option in OPTIONS and option not in known:
             raise InputError(f"{spelt(option)} belongs to {said_any('element', OPTIONS[option].of)}")
+        if option not in known:
+            raise InputError(f"element: {name!r} has no {option!r}{known_names(option, known)}")
     default = {"degree": DEGREE[name]} if name in DEGREE else {}
     return ELEMENTS[name](**default | given)

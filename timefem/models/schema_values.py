@@ -214,6 +214,13 @@ METHOD = {"description": "the name of a method, in quotes, or a table with name,
               "pushes": {"description": "an integer, zero or more", "type": "integer", "minimum": 0},
               "options": {"description": "a table of options of the method", "type": "object"}}, ["name"]),
           "else": OPTIONS["method"].schema}
+ELEMENT = {"description": "the name of an element, in quotes, or a table with name and fields of its class",
+           "if": {"type": "object"}, "then": {
+               "description": "a table with the name of an element and fields of its class", "type": "object",
+               "properties": {"name": {"enum": list(ELEMENTS)}}, "required": ["name"],
+               "additionalProperties": {"description": "a number, a text, true or false, or a list of such",
+                                        "type": ["number", "string", "boolean", "array"]}},
+           "else": {"enum": list(ELEMENTS)}}
 TOLERANCE = {"description": "a positive number, or a table with tolerance, min_step, max_step",
              "if": {"type": "object"}, "then": record("a table of the steps of a march", {
                  **dict.fromkeys(("tolerance", "min_step", "max_step"), ref("positive")),
@@ -234,7 +241,7 @@ TABLES = {
         "span": numbers("two numbers, start and end [s]", 2, 2), "n_elements": ref("count"), "mesh": ref("numbers")},
         ["span"]),
     "solver": record("settings of the solver", {
-        "element": {"enum": list(ELEMENTS)},
+        "element": ELEMENT,
         **{name: option.schema for name, option in OPTIONS.items() if option.in_files}, "method": METHOD,
         "tolerance": TOLERANCE}, []),
     "problem": True,  # see `problem_table`

@@ -4,13 +4,13 @@ import dataclasses
 
 import numpy as np
 
-from ..elements.element import ELEMENT_OPTIONS, named_element
+from ..elements.element import ELEMENT_OPTIONS, name_of, named_element
 from ..errors import InputError
 from ..mechanics.redundancy.redundancy import redundant_rows
 from ..mechanics.states.given import given_states
 from ..mechanics.system import idle_coordinates
 from ..mechanics.values.at_start import at_start, constraints_at
-from ..mechanics.values.of_parts import nonholonomic_off, not_finite
+from ..mechanics.values.of_parts import nonholonomic_off, not_finite, remedy_of
 from ..problems.initial.checkpoint_option import Checkpoint
 from ..problems.initial.drivers import DRIVERS
 from ..problems.initial.options import OPTIONS as INITIAL
@@ -29,7 +29,12 @@ CHECKPOINTS = {"checkpoint": "path", "checkpoint_every": "every", "restart": "re
 def element_of(settings):
     """The time element of plain settings."""
     own = {name: settings[name] for name in ELEMENT_OPTIONS if settings.get(name) is not None}
-    return named_element(settings.get("element", "mg"), **own)
+    stated = settings.get("element", "mg")
+    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in stated.items()
+              if name != "name"} if isinstance(stated, dict) else {}
+    if twice := own.keys() & fields.keys():
+        raise InputError(f"element: {min(twice)} is given twice, in its table and beside it")
+    return named_element(name_of(stated), **own | fields)
 
 
 def arguments_of(settings, kind, element, who):
@@ -171,8 +176,8 @@ def inspect(model, element=True):
     scaled = at_start(system, t, z).off(INITIAL.held)
     names = system.constraint_names
     owners = [part for part in system.parts for _ in part.constraint_names]
-    faults = [{"keys": model.keys(part), "message": "its force is not finite at the initial state; set points apart "
-               "that coincide"} for part in not_finite(system, t, z) if not part.is_body]
+    faults = [{"keys": model.keys(part), "message": "its force is not finite at the initial state; "
+               f"{remedy_of(system, part, t, z)}"} for part in not_finite(system, t, z) if not part.is_body]
     # the gradient of a distance vanishes where its points meet; what no coordinate can violate may be dropped
     rows = abs(jacobian[:m, :n]).sum(axis=1)
     for i in np.flatnonzero((rows == 0) & ((system.redundant == "refuse") | ~(scaled[:m] <= INITIAL.held))):

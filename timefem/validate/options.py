@@ -28,6 +28,8 @@ FORMS = LateTable("timefem.elements", {  # of the equations of motion
     "hamilton": ".forms.HamiltonForm", "lagrange": ".forms.LagrangeForm", "impulse": ".forms.ImpulseForm",
     "energy": ".forms.EnergyForm"})
 
+BUBNOV_FORMS = "hamilton", "impulse"  # those of `BubnovGalerkin`
+
 METHODS = LateTable("timefem.solvers", {  # of optimal control with inequalities
     "interior-point": ".interior_point.algorithm.InteriorPoint", "ipopt": ".nonlinear.ipopt.Ipopt",
     "fatrop": ".nonlinear.fatrop.Fatrop"})
@@ -156,6 +158,12 @@ class Option:
         return {"description": self.described, "type": "integer", "minimum": self.least, "maximum": self.most}
 
 
+def listed(names):
+    """Names of which the first is the default, in words."""
+    first, *others, last = names
+    return f"{', '.join((f'{first} (default)', *others))} or {last}"
+
+
 GALERKIN = "mg", "bg"
 OPTIONS = {option.name: option for option in (
     # of time elements
@@ -167,8 +175,8 @@ OPTIONS = {option.name: option for option in (
            choices=("start", "end")),
     Option("nodes", str, "mg, bg: equidistant (default) or lobatto.", GALERKIN, "equidistant",
            choices=("equidistant", "lobatto")),
-    Option("form", str, "mg: of the equations of motion: hamilton (default), lagrange, impulse or energy; bg: hamilton "
-           "(default) or impulse.", GALERKIN, "hamilton", choices=FORMS),
+    Option("form", str, f"mg: of the equations of motion: {listed(FORMS)}; bg: {listed(BUBNOV_FORMS)}.", GALERKIN,
+           "hamilton", choices=FORMS),
     Option("keep", str, "mg: what the Gauss points keep (default), or all: energy, momenta and constraints, with "
            "lifted gradients.", ("mg",), "points", choices=("points", "all")),
     # of a solve
@@ -190,8 +198,8 @@ OPTIONS = {option.name: option for option in (
     Option("backend", str, f"{', '.join(LINEAR_SOLVERS)}; default: chain.", ("windows", "global"),
            choices=LINEAR_SOLVERS),
     Option("method", str, "With --backend petsc: mumps (default), chain, which is time-chain substructuring, or "
-           "block-jacobi, gauss-seidel, schwarz, schur with GMRES. Optimal control with inequalities: interior-point "
-           "(default), ipopt or fatrop.", ("windows", "global"),
+           "block-jacobi, gauss-seidel, schwarz, schur with GMRES. Optimal control with inequalities: "
+           f"{listed(METHODS)}.", ("windows", "global"),
            choices=ChainMap(METHODS, SHORTHANDS, PETSC_METHODS)),
     # of Newton's method
     Option("tol_residual", float, "Of Newton's method, scaled; default 1e-13.", ("Newton",), 1e-13, positive=True),

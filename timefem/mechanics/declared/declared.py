@@ -192,7 +192,12 @@ class Declared(NamedArguments):
 
     def declared_numbers(self) -> np.ndarray:
         """All of `numbers` in one array: what `own_parameters` are unless a solver found others."""
-        return joined(*self.numbers(self).values())
+        try:
+            return joined(*self.numbers(self).values())
+        except ZeroDivisionError:
+            zero = [self._argument(field.argument or name) for name, field in self.fields.items()
+                    if not field.is_body and isinstance(getattr(self, name), float) and getattr(self, name) == 0]
+            raise InputError(f"{' or '.join(zero) or self._title} must not be 0: its numbers divide by it") from None
 
     def with_own_parameters(self, numbers: np.ndarray) -> Any:
         """The same part with other `own_parameters`, which a solver found.

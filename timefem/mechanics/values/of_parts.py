@@ -7,6 +7,7 @@ from ...errors import InputError
 from ...memory import Late
 from ...records import frozen
 from ...sparse import sparse_lu
+from ..numbers.arguments import size
 from ..symbols import first_order_places
 from .evaluate import evaluator, flattened, quantities_at, sees_solved_velocities
 from .measures import sizes_of_terms
@@ -73,6 +74,35 @@ def not_finite(system, t, z):
     fine = np.isfinite(quantities_at(system, t, z, "sizes")[0])
     parts = (part for group in system.groups for part in group.members)
     return {part: float(t[np.argmin(own)]) for part, own in zip(parts, fine.T, strict=True) if not own.all()}
+
+
+def remedy_of(system, part, t, z):
+    """What makes a part finite that is not at one state, in words: another number, or points that do not coincide."""
+    numbers = part.numbers(part)
+    ends = np.cumsum([size(value) for value in numbers.values()])
+    places = {name: np.arange(end - size(value), end) for (name, value), end in zip(numbers.items(), ends, strict=True)}
+    if len(part.own_parameters) == sum(map(len, places.values())):
+        for name, place in places.items():
+            own = part.own_parameters[place]
+            if not np.isfinite(own).all():
+                return f"its number {name!r} is {own[~np.isfinite(own)][0]:g}; correct what it is made of"
+            if len(own) == 1 and own[0] == 0 and _is_finite_with(system, part, t, z, place):
+                return f"its number {name!r} is 0, by which its formula divides; give another value"
+    return "set points apart that coincide, or correct its formula"
+
+
+def _is_finite_with(system, part, t, z, place):
+    """Whether a part is finite with one of its own numbers, at a place among these, away from zero."""
+    e = evaluator(system, "sizes")
+    inputs = [z, system.velocity(np.full(1, t), z[None])[0]] if "v" in e.inputs else [z]
+    for i, _, function, index in e.groups:
+        group = system.groups[i]
+        if part in group.members:
+            k = group.members.index(part)
+            numbers = np.array(group.parameters[k], float)
+            numbers[place] = 1.0
+            return bool(np.isfinite(np.asarray(function(np.concatenate(inputs)[index[k]], t, numbers))).all())
+    return False
 
 
 def coordinate_at(system, bound, z):

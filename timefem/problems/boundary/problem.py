@@ -21,7 +21,7 @@ from ...mechanics.states.assemble import assemble
 from ...mechanics.states.in_trees import joints_that_turn, tree_joint, turned
 from ...mechanics.system import System
 from ...mechanics.values.at_start import positions_hold, surely_fine
-from ...mechanics.values.of_parts import not_finite
+from ...mechanics.values.of_parts import not_finite, remedy_of
 from ...types import UserFormula
 from ..initial.problem import checked_span, merged
 from ..parameters import checked_parameters, own_entries, own_parts
@@ -235,9 +235,9 @@ class BoundaryValueProblem(NamedArguments):
             state = {body: CanonicalState(x, np.zeros(len(x))) for body, x in zip(system.bodies, own, strict=True)}
             found = assemble(system, state, t, fix=[] if approximate else fixed)
             q = np.concatenate([s.q for s in found.values()])
-        for part in not_finite(system, t, np.append(q, np.zeros(system.n_q))):
-            raise InputError(f"{system.label(part)} is not finite at t = {t:g}: set points apart that coincide, or "
-                             "correct its formula")
+        z = np.append(q, np.zeros(system.n_q))
+        for part in not_finite(system, t, z):
+            raise InputError(f"{system.label(part)} is not finite at t = {t:g}: {remedy_of(system, part, t, z)}")
         return q
 
     def _moved(self, targets, q):

@@ -19,7 +19,7 @@ from ...mechanics.states.in_trees import by_joints_of_trees, resolved_states
 from ...mechanics.states.sides import warn_of_other_side
 from ...mechanics.system import System
 from ...mechanics.values.at_start import at_start, constraint_sizes, constraints_at
-from ...mechanics.values.of_parts import couples_inertia, nonholonomic_off, not_finite
+from ...mechanics.values.of_parts import couples_inertia, nonholonomic_off, not_finite, remedy_of
 from ...memory import Late
 from .options import OPTIONS
 
@@ -217,8 +217,7 @@ def fault(system, t, z, tolerance=OPTIONS.held):
     for part in not_finite(system, t, z):
         if not getattr(part, "is_affine", True):  # of controls that are not zero
             continue
-        return (f"{system.label(part)} is not finite at the initial state, t = {t:g}: "
-                "set points apart that coincide, or correct its formula")
+        return f"{system.label(part)} is not finite at the initial state, t = {t:g}: {remedy_of(system, part, t, z)}"
     return _of_constraints(system, t, z, tolerance) or _of_nonholonomic(system, t, z, tolerance)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...elements.element import name_of
 from ...mechanics.forces.actuators import Effort
 from ...mechanics.formulas.text import as_formula
 from ...mechanics.functions.formula import as_time_function
@@ -36,7 +37,7 @@ def check_file(document):
     if "link" in document.data and not document.follows:
         raise document.error(("link",), "belongs to a phase that follows another one")
     solver = document.data.get("solver", {})
-    if "tolerance" in solver and solver.get("element", "mg") != "mg":
+    if "tolerance" in solver and name_of(solver.get("element", "mg")) != "mg":
         raise document.error(("solver", "tolerance"), 'of optimal control belongs to element = "mg"')
 
 
