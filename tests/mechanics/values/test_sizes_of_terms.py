@@ -42,3 +42,5 @@ def test_of_gradients_of_constraints():
     sizes = norms_of_terms(system, 0.0, z, np.ones(system.n_q))
     assert len(rows) == len(sizes) == system.n_constraints
     assert np.all(sizes >= rows * (1 - 1e-15)) and np.all(sizes < 100 * rows)
+    again = norms_of_terms(system, 0.0, z, np.ones(system.n_q))  # by formulas
+    np.testing.assert_allclose(again, sizes, rtol=1e-14)

@@ -135,8 +135,12 @@ def _free_gradient(system, t, z):
 
 def norms_of_terms(system, t, z, weights):
     """Norms of the terms whose sums gradients are, such as of tilts in a plane that a loop never leaves: shape (m,)."""
+    t, z = np.full(1, float(t)), np.asarray(z, float)[None]
     gradients = evaluator(system, "position gradient", "form matrix")
-    found = gradients.sizes(system, np.full(1, float(t)), np.asarray(z, float)[None])
+    if gradients.gave_sizes:  # systems of this structure are looked at again and again: formulas pay
+        found = quantities_at(system, t, z, "gradient terms", "form matrix terms")
+    else:
+        found = gradients.sizes(system, t, z)
     squares = [np.bincount(terms.rows, np.nan_to_num(terms.data[0] * weights[terms.columns], posinf=0.0) ** 2,
                            minlength=terms.shape[0]) for terms in found]
     return np.sqrt(np.concatenate(squares))

@@ -282,6 +282,8 @@ StateFormulas.quantities = QUANTITIES = {
     "constraint terms": Quantity(lambda f: terms_of(f.theta), "constraints"),
     "position gradient": Quantity(lambda f: ca.jacobian(f.theta[:f.theta.numel() // 2], f.z[:f.n]), "positions",
                                   "coordinates"),
+    "gradient terms": Quantity(lambda f: terms_of(ca.jacobian(f.theta[:f.theta.numel() // 2], f.z[:f.n])), "positions",
+                               "coordinates"),
     "gaps": Quantity(lambda f: f.gap, "contacts"),  # of rigid contacts
     "gap rates": Quantity(lambda f: f.gap_rate, "contacts"),
     "reaches": Quantity(lambda f: f.reach, "contacts"),
@@ -294,6 +296,7 @@ StateFormulas.quantities = QUANTITIES = {
     "form": Quantity(lambda f: f.form, "forms"),
     "form terms": Quantity(lambda f: terms_of(f.form), "forms"),
     "form matrix": Quantity(lambda f: f.pfaffian[0], "forms", "coordinates"),
+    "form matrix terms": Quantity(lambda f: terms_of(f.pfaffian[0]), "forms", "coordinates"),
     "form jacobian": Quantity(lambda f: ca.jacobian(f.form, f.z), "forms", "states"),
     "form by velocity": Quantity(lambda f: ca.jacobian(f.form, f.v), "forms", "coordinates"),
     "drift": Quantity(lambda f: f.pfaffian[1], "forms"),
