@@ -56,8 +56,8 @@ lint: env   ## ruff, spelling and words, and mypy on the examples, whose folders
 	    echo "mypy $$folder"; $(PYTHON) -m mypy $$folder*.py || exit 1; \
 	done
 
-bench: env  ## every script in benchmarks/, but those that take another version
-	@for script in $(filter-out %_versions.py %_marches.py, $(wildcard benchmarks/[a-z]*.py)); do \
+bench: env  ## every bench_ script in benchmarks/, but those that take another version
+	@for script in $(filter-out %_versions.py %_marches.py, $(wildcard benchmarks/bench_*.py)); do \
 	    [ -e "$$script" ] || continue; echo "== $$script"; $(PYTHON) "$$script" || exit 1; \
 	done
 

@@ -141,7 +141,7 @@ def front_page(quick):
     """README says when to use it and when not, with a picture before line 40; reference pages are no stubs."""
     lines = (OWN / "README.md").read_text().splitlines()
     pages = [p for p in (OWN / "docs" / "reference").glob("*.md") if p.stat().st_size < 300]
-    found = [any(word in line for line in lines[:40]) for word in ("When to use it, and when not", "Not for:", "![")]
+    found = [any(word in line for line in lines[:40]) for word in ("What it is for, and when not", "Not for ", "![")]
     return sum(found) + (not pages), 4, 0.0
 
 

@@ -9,8 +9,8 @@ the cores of the ranks while they solve (as root, on Linux), so that the wall te
     mpirun -n 2 python benchmarks/bench_inequalities_ranks.py cart-pole-limited 10000 [--real-time]
 """
 
+import argparse
 import resource
-import sys
 import time
 
 import numpy as np
@@ -81,4 +81,9 @@ def main(name, n, undisturbed=False, repeats=5):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), "--real-time" in sys.argv)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("case", nargs="?", default="cart-pole-limited")
+    parser.add_argument("n_elements", nargs="?", type=int, default=10000)
+    parser.add_argument("--real-time", action="store_true")
+    given = parser.parse_args()
+    main(given.case, given.n_elements, given.real_time)

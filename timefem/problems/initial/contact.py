@@ -1,8 +1,11 @@
-"""Marches of systems with rigid contact, the solution that comes of them, and its errors on meshes that are halved."""
+"""Marches of systems with rigid contact, the solution that comes of them, its errors on meshes that are halved, and
+checkpoints."""
 
 from __future__ import annotations
 
+import json
 import time
+from collections import Counter
 from copy import copy
 from dataclasses import replace
 from functools import cache, partial
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from ...solution import Solution
 
 
-contact_checkpoint = Late(f"{__package__}.contact_checkpoint")
+checkpoint = Late(f"{__package__}.checkpoint")
 contact_march = Late("timefem.solvers.nonsmooth.contact_march")
 events = Late("timefem.solvers.nonsmooth.events")
 modes = Late("timefem.solvers.nonsmooth.modes")
@@ -36,6 +39,8 @@ options = Late("timefem.solvers.nonsmooth.options")
 sharing = Late("timefem.solvers.nonsmooth.sharing")
 states = Late("timefem.solvers.nonsmooth.states")
 assembly = Late("timefem.assembly")
+hdf5 = Late("timefem.solution.output.hdf5")
+save = Late("timefem.solution.output.save")
 
 
 def check_contacts(problem, element):
@@ -99,7 +104,7 @@ def march_with_contacts(task, mesh, samples=None):
     march = contact_march.ContactMarch(system, task.element, mesh, problem.z0, how)
     before, recorder = None, None
     if task.checkpoint is not None:
-        before, recorder = contact_checkpoint.opened(task, mesh, march)
+        before, recorder = _opened(task, mesh, march)
     try:
         with progress("march", mesh.n_elements, task.progress) as bar:
             done, n_elements = 0, march.n_elements
@@ -111,7 +116,7 @@ def march_with_contacts(task, mesh, samples=None):
                 new, n_elements = march.n_elements - n_elements, march.n_elements
                 if recorder is not None:
                     return recorder.visit(
-                        new, lambda: contact_checkpoint.contents(_solution(task, march, before), march))
+                        new, lambda: _contents(_solution(task, march, before), march))
                 stop = asked() is not None
                 if stop:
                     answer()
@@ -258,3 +263,74 @@ class ContactErrors(ErrorEstimate):
 
 def _same(one, other):
     return one.kind == other.kind and one.contacts == other.contacts
+
+
+# ---- Checkpoints: the motion so far, and what a march is to know to go on
+
+MOTION, MEMORY = "motion", "march"  # group of a checkpoint with the solution, dataset with the rest
+
+
+def _opened(task, mesh, march):
+    """Of a `Task` with a checkpoint the motion to go on from, or None, taken by its march, and the `Recorder` or None.
+    """
+    problem, option, before = task.problem, task.checkpoint, None
+    plan = task.kept.plan(problem.system, task.element)
+    saved, recorder, found = option.open(plan, mesh, problem.z0, task.driver.identity())
+    try:
+        if found.n_elements != mesh.n_elements:  # halved elements of a march without contacts are nodes of its mesh
+            raise InputError(f"{option.restart} belongs to another solve: the mesh has {found.n_elements} elements "
+                             f"there, {mesh.n_elements} here")
+        before = None if saved is None else _resume(march, task.element, saved)
+    except InputError:
+        if recorder is not None:
+            recorder.close()
+        raise
+    return before, recorder
+
+
+def _contents(motion, march):
+    """Arguments of `Recorder.write`."""
+    return 0, 0, [], None, partial(_write, motion=motion, march=march)
+
+
+def _write(file, motion, march):
+    """Write a `ContactMotion` so far, and what its march is to know besides, into a checkpoint."""
+    group = file.create_group(MOTION)
+    save.make_room(group, motion, len(motion.t) - 1, motion.t[0], motion.z[0])
+    save.fill(group, motion, 0)
+    own = march.mode.sharing
+    known = {"t": float(march.t), "z": march.z.tolist(), "modes": march.modes.tolist(),
+             "signs": list(march.mode.signs), "directions": march.directions.tolist(),
+             "sharing": [own.rows.tolist(), own.n_normal, own.own.tolist(), own.matrix.tolist()],
+             "zero": sorted([kind, int(c)] for kind, c in march.zero), "sizes": march.law.sizes.tolist(),
+             "pace": vars(march.pace)}
+    file.create_dataset(MEMORY, data=np.frombuffer(json.dumps(known).encode(), np.uint8), **checkpoint.CHECKED)
+
+
+def _resume(march, element, saved):
+    """Let a march go on from a `Checkpoint`; returns the motion before.
+
+    Raises
+    ------
+    InputError
+        When the file holds something else than such a march.
+    """
+    system, n = march.contacts.system, march.contacts.n
+    with saved.opened() as file:
+        motion = save.read_arrays(hdf5.group(file, MOTION), system, element, Status(True), {})
+        known = json.loads(bytes(hdf5.dataset(file, MEMORY, (None,), np.uint8)[()]))
+        rows, n_normal, kept, matrix = known["sharing"]
+        rows, kept = np.array(rows, int), np.array(kept, int)
+        shared = sharing.Sharing(rows, n_normal, kept, np.array(matrix, float).reshape(len(rows), len(kept)))
+        march.t, march.z = float(known["t"]), np.array(known["z"], float).reshape(system.n_z)
+        march.n_elements = len(motion.t) - 1
+        march.modes = np.array(known["modes"], int).reshape(n)
+        march.mode = contact_march.Mode(tuple(known["modes"]), tuple(known["signs"]), shared)
+        march.directions = np.array(known["directions"], float).reshape(n, 2)
+        march.zero = {(kind, c) for kind, c in known["zero"]}
+        march.law.take_sizes(np.array(known["sizes"], float).reshape(6, n))
+        march.pace = contact_march.Pace(**known["pace"] | {"here": Counter(known["pace"]["here"])})
+        march.events, march.located = list(motion.events), list(motion.located)
+        if march.t != motion.t[-1]:
+            raise InputError("its march is not where its elements end")
+    return motion
