@@ -12,7 +12,7 @@ from ..mechanics.inversion.outputs import JointOutput
 from ..mechanics.joints.bound import BoundCoordinate
 from ..mechanics.states.in_trees import joints_of_trees, tree_joint
 from ..mechanics.symbols import Symbols
-from ..mechanics.values.forces import power_of, wrench_of
+from ..mechanics.values.forces import divisors_of, power_of, wrench_of
 from ..mechanics.values.quantities import formulas_of, sees_velocities
 from ..records import frozen
 from ..validate.options import Options, documented, option
@@ -174,6 +174,18 @@ class End:
             u = ca.vertcat(ca.SX(0, 1), *map(self.control, own.controls))
             total += function(q, v, u, self.t, self._parameters(own, own.parameters))
         return total
+
+    def divisors(self):
+        """What formulas of forces and rates divide by, and which may change its sign, SX (n,)."""
+        found = []
+        for part in self.system.parts:
+            function, sees_velocities = divisors_of(part)
+            if function is not None:
+                q = ca.vertcat(*map(self.q, part.bodies))
+                v = ca.vertcat(*map(self._rates, part.bodies)) if sees_velocities else ca.SX(q.numel(), 1)
+                u = ca.vertcat(ca.SX(0, 1), *map(self.control, part.controls))
+                found.append(function(q, v, u, self.t, self._parameters(part, part.parameters)))
+        return ca.vertcat(ca.SX(0, 1), *found)
 
     def take_velocities(self, v):
         """Take velocities of all bodies by symbols of their own, SX (n_q,); None: those of the momenta."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...memory import Recent
+from ..formulas.divisors import divisors
 from ..symbols import Symbols, applied_force, n_reactions
 from .evaluate import evaluate
 
@@ -17,12 +18,27 @@ if TYPE_CHECKING:
     from ..system import System
 
 _POWERS = Recent()  # by kind of part
+_DIVISORS = Recent()  # the same
 _DONE = Recent()  # by kind of part: a function, or None of parts that do no work besides a potential
 
 
 def n_seen(part):
     """Number of the controls that a part sees, of itself and of other actuators."""
     return sum(actuator.n_controls for actuator in part.controls)
+
+
+def divisors_of(part):
+    """What formulas of users divide by in the force of a part, see `divisors`: a casadi.Function of (q, v, u, t,
+    parameters), None where there is nothing, and whether it depends on velocities."""
+    if not hasattr(part, "whole_force") or part.reactions_of:
+        return None, False
+    if part.kind not in _DIVISORS:
+        s, given = _given_symbols(part)
+        found = divisors(applied_force(part, s, given[2]), ca.vertcat(*given[:3]))
+        momenta = ca.depends_on(found, ca.vertcat(*s.p))
+        function = ca.Function("divisors", given, [found]) if found.numel() and not momenta else None
+        _DIVISORS[part.kind] = function, function is not None and ca.depends_on(found, given[1])
+    return _DIVISORS[part.kind]
 
 
 def power_of(part, title):
@@ -48,15 +64,21 @@ def power_of(part, title):
         raise InputError(f"the power of {title} depends on forces of constraints, which formulas do not have; it is in "
                          "sol.energy.work(by_part=True)")
     if part.kind not in _POWERS:
-        s = Symbols(part)
-        s.velocity = [ca.SX.sym("v", body.n_q) for body in part.bodies]
-        q, v, u = ca.vertcat(*s.q), ca.vertcat(*s.velocity), ca.SX.sym("u", n_seen(part))
+        s, given = _given_symbols(part)
+        q, v, u, *_ = given
         force = applied_force(part, s, u) - ca.gradient(ca.SX(part.potential_energy(s)), q)
         power = ca.dot(force, v)
         if ca.depends_on(power, ca.vertcat(*s.p)):
             raise InputError(f"the power of {title} depends on momenta; take velocities in its formula")
-        _POWERS[part.kind] = ca.Function("power", [q, v, u, s.t, s.parameters], [ca.densify(power)])
+        _POWERS[part.kind] = ca.Function("power", given, [ca.densify(power)])
     return _POWERS[part.kind]
+
+
+def _given_symbols(part):
+    """The `Symbols` of a part with velocities of their own, and q, v, u, t and parameters."""
+    s = Symbols(part)
+    s.velocity = [ca.SX.sym("v", body.n_q) for body in part.bodies]
+    return s, [ca.vertcat(*s.q), ca.vertcat(*s.velocity), ca.SX.sym("u", n_seen(part)), s.t, s.parameters]
 
 
 def powers(system: System, t: np.ndarray, z: np.ndarray, rate: np.ndarray, multipliers: np.ndarray,

@@ -6,7 +6,8 @@ order that counts the inertia, slacks are eliminated within their rows, the regu
 what the last step needed, that of the rows lasts while they depend on each other, the violation may grow less, a
 restoration that finds no way is done again with bounds that count more, and where mu may fall again but the curvature
 is not that of a minimum, the search goes on from a random point, and where rows are nearly met and the Hessian needs no
-regularisation mu is predicted, and steps are corrected where products of slacks and multipliers are far from it.
+regularisation mu is predicted, and steps are corrected where products of slacks and multipliers are far from it; no
+step leads across a pole of formulas.
 """
 
 from __future__ import annotations

@@ -119,9 +119,10 @@ class BarrierParameter:
     ahead of them, and slacks with it, until steps are short), or from a start close to a solution, where the Hessian
     needs no regularisation, a predictor tells how far the products `slack z` fall along the step to mu = 0, and mu aims
     as far (S. Mehrotra, SIAM J. Optim. 2 (1992) 575-601); the step then counts on the products of the changes as well.
-    Errors need not fall in each step. Where they do not for a few steps, or the Hessian is regularised, mu stays until
-    its barrier problem is solved, and falls, as by Fiacco & McCormick (compare J. Nocedal, A. Waechter, R. A. Waltz,
-    SIAM J. Optim. 19 (2009) 1674-1693).
+    Errors need not fall in each step. Where they do not for a few steps, predictions have gone ahead of the iterate,
+    and mu goes back to about the mean product. Then, or where the Hessian is regularised, it stays until its barrier
+    problem is solved, and falls, as by Fiacco & McCormick (J. Nocedal, A. Waechter, R. A. Waltz, SIAM J. Optim. 19
+    (2009) 1674-1693).
 
     Parameters
     ----------
@@ -158,6 +159,9 @@ class BarrierParameter:
         else:
             grows = len(self._errors) >= o.remembered and error >= max(self._errors[-o.remembered:])
             self._errors = None if grows else [*self._errors, error]
+            if grows:
+                mean = self.barrier.over.total(float(it.slack @ it.z)) / self.barrier.n_bounds
+                mu = max(mu, o.restarted * mean)
         self._warm = False
         if self.predicted:
             return self._prediction(it)

@@ -88,6 +88,7 @@ class LineSearch:
             (dw, dy, dz), self.products = self._centred(it, mu, self.tau, (dw, dy, dz), products)
         slope, size = loops.slope_and_size(self.direction.gradient, self.direction.of_barrier, dw, it.w)
         self.slope, size, alpha = self.over.combined((slope,), (size,), (self._longest_here(dw),))
+        alpha = self._before_poles(dw, alpha)
         largest = alpha
         if size < ROUNDING:
             return self._accepted(self._trial(dw, dy, alpha), dz, alpha)
@@ -106,6 +107,26 @@ class LineSearch:
     def _longest_here(self, dw):
         """The longest step of this rank."""
         return self.barrier.bounds.longest(self.it.slack, dw, self.tau)
+
+    def _before_poles(self, dw, alpha):
+        """The length of a step, alpha at most, that leaves the share `1 - tau` of each divisor of formulas that has one
+        sign all along: of what is beyond its zero derivatives know nothing."""
+        program, w, n = self.barrier.scaled.program, self.it.w, self.barrier.n
+        divisors = program.divisors(w[:n])
+        if not divisors:
+            return alpha
+        ends = self.over.combined((), [d.max(initial=-np.inf) for d in divisors],
+                                  [d.min(initial=np.inf) for d in divisors])
+        signs = [float(low > 0) - float(high < 0) for high, low in zip(*np.split(np.array(ends), 2), strict=True)]
+
+        def left(alpha):
+            new = program.divisors((w + alpha * dw)[:n])
+            shares = [sign * (x - (1 - self.tau) * y) for sign, x, y in zip(signs, new, divisors, strict=True) if sign]
+            return self.over.least(min((share.min(initial=np.inf) for share in shares), default=np.inf))
+
+        while alpha > ROUNDING and not left(alpha) >= 0:
+            alpha /= 2
+        return alpha
 
     def _shortest(self):
         o, theta, slope = self.options, max(self.it.theta, ROUNDING), self.slope
@@ -143,7 +164,7 @@ class LineSearch:
             if not np.isfinite(trial.theta):
                 return None
             dw, dy, _ = self.direction.step(self.it, self.mu, c, self.products)
-            alpha_c = self.over.least(self._longest_here(dw))
+            alpha_c = self._before_poles(dw, self.over.least(self._longest_here(dw)))
             trial = self._trial(dw, dy, alpha_c)
             if self._good(trial, alpha_c):
                 return trial

@@ -43,6 +43,7 @@ class InteriorPointOptions(Options):
     close_error: float = option(0.5, "error of an iterate that is close to a solution")
     large_multiplier: float = option(100.0, "mean multiplier from which on errors are relative to it")
     least_share: float = option(0.01, "least mu over the mean product now, of predictions")
+    restarted: float = option(0.8, "share of the mean product that mu is at least where errors grow along predictions")
     remembered: int = option(4, "errors of predictions of which one has to be larger than the next")
     weak: float = option(0.1, "share of mu over the slack that multipliers of bounds have at least at a warm start")
 

@@ -93,6 +93,10 @@ class NonlinearProgram(ABC):
         products.add_product(columns, rows, self.jacobian(v), self.rows_with_neighbours(multipliers), 1.0, out)
         return out[:self.n] + factor * self.gradient(v) if factor else out[:self.n]
 
+    def divisors(self, v: np.ndarray) -> list[np.ndarray]:
+        """What formulas divide by, at all points where they do, (n_points,) each: no step leads across zero."""
+        return []
+
     def reserve(self, n: int) -> None:
         """Asked for room for n numbers behind entries of the Hessian and of the Jacobian, all in one array."""
         return

@@ -137,6 +137,9 @@ class SlabProgram(NonlinearProgram):
     def rows(self, v):
         return self.program.rows(self._all(v))[self._r[:self.n_rows]]
 
+    def divisors(self, v):
+        return self.program.divisors(self._all(v))
+
     def gradient(self, v):
         return self.program.gradient(self._all(v))[self._v[:self.n]]
 

@@ -95,14 +95,27 @@ class LimitRows:
     def along(self, name, rows, bounds, elements, points, at_end=False):
         """Rows in the symbols of state, controls, constants and forces of constraints, at points of elements: of all,
         or at one end of the motion."""
+        self.rows.append(self._rows_along(name, rows, bounds, elements, points))
+        return self._over_sizes(self.rows[-1], at_end)
+
+    def _rows_along(self, name, rows, bounds, elements, points):
         times, w, view = self.times(elements, points), self._w, self.view(elements, points)
         if self._forces is not None and ca.depends_on(rows, self._forces):
             w, n = ca.vertcat(w, self._forces), self._forces.numel()
             view = View.joined(view, View(*(x[:, :n] for x in self.views("multipliers", elements, points))))
         if self._v is not None and ca.depends_on(rows, self._v):
             w, view = ca.vertcat(w, self._v), View.joined(view, self.views("velocity", elements, points))
-        self.rows.append(PointRows(name, (w, self._tau), rows, bounds, view, elements, times, times[:, None]))
-        return self._over_sizes(self.rows[-1], at_end)
+        return PointRows(name, (w, self._tau), rows, bounds, view, elements, times, times[:, None])
+
+    def divisors(self):
+        """`PointRows` of what formulas of forces and rates divide by at Gauss points of the elements of this rank; None
+        where there is nothing."""
+        rows = self._now.divisors()
+        if not rows.numel():
+            return None
+        points, elements = gauss_legendre(self.chain.plan.element.n_points)[0], np.arange(*self.chain.slab)
+        return self._rows_along("a divisor", rows, (-np.inf, np.inf), np.repeat(elements, len(points)),
+                                np.tile(points, len(elements)))
 
     def _over_sizes(self, rows, at_end=False):
         """Rows over their sizes, but beside contacts; those along all elements over the same ones on all ranks, which

@@ -183,6 +183,9 @@ class SequenceProgram(NonlinearProgram):
         self._added.put_values(v, out[self._rows[-1]:])
         return out
 
+    def divisors(self, v):
+        return [found for of_program in self._of_programs("divisors", v) for found in of_program]
+
     def jacobian(self, v):
         known = np.concatenate(self._of_programs("jacobian", v))
         out = np.append(known, np.zeros(len(self.jacobian_places[0]) - len(known)))

@@ -102,7 +102,7 @@ def sizes_of_controls(phase, root):
 def _by_effect(phase, root):
     """By the power that gives the energy within the time where a control drives the motion that has it, as a motor of a
     flexible arm, which accelerates little at first; else by that acceleration. States of first order, which do not
-    accelerate, go by their change within the time."""
+    accelerate, go by their change within the time, or where they flow faster by themselves by what stops that."""
     system, (t0, t1) = phase.system, phase.t_span
     weights, rates = np.sqrt(system.mass_scale), rates_of(phase)
     places, _, changes = _sizes_of_first_order(phase, root * (t1 - t0))
@@ -113,10 +113,12 @@ def _by_effect(phase, root):
     except (InputError, np.linalg.LinAlgError, ValueError):
         return np.zeros(phase.n_controls)
     effect, direction = np.linalg.norm(along, axis=0), weights * rates
+    flow = (weights * at.acceleration)[places] @ along[places] / np.maximum(effect, 1e-300)
     driven = np.abs(direction @ along) / np.linalg.norm(direction)
     effect = np.where(driven > OPTIONS.drives * effect, driven, effect)
     largest = effect.max(initial=0.0)
-    return np.where(effect > 1e-6 * largest, root / ((t1 - t0) * np.maximum(effect, 1e-300)), 0.0)
+    asked = np.maximum(root / (t1 - t0), np.abs(flow))
+    return np.where(effect > 1e-6 * largest, asked / np.maximum(effect, 1e-300), 0.0)
 
 
 def sizes_of_constants(phase):
