@@ -91,3 +91,31 @@ def test_torques_do_not_carry_a_beam_away():
     end = {node.name: tf.Pose(node.reference.position + [1, 0, 0]) for node in beam.nodes}
     with pytest.raises(tf.InputError, match="no actuator moves the centre of mass along x"):
         tf.OptimalControl(tf.System([beam]), {}, end, (0, 1), cost=tf.Effort(wheel))
+
+
+def carried_by_a_rope(mass=1.0, length=1.0, second=1.0):
+    """A crab, a link of a tree, carries a body on a rope; with so many of its units in a kg, a metre and a second."""
+    force = mass * length / second**2
+    tree = tf.Tree([tf.Link("ground"), tf.Link("crab", 3.0 * mass, (0, 0, 0), np.full(3, mass * length**2))],
+                   [tf.TreeJoint("rail", "ground", "crab", "prismatic", axis=(1, 0, 0))], name="crane")
+    section = tf.RopeSection(200.0 * force, 0.1 * mass / length, 0.1 * second)
+    rope = tf.Rope(tf.Line((0, 0, 0), (0, 0, -length)), section, 2, 1, name="rope")
+    load = tf.RigidBody(mass, mass * length**2 * np.array([0.02, 0.03, 0.04]), name="load")
+    drive = tf.JointControl(tree.joint("rail"), name="drive")
+    hooks = [tf.Spherical(tree.link("crab"), rope.start, point_a=(0, 0, 0), point_b=(0, 0, 0)),
+             tf.Spherical(load, rope.end, point_a=(0, 0, 0.2 * length), point_b=(0, 0, 0))]
+    system = tf.System([tree, rope, load, drive, *hooks], gravity=(0, 0, -9.81 * length / second**2))
+    start, end = {load: tf.Pose((0, 0, -1.2 * length))}, {tree: {"rail": 0.5 * length}}
+    return tf.OptimalControl(system, start, end, (0, second), cost=tf.Effort(drive, 1 / force**2 / second))
+
+
+@pytest.mark.filterwarnings("ignore::timefem.UnderResolved")
+@pytest.mark.parametrize("units", [{"mass": 1e3}, {"length": 1e3}, {"second": 1e3}])
+def test_searches_take_the_same_way_in_any_units(units):
+    """Their first guess was closed by least squares of lengths and angles, and rows of velocities weighed by the unit
+    of time: in mm and in ms a system of a rope and a tree came to another minimum than in SI, or to none."""
+    found = [tf.solve(carried_by_a_rope(**given), tf.MixedGalerkin(2), 4, progress=False) for given in ({}, units)]
+    assert all(sol.success for sol in found)
+    one, other = (np.array(sol.status.residual_history) for sol in found)
+    np.testing.assert_allclose(other[:-1], one[:-1], rtol=1e-6)
+    np.testing.assert_allclose(found[1].objective, found[0].objective, rtol=1e-9)

@@ -419,3 +419,16 @@ def test_a_guess_of_rounding_is_one_of_zero(kind):
     for guess in (1e-17, -1e-16, 1e-300, 1e-12):
         found = tf.equilibrium(system, {tree: {"joint a": guess, "joint b": -guess}})
         np.testing.assert_allclose(found.q, rest.q, rtol=1e-9)
+
+
+def test_curves_through_points():
+    """A spline through 21 points of a circle is the circle to its order, and two points are a line."""
+    u = np.linspace(0, np.pi / 2, 21)
+    circle = tf.Curve(np.stack([np.cos(u), np.sin(u), 0 * u], axis=1), np.pi / 2)
+    np.testing.assert_allclose(circle.length, np.pi / 2, rtol=1e-6)
+    x, axes = circle.at(np.linspace(0, circle.length, 7))
+    np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1, rtol=1e-6)
+    np.testing.assert_allclose((axes[:, :, 0] * x).sum(axis=1), 0, atol=1e-4)
+    assert tf.Curve([(0, 0, 0), (3, 4, 0)], 1.0).length == pytest.approx(5)
+    with pytest.raises(tf.InputError, match="a function, or two points or more"):
+        tf.Curve([(0, 0, 0)], 1.0)

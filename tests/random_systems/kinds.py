@@ -39,7 +39,9 @@ def quantities(made, sol):
     world, draft, t = made.world, made.draft, np.linspace(sol.t[0], sol.t[-1], N + 1)
     back, sign = world.turn.T, np.linalg.det(world.turn)
     force, speed = world.force, world.length / world.second
-    found = {"energy": sol.energy(t) / world.energy, "momentum": sol.linear_momentum(t) @ back.T / (world.mass * speed)}
+    found = {"energy": sol.energy(t) / world.energy}
+    if all(hasattr(body, "linear_momentum") for body in made.problem.system.bodies):  # not of formulas
+        found["momentum"] = sol.linear_momentum(t) @ back.T / (world.mass * speed)
     for i, body in enumerate(made.bodies):
         found[f"velocity {i}"] = sol.velocity(body, t) @ back.T / speed
         found[f"spin {i}"] = sign * sol.angular_velocity(body, t, frame="space") @ back.T * world.second

@@ -240,9 +240,9 @@ def _rope(h):
     """Held in space, with a body at its end on a ball joint or a spring."""
     axis, k = h.extra["turns"][0][:, 0], 3 * h.size * h.force
     start = h.at - 0.5 * axis
-    rope = tf.Rope(tf.Line(h.world.place(start), h.world.place(h.at)), tf.RopeSection(k, 0.4 * h.mass / h.unit,
-                                                                                   0.02 * k * h.second),
-                   2, 1 + h.choice % 2, "linear" if h.choice % 3 else "green", name=h.name)
+    section = tf.RopeSection(k, 0.4 * h.mass / h.unit, 0.06 * h.size * h.second)
+    rope = tf.Rope(tf.Line(h.world.place(start), h.world.place(h.at)), section, 2, 1 + h.choice % 2,
+                   "linear" if h.choice % 3 else "green", name=h.name)
     n = len(rope.nodes)
     h.state[rope] = [h.pose(x, s * h.velocity(h.a, h.at)) for s, x in
                      ((s, start + 0.5 * s * axis) for s in np.linspace(0, 1, n))]

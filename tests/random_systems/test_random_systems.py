@@ -53,6 +53,13 @@ def test_springs_on_links_of_trees_are_not_lifted(tmp_path):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("relation, seed", [("coordinates", 9178), ("saved", 9143), ("quantities_in_worlds", 9140)])
+def test_what_was_refused_of_wide_drafts(relation, seed, tmp_path):
+    """Outputs of joints in joint coordinates, beams along curves in files, momenta beside coordinates of formulas."""
+    assert not failures_of(relation, seed, folder=tmp_path)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [3000, 3, 5004])
 def test_frequencies_are_the_same_in_all_units(seed):
     """In um the accelerations of the first were "not determined", in km and hours its frequencies off by 2e-4."""

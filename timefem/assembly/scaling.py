@@ -160,19 +160,22 @@ class Scaling:
                 continue
             size[field] = sizes.get(space.components, self.unit)
             if self.lifts != (1, 1) and isinstance(space.components, str):
-                lift = self._lifts_of(space.components, field.shape[-1], costate)
+                lift = self._lifts_of(space, field.shape[-1], costate)
                 size[field] *= 1 / lift if costate else lift
             if space.components in ("multipliers", "constraints", "joints", "nonholonomic", "nonholonomic pairs"):
                 exponent[field] = dual_power if space.dual else power
         return size if self.objective == 1 else size * factors, exponent
 
 
-    def _lifts_of(self, name, n, costate):
+    def _lifts_of(self, space, n, costate):
         """Of the components of a field, or of the equations that its costates belong to, shape (n,)."""
         places, momenta = self.lifts
+        if space.of_paths:
+            return places
         halves = {"state": (momenta, places) if costate else (places, momenta),  # of costates of q: of momenta
                   "multipliers": (places, momenta) if costate else (momenta, places)}
-        return np.repeat(halves.get(name, (momenta, momenta)), [n // 2, n - n // 2])
+        halves["nonholonomic pairs"] = halves["multipliers"]
+        return np.repeat(halves.get(space.components, (momenta, momenta)), [n // 2, n - n // 2])
 
 
 def _unit_gradient(jacobian, state):

@@ -39,12 +39,15 @@ class Space:
         What the field has values for, a name of `components.COMPONENTS`.
     dual : bool
         Of a costate, or of tests with a trial function: scaled as rows, or as unknowns, would be.
+    of_paths : bool
+        Of tests of momenta, whose integrals over time are as large as coordinates, and not as momenta.
     """
 
     basis: LagrangeBasis
     continuous: bool
     components: str = "state"
     dual: bool = False
+    of_paths: bool = False
 
 
 class TimeElement(NamedArguments, Summarized, ABC):

@@ -208,7 +208,8 @@ class EnergyForm(Form):
         basis = LagrangeBasis(element.degree - 1, element.nodes)
         spaces = {"motion": "coordinates", "multipliers": "multipliers", "nonholonomic": "nonholonomic pairs",
                   "velocity": "coordinates"}
-        return {name: Space(basis, False, own) for name, own in spaces.items()} | at_nodes("momenta", element)
+        return ({name: Space(basis, False, own, of_paths=name == "velocity") for name, own in spaces.items()}
+                | at_nodes("momenta", element))
 
     def slots(self, element):
         ends = range(element.degree + 1)

@@ -14,7 +14,7 @@ from .bodies.tree.links import Link, TreeJoint
 from .body_frame import is_on_tree
 from .catalogue import acts_through, catalogue, known, made, refers_in, stored
 from .composites.composite import Composite
-from .composites.curve import Line
+from .composites.curve import Curve, Line
 from .composites.section import RopeSection, Section
 from .formulas.stored import StoredFormula
 from .functions.base import Constant, Ramp, Sine, Step, TrianglePulse
@@ -109,7 +109,8 @@ TIME_FUNCTIONS = {cls.__name__: cls for cls in (Constant, Ramp, TrianglePulse, S
                                                 Polynomial, Spline)}
 # Parts whose formulas are stored as lists of operations
 FORMULAS = {cls.__name__: cls for cls in (GeneralizedBody, GeneralizedPotential)}
-VALUES = TIME_FUNCTIONS | {cls.__name__: cls for cls in (Line, Section, RopeSection, Link, TreeJoint, StoredFormula)}
+VALUES = TIME_FUNCTIONS | {cls.__name__: cls for cls in (Curve, Line, Section, RopeSection, Link, TreeJoint,
+                                                         StoredFormula)}
 
 
 @named_arguments
@@ -222,8 +223,8 @@ def plain(what, value):
         return {"function": "Formula", "text": value.text, "kinks": list(value.kinks), "n": value.n,
                 "component": value.component}
     if VALUES.get(type(value).__name__) is type(value):
-        return {"function": type(value).__name__,
-                **{f.name: plain(what, getattr(value, f.name)) for f in fields(value)}}
+        own = {f.name: getattr(value, f.name) for f in fields(value)} | getattr(value, "stated", {})
+        return {"function": type(value).__name__, **{name: plain(what, v) for name, v in own.items()}}
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):

@@ -170,3 +170,20 @@ def test_wrong_arguments(make, message):
     system, hinge = pendulum(lambda h: [])
     with pytest.raises(tf.InputError, match=message):
         make(hinge, system.bodies[0])
+
+
+@pytest.mark.parametrize("given", [lambda joint: joint, tf.JointOutput], ids=["joint", "output"])
+@pytest.mark.parametrize("told", [True, False])
+def test_a_controller_measures_joints_in_joint_coordinates(given, told):
+    """Outputs of joints kept the bodies that trees stand for, and so did joints that the system does not have."""
+    bar, fore = (tf.RigidBody(M, (0.35, 0.1, J), name=name) for name in ("bar", "fore"))
+    hinge = tf.Revolute(bar, point_a=(0, L / 2, 0), point_b=(0, 0, 0), axis_a=Z, axis_b=Z, name="hinge")
+    elbow = tf.Revolute(fore, bar, point_a=(0, L / 2, 0), point_b=(0, -L / 2, 0), axis_a=Z, axis_b=Z, name="elbow")
+    twin = tf.Revolute(fore, bar, point_a=(0, L / 2, 0), point_b=(0, -L / 2, 0), axis_a=Z, axis_b=Z, name="twin")
+    hold = tf.Controller([hinge], lambda x, v, t, c: -20 * (x[0] - 0.5) - 4 * v[0], [given(elbow if told else twin)])
+    found = []
+    for way in "bodies", "joint":
+        system = tf.System([bar, fore, hinge, elbow, hold], gravity=(0, -G, 0), coordinates=way)
+        fall = tf.InitialValueProblem(system, {hinge: 0.3, elbow: (-0.4, 0.2)}, (0, 0.3))
+        found.append(tf.solve(fall, tf.MixedGalerkin(3), 10, progress=False).joint(elbow).angle(0.3))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-8)

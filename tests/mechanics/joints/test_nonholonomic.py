@@ -428,3 +428,21 @@ def test_a_skate_on_a_slope_in_joint_coordinates():
     assert np.allclose(sol.position(skate, sol.t), x[:, None] * down + y[:, None] * [0, 1, 0], rtol=0, atol=1e-8)
     carried = sol.joint(plane).force(sol.t)
     assert np.allclose(carried, 2.0 * GRAVITY * np.cos(slope) * normal, rtol=0, atol=1e-8)
+
+
+@pytest.mark.long
+def test_rolling_weighs_alike_in_any_unit_of_time():
+    """Its rows and those of its rates weighed as rates both: searches in ms went another way than in s."""
+    found = []
+    for second in (1.0, 1e3):
+        coin = tf.RigidBody(1.0, (0.02, 0.02, 0.04), name="coin")
+        turn = tf.ControlTorque(coin, name="turn")
+        system = tf.System([coin, tf.RollingDisc(coin, radius=0.3), turn], gravity=(0, 0, -9.81 / second**2))
+        start = {coin: tf.Pose((0, 0, 0.3), [[1, 0, 0], [0, 0, -1], [0, 1, 0]])}
+        problem = tf.OptimalControl(
+            system, start, t_span=(0, second), cost=tf.Effort(turn, second**3),
+            end_cost=lambda end, _: 50 * ((end.position("coin")[0] - 0.4)**2 + (end.position("coin")[1] - 0.1)**2))
+        with pytest.warns(tf.NotSolved):
+            sol = tf.solve(problem, tf.MixedGalerkin(2), 4, newton=tf.Newton(max_iterations=5), progress=False)
+        found.append(sol.status.residual_history)
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-6, atol=1e-12)

@@ -359,4 +359,4 @@ def test_rows_weigh_alike_in_any_unit_of_time(second):
         step = equations.linear_step(residual)
         found.append([unit * v for v in (residual, step, solver.form.reference(x))])
     for one, other in zip(*found, strict=True):
-        np.testing.assert_allclose(other, one, rtol=0.05, atol=1e-9 * np.abs(one).max())
+        np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-9 * np.abs(one).max())

@@ -1,6 +1,8 @@
 """Save and load: bit for bit, atomic, and clear about what cannot be read or written."""
 
+import json
 import os
+import pickle
 import stat
 
 import h5py
@@ -126,6 +128,19 @@ def test_box_size_is_kept(rotation):
 def test_box_size_is_checked(size):
     with pytest.raises(tf.InputError, match="size"):
         tf.RigidBody(1, [1, 1, 1], size=size)
+
+
+def test_beams_along_curves_are_kept_as_points():
+    """What a function of Python says of a curve goes to files, and to other processes, as points."""
+    arc = tf.Curve(lambda u: np.stack([np.sin(u), 1 - np.cos(u), 0 * u], axis=1), 1.2, (0, 0, 1), twist=0.3)
+    section = tf.Section(EA=500, GA=500, GJ=20, EI=20, mass=1, inertia=(0.08, 0.04, 0.04))
+    system = tf.System([tf.Beam(arc, section, 2, 2, name="bow")])
+    again = build(json.loads(json.dumps(describe(system))))
+    for other in again.composites[0], pickle.loads(pickle.dumps(system)).composites[0]:
+        for (x, axes), (place, triad) in zip(other.rest, system.composites[0].rest, strict=True):
+            np.testing.assert_allclose(x, place, rtol=0, atol=1e-15)
+            np.testing.assert_allclose(axes, triad, rtol=0, atol=1e-14)
+    assert describe(again) == describe(system)
 
 
 # ---- what cannot be saved

@@ -11,7 +11,7 @@ import scipy
 from ... import validate
 from ...errors import InputError, NamedArguments
 from ...records import frozen
-from ...types import Converted, Floats, Vector
+from ...types import Converted, Floats, Matrix, Vector
 from ..bodies import rotations
 
 STATIONS = 4000  # at which arc length and frames of a curve are tabulated
@@ -23,8 +23,9 @@ class Curve(NamedArguments):
 
     Parameters
     ----------
-    position : callable
-        `position(u)` -> points (n, 3) [m], for parameters u (n,) that need not be arc lengths.
+    position : callable or array_like, shape (n, 3)
+        `position(u)` -> points (n, 3) [m], for parameters u (n,) that need not be arc lengths; or points at equal steps
+        of these, through which a cubic spline goes. Files and other processes get points in place of a function.
     stop : float
         Last parameter; the first is zero.
     axis : array_like, shape (3,), optional
@@ -37,9 +38,14 @@ class Curve(NamedArguments):
     ------
     InputError
         For a curve that has a corner, stands still, or is not finite; names where.
+
+    Attributes
+    ----------
+    stated : dict
+        What files hold in place of a function: "position", points (n, 3) at equal steps of the parameter.
     """
 
-    position: Callable[[np.ndarray], Any]
+    position: Converted[Callable[[np.ndarray], Any] | Matrix, Callable[[np.ndarray], Any]]
     stop: float
     axis: Vector | None = None
     twist: float = 0.0
@@ -47,6 +53,12 @@ class Curve(NamedArguments):
     def __post_init__(self):
         stop = validate.real("curve: stop", self.stop, positive=True)
         u = np.linspace(0, stop, STATIONS + 1)
+        if not callable(self.position):
+            points = validate.array("curve: position", self.position, (None, 3))
+            if len(points) < 2:
+                raise InputError("curve: position must be a function, or two points or more")
+            along = np.linspace(0, stop, len(points))
+            object.__setattr__(self, "position", scipy.interpolate.CubicSpline(along, points))
         try:
             x = np.asarray(self.position(u), float)
         except Exception as error:
@@ -70,7 +82,11 @@ class Curve(NamedArguments):
         object.__setattr__(self, "length", float(arc[-1]))
         object.__setattr__(self, "_parameter", scipy.interpolate.CubicSpline(arc, u))
         object.__setattr__(self, "_spline", spline)
+        object.__setattr__(self, "stated", {"position": x})
         object.__setattr__(self, "_frames", self._transported(arc, spline(u, 1) / speed[:, None]))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "position": self._spline}  # other processes may not have the function
 
     def _transported(self, arc, tangents):
         """Frame without twist at the stations, by the double reflection of Wang et al. (2008), as quaternions."""

@@ -1,7 +1,7 @@
 # made by tools/stubs.py: change the module
 
 from collections.abc import Callable
-from timefem.types import Floats, Vector
+from timefem.types import Floats, Matrix, Vector
 from typing import Any
 import numpy as np
 from ...errors import NamedArguments
@@ -17,7 +17,10 @@ class Curve(NamedArguments):
     stop: float
     axis: Vector | None = ...
     twist: float = ...
+    def __getstate__(self) -> dict[str, Any]: ...
     def at(self, s: Floats) -> tuple[np.ndarray, np.ndarray]: ...
+    def __init__(self, position: Callable[[np.ndarray], Any] | Matrix, stop: float, axis: Vector | None = None,
+                 twist: float = 0.0) -> None: ...
 
 
 @frozen(eq=False)

@@ -224,9 +224,12 @@ class JointOutput(Output):
         self.name = name or f"{joint.name or type(joint).__name__} {self.bound.coordinate.name}"
 
     def on(self, system: System) -> Output:
-        joint = system.here(self.bound.owner)
+        return self.moved(lambda part: system.here(part) if part is self.bound.owner else system[part])
+
+    def moved(self, stand_in: Callable[[Any], Any]) -> Output:
+        joint = stand_in(self.bound.owner)
         if joint is self.bound.owner:
-            return super().on(system)
+            return super().moved(stand_in)
         return JointOutput(joint, self.bound.coordinate.name, self.name)
 
     def value(self, *q: ca.SX) -> ca.SX:

@@ -43,8 +43,9 @@ class AtStart:
         As `System.derivatives`, and the constraints on both levels; the Jacobian as an array where the system is small,
         else as a SciPy CSR array.
     unit, size : ndarray, shape (2 m,)
-        What brings the rows of the Jacobian to a largest entry of one in scaled states, and the size of the terms that
-        make up each constraint by the state, as `measures.sizes_of_terms`; `whole_size` counts what is none of a state.
+        What brings the rows of the Jacobian to a largest entry of one in scaled states, rates by their momenta, and the
+        size of the terms that make up each constraint by the state, as `measures.sizes_of_terms`; `whole_size` counts
+        what is none of a state.
     multipliers : ndarray, shape (2 m,)
         As `System.consistent_multipliers`, where the system `solves` for them and `condition` is fine.
     """

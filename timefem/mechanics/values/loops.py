@@ -40,18 +40,23 @@ _measure = compiled(interpreted=True, error_model="numpy", _nrt=False)(measure)
 def assess(z, gradient, data, columns, starts, rate, theta, scales):
     """What follows from the derivatives of a system at a state, with the Jacobian in compressed rows; see `AtStart`."""
     facts, state_scale, total, violation = scales.facts, scales.state_scale, 0.0, 0.0
-    n = z.shape[0] // 2
+    n, m = z.shape[0] // 2, rate.shape[0] // 2
     way, speed = _largest_of(z, gradient, state_scale)
     for i in range(z.shape[0]):
         total += abs(gradient[i])
     for r in range(rate.shape[0]):
         total += abs(rate[r])
-        largest, size = 0.0, TINY
+        largest, beside, size = 0.0, 0.0, TINY
         for k in range(starts[r], starts[r + 1]):
             entry, i = abs(data[k]), columns[k]
             total += entry
             least = OF_LARGEST * (way if i < n else speed) * state_scale[i]
-            largest, size = max(largest, entry * state_scale[i]), size + entry * (abs(z[i]) + least)
+            size += entry * (abs(z[i]) + least)
+            if r < m or i >= n:
+                largest = max(largest, entry * state_scale[i])
+            else:  # by how much rates change with coordinates has another unit of time
+                beside = max(beside, entry * state_scale[i])
+        largest = largest if largest > 0.0 else beside
         scales.unit[r] = 1.0 / largest if largest > 0.0 else 1.0
         scales.size[r] = size
         relative = abs(theta[r]) / scales.size[r]

@@ -77,7 +77,7 @@ def in_joint_coordinates(parts):
     others = [part for part in parts if part not in found and part not in used]
     moved = [part for part in others if isinstance(part, Part)]  # not beams and ropes, which have bodies of their own
     for part in sorted(moved, key=lambda part: bool(_joints_of(part))):
-        if any(body in found for body in part.bodies) or any(joint in found for joint in _joints_of(part).values()):
+        if part not in found and any(thing in found for thing in (*part.bodies, *_joints_of(part).values())):
             found[part] = _moved(part, found)
     return [*trees, *(found.get(part, part) for part in others)], found
 
@@ -171,7 +171,7 @@ def _moved(part, found):
 
 def _stand_in(thing, found):
     """What stands for a body, a joint or an actuator."""
-    if thing in found or isinstance(thing, BodyFrame) or getattr(thing, "coordinates", ()):
+    if thing in found or isinstance(thing, BodyFrame):
         return found.get(thing, thing)
     found[thing] = _moved(thing, found)
     return found[thing]

@@ -7,6 +7,7 @@ import numpy as np
 
 from ....mechanics.bodies import rotations
 from ....mechanics.bodies.states import Pose
+from ....mechanics.values.at_start import constraint_sizes, constraints_at
 from ....memory import Late
 from ..options import OPTIONS
 
@@ -85,16 +86,18 @@ def closed_as_wholes(system, t, q):
     best, least = q, np.inf
     for _ in range(OPTIONS.closing_steps):
         z = np.concatenate([q, np.zeros(n)])
-        violation = system.constraints(t, z)[:m][joints]
+        sizes = constraint_sizes(system, t, z)[:m][joints]
+        theta, jacobian, _ = constraints_at(system, t, z)
+        violation = theta[:m][joints] / sizes
         size = np.abs(violation).max(initial=0.0)
         if not size < least:
             break
         best, least = q, size
         if size <= OPTIONS.closed:
             break
-        changes = _motions(system, q)
-        effect = (system.derivatives(t, z)[1][:m, :n][joints] @ changes).toarray()
-        q = _moved(system, q, -np.linalg.lstsq(effect, violation, rcond=OPTIONS.repeated)[0])
+        changes, steps = _motions(system, q)
+        effect = (scipy.sparse.csr_array(jacobian)[:m, :n][joints] @ changes).toarray() / sizes[:, None]
+        q = _moved(system, q, -steps @ np.linalg.lstsq(effect, violation, rcond=OPTIONS.repeated)[0])
     return best
 
 
@@ -108,9 +111,11 @@ def _groups(system):
 
 
 def _motions(system, q):
-    """Changes of the coordinates by translations and turns of the groups, about their middles: (n_q, 6 n_groups)."""
+    """Motions of the groups whose kinetic energies are alike, which have no units: changes of the coordinates,
+    (n_q, 6 n_groups), and translations and turns about the middles that they are, (6 n_groups, 6 n_groups)."""
     groups = _groups(system)
     out = scipy.sparse.lil_array((system.n_q, 6 * len(groups)))
+    steps, roots = scipy.sparse.lil_array((6 * len(groups),) * 2), np.sqrt(system.mass_scale)
     for g, group in enumerate(groups):
         places = [system.coordinates(body) for body in group]
         points = np.array([_point(body, q[place]) for body, place in zip(group, places, strict=True)])
@@ -121,7 +126,15 @@ def _motions(system, q):
             if body.has_orientation:
                 change[:, 3:] += body.turning(q[place])[0]
             out[place, 6 * g:6 * g + 6] = change
-    return out.tocsr()
+        own = slice(6 * g, 6 * g + 6)
+        moved = roots[:, None] * out[:, own].toarray()
+        lengths = np.linalg.norm(moved, axis=0)
+        lengths[lengths == 0] = 1.0
+        _, s, vt = np.linalg.svd(moved / lengths, full_matrices=False)
+        moves = s > OPTIONS.repeated * s[0]  # a straight rope has no turn about itself
+        steps[own, own] = vt.T / lengths[:, None] * np.where(moves, 1 / np.where(moves, s, 1.0), 0.0)
+    steps = steps.tocsr()
+    return out.tocsr() @ steps, steps
 
 
 def _moved(system, q, steps):
