@@ -403,3 +403,24 @@ def test_rounding_of_an_assembly_moves_no_eigenvalue():
     assert np.allclose([abs(mode.eigenvalue) for mode in model.modes()][:2], expected[[0, 2]], rtol=1e-9, atol=0)
     with pytest.warns(UserWarning, match="not steady"):
         tf.modes(system, {hub: tf.Pose(angular_velocity=(0, 0, 6.0))})
+
+
+def test_responses_of_thin_beams():
+    """Tip of a cantilever, `(cosh x sin x - sinh x cos x) / (E I k^3 (1 + cosh x cos x))`, x = k L: rounding of turns
+    of thin sections, of 1e17 / s, made 0.15 + 0.02i of 0.17, silently."""
+    bending, mass, delay, w = 2.0, 0.5, 1e-3, np.array([1.0, 5.0, 20.0, 100.0])
+    section = tf.Section(EA=1e6, GA=1e7, GJ=5.0, EI=bending, mass=mass, inertia=(2e-9, 1e-9, 1e-9), damping=delay)
+    beam = tf.Beam(1.0, section, 6, 3, name="beam")
+    system = tf.System([beam, tf.Weld(beam.start, point_a=(0, 0, 0), point_b=(0, 0, 0)),
+                        tf.ControlForce(beam.end, directions=[(0, 0, 1)], name="push")])
+    found = tf.linearize(system, outputs=["beam.end.position[2]"]).frequency_response(w)[:, 0, 0]
+    bending = bending * (1 + 1j * w * delay)
+    k = (mass * w**2 / bending)**0.25
+    exact = (np.cosh(k) * np.sin(k) - np.sinh(k) * np.cos(k)) / (bending * k**3 * (1 + np.cosh(k) * np.cos(k)))
+    np.testing.assert_allclose(found, exact, rtol=1e-4)
+
+
+def test_a_state_that_is_left_out_is_asked_for_as_a_number():
+    lag = tf.State("lag", "-x[0]")
+    with pytest.raises(tf.InputError, match="state of lag is missing: give it as a number"):
+        tf.linearize(tf.System([lag]))

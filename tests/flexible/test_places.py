@@ -319,3 +319,12 @@ def test_bad_input():
         tf.System([beam, tf.Force(rope.at(0.3), (0, 0, 1))])
     with pytest.raises(tf.InputError, match="'mast' is not a beam or a rope of the system; it has frame"):
         tf.equilibrium(tf.System([beam, clamp(beam.start)])).along("mast")
+
+
+def test_ends_by_their_names():
+    beam = frame()
+    system = tf.System([beam, clamp(beam.start)])
+    assert system.find("frame.end") is beam.end and system.find("frame.start") is beam.start
+    model = tf.linearize(tf.System([beam, clamp(beam.start), tf.ControlForce(beam.end, name="push")]),
+                         outputs=["frame.end.position[1]"])
+    assert len(model.C) == 1 and model.C.any()

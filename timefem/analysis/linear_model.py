@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy
 
 from .. import validate
 from ..display import Card, Summarized
 from ..elements.mixed_galerkin import MixedGalerkin
 from ..errors import InputError, known_names
+from ..mechanics.values.measures import TINY
 from ..records import frozen
 from ..solution.solution import Solution
 from ..status import Status
@@ -151,13 +151,16 @@ class LinearModel(Summarized):
         for what, names in (("inputs", self.input_names), ("outputs", self.output_names)):
             if not names:
                 raise validate.InputError(f"the model has no {what}; give linearize(..., {what}=...)")
-        # one Schur form serves all frequencies
-        t, z = scipy.linalg.schur(self.A, output="complex")
-        left, right, eye = self.C @ z, z.conj().T @ self.B, np.eye(len(t))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.array([left @ scipy.linalg.solve_triangular(1j * x * eye - t, right, check_finite=False) + self.D
-                             if np.abs(1j * x - np.diag(t)).min(initial=np.inf) else np.full(self.D.shape, np.inf)
-                             for x in w])
+        return np.array([self._response(1j * x * np.eye(len(self.A)) - self.A) for x in w])
+
+    def _response(self, matrix):
+        """`C x + D` with `matrix x = B` by scaled rows: a Schur form, which would serve all frequencies, loses slow
+        motions beside fast ones."""
+        rows = 1 / np.maximum(np.abs(matrix).max(axis=1, initial=0.0), TINY)[:, None]
+        try:
+            return self.C @ np.linalg.solve(rows * matrix, rows * self.B) + self.D
+        except np.linalg.LinAlgError:
+            return np.full(self.D.shape, np.inf)
 
     def plot_frequency_response(self, frequencies: Vector, output: int = 0, input: int = 0,
                                 ax: Sequence[Axes] | None = None) -> tuple[Axes, Axes]:

@@ -188,8 +188,12 @@ class BeamPlace(Place):
 
 
 def place_named(composites, text):
-    """The place that a text such as "beam.at(0.4)" or the name of a mark stands for; None where there is none."""
+    """The place that a text such as "beam.at(0.4)", "beam.end" or the name of a mark stands for; None where there is
+    none."""
     for composite in composites:
+        for end in ("start", "end"):
+            if composite.name and text == f"{composite.name}.{end}":
+                return getattr(composite, end, None)
         for name, s in getattr(composite, "marks", ()):
             if name == text:
                 return composite.at(s)

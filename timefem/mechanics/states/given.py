@@ -46,7 +46,8 @@ def canonical_states(system, state, t, approximate=False):
     for body in generalized:
         value = state.get(body, body.reference)
         if body not in state and isinstance(value, Pose):
-            raise InputError(f"state of {system.label(body)} is missing: give it as Coordinates(q, v)")
+            form = "Coordinates(q, v)" if not body.first_order else "a number" if body.n_q == 1 else "a list of numbers"
+            raise InputError(f"state of {system.label(body)} is missing: give it as {form}")
         state[body] = CanonicalState(*body.state(value, t))
     return state
 
