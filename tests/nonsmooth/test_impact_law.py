@@ -1,11 +1,15 @@
 """The law of impact: random cases, closed forms, energy, symmetry."""
 
+import json
+
 import numpy as np
 import pytest
 
+from tests.contact_systems import DATA
 from tests.random_impacts import impact_case
 from timefem.solvers.nonsmooth.impact_law import (
     LAW,
+    OPEN,
     PRESSED,
     SLIDES,
     STICKS,
@@ -168,6 +172,21 @@ def test_no_work_is_gained_in_an_element_whose_slip_turns_round():
         found, _, _ = stepped(rows @ rows.T, after, before, turned, e, mu, np.zeros(n))
         mean = (before + after + (rows @ rows.T @ found.ravel()).reshape(-1, 3)) / 2
         assert (found * mean).sum() <= 1e-8 * max(1.0, np.abs(found).max())
+
+
+def test_points_of_a_face_whose_velocities_do_not_fit_are_solved():
+    """Four points of one face have six independent rows, and what bounces at some of them does not fit these: friction
+    has a long way to go to its limit, which changes next to nothing on the way. From an element of a stack of boxes."""
+    case = json.loads((DATA / "face_of_a_box.json").read_text())
+    compliance, after, before = (np.array(case[name]) for name in ("compliance", "after", "before"))
+    friction, restitution = np.full(4, 0.5), np.full(4, 0.3)
+    found = stepped(compliance, after, before, np.array(case["turned"]), restitution, friction, np.zeros(4))
+    assert found is not None
+    impulses, statuses, share = found
+    assert np.linalg.matrix_rank(compliance, tol=1e-9) == 6 and share == 0
+    assert (impulses[:, 0] >= 0).all() and (impulses[:, 0] > 0).sum() == 2
+    assert (np.hypot(*impulses[:, 1:].T) <= 0.5 * impulses[:, 0] + 1e-12).all()
+    assert sorted(statuses) == [OPEN, OPEN, STICKS, SLIDES]
 
 
 def test_memory_is_kept_for_few_contacts_only():

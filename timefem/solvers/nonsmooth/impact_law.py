@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...mechanics.values.evaluate import PerThread
-from .impact_loop import Law, newton, proximal, residual
+from .impact_loop import Law, proximal, residual
 from .options import LAW
 
 OPEN, STICKS, SLIDES, PRESSED = range(4)
@@ -98,10 +98,11 @@ class _Scaled:
         """`L - xi` (n, 3), length and radius along the surface, as of the last residual."""
         return self._law.a.reshape(-1, 3), self._law.length, self._law.radius
 
-    def proximal(self, start, b, shift, r=1.0):
-        """Solutions of laws with a shift about the last one, until that has no effect; None where one fails."""
+    def proximal(self, start, b, r=1.0, largest=0.0):
+        """Solutions of laws with a shift about the last one, until that has no effect; None where one fails, unless
+        the shift may become larger."""
         x = start.copy()
-        return x if proximal(self._law, x, b, shift, r) else None
+        return x if proximal(self._law, x, b, self.options.shift, r, largest) else None
 
     def _angles(self, impulses, b):
         """Of friction against the slips, or of that of what sticks: a facet there is exact where directions stay."""
@@ -113,7 +114,7 @@ class _Scaled:
         """Impulses, or None; with `lemke` by further starts."""
         o = self.options
         for r in o.steps:
-            found = self.proximal(np.zeros(3 * self.n), b, o.shift, r)
+            found = self.proximal(np.zeros(3 * self.n), b, r)
             if found is not None:
                 break
         if found is not None or not lemke:
@@ -125,20 +126,14 @@ class _Scaled:
                 start = faceted(self.d, b, self.mu, facets, angles, self.work)
                 if start is None:
                     break
-                found = self.proximal(start, b, o.shift)
+                found = self.proximal(start, b)
                 if found is not None:
                     return found
                 starts.append(start)
                 angles = self._angles(start, b)
-        for shift in o.shifts:
-            for start in (np.zeros(3 * self.n), *starts):
-                x = start.copy()
-                done = newton(self._law, x, b, shift, 0.0, 1.0)
-                while done and shift > o.shift:
-                    shift *= 0.1
-                    done = newton(self._law, x, b, shift, 0.0, 1.0)
-                if done and (found := self.proximal(x, b, o.shift)) is not None:
-                    return found
+        for start in (np.zeros(3 * self.n), *starts):
+            if (found := self.proximal(start, b, largest=o.largest_shift)) is not None:
+                return found
         left = [self.residual(start, b) for start in starts]  # no method may improve on rounding
         return starts[int(np.argmin(left))] if min(left, default=np.inf) < o.stalled else None
 

@@ -149,16 +149,27 @@ def newton(law, x, b, shift, drift, r):
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
-def proximal(law, x, b, shift, r):
-    """Solutions of laws with a shift about the last one, until that has no effect, in place; False where one fails."""
-    last = np.inf
+def proximal(law, x, b, shift, r, largest):
+    """Solutions of laws with a shift about the last one, until that has no effect, in place; False where one fails.
+
+    Where contacts repeat each other, and their velocities do not, impulses have a long way to go that changes next to
+    nothing: by residual over shift in each of these laws. Newton's method fails where that is too far; then the shift
+    is ten times as large, up to the `largest`, and less again after a success.
+    """
+    last, least = np.inf, shift
     for _ in range(law.rounds):
         left = residual(law, x, b, 0.0, 0.0, r)[1]
         if left < law.exact or (left < law.stalled and left > 0.5 * last):
             return True
         last = left
         for i in range(x.shape[0]):
-            law.drift[i] = shift * x[i]
-        if not newton(law, x, b, shift, 1.0, r):
+            law.before[i], law.drift[i] = x[i], shift * x[i]
+        if newton(law, x, b, shift, 1.0, r):
+            shift = max(0.1 * shift, least)
+            continue
+        shift *= 10.0
+        if not shift <= largest:
             return False
+        for i in range(x.shape[0]):
+            x[i] = law.before[i]
     return False

@@ -20,7 +20,7 @@ class LawOptions:
     few: int = 3  # contacts up to which Lemke's starts are tried with the restitutions as given
     facets: tuple[int, ...] = (6, 8, 16)  # of the cones of Lemke's starts
     turns: int = 4  # of these, the first one as they are, then with a facet in the direction last found
-    shifts: tuple[float, ...] = (1e-6, 1e-4, 1e-2)  # where the first one does not do, and a path down from there
+    largest_shift: float = 1e-2  # that it becomes at most where Newton's method fails with less
     bisections: int = 12  # of the share of the restitutions, where energy would grow
     pivot: float = 1e-12  # of Lemke's method, of the largest entry of a column: smaller ones are none
     pivots: int = 40  # of it, per row

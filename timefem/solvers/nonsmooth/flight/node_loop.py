@@ -250,7 +250,7 @@ def strike(f, law, event, t, z, closes, length):
         f.rest[i] = rest
         b[3 * i] *= 1.0 + rest
     law.count[0] = 0
-    if not proximal(law, x, b, limits.shift, 1.0):
+    if not proximal(law, x, b, limits.shift, 1.0, 0.0):
         return False
     residual(law, x, b, 0.0, 0.0, 1.0)
     energy, most_impulse, distance = 0.0, 1.0, np.inf
