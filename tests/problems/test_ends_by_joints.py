@@ -152,3 +152,19 @@ def test_ends_of_a_joint_with_several_coordinates_by_its_name(named):
     motion = tf.solve(problem, tf.MixedGalerkin(3), 20, progress=False).joint("slide")
     assert abs(motion.coordinate(1.0, "angle") - 0.3) < 1e-10
     assert abs(motion.coordinate(1.0, "displacement") - 0.3 * np.cos(2) - 0.5 * np.sin(2)) < 1e-9
+
+
+@pytest.mark.parametrize("coordinates", ["bodies", "joint"])
+def test_one_joint_of_two_that_a_gear_couples(coordinates):
+    """`J q'' = -k q` with the turns of both; the message says that joints not named are at zero."""
+    one, two = (tf.RigidBody(1.0, (0.2, 0.2, axial), name=name) for axial, name in ((0.2, "one"), (0.3, "two")))
+    hinges = [tf.Revolute(body, point_a=(0, 0, 0), point_b=(place, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1), name=name)
+              for body, place, name in ((one, 0, "first"), (two, 2, "second"))]
+    gear = tf.NonholonomicConstraint([one, two], "f[0].angular_velocity[2] - 2 * f[1].angular_velocity[2]", 1)
+    system = tf.System([one, two, *hinges, gear, tf.JointSpring(hinges[1], stiffness=3.0)], coordinates=coordinates)
+    start = dict.fromkeys(hinges, 0.0)
+    with pytest.raises(tf.InputError, match=r"joints that are not named are at zero, .* asks for one alone"):
+        tf.BoundaryValueProblem(system, (0, 1), start, {hinges[1]: 0.5})
+    problem = tf.BoundaryValueProblem(system, (0, 1), start, conditions="end.joint('second') - 0.5")
+    sol, rate = tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False), np.sqrt(3 / (0.3 + 4 * 0.2))
+    assert abs(sol.joint(hinges[1]).rate(0.0) - 0.5 * rate / np.sin(rate)) < 1e-7

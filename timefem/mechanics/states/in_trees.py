@@ -9,7 +9,7 @@ from ...errors import InputError
 from ..bodies.rotations import matrix_from_quaternion
 from ..bodies.states import Pose
 from ..body_frame import is_on_tree
-from ..parts import frame_named
+from ..parts import frame_named, is_joint
 
 
 def in_space(system, body, values, asked=()):
@@ -204,6 +204,11 @@ def tree_joint(system, key):
     short = joints_of_trees(system)
     full = {f"{system.label(joint.body)}.{joint.address[1]}": joint for joint in short.values()}
     return short.get(key) or (None if key in map(system.label, system.parts) else full.get(key))
+
+
+def names_joints(system, states):
+    """Whether coordinates of joints are among states by body or joint."""
+    return isinstance(states, dict) and any(is_joint(system, key) or tree_joint(system, key) for key in states)
 
 
 def resolved_states(system, states):

@@ -10,6 +10,7 @@ from ...display import counted
 from ...errors import InputError
 from ...kernels.compile import Buffered
 from ...mechanics.formulas.formula import call_vector, check_symbols
+from ...mechanics.states.in_trees import names_joints
 from ...mechanics.symbols import first_order_places
 from ..end import INDEPENDENT, TOLERANCE, End, lengths_of_rows, null_space, reduced, search, unit_rows
 from ..parameters import of_bodies
@@ -284,6 +285,9 @@ class BoundaryConditions:
         remedy = (f"add {needed - rank}" if rank < needed else
                   f"leave out {rank - needed}, or name as many unknown parameters" if rank > needed else
                   "conditions at the start repeat those at the end; leave these out")
+        if rank > needed and any(names_joints(system, problem._given[end]) for end in ("start", "end")):
+            remedy += ("; joints that are not named are at zero, conditions=\"end.joint('NAME') - VALUE\" asks for one "
+                       "alone")
         raise InputError(f"{count}, but {rank - unsaid} are given: {given}; {remedy}")
 
     def _counts(self, free):
