@@ -432,3 +432,12 @@ def test_curves_through_points():
     assert tf.Curve([(0, 0, 0), (3, 4, 0)], 1.0).length == pytest.approx(5)
     with pytest.raises(tf.InputError, match="a function, or two points or more"):
         tf.Curve([(0, 0, 0)], 1.0)
+
+
+@pytest.mark.parametrize("inertia", [1e-1, 1e-9])
+def test_columns_of_thin_sections_fall_as_well(inertia):
+    """Rounding of turns of thin sections hid that a column above Euler's load falls: no warning."""
+    section = Section(EA=1e6, GA=1e7, GJ=1, EI=1, mass=1, inertia=(2 * inertia, inertia, inertia))
+    column = Beam(1.0, section, 4)
+    with pytest.warns(tf.errors.Unstable, match="unstable in 2 directions"):
+        equilibrium(tf.System([column, clamp(column.start), tf.Force(column.end, (-3.0, 0, 0))]))

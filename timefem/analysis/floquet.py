@@ -20,7 +20,7 @@ from ..progress import progress as progress_bar
 from ..progress import showing
 from ..solution.drawing.plots import new_axes
 from ..solution.solution import Solution
-from .eigenvalues import balanced, eigen
+from ..sparse import balanced, eigen
 from .nearby import carried, minimal_changes, piece, state_changes, state_gap
 from .options import OPTIONS
 from .reduction import Reduction

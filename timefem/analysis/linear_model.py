@@ -16,10 +16,10 @@ from ..errors import InputError, known_names
 from ..mechanics.values.measures import TINY
 from ..records import frozen
 from ..solution.solution import Solution
+from ..sparse import ROUNDING, balanced, eigen, spectrum, split_zeros
 from ..status import Status
 from ..types import Vector
 from .chart import components, moving
-from .eigenvalues import ROUNDING, balanced, eigen, spectrum, split_zeros
 from .nearby import displaced
 from .options import OPTIONS
 from .reduction import Reduction

@@ -19,7 +19,7 @@ class InverseOptions(Options):
 
     # ---- problem
     passed: int = option(40, "equilibria on the way to that at the end")
-    neutral: float = option(1e-6, "real parts up to this, of eigenvalues relative to the largest one, count as stable")
+    neutral: float = option(1e-6, "growth up to this over the whole time counts as stable")
 
 
 OPTIONS = InverseOptions()

@@ -23,6 +23,7 @@ from ...mechanics.states.assemble import assemble
 from ...mechanics.states.given import states_of
 from ...mechanics.system import System
 from ...mechanics.values.of_parts import couples_inertia
+from ...sparse import ROUNDING, balanced, eigen
 from ...types import Floats
 from ..end import lengths_of_rows, search
 from ..initial.problem import InitialValueProblem, merged, uncovered
@@ -271,11 +272,11 @@ class InverseDynamics(NamedArguments):
                 raise InputError(f"the outputs do not determine what they should at the {where}, a singular position: "
                                  f"{len(matrix)} directions are left free instead of {self.internal}")
             decompositions.append((coordinates, matrix))
-        values = [np.linalg.eigvals(a) for _, a in decompositions]
-        size = max((np.abs(v).max(initial=0.0) for v in values), default=0.0)
-        limit = OPTIONS.neutral * max(size, 1.0 / (self.t_span[1] - self.t_span[0]))
-        self.unstable = int((values[0].real > limit).sum())
-        self.internal_eigenvalues = values[0]
+        matrix = balanced(decompositions[0][1])[0]
+        values, errors, _ = eigen(matrix, np.abs(matrix), ROUNDING)
+        least = OPTIONS.neutral / (self.t_span[1] - self.t_span[0])
+        self.unstable = int((values.real > np.maximum(errors, least)).sum())
+        self.internal_eigenvalues = values
         n_end = self.unstable if self.has_end else 0
         self.conditions = (_left_space(*decompositions[0], self.internal - n_end, -1),
                            _left_space(*decompositions[-1], n_end, 1))

@@ -26,6 +26,7 @@ from ...solution.invariants import consistent_multipliers
 from ...solution.joint_motion import joint_motion
 from ...solution.tree_joint_motion import public_names
 from ...solution.violations import first_violated
+from ...sparse import ROUNDING, eigen
 from ...status import RETRY, Answer, Reason, Status
 from ...types import Floats, States
 from .equations import (
@@ -225,17 +226,16 @@ def _warn_where_unstable(found):
         gradient = matrix[n_q:, :n_q] * root
         free = root[:, None] * (scipy.linalg.null_space(gradient) if equations.m else np.eye(n_q))
         stiffness = free.T @ matrix[:n_q, :n_q] @ free
-        size = np.abs(stiffness).max()
-        if np.abs(stiffness - stiffness.T).max() <= OPTIONS.increment * size:
-            values, vectors = np.linalg.eigh(stiffness)
+        if np.abs(stiffness - stiffness.T).max() <= OPTIONS.increment * np.abs(stiffness).max():
+            n, (values, vectors) = found.n_unstable, np.linalg.eigh(stiffness)
         else:
             mass = system.mass_matrix(found.t, np.append(vars(found)["q"], np.zeros(n_q)))
-            values, vectors = scipy.linalg.eig(stiffness, free.T @ (mass @ free))
-        falling = values.real < -len(matrix) * np.finfo(float).eps * size
-        n = np.count_nonzero(falling & np.isfinite(values))
+            values, errors, vectors = eigen(stiffness, np.abs(stiffness), ROUNDING, free.T @ (mass @ free))
+            values = np.where((values.real < -errors) & np.isfinite(values), values.real, np.inf)
+            n = np.count_nonzero(values < 0)
         if not n:
             return
-        first = np.where(falling & np.isfinite(values), values.real, np.inf).argmin()
+        first = values.argmin()
         falls = system.label(moved_most(equations, np.abs(free @ vectors[:, first])))
         warn(f"the equilibrium is unstable in {n} direction{'s' * (n > 1)}, {falls} first: the least push leaves it; "
              "for a stable one give a guess beside it, on the side to which it would fall, or the end of a motion with "
