@@ -22,7 +22,8 @@ pytestmark = pytest.mark.long
 
 def test_model_files_take_what_is_declared():
     stated = schema()["properties"]["solver"]["properties"]
-    assert stated["element"]["enum"] == list(ELEMENTS)
+    by_table = stated["element"]["then"]["properties"]["name"]
+    assert stated["element"]["else"]["enum"] == by_table["enum"] == list(ELEMENTS)
     assert stated.keys() - {"element"} == {name for name, option in OPTIONS.items() if option.in_files}
     assert stated["degree"]["maximum"] == 12 and stated["drop"]["enum"] == ["start", "end"]
 
