@@ -13,10 +13,9 @@ from .. import validate
 from ..display import Card, Summarized
 from ..elements.mixed_galerkin import MixedGalerkin
 from ..errors import InputError, known_names
-from ..mechanics.values.measures import TINY
 from ..records import frozen
 from ..solution.solution import Solution
-from ..sparse import ROUNDING, balanced, eigen, spectrum, split_zeros
+from ..sparse import ROUNDING, TINY, balanced, eigen, spectrum, split_zeros
 from ..status import Status
 from ..types import Vector
 from .chart import components, moving
@@ -91,6 +90,10 @@ class LinearModel(Summarized):
     def _spectrum(self):
         return spectrum(self.A, self.reduction.terms)
 
+    @cached_property
+    def _known_roots(self):
+        return {}  # by the structure that is given, or None
+
     @property
     def eigenvalues(self) -> np.ndarray:
         """Of A [1/s], shape (n,), by size; those that are zero by structure last, as exact zeros."""
@@ -132,8 +135,12 @@ class LinearModel(Summarized):
         return self._roots(kernels)[1]
 
     def _roots(self, kernels):
-        rest, _, terms = self._without_zeros(kernels)
-        return eigen(rest, terms, ROUNDING)[:2]
+        """`roots` and `neutral`, which are asked for one after the other."""
+        key = None if kernels is None else tuple(kernels)
+        if key not in self._known_roots:
+            rest, _, terms = self._without_zeros(kernels)
+            self._known_roots[key] = eigen(rest, terms, ROUNDING)[:2]
+        return self._known_roots[key]
 
     def modes(self) -> Modes:
         """Natural modes, as a `Modes`: a sequence that prints as a table."""

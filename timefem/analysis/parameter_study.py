@@ -144,8 +144,8 @@ def root_locus(family: Callable[[float], Any], values: Vector, *, progress: bool
     found = [model.roots(kernels) for model in models]
     if len({len(roots) for roots in found}) > 1:
         raise InputError("the number of states changes along the parameter")
-    return RootLocus(values, _followed(np.array(found)), np.array([_unstable(m, kernels) for m in models]), family,
-                     kernels)
+    counts = np.array([np.count_nonzero(m.growth(kernels) > m.neutral(kernels)) for m in models])
+    return RootLocus(values, _followed(np.array(found)), counts, family, kernels)
 
 
 @named_arguments
@@ -197,10 +197,6 @@ def _of_map(model):
     return hasattr(model, "multipliers") and hasattr(model, "period")
 
 
-def _unstable(model, kernels):
-    return int((model.growth(kernels) > model.neutral(kernels)).sum())
-
-
 def _followed(roots):
     """Each root beside its successor: the assignment with the least sum of distances to where it was heading."""
     out = roots.copy()
@@ -213,22 +209,35 @@ def _followed(roots):
 
 def _refined(family, kernels, low, high, before, after):
     """The critical value in an interval, by halving on the count, then by the growth of the root that changes."""
-    outer, span = (low, high), high - low
-    while high - low > OPTIONS.narrow * span:
+    outer, span, met = (low, high), high - low, {}
+
+    def at(value):
+        """Roots, their growth, and what of it is none."""
+        if value not in met:
+            model = family(value)
+            met[value] = model.roots(kernels), model.growth(kernels), model.neutral(kernels)
+        return met[value]
+
+    def unstable(value):
+        _, growth, none = at(value)
+        return np.count_nonzero(growth > none)
+
+    def halved(low, high):
         middle = (low + high) / 2
-        low, high = (middle, high) if _unstable(family(middle), kernels) == before else (low, middle)
-    ends = [family(low), family(high)]
-    after = _unstable(ends[1], kernels)
-    pair = _changing(*(m.roots(kernels) for m in ends), *(_sign(m, kernels) for m in ends), ends[0].growth(kernels))
+        return (middle, high) if unstable(middle) == before else (low, middle)
+
+    while high - low > OPTIONS.narrow * span:
+        low, high = halved(low, high)
+    after, pair = unstable(high), _changing(at(low), at(high))
     seen = {low: pair[0], high: pair[1]}  # the root, followed
 
     def grown(value):
         a, b = sorted(seen, key=lambda x: abs(x - value))[:2]
-        model, target = family(value), seen[a] + (value - a) / (b - a) * (seen[b] - seen[a])
-        roots = model.roots(kernels)
+        target = seen[a] + (value - a) / (b - a) * (seen[b] - seen[a])
+        roots, growth, none = at(value)
         place = np.abs(roots - target).argmin()
         seen[value] = roots[place]
-        return model.growth(kernels)[place], model.neutral(kernels)[place]
+        return growth[place], none[place]
 
     # the count changes where growth is more than rounding: it may begin before that
     calm, other, limit = (low, high, outer[0]) if after > before else (high, low, outer[1])
@@ -241,8 +250,7 @@ def _refined(family, kernels, low, high, before, after):
                                       rtol=1e-15)
     else:  # a root that meets another one on the boundary: its growth has no slope there
         while high - low > OPTIONS.narrowest * span and low < (low + high) / 2 < high:
-            middle = (low + high) / 2
-            low, high = (middle, high) if _unstable(family(middle), kernels) == before else (low, middle)
+            low, high = halved(low, high)
         value = (low + high) / 2
     grown(value)
     root, size = complex(seen[value]), max(abs(pair[0]), abs(pair[1]))
@@ -250,17 +258,12 @@ def _refined(family, kernels, low, high, before, after):
     return CriticalValue(float(value), complex(root.real, imag), int(before), int(after))
 
 
-def _sign(model, kernels):
-    """Of the growth of each root: zero where it is none."""
-    growth = model.growth(kernels)
-    return np.sign(np.where(np.abs(growth) > model.neutral(kernels), growth, 0))
-
-
-def _changing(first, last, sign, later, growth):
-    """The root whose growth changes its sign in a short interval, at both ends."""
-    _, order = scipy.optimize.linear_sum_assignment(np.abs(first[:, None] - last[None]))
-    changes = sign != later[order]
-    places = np.flatnonzero(changes)
+def _changing(first, last):
+    """The root whose growth changes its sign in a short interval, of roots, growth and what is none at both ends."""
+    (roots, growth, _), (others, *_) = first, last
+    _, order = scipy.optimize.linear_sum_assignment(np.abs(roots[:, None] - others[None]))
+    before, after = (np.sign(np.where(np.abs(growth) > none, growth, 0)) for _, growth, none in (first, last))
+    places = np.flatnonzero(before != after[order])
     place = places[np.abs(growth[places]).argmin()] if len(places) else np.abs(growth).argmin()
-    pair = first[place], last[order][place]
+    pair = roots[place], others[order][place]
     return pair if pair[0].imag >= 0 else tuple(np.conj(pair))

@@ -177,8 +177,8 @@ def solve_all(options):
         check_solution(output, options["case"])
     number = stated.get(several.number, several.default) if given[several] is None else given[several]
     with stdout_to_stderr() if as_json else nullcontext():
-        solutions = many_solutions.solve_all(found.problem, found.element, found.n_elements, **{several.number: number},
-                                  **found.arguments)
+        solutions = many_solutions.solve_all(found.problem, found.element, found.n_elements,
+                                             **{several.number: number}, **found.arguments)
     stop = interrupts.asked()
     status = 0 if stop is None else 128 + stop
     if rank():

@@ -193,8 +193,9 @@ class Model:
         if not KINDS[self.kind].follows:
             raise InputError(f'continuation is for problems of kind "boundary", and {self.title} is "{self.kind}"')
         steps = {name: table[name] for name in ("first_step", "least_step") if name in table}
-        return many_solutions.continuation(lambda value: self.changed({vary: value}).problem, arguments.pop("element"),
-                            arguments.pop("n_elements"), start, self.document.number(vary), **steps, **arguments)
+        return many_solutions.continuation(
+            lambda value: self.changed({vary: value}).problem, arguments.pop("element"), arguments.pop("n_elements"),
+            start, self.document.number(vary), **steps, **arguments)
 
     def solve_all(self, **changes: Any) -> Any:
         """Several solutions of a boundary-value problem or of optimal control, see `timefem.solve_all`; `turns` and
