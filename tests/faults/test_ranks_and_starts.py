@@ -167,3 +167,62 @@ def test_what_falls_without_end_is_named(rotation):
     np.testing.assert_allclose(held.position(sled), [2 / 3, 0, 0], rtol=0, atol=1e-9)
     falls = tf.equilibrium(tf.System([sled, rail, weak], gravity=(5, 0, -3)), start)
     assert not falls.success and "sled falls without end" in falls.status.message
+
+
+def balls(unit):
+    """Three in a row of springs, all at the origin."""
+    balls = [tf.PointMass(0.5, name=name) for name in "abc"]
+    springs = [tf.Spring(ball, other, stiffness=k, length=length * unit) for ball, other, k, length in
+               zip(balls, [None, *balls[:2]], (50, 50, 80), (0.3, 0.3, 0.2), strict=True)]
+    weight = 0.5 * 9.81
+    return [*balls, *springs], -0.8 * unit - 5 * weight / 50 - weight / 80
+
+
+def a_ball_on(spring):
+    return [ball := tf.PointMass(0.5, name="c"), spring(ball)], -0.3 - 0.5 * 9.81 / 50
+
+
+COINCIDE = {
+    "balls": lambda: balls(1.0), "balls, short springs": lambda: balls(1e-4), "balls, long springs": lambda: balls(1e4),
+    "a formula": lambda: a_ball_on(lambda ball: tf.NonlinearSpring(ball, None, potential="25 * (l - 0.3)**2")),
+    "energy": lambda: a_ball_on(lambda ball: tf.FormulaEnergy(ball, "25 * (norm(f[0].position) - 0.3)**2"))}
+
+
+@pytest.mark.parametrize("name", COINCIDE)
+def test_points_that_coincide(fault, name):
+    """Without a guess a ball is where its spring begins, whose force has no direction there."""
+    parts, height = COINCIDE[name]()
+    rest = tf.equilibrium(tf.System(parts, gravity=(0, 0, -9.81)))
+    fault(f"{name} on springs from one point", height, rest.position("c")[2], rtol=1e-9)
+    assert rest.success and rest.n_unstable == 0
+
+
+def test_what_is_not_finite_anywhere_is_named():
+    ball = tf.PointMass(1.0)
+    system = tf.System([ball, tf.FormulaEnergy(ball, "sqrt(-1 - f[0].position[2]**2)", name="well")])
+    with pytest.raises(tf.InputError, match="well is not finite at the guess"):
+        tf.equilibrium(system)
+
+
+def on_a_floor(shape, rotation="quaternion"):
+    body = tf.RigidBody(2.0, (0.01, 0.011, 0.012), rotation=rotation, name="body", size=(0.2, 0.3, 0.1))
+    return body, {"box": lambda: tf.BoxContact(body, stiffness=1e4),
+                  "points": lambda: tf.PlaneContact(body, points=[(0.1, 0, 0), (-0.1, 0.1, 0), (-0.1, -0.1, 0)],
+                                                    stiffness=1e4),
+                  "ellipsoid": lambda: tf.EllipsoidContact(body, half_axes=(0.2, 0.1, 0.05), stiffness=1e4),
+                  "on its end": lambda: tf.EllipsoidContact(body, half_axes=(0.05, 0.1, 0.2), stiffness=1e4)}[shape]()
+
+
+@pytest.mark.parametrize(("shape", "rotation", "turned"), [
+    ("box", "quaternion", 0), ("box", "quaternion", 0.7), ("box", "directors", 0), ("points", "quaternion", 0),
+    ("points", "directors", 0.7), ("ellipsoid", "quaternion", 0), ("on its end", "quaternion", 0.3)])
+def test_what_stands_on_a_floor(fault, shape, rotation, turned):
+    """Its spin about the vertical is resisted by rounding alone, whose sign was an instability, or none, by chance."""
+    body, floor = on_a_floor(shape, rotation)
+    pose = tf.Pose((0.1, 0.2, 0.21), (np.cos(turned / 2), 0, 0, np.sin(turned / 2)))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        rest = tf.equilibrium(tf.System([body, floor], gravity=(0, 0, -9.81)), {body: pose})
+    unstable = 2 if shape == "on its end" else 0
+    fault(f"unstable ways of what stands on a floor: {shape}, {rotation}", unstable, rest.n_unstable)
+    assert rest.success and [w.category for w in told] == [tf.Unstable] * (unstable > 0)

@@ -103,3 +103,20 @@ def test_all_entries_of_a_place():
     values = [tf.Linearization(tf.solve(linkage(0.3 + step), ELEMENTS[0], 8, progress=False)).value(energy)[0]
               for step in (TINY, -TINY)]
     assert by_place[0] == pytest.approx((values[0] - values[1]) / (2 * TINY), rel=1e-6)
+
+
+@pytest.mark.parametrize(("name", "message"), [
+    ("elbow.point_b[2]", "a TreeJoint has no number 'point_b'; .*position"), ("fore.mas", "did you mean 'mass'"),
+    ("elbow.positin[2]", "did you mean 'position'"), ("elbow.position[7]", r"no entry '.*7\]': position is array"),
+    ("elbow.axis[0][1]", r"no entry .*: axis\[0\] is 0.0")])
+def test_numbers_that_there_are_not(name, message):
+    """Attribute and index errors, or another number than the one meant."""
+    problem = arm()
+    solver = tf.prepare(problem, ELEMENTS[0], 8, progress=False)
+    with pytest.raises(tf.InputError, match=message):
+        solver.solve(parameters={f"arm.{name}": 0.1})
+    with pytest.raises(tf.InputError, match=message):
+        solver.solve_many(parameters={f"arm.{name}": [0.1, 0.2]})
+    ends = {"arm": {"shoulder": 0.5, "elbow": 0.2}}
+    with pytest.raises(tf.InputError, match=message):
+        tf.BoundaryValueProblem(problem.system, (0, 0.5), ends, ends, parameters={"x": f"arm.{name}"})

@@ -354,7 +354,8 @@ class Solver:
         try:
             return self.system.with_numbers(parameters)
         except InputError:
-            fixed = not isinstance(parameters, dict) or self.system.complete is not None
+            numbers.check_names(self.system, parameters)
+            fixed = self.system.complete is not None
             freed = self.system if fixed else unknown.with_free_numbers(self.system, parameters)
             if freed is self.system:
                 raise

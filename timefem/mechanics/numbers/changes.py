@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ...errors import InputError, did_you_mean
+from ...errors import InputError, known_names
 from ...memory import Late
 from ..bodies.tree.structure import TURNING
 from ..body_frame import is_on_tree
@@ -99,7 +99,19 @@ def _replaced(part, attribute, steps, present, value, name):
     except (IndexError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"parameters: there is no entry {name!r}: {attribute} is {_on_a_line(present)}") from None
+        what, found = _as_far_as_there_is(attribute, present, steps)
+        raise InputError(f"parameters: there is no entry {name!r}: {what} is {_on_a_line(found)}") from None
+
+
+def _as_far_as_there_is(name, present, steps):
+    """The last thing on the way of steps into an argument, with its name."""
+    for step in steps:
+        try:
+            present = getattr(present, step) if isinstance(step, str) else present[step]
+        except (AttributeError, LookupError, TypeError):
+            break
+        name = step if isinstance(step, str) else getattr(present, "name", f"{name}[{step}]")
+    return name, present
 
 
 def _on_a_line(value):
@@ -112,9 +124,11 @@ def _inside(function, steps, value):
     fields = [f.name for f in dataclasses.fields(function)]
     if leaf not in fields:
         raise InputError(f"parameters: a {type(function).__name__} has no number {leaf!r}"
-                         + (did_you_mean(str(leaf), fields) or f"; it has {', '.join(fields)}"))
+                         + known_names(str(leaf), getattr(function, "varied", fields)))
     if index:
         entries = np.array(getattr(function, leaf), float)
+        if len(index) > 1:
+            raise IndexError(index)
         i, j = index[0] if isinstance(index[0], tuple) else (index[0], index[0])
         if entries.ndim == 2 and leaf != "orientation":  # of a symmetric matrix
             entries[i, j] = entries[j, i] = value

@@ -11,7 +11,7 @@ from ...memory import Late
 from ...records import frozen
 from ..formulas.stored import StoredFormula
 from .arguments import number_at
-from .changes import made_of
+from .changes import check_names, made_of
 from .map import NumberMap
 from .names import resolve
 from .records import StandIns, with_records
@@ -183,6 +183,7 @@ def present_value(system, entry):
     except (LookupError, TypeError, AttributeError):
         value = None
     if not isinstance(value, int | float | np.number) or isinstance(value, bool):
+        check_names(system, {entry: np.nan})
         what = entry.rpartition(".")[2] if isinstance(entry, str) else entry[1]
         raise InputError(f"{system.label(part)} has no number {what!r} that can be unknown; of several numbers name "
                          f"one, such as '{what}[0]'")

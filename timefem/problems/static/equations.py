@@ -6,11 +6,10 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from ...errors import InputError
 from ...mechanics.bodies.generalized_body import general_position
 from ...mechanics.contacts.rigid import refuse_events
 from ...mechanics.parts import body_of
-from ...mechanics.states.consistent import assembled, reach_in_trees
+from ...mechanics.states.consistent import reach_in_trees
 from ...mechanics.symbols import Symbols, first_order, n_reactions
 from ...mechanics.values.conserved import neutral_motions
 from ...mechanics.values.evaluate import evaluate
@@ -20,7 +19,6 @@ from ...mechanics.values.quantities import sees_velocities
 from ...memory import Recent
 from ...records import frozen
 from ...sparse import sparse_lu
-from ...status import Reason, Status
 from .options import OPTIONS
 
 _FUNCTIONS = Recent()
@@ -85,6 +83,7 @@ class StaticEquations:
         self.lengths = [np.arange(system.n_q)[system.coordinates(b)][list(places)] for b in system.bodies
                         for places in getattr(b, "quaternions", ())]
         self.neutral = neutral_motions(system)
+        self._bodies = np.repeat(np.arange(len(system.bodies)), [body.n_q for body in system.bodies])
 
     def evaluate(self, x, t):
         """Residual (n,), tangent (n, n) as CSC, and derivative of the residual by t (n,)."""
@@ -199,14 +198,21 @@ class StaticEquations:
         return x
 
     def scales(self, tangent):
-        """Scaling of rows and columns that balances a tangent, shape (n,): first of units, by the mass."""
+        """Scaling of rows and columns that balances a tangent, shape (n,): first of units, by the mass.
+
+        What resists no more than rounding does beside the rest of its body, such as a spin about the vertical of what
+        stands on a floor, is not made as large as this.
+        """
         n, root = self.n_q, scipy.sparse.diags_array(self.system.mass_scale**-0.5)
         stiffness, gradient = abs(root @ tangent[:n, :n] @ root).max(), tangent[n:, :n] @ root
         size = np.sqrt(gradient.multiply(gradient).sum(axis=1))
         scale = np.append(root.diagonal(), (stiffness or 1.0) / np.where(size > 0, size, 1.0))
         weights = scipy.sparse.diags_array(scale)
-        size = np.sqrt(abs(weights @ tangent @ weights).max(axis=1).toarray().ravel())
-        return scale / np.where(size > 0, size, 1.0)
+        size = abs(weights @ tangent @ weights).max(axis=1).toarray().ravel()
+        largest = np.zeros(len(self.system.bodies))
+        np.maximum.at(largest, self._bodies, size[:n])
+        size[:n] = np.where(size[:n] > OPTIONS.singular * largest[self._bodies], size[:n], largest[self._bodies])
+        return scale / np.sqrt(np.where(size > 0, size, 1.0))
 
     def n_unstable(self, tangent):
         """Negative eigenvalues of the second variation of the energy on the constraints.
@@ -454,17 +460,6 @@ def _size(equations, q, root, ways):
 def or_where_rounding(sizes, ways):
     """Sizes by a guess, or where that is rounding the ways that forces lead to."""
     return np.where(sizes > np.finfo(float).eps * ways, sizes, ways)
-
-
-def unmet_fault(equations, t, x):
-    """The `Status` where no coordinates near x (n,) hold the constraints, without which nothing is at rest; or None."""
-    try:
-        assembled(equations.system, t, x[:equations.n_q], np.ones(equations.n_q))
-    except InputError as error:
-        gap = worst_gap(equations, *equations.evaluate(x, t)[:2], x)
-        message = f"{Reason.NOT_CONVERGED} at the load of t = {t:g}: {gap + '; ' if gap else ''}{error}"
-        return Status(False, Reason.NOT_CONVERGED, message, None, t)
-    return None
 
 
 def worst_gap(equations, residual, tangent, x):

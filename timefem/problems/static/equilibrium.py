@@ -14,9 +14,6 @@ from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.composites.along import along
 from ...mechanics.part import Part
 from ...mechanics.redundancy.consistent_multipliers import redundant_names
-from ...mechanics.redundancy.redundancy import drop_redundant
-from ...mechanics.states.consistent import assembled
-from ...mechanics.states.given import canonical_states, given_states
 from ...mechanics.states.sides import warn_of_other_side
 from ...mechanics.system import System
 from ...progress import progress as progress_bar
@@ -38,11 +35,11 @@ from .equations import (
     or_where_rounding,
     relaxed,
     solve,
-    unmet_fault,
     with_inertia,
     worst_gap,
 )
 from .options import OPTIONS
+from .starts import rest_coordinates, starting, unmet_fault, without_redundant
 
 if TYPE_CHECKING:
     from ...mechanics.body_frame import BodyFrame
@@ -195,8 +192,7 @@ def at_rest(system, guess=None, t=0.0, n_steps=1, start=None):
     n_steps = validate.integer("n_steps", n_steps, minimum=1)
     start = 0.0 if start is None else validate.real("start", start)
     system, q = without_redundant(system, rest_coordinates(system, guess, start), start)
-    equations, x = StaticEquations(system), np.append(q, np.zeros(system.n_constraints))
-    found = None
+    equations, x, found = *starting(system, q, start), None
     if n_steps == 1:
         with progress_bar("equilibrium", OPTIONS.iterations, goal=OPTIONS.tolerance) as bar:
             found = from_guess(equations, x, t, bar.iteration)
@@ -270,21 +266,6 @@ def from_guess(equations, x, t, on_iteration=lambda iteration, norm: None):
             f"{equations.system.label(moved_most(equations, fallen))} falls without end, and no force grows to hold " \
             "it: hold it by a joint or a spring"
     return found
-
-
-def rest_coordinates(system, guess, t):
-    """Coordinates (n_q,) of a guess, or of the shapes at rest."""
-    given = given_states(system, canonical_states(system, {} if guess is None else guess, t))
-    return np.concatenate([s.q for _, s in given.values()])
-
-
-def without_redundant(system, q, t):
-    """The system without constraints that are redundant, where it is to be, and the coordinates where that was settled.
-    """
-    if system.redundant != "drop":
-        return system, q
-    q = assembled(system, t, q, np.ones(system.n_q))
-    return drop_redundant(system, t, np.append(q, np.zeros(system.n_q))), q
 
 
 def dropped_fault(system, t, q):

@@ -22,6 +22,7 @@ class StaticOptions(Options):
     unbalanced: float = option(10.0, "resistance against the largest, over the error, that what is unbalanced may make")
     shared: float = option(1e-12, "resistance of constraints that repeat each other, against that of the masses")
     apart: float = option(0.1, "of what its terms are, by which a guess violates a constraint that a failure names")
+    coincide: float = option(1e-3, "of sizes, by which points that coincide are set apart; springs find back from any")
     pivots: float = option(1e-3, "error of a solve by pivots on the diagonal, up to which their signs are counted")
     neutral: float = option(1e-8, "way in a rigid motion, against the size of the system, that is none")
     added_inertia: float = option(1e-4, "size of the mass that is added to singular tangents")

@@ -22,9 +22,10 @@ from ...progress import progress as progress_bar
 from ...solution.audit import warn_of_bends
 from ...status import Answer, Reason, Status
 from ...types import Floats, States
-from .equations import StaticEquations, bordered, solve
-from .equilibrium import dropped_fault, from_guess, newton, rest_coordinates, undetermined, without_redundant
+from .equations import bordered, solve
+from .equilibrium import dropped_fault, from_guess, newton, undetermined
 from .options import OPTIONS
+from .starts import rest_coordinates, starting, without_redundant
 
 if TYPE_CHECKING:
     from ...mechanics.body_frame import BodyFrame
@@ -108,8 +109,7 @@ def equilibrium_path(system: System, t_end: float, guess: States | None = None, 
         raise InputError(f"t_end must differ from start, {digits(start)}")
     n_steps = validate.integer("n_steps", n_steps, minimum=1)
     system, q = without_redundant(system, rest_coordinates(system, guess, start), start)
-    equations = StaticEquations(system)
-    x = np.append(q, np.zeros(system.n_constraints))
+    equations, x = starting(system, q, start)
     first = from_guess(equations, x, start)
     if not first.success:
         raise InputError(f"there is no equilibrium at the start of the path: {first.status.message}")
