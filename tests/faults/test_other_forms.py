@@ -185,10 +185,20 @@ def tree():
     return tf.InitialValueProblem(tf.System([arm, push], gravity=(0, 0, -9.81)), {arm: {"hinge": 0.3}}, (0, 0.5))
 
 
-@pytest.mark.parametrize("problem", [with_lambdas, optimal, inverse, tree])
+def joints_with_several_coordinates():
+    arm = tf.Tree([tf.Link("base"), *(tf.Link(name, mass=1, centre=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1))
+                                      for name in "abc")],
+                  [tf.TreeJoint("cross", "base", "a", "universal", axis=(0, 1, 0), across=(1, 0, 0)),
+                   tf.TreeJoint("ball", "a", "b",
+                   "spherical", position=(1, 0, 0)), tf.TreeJoint("slide", "b", "c", "planar")], name="arm")
+    return tf.InitialValueProblem(tf.System([arm], gravity=(0, 0, -9.81)), {arm: {"cross": (0.3, 0.1)}}, (0, 0.5))
+
+
+@pytest.mark.parametrize("problem", [with_lambdas, optimal, inverse, tree, joints_with_several_coordinates])
 def test_pickles(fault, problem):
     """Problems with lambdas, their prepared solvers and solutions give the same numbers elsewhere."""
-    element = tf.MixedGalerkin(2, form="lagrange") if problem is tree else tf.MixedGalerkin(2)
+    is_tree = problem in (tree, joints_with_several_coordinates)
+    element = tf.MixedGalerkin(2, form="lagrange") if is_tree else tf.MixedGalerkin(2)
     solver = tf.prepare(problem(), element, 4)
     right = solver.solve()
     for name, thing in (("problem", problem()), ("prepared solver", solver)):
@@ -208,3 +218,43 @@ def test_functions_that_stay(fault):
     with pytest.raises(tf.InputError, match="define it in a module, or give a text") as told:
         pickle.dumps(problem)
     fault("a cost that asks the motion, pickled", "refused", "refused" if told.value else "taken")
+
+
+def spun(coordinates, closed):
+    """A body on a cross that another hangs from, which slides on a rope; or whose end stays on a rod."""
+    a, b, c = (tf.RigidBody(mass, (0.02, 0.021, 0.004), name=name) for name, mass in zip("abc", (1.0, 0.7, 0.3)))
+    cross = tf.Universal(a, point_a=(0, 0, 0.2), point_b=(0, 0, 0), axis_a=(1, 0, 0), axis_b=(0, 1, 0), name="cross")
+    elbow = tf.Revolute(b, a, point_a=(0, 0, 0.15), point_b=(0, 0, -0.2), axis_a=(0.2, 1, 0.1), axis_b=(0.2, 1, 0.1),
+                        name="elbow")
+    rail = tf.Prismatic(c, b, point_a=(0, 0, 0.1), point_b=(0, 0, -0.2), axis_b=(0, 0, 1), name="rail")
+    hold = tf.RigidDistance(c, None, point_b=(0, 0.5, -0.5), length=0.6, name="rod") if closed else \
+        tf.SlackRope(c, None, point_b=(0.4, 0.2, 0), length=0.5, stiffness=100, name="rope")
+    system = tf.System([a, b, c, cross, elbow, rail, hold], gravity=(0, 0, -9.81), coordinates=coordinates)
+    start = tf.assemble(system, {cross: {"angle_b": 0.3, "angle_a": -0.2}, elbow: 0.4}) if closed else \
+        {cross: {"angle_b": (0.3, 0.5), "angle_a": (-0.2, 1.0)}, elbow: (0.4, -1.0), rail: (0.01, 0.2)}
+    return tf.solve(tf.InitialValueProblem(system, start, (0, 0.2)), tf.MixedGalerkin(2, form="energy"), 10,
+                    progress=False)
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_names_in_joint_coordinates_are_saved(tmp_path, fault, closed):
+    """Bodies by the names that they were given, and their centres of mass, not the frames of links; also once more."""
+    sol = spun("joint", closed)
+    sol.save(tmp_path / "sol.h5")
+    loaded = tf.load(tmp_path / "sol.h5")
+    loaded.save(tmp_path / "again.h5")
+    for name, other in (("loaded", loaded), ("again", tf.load(tmp_path / "again.h5"))):
+        for body in "abc":
+            fault(f"{name}: place of {body}", sol.position(body, 0.13), other.position(body, 0.13), rtol=0, atol=0)
+        for joint in "cross", "elbow", "rail":
+            fault(f"{name}: force of {joint}", sol.joint(joint).force(0.13), other.joint(joint).force(0.13), rtol=0,
+                  atol=0)
+        for what in sol, other:
+            what.save(tmp_path / "table.csv")
+            what.table = (tmp_path / "table.csv").read_text()
+        fault(f"{name}: table", True, sol.table == other.table)
+        heavier = other.system.with_numbers({"c.mass": 0.5})
+        assert heavier["c"].body.link("c") is not None and heavier.find("b").address == sol.system.find("b").address
+    height = tf.EndValue(lambda f, t: f[0].position[2], "b")
+    fault("loaded: derivative", *(tf.gradient(what, height, [tf.Parameter("b", "mass")]) for what in (sol, loaded)),
+          rtol=1e-12)

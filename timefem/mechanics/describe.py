@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, named_arguments
+from ..records import frozen
 from .bodies.generalized_body import GeneralizedBody
 from .bodies.generalized_system import GeneralizedPotential
 from .bodies.tree.links import Link, TreeJoint
@@ -21,7 +22,9 @@ from .functions.base import Constant, Ramp, Sine, Step, TrianglePulse
 from .functions.formula import Formula as FormulaOfTime
 from .functions.formula import Table
 from .functions.trajectories import Polynomial, Spline, Transfer
+from .numbers.records import StandIns
 from .part import Body
+from .parts import replaced_names
 from .redundancy.redundancy import keep_constraints
 from .system import System
 
@@ -72,6 +75,13 @@ class Refer:
     def part(self, part):
         part = self.system.here(part)
         return self.places[part] if part in self.places else self._entry_of(part, self)
+
+
+@frozen
+class Former:
+    """The name of a body or joint that a link or joint of a tree stands for."""
+
+    name: str
 
 
 class Found:
@@ -126,7 +136,8 @@ def describe(system: System) -> dict[str, Any]:
     dict
         `{"parts": [{"class": ..., "bodies": [...], ...}, ...], "redundant": ...}`; `bodies` are numbers in
         `system.bodies`, of a link of a tree a list of the tree's number and what makes the link, of a point of a beam a
-        table with the beam's number and the place. Of a system without its redundant constraints that of the complete
+        table with the beam's number and the place. In joint coordinates `names` has what stands for the bodies and
+        joints that were given. Of a system without its redundant constraints that of the complete
         one, and `kept`.
 
     Raises
@@ -148,7 +159,9 @@ def describe(system: System) -> dict[str, Any]:
             done.add(owner)
             part = owner
         places[part] = len(places)
-    return {"parts": [_entry(part, refer) for part in places], "redundant": system.redundant}
+    names = {name: refer.body(frame) for name, frame in replaced_names(system).items()}
+    return {"parts": [_entry(part, refer) for part in places], "redundant": system.redundant} | (
+        {"names": names} if names else {})
 
 
 def _entry(part, refer):
@@ -192,6 +205,7 @@ def build(description):
         for i, entry in sorted(enumerate(entries), key=lambda item: len(_refers(item[1]))):
             if parts[i] is None:
                 parts[i] = _made_of(entry, found)
+        names = StandIns({Former(name): found.body(frame) for name, frame in description.get("names", {}).items()})
         kept = description.get("kept")
         if kept is not None and not set(kept) <= set(range(sum(
                 len(names) for part in parts for member in part.members
@@ -200,6 +214,7 @@ def build(description):
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise InputError(f"the description of the system is damaged: {error!r}") from None
     system = System(parts, redundant=description.get("redundant", "refuse"))
+    system.stands_for = StandIns({old: system.here(frame) for old, frame in names.items()} | system.stands_for)
     return system if kept is None else keep_constraints(system, sorted(set(kept)))
 
 

@@ -40,6 +40,9 @@ class Motion:
     rates: Any
     single: str = ""  # what a coordinate without a name of its own is
 
+    def __reduce__(self):
+        return _motion, (next(kind for kind, motion in MOTIONS.items() if motion is self),)
+
     @property
     def n(self):
         return len(self.components)
@@ -101,6 +104,11 @@ MOTIONS = {
                        lambda x, v: (_spin(x[3:], v[3:]), _turned(x[3:]).T @ v[:3])),
 }
 KINDS = (*MOTIONS, "fixed")
+
+
+def _motion(kind):
+    """For pickle, which takes no functions without a name."""
+    return MOTIONS[kind]
 
 
 def is_there(value):
