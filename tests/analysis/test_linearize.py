@@ -176,6 +176,32 @@ def test_what_turns_before_it_is_stretched_is_not_steady(unit):
     assert np.abs(np.abs(carried.eigenvalues.imag) - wanted).min() < 1e-9
 
 
+def test_what_a_drive_turns_before_it_is_stretched_is_not_steady():
+    """A slider on an arm that is driven at a steady rate: `w^2 = k / m - turning^2` about where it settles."""
+    turning, stiffness, length = 3.0, 50.0, 1.0
+    arm, slider = tf.RigidBody(1.0, (0.1, 0.1, 0.1), name="arm"), tf.RigidBody(2.0, (0.1, 0.1, 0.1), name="slider")
+    axle = tf.Revolute(arm, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1), name="axle")
+    guide = tf.Prismatic(arm, slider, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_b=(1, 0, 0),
+                         name="guide")
+    drive = tf.PrescribedJoint(axle, value=tf.Formula(f"{turning} * t"))
+    system = tf.System([arm, slider, axle, guide, drive, tf.JointSpring(guide, stiffness=stiffness, rest=length)])
+
+    def model(out):
+        return tf.linearize(system, {axle: (0.0, turning), guide: (out, 0.0)})
+
+    assert not model(length).steady
+    settled = model(stiffness * length / (stiffness - 2 * turning**2))
+    assert settled.steady and abs(oscillation(settled) - 1j * np.sqrt(stiffness / 2 - turning**2)) < 1e-9
+
+
+def test_loads_that_grow_leave_a_linear_system_steady():
+    """Accelerations of the second order in the time, of the load alone."""
+    mass = tf.PointMass(2.0, dimension=1, name="mass")
+    load = tf.Force(mass, (1, 0, 0), time=tf.Formula("cos(3 * t) - 1"))
+    system = tf.System([mass, tf.Spring(mass, None, stiffness=8.0), load])
+    assert all(tf.linearize(system, {mass: tf.Pose(velocity=(v, 0, 0))}).steady for v in (0, 1))
+
+
 def test_bicycle():
     """Meijaard, Papadopoulos, Ruina & Schwab, Proc. R. Soc. A 463 (2007), Table 2, at 5 m/s."""
     system, riding = bicycle()

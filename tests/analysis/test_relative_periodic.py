@@ -88,6 +88,19 @@ def test_two_masses_drift():
     assert abs(drift - 0.4) < 0.05
 
 
+def test_a_stiff_blade_may_turn_about_its_hub():
+    """Rounding of its strains makes accelerations that do not turn with it."""
+    section = tf.Section(EA=1e5, GA=1e6, GJ=10, EI=(1, 1), mass=1, inertia=(2e-8, 1e-8, 1e-8))
+    blade, hub = tf.Beam(1.0, section, 5, degree=3, name="blade"), tf.RigidBody(1.0, (1e4, 1e4, 1e4), name="hub")
+    axle = tf.Revolute(hub, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1), name="axle")
+    system = tf.System([hub, blade, axle, tf.Weld(blade.start, hub, point_a=(0, 0, 0), point_b=(0, 0, 0))])
+    problem = tf.InitialValueProblem(system, system.state({axle: (0.0, 1.0)}), (0, 1))
+    ABOUT_GRAVITY.check(problem.system, 0.0, problem.z0)
+    loaded = tf.System([*system.parts, tf.Force(blade.end, (1e-3, 0, 0))])
+    with pytest.raises(tf.InputError, match="not the same after a turn"):
+        ABOUT_GRAVITY.check(loaded, 0.0, problem.z0)
+
+
 def test_what_is_no_symmetry():
     falling = tf.System([tf.PointMass(1.0, name="stone")], gravity=(0, -G, 0))
     with pytest.raises(tf.InputError, match="not the same after a turn"):

@@ -307,22 +307,21 @@ class Modes(Summarized, Sequence):
 
     def __init__(self, model: LinearModel, eigenvalues: np.ndarray, vectors: np.ndarray) -> None:
         self.model = model
-        root = model.mass
         self._modes = []
-        for mu, x in zip(eigenvalues, vectors.T, strict=True):
-            if mu.imag < 0 or not np.isfinite(x).all():
-                continue
-            shape = model.displacements @ x
-            energy = np.real(shape.conj() * (root @ shape))
+        upper = (eigenvalues.imag >= 0) & np.isfinite(vectors).all(axis=0)
+        vectors = vectors[:, upper]
+        shapes, root = model.displacements @ vectors, np.sqrt(np.maximum(model.mass.diagonal(), 0))[:, None]
+        weighted, energies = root * np.abs(shapes), np.abs(np.real(shapes.conj() * (model.mass @ shapes)))
+        weighted = np.where(weighted.max(axis=0, initial=0.0) > 0, weighted, np.abs(shapes))
+        names = model.displacement_names
+        columns = vectors.T, shapes.T, weighted.T, energies.T
+        for mu, x, shape, weights, energy in zip(eigenvalues[upper], *columns, strict=True):
             if not np.abs(shape).max(initial=0):
                 continue
-            weighted = np.sqrt(np.maximum(root.diagonal(), 0)) * np.abs(shape)
-            lead = int(weighted.argmax()) if weighted.max() else int(np.abs(shape).argmax())
-            phase = np.exp(-1j * np.angle(shape[lead])) / np.abs(shape).max()
-            total = np.abs(energy).sum() or 1.0
-            names = model.displacement_names
+            phase = np.exp(-1j * np.angle(shape[weights.argmax()])) / np.abs(shape).max()
+            total = energy.sum() or 1.0
             self._modes.append(Mode(complex(mu), dict(zip(names, phase * shape, strict=True)),
-                                    dict(zip(names, (np.abs(energy) / total).tolist(), strict=True)), phase * x, model))
+                                    dict(zip(names, (energy / total).tolist(), strict=True)), phase * x, model))
         self.n_neutral = int((eigenvalues == 0).sum())
 
     def __len__(self) -> int:

@@ -111,7 +111,7 @@ class Symmetry(NamedArguments):
             one, other = (EquationsOfMotion.of_state(system, t, x) for x in (z, there))
             rotated = matrix[:system.n_q, :system.n_q] @ one.acceleration
             root = np.sqrt(system.mass_scale)
-            most = OPTIONS.same_acceleration * max(one.size, other.size)
+            most = OPTIONS.same_acceleration * max(one.size, other.size) + one.rounding + other.rounding
             same = np.linalg.norm(root * (rotated - other.acceleration)) <= most
         if not same:
             what = ["a turn about the axis"] * (self.axis is not None) + ["shifts"] * bool(len(self.shifts))
@@ -277,7 +277,7 @@ class Reduction:
         at, a = self.at, self.a
         if not self.chart.rates.any() and not at.timed:
             return True
-        if not (at.timed or self.omega.any()) and self._stretches():
+        if not self.omega.any() and self._stretches():
             return False
         rate, size = self._fastest()
         step = OPTIONS.moved / (rate or 1.0)  # where nothing has a rate as yet, any change counts, at any time
@@ -321,7 +321,7 @@ class Reduction:
         if not rate:
             return False
         root, step, changes = np.sqrt(np.maximum(self.mass.diagonal(), 0)), OPTIONS.moved / rate, []
-        for later in map(self._later, (step, 2 * step)):
+        for later in (self._later(step, at_once=True), self._later(2 * step, at_once=True)):
             then = Chart(later.system, later.q, later.v, later.acceleration)
             changes.append(root * (then.acceleration - chart.acceleration))
         size = np.linalg.norm(changes[1])
@@ -337,14 +337,15 @@ class Reduction:
         apart = max((np.ptp(speed[axis]) for axis in axes.values()), default=0.0)
         return max(np.abs(speed[turns]).max(initial=0.0), apart / reach if reach else 0.0)
 
-    def _later(self, step):
-        """The equations of motion a step later, where accelerations stay as they are."""
+    def _later(self, step, at_once=False):
+        """The equations of motion a step later, where accelerations stay as they are; `at_once` with forces and
+        constraints of now."""
         at, bends = self.at, self.at.acceleration.copy()
         bends[at.flows] = 0.0
         q = at.q + step * at.rates + step**2 / 2 * bends
         v = at.v + step * bends
         v[at.flows] += at.efforts_by_state @ (q - at.q)
-        return EquationsOfMotion(at.system, at.t + step, q, v, at.u)
+        return EquationsOfMotion(at.system, at.t if at_once else at.t + step, q, v, at.u)
 
     def _independent(self, gradient):
         """Displacements y, and those whose rates are independent too, by the constraints with column pivoting."""
