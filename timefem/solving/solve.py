@@ -82,8 +82,9 @@ def solve(problem: Any, element: TimeElement, n_elements: int | Sequence[int] | 
         where that fails targets that move from the start to the end.
         Of boundary-value problems: "interpolation" (bodies move straight and turn steadily between the configurations
         at the ends; the default where one is given at the end), "march" (from a state at the start; the default
-        otherwise), or the last three. Newton's method has a line search there, and where it fails the loads that
-        make the guess a motion are taken away step by step.
+        otherwise, and where unknown numbers bring a throw back to where it began), or the last three. Newton's
+        method has a line search there, and where it fails the loads that make the guess a motion are taken away step
+        by step.
     newton : Newton, optional
         Tolerances, iterations, line search.
     checkpoint : Checkpoint or path, optional

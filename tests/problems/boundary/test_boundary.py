@@ -229,6 +229,23 @@ def test_unknown_mass(element, speed):
     assert sol.system.bodies[0].mass == sol.parameters["m"]
 
 
+@pytest.mark.parametrize("guess", [1.0, 8.0, 12.0])
+def test_numbers_that_bring_a_throw_back(guess):
+    """Along the straight way from a place to itself a spring has no effect."""
+    mass = tf.PointMass(1.0, 1, name="mass")
+    thrown = EndState(position=(0, None, None), velocity=(1, None, None))
+    back = {mass: EndState(position=(0, None, None))}
+    problem = tf.BoundaryValueProblem(tf.System([mass, tf.Spring(mass, stiffness=guess, name="spring")]), (0, 1),
+                                      {mass: thrown}, back, parameters={"k": "spring.stiffness"})
+    assert tf.solve(problem, tf.MixedGalerkin(3), 20).parameters["k"] == pytest.approx(np.pi**2, rel=1e-9)
+    falling = tf.System([mass, tf.Force(mass, (-guess, 0, 0), name="weight")])
+    problem = tf.BoundaryValueProblem(falling, (0, 1), {mass: thrown}, back, parameters={"g": "weight.value[0]"})
+    assert tf.solve(problem, tf.MixedGalerkin(2), 10).parameters["g"] == pytest.approx(-2, rel=1e-12)
+    problem = tf.BoundaryValueProblem(falling, (0, 3 / guess), {mass: thrown}, back, free_time=True)
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 10)
+    assert sol.success and sol.t[-1] == pytest.approx(2 / guess, rel=1e-9)
+
+
 def test_backends_agree():
     _, problem = free_body()
     chain, superlu = (tf.solve(problem, tf.MixedGalerkin(2), 30, backend=b) for b in ("chain", "superlu"))

@@ -215,7 +215,14 @@ class BoundarySolver:
             return "march"
         given = [getattr(t, name, None) is not None for t in self.problem.end.values()
                  for name in ("q", "position", "orientation")]
-        return "interpolation" if any(given) else "march"
+        return "interpolation" if any(given) and not self._returns() else "march"
+
+    def _returns(self):
+        """Whether a motion with unknown numbers, thrown at the start, ends where it begins: a straight path is at rest
+        there, where numbers of springs and dampers have no effect."""
+        c, n = self.problem.conditions_at_ends, self.problem.system.n_q
+        stays = np.allclose(c.z0[:n], c.z1[:n], rtol=0, atol=1e-9 * np.abs(c.z0[:n]).max(initial=0.0))
+        return bool(self.problem.unknown_names and stays and c.z0[n:].any())
 
     def _states(self, guess, mesh, element=None):
         """Nodal states, shape (n_elements, n_shapes, n_z)."""
