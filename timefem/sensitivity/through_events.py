@@ -65,6 +65,24 @@ class Distance(NamedTuple):
     distance: float
 
 
+class _Begun(NamedTuple):
+    """Directions in which slips in space begin: unknown angles, for which the slips at the end are along them."""
+
+    by_angles: np.ndarray  # changes of the dofs of its elements, (n_dofs, n)
+    across: list  # `EventTangent` of the slip across each
+    inverse: np.ndarray  # of the changes of these with the angles, (n, n)
+
+    def angles(self, z, dt, numbers):
+        """Changes with those of the state at the end (n_z, K), its time (K,) and the numbers, (n, K)."""
+        return -self.inverse @ [row.by_z @ z + row.by_t * dt + row.by_numbers @ numbers for row in self.across]
+
+    def backward(self, by_x):
+        """Gradients by state and time of the end and by the numbers, from that by the dofs."""
+        sizes = -(by_x @ self.by_angles) @ self.inverse
+        return [sum(size * getattr(row, name) for size, row in zip(sizes, self.across, strict=True))
+                for name in ("by_z", "by_t", "by_numbers")]
+
+
 class _Piece(NamedTuple):
     """Elements start, ..., stop - 1 in one mode."""
 
@@ -74,8 +92,9 @@ class _Piece(NamedTuple):
     places: Any  # of the numbers of the system with contacts among those of its own, sparse
     by_start: np.ndarray  # changes of its rows with the time of its start
     node: Any  # `NodeTangent` of its start
-    event: Any  # `EventTangent` of its end, or None where its time is fixed
-    by_time: np.ndarray | None  # changes of its dofs with that time
+    event: Any  # `EventTangent` of its end, or None where that is fixed, or moves with its start
+    by_time: np.ndarray | None  # changes of its dofs with the time of its end; None where that is fixed
+    begun: _Begun | None  # of slips in space that begin in it
 
 
 class ThroughEvents(Derivatives):
@@ -142,10 +161,6 @@ class ThroughEvents(Derivatives):
     def _piece(self, start, stop):
         """Elements are solved again: not all of their multipliers are kept."""
         sol, own, nodes = self._solution, self._nodes.mode_system(start), self.mesh.nodes[start:stop + 1]
-        if BEGINS in own.mode.modes:
-            name = self.contacts.names[own.mode.modes.index(BEGINS)]
-            raise InputError(f"{name} begins to slip in space at t = {nodes[0]:g}; derivatives are offered of slips "
-                             "along lines, and in space of those that end")
         mesh, x, n, status, _ = own.dofs(nodes, sol.nodal.state[start, 0], exact=True)
         if n < stop - start:
             raise InputError(f"the elements from t = {nodes[0]:g} on are not found again: {status.message}")
@@ -153,11 +168,34 @@ class ThroughEvents(Derivatives):
         node = self._nodes.at(start, own)
         located = self._nodes.located(stop)
         by_start, by_end = stretch.residual_by_ends()
-        event = by_time = None
+        event = by_time = begun = None
         if located is not None and stop < len(sol.t) - 1:
-            by_time = stretch.motion(np.zeros((stretch.plan.columns.n_node, 1)), by_end[:, None])[:, 0]
-            event = self._nodes.event(stop, *located, own)
-        return _Piece(start, stop, stretch, self._nodes.numbers(own.system), by_start, node, event, by_time)
+            by_time = self._moved(stretch, by_end[:, None])[:, 0]
+            if located[0] == events.BEGINNING:  # an element of a length of its own
+                begun = self._begun(stop, stretch, own)
+            else:
+                event = self._nodes.event(stop, *located, own)
+        return _Piece(start, stop, stretch, self._nodes.numbers(own.system), by_start, node, event, by_time, begun)
+
+    @staticmethod
+    def _moved(stretch, changed):
+        """Changes of the dofs of elements with those of their rows."""
+        return stretch.motion(np.zeros((stretch.plan.columns.n_node, changed.shape[1])), changed)
+
+    def _begun(self, stop, stretch, own):
+        """`_Begun` of the element before a node."""
+        rows = [c for c, mode in enumerate(own.mode.modes) if mode == BEGINS and self.contacts.n_slip[c] == 2]
+        across = [self._nodes.event(stop, events.BEGINNING, c, own) for c in rows]
+        along = self._solution.slip_directions[stop - 1, rows]
+        turned = scipy.sparse.lil_array((stretch.places.size, len(rows)))
+        for i, (c, (x, y)) in enumerate(zip(rows, along, strict=True)):
+            for place in own.directions(stretch.places, c):
+                turned[place:place + 2, i] = [[-y], [x]]
+        by_angles = self._moved(stretch, stretch.change_of_residual(scipy.sparse.csc_array(turned)))
+        end = by_angles[(stretch.mesh.n_elements - 1) * stretch.plan.columns.step + stretch.plan.columns.first[-1]]
+        slips = self.contacts.at_state(self.mesh.nodes[stop], self._solution.z[stop]).gamma[0, rows, 1:]
+        matrix = np.array([row.by_z for row in across]) @ end - np.diag((slips * along).sum(axis=1))
+        return _Begun(by_angles, across, np.linalg.inv(matrix))
 
     def _find_distances(self):
         sol, found = self._solution, []
@@ -194,10 +232,18 @@ class ThroughEvents(Derivatives):
             np.add.at(by_x, e[:, None, None] * columns.step + columns.first, by_states[piece.start:piece.stop])
             end = (len(e) - 1) * columns.step + columns.first[-1]
             by_x[end] += of_end
+            if piece.begun is not None:
+                by_z, by_t, more = piece.begun.backward(by_x)
+                by_x[end] += by_z
+                by_times[piece.stop] += by_t
+                by_numbers += more
+            by_end = 0.0 if piece.by_time is None else by_x @ piece.by_time + by_times[piece.stop]
             if piece.event is not None:
-                size = -(by_x @ piece.by_time + by_times[piece.stop]) / piece.event.rate(piece.by_time[end])
+                size = -by_end / piece.event.rate(piece.by_time[end])
                 by_x[end] += size * piece.event.by_z
                 by_numbers += size * piece.event.by_numbers
+            elif piece.by_time is not None:
+                by_times[piece.start] += by_end
             costates = stretch.transposed_solve(by_x)
             by_times[piece.start] -= costates @ piece.by_start
             own = np.unique((piece.places[:, wanted] != 0).nonzero()[0])
@@ -241,7 +287,12 @@ class ThroughEvents(Derivatives):
             if piece.event is not None:
                 missed = piece.event.by_z @ self._end(piece, x) + piece.event.by_numbers @ numbers
                 times[piece.stop] = -missed / piece.event.rate(self._end(piece, piece.by_time))
+            elif piece.by_time is not None:
+                times[piece.stop] = here
+            if piece.by_time is not None:
                 x += np.outer(piece.by_time, times[piece.stop])
+            if piece.begun is not None:
+                x += piece.begun.by_angles @ piece.begun.angles(self._end(piece, x), times[piece.stop], numbers)
             e = np.arange(piece.stop - piece.start)
             states[piece.start:piece.stop] = x[e[:, None, None] * columns.step + columns.first]
             z = self._end(piece, x)

@@ -80,7 +80,7 @@ class ClosedContact(Part):
         for one in seen:
             self._numbers[one] = slice(first, first + len(one.own_parameters))
             first += len(one.own_parameters)
-        self._first = first
+        self.first_direction = first
         if contact.reactions_of and rubbing:
             self.reactions_of, self.kept_reactions = contact.reactions_of, contact.kept_reactions
         self.own_parameters = np.concatenate([*(one.own_parameters for one in seen),
@@ -135,7 +135,7 @@ class ClosedContact(Part):
         moving = s.at(s.q, s.p, [ca.SX.sym("v", b.n_q) for b in self.bodies])
         total = 0
         for k, one in enumerate(self.rubbing):
-            numbers = s.own[self._first + 3 * k:self._first + 3 * k + 3]
+            numbers = s.own[self.first_direction + 3 * k:self.first_direction + 3 * k + 3]
             by_velocity = ca.jacobian(self._slip(moving, one.contact, one.row), ca.vertcat(*moving.velocity))
             if one.contact.n_slip == 1:
                 along = numbers[0]

@@ -121,6 +121,14 @@ class ModeSystem:
         self.system = rebuilt(self.system, parts)
         self.plan.take(self.system)
 
+    def directions(self, places, c):
+        """Where numbers of the direction of a slip in space that begins stand among those of the system."""
+        for part in self.system.parts:
+            if isinstance(part, closed.ClosedContact):
+                for i, one in enumerate(part.rubbing):
+                    if (one.contact, one.row) == tuple(self.contacts.parts[c]):
+                        yield places.start[part] + part.first_direction + 3 * i
+
     def begin(self, how):
         """Be as new for another march of the same contacts, with the same scaling."""
         self.how, self._scale, self._one, self._two = how, None, None, None

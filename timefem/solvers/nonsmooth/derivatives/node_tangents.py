@@ -181,7 +181,8 @@ class NodeTangents:
         return found[:len(q)]
 
     def event(self, node, kind, c, own):
-        """`EventTangent` of the node at which the elements of a `ModeSystem` end."""
+        """`EventTangent` of the node at which the elements of a `ModeSystem` end; of a slip in space that begins that
+        across its direction."""
         sol, contacts, rows = self.solution, self.contacts, self._contacts
         t, n, z = float(sol.t[node]), self.system.n_q, sol.z[node]
         q, v = z[:n], self.velocity(t, z)
@@ -194,6 +195,9 @@ class NodeTangents:
             row[rows.first[1] + c] = 1.0
         elif kind == events.STICKS:
             row[slips] = self._direction(node, c)[:len(slips)]
+        elif kind == events.BEGINNING:  # what is across the direction
+            x, y = sol.slip_directions[node - 1, c]
+            row[slips] = -y, x
         else:
             solve, x = self._solved_forces(own, t, q, v)
             by_forces = self._shares(own, c, len(x))[0]
