@@ -55,6 +55,8 @@ def test_optimal_control_by_joints(tmp_path):
 @pytest.mark.parametrize("old, new, message", [
     ("hinge = 0.4", "hing = 0.4", r"problem.end.hing: there is no joint 'hing'; did you mean 'hinge'"),
     ("hinge = 0.4", "hinge = true", r"problem.end.hinge: must be .* the coordinate of a joint"),
+    ("[problem]", "[state]\nrod = {position = [0, 0, 0]}\n[problem]",
+     r"state.rod: 'rod' is a body, not a joint; its state at the start is given in \[bodies.rod\]"),
     ("hinge = 0.4", "rod = {positon = [0, 0, 0]}", r"problem.end.rod.positon: unknown key; did you mean 'position'"),
 ])
 def test_what_is_wrong_is_named(tmp_path, old, new, message):

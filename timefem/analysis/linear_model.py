@@ -290,10 +290,15 @@ def _told(part, size):
     return 0.0 if abs(part) <= 1e-10 * size else part
 
 
-def eigenvalue_text(value):
-    """An eigenvalue, or a pair, for people: parts that are rounding beside the other are zero."""
+MODE_HEADER = "eigenvalue [1/s]", "frequency [Hz]", "damping ratio", "what moves"
+
+
+def mode_row(mode):
+    """A mode for people, as texts: parts that are rounding beside others are zero."""
+    value = mode.eigenvalue
     real, imaginary = (_told(x, abs(value)) for x in (value.real, value.imag))
-    return f"{real:.6g}" + (f" +- {abs(imaginary):.6g}i" if imaginary else "")
+    text = f"{real:.6g}" + (f" +- {abs(imaginary):.6g}i" if imaginary else "")
+    return text, f"{mode.frequency:.6g}", f"{_told(mode.damping, 1.0):.4g}", mode.moves
 
 
 class Modes(Summarized, Sequence):
@@ -349,11 +354,9 @@ class Modes(Summarized, Sequence):
 
     def summary(self) -> Card:
         """As a table: text where it is printed, HTML in a notebook."""
-        rows = [("eigenvalue [1/s]", "frequency [Hz]", "damping ratio", "what moves")]
         least = self.model.growing.real.min(initial=np.inf)
         listed = [m for i, m in enumerate(self._modes) if i < OPTIONS.listed_modes or m.eigenvalue.real >= least]
-        rows += [(eigenvalue_text(m.eigenvalue), f"{m.frequency:.6g}", f"{_told(m.damping, 1.0):.4g}", m.moves)
-                 for m in listed]
+        rows = [MODE_HEADER, *map(mode_row, listed)]
         facts = {"states": len(self.model.A), "unstable eigenvalues": self.model.n_unstable,
                  "eigenvalues zero by structure": self.n_neutral}
         if len(listed) < len(self):

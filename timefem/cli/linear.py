@@ -4,7 +4,7 @@ from contextlib import nullcontext
 
 from ..analysis import linearize
 from ..analysis.chart import moving
-from ..analysis.linear_model import eigenvalue_text
+from ..analysis.linear_model import MODE_HEADER, mode_row
 from ..analysis.nearby import settle
 from ..display import counted
 from ..errors import InputError, SolveError
@@ -54,10 +54,9 @@ def modes(options):
                            "unstable": model.n_unstable, "neutral": every.n_neutral, "modes": every.as_dict()})
     table = make_table(f"{found.title} ({found.name}): {counted(len(every), 'mode')}, "
                        f"{counted(model.n_unstable, 'unstable eigenvalue')}, {every.n_neutral} zero by structure",
-                       "mode", "eigenvalue [1/s]", "frequency [Hz]", "damping ratio", "what moves")
+                       "mode", *MODE_HEADER)
     for i, mode in enumerate(every, 1):
-        table.add_row(str(i), eigenvalue_text(mode.eigenvalue), f"{mode.frequency:.6g}", f"{mode.damping:.4g}",
-                      mode.moves)
+        table.add_row(str(i), *mode_row(mode))
     make_console().print(table)
     if not model.steady:
         make_console().print("the motion is not steady: these are eigenvalues of one instant, not of a motion; "

@@ -432,9 +432,12 @@ class Names:
     def joint(self, keys, name, others=()):
         """The joint, or joint of a tree, of that name."""
         known = self.known_joints()
-        if name not in known:
-            raise self.document.error(keys, f"there is no joint {name!r}; {suggest(name, [*known, *others])}")
-        return known[name]
+        if name in known:
+            return known[name]
+        if name in self.bodies:
+            at = f"; its state at the start is given in [bodies.{name}]" * (keys[0] == "state")
+            raise self.document.error(keys, f"{name!r} is a body, not a joint{at}")
+        raise self.document.error(keys, f"there is no joint {name!r}; {suggest(name, [*known, *others])}")
 
     def known_joints(self):
         """Name -> joint, or joint of a tree."""
