@@ -340,11 +340,44 @@ def stop_beside_a_floor(*units):
     return impact_beside_constraints(*units, stop=True)
 
 
+def estimated(*units):
+    """An arm seen by a camera, whose torque and spring are not known: it went astray in Gg, km, h."""
+    arm, (mass, length, time) = Arm(*units, damping=0.02), units
+    rng, times, inertia = np.random.default_rng(1), np.arange(1, 16) / 30, mass * length**2
+    seen = solved(arm.problem(0.5), 15).position(arm.b, times * time)[:, [0, 2]] + \
+        0.003 * length * rng.standard_normal((15, 2))
+    camera = tf.Marker("b", axes="xz", times=times * time, values=seen, sigma=0.003 * length)
+    prior = {name: tf.StatePrior((at, 0.0), q=0.3, v=1.0 / time) for name, at in (("hinge", 0.3), ("elbow", -0.2))}
+    stiffness = mass / time**2
+    problem = tf.Estimation(arm.system, [camera], noise={"hinge": 1e-5 * (inertia / time**2)**2 * time}, prior=prior,
+                            numbers={"k": ("spring.stiffness", tf.Prior(5 * stiffness, stiffness))},
+                            t_span=(0, 0.5 * time))
+    sol = solved(problem, 15)
+    found = sol.parameters["k"] / stiffness, sol.std("k") / stiffness, *(ask("hinge", 0.3 * time)[:1] for ask in (
+        sol.value, sol.std))
+    return np.concatenate([np.ravel(value) for value in found])
+
+
+def estimated_from_rest(*units):
+    """What stands at the origin has no size by its start."""
+    mass, length, time = units
+    body = tf.PointMass(2 * mass, dimension=1, name="body")
+    spring = tf.Spring(body, None, point_b=(-length, 0, 0), stiffness=30 * mass / time**2, length=length, name="spring")
+    times, rng = np.arange(1, 21) / 20, np.random.default_rng(2)
+    values = (0.2 * np.sin(4 * times) + 0.002 * rng.standard_normal(20)) * length
+    camera = tf.Marker("body", axes="x", times=times * time, values=values[:, None], sigma=0.002 * length)
+    prior = tf.StatePrior(tf.Pose(), position=0.1 * length, velocity=length / time)
+    problem = tf.Estimation(tf.System([body, spring]), [camera], prior={"body": prior}, t_span=(0, time),
+                            noise={"body": 0.1 * (mass * length / time**2)**2 * time})
+    sol = solved(problem, 20)
+    return np.append(sol.position(body, sol.t)[:, 0], sol.std("body", 0.5 * time)[0]) / length
+
+
 KINDS = (march, directors, to_a_tolerance, damped_to_a_tolerance, global_to_a_tolerance,
          energy_form_to_a_tolerance, light_to_a_tolerance, top_to_a_tolerance, boundary,
          at_rest, frequencies, steady_or_not, settled, periodic, driven, critical, identified, path, assembled, refused,
          rebound, sensitivity, ensemble, counting_turns, periodic_with_a_count, impact_beside_constraints,
-         stop_beside_a_floor)
+         stop_beside_a_floor, estimated, estimated_from_rest)
 
 
 @pytest.mark.long

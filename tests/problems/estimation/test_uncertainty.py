@@ -293,7 +293,8 @@ def test_priors_that_say_nothing(sigma, wide):
     std = np.sqrt(np.linalg.inv(best.jac.T @ best.jac).diagonal())
     found = np.append(sol.parameters["k"], sol.value("mass", 0.0))
     assert sol.success and np.abs((found - best.x) / std).max() < 1e-4
-    np.testing.assert_allclose(np.append(sol.std("k"), sol.std("mass", 0.0)), std, rtol=1e-6)
+    # beside priors a million wide rounding is 1e-8 to 3e-6, by the sizes of the unknowns
+    np.testing.assert_allclose(np.append(sol.std("k"), sol.std("mass", 0.0)), std, rtol=1e-6 if wide != 1e6 else 1e-5)
 
 
 def test_prior_of_a_body_on_a_ball():

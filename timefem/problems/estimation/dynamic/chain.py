@@ -197,11 +197,20 @@ class EstimationChain:
     def _scaling(self, name):
         problem, plan = self.problem, self.plan
         scale = Scaling.of(name, plan.system, plan.element, self.mesh.nodes[0], problem.z0)
+        if name == "full":
+            scale.lifts = self._lifts(scale)
         if name == "full" and problem.n_controls:
             scale.controls = np.sqrt(np.diag(problem.density) / self.mesh.lengths.mean())
         if name == "full" and problem.n_constants:
             scale.constants = np.concatenate([np.sqrt(np.diag(u.covariance)) for u in problem.unknowns])
         return scale
+
+    def _lifts(self, scale):
+        """How large places and momenta are by the start, a time of the whole span, so that all units are alike."""
+        span, z = self.mesh.nodes[-1] - self.mesh.nodes[0], np.abs(self.problem.z0) / scale.state
+        places, momenta = z.reshape(2, -1).max(axis=1)
+        way = max(places, momenta * span) or 1.0
+        return way, way / span
 
     def columns_of(self, name):
         """Numbers of the unknowns of a field, shape (n_elements, n_shapes, n_components)."""
