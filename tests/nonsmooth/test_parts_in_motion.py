@@ -174,6 +174,20 @@ def test_a_ball_on_a_table_that_moves():
     assert sol.velocity(ball, event.t)[2] == pytest.approx(lift - 0.6 * (-G * meets - lift), abs=1e-6)
 
 
+def test_a_body_leaves_a_table_without_an_impact():
+    """The table follows a spline through measured places, with many kinks in an element: the body follows it to 1e-9,
+    and leaves each time that it falls faster than freely."""
+    amplitude, w, t = 0.02, 30.0, np.linspace(0, 1.6, 400)
+    body = tf.PointMass(0.1, 1, name="body")
+    way = tf.Spline(t, amplitude * np.sin(w * t))
+    sol = solved([body, tf.PlaneContact(body, normal=(1, 0, 0), motion=(way, 0, 0), name="table")],
+                 {body: tf.Pose((0.05, 0, 0))}, 1.5, 150, degree=3, gravity=(-G, 0, 0))
+    assert sol.success and [event.kind for event in sol.events] == ["impact", "opens"] * 7
+    leaves = np.array([event.t for event in sol.events[1::2]])
+    turns = (w * leaves - np.arcsin(G / (amplitude * w**2))) / (2 * np.pi)
+    np.testing.assert_allclose(turns, np.round(turns), rtol=0, atol=1e-7)
+
+
 def test_a_block_on_a_belt():
     block = tf.PointMass(1.0, name="block")
     belt = tf.PlaneContact(block, surface_velocity=(1.0, 0, 0), friction=0.3, name="belt")
