@@ -91,6 +91,18 @@ def test_loaded_without_numba(run, tmp_path):
 
 
 @pytest.mark.long
+def test_called_from_python_only_where_it_is(run, tmp_path):
+    """What only other loops called gets the code for Python in the process that asks for it, and is not rebuilt."""
+    (tmp_path / "script.py").write_text(CODE)
+    outcome(run())
+    (tmp_path / "script.py").write_text(CODE + "\nassert not inner.codes\nprint(inner(4))")
+    assert outcome(run()) == ("10\n16", "")
+    (tmp_path / "script.py").write_text(CODE.replace("print", 'print(inner(4))\nimport sys\nassert "numba" not in '
+                                                     "sys.modules\nprint"))
+    assert outcome(run()) == ("16\n10", "")
+
+
+@pytest.mark.long
 def test_loaded_by_numba_where_another_process_compiled(run, tmp_path):
     """Of processes that start together one compiles; the others have compiled nothing when they load that."""
     (tmp_path / "script.py").write_text("""

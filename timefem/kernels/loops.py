@@ -15,7 +15,7 @@ import numpy as np
 
 from .loading.arguments import described
 from .loading.late import compiling
-from .loading.loaded_loop import compilers, loaded
+from .loading.loaded_loop import NOT_CALLED, compilers, loaded
 from .machine import common_name, common_processor, fingerprint
 from .record import Record
 from .store import digest, sources, store
@@ -106,15 +106,18 @@ class Loop:
         if names not in self.codes:
             if self.is_cheap(names, values):
                 return self.interpret(values)
-            entries = self.entries(names)
-            if not any(loaded.load(entry, store().read) for entry in entries):
-                compiling.compile_loop(self, values)
-            entry = next(entry for entry in entries if entry in loaded.codes)
+            entry = next(filter(self._is_called, self.entries(names)), None) or compiling.compile_loop(self, values)
             if loaded.codes[entry].entry_code is None:
                 raise TypeError(f"{self.__qualname__} cannot be called from Python: compiled loops return numbers, "
                                 "arrays that they made, in C order, tuples of these, or None")
             self.codes[names] = self._code = loaded.function(entry, [slot for _, _, slot in found], self._code)
         return self.codes[names](*values)
+
+    @staticmethod
+    def _is_called(entry):
+        """Whether there is machine code that Python has called before, or cannot call."""
+        code = loaded.load(entry, store().read)
+        return code is not None and code.entry_code != NOT_CALLED
 
     def is_cheap(self, names, arguments):
         return False

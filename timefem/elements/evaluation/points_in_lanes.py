@@ -138,7 +138,9 @@ def step_plan(element_plan, targets):
     masks, tables = _with_rest(np.ones(LANES), in_lanes), _with_rest(plan.tables, in_lanes)
     calls, terms, n_inputs = _terms(plan, packs, LANES // in_lanes, tables.shape[1], element_plan.columns.n_node) \
         if several else (np.zeros((0, 4), np.int64), np.zeros(0, TERM), 0)
-    return StepPlan(plan.replaced(row_targets=order[plan.row_targets]) if several else plan, sums, weights.all(),
+    # all places of one type: `_add_sums` would be compiled once for each
+    row_targets = order[plan.row_targets].astype(np.int32)
+    return StepPlan(plan.replaced(row_targets=row_targets) if several else plan, sums, weights.all(),
                     np.concatenate(places).astype(np.int32), starts, kernels, int(n_sums), width, packs,
                     _side_by_side(plan.points, in_lanes).sum(axis=0), masks, tables,
                     explicit.columns[:len(order) * several].astype(np.int64), calls, terms, n_inputs,

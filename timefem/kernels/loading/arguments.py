@@ -1,6 +1,7 @@
 """What machine code is found by: the types of the arguments of a loop, records too, by Numba's names for them."""
 
 import functools
+import hashlib
 
 import numpy as np
 
@@ -10,11 +11,16 @@ _dtypes = {}  # one object for all that are equal, as machine code compares addr
 
 
 class Kind:
-    """Title of a class of records, and kinds of their fields: of arrays (dtype, ndim), of numbers int or float."""
+    """Title of a class of records, and kinds of their fields: of arrays (dtype, ndim), of numbers int or float.
+
+    Its name has a digest of the fields: with these, and those of records among them, it had 10 000 letters, and Numba
+    writes the names of all arguments into those of tuples and of functions.
+    """
 
     def __init__(self, title, fields):
         self.fields = fields
-        self.name = f"{title}({', '.join(f'{name}: {_name(kind)}' for name, kind in fields)})"
+        told = ", ".join(f"{name}: {_name(kind)}" for name, kind in fields)
+        self.name = f"{title}({hashlib.sha256(told.encode()).hexdigest()[:32]})"
 
 
 def _name(kind):

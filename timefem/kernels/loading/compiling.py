@@ -7,6 +7,7 @@ import time
 
 from numba import njit, types
 from numba.core.caching import CompileResultCacheImpl, _Cache
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.typing.typeof import typeof
 
 from ...memory import uncollected
@@ -25,8 +26,20 @@ def loop_type(loop):
 
 
 def compile_loop(loop, arguments):
-    """Machine code of a loop for arguments of these types, in `loaded_loop.loaded`."""
-    _dispatcher(loop).compile(tuple(map(typeof, arguments)))
+    """Machine code of a loop for arguments of these types, and what Python calls, in `loaded_loop.loaded`.
+
+    Returns
+    -------
+    str
+        Its entry.
+    """
+    signature = tuple(map(typeof, arguments))
+    with _turn, uncollected(), global_compiler_lock:
+        _dispatcher(loop).compile(signature)
+        entry = next(entry for entry in loop.entries(tuple(map(str, signature))) if entry in _linked.results)
+        code = _linked.enter(entry, loop.options.get("nogil", False))
+    store().write(entry, pickle.dumps(tuple(code)))
+    return entry
 
 
 def _dispatcher(loop):
@@ -121,8 +134,7 @@ class _LoopCache(_Cache):
         if not self._impl.check_cachable(result):
             raise TypeError(f"{self._loop.__qualname__} cannot be kept as machine code")
         entry = self._entries(signature)[0]
-        code = _linked.add(entry, result, self._loop.options.get("nogil", False))
-        store().write(entry, pickle.dumps(tuple(code)))
+        store().write(entry, pickle.dumps(tuple(_linked.add(entry, result))))
 
     def enable(self):
         pass

@@ -15,7 +15,7 @@ from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from .entry_code import entry_code
-from .loaded_loop import PROVIDED, Code, compilers
+from .loaded_loop import NOT_CALLED, PROVIDED, Code, compilers
 
 __all__ = ["LinkedLoops"]
 
@@ -56,7 +56,7 @@ class LinkedLoops:
     def __init__(self, loaded):
         self.loaded, self.results, self.apart = loaded, {}, {}  # the last: entry of each function that is linked
 
-    def add(self, entry, result, release):
+    def add(self, entry, result):
         """Note what was just compiled; returns the `Code` that is to be kept of it."""
         library = result.library
         functions = [f for f in library._final_module.functions if not f.is_declaration]
@@ -67,13 +67,20 @@ class LinkedLoops:
         needed = {other: self.apart[other] for other in called if other in self.apart}
         if lacking := [other for other in called if other.startswith(("NRT_", "numba_")) and other not in PROVIDED]:
             raise TypeError(f"{result.fndesc.qualname} cannot be kept: it needs Numba's own {', '.join(lacking)}")
-        if sum(len(list(block.instructions)) for f in functions if f.name == name for block in f.blocks) > LONG:
+        if sum(str(f).count("\n  ") for f in functions if f.name == name) > LONG:  # lines of instructions
             self.apart[name] = entry
             library._shared_module = llvm.parse_assembly(str(library.codegen._create_empty_module(library.name)))
         self.results[entry] = result._replace(metadata=None)  # as of what is loaded, of which Numba does not take times
         (title, _, (machine_code, bitcode)), *others = result._reduce()
-        code = Code(name, name in self.apart, needed, machine_code, *entry_code(result, f"call_{entry}", release),
-                    compilers(), zlib.compress(dumps((title, bitcode, symbols, others)), 1))
+        code = Code(name, name in self.apart, needed, machine_code, NOT_CALLED, [], compilers(),
+                    zlib.compress(dumps((title, bitcode, symbols, others)), 1))
+        self.loaded.codes[entry] = code
+        return code
+
+    def enter(self, entry, release):
+        """The `Code` of one of the results with what Python calls, which loops that others call do without."""
+        machine_code, dtypes = entry_code(self.results[entry], f"call_{entry}", release)
+        code = self.loaded.codes[entry]._replace(entry_code=machine_code, dtypes=dtypes)
         self.loaded.codes[entry] = code
         return code
 

@@ -13,7 +13,7 @@ import numpy as np
 from ..machine import address_of, fingerprint, load_objects, name_address, object_code
 from ..store import digest, store
 
-__all__ = ["PROVIDED", "SLOTS", "Code", "Loops", "compilers", "loaded"]
+__all__ = ["NOT_CALLED", "PROVIDED", "SLOTS", "Code", "Loops", "compilers", "loaded"]
 
 # what the code of an entry finds at hand, before what stands for the type of each argument
 SLOTS = "other", int, float, bool, tuple, np.ndarray, "kind", "address", RuntimeError, np.empty  # the first varies
@@ -65,6 +65,9 @@ def compilers():
     return digest(numba, llvmlite.__version__)
 
 
+NOT_CALLED = b""  # in place of `Code.entry_code`, until Python calls the loop
+
+
 class Code(NamedTuple):
     """What is kept of a loop."""
 
@@ -87,7 +90,7 @@ class Loops:
     """Compiled loops of this process, by the names of their entries on disk."""
 
     def __init__(self):
-        self.codes, self._linked, self._methods = {}, set(), []
+        self.codes, self._linked, self._entered, self._methods = {}, set(), set(), []
 
     def load(self, entry, read):
         """The `Code` as it was kept; None if it was not, or what it calls.
@@ -123,6 +126,9 @@ class Loops:
         """
         self._link(entry)
         code = self.codes[entry]
+        if entry not in self._entered:
+            load_objects(code.entry_code)
+            self._entered.add(entry)
         method = _Method(b"loop", address_of(f"call_{entry}"), METH_VARARGS, None)
         self._methods.append(method)  # functions refer to it
         make = ctypes.pythonapi.PyCFunction_NewEx
@@ -139,7 +145,7 @@ class Loops:
         code = self.codes[entry]
         for other in code.needed.values():
             self._link(other)
-        load_objects(*filter(None, (code.machine_code, code.entry_code)))
+        load_objects(code.machine_code)
         if code.apart:
             name_address(code.name, address_of(code.name))
         self._linked.add(entry)

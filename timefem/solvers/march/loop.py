@@ -16,8 +16,7 @@ CLOSE = 1e-4  # of the tolerances: with factors kept, the last error is no squar
 SLOW = 0.5  # least reduction of the residual
 CLEAR = 0.1  # reduction from which on the next one is known: if it fails, that is round-off
 NOTHING_KEPT = -1.0, 0.0, 0.0, 0.0, 0.0, 0.0  # see `solve_element`
-# Iterations with old factors that cost as much as new ones and one or two iterations, below so many unknowns, and above
-MOST_ITERATIONS = 4, 64, 8
+MANY = 64  # unknowns: from so many on 8 iterations with old factors cost as much as new ones and one or two; below it 4
 FORGET = 0.9  # of what is known of old factors, per element that is solved without them
 LASTS = 0.95  # of the residual that rounding leaves, per element that does not come to it
 SURE = 1e3  # times what kept factors are expected to leave: energy is kept to rounding
@@ -54,11 +53,49 @@ def _scaled_size(local, core, per_size):
 
 
 @compiled(error_model="numpy", _nrt=False)
+def _largest_of(dx, per_size, factors):
+    """Largest scaled entry of an increment, each with a factor of its own."""
+    largest = 0.0
+    for c in range(factors.shape[0]):
+        largest = max(largest, abs(dx[c]) * per_size[c] * factors[c])
+    return largest
+
+
+@compiled(error_model="numpy", _nrt=False)
 def _too_slow(n, norm, rate, target):
     """Whether a residual of n unknowns that falls by `rate` takes so long from `norm` to `target` that new factors are
     cheaper."""
-    few, many_unknowns, more = MOST_ITERATIONS
-    return rate >= SLOW or norm * rate ** (more if n >= many_unknowns else few) > target
+    falls = rate * rate * (rate * rate)
+    return rate >= SLOW or norm * (falls * falls if n >= MANY else falls) > target
+
+
+@compiled(error_model="numpy", _nrt=False)
+def _begin(loop, work, local, t, h):
+    """Start from the dofs of an element: what stays the same in it is found once."""
+    plan, trial = loop.step.plan, work.trial
+    given, whole = plan.n_columns, loop.whole
+    for c in range(given):
+        trial[c] = local[c]
+    if whole.both == 0:
+        begin_step(loop.step, loop.step.one, local, t, h, work.scratch)
+    else:
+        trial[given], trial[given + 1] = t, h
+        for i in range(whole.n_parameters):
+            trial[given + 2 + i] = plan.parameters[i]
+
+
+@compiled(error_model="numpy", _nrt=False)
+def _factor(loop, work):
+    """Factors of the tangent, unrolled where these are good; False where it is singular."""
+    unrolled, matrix, is_unrolled = loop.unrolled, work.matrix, loop.unrolled.factor != 0
+    work.kept[5] = 1.0 if is_unrolled and factor_unrolled(unrolled, work.numbers) else 0.0
+    if work.kept[5] == 1.0:
+        return True
+    if is_unrolled:
+        matrix[:] = 0.0
+        for k in range(unrolled.n_entries):
+            matrix[unrolled.targets[k]] = work.entries[k]
+    return factor(loop.fronts, matrix, work.rs, work.factors)
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -76,22 +113,17 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
     residual that rounding was seen to leave, below which nothing is to be gained; the first residual of the element
     before, by which is known whether the tangent will be needed at once; and whether the factors are unrolled ones.
     """
-    loop, work, history, max_iterations = march.loop, march.work, march.history, march.max_iterations
-    step, core, scratch, matrix, residual = loop.step, loop.core, work.scratch, work.matrix, work.residual
-    trial, dx, per_size, rs, kept = work.trial, work.dx, work.per_size, work.rs, work.kept
-    n, rate, close, newton = core.shape[0], 0.0, CLOSE * tol_residual, False
-    size, length, norm, own, floor, increment = 0.0, 0.0, np.inf, 0.0, kept[3], 0.0
+    loop, work, history = march.loop, march.work, march.history  # at most three: Numba makes a tuple of more
+    step, core, max_iterations = loop.step, loop.core, march.max_iterations
+    scratch, residual = work.scratch, work.residual
+    trial, dx, kept = work.trial, work.dx, work.kept
+    per_size, rs, n = work.per_size, work.rs, core.shape[0]
+    rate, size, length = 0.0, 0.0, 0.0
+    norm, own, increment = np.inf, 0.0, 0.0
+    close, floor, newton = CLOSE * tol_residual, kept[3], False
     history[:] = np.nan
-    for c in range(step.plan.n_columns):
-        trial[c] = local[c]
-    whole, unrolled = loop.whole, loop.unrolled
-    if whole.both == 0:
-        begin_step(step, step.one, local, t, h, scratch)
-    else:
-        given = step.plan.n_columns
-        trial[given], trial[given + 1] = t, h
-        for i in range(whole.n_parameters):
-            trial[given + 2 + i] = step.plan.parameters[i]
+    whole = loop.whole
+    _begin(loop, work, local, t, h)
     kept[1] += 1.0
     below = max(close, ROUGH * floor)
     aged = max(kept[1] * kept[2], abs(h / kept[0] - 1.0))  # what factors that are there leave of a residual
@@ -133,9 +165,8 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
             else:
                 done = new <= below and (norm <= below or norm * aged <= UNSEEN * below)
             if loop.emphasis.shape[0]:
-                own, own_before = 0.0, own if it > 1 else np.inf
-                for c in range(n):
-                    own = max(own, length * abs(dx[c]) * per_size[c] * loop.emphasis[c])
+                own_before = own if it > 1 else np.inf
+                own = length * _largest_of(dx, per_size, loop.emphasis)
                 done = done and (own <= tol_increment or own >= 0.5 * own_before or it == max_iterations)
             if done and small and np.isfinite(new):
                 if kept[1] > 0.0:
@@ -145,10 +176,7 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
                 return DONE, it
             if newton and it >= PATIENCE and new <= tol_residual and (
                     increment >= 0.5 * before or it == max_iterations):
-                still = 0.0
-                for c in range(n):
-                    still = max(still, length * abs(dx[c]) * per_size[c] * loop.state[c])
-                if still <= tol_increment:
+                if length * _largest_of(dx, per_size, loop.state) <= tol_increment:
                     finish_step(step, step.one, local, scratch, residual)
                     return DONE, -it
             rate, norm = max(rate, new / norm) if new > floor else rate, new
@@ -171,19 +199,13 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
             if rate > 0.0 and kept[1] > 0.0:
                 kept[2] = rate / kept[1]
             rate, kept[0], kept[1] = 0.0, -1.0, 0.0
-            kept[5] = 1.0 if unrolled.factor != 0 and factor_unrolled(unrolled, work.numbers) else 0.0
-            if kept[5] == 0.0:
-                if unrolled.factor != 0:
-                    matrix[:] = 0.0
-                    for k in range(unrolled.n_entries):
-                        matrix[unrolled.targets[k]] = work.entries[k]
-                if not factor(loop.fronts, matrix, rs, work.factors):
-                    return SINGULAR, it
+            if not _factor(loop, work):
+                return SINGULAR, it
             kept[0] = h
         if kept[5] == 1.0:
-            solve_unrolled(unrolled, work.numbers, dx)
+            solve_unrolled(loop.unrolled, work.numbers, dx)
         else:
-            solve(loop.fronts, matrix, work.factors, residual, dx)
+            solve(loop.fronts, work.matrix, work.factors, residual, dx)
         it, moved, length, size = it + 1, True, 1.0, _scaled_norm(dx, per_size)
         derived = not keep and size > tol_increment  # then it is not likely the last
         _move(trial, local, core, length, dx)
@@ -243,8 +265,6 @@ class Work(Record):
     rs: np.ndarray
     sources: np.ndarray
     extrapolation: np.ndarray
-    known: np.ndarray  # lengths that the extrapolation is for
-    back: np.ndarray  # (1,) and the number of elements that it goes back
     times: np.ndarray
     differences: np.ndarray  # see `_take_differences`
     carry: np.ndarray
@@ -280,8 +300,8 @@ def work(loop):
     return Work(matrix, factors_for(loop.fronts), numbers, entries, np.array(NOTHING_KEPT), np.zeros(n),
                 step_scratch(loop.step), numbers[:n_rows], np.zeros(n_columns + 2 + loop.whole.n_parameters),
                 np.zeros(n), np.zeros(n), np.zeros((2, n_sources), np.int64), np.zeros((degree + 1, n_sources)),
-                np.full(most_back + 1, -1.0), np.zeros(1, np.int64), np.zeros(n_sources),
-                aligned((ORDERS[1] + 1) * room), aligned(room), aligned(room), np.zeros(3, np.int64))
+                np.zeros(n_sources), aligned((ORDERS[1] + 1) * room), aligned(room), aligned(room),
+                np.zeros(3, np.int64))
 
 
 @compiled(error_model="numpy", _nrt=False, nogil=True)
@@ -301,14 +321,15 @@ def march_elements(march, start, stop):
     left_open : bool
         Whether forces of constraints are not determined in one of them, which has a negative number of iterations.
     """
-    loop, work, x, t, h, iterations = march.loop, march.work, march.x, march.t, march.h, march.iterations
-    continuous, owned, owned_last, n_node = loop.continuous, loop.owned, loop.owned_last, loop.n_node
+    loop, work, iterations = march.loop, march.work, march.iterations
+    x, t, h = march.x, march.t, march.h
+    continuous, owned, owned_last = loop.continuous, loop.owned, loop.owned_last
     n_shapes, n_z = continuous.shape
+    n_node = loop.n_node
     n = loop.step.plan.n_columns - n_node  # dofs from one element to the next
-    shift, shape = work.sources[0], work.sources[1]
-    extrapolation, known = work.extrapolation, work.known
-    degree, most_back, last_back, scaled_for = n_shapes - 1, known.shape[0] - 1, work.back[0], -1.0
-    left_open, series = False, work.series
+    shift, shape, extrapolation = work.sources[0], work.sources[1], work.extrapolation
+    degree, most_back = n_shapes - 1, (work.times.shape[0] - 1) // (n_shapes - 1)
+    scaled_for, left_open, series = -1.0, False, work.series
     for e in range(start, stop):
         local = x[e * n:e * n + n_node + n]
         if not abs(h[e] - scaled_for) <= 1e-9 * scaled_for:  # the lengths of a uniform mesh differ by rounding
@@ -325,17 +346,10 @@ def march_elements(march, start, stop):
             elif attempt < 2 and e > 0:
                 back = min(e, most_back)
                 n_sources = back * degree + 1
-                same = back == last_back
-                for m in range(back + 1):
-                    same = same and abs(h[e - m] - known[m]) <= 1e-12 * known[m]
-                if not same:
-                    last_back = work.back[0] = back
-                    for s in range(n_sources - 1):
-                        shift[s], shape[s] = (s // degree - back) * n, s % degree
-                    shift[n_sources - 1], shape[n_sources - 1] = -n, degree
-                    for m in range(back + 1):
-                        known[m] = h[e - m]
-                    _extrapolation(loop.points, known, back, work.times, extrapolation)
+                for s in range(n_sources - 1):
+                    shift[s], shape[s] = (s // degree - back) * n, s % degree
+                shift[n_sources - 1], shape[n_sources - 1] = -n, degree
+                _extrapolation(loop.points, h, e, back, work.times, extrapolation)
                 for j in range(1, n_shapes):
                     for c in range(n_z):
                         value = 0.0
@@ -378,7 +392,8 @@ def _take_differences(work, local, n_node):
     Order k extrapolates by the sum of those below k, and is off by difference k of the next element: that of the least
     ones is chosen. Where this is the least, the motion is not smooth in the elements.
     """
-    differences, carry, series, room = work.differences, work.carry, work.series, work.carry.shape[0]
+    differences, carry, series = work.differences, work.carry, work.series
+    room = carry.shape[0]
     n = local.shape[0] - n_node
     for c in range(n):
         carry[c] = local[n_node + c]
@@ -411,21 +426,19 @@ def _extrapolate(differences, order, carry, local, n_node):
 
 
 @compiled(error_model="numpy", _nrt=False)
-def _extrapolation(points, lengths, back, times, matrix):
-    """matrix[j, s]: Lagrange polynomial of source node s, of all elements but the last, at node j of the last.
-
-    `lengths` of the last element, and of those before it, the latest first.
+def _extrapolation(points, lengths, e, back, times, matrix):
+    """matrix[j, s]: Lagrange polynomial of source node s, of the `back` elements before element e, at node j of this.
     """
     degree = len(points) - 1
     n, start = back * degree + 1, 0.0
     for m in range(back):
-        length = lengths[back - m]
+        length = lengths[e - back + m]
         for i in range(degree):
             times[m * degree + i] = start + points[i] * length
         start += length
     times[n - 1] = start
     for j in range(len(points)):
-        target = start + points[j] * lengths[0]
+        target = start + points[j] * lengths[e]
         for s in range(n):
             value = 1.0
             for m in range(n):

@@ -144,7 +144,6 @@ def march_run(march, runs):
     for i in range(runs.emphasis_places.shape[0]):
         k = runs.emphasis_places[i]
         loop.emphasis[i] = runs.emphasis[r, k] if k >= 0 else 1.0
-    work.back[0] = 0
     for i in range(work.kept.shape[0]):
         work.kept[i] = NOTHING_KEPT[i]
     for i in range(runs.first.shape[1]):

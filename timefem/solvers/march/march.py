@@ -148,8 +148,9 @@ class LoopArrays:
         fronts, written, n_factors, whole, targets, self._kernels = _linear(plan, len(core))
         self._emphasis = scaling.emphasis_of(plan.columns)
         emphasis = np.zeros(0) if self._emphasis is None else self._emphasis[core]
-        self.record = Loop(step_plan(plan, targets), fronts, written, n_factors, whole, sizes, size_powers, weights,
-                           weight_powers, emphasis, scaling.states_of(plan.columns)[core], n_node, core,
+        powers = size_powers.astype(float), weight_powers.astype(float)  # Numba compiles a loop for those of integers
+        self.record = Loop(step_plan(plan, targets), fronts, written, n_factors, whole, sizes, powers[0], weights,
+                           powers[1], emphasis, scaling.states_of(plan.columns)[core], n_node, core,
                            plan.element.state.basis.points,
                            continuous[:, guessed[0]], owned[guessed[1]], last[guessed[1]])
 
@@ -179,7 +180,7 @@ class LoopArrays:
         belong to."""
         other, n = copy(self), len(self.record.sizes)
         other.work = self.work
-        other.record = self.record.replaced(sizes=np.ones(n), size_powers=np.zeros(n, self.record.size_powers.dtype),
+        other.record = self.record.replaced(sizes=np.ones(n), size_powers=np.zeros(n),
                                             emphasis=np.ones(n))
         return other
 
@@ -189,7 +190,7 @@ class LoopArrays:
 
     def begin(self):
         """Forget what is known of other marches."""
-        self.work.back[0], self.work.series[2], self.work.kept[:] = 0, -1, NOTHING_KEPT
+        self.work.series[2], self.work.kept[:] = -1, NOTHING_KEPT
 
     def march(self, x, starts, lengths, settings, reference, keeps=None):
         """`MarchArrays` of elements in dofs x; tolerances count in `reference`, and factors are kept where the element

@@ -109,7 +109,6 @@ def adapt_elements(march, pilot, e, n_pairs):
         if estimate.components.shape[0] and set_sizes(motion, estimate.components, before, h, duration, loop.sizes,
                                                       loop.emphasis):
             small = max(small, ENOUGH * np.sqrt(limit))
-        work.known[0] = -1.0  # what was known belongs to other pairs
         march.tolerances[0], march.tolerances[1] = tol_residual if march.line_search else 1e300, small
         _, code, _ = march_elements(march, e, e + 2)
         ratio = np.inf

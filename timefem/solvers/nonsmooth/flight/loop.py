@@ -122,7 +122,6 @@ def _struck(f, event, t, end, contact, longest):
 def _begin(f):
     """Forget the elements before; the first one is constant at first, without forces of joints."""
     work, x = f.march.work, f.march.x
-    work.back[0] = 0
     for i in range(work.kept.shape[0]):
         work.kept[i] = NOTHING_KEPT[i]
     for i in range(f.best.shape[0]):
