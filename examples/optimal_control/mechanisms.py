@@ -82,3 +82,24 @@ def furuta() -> tf.OptimalControl:
     return tf.OptimalControl(
         tf.System([pendulum, motor]), {pendulum: tf.Coordinates([0, np.pi])}, {pendulum: tf.Coordinates([0, 0])},
         (0, 1), "u[0]**2", bounds={motor: (-1, 1)})
+
+
+@case(12.873889, "transcription in one angle (Betts 2010, 10.103: 12.87388; opty, PSOPT, dae_i3)", n=80)
+def pendulum_as_dae() -> tf.OptimalControl:
+    """Place and velocity of a bob on a rod of 1 m, whose force is a control that an equation settles."""
+    rod = tf.Limit("now.q('x')[2]**2 + now.q('x')[3]**2 - 2 * u[1] - 9.81 * now.q('x')[1]", 0, 0, name="rod")
+    return of_states(
+        lambda x, u: ca.vertcat(x[2], x[3], u[0] * x[1] - 2 * u[1] * x[0], -9.81 - u[0] * x[0] - 2 * u[1] * x[1]),
+        [1, 0, 0, 0], [0, None, 0, None], (0, 3), [(None, None), (-1, 15)], "u[0]**2", limits=[rod])
+
+
+@case(876.04836, "transcription (bioptim, a double pendulum with a spring between, driven at the hip)", n=60)
+def sprung_double_pendulum() -> tf.OptimalControl:
+    """Rods of 1 m without mass, bobs of 2 kg and 1 kg, whose inertia about their joints is 1 kg m^2."""
+    links = tf.GeneralizedBody(2, lambda q, v, c: 1.5 * v[0]**2 + v[1]**2 / 2 + v[0] * v[1] * ca.cos(q[1] - q[0]),
+                               name="links")
+    hip = tf.FormulaForce(links, "[u[0] - 2 * 9.81 * sin(f[0].q[0]) + 8 * (f[0].q[1] - f[0].q[0]), "
+                          "-9.81 * sin(f[0].q[1]) - 8 * (f[0].q[1] - f[0].q[0])]", n_controls=1, name="hip")
+    return tf.OptimalControl(
+        tf.System([links, hip]), {links: tf.Coordinates([0, 0])}, {links: tf.Coordinates([np.pi, np.pi])}, (0, 2),
+        "u[0]**2", bounds={hip: (-40, 40)})

@@ -137,3 +137,20 @@ def earth_to_mars() -> tf.OptimalControl:
 
     return of_states(rate, [1, 0, 1, 0], [1.525, 0, 1.525**-0.5, None], (0, 4), [(-np.pi, 2 * np.pi)],
                      end_cost="end.t", free_time=True, bounds={"duration": (0.5, 20)})
+
+
+@case(3.10812211, "Betts 2010, 10.50: a delay equation, laid end to end (opty)")
+def delay_equation() -> tf.OptimalControl:
+    """x' = x(t - 1) u(t - 2), of six units of time side by side."""
+    ends = [tf.Coupling(f"start.q('x')[{i + 1}] - end.q('x')[{i}]") for i in range(5)]
+    return of_states(
+        lambda x, u: ca.vertcat(0, 0, *(x[i] * u[i - 1] for i in range(1, 5))), [1, *[None] * 5], [None] * 6, (0, 1),
+        [(None, None)] * 6, "sumsqr(now.q('x')) + sumsqr(u)", limits=[tf.Limit("now.q('x') + u", 0.3, None,
+                                                                               name="least")], couplings=ends)
+
+
+@case(1.2368876, "transcription (a unicycle that is brought to the origin; acados)", n=40)
+def unicycle() -> tf.OptimalControl:
+    return of_states(
+        lambda x, u: ca.vertcat(x[3] * ca.cos(x[2]), x[3] * ca.sin(x[2]), x[4], u[0], u[1]), [-1, -1, 0, 0, 0],
+        [0, 0, np.pi / 2, 0, 0], (0, 4), [(-1, 1), (-2, 2)], "sumsqr(u) + 0.1 * sumsqr(now.q('x')[0:2])")

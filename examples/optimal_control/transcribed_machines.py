@@ -183,3 +183,20 @@ def furuta() -> float:
         return [x[2], x[3], (rod * first - b * second) / det, (a * second - b * first) / det]
 
     return transcribe(rate, [0, np.pi, 0, 0], [0, 0, 0, 0], (0, 1), [(-1, 1)], 240, running=lambda x, u, t: u[0]**2)[0]
+
+
+def pendulum_as_dae() -> float:
+    return transcribe(lambda x, u, t: [x[1], u[0] - 9.81 * ca.sin(x[0])], [np.pi / 2, 0], [0, 0], (0, 3), [(-INF, INF)],
+                      80, running=lambda x, u, t: u[0] ** 2)[0]
+
+
+def sprung_double_pendulum() -> float:
+    def rate(x, u, t):
+        cosine, sine, spring = ca.cos(x[1] - x[0]), ca.sin(x[1] - x[0]), 8 * (x[1] - x[0])
+        mass = ca.vertcat(ca.horzcat(3, cosine), ca.horzcat(cosine, 1))
+        forces = ca.vertcat(u[0] - 2 * 9.81 * ca.sin(x[0]) + spring + x[3] ** 2 * sine,
+                            -9.81 * ca.sin(x[1]) - spring - x[2] ** 2 * sine)
+        return [x[2], x[3], *ca.vertsplit(ca.solve(mass, forces))]
+
+    return transcribe(rate, [0, 0, 0, 0], [np.pi, np.pi, 0, 0], (0, 2), [(-40, 40)], 60,
+                      running=lambda x, u, t: u[0] ** 2)[0]

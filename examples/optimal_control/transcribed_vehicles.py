@@ -171,3 +171,29 @@ def parking() -> float:
         states=[(-INF, INF)] * 4 + [(-0.6, 0.6)],
         guess=lambda s: [5 * np.sin(np.pi * s), 2.5 * s, 0.3 * np.sin(2 * np.pi * s), 2 * np.cos(np.pi * s), 0],
     )[0]
+
+
+def unicycle() -> float:
+    return transcribe(
+        lambda x, u, t: [x[3] * ca.cos(x[2]), x[3] * ca.sin(x[2]), x[4], u[0], u[1]], [-1, -1, 0, 0, 0],
+        [0, 0, np.pi / 2, 0, 0], (0, 4), [(-1, 1), (-2, 2)], 40,
+        running=lambda x, u, t: u[0] ** 2 + u[1] ** 2 + 0.1 * (x[0] ** 2 + x[1] ** 2))[0]
+
+
+def missile() -> float:
+    def forces(x, u):
+        pressure = (3.312e-9 * x[3] ** 2 - 1.142e-4 * x[3] + 1.224) * x[1] ** 2 / 2 * 0.3376
+        return 21.9 * u[1] * pressure, (-1.9431 * u[1] ** 2 - 0.1499 * u[1] + 0.2359) * pressure
+
+    def rate(x, u, t):
+        (lift, drag), s, c = forces(x, u), ca.sin(u[1]), ca.cos(u[1])
+        return [((u[0] - drag) * s + lift * c) / (1005 * x[1]) - 9.81 * ca.cos(x[0]) / x[1],
+                ((u[0] - drag) * c - lift * s) / 1005 - 9.81 * ca.sin(x[0]), x[1] * ca.cos(x[0]), x[1] * ca.sin(x[0])]
+
+    def path(x, u, t):
+        load = forces(x, u)[0] / (1005 * 9.81)
+        return [load - 4, -4 - load, (15 * (1 + ca.tanh((7500 - x[2]) / 10)) - x[3]) / 100]
+
+    return transcribe(rate, [0, 272, 0, 30], [-np.pi / 2, 310, 10000, 0], (0, 40), [(1000, 6000), (-0.3, 0.3)], 60,
+                      terminal=lambda x, T: T, duration=(10, 100), path=path, sizes=([1, 100, 1e4, 1e3], [1e3, 0.1]),
+                      states=[(-INF, INF), (200, 310), (-INF, INF), (-INF, INF)])[0]

@@ -181,3 +181,27 @@ def parking() -> tf.OptimalControl:
         "u[0]**2 + u[1]**2",
         limits=[tf.Limit("now.q('x')[4]", -0.6, 0.6, name="steering")],
     )
+
+
+@case(40.911939, "transcription (Subchan and Zbikowski, terminal bunt in least time; PSOPT, missile: 40.91)", n=60)
+def missile() -> tf.OptimalControl:
+    """Path angle, speed, distance and height [100 m/s, 10 km, km]; thrust [kN] and attack, within a load of 4 g."""
+
+    def forces(x, u):
+        height, attack = 1e3 * x[3], u[1]
+        pressure = (3.312e-9 * height**2 - 1.142e-4 * height + 1.224) * (100 * x[1]) ** 2 / 2 * 0.3376
+        return 21.9 * attack * pressure, (-1.9431 * attack**2 - 0.1499 * attack + 0.2359) * pressure
+
+    def rate(x, u):
+        v, (lift, drag), s, c = 100 * x[1], forces(x, u), ca.sin(u[1]), ca.cos(u[1])
+        push = 1e3 * u[0] - drag
+        return ca.vertcat((push * s + lift * c) / (1005 * v) - 9.81 * ca.cos(x[0]) / v,
+                          ((push * c - lift * s) / 1005 - 9.81 * ca.sin(x[0])) / 100,
+                          v * ca.cos(x[0]) / 1e4, v * ca.sin(x[0]) / 1e3)
+
+    load = tf.Limit(lambda now, u: forces(now.q("x"), u)[0] / (1005 * 9.81), -4, 4, name="load")
+    height = tf.Limit("now.q('x')[3] - 0.015 * (1 + tanh((0.75 - now.q('x')[2]) / 0.001))", 0, None, name="height")
+    return of_states(
+        rate, [0, 2.72, 0, 0.03], [-np.pi / 2, 3.1, 1, 0], (0, 40), [(1, 6), (-0.3, 0.3)], end_cost="end.t",
+        free_time=True, bounds={"duration": (10, 100)},
+        limits=[load, height, tf.Limit("now.q('x')[1]", 2, 3.1, name="speed")])

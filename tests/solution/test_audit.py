@@ -396,3 +396,16 @@ def test_constraints_whose_terms_are_zero_at_the_start():
     at_last = np.linalg.solve(damping, [1.5, 1.5])
     rates = at_last - scipy.linalg.expm(-2 * np.linalg.solve(mass, damping)) @ at_last
     np.testing.assert_allclose([sol.joint(axle).rate(2.0) for axle in axles[1:]], rates, rtol=1e-8)
+
+
+def test_kinks_of_states_are_told_by_what_these_change():
+    """States have no momenta: their share was that of 1e-300."""
+    control = tf.Control(name="u")
+    state = tf.State("x", "if_else(x[0] < 0.53, 1, 5) + u[0]", controls=[control])
+    problem = tf.OptimalControl(tf.System([state, control]), {state: 0.0}, {state: 2.0}, (0, 1), "u[0]**2")
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        tf.solve(problem, tf.MixedGalerkin(2), 5, progress=False)
+    (text,) = (str(w.message) for w in found if "begins or ends" in str(w.message))
+    share = float(text.split("changes of ")[1].split(" ")[0])
+    assert "of the range of x are missed" in text and 0.008 < share < 1

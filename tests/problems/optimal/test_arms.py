@@ -46,7 +46,7 @@ def work_of_controls(sol, tree):
 def test_least_effort(arm):
     robot, motors, _ = arm
     sol = tf.solve(problem_of(arm, cost=[tf.Effort(motor) for motor in motors]), ELEMENT, 40, progress=False)
-    assert sol.success and 461.9 < sol.objective < 464.3  # minima near each other, by the guess
+    assert sol.success and 461.9 < sol.objective < 464.5  # minima near each other, by the guess
     q, p = np.split(sol.z[-1], 2)
     np.testing.assert_allclose(q, END, rtol=0, atol=1e-9)
     np.testing.assert_allclose(p, 0, rtol=0, atol=1e-9)

@@ -29,10 +29,10 @@ def test_an_angle_does_not_wait_at_its_bound(n):
 
 
 def test_what_was_tried_is_told_and_can_be_left_out():
-    plain = tf.solve(transfer(), tf.MixedGalerkin(2), 80, progress=False, strategies=[])
+    plain = tf.solve(transfer(), tf.MixedGalerkin(2), 40, progress=False, strategies=[])
     found = better_controls(transfer(), plain)
     assert plain.objective > 3.322 and "angle is " in found.text
-    sol = tf.solve(transfer(), tf.MixedGalerkin(2), 80, progress=False)
+    sol = tf.solve(transfer(), tf.MixedGalerkin(2), 40, progress=False)
     first, *others = [attempt.name for attempt in sol.attempts]
     assert first == "first guess" and others and set(others) == {"minimum principle"}
     assert "angle" in sol.attempts[1].why and "costs less" in sol.attempts[1].why

@@ -94,3 +94,53 @@ def test_a_reactor_for_protein():
     sol = tf.solve(reactor(protein, [0, 0, 1, 5, 1], (0, 15), 2, "-end.q('x')[0] * end.q('x')[4]"),
                    tf.MixedGalerkin(2), 100, strategies=[], progress=False)
     assert sol.success and sol.objective == pytest.approx(-32.693, rel=1e-4)
+
+
+def landing(where, method):
+    """A point at 1 with a speed of -3, whose formula 1 / (x + 0.2) has a pole before where it gets without a force."""
+    control, near = tf.Control(name="u"), "1 / (now.q('x')[0] + 0.2)"
+    state = tf.State("x", "[x[1], u[0]]", n=2, controls=[control])
+    costs = {"cost": f"u[0]**2 + 0.05 * {near}", "end cost": "u[0]**2"}
+    limits = [tf.Limit(near, None, 4 if where == "integral" else 8, at=where)] if where not in costs else []
+    end_cost = "0.05 / (end.q('x')[0] + 0.2)" if where == "end cost" else None
+    problem = tf.OptimalControl(
+        tf.System([state, control]), {state: [1, -3]}, {state: tf.EndState(q=[None, None])}, (0, 1),
+        costs.get(where, "u[0]**2"), end_cost=end_cost, bounds={control: (-20, 20)}, limits=limits)
+    return tf.solve(problem, tf.MixedGalerkin(2), 20, method=method, strategies=[], progress=False)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("method", ["interior-point", "ipopt"])
+@pytest.mark.parametrize(("where", "value"), [("cost", 10.28781), ("end cost", 11.20333), ("path", 11.11687),
+                                              ("end", 11.11687), ("integral", 10.78472)])
+def test_poles_of_costs_and_limits(where, value, method):
+    """Iterates came to the other side, where costs are far below zero and limits hold, and ended there."""
+    sol = landing(where, method)
+    assert sol.success and sol.coordinates("x", sol.t)[:, 0].min() > -0.2
+    assert sol.objective == pytest.approx(value, rel=1e-5)
+
+
+@pytest.mark.long
+def test_a_reactor_for_penicillin_by_ipopt():
+    """It was not found in 1000 iterations."""
+    limits = [tf.Limit(f"now.q('x')[{i}]", 0, most) for i, most in ((0, 40), (2, 100), (3, 10))]
+    sol = tf.solve(reactor(penicillin, [1.5, 0, 0, 7], (0, 132), 50, "-end.q('x')[1] * end.q('x')[3]", limits),
+                   tf.MixedGalerkin(2), 100, strategies=[], method="ipopt", progress=False)
+    assert sol.success and sol.objective == pytest.approx(-87.9959, rel=5e-3)
+
+
+def test_a_divisor_by_unknown_numbers_of_others_is_left_out():
+    """Costs know the nominal values of numbers only."""
+    point = tf.PointMass(1.0, dimension=1, name="point")
+    spring = tf.FormulaForce(point, "[-c[0] * f[0].position[0], 0, 0]", parameters=[2.0], name="spring")
+    push = tf.ControlForce(point, [(1, 0, 0)], name="push")
+    problem = tf.OptimalControl(
+        tf.System([point, spring, push]), {point: tf.Pose()}, {point: tf.Pose((1, 0, 0))}, (0, 1),
+        "u[0]**2 / (3 + now.q('point')[0]) / (5 + now.parameters['k'] - now.q('point')[0])",
+        parameters={"k": (spring, "parameters[0]")}, bounds={"k": (1, 3)})
+    optimality, system = optimality_element(problem, tf.MixedGalerkin(2))
+    plan, mesh = ElementPlan(system, optimality), TimeMesh.uniform((0, 1), 2)
+    chain = OptimalityEquations(problem, plan, mesh, Scaling.of("full", system, optimality, 0, problem.z0))
+    program = OptimalProgram(chain, first_guess(problem, plan, mesh, None))
+    (divisor,) = program.divisors(program.start)
+    assert divisor.min() > 2.9 and divisor.max() < 4.1

@@ -237,3 +237,25 @@ def test_controls_that_drive_states_of_unlike_sizes(unit):
     sol = tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False)
     assert sol.success and sol.objective == pytest.approx(196800, rel=1e-5)
     assert sol.statistics["newton_iterations"]["max"] <= 10
+
+
+@pytest.mark.parametrize("span", [260, 300])
+def test_a_state_that_is_zero_at_both_ends_is_measured_by_its_flow(span):
+    """Fuller's problem: 50 m and back, of which the ends say nothing; 268393 by transcription. It was "infeasible"."""
+    control = tf.Control(name="u")
+    state = tf.State("x", "[x[1], u[0]]", n=2, controls=[control])
+    problem = tf.OptimalControl(tf.System([state, control]), {state: [0, 1]}, {state: [0, 0]}, (0, span),
+                                "now.q('x')[0]**2", bounds={control: (-0.01, 0.01)})
+    sol = solved(problem, tf.MixedGalerkin(2), 100)
+    assert sol.objective == pytest.approx(268393, rel=2e-3) and sol.statistics["newton_iterations"]["max"] <= 40
+
+
+def test_a_throw_without_controls():
+    """The farthest throw at 10 m/s: v^2 / g, at 45 degrees."""
+    state = tf.State("x", "[x[2], x[3], 0, -9.81]", n=4)
+    speed = tf.Limit("now.q('x')[2]**2 + now.q('x')[3]**2", None, 100, at="start", name="speed")
+    problem = tf.OptimalControl(
+        tf.System([state]), {state: tf.EndState(q=[0, 0, None, None])}, {state: tf.EndState(q=[None, 0, None, None])},
+        (0, 1), end_cost="-end.q('x')[0]", free_time=True, bounds={"duration": (0.1, 5)}, limits=[speed])
+    problem = problem.guessed_near({"x": tf.EndState(q=[0, 0, 5, 5])})
+    assert solved(problem, tf.MixedGalerkin(2), 10).objective == pytest.approx(-100 / 9.81, rel=1e-6)

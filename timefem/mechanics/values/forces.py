@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...memory import Recent
+from ..forces.actuators import Cost
 from ..formulas.divisors import divisors
 from ..symbols import Symbols, applied_force, n_reactions
 from .evaluate import evaluate
@@ -28,13 +29,18 @@ def n_seen(part):
 
 
 def divisors_of(part):
-    """What formulas of users divide by in the force of a part, see `divisors`: a casadi.Function of (q, v, u, t,
-    parameters), None where there is nothing, and whether it depends on velocities."""
-    if not hasattr(part, "whole_force") or part.reactions_of:
+    """What formulas of users divide by in the force of a part, or in an integrand, see `divisors`: a casadi.Function of
+    (q, v, u, t, parameters), None where there is nothing, and whether it depends on velocities."""
+    forces = hasattr(part, "whole_force") and not part.reactions_of
+    if not (forces or isinstance(part, Cost)):
         return None, False
     if part.kind not in _DIVISORS:
         s, given = _given_symbols(part)
-        found = divisors(applied_force(part, s, given[2]), ca.vertcat(*given[:3]))
+        formula = applied_force(part, s, given[2]) if forces else part.cost(s, given[2])
+        found = divisors(formula, ca.vertcat(*given[:3]))
+        if not forces:  # of numbers of other parts, which may be unknown, costs know nominal values only
+            known = [not ca.depends_on(x, s.parameters) for x in ca.vertsplit(found)]
+            found = found[np.flatnonzero(known).tolist(), 0]
         momenta = ca.depends_on(found, ca.vertcat(*s.p))
         function = ca.Function("divisors", given, [found]) if found.numel() and not momenta else None
         _DIVISORS[part.kind] = function, function is not None and ca.depends_on(found, given[1])

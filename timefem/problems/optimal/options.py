@@ -21,7 +21,8 @@ class OptimalOptions(Options):
         0.05, "the same of formulas of states, from which on they are to hold at Gauss points, too, or the solve "
         "fails; and what all elements together miss of a motion that costs more than twice as much between them",
         "the cost sees points at which a limit need not hold: a flight over peaks cost 799 for 2031")
-    between_rounding: float = option(1e-6, "miss over its size that is none")
+    between_rounding: float = option(
+        1e-4, "of the size of a formula, at least, that is taken for its range, as where a limit is active all along")
     driven: float = option(
         0.02, "work of a rigid contact on the motion, over the mean force times the range of the gap")
 

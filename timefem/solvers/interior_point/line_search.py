@@ -1,6 +1,6 @@
 """The filter line search of Waechter & Biegler (Math. Program. 106 (2006), Sect. 2.3 to 2.4)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -251,32 +251,39 @@ class Restoration:
         """The next iterate, mu and "left", or the last one and why there is none.
 
         Where no way leads on from the corner of bounds that restorations came to, the first of them is done again, with
-        bounds that count beside the violation, and so are kept away from.
+        bounds that count beside the violation, and so are kept away from. Where that does not help either, and what
+        holds iterates near the first one leaves violation, as where rows are many, another restoration begins where the
+        last one ended, and is held less.
         """
         self._first = self._first or (it, mu)
-        found, outcome = self._restored(it, mu, taken)
-        if outcome != Reason.INFEASIBLE or self._weight > 1 or not self.barrier.n_bounds:
-            return found, mu, outcome
-        it, mu = self._first
-        it = Iterate(it.w, it.y, it.z, *self.barrier.values(it.w))
-        self._left, self._weight, taken.entries = self.options.restored, self.options.centred, []
-        again, outcome = self._restored(it, mu, taken)
-        return again if outcome in ("left", "symmetric") else found, mu, outcome
+        o, begun, held = self.options, it.theta, 1.0
+        found, outcome, pull = self._restored(it, mu, taken, begun)
+        if outcome == Reason.INFEASIBLE and self._weight == 1 and self.barrier.n_bounds:
+            it, first = self._first
+            it = Iterate(it.w, it.y, it.z, *self.barrier.values(it.w))
+            self._left, self._weight, taken.entries = o.restored, o.centred, []
+            again, way, _ = self._restored(it, first, taken, it.theta)
+            if way in ("left", "symmetric"):
+                return again, first, way
+        while outcome == Reason.INFEASIBLE and pull > o.pulled * found.theta:
+            it, held = replace(found, z=np.minimum(mu / found.slack, o.largest_of_bounds)), held * o.let_go
+            found, outcome, pull = self._restored(it, mu, taken, begun, held)
+        return found, mu, outcome
 
-    def _restored(self, it, mu, taken):
+    def _restored(self, it, mu, taken, begun, held=1.0):
+        """An iterate, the outcome, and the violation that is worth what holds it near the first one."""
         main, n, o = self.barrier, len(it.w), self.options
         rows = np.arange(main.m)
         elastic = [Auxiliary(rows, sign, o.rho, 0.0, np.inf, 0.0) for sign in (-1.0, 1.0)]
         weights = np.zeros(n + 2 * main.m)
-        weights[:n] = np.sqrt(mu) * np.minimum(1.0, 1.0 / np.maximum(np.abs(it.w), 1e-300))**2
+        weights[:n] = held * np.sqrt(mu) * np.minimum(1.0, 1.0 / np.maximum(np.abs(it.w), 1e-300))**2
         barrier = Barrier(main.scaled, main.auxiliary.joined(elastic[0]).joined(elastic[1]), 0.0,
                           np.concatenate([it.w, np.zeros(2 * main.m)]), weights)
-        least = it.theta
 
         def leave(now, error):
             """Where the program's own filter takes the point, or no step will leave less violation."""
             f, c, theta, well, _ = main.values(now.w[:n])
-            if theta <= self._left * least and taken.takes(theta, f + mu * well):
+            if theta <= self._left * begun and taken.takes(theta, f + mu * well):
                 return "left"
             if error <= o.rho * self.loop.settings.tolerance and violation(c) > o.violated:
                 return "solved"
@@ -290,16 +297,17 @@ class Restoration:
         found, _, outcome = self.loop.run(barrier, direction, start, mu_start, leave=leave, leaves=self.leaves)
         if outcome == "left":
             self._left *= o.restored_again
-            return self._back(it, found.w[:n], mu), "left"
+            return self._back(it, found.w[:n], mu), "left", 0.0
         now = Iterate(found.w[:n], found.y / o.rho, it.z, *main.values(found.w[:n]))
         if outcome == "stuck" and violation(now.c) > o.violated:
             outcome = "solved"  # no step leaves less violation
         if outcome == Reason.STOPPED:
-            return now, outcome
+            return now, outcome, 0.0
         if outcome == "saddle":
-            return now, "symmetric"
+            return now, "symmetric", 0.0
         missed = outcome not in (Reason.NOT_CONVERGED, "stuck") and violation(now.c) > self.loop.settings.tolerance
-        return now, Reason.INFEASIBLE if missed else Reason.NOT_CONVERGED
+        (pull,) = main.over.combined(sums=(weights[:n] @ (now.w - it.w)**2 / 2,))
+        return now, Reason.INFEASIBLE if missed else Reason.NOT_CONVERGED, pull / o.rho
 
     def _start(self, barrier, it, mu):
         rho, mu = self.options.rho, self._weight * max(mu, barrier.over.largest(np.abs(it.c).max(initial=0.0)))

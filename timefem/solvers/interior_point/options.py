@@ -103,6 +103,10 @@ class InteriorPointOptions(Options):
                             "about as much as in the program itself, whose rows have no such weight")
     restored: float = option(0.9, "how much of the violation a restoration may leave")
     restored_again: float = option(0.5, "times what, at each further one")
+    pulled: float = option(
+        1e-3, "violation that is worth what holds iterates near the first one, over what is left, up to which that is "
+        "a least one", "to take away a violation at one end of 100 elements all of them have to move")
+    let_go: float = option(0.01, "times that iterates are held in the next restoration")
     violated: float = option(1e-4, "violation from which on a point where the restoration gets stuck is infeasible")
     largest_of_bounds: float = option(1e3, "largest multiplier of bounds after a restoration")
 

@@ -4,6 +4,7 @@
 import numpy as np
 
 from ...mechanics.parts import body_of
+from ...mechanics.symbols import first_order_places
 from ...mechanics.values.evaluate import quantities_at
 from ...mechanics.values.measures import blocks_of
 from ...mechanics.values.switching import switching_of
@@ -187,12 +188,16 @@ def missed_forces(system, element, t, z, nodal):
     missed = np.abs(_impulses(system, element, t, lengths, nodal, chosen, gauss_legendre(element.n_points)) -
                     _impulses(system, element, t, lengths, nodal, chosen, _composite()))
     blocks, kinds = blocks_of(system)
-    root = np.sqrt(system.mass_scale)
-    of_block, size = np.zeros((len(chosen), len(kinds))), np.zeros(len(kinds))
+    states = first_order_places(system)  # without momenta: each changes by its own rate
+    blocks[states] = len(kinds) + np.arange(len(states))
+    root, changes = np.sqrt(system.mass_scale), np.ptp(z, axis=0)
+    root[states] = np.maximum(changes[states], 1e-300)
+    of_block, size = np.zeros((len(chosen), len(kinds) + len(states))), np.zeros(len(kinds) + len(states))
     for i in range(n_q):
         of_block[:, blocks[i]] = np.maximum(of_block[:, blocks[i]], missed[:, i] / root[i])
-    np.maximum.at(size, blocks, np.ptp(z[:, n_q:], axis=0) / root)
-    share = of_block.sum(axis=0) / max(size.max(), 1e-300)
+    np.maximum.at(size, blocks, changes[n_q:] / root)
+    size[:len(kinds)], size[len(kinds):] = max(size.max(), 1e-300), 1.0
+    share = of_block.sum(axis=0) / size
     worst = int(share.argmax())
     if not share[worst] > EVENTS.most_missed:
         return None
@@ -201,9 +206,10 @@ def missed_forces(system, element, t, z, nodal):
              None)
     part = switching.parts[0 if j is None else j]
     body = body_of(system, int(np.flatnonzero(blocks == worst)[0]))
+    what = "changes of {} of the range" if worst >= len(kinds) else "impulses of {} of the momentum"
     count = int(np.ceil(n * np.sqrt(share[worst] / EVENTS.most_missed) * 2))
     return (f"{system.label(part.owner or part)} begins or ends between the Gauss points of {element!r}, most at t = "
-            f"{t[first]:.6g}: impulses of {share[worst]:.2g} of the momentum of {system.label(body)} are missed, and "
+            f"{t[first]:.6g}: {what.format(f'{share[worst]:.2g}')} of {system.label(body)} are missed, and "
             f"the solution may be far off; take {count} elements or more, or give a tolerance")
 
 

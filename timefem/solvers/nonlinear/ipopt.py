@@ -102,6 +102,14 @@ class _Callbacks:
         self.program, self.failure = program, None
         self.hessian, self._hessian_order = sparsity(program.n, program.n, program.hessian_places)
         self.jacobian, self._jacobian_order = sparsity(program.n_rows, program.n, program.jacobian_places)
+        self._sides = [float((d > 0).all()) - float((d < 0).all()) for d in program.divisors(program.start)]
+
+    def _rows(self, v):
+        """Rows at v; no numbers beyond a pole of formulas, of which derivatives know nothing, so that the step is cut.
+        """
+        beyond = any((side * d <= 0).any() for side, d in zip(self._sides, self.program.divisors(v), strict=True)
+                     if side)
+        return np.full(self.program.n_rows, np.nan) if beyond else self.program.rows(v)
 
     def functions(self):
         p, scalar, none = self.program, ca.Sparsity.dense(1, 1), ca.Sparsity(0, 0)
@@ -109,7 +117,7 @@ class _Callbacks:
         at, names = [v, none], (["x", "p"], ["x", "p", "lam_f", "lam_g"])
         return {
             "nlp": self._make("nlp", at, names[0], [scalar, rows], ["f", "g"],
-                              lambda v, _: [p.objective(v), p.rows(v)]),
+                              lambda v, _: [p.objective(v), self._rows(v)]),
             "grad_f": self._make("grad_f", at, names[0], [scalar, v], ["f", "grad_f_x"],
                                  lambda v, _: [p.objective(v), p.gradient(v)]),
             "jac_g": self._make("jac_g", at, names[0], [rows, self.jacobian], ["g", "jac_g_x"],

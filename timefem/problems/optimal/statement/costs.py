@@ -194,7 +194,7 @@ def check_formulas(problem):
         if isinstance(limit, Limit):
             limit.check_bounds(now, u, problem.t_span[0], problem.t_span[0 if problem.free_time else 1])
         values = limit.check(now, (z, u, t, c), z0, problem.t_span[0], problem.guesses)
-        problem.seen_controls |= [ca.depends_on(values, own) for own in ca.vertsplit(u)]
+        problem.seen_controls |= np.array([ca.depends_on(values, own) for own in ca.vertsplit(u)], bool)
 
 
 def check_numbers(problem, further=()):

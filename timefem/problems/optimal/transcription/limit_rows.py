@@ -3,6 +3,7 @@
 import casadi as ca
 import numpy as np
 
+from ....mechanics.formulas.divisors import divisors
 from ....parallel import OverRanks
 from ....polynomials import gauss_legendre
 from ....solvers.nonlinear.program import CARRIER, LIMIT
@@ -37,11 +38,14 @@ class LimitRows:
     soft : list of (PointRows, Soft, ndarray of bool, ndarray of bool)
         Rows of complementary pairs, whose last given number is their eps, which of them are smoothed, and which
         controls these depend on.
+    poles : list of (PointRows or None, int)
+        What formulas divide by, where these are evaluated, and how many: None at an end that other ranks have.
     """
 
     def __init__(self, chain, views, n):
         self.chain, self.views, self.problem, self._n = chain, views, chain.problem, n
         self.rows, self.blocks, self.totals, self.ties, self.curved, self.soft = [], [], [], [], [], []
+        self.poles = []
         problem = self.problem
         z, u, c = (ca.SX.sym(name, k) for name, k in (("z", chain.plan.system.n_z), ("u", problem.n_controls),
                                                       ("c", len(problem.guesses))))
@@ -62,6 +66,9 @@ class LimitRows:
             rows = ca.substitute(rows, c, c * problem.units)
             self.rows.append(PointRows(names, (ca.vertcat(w, c), ca.SX(0, 1)), rows, (0.0, 0.0),
                                        View.joined(view, views.constants(first)), [0], chain.mesh.nodes[:1]))
+        self._poles_along(self._now.divisors(), *self._inside(chain.plan.element.n_points))
+        end_cost = problem.terminal(z, c * problem.units)
+        self._poles_of(end_cost, np.array([self._n_elements - 1]), np.ones(1), chain.reaches[1])
         for limit in problem.limits:
             limit.add_to(self)
         if problem.rate_limits:
@@ -107,15 +114,20 @@ class LimitRows:
             w, view = ca.vertcat(w, self._v), View.joined(view, self.views("velocity", elements, points))
         return PointRows(name, (w, self._tau), rows, bounds, view, elements, times, times[:, None])
 
-    def divisors(self):
-        """`PointRows` of what formulas of forces and rates divide by at Gauss points of the elements of this rank; None
-        where there is nothing."""
-        rows = self._now.divisors()
-        if not rows.numel():
-            return None
-        points, elements = gauss_legendre(self.chain.plan.element.n_points)[0], np.arange(*self.chain.slab)
-        return self._rows_along("a divisor", rows, (-np.inf, np.inf), np.repeat(elements, len(points)),
-                                np.tile(points, len(elements)))
+    def _inside(self, n_points):
+        """All Gauss points of the elements of this rank: which element, and the place there."""
+        points, elements = gauss_legendre(n_points)[0], np.arange(*self.chain.slab)
+        return np.repeat(elements, len(points)), np.tile(points, len(elements))
+
+    def _poles_of(self, formulas, elements, points, here=True):
+        """Note what formulas divide by at points of elements, which are those of this rank if they are `here`."""
+        symbols = ca.vertcat(self._w, *(s for s in (self._forces, self._v) if s is not None))
+        self._poles_along(divisors(formulas, symbols), elements, points, here)
+
+    def _poles_along(self, found, elements, points, here=True):
+        if found.numel():
+            rows = self._rows_along("a divisor", found, (-np.inf, np.inf), elements, points) if here else None
+            self.poles.append((rows, found.numel()))
 
     def _over_sizes(self, rows, at_end=False):
         """Rows over their sizes, but beside contacts; those along all elements over the same ones on all ranks, which
@@ -140,6 +152,7 @@ class LimitRows:
         the dynamics see the controls, so that the order of the element stays, inequalities at both ends of the motion
         as well."""
         rows, lower, upper = limit.rows(self._now, self._symbols[1])
+        self._poles_of(rows, *self._inside(self.chain.plan.element.n_points))
         groups, ties = {}, []
         for i, row in enumerate(ca.vertsplit(rows)):
             sees = [ca.depends_on(row, symbols) for symbols in self._symbols]
@@ -215,11 +228,12 @@ class LimitRows:
         return np.array([ca.depends_on(rows, control) for control in ca.vertsplit(self._symbols[1])])
 
     def at_end(self, limit, last):
-        if not self.chain.reaches[1 if last else 0]:
-            return
         rows, *bounds = limit.rows(self._now, self._symbols[1])
-        self.along(limit.name, rows, bounds, np.array([self._n_elements - 1 if last else 0]), np.array([float(last)]),
-                   at_end=True)
+        here, at = self.chain.reaches[1 if last else 0], (np.array([self._n_elements - 1 if last else 0]),
+                                                          np.array([float(last)]))
+        self._poles_of(rows, *at, here)
+        if here:
+            self.along(limit.name, rows, bounds, *at, at_end=True)
 
     def integral(self, limit):
         """Rows that sum up the integral from element to element, by as many Gauss points as controls have values, and
@@ -231,6 +245,7 @@ class LimitRows:
         size = np.max([np.abs(np.where(np.isfinite(b), b, 0)) for b in (lower, upper)], axis=0)
         size = np.where(size > 0, size, 1.0)
         elements, points = np.repeat(np.arange(n_e), len(xi)), np.tile(xi, n_e)
+        self._poles_of(rows, elements, points)
         columns = self._n + np.arange(n_e * n).reshape(n_e, n)
         self._n += columns.size
         self.blocks.append(np.repeat(np.arange(n_e), n))

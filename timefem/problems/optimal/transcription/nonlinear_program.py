@@ -115,7 +115,7 @@ class OptimalProgram(NonlinearProgram):
         self.views = ChainView(chain, self.base, number)
         limits = LimitRows(chain, self.views, self.n_chain)
         self._totals, self._ties, self._soft, self._curved = limits.totals, limits.ties, limits.soft, limits.curved
-        self._divisors = limits.divisors()
+        self._poles = limits.poles
         self.n = self.n_chain + sum(map(len, limits.blocks))
         of_hessian, of_jacobian = self._places(number)
         self._n_of_chain = len(of_hessian)
@@ -151,8 +151,9 @@ class OptimalProgram(NonlinearProgram):
         change = node - dofs[:len(node)]
         dofs[:len(node)] = node
         self._added.move_start(change)
-        if self._divisors is not None:
-            self._divisors.move_start(change)
+        for rows, _ in self._poles:
+            if rows is not None:
+                rows.move_start(change)
         self._point = self._given = self._expected = self._value = None
 
     def later(self, v):
@@ -318,8 +319,8 @@ class OptimalProgram(NonlinearProgram):
         return np.concatenate([lower[self.primal], -none]), np.concatenate([upper[self.primal], none])
 
     def divisors(self, v):
-        known = self._divisors
-        return [] if known is None else list(known.values(v).reshape(-1, known.n_values).T)
+        return [divisor for rows, n in self._poles
+                for divisor in (np.zeros((n, 0)) if rows is None else rows.values(v).reshape(-1, n).T)]
 
     def within_bounds(self, v):
         """Variables without what methods let bounds give way by."""
