@@ -215,14 +215,11 @@ class BoundarySolver:
             return "march"
         given = [getattr(t, name, None) is not None for t in self.problem.end.values()
                  for name in ("q", "position", "orientation")]
-        return "interpolation" if any(given) and not self._returns() else "march"
-
-    def _returns(self):
-        """Whether a motion with unknown numbers, thrown at the start, ends where it begins: a straight path is at rest
-        there, where numbers of springs and dampers have no effect."""
         c, n = self.problem.conditions_at_ends, self.problem.system.n_q
+        # where a throw is to come back by unknown numbers a straight path is at rest, and those of springs do nothing
         stays = np.allclose(c.z0[:n], c.z1[:n], rtol=0, atol=1e-9 * np.abs(c.z0[:n]).max(initial=0.0))
-        return bool(self.problem.unknown_names and stays and c.z0[n:].any())
+        back = self.problem.unknown_names and stays and c.z0[n:].any()
+        return "interpolation" if any(given) and not back else "march"
 
     def _states(self, guess, mesh, element=None):
         """Nodal states, shape (n_elements, n_shapes, n_z)."""
