@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -136,13 +135,14 @@ def directions(system, z, parameters):
         For parts that are not in the system, unknown names (names those there are), and indices out of range.
     """
     places, numbers, n = NumberPlaces(system), NumberMap(system.complete or system), system.n_q
+    owners, own = _owners(system), dict(zip(numbers.system.parts, system.parts, strict=True))
     given = [parameters] if isinstance(parameters, Parameter | Initial | Family) else parameters
     if not isinstance(given, list | tuple) or not given:
         raise InputError(f"parameters must be a Parameter, an Initial, a Family, or a list of them, not {parameters!r}")
     entries, labels, count = [[], [], [], [], []], [], 0
     for parameter in given:
         if isinstance(parameter, Parameter):
-            blocks, names = _of_numbers(system, numbers, places, z, parameter)
+            blocks, names = _of_numbers(system, owners, own, numbers, places, z, parameter)
         elif isinstance(parameter, Initial):
             blocks, names = _of_start(system, z, parameter)
         elif isinstance(parameter, Family):
@@ -165,7 +165,7 @@ def directions(system, z, parameters):
 
 def with_parameters_of_formulas(system, parameters):
     """The system whose parts have numbers in their formulas that are asked for: zeros, places and axes of joints."""
-    free = {}
+    free, owners = {}, _owners(system)
     given = [parameters] if isinstance(parameters, Parameter | Family) else parameters
     for parameter in given if isinstance(given, list | tuple) else ():
         if isinstance(parameter, Family):
@@ -173,7 +173,7 @@ def with_parameters_of_formulas(system, parameters):
             continue
         if not isinstance(parameter, Parameter) or isinstance(parameter.part, System):
             continue
-        part, name = _part_of_number(system, parameter.part, parameter.name)
+        part, name = _part_of_number(system, owners, parameter.part, parameter.name)
         of_tree = isinstance(part, Tree) and spelt_out(part, name) == name
         if isinstance(name, str) and _may_be_free(part) and not of_tree:
             entries, _ = entries_named(part, name, parameter.index, system.label(part))
@@ -231,7 +231,7 @@ def _add_numbers_of_family(system, family, free):
                           and number_at(own, *path) != number_at(other, *path)]
 
 
-def _part_of_number(system, part, name):
+def _part_of_number(system, owners, part, name):
     """The part, composite part or actuator of a controller that has a number, and the name of that.
 
     Raises
@@ -240,18 +240,25 @@ def _part_of_number(system, part, name):
         When the system has no such part; names those there are.
     """
     part, name = number_named(system, part, name)
-    given = [(own, system.label) for own in (*system.parts, *system.composites)]
-    for own, label in (*given, *((drive, attrgetter("name")) for drive in driven_only(system))):
-        whole = getattr(own, "part", own)  # of a joint without its redundant constraints
-        if part == label(own) if isinstance(part, str) else part in (own, whole):
-            return whole, name
+    if isinstance(part, Hashable) and part in owners:
+        return owners[part], name
     what = repr(part) if isinstance(part, str | Part) else f"{part!r}, which is not a part,"
     raise InputError(f"{what} is not in the system{known_names(part, map(system.label, system.parts))}")
 
 
-def _of_numbers(system, numbers, places, z, parameter):
+def _owners(system):
+    """What has numbers, by itself, with and without redundant constraints, and by its name."""
+    found = {}
+    named = [(own, system.label(own)) for own in (*system.parts, *system.composites)]
+    for own, name in (*named, *((drive, drive.name) for drive in driven_only(system))):
+        whole = getattr(own, "part", own)  # of a joint without its redundant constraints
+        for key in (own, whole, name):
+            found.setdefault(key, whole)
+    return found
+
+
+def _of_numbers(system, owners, own, numbers, places, z, parameter):
     (part, name, index), whole = parameter, numbers.system
-    own = dict(zip(whole.parts, system.parts, strict=True))
     if isinstance(part, System):
         weights = [p for p in system.parts if isinstance(p, Gravity)]
         if name != "gravity" or not weights:
@@ -261,7 +268,7 @@ def _of_numbers(system, numbers, places, z, parameter):
         labels = [one.replace("acceleration", "gravity") for one in names]
         return [block for weight in weights for block in _blocks(
             numbers, own, places, [(weight, *path) for _, *path in entries], z)], labels
-    part, name = _part_of_number(system, part, name)
+    part, name = _part_of_number(system, owners, part, name)
     label = part.name or type(part).__name__ if part not in (*whole.parts, *whole.composites) else whole.label(part)
     if isinstance(name, int | np.integer) and not isinstance(name, bool):
         n = len(part.own_parameters)

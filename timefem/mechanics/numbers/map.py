@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,6 @@ class NumberMap:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self._seen: dict[Any, set] = {}
         self._records = {part: part for part in (*system.parts, *system.composites)}
 
     def values(self, given: Mapping[Entry, float]) -> dict[Part, np.ndarray]:
@@ -71,17 +71,18 @@ class NumberMap:
         given = self._with_members(self._changed(unknown)) | {
             part: {"own_parameters": _with_entries(part.own_parameters, places)} for part, places in own.items()}
         named = {part: {i: names[s] for i, s in enumerate(part.sources) if isinstance(s, str) and s in names}
-                 for part in self.system.parts if part.sources}
+                 for part in self.system.parts if part.sources} if names else {}
         symbols = ca.vertcat(ca.SX(0, 1), *ca.symvar(ca.vertcat(ca.SX(0, 1), *unknown.values(), *names.values(), *(
             x for places in own.values() for x in places.values()))))
-        found, seeing = {}, set(self.seeing(given))
-        for part in self.system.parts:
-            if part in seeing or named.get(part):
-                parameters = ca.SX(own_parameters(part, self._arguments(part, given)))
-                for place, x in named.get(part, NONE).items():
-                    parameters[place] = x
-                if ca.depends_on(parameters, symbols):
-                    found[part] = parameters
+        found, seeing = {}, self.seeing(given)
+        if any(named.values()):
+            seeing = [part for part in self.system.parts if part in set(seeing) or named.get(part)]
+        for part in seeing:
+            parameters = ca.SX(own_parameters(part, self._arguments(part, given)))
+            for place, x in named.get(part, NONE).items():
+                parameters[place] = x
+            if ca.depends_on(parameters, symbols):
+                found[part] = parameters
         return found
 
     def rotations(self, unknown: Mapping[Entry, ca.SX]) -> list[tuple[Part, ca.SX]]:
@@ -103,13 +104,16 @@ class NumberMap:
 
     def seeing(self, changed: Iterable[Any]) -> list[Part]:
         """Parts whose parameters are formulas of arguments of some parts."""
-        return [part for part in self.system.parts if not self._sees(part).isdisjoint(changed)]
+        return [self.system.parts[i] for i in sorted({i for part in changed for i in self._seen_by.get(part, ())})]
 
-    def _sees(self, part):
-        """The parts, joints and composite parts whose arguments the formula of the parameters of a part asks for."""
-        if part not in self._seen:
-            self._seen[part] = set(map(self._present, sees(part)))
-        return self._seen[part]
+    @cached_property
+    def _seen_by(self):
+        """Part, joint or composite part -> numbers of the parts whose parameters are formulas of its arguments."""
+        found: dict[Any, list] = {}
+        for i, part in enumerate(self.system.parts):
+            for other in set(map(self._present, sees(part))):
+                found.setdefault(other, []).append(i)
+        return found
 
     def _present(self, part):
         """The part as it is in the system."""
