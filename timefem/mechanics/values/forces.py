@@ -9,13 +9,12 @@ import numpy as np
 
 from ...errors import InputError
 from ...memory import Recent
-from ..forces.actuators import Cost
 from ..formulas.divisors import divisors
+from ..part import Part
 from ..symbols import Symbols, applied_force, n_reactions
 from .evaluate import evaluate
 
 if TYPE_CHECKING:
-    from ..part import Part
     from ..system import System
 
 _POWERS = Recent()  # by kind of part
@@ -32,7 +31,7 @@ def divisors_of(part):
     """What formulas of users divide by in the force of a part, or in an integrand, see `divisors`: a casadi.Function of
     (q, v, u, t, parameters), None where there is nothing, and whether it depends on velocities."""
     forces = hasattr(part, "whole_force") and not part.reactions_of
-    if not (forces or isinstance(part, Cost)):
+    if not forces and type(part).cost is Part.cost:
         return None, False
     if part.kind not in _DIVISORS:
         s, given = _given_symbols(part)
