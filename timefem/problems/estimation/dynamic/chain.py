@@ -21,6 +21,19 @@ from .terms import Sum
 SINGULAR = "the matrix of the least squares is singular: something has neither a prior nor a measurement"
 
 
+def refined(solve, times, b, n, largest=float):
+    """Solution x of `times(x) = b` by factors, refined while changes of its first n entries, the variables, fall by
+    half: sharp readings beside short elements leave few digits. `largest` is that of all ranks."""
+    x, before = solve(b), np.inf
+    while before > 0:
+        change = solve(b - times(x))
+        now = largest(np.abs(change[:n]).max(initial=0.0))
+        if not now <= before / 2:
+            break
+        x, before = x + change, now
+    return x
+
+
 class Kkt:
     """The matrix `[H, A^T; A, 0]` of a program's Gauss-Newton steps, with the memory of its factors.
 
@@ -71,12 +84,11 @@ class Kkt:
         return self.program.sensors[i].lengths(v)
 
     def solve(self, of_variables, of_rows):
-        """Solution of the last matrix, after a step of refinement, of the variables."""
+        """Solution of the last matrix, refined, of the variables."""
         return self._refined(np.concatenate([of_variables, of_rows]))[:self.n]
 
     def _refined(self, b):
-        x = self._ldl.solve(b)
-        return x + self._ldl.solve(b - self._times(x))
+        return refined(self._ldl.solve, self._times, b, self.n)
 
     def variance(self, column):
         """Of a variable by the last matrix."""
@@ -378,8 +390,7 @@ class SlabKkt:
         return float(self.solve(one, np.zeros(self.program.n_rows))[column])
 
     def _solved(self, b):
-        x = self._ldl.solve(b)
-        x = x + self._ldl.solve(b - self._times(x))
+        x = refined(self._ldl.solve, self._times, b, self.n, self.over.largest)
         return np.concatenate(self.comm.allgather(x[:self.n]))
 
     def _times(self, x):
