@@ -325,7 +325,8 @@ def checked_outputs(system, outputs, t_span):
     pairs = []
     for output, trajectory in outputs.items():
         if not isinstance(output, Output):
-            raise InputError(f"outputs: {output!r} is not an output such as PositionOutput(body, 'x')")
+            raise InputError(f"outputs: {output!r} is not an output such as JointOutput(joint), the coordinate of a "
+                             "joint, or PositionOutput(body, 'x')")
         for body in output.bodies:
             if body not in system:
                 raise InputError(f"outputs: {output!r} is of {body!r}, which is not in the system")
