@@ -321,7 +321,8 @@ class Reduction:
         if not rate:
             return False
         root, step, changes = np.sqrt(np.maximum(self.mass.diagonal(), 0)), OPTIONS.moved / rate, []
-        for later in (self._later(step, at_once=True), self._later(2 * step, at_once=True)):
+        for ahead in (step, 2 * step):
+            later = self._later(ahead, at_once=True)
             then = Chart(later.system, later.q, later.v, later.acceleration)
             changes.append(root * (then.acceleration - chart.acceleration))
         size = np.linalg.norm(changes[1])

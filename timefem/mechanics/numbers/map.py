@@ -76,7 +76,8 @@ class NumberMap:
             x for places in own.values() for x in places.values()))))
         found, seeing = {}, self.seeing(given)
         if any(named.values()):
-            seeing = [part for part in self.system.parts if part in set(seeing) or named.get(part)]
+            seen = {*seeing, *(part for part, places in named.items() if places)}
+            seeing = [part for part in self.system.parts if part in seen]
         for part in seeing:
             parameters = ca.SX(own_parameters(part, self._arguments(part, given)))
             for place, x in named.get(part, NONE).items():

@@ -37,7 +37,8 @@ def starting(system, q, t):
 
 def _is_finite(equations, x, t):
     with np.errstate(all="ignore"):
-        return all(np.isfinite(values).all() for values in (lambda r, k, _: (r, k.data))(*equations.evaluate(x, t)))
+        residual, tangent, _ = equations.evaluate(x, t)
+    return bool(np.isfinite(residual).all() and np.isfinite(tangent.data).all())
 
 
 def _apart(equations, x, t):

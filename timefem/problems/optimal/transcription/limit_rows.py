@@ -229,8 +229,8 @@ class LimitRows:
 
     def at_end(self, limit, last):
         rows, *bounds = limit.rows(self._now, self._symbols[1])
-        here, at = self.chain.reaches[1 if last else 0], (np.array([self._n_elements - 1 if last else 0]),
-                                                          np.array([float(last)]))
+        here, element = (self.chain.reaches[1], self._n_elements - 1) if last else (self.chain.reaches[0], 0)
+        at = np.array([element]), np.array([float(last)])
         self._poles_of(rows, *at, here)
         if here:
             self.along(limit.name, rows, bounds, *at, at_end=True)
