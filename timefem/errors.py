@@ -7,7 +7,9 @@ import inspect
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -113,8 +115,22 @@ def needed(package, who):
         raise MissingBackend(f"{who} needs {package}, which is not installed: pip install {package}") from None
 
 
+_warned_of = ContextVar("what warnings are of", default="")
+
+
+@contextmanager
+def warnings_of(name: str) -> Iterator[None]:
+    """Let warnings inside begin with a name, such as that of a phase, where it is not empty."""
+    token = _warned_of.set(f"{name}: " if name else "")
+    try:
+        yield
+    finally:
+        _warned_of.reset(token)
+
+
 def warn(text, category=UserWarning):
     """Warn of the line of the user: the innermost one outside of the package."""
+    text = _warned_of.get() + text
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame, level = frame.f_back, level + 1

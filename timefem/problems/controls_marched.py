@@ -248,17 +248,21 @@ class Replay:
                     elements[(c.step * np.arange(1, n_e)[:, None] + field[0]).ravel()] += 1
         return elements // element.elements_per_block
 
+    @cached_property
+    def costs(self) -> np.ndarray:
+        """Integral of the cost over each element of the solution, by the points of the finer mesh."""
+        return self._evaluated(functional_of(self.plan))[0].reshape(-1, self.finer).sum(axis=1)
+
     @property
     def objective(self) -> float:
         """Cost of the state of the solution, by the points of the finer mesh."""
-        (dofs, _), plan, c = self._dofs, functional_of(self.plan), self.plan.columns
-        residuals = self._evaluated(plan)[0]
+        dofs, c = self._dofs[0], self.plan.columns
         if self._problem.end_cost is None:
-            return float(residuals.sum())
+            return float(self.costs.sum())
         end, fields = dofs[len(dofs) - c.n_node:], dict(zip(self.plan.element.trial, c.fields, strict=True))
         numbers = end[fields["constants"][0]] * self._problem.units if "constants" in fields else np.zeros(0)
         n_z = self.plan.system.n_z
-        return float(residuals.sum() + end_cost_of(self._problem, n_z)(end[:n_z], numbers)[0][0])
+        return float(self.costs.sum() + end_cost_of(self._problem, n_z)(end[:n_z], numbers)[0][0])
 
     @property
     def size_of_objective(self) -> float:

@@ -242,3 +242,19 @@ def test_turns_go_on_over_phases(by_hand):
     assert len(counters) == 2
     assert counters[0][0] == pytest.approx(2 * np.pi - 2.5, abs=1e-9)
     assert counters[1][0] == pytest.approx(counters[0][-1], abs=1e-9)
+
+
+def test_warnings_name_their_phase():
+    """Of a sign that jumps within an element of the second phase: no element of that costs as much beside it."""
+    def phase(start, t_span):
+        control = tf.Control(3, name="u")
+        state = tf.State("x", "2 - u[0]", controls=[control])
+        cost = "now.q('x')[0]**2 + 1e3 * (u[1] * (u[0] + 1) + u[2] * (1 - u[0]))"
+        sign = tf.Limit("now.q('x')[0] + u[1] - u[2]", 0, 0, name="sign")
+        return tf.OptimalControl(tf.System([state, control]), {state: start}, {state: tf.EndState(q=[None])}, t_span,
+                                 cost, bounds={control: ([-1, 0, 0], [1, 10, 10])}, limits=sign)
+
+    phases = tf.Phases([phase(-1.0, (0, 0.2)), phase(tf.EndState(q=[None]), (0.2, 2))], names=["down", "up"])
+    with pytest.warns(tf.UnderResolved, match="up: element 1, at t = ") as told:
+        tf.solve(phases, tf.MixedGalerkin(2), [2, 19], progress=False)
+    assert not any(str(one.message).startswith("down") for one in told)

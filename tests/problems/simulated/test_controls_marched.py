@@ -174,3 +174,20 @@ def test_less_is_a_warning():
     with pytest.warns(tf.UnderResolved, match="misses the motion that its controls make by 0.0[234]"):
         sol = tf.solve(hypersensitive(20), tf.MixedGalerkin(2), 13, progress=False)
     assert sol.success and sol.objective == pytest.approx(1.3308068, rel=0.05)
+
+
+def signed():
+    """`x' = 2 - sign(x)`, whose sign is a control of a linear program with a penalty of a thousand, as PSOPT states it:
+    1.654. Controls between bounds that hold at all points of an element cannot jump within one."""
+    control = tf.Control(3, name="u")
+    state = tf.State("x", "2 - u[0]", controls=[control])
+    product = "now.q('x')[0]**2 + 1e3 * (u[1] * (u[0] + 1) + u[2] * (1 - u[0]))"
+    sign = tf.Limit("now.q('x')[0] + u[1] - u[2]", 0, 0, name="sign")
+    return tf.OptimalControl(tf.System([state, control]), {state: -1.0}, {state: tf.EndState(q=[None])}, (0, 2),
+                             product, bounds={control: ([-1, 0, 0], [1, 10, 10])}, limits=sign)
+
+
+def test_an_element_that_costs_alone_is_a_warning():
+    with pytest.warns(tf.UnderResolved, match="element 3, at t = 0.3, costs .* than 10 times as much as"):
+        sol = tf.solve(signed(), tf.MixedGalerkin(2), 20, progress=False)
+    assert sol.success and sol.objective > 5

@@ -160,7 +160,7 @@ def solve_phases(task):
     def stated(task, found):
         return list(zip(task.problem.phases, found, strict=True)), task.problem.tied_ends
 
-    found = solved_as_stated(task, phases, solved, stated, _with_phases)
+    found = solved_as_stated(task, phases, solved, stated, _with_phases, task.problem.names)
     if task.problem.check is not None and found.success:
         task.problem.check(found)
     return found

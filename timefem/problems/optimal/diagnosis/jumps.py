@@ -147,7 +147,8 @@ MARCHED = "take more elements, or a tolerance; sol.simulate() marches the contro
 
 def look_at_replay(phase, solution):
     """An element that misses the motion of its own controls, or a cost that is another one between the points of the
-    elements: where states, controls or forces vary within elements, which points do not see.
+    elements: where states, controls or forces vary within elements, which points do not see. Or an element that costs
+    much, and far more than those beside it.
 
     Contacts are left out, whose forces are controls that would act where nothing touches.
 
@@ -178,4 +179,20 @@ def look_at_replay(phase, solution):
     elif apart > OPTIONS.unresolved * max(abs(cost), abs(told)) and \
             apart > OPTIONS.unresolved_cost * again.size_of_objective:
         warn(f"{varies}; {MARCHED}", UnderResolved)
+    elif (alone := _alone(again, np.diff(solution.t), cost)) is not None:
+        warn(f"element {alone}, at t = {solution.t[alone]:.6g}, costs {again.costs[alone]:.3g} of {told:.6g}, and a "
+             f"unit of time in it more than {OPTIONS.costs_alone:g} times as much as beside it: elements do not "
+             f"resolve what happens there; {REMEDY}", UnderResolved)
     return ""
+
+
+def _alone(again, lengths, objective):
+    """The element that costs most of those which cost much, and far more than what is beside them; None where there is
+    none: controls that jump within an element, say, and cost until they have."""
+    costs = np.abs(again.costs)
+    beside = np.pad(costs / lengths, 1, constant_values=0.0)
+    beside = lengths * np.maximum(beside[:-2], beside[2:])
+    much = OPTIONS.unresolved * max(abs(objective), costs.sum())
+    alone = np.where((costs > much) & (costs > OPTIONS.costs_alone * beside), costs, 0.0)
+    worst = int(np.argmax(alone))
+    return worst if len(costs) > 1 and alone[worst] > OPTIONS.unresolved_cost * again.size_of_objective else None

@@ -287,13 +287,13 @@ def solve_optimal(task, mesh):
         if status.success and equations.comm is None and equations.broken(found) > OPTIONS.uncontrolled:
             problem.held = None  # a symmetry of the guess that the best motion has not
             equations, found, status = solve(level, found, near=near)
-        failed = not status.success and status.reason not in FINAL
         alone = equations.comm is None or problem.bounded
-        if failed and task.guess is None and not (near or solve.certain or solve.unresolved or solve.spent) and alone:
+        clear = near or solve.certain or solve.unresolved or solve.spent
+        if _failed(status) and task.guess is None and not clear and alone:
             with progress("optimal control, another way", 3, task.progress) as bar:
                 rescued = otherwise(Run(solve, level), strategies, bar)
             equations, found, status = rescued or (equations, found, status)
-        x = None if failed and level is not mesh else found  # a finer mesh may do; after a stop it stops at once
+        x = None if _failed(status) and level is not mesh else found  # a finer mesh may do; a stop ends it at once
     solve.seconds["total"] = time.perf_counter() - start
     outcome = Outcome(NodalValues(*plan.unpack(equations.dofs(x))), status, np.array([solve.iterations]),
                       equations.n_unknowns_of_all, solve.seconds,
@@ -310,6 +310,11 @@ def solve_optimal(task, mesh):
         status.message += "; tried: " + ", ".join(f"{a['name']} ({a['iterations']} iterations, {a['outcome']})"
                                                   for a in solve.attempts)
     return plan.element, plan.system, outcome, numbers, equations.objective(x)
+
+
+def _failed(status):
+    """Whether another start may help."""
+    return not status.success and status.reason not in FINAL
 
 
 def _start(task, solve, level, warm):

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ....errors import InputError, warn
+from ....errors import InputError, warn, warnings_of
 from ....solution.audit import jump_of
 from ....solvers.nonlinear.program import after
 from ....status import RETRY, Reason, Status
@@ -21,7 +21,7 @@ from ..options import OPTIONS
 from ..statement.end_conditions import with_allowed_ends
 
 
-def solved_as_stated(task, phases, solve, stated, with_phases):
+def solved_as_stated(task, phases, solve, stated, with_phases, names=("",)):
     """The solution by `solve(task)` in which all conditions at the ends hold.
 
     Guesses end where limits at the end allow, if such a state is found, and this leads to a solution at once, without
@@ -37,9 +37,11 @@ def solved_as_stated(task, phases, solve, stated, with_phases):
         `stated(task, solution)` -> list of an `OptimalControl` and its `Solution`, one for each phase, and `tied_ends`.
     with_phases : callable
         `with_phases(task, phases)` -> the task with others instead of these.
+    names : sequence of str
+        What warnings call each phase; empty for the only one.
     """
     solves = _Solves(solve, stated)
-    return solves.told(_as_stated(task, phases, solves, stated, with_phases))
+    return solves.told(_as_stated(task, phases, solves, stated, with_phases, names))
 
 
 class _Solves:
@@ -72,7 +74,7 @@ class _Solves:
         return solution
 
 
-def _as_stated(task, phases, solve, stated, with_phases):
+def _as_stated(task, phases, solve, stated, with_phases, names):
     first = task.guess
     allowed = with_allowed_ends(phases) if first is None else None
     allowed = allowed and with_phases(task, allowed)
@@ -99,15 +101,16 @@ def _as_stated(task, phases, solve, stated, with_phases):
                     return solution
                 task, solution = again, other
                 continue
-            for (phase, one), found in zip(pairs, passed, strict=True):
-                look_between_points(phase, one, found)
-                look_at_turns(phase, one)
-                _tell_other_turns(phase, one)
-                if task.kept.last is None:  # the next ones, from which these differ in numbers, are to be quick
-                    look_at_jumps(phase, one)
-                    missed = look_at_replay(phase, one)
-                    if missed and solution.success:
-                        solution.status = Status.failure(Reason.NOT_ACCURATE, None, None, [], missed, remedy=REMEDY)
+            for name, pair, found in zip(names, pairs, passed, strict=bool(pairs)):
+                with warnings_of(name):
+                    look_between_points(*pair, found)
+                    look_at_turns(*pair)
+                    _tell_other_turns(*pair)
+                    # the next ones, from which these differ in numbers, are to be quick
+                    missed = _missed_on_finer_elements(*pair) if task.kept.last is None else ""
+                if missed and solution.success:
+                    missed = f"{name}: {missed}" if name else missed
+                    solution.status = Status.failure(Reason.NOT_ACCURATE, None, None, [], missed, remedy=REMEDY)
             tell_what_is_not_smooth(solution, stated(task, solution)[0])
             return solution
         try:
@@ -125,6 +128,11 @@ def _as_stated(task, phases, solve, stated, with_phases):
                                                                             f"{size:.3g} of its size; what is left of "
                                                                             "it at the end of the guess holds")
     return solution
+
+
+def _missed_on_finer_elements(phase, solution):
+    look_at_jumps(phase, solution)
+    return look_at_replay(phase, solution)
 
 
 def _with_least_controls(task, solution, solve, stated):
