@@ -373,11 +373,43 @@ def estimated_from_rest(*units):
     return np.append(sol.position(body, sol.t)[:, 0], sol.std("body", 0.5 * time)[0]) / length
 
 
+def rolling(*units, form="hamilton"):
+    """A tilted disc and a skate, whose rates are weighed by momenta alone: marched, and solved at once."""
+    mass, length, time = units
+    inertia, weight, moved, tilt = mass * length**2, 9.81 * length / time**2, [], 0.3
+    disc = tf.RigidBody(2.0 * mass, np.array([0.045, 0.09, 0.045]) * inertia, name="disc")
+    roll = tf.RollingDisc(disc, radius=0.3 * length, axis=(0, 1, 0))
+    spin = np.array([0.4, 5.0, 0.0]) / time
+    turned = np.array([[1, 0, 0], [0, np.cos(tilt), -np.sin(tilt)], [0, np.sin(tilt), np.cos(tilt)]])
+    velocity = 0.3 * length * np.cross(turned @ spin, turned[:, 2])
+    skate = tf.RigidBody(2.0 * mass, np.array([0.1, 0.12, 0.2]) * inertia, name="skate")
+    ice = tf.Planar(skate, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1))
+    edge = tf.KnifeEdge(skate, point=(-0.2 * length, 0, 0))
+    for body, parts, side, start in (
+            (disc, [roll], 0.0, tf.Pose((0, 0, 0.3 * length * np.cos(tilt)), turned, velocity=velocity,
+                                        angular_velocity=spin)),
+            (skate, [ice, edge], 0.3, tf.Pose(velocity=(length / time, 0.3 * length / time, 0),
+                                              angular_velocity=(0, 0, 1.5 / time)))):
+        problem = tf.InitialValueProblem(tf.System([body, *parts], gravity=(side * weight, 0, -weight)), {body: start},
+                                         (0, time))
+        for options in {}, {"driver": "global"}:
+            sol = tf.solve(problem, tf.MixedGalerkin(2, form=form), 20, progress=False, **options)
+            assert sol.success, sol.status.message
+            moved.append(np.concatenate([sol.position(body, sol.t[-1]) / length,
+                                         sol.rotation_matrix(body, sol.t[-1]).ravel()]))
+    return np.array(moved)
+
+
+def rolling_by_energy(*units):
+    """Whose multipliers of lengths of quaternions are momenta, and no rates as in the guess that is marched."""
+    return rolling(*units, form="energy")
+
+
 KINDS = (march, directors, to_a_tolerance, damped_to_a_tolerance, global_to_a_tolerance,
          energy_form_to_a_tolerance, light_to_a_tolerance, top_to_a_tolerance, boundary,
          at_rest, frequencies, steady_or_not, settled, periodic, driven, critical, identified, path, assembled, refused,
          rebound, sensitivity, ensemble, counting_turns, periodic_with_a_count, impact_beside_constraints,
-         stop_beside_a_floor, estimated, estimated_from_rest)
+         stop_beside_a_floor, estimated, estimated_from_rest, rolling, rolling_by_energy)
 
 
 @pytest.mark.long

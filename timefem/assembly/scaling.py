@@ -179,15 +179,15 @@ class Scaling:
 
 
 def _unit_gradient(jacobian, state):
-    """What brings the rows of a Jacobian to a largest entry of one, in scaled states."""
-    jacobian = jacobian.tocoo()
-    gradient = np.zeros(jacobian.shape[0])
-    np.maximum.at(gradient, jacobian.row, np.abs(jacobian.data) * state[jacobian.col])
-    return _reciprocal(gradient)
-
-
-def _reciprocal(sizes):
-    return 1 / np.where(sizes > 0, sizes, 1.0)
+    """What brings the rows of a Jacobian to a largest entry of one, in scaled states: by momenta, where there are any,
+    as rates change with coordinates in another unit of time."""
+    jacobian, n = jacobian.tocoo(), len(state) // 2
+    gradient = np.zeros((2, jacobian.shape[0]))
+    level, sizes = np.minimum(jacobian.col // n, 1), np.abs(jacobian.data) * state[jacobian.col]
+    np.maximum.at(gradient, (level, jacobian.row), sizes)
+    beside, largest = gradient
+    largest = np.where(largest > 0, largest, beside)
+    return 1 / np.where(largest > 0, largest, 1.0)
 
 
 def _along(numbering, lengths, size, exponent):

@@ -4,6 +4,7 @@ import casadi as ca
 import numpy as np
 
 from ..errors import InputError
+from ..mechanics.values.of_parts import constraints_in_momenta
 from ..polynomials import LagrangeBasis
 from .components import PointSymbols, nonholonomic_values
 from .element import Space
@@ -235,6 +236,8 @@ class EnergyForm(Form):
         return [motion, constraints, forms, kinematics, *momenta_rows(element, s)]
 
     def nodal_values(self, element, system, times, state, multipliers):
+        in_momenta = np.append(np.zeros(system.n_constraints, bool), constraints_in_momenta(system))
+        multipliers = np.where(in_momenta, 0.0, multipliers)  # here momenta, beside rates of momenta of another unit
         return [state, multipliers, nonholonomic_values(element, system, times, state),
                 velocities(system, times, state)]
 
