@@ -149,9 +149,10 @@ def directions(system, z, parameters):
             blocks, names = _of_family(system, places, z, parameter)
         else:
             raise InputError(f"parameters must be Parameter, Initial or Family, not {parameter!r}")
-        for kind, first, matrix in blocks:
-            matrix = scipy.sparse.coo_array(matrix)
-            entries[kind].append((matrix.data, matrix.row + first, matrix.col + count))
+        for kinds, first, matrix in blocks:
+            i, j = np.nonzero(matrix)
+            for kind in kinds:
+                entries[kind].append((matrix[i, j], i + first, j + count))
         labels += names
         count += len(names)
     matrices = []
@@ -274,7 +275,7 @@ def _of_numbers(system, owners, own, numbers, places, z, parameter):
         n = len(part.own_parameters)
         if not 0 <= name < n or index is not None:
             raise InputError(f"{label} has own_parameters 0 to {n - 1}; there is no number {name}, index {index}")
-        return [(kind, places.start[own[part]] + name, np.ones((1, 1))) for kind in (NUMBERS, KEPT)], [
+        return [((NUMBERS, KEPT), places.start[own[part]] + name, np.ones((1, 1)))], [
             f"{label}.own_parameters[{name}]"]
     if isinstance(part, Tree) and spelt_out(part, name) == name and name != "friction_width":
         raise InputError(f"{label} has no parameter {name!r}; name a link or joint and a number of it, such as "
@@ -292,13 +293,13 @@ def _blocks(numbers, own, places, entries, z):
             place = system.coordinates(part).start + part.dimension
             column = np.zeros((1, len(entries)))
             column[0, k] = z[place] == part.mass
-            found.append((Q, place, column))
+            found.append(((Q,), place, column))
     for part, matrix in numbers.jacobian(entries).items():
-        found += [(kind, places.start[own[part]], matrix) for kind in (NUMBERS, KEPT)]
+        found.append(((NUMBERS, KEPT), places.start[own[part]], matrix))
         if isinstance(part, Gear):
             states = [system.local_state(body, z) for body in part.bound.bodies]
             start = system.coordinates(part.bodies[-1]).start
-            found += [(kind, start, row[None] @ matrix)
+            found += [((kind,), start, row[None] @ matrix)
                       for kind, row in zip((Q, V), part.start_by_numbers(*zip(*states, strict=True)), strict=True)]
     return found
 
@@ -319,7 +320,7 @@ def _of_start(system, z, parameter):
     chosen = range(n) if index is None else [int(index)]
     rows = np.zeros((system.n_q, len(chosen)))
     rows[part] = matrix[:, list(chosen)]
-    return [(kind, 0, rows)], [f"{label}.{name}[{i}]" for i in chosen]
+    return [((kind,), 0, rows)], [f"{label}.{name}[{i}]" for i in chosen]
 
 
 def _values_of_family(family):
@@ -355,7 +356,7 @@ def _of_family(system, places, z, family):
     columns = [differentiated(lambda x, i=i: numbers(np.where(np.arange(len(values)) == i, x, values)), values[i])
                for i in range(len(values))]
     changes = np.array(columns).T
-    return [(NUMBERS, 0, changes[:places.size]), (Z, 0, changes[places.size:])], names
+    return [((NUMBERS,), 0, changes[:places.size]), ((Z,), 0, changes[places.size:])], names
 
 
 def start_changes(body, q):

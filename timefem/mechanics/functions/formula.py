@@ -269,13 +269,14 @@ class Table(TimeFunction):
     @property
     def parameters(self) -> np.ndarray:
         """First value, times, and coefficients of the powers of t - t_i, interval by interval."""
-        if is_symbolic(self.times, self.values):
-            coefficients = [x for piece in _pieces(self.times, self.values, self.kind) for x in piece]
-        elif self.kind == "linear":
-            coefficients = np.diff(self.values) / np.diff(self.times)
+        times, values = joined(self.times), joined(self.values)
+        if self.kind == "linear":
+            coefficients = (values[1:] - values[:-1]) / (times[1:] - times[:-1])
+        elif is_symbolic(times, values):
+            coefficients = _pieces(self.times, self.values)
         else:
-            coefficients = scipy.interpolate.CubicSpline(self.times, self.values).c[2::-1].T.ravel()
-        return joined(self.values[:1], self.times, coefficients)
+            coefficients = scipy.interpolate.CubicSpline(times, values).c[2::-1].T.ravel()
+        return joined(values[:1], times, coefficients)
 
     def formula(self, t: ca.SX, *c: Any) -> ca.SX:
         return self.motion(clip(t, c[1], c[len(self.times)]), *c)
@@ -293,15 +294,13 @@ class Table(TimeFunction):
         return value
 
 
-def _pieces(times, values, kind):
-    """Coefficients of the powers of t - t_i from the first one on, of each interval: for expressions."""
+def _pieces(times, values):
+    """Coefficients of the powers of t - t_i from the first one on, of each interval of a cubic: for expressions."""
     steps = [b - a for a, b in pairwise(times)]
     slopes = [(b - a) / h for (a, b), h in zip(pairwise(values), steps, strict=True)]
-    if kind == "linear":
-        return [(slope,) for slope in slopes]
     rates = _rates(steps, slopes)
-    return [(a, (3 * slope - 2 * a - b) / h, (a + b - 2 * slope) / h**2)
-            for (a, b), slope, h in zip(pairwise(rates), slopes, steps, strict=True)]
+    return [x for (a, b), slope, h in zip(pairwise(rates), slopes, steps, strict=True)
+            for x in (a, (3 * slope - 2 * a - b) / h, (a + b - 2 * slope) / h**2)]
 
 
 def _rates(h, m):

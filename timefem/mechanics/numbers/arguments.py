@@ -223,9 +223,9 @@ def upper_triangle(matrix):
 
 def by_rows(value):
     """All entries of a number, vector or matrix, row by row."""
-    if is_symbolic(value):
-        return ca.vec(value.T) if isinstance(value, ca.SX) else ca.vertcat(*map(by_rows, value))
-    return np.ravel(value)
+    if isinstance(value, ca.SX):
+        return value if value.shape[1] == 1 else ca.vec(value.T)
+    return ca.vertcat(*map(by_rows, value)) if is_symbolic(value) else np.ravel(value)
 
 
 def joined(*values):
