@@ -246,7 +246,7 @@ def balanced(matrix):
     """A balanced matrix and the scale d with `matrix = diag(d) balanced diag(1/d)`."""
     if not len(matrix):
         return matrix, np.ones(0)
-    value, (scale, _) = scipy.linalg.matrix_balance(matrix, permute=False, separate=True)
+    value, *_, scale, _ = scipy.linalg.lapack.dgebal(matrix, scale=1, permute=0)
     return value, scale
 
 

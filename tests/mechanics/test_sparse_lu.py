@@ -1,10 +1,10 @@
-"""Factors of singular matrices are refused, however they are singular."""
+"""Matrices: factors of singular ones are refused, however they are singular; balance in any unit."""
 
 import numpy as np
 import pytest
 import scipy.sparse
 
-from timefem.sparse import sparse_lu, structural_rank
+from timefem.sparse import balanced, sparse_lu, structural_rank
 
 
 def saddle_points(rng, n=60):
@@ -59,3 +59,12 @@ def test_factors_are_those_of_superlu():
     matrix = scipy.sparse.random(30, 30, 0.2, random_state=rng, format="csc") + scipy.sparse.eye_array(30)
     b = rng.normal(size=30)
     np.testing.assert_allclose(matrix @ sparse_lu(matrix.tocsc(), "NATURAL").solve(b), b, rtol=0, atol=1e-10)
+
+
+@pytest.mark.filterwarnings("error")
+def test_balance_of_any_size():
+    """Scales beyond the integers, without a warning."""
+    matrix = np.array([[0, 1.0], [1e-48, 0]])
+    found, scale = balanced(matrix)
+    assert np.ptp(np.log2(found[found > 0])) <= 1
+    np.testing.assert_array_equal(scale[:, None] * found / scale, matrix)
