@@ -373,6 +373,17 @@ def estimated_from_rest(*units):
     return np.append(sol.position(body, sol.t)[:, 0], sol.std("body", 0.5 * time)[0]) / length
 
 
+def stiff_stop_to_a_tolerance(*units):
+    """Whose mesh followed the rounding in small errors, and the answer the mesh by 1e-6."""
+    arm, energy = Arm(*units), units[0] * units[1]**2 / units[2]**2
+    stop = tf.EndStop(arm.elbow, lowest=-0.6, highest=0.4, stiffness=2e4 * energy, damping=0.4 * units[2])
+    arm.system = tf.System([arm.a, arm.b, arm.hinge, arm.elbow, arm.spring, stop],
+                           gravity=(0, 0, -9.81 * units[1] / units[2]**2))
+    sol = tf.solve(arm.problem(1.2), ELEMENT, tolerance=1e-4, progress=False)
+    assert sol.success
+    return arm.motion(sol)
+
+
 def rolling(*units, form="hamilton"):
     """A tilted disc and a skate, whose rates are weighed by momenta alone: marched, and solved at once."""
     mass, length, time = units
@@ -409,7 +420,8 @@ KINDS = (march, directors, to_a_tolerance, damped_to_a_tolerance, global_to_a_to
          energy_form_to_a_tolerance, light_to_a_tolerance, top_to_a_tolerance, boundary,
          at_rest, frequencies, steady_or_not, settled, periodic, driven, critical, identified, path, assembled, refused,
          rebound, sensitivity, ensemble, counting_turns, periodic_with_a_count, impact_beside_constraints,
-         stop_beside_a_floor, estimated, estimated_from_rest, rolling, rolling_by_energy)
+         stop_beside_a_floor, estimated, estimated_from_rest, rolling, rolling_by_energy,
+         stiff_stop_to_a_tolerance)
 
 
 @pytest.mark.long

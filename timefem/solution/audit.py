@@ -93,7 +93,7 @@ def unresolved(solution, cut=False, smooth=True, counted=True):
 def surely_resolved(plan, system, t, x):
     """Whether `unresolved` surely has nothing to report of a smooth motion that was marched, with ends of elements t
     and all dofs x of a plan: by bounds that take a fraction of the time."""
-    if plan.element.energy_drifts or system.composites or switching_of(system) is not None:
+    if plan.element.energy_drifts or system.composites or switching_of(system, steep=True) is not None:
         return False
     resolved, largest = surely_resolves(plan, system, t, x)
     numbers, places = kept(system, _turning)

@@ -207,7 +207,7 @@ def test_singular_loads_end_soon(place, power, tolerance, monkeypatch):
     assert sol.status.reason == "step too small"
     assert max(sol.statistics["meshes"], default=0) < 1_000_000
     assert len(sol.t) == sol.status.element + 1
-    assert place - 0.11 < sol.status.time <= place
+    assert place - 0.11 < sol.status.time < place + 1e-3  # a pair may end a little behind it
     assert f"at t = {sol.status.time:g} " in sol.status.message
 
 

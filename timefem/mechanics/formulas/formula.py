@@ -203,6 +203,7 @@ _DEGREES = {ca.OP_ADD: max, ca.OP_SUB: max, ca.OP_MUL: lambda a, b: a + b, ca.OP
 ROUNDED = dict.fromkeys(("FLOOR", "CEIL"), lambda x: ca.sin(np.pi * x))
 SWITCHES = {**dict.fromkeys(("FMAX", "FMIN", "LT", "LE"), lambda x, y: x - y),
             **dict.fromkeys(("FABS", "SIGN"), lambda x: x), **ROUNDED}
+STEEP = dict.fromkeys(("TANH", "ERF", "ATAN"), lambda x: x)  # smooth, and in place of a jump where its operand vanishes
 
 
 class Switches(NamedTuple):

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from ...memory import Recent
-from ..formulas.formula import ROUNDED, SWITCHES, linear_zeros, switches_in
+from ..formulas.formula import ROUNDED, STEEP, SWITCHES, linear_zeros, switches_in
 from ..formulas.stored import terms_of
 from ..symbols import Symbols, for_formulas, n_reactions, refuse_numbers
 from .options import OPTIONS
@@ -55,7 +55,7 @@ class Formulas:
     inputs: ClassVar[dict[str, str]]
 
     def __init__(self, part):
-        self.part, self.solved, self._functions = part, sees_velocities(part), {}
+        self.part, self.solved, self._functions, self.switching = part, sees_velocities(part), {}, {}
         self.n = sum(b.n_q for b in part.bodies)
 
     @cached_property
@@ -348,17 +348,18 @@ def places_of(system):
                    "contact frames": 12 * n_contacts}
 
 
-def switches_of(part):
-    """The `Switches` of the formulas of a part, the same for all of its kind."""
+def switches_of(part, steep=False):
+    """The `Switches` of the formulas of a part, the same for all of its kind; `steep` adds what `STEEP` has."""
     formulas = formulas_of(part)
-    if "switching" not in vars(formulas):
+    if steep not in formulas.switching:
         counts = any(body.is_counter for body in part.bodies)  # then turns are rounded
-        switches = {name: f for name, f in SWITCHES.items() if not (counts and name in ROUNDED)}
+        every = SWITCHES | STEEP if steep else SWITCHES
+        switches = {name: f for name, f in every.items() if not (counts and name in ROUNDED)}
         x = ca.vertcat(formulas.z, formulas.v) if formulas.solved else formulas.z
         values = ca.densify(ca.vertcat(formulas.gradient, formulas.theta))
         function = ca.Function("forces", [x, formulas.symbols.t, formulas.symbols.parameters], [values])
-        formulas.switching = switches_in(function, formulas.depends_on_time, switches)
-    return formulas.switching
+        formulas.switching[steep] = switches_in(function, formulas.depends_on_time, switches)
+    return formulas.switching[steep]
 
 
 def jumps_of(part):

@@ -40,6 +40,8 @@ class Switching:
     Parameters
     ----------
     system : System
+    steep : bool
+        Whether regularised jumps have functions, too, such as friction with a width: then forces are also even.
 
     Attributes
     ----------
@@ -48,10 +50,10 @@ class Switching:
         Whose each of them is.
     """
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, steep: bool = False) -> None:
         self.system, self.parts, self._groups = system, [], []
         for number, group in enumerate(system.groups):
-            found = switches_of(group.part)
+            found = switches_of(group.part, steep)
             if found.switching is not None:
                 self._groups.append((number, found.switching, formulas_of(group.part).solved))
                 self.parts += [part for part in group.members for _ in range(found.switching.size1_out(0))]
@@ -70,15 +72,13 @@ class Switching:
         return np.concatenate(found, axis=1) if found else np.zeros((len(t), 0))
 
 
-def switching_of(system: System) -> Switching | None:
-    """The switching functions of a system; None of one that has none."""
-    known = system.__dict__.get("_switching", False)
-    if known is False:
-        known = None
-        if any(switches_of(group.part).switching is not None for group in system.groups):
-            known = Switching(system)
-        system._switching = known
-    return known
+def switching_of(system: System, steep: bool = False) -> Switching | None:
+    """The `Switching` of a system; None of one that has no such functions."""
+    known = system.__dict__.setdefault("_switching", {})
+    if steep not in known:
+        has = any(switches_of(group.part, steep).switching is not None for group in system.groups)
+        known[steep] = Switching(system, steep) if has else None
+    return known[steep]
 
 
 def sharp_times(system: System, t_span: tuple[float, float]) -> np.ndarray:

@@ -7,6 +7,7 @@ from ...mechanics.parts import body_of
 from ...mechanics.symbols import first_order_places
 from ...mechanics.values.evaluate import quantities_at
 from ...mechanics.values.measures import blocks_of
+from ...mechanics.values.quantities import switches_of
 from ...mechanics.values.switching import switching_of
 from ...polynomials import gauss_legendre
 from ...records import frozen
@@ -162,8 +163,8 @@ def _dips(t, values):
 def missed_forces(system, element, t, z, nodal):
     """The report on a motion whose elements miss what forces do between their Gauss points; else None.
 
-    In elements in which a contact, a stop or a rope begins or ends, the impulse of the forces at the Gauss points is
-    compared with that along the polynomials of the state.
+    In elements in which a contact, a stop or a rope begins or ends, or regularised friction reverses, the impulse of
+    the forces at the Gauss points is compared with that along the polynomials of the state.
 
     Parameters
     ----------
@@ -177,7 +178,7 @@ def missed_forces(system, element, t, z, nodal):
     -------
     str or None
     """
-    switching = switching_of(system)
+    switching = switching_of(system, steep=True)
     if switching is None or element.state.basis.n_shapes < 2:
         return None
     lengths, n_q, n = np.diff(t), system.n_q, len(t) - 1
@@ -206,9 +207,10 @@ def missed_forces(system, element, t, z, nodal):
              None)
     part = switching.parts[0 if j is None else j]
     body = body_of(system, int(np.flatnonzero(blocks == worst)[0]))
+    how = "reverses" if switches_of(part).switching is None else "begins or ends"
     what = "changes of {} of the range" if worst >= len(kinds) else "impulses of {} of the momentum"
     count = int(np.ceil(n * np.sqrt(share[worst] / EVENTS.most_missed) * 2))
-    return (f"{system.label(part.owner or part)} begins or ends between the Gauss points of {element!r}, most at t = "
+    return (f"{system.label(part.owner or part)} {how} between the Gauss points of {element!r}, most at t = "
             f"{t[first]:.6g}: {what.format(f'{share[worst]:.2g}')} of {system.label(body)} are missed, and "
             f"the solution may be far off; take {count} elements or more, or give a tolerance")
 

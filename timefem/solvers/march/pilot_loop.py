@@ -54,6 +54,12 @@ class PilotArrays(Record):
 
 
 @compiled(error_model="numpy", _nrt=False)
+def _in_steps(change):
+    """A change of a length in steps of 2 per cent, so that rounding in an error has no say in the mesh."""
+    return 2.0 ** (np.floor(32.0 * np.log2(change)) / 32.0)
+
+
+@compiled(error_model="numpy", _nrt=False)
 def adapt_elements(march, pilot, e, n_pairs):
     """Solve pairs of elements from element e on, in place in the arrays of a march, to the last of the breaks.
 
@@ -135,7 +141,7 @@ def adapt_elements(march, pilot, e, n_pairs):
             take(motion, attempt)
             pilot.errors[e // 2] = ratio * limit
             ratio = max(ratio, 1e-8)
-            change = SAFETY * ratio ** (-0.7 / estimate.order) * control[1] ** (0.4 / estimate.order)
+            change = _in_steps(SAFETY * ratio ** (-0.7 / estimate.order) * control[1] ** (0.4 / estimate.order))
             control[0] = h * min(max(change, SHRINK), GROW)
             if h < wanted and ratio < 1.0:  # it was cut short
                 control[0] = max(control[0], wanted)
@@ -144,7 +150,7 @@ def adapt_elements(march, pilot, e, n_pairs):
             continue
         if code == DONE and np.isfinite(ratio):
             pilot.counts[0] += 1
-            control[0] = h * max(SHRINK, SAFETY * ratio ** (-1.0 / estimate.order))
+            control[0] = h * max(SHRINK, _in_steps(SAFETY * ratio ** (-1.0 / estimate.order)))
         else:
             pilot.counts[1] += 1
             control[0] = 0.25 * h
