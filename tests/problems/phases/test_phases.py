@@ -258,3 +258,21 @@ def test_warnings_name_their_phase():
     with pytest.warns(tf.UnderResolved, match="up: element 1, at t = ") as told:
         tf.solve(phases, tf.MixedGalerkin(2), [2, 19], progress=False)
     assert not any(str(one.message).startswith("down") for one in told)
+
+
+def test_a_start_is_guessed_where_links_hold():
+    """A half of the mass and 1 m, between bounds, are left behind; a guess of its own stays as it is."""
+    def phase(start, t_span):
+        push = tf.Control(name="u")
+        state = tf.State("x", ["u[0]", "2 * t", "3"], controls=[push])
+        return tf.OptimalControl(tf.System([state, push]), {state: start}, {state: tf.EndState(q=[0, None, None])},
+                                 t_span, "u[0]**2")
+
+    free, links = tf.EndState(q=[None] * 3), [
+        tf.Coupling("after.q('x')[1] - before.q('x')[1]", 1, 2), tf.Coupling("2 * after.q('x')[2] - before.q('x')[2]"),
+        tf.Coupling("after.q('x')[0] - before.q('x')[0]")]
+    made = tf.Phases([phase([1, 4, 2], (0, 2)), phase(free, (2, 3))], [links]).phases
+    np.testing.assert_allclose([made[0].conditions.state[:3], made[1].z0[:3]], [[0, 8, 8], [0, 9, 4]], atol=1e-12)
+    np.testing.assert_allclose(made[1].conditions.state[:3], [0, 14, 7], atol=1e-12)
+    own = phase(free, (2, 3)).guessed_near({"x": [5, 5, 5]})
+    np.testing.assert_allclose(tf.Phases([phase([1, 4, 2], (0, 2)), own], [links]).phases[1].z0[:3], 5)

@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from ...errors import InputError
+from ...polynomials import gauss_legendre
 from ...types import Expression
 from ..contacts.reacting import ReactionForce, Reactions, forces_seen
 from ..declared import Field, Formula, Integer, Numbers
@@ -312,6 +313,18 @@ class StateRate(FormulaForce):
         rate = self._called(own.q, others, t, c, u)
         rate = rate[0] if len(rate) == 1 else ca.vertcat(*rate)
         return [rate, *([ca.SX(0)] * len(others))]
+
+    def change(self, t0: float, t1: float, n_points: int = 16) -> np.ndarray:
+        """What it adds to the states from t0 to t1, by Gauss points, shape (n,); NaN where it depends on more than the
+        time."""
+        rows, symbols = self.traced("formula")
+        known = symbols.pop("t"), symbols.pop("c")
+        others = ca.vertcat(*map(ca.vec, symbols.values()))
+        rows = [ca.SX(np.nan) if ca.depends_on(row, others) else row for row in rows]
+        rates = ca.Function("rates", [ca.vertcat(*known)], [ca.vertcat(*rows)])
+        shares, weights = gauss_legendre(n_points)
+        return sum(w * (t1 - t0) * np.array(rates(np.append(t0 + share * (t1 - t0), self.own_parameters))).ravel()
+                   for share, w in zip(shares, weights, strict=True))
 
     def traced(self, name: str) -> tuple[Any, dict[str, ca.SX]]:
         """What the formula returns, and its symbols by their names in a text."""

@@ -24,6 +24,7 @@ from ..initial.problem import merged
 from ..kept import Kept
 from ..parameters import checked_parameters, own_entries, own_parts
 from ..targets import check_turns
+from .guesses.rates import with_known_states
 from .statement.complementarity import Soft
 from .statement.costs import (
     MINIMISED,
@@ -284,7 +285,10 @@ class OptimalControl(NamedArguments):
 
     def _end_conditions(self):
         formula = self._given["end_conditions"], self._at_end
-        found = EndConditions(self.system, self._given["end"], formula, self.t_span[1], self.z0, self.guesses,
+        near = with_known_states(self.system, self.z0, self.t_span)
+        if self.free_time:  # a mass that would be gone before the guess of the time is up
+            near = np.where(near * self.z0 < 0, self.z0, near)
+        found = EndConditions(self.system, self._given["end"], formula, self.t_span[1], near, self.guesses,
                               known=self._known)
         fixed = not (self.free_start or len(self.numbers))
         return found.with_conserved(self.z0, *self.t_span) if fixed else found

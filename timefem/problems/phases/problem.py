@@ -15,6 +15,7 @@ from ...errors import InputError, NamedArguments
 from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.contacts.rigid import refuse_events
 from ...status import Answer, Status
+from ..end import search
 from ..optimal.statement.couplings import BOTH_ENDS, LINK, Coupling, SameState
 from ..optimal.statement.limits import coupled
 
@@ -86,15 +87,19 @@ class Phases(NamedArguments):
         if not isinstance(names, list | tuple) or len(names) != len(self.phases):
             raise InputError(f"names must be {len(self.phases)} texts, one for each phase, not {names!r}")
         self.names = list(names)
-        for k in range(1, len(self.phases)):
-            self.phases[k] = self.phases[k].continued()
-            self.phases[k] = _near_the_end(self.phases[k - 1], self.phases[k])
-        pairs = list(zip(self.phases[:-1], self.phases[1:], strict=True))
-        links = [None] * len(pairs) if self.links is None else self.links
-        if not isinstance(links, list | tuple) or len(links) != len(pairs):
-            raise InputError(f"links must have {len(pairs)} entries, one between neighbours of {len(self.phases)} "
+        n_pairs = len(self.phases) - 1
+        links = [None] * n_pairs if self.links is None else self.links
+        if not isinstance(links, list | tuple) or len(links) != n_pairs:
+            raise InputError(f"links must have {n_pairs} entries, one between neighbours of {len(self.phases)} "
                              f"phases, not {links!r}")
-        self.links = [_link(k, link, *pair) for k, (link, pair) in enumerate(zip(links, pairs, strict=True))]
+        self.links = []
+        for k, given in enumerate(links):
+            before, after = self.phases[k], self.phases[k + 1].continued()
+            near = _near_the_end(before, after)
+            link = _link(k, given, before, near)
+            linked = near if after.near is not None else _as_linked(before, near, link)
+            self.phases[k + 1] = linked
+            self.links.append(link if linked is near else _link(k, given, before, linked))
         self.couplings = _couplings("couplings", self.couplings)
         for coupling in self.couplings:
             coupling.check(self.phases[0].symbols_at(0), self.phases[-1].symbols_at(1))
@@ -164,6 +169,35 @@ def _near_the_end(before, after):
     (q, p), places = np.split(before.conditions.state, 2), {
         body: system.coordinates(names[after.system.label(body), body.n_q]) for body in after.system.bodies
         if (after.system.label(body), body.n_q) in names}
+    try:
+        return after.guessed_near({body: CanonicalState(q[place], p[place]) for body, place in places.items()})
+    except InputError:  # from there no state is found
+        return after
+
+
+def _as_linked(before, after, links):
+    """A phase whose free start is guessed where links to the end of the one before it hold, near the guess that it has:
+    without the mass of a stage that is dropped, say."""
+    if not after.free_start:
+        return after
+    (first, known), (second, symbols) = before.symbols_at(1), after.symbols_at(0)
+    rows = [link.rows(first, second) for link in links]
+    lower, upper = (np.concatenate([np.broadcast_to(bound, row.numel()) for bound, row in zip(own, rows, strict=True)])
+                    for own in ([link.lower for link in links], [link.upper for link in links]))
+    rows, n, size = ca.densify(ca.vertcat(*rows)), after.system.n_z, after.system.state_scale
+    function = ca.Function("links", [known, symbols], [rows, ca.densify(ca.jacobian(rows, symbols[:n]))])
+    end = np.append(before.conditions.state, before.guesses / before.units)
+
+    def evaluate(z):
+        values, jacobian = (np.array(x) for x in function(end, np.append(z, after.guesses / after.units)))
+        off = values.ravel() - np.clip(values.ravel(), lower, upper)
+        return off, np.where(off[:, None] == 0, 0.0, jacobian * size)
+
+    z, violated, _ = search(evaluate, after.z0, size, lambda z: 1.0)
+    if violated is not None or np.array_equal(z, after.z0):
+        return after
+    q, p = np.split(z, 2)
+    places = {body: after.system.coordinates(body) for body in after.system.bodies}
     try:
         return after.guessed_near({body: CanonicalState(q[place], p[place]) for body, place in places.items()})
     except InputError:  # from there no state is found

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ....errors import InputError
+from ....mechanics.forces.formula_force import StateRate
 from ....mechanics.symbols import first_order_places
 from ....mechanics.values.equations_of_motion import EquationsOfMotion
 from ...end import INDEPENDENT, null_space
@@ -51,6 +52,18 @@ def going_on(way, conditions):
         last = way.last.copy()
         last[:n] += np.where(going, (t1 - t0) * (first + end) / 2, 0.0)
     return way
+
+
+def with_known_states(system, z, t_span):
+    """A state at the start of a time span, with the states of first order at its end whose rates depend on the time
+    alone, such as the mass of a stage that burns steadily."""
+    z = z.copy()
+    for body in system.bodies:
+        acting = [part for part in system.parts if not part.is_body and any(body is one for one in part.bodies)]
+        if acting and len(body.first_order) == body.n_q and all(isinstance(part, StateRate) for part in acting):
+            change = sum(part.change(*t_span) for part in acting if part.bodies[0] is body)
+            z[:system.n_q][system.coordinates(body)] += np.where(np.isfinite(change), change, 0.0)
+    return z
 
 
 def _turning(system):

@@ -90,11 +90,12 @@ def rates_of(phase):
     """Rates of that size, shape (n_q,): by how much mean ones from start to end, or those there, differ from going on
     as at the start; those there where they do not. What is free at the end goes on."""
     system, (t0, t1) = phase.system, phase.t_span
-    n, mass = system.n_q, system.mass_scale
+    n, mass, flows = system.n_q, system.mass_scale, first_order_places(system)
     start, end = phase.z0, phase.conditions.state
     places, rates = asked_of(phase.conditions, t1, t1 - t0)
     with np.errstate(invalid="ignore", over="ignore"):
         first, last = start[n:] / mass, end[n:] / mass
+        first[flows], last[flows] = 0.0, 0.0  # rounding of searches
         changes = [np.where(places, (end - start)[:n] / (t1 - t0) - first, 0.0), np.where(rates, last - first, 0.0)]
         rounding = (100 * np.finfo(float).eps)**2 * np.nanmax(mass * np.fmax(first**2, last**2), initial=0.0)
         for found in (changes, [first, last]):
