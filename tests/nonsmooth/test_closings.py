@@ -6,7 +6,7 @@ from numpy.polynomial import Polynomial
 
 import timefem as tf
 from timefem.solvers.nonsmooth.flight import flight
-from timefem.solvers.nonsmooth.search import closings, quintic
+from timefem.solvers.nonsmooth.search import closings, may_close, quintic
 
 
 def test_first_crossings_and_minima_are_those_of_the_polynomial():
@@ -34,6 +34,23 @@ def test_first_crossings_and_minima_are_those_of_the_polynomial():
                 assert abs(f.deriv()(found[k, 1])) < 1e-9 * np.abs(f.coef).max() and f(found[k, 1]) > 0
                 least += 1
     assert crossed > 100 and least > 10
+
+
+@pytest.mark.parametrize("w", [1.0, 3.0])
+def test_gaps_that_close_are_looked_at_and_those_that_open_are_not(w):
+    """Oscillations on parabolas; and a ball that flies off after an impact, or comes down beyond the end."""
+    rng = np.random.default_rng(5)
+    n, times = 5000, np.linspace(0, 1, 201)[:, None]
+    a, phase, b, c = rng.uniform(0, 1, n), rng.uniform(0, 2 * np.pi, n), *rng.normal(size=(2, n))
+    gap = a * np.cos(w * times + phase) + b * times + c * times**2
+    gap -= gap.min(axis=0) + 10.0**rng.uniform(-4, -0.5, n)
+    start, end = b - a * w * np.sin(phase), b + 2 * c - a * w * np.sin(w + phase)
+    inside = (gap[0] > 0) & (gap[-1] > 0)
+    near = may_close(1.0, gap[0], gap[-1], start, end, 1e-9, np.zeros(n, bool))
+    assert inside.sum() > 100 and near[inside].all()
+    h, g = 0.01, 9.81
+    for speed, height, opens in ((2.0, -1e-17, True), (-2.0, 0.021, False)):
+        assert not may_close(h, height, height + speed * h - g * h**2 / 2, speed, speed - g * h, 1e-9, opens)
 
 
 def test_a_gap_that_has_just_opened_does_not_close_at_its_start():

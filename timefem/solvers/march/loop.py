@@ -126,7 +126,8 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
     _begin(loop, work, local, t, h)
     kept[1] += 1.0
     below = max(close, ROUGH * floor)
-    aged = max(kept[1] * kept[2], abs(h / kept[0] - 1.0))  # what factors that are there leave of a residual
+    resized = abs(h / kept[0] - 1.0)
+    aged = max(kept[1] * kept[2], resized)  # what factors that are there leave of a residual
     # whether the tangent of the iterate is there
     derived = not keep or kept[0] <= 0.0 or _too_slow(n, kept[4], aged, below)
     if derived and kept[0] > 0.0:
@@ -180,6 +181,8 @@ def solve_element(march, local, t, h, tol_residual, tol_increment, line_search, 
                     finish_step(step, step.one, local, scratch, residual)
                     return DONE, -it
             rate, norm = max(rate, new / norm) if new > floor else rate, new
+            if kept[1] == 0.0 and aged == resized:  # what the factors of another length left says nothing of new ones
+                aged = resized = rate
             slow = stalled or not keep or _too_slow(n, norm, rate, below)
         else:
             history[it] = kept[4] = norm = new
@@ -308,11 +311,11 @@ def work(loop):
 def march_elements(march, start, stop):
     """Solve elements start, ..., stop - 1 in place in the dofs of `MarchArrays`.
 
-    The guess extrapolates the elements before, those of equal length each of its dofs on its own: what a dof is off
-    the motion by is much the same in all. Else it is a polynomial through their nodes, at least cubic. Where Newton
-    fails from there, the element is tried again without kept factors, and then from a constant state. Newton stops when
-    the scaled residual and the last scaled increment fall below their tolerances, or when round-off stops the residual
-    from falling.
+    The guess of element 0 is in its dofs. That of others extrapolates the elements before, those of equal length each
+    of its dofs on its own: what a dof is off the motion by is much the same in all. Else it is a polynomial through
+    their nodes, at least cubic. Where Newton fails from there, the element is tried again without kept factors, and
+    then from a constant state. Newton stops when the scaled residual and the last scaled increment fall below their
+    tolerances, or when round-off stops the residual from falling.
 
     Returns
     -------
@@ -340,8 +343,11 @@ def march_elements(march, start, stop):
         if not (series[2] == e and e > 0 and abs(h[e] - h[e - 1]) <= 1e-9 * h[e]):
             series[0], series[1] = 0, ORDERS[0]
         status, n_done = NOT_CONVERGED, 0
-        for attempt in range(0 if march.keep and not loop.emphasis.shape[0] else 1, 3):
-            if attempt < 2 and series[1] > ORDERS[0]:
+        first = 0 if march.keep and not loop.emphasis.shape[0] else 1
+        for attempt in range(first, 3):
+            if e == 0 and attempt == first:
+                pass  # the guess is given
+            elif attempt < 2 and series[1] > ORDERS[0]:
                 _extrapolate(work.differences, series[1], work.carry, local, n_node)
             elif attempt < 2 and e > 0:
                 back = min(e, most_back)
@@ -363,8 +369,8 @@ def march_elements(march, start, stop):
                     local[owned[c]] = 0.0
                     for k in range(ORDERS[0]):  # equal lengths: a cubic as well
                         local[owned[c]] += work.differences[k * work.carry.shape[0] + owned[c] - n_node]
-            elif e == 0 and attempt == 2:
-                break  # the first guess was constant already
+            elif e == 0 and attempt == first + 2:
+                break  # as the attempt before
             else:
                 for j in range(1, n_shapes):
                     for c in range(n_z):

@@ -117,7 +117,7 @@ class Fallback:
         step.solved.state[-1, -1], paid = self._apart(t + h, reached, contacts.at_state(t + h, reached).v[0], lost)
         driven = float((step.impulses * middle.drift[0]).sum())  # the work of surfaces that move
         energy, velocities = step.energy + paid - driven, (start.v, middle.moved_by(step.impulses[None]))
-        size = sum(float(start.momenta_of(v)[0] @ v[0]) for v in velocities)
+        size = sum(float(start.momenta_of(v)[0] @ v[0]) for v in velocities) / 4  # the mean kinetic energy
         if energy > self.options.gain * (size + abs(driven)):
             raise Gaining(f"the fallback for many impacts gains energy at {some(np.array(contacts.names)[active])}")
         return step._replace(solved=self._filled(step.solved, step.impulses / h), energy=energy)

