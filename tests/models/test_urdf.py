@@ -44,6 +44,19 @@ def test_numbers(tmp_path):
     assert robot.tree.joints[0].friction == 0.2
 
 
+def test_what_moves_a_robot_elsewhere_is_noted(tmp_path):
+    """Controllers that keep soft limits, gravity that is off, springs of Gazebo; not what has no effect."""
+    more = """<gazebo reference="rod"><{}>{}</{}><mu1>0.2</mu1></gazebo></robot>"""
+    for tag, acts, rests in (("gravity", "false", "true"), ("turnGravityOff", "true", "0"),
+                             ("springStiffness", "3.5", "0")):
+        for value, told in (acts, True), (rests, False):
+            robot = tf.read_urdf(written(tmp_path, ROD.replace("</robot>", more.format(tag, value, tag))))
+            assert (f"<{tag}> in a <gazebo> of rod is left out" in robot.notes) == told
+            assert len(robot.notes) == 2 + told
+    text = ROD.replace("</joint>", """<safety_controller k_velocity="10" soft_upper_limit="1.5"/></joint>""")
+    assert "<safety_controller> of hinge is left out" in tf.read_urdf(written(tmp_path, text)).notes
+
+
 def test_what_files_of_robots_have(tmp_path):
     """Fixed joints with an axis of zeros; inertias that no body has, which are noted, unless a motion has no mass."""
     fixed = ('<link name="tip"/><joint name="flange" type="fixed"><parent link="rod"/><child link="tip"/>'

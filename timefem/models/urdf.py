@@ -32,7 +32,9 @@ KNOWN = {  # elements in others
     "robot": "link joint transmission material gazebo frame drake:collision_filter_group",
     "inertial": "origin mass inertia",
     "link": "inertial visual collision contact self_collision_checking sensor gazebo",
-    "joint": "origin parent child axis dynamics limit mimic calibration safety_controller gazebo"}
+    "joint": "origin parent child axis dynamics limit mimic calibration gazebo"}
+MOVING = {"gravity": "true 1", "turnGravityOff": "false 0", "springStiffness": "0 0.0"}  # elements of <gazebo> that are
+# not of pictures and contacts, with the values that are no effect; anything else makes a note
 TOUCHING = {  # elements that count where shapes touch, or have no effect on how they do; anything else makes a note
     "collision": "origin geometry verbose", "contact": "lateral_friction restitution",
     "gazebo": "material visual sensor plugin gravity turnGravityOff selfCollide self_collide"}
@@ -47,7 +49,7 @@ def read_urdf(path: FilePath, friction_width: float | None = None, base: str = "
     Links with inertias in their frames, joints of all types, their damping and friction, and mimic joints count. Limits
     are kept as data. Transmissions of one joint become actuators. Visual boxes, cylinders and spheres are drawn, and
     meshes where their folder is given; what cannot be drawn is not, and `notes` say so. Each attribute and element that
-    is not read is noted, too, but for pictures, contacts and <gazebo>.
+    is not read is noted, too, but for pictures, contacts and what of <gazebo> does not move a robot.
 
     With `contacts="rigid"` limits of joints are stops, friction of joints is dry unless there is a `friction_width`,
     and the <collision> shapes of links that move touch the floor z = 0: spheres and capsules, corners of boxes, eight
@@ -172,6 +174,10 @@ class _Reader(XmlFile):
                 self.notes.append_named(f"<{child.tag}> of {{}} is left out", name or f"<{element.tag}>")
             elif child.tag in ELEMENTS:
                 self.check(child, child.get("name", name))
+            for own in child if child.tag == "gazebo" else ():
+                if own.tag in MOVING and (own.text or "").strip().lower() not in MOVING[own.tag].split():
+                    self.notes.append_named(f"<{own.tag}> in a <gazebo> of {{}} is left out",
+                                            child.get("reference", name))
 
     def check_touching(self, elements, link):
         """Note what elements state of how a link touches others, and is not read."""
