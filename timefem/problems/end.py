@@ -12,7 +12,7 @@ from ..mechanics.inversion.outputs import JointOutput
 from ..mechanics.joints.bound import BoundCoordinate
 from ..mechanics.states.in_trees import joints_of_trees, tree_joint
 from ..mechanics.symbols import Symbols
-from ..mechanics.values.forces import divisors_of, power_of, wrench_of
+from ..mechanics.values.forces import divisors_of, power_of, reaction_of
 from ..mechanics.values.quantities import formulas_of, sees_velocities
 from ..records import frozen
 from ..validate.options import Options, documented, option
@@ -215,7 +215,7 @@ class End:
         first = sum(len(other.constraint_names) for other in self.system.parts[:self.system.parts.index(part)])
         s, w = Symbols(part), ca.SX.sym("w", n)
         turn = body.frame(s.q[0])[1] if body.has_position else ca.SX.eye(3)
-        force, torque = wrench_of(body, s.q[0], -ca.SX(part.constraint_force(s, w))[:body.n_q])
+        force, torque = reaction_of(part, ca.vertcat(*s.q), -ca.SX(part.constraint_force(s, w)))
         arm = getattr(part, "point_a", None)
         if arm is not None and body.has_orientation:
             torque -= ca.cross(turn @ part.named(s.own).point_a, force)

@@ -13,7 +13,7 @@ from ..mechanics.body_frame import is_on_tree
 from ..mechanics.part import Part
 from ..mechanics.parts import asked_by_name
 from ..mechanics.states.in_trees import joints_of_trees, names_of_joints, tree_joint
-from ..mechanics.values.forces import generalized_forces, wrench
+from ..mechanics.values.forces import generalized_forces, reaction
 from ..mechanics.values.of_parts import coordinate_at
 from ..types import Floats
 from .audit import turn_table, unwrapped
@@ -202,9 +202,9 @@ class JointMotion:
         if multipliers is None:
             multipliers = all_multipliers(self.solution, t)
         if not is_on_tree(body):
-            q = flat[:, system.coordinates(body)]
+            q = np.hstack([flat[:, system.coordinates(body)] for body in self.joint.bodies])
             values = self._generalized(self.joint, t, {"gamma": multipliers}).reshape(len(flat), -1)
-            both = wrench(self.joint, q, values[:, :body.n_q], 0)
+            both = reaction(self.joint, q, values)
         else:
             known = own_values(system, self.joint, multipliers)
             own = [x.reshape(len(flat), x.shape[-1]) for x in known]

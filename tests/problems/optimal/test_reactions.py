@@ -100,3 +100,21 @@ def test_bad_input():
             pendulum([limit])
     with pytest.raises(tf.InputError, match="can be used in limits along the path only; for a cost take a Control"):
         pendulum(cost="now.reaction('rod')[0]**2")
+
+
+def test_a_trolley_feels_a_rope_across_its_rail():
+    """A load on a rope of 11.5 N: IPOPT, by the angle of the rope. Of a trolley in one coordinate only the force along
+    the rail was seen, so that no rope was too weak, not even for 1 kg at rest."""
+    trolley, load = tf.PointMass(2.0, dimension=1, name="trolley"), tf.PointMass(1.0, dimension=2, name="load")
+    rope = tf.RigidDistance(trolley, load, length=1.0, name="rope")
+    drive = tf.ControlForce(trolley, [(1, 0, 0)], name="drive")
+    problem = tf.OptimalControl(
+        tf.System([trolley, load, rope], gravity=(0, -9.81, 0)), {trolley: tf.Pose(), load: tf.Pose((0, -1, 0))},
+        {trolley: tf.EndState(position=(2, None, None), velocity=(0, None, None)),
+         load: tf.EndState(position=(2, -1, None), velocity=(0, 0, None))}, (0, 2), tf.Effort(drive),
+        limits=tf.Limit("sumsqr(now.reaction('rope'))", None, 11.5**2, name="rope"))
+    sol = tf.solve(problem, tf.MixedGalerkin(2), 60, progress=False)
+    assert sol.success and sol.objective == pytest.approx(38.920592, rel=1e-5)
+    forces = sol.joint("rope").force()
+    np.testing.assert_allclose(forces[0], [0, -9.81, 0], rtol=0, atol=0.1)
+    assert 11.4 < np.linalg.norm(forces, axis=1).max() < 11.6

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...memory import Recent
+from ..body_frame import is_on_tree
 from ..formulas.divisors import divisors
 from ..part import Part
 from ..symbols import Symbols, applied_force, n_reactions
@@ -196,21 +197,46 @@ def generalized_forces(part, t, state, gamma, rolling, controls, contacts):
     return _values(_WRENCHES[name], part, t, state, gamma, rolling, controls, contacts)
 
 
-def wrench(part, q, force, i):
-    """Force and torque about the centre of mass of its body `i`, of generalized forces on it; (n, n_q) -> two (n, 3).
+def reaction(part, q, force):
+    """Force and torque about its centre of mass on the first body of a part, of generalized forces on all of its
+    bodies; (n, n_q_local) -> two (n, 3).
 
     The work of both is that of Q: `Q.qdot = F.v + m.omega`.
     """
-    body = part.bodies[i]
-    name = ("wrench", body.kind)
+    name = ("reaction", part.kind)
     if name not in _WRENCHES:
-        x, y = ca.SX.sym("q", body.n_q), ca.SX.sym("Q", body.n_q)
-        _WRENCHES[name] = ca.Function("wrench", [x, y], [ca.densify(ca.vertcat(*wrench_of(body, x, y)))])
+        x, y = (ca.SX.sym(name, sum(body.n_q for body in part.bodies)) for name in "qQ")
+        _WRENCHES[name] = ca.Function("reaction", [x, y], [ca.densify(ca.vertcat(*reaction_of(part, x, y)))])
     values = np.array(_WRENCHES[name].map(len(q))(q.T, force.T)).T if len(q) else np.zeros((0, 6))
     return values[:, :3], values[:, 3:]
 
 
-def wrench_of(body, q, force):
+def reaction_of(part, q, force):
+    """The same in symbols, of SX (n_q_local,): two SX (3,).
+
+    Along axes that the first body has no coordinate for, such as those across the rail of a trolley, its force is the
+    opposite of what the part does to its other bodies, where it pushes nothing as a whole along them.
+    """
+    stops = np.cumsum([0, *(body.n_q for body in part.bodies)]).tolist()
+    axes = _across(part)
+    (place, torque), *others = [_wrench(body, q[a:b], force[a:b]) for body, a, b in zip(
+        part.bodies if axes else part.bodies[:1], stops, stops[1:], strict=False)]
+    for axis in axes:
+        place[axis] = -sum(force[axis] for force, _ in others)
+    return place, torque
+
+
+def _across(part):
+    """Axes of space along which the first body of a part does not move, and what its bodies feel of it adds up to
+    nothing."""
+    first, motions = part.bodies[0], part.workless_motions()
+    if motions is None or not first.has_position or first.dimension > 2 or any(map(is_on_tree, part.bodies)):
+        return []
+    beside = np.eye(6) - motions @ np.linalg.pinv(motions)
+    return [axis for axis in range(first.dimension, 3) if np.abs(beside[:, axis]).max() < 1e-9]
+
+
+def _wrench(body, q, force):
     """Force and torque about the centre of mass of a body, of a generalized force on it: two SX (3,)."""
     free = body.null_space(q).T @ force
     place = ca.vertcat(free[:min(3, body.dimension)], ca.SX(3 - min(3, body.dimension), 1))
