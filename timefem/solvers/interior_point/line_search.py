@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...status import Reason
+from ..nonlinear.program import signs_of
 from . import bounds_loops as loops
 from .barrier import Auxiliary, Barrier
 from .bounds_loops import longest
@@ -115,9 +116,7 @@ class LineSearch:
         divisors = program.divisors(w[:n])
         if not divisors:
             return alpha
-        ends = self.over.combined((), [d.max(initial=-np.inf) for d in divisors],
-                                  [d.min(initial=np.inf) for d in divisors])
-        signs = [float(low > 0) - float(high < 0) for high, low in zip(*np.split(np.array(ends), 2), strict=True)]
+        signs = signs_of(divisors, self.over)
 
         def left(alpha):
             new = program.divisors((w + alpha * dw)[:n])

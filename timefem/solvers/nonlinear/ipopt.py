@@ -13,10 +13,11 @@ import numpy as np
 
 from ... import interrupts, validate
 from ...errors import NamedArguments
+from ...parallel import OverRanks
 from ...records import frozen
 from ...status import Reason, Status
 from .callbacks import called, guarded, refused_options, solved_enlarged, sparsity
-from .program import Answer, failed, optimality_error
+from .program import Answer, failed, optimality_error, signs_of
 
 if TYPE_CHECKING:
     from .program import NonlinearProgram
@@ -102,13 +103,13 @@ class _Callbacks:
         self.program, self.failure = program, None
         self.hessian, self._hessian_order = sparsity(program.n, program.n, program.hessian_places)
         self.jacobian, self._jacobian_order = sparsity(program.n_rows, program.n, program.jacobian_places)
-        self._sides = [float((d > 0).all()) - float((d < 0).all()) for d in program.divisors(program.start)]
+        self._signs = signs_of(program.divisors(program.start), OverRanks(program.comm))
 
     def _rows(self, v):
         """Rows at v; no numbers beyond a pole of formulas, of which derivatives know nothing, so that the step is cut.
         """
-        beyond = any((side * d <= 0).any() for side, d in zip(self._sides, self.program.divisors(v), strict=True)
-                     if side)
+        beyond = any((sign * d <= 0).any() for sign, d in zip(self._signs, self.program.divisors(v), strict=True)
+                     if sign)
         return np.full(self.program.n_rows, np.nan) if beyond else self.program.rows(v)
 
     def functions(self):

@@ -185,6 +185,12 @@ REMEDIES = {Reason.NOT_CONVERGED: "give another guess, more elements, more itera
 CONTRADICTION = "loosen bounds and conditions, if they contradict each other, or "
 
 
+def signs_of(divisors, over):
+    """1 or -1 for each of `NonlinearProgram.divisors` that has this sign at all points of all ranks, 0 for others."""
+    ends = over.combined((), [d.max(initial=-np.inf) for d in divisors], [d.min(initial=np.inf) for d in divisors])
+    return [float(low > 0) - float(high < 0) for high, low in zip(*np.split(np.array(ends), 2), strict=True)]
+
+
 def not_finite(program, v):
     """The row, or the objective, that is not finite at v, or whose derivative is not; None where all are."""
     def steep(describe, name=None):
