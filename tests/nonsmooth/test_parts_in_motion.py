@@ -374,3 +374,15 @@ def test_a_box_slides_over_the_edge_of_another_one():
     place, rate = _over_an_edge(0.1, 0.02, 0.0, 0.2)
     np.testing.assert_allclose(sol.position(box, 0.5), place + (1, 0, 0.25), rtol=0, atol=1e-6)
     assert sol.angular_velocity(box, 0.5)[1] == pytest.approx(rate, rel=1e-6)
+
+
+@pytest.mark.parametrize("make", [
+    lambda link, at: tf.PlaneContact(link, points=[at], plane_point=(0, 0, -1)),
+    lambda link, at: tf.SphereContact(link, radius_a=0.5, radius_b=0.5, point_a=at, point_b=(0.5, 0, -2.0)),
+    lambda link, at: tf.SurfaceContact(link, formula="x[2] + 1", point=at)])
+def test_points_of_links_count_from_their_origins(make):
+    """Not from the centre of mass, as those of bodies do."""
+    link = tf.Link("a", 2.0, (0.3, 0, 0), (0.02, 0.02, 0.02))
+    tree = tf.Tree([tf.Link("ground"), link], [tf.TreeJoint("j", "ground", "a", "revolute", axis=(0, 1, 0))])
+    sol = solved([tree, make(tree.link("a"), (0.5, 0, 0.1))], {tree: {"j": 0.0}}, 0.01, 2)
+    assert sol.contact_gaps()[0, 0] == pytest.approx(1.1, abs=1e-12)

@@ -36,7 +36,8 @@ class _OnPlane(Touching, abstract=True):
     body = On(rotating=False)
     on = On("in which the plane is fixed", ground=True, key="on")
     normal = Direction("of the plane, in the axes of what it is fixed in; the body is on its side", default=(0, 0, 1))
-    plane_point = Vector("of the plane, in those axes, of a body from its centre of mass", "m", (0.0, 0.0, 0.0))
+    plane_point = Vector("of the plane, in those axes, of a body from its centre of mass, of a link from its origin",
+                         "m", (0.0, 0.0, 0.0))
     motion = VectorFunction("displacement of the plane from there, three numbers or functions of "
                             "time", "m", (0.0, 0.0, 0.0),
                             prescribes=True)
@@ -80,7 +81,8 @@ class PlaneContact(_OnPlane):
     contact creeps.
     """
 
-    points = Rows("in body axes, from the centre of mass; that one unless given [m]", default=((0, 0, 0),))
+    points = Rows("in body axes, from the centre of mass, of a link from its origin; that one unless given [m]",
+                  default=((0, 0, 0),))
     radius = Real("of spheres around the points", "m", 0.0, least=0)
 
     @property

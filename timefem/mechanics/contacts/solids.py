@@ -25,7 +25,7 @@ class _RoundContact(Touching, abstract=True):
     body_b = On(ground=True)
     radius_a = Real("of what is fixed in body a; zero for a point", "m", None, least=0)
     radius_b = Real("of what is fixed in body b or in the ground; zero for a point", "m", None, least=0)
-    point_a = Point("its centre, in body axes from the centre of mass", (0.0, 0.0, 0.0))
+    point_a = Point("its centre, in body axes from the centre of mass, of a link from its origin", (0.0, 0.0, 0.0))
     point_b = Point("its centre, in body axes; of the ground in space", (0.0, 0.0, 0.0), of=1)
     inside = Flag("a is in a hollow of b", default=False)
     refuses_arms = True
@@ -119,7 +119,7 @@ class EdgeContact(Touching):
 
     body_a = On()
     body_b = On(ground=True)
-    start_a = Point("of the edge of a, in body axes from the centre of mass", None)
+    start_a = Point("of the edge of a, in body axes from the centre of mass, of a link from its origin", None)
     end_a = Point("of the edge of a", None)
     start_b = Point("of the edge of b, in body axes; of the ground in space", None, of=1)
     end_b = Point("of the edge of b", None, of=1)

@@ -218,7 +218,7 @@ class SurfaceContact(Touching):
     on = On("in which the surface is fixed", ground=True, key="on")
     formula = Formula("F, see above", "x", "t", "c", default=None)
     formula_parameters = Numbers("c of the formula", (), argument="parameters")
-    point = Point("of the body, in its axes from the centre of mass", (0.0, 0.0, 0.0))
+    point = Point("of the body, in its axes from the centre of mass, of a link from its origin", (0.0, 0.0, 0.0))
     size = Real("L, about how far the surface is where F is flat to second order; needed by such formulas alone", "m",
                 None, above=0, optional=True)
     refuses_arms = True

@@ -321,7 +321,8 @@ class Vector(Field):
 
 
 class Point(Vector):
-    """A point in the axes of the body `of` (its number) from the centre of mass; in space where that is the ground."""
+    """A point in the axes of the body `of` (its number) from the centre of mass, of a link of a tree from its origin;
+    in space where that is the ground."""
 
     def __init__(self, help="", default=REQUIRED, *, of=0):
         super().__init__(help, "m", default)

@@ -75,7 +75,7 @@ class ControlForce(Actuator):
     body = On()
     directions = Rows("of unit length or not, in the axes `frame`; the three axes unless given",
                       default=((1, 0, 0), (0, 1, 0), (0, 0, 1)))
-    point = Point("where it acts, in body axes from the centre of mass", (0.0, 0.0, 0.0))
+    point = Point("where it acts, in body axes from the centre of mass, of a link from its origin", (0.0, 0.0, 0.0))
     frame = Choice("axes of the directions", ("space", "body"), "space")
     reaction = On("which takes the opposite force", rotating=True, ground=True, key="reaction")
 
@@ -126,7 +126,7 @@ class Thruster(Actuator):
     unit, n_controls = "N", 1
     body = On(rotating=True)
     direction = Direction("of the thrust, in body axes", default=(0, 0, 1))
-    point = Point("where it is, in body axes from the centre of mass", (0.0, 0.0, 0.0))
+    point = Point("where it is, in body axes from the centre of mass, of a link from its origin", (0.0, 0.0, 0.0))
     drag = Real("torque on the body per thrust, of the sign opposite to that of the spin of the rotor", "m", 0.0)
     needs_rotation = True
 

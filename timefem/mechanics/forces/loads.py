@@ -42,7 +42,7 @@ class Force(_Load):
     body = On()
     value = VectorFunction("components: numbers or functions of time (see `time_functions`), or one function of the "
                            "CasADi symbol t that returns three", "N")
-    point = Point("where it acts, in body axes from the centre of mass", (0.0, 0.0, 0.0))
+    point = Point("where it acts, in body axes from the centre of mass, of a link from its origin", (0.0, 0.0, 0.0))
     time = Function("factor of all components", "", 1.0)
     frame = Choice('axes of `value`: "body" is a follower force', ("space", "body"), "space")
 

@@ -66,8 +66,9 @@ class PointForce(ForcePart, abstract=True):
 
     body_a = On()
     body_b = On(ground=True)
-    point_a = Point("in body axes, from the centre of mass", (0, 0, 0), of=0)
-    point_b = Point("in body axes, from the centre of mass; of the ground in space", (0, 0, 0), of=1)
+    point_a = Point("in body axes, from the centre of mass, of a link from its origin", (0, 0, 0), of=0)
+    point_b = Point("in body axes, from the centre of mass, of a link from its origin; of the ground in space",
+                    (0, 0, 0), of=1)
 
     line = "spring"
 
@@ -397,7 +398,7 @@ class Drag(ForcePart):
 
     body = On()
     coefficient = Real("c", "N s^2/m^2", None, least=0)
-    point = Point("where it acts, in body axes from the centre of mass", (0.0, 0.0, 0.0))
+    point = Point("where it acts, in body axes from the centre of mass, of a link from its origin", (0.0, 0.0, 0.0))
     wind = Vector("velocity of the fluid, in space", "m/s", (0.0, 0.0, 0.0))
 
     def force(self, s: Symbols) -> ca.SX:

@@ -38,11 +38,12 @@ OPTIONS = AngleOptions()
 class Joint(Part, abstract=True):
     """Joint of body a with body b, or with the ground (`body_b=None`, whose frame is the origin with space axes).
 
-    Points are given from the centre of mass in the axes of their body, and in space for the ground. Every gap is
-    point b minus point a, so that its multiplier is the force that b exerts on a. All constraints are products of
-    vectors fixed in the bodies: at most quadratic in directors, so that mG(k) keeps them at the nodes to round-off.
-    In quaternions their degree is up to 4, and 6 on velocity level: mG(k) then keeps them to round-off with 2k, and
-    3k Gauss points; with k points, which angular momentum needs, they hold to the order of the method.
+    Points are given from the centre of mass in the axes of their body, of a link of a tree from its origin, and in
+    space for the ground. Every gap is point b minus point a, so that its multiplier is the force that b exerts on a.
+    All constraints are products of vectors fixed in the bodies: at most quadratic in directors, so that mG(k) keeps
+    them at the nodes to round-off. In quaternions their degree is up to 4, and 6 on velocity level: mG(k) then keeps
+    them to round-off with 2k, and 3k Gauss points; with k points, which angular momentum needs, they hold to the order
+    of the method.
 
     A subclass declares its arguments, sets `constraint_names` and implements `formula`.
     """

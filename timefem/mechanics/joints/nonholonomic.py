@@ -316,7 +316,7 @@ class KnifeEdge(_OnBody):
         For wrong bodies and numbers.
     """
 
-    point = Vector("in body axes, from the centre of mass", "m", (0, 0, 0))
+    point = Vector("in body axes, from the centre of mass, of a link from its origin", "m", (0, 0, 0))
     across = Direction("the direction without velocity, in body axes; the multiplier is the force along it [N]",
                        default=(0, 1, 0))
     keyword_only = True

@@ -51,8 +51,9 @@ class _PointJoint(Joint, abstract=True):
     components in the axes of a. The other constraints are scalar products anyway.
     """
 
-    point_a = Point("in the axes of a, from its centre of mass", of=0)
-    point_b = Point("in the axes of b, from its centre of mass; in space for the ground", of=1)
+    point_a = Point("in the axes of a, from its centre of mass, of a link from its origin", of=0)
+    point_b = Point("in the axes of b, from its centre of mass, of a link from its origin; in space for the ground",
+                    of=1)
     invariant = Flag("take the gap in the axes of body a, as scalar products d_i.(x_b - x_a), which conserves momentum "
                      "exactly; the multiplier is the force in these axes, and body a must be a RigidBody",
                      default=False)
@@ -252,7 +253,7 @@ class FixedPoint(Part):
     """
 
     body = On(rotating=True)
-    point = Vector("the point in body axes, from the centre of mass", "m")
+    point = Vector("the point in body axes, from the centre of mass, of a link from its origin", "m")
     at = Vector("where it is fixed, in space", "m", (0.0, 0.0, 0.0))
     free_rotation = True
     constraint_names = ("fixed point, x", "fixed point, y", "fixed point, z")
@@ -305,7 +306,7 @@ class RigidDistance(Joint):
     The force of b on a is multiplier times (x_b - x_a): a positive multiplier pulls the points together.
     """
 
-    point_a = Point("in the axes of a, from its centre of mass", (0.0, 0.0, 0.0), of=0)
+    point_a = Point("in the axes of a, from its centre of mass, of a link from its origin", (0.0, 0.0, 0.0), of=0)
     point_b = Point("in the axes of b, or in space", (0.0, 0.0, 0.0), of=1)
     length = Real("distance of the points", "m", above=0, remedy="points that coincide need a Spherical joint")
     constraint_names = ("distance",)
@@ -327,7 +328,7 @@ class RigidDistance(Joint):
 class _SlidingJoint(Joint, abstract=True):
     """Points and the axis of b; the gap is measured along vectors that are fixed in b."""
 
-    point_a = Point("on the axis or plane, in the axes of a from its centre of mass", of=0)
+    point_a = Point("on the axis or plane, in the axes of a from its centre of mass, of a link from its origin", of=0)
     point_b = Point("on it, in the axes of b; in space for the ground", of=1)
     axis_b = Direction("the axis or normal in b (in space for the ground), of any length and sense")
 

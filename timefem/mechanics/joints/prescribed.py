@@ -50,7 +50,7 @@ class PrescribedPosition(_Prescribed):
     position = VectorFunction("place in space: three numbers or functions of time (see `time_functions`), or one "
                               "function of the CasADi symbol t [s] that returns three, for instance `lambda t: "
                               "(casadi.sin(t), 0, 0)`; each new callable is compiled", "m", prescribes=True)
-    point = Point("in body axes, from the centre of mass", (0.0, 0.0, 0.0))
+    point = Point("in body axes, from the centre of mass, of a link from its origin", (0.0, 0.0, 0.0))
     keyword_only = ("position",)
     constraint_names = ("position, x", "position, y", "position, z")
     point_mass_dimension = 3
