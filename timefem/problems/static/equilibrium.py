@@ -136,12 +136,14 @@ def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, 
                 start: float | None = None, progress: bool | None = None) -> Equilibrium:
     """Solve `dV/dq - Q(q, t) + G^T gamma = 0`, `Phi(q, t) = 0` by Newton's method with load steps.
 
-    Loads are taken at the time t. With `n_steps` the load is raised from that of `start` in steps, halved where
-    Newton's method fails and doubled again after quick ones. Where t is `start`, what the guess leaves unbalanced is
-    let go in steps. Steps are at right angles to rigid motions that nothing resists, by the mass: a structure that
-    floats without loads stays where the guess has it. Of an unstable equilibrium and one that the system falls to from
-    the guess, the nearer is taken; of a family of equilibria, such as those of a body whose spin nothing resists, the
-    one nearest to the guess: changes are at right angles to that motion by the kinetic energy.
+    Loads are taken at the time t, and what is prescribed stands where it is then, at rest: forces of inertia, such as
+    those of a drive that turns, are none of them (see "Steady turning" in the how-to on analysis). With `n_steps` the
+    load is raised from that of `start` in steps, halved where Newton's method fails and doubled again after quick ones.
+    Where t is `start`, what the guess leaves unbalanced is let go in steps. Steps are at right angles to rigid motions
+    that nothing resists, by the mass: a structure that floats without loads stays where the guess has it. Of an
+    unstable equilibrium and one that the system falls to from the guess, the nearer is taken; of a family of
+    equilibria, such as those of a body whose spin nothing resists, the one nearest to the guess: changes are at right
+    angles to that motion by the kinetic energy.
 
     Parameters
     ----------
