@@ -103,6 +103,16 @@ def test_called_from_python_only_where_it_is(run, tmp_path):
 
 
 @pytest.mark.long
+def test_arrays_from_what_only_loops_called(run, tmp_path):
+    """Of arrays that it returns the code for Python counts references, also where another process compiled the rest."""
+    code = "import numpy as np\n" + CODE.replace("n * n", "np.full(2, n)").replace("inner(n) +", "inner(n)[0] +")
+    (tmp_path / "script.py").write_text(code)
+    outcome(run())
+    (tmp_path / "script.py").write_text(code + "print(inner(4))")
+    assert outcome(run()) == ("4\n[4 4]", "")
+
+
+@pytest.mark.long
 def test_loaded_by_numba_where_another_process_compiled(run, tmp_path):
     """Of processes that start together one compiles; the others have compiled nothing when they load that."""
     (tmp_path / "script.py").write_text("""

@@ -73,7 +73,7 @@ class LinkedLoops:
         self.results[entry] = result._replace(metadata=None)  # as of what is loaded, of which Numba does not take times
         (title, _, (machine_code, bitcode)), *others = result._reduce()
         code = Code(name, name in self.apart, needed, machine_code, NOT_CALLED, [], compilers(),
-                    zlib.compress(dumps((title, bitcode, symbols, others)), 1))
+                    zlib.compress(dumps((title, bitcode, symbols, result.target_context.enable_nrt, others)), 1))
         self.loaded.codes[entry] = code
         return code
 
@@ -101,12 +101,13 @@ class LinkedLoops:
                 [self.load(other, read, context) for other in code.needed.values()]):
             return None
         rtsys.initialize(context)  # machine code that is linked here calls it
-        title, bitcode, symbols, others = pickle.loads(zlib.decompress(code.rest))
+        title, bitcode, symbols, counts, others = pickle.loads(zlib.decompress(code.rest))
         library = _Library.of(context.codegen(), title, code.machine_code, bitcode, symbols)
         around = SimpleNamespace(codegen=lambda: SimpleNamespace(unserialize_library=lambda state: library,
                                                                  set_env=context.codegen().set_env),
                                  get_executable=context.get_executable, typing_context=context.typing_context)
-        result = CompileResult._rebuild(around, None, *others)._replace(target_context=context)
+        result = CompileResult._rebuild(around, None, *others)._replace(
+            target_context=context.subtarget(enable_nrt=counts))  # of arrays that it returns, `enter` counts references
         if code.apart:
             self.apart[code.name] = entry
         self.results[entry] = result
