@@ -120,6 +120,11 @@ class Status:
 
     as_dict = asdict
 
+    @property
+    def outcome(self) -> str:
+        """Of an attempt: "solved", or the reason of the failure."""
+        return "solved" if self.success else str(self.reason)
+
     def later(self, n: int) -> Status:
         """The same failure in the element that comes n elements later."""
         if self.element is None:
@@ -236,3 +241,14 @@ class Attempt(NamedTuple):
     why: str
     iterations: int
     outcome: str
+
+
+class Attempted:
+    """Base of solutions of optimal control, in one phase or several."""
+
+    statistics: dict[str, Any]
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        """What was tried to solve a problem of optimal control, in order."""
+        return [Attempt(**attempt) for attempt in self.statistics.get("attempts", [])]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..solvers.equations.outcome import NodalValues
-from ..status import Attempt, Status
+from ..status import Attempted, Status
 
 if TYPE_CHECKING:
     from ..elements.element import TimeElement
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class _Made:
+class _Made(Attempted):
     """By arrays."""
 
     system: System
@@ -33,11 +33,6 @@ class _Made:
 
     def __post_init__(self, z0, state, multipliers, fields):
         self.start, self.nodal = z0, NodalValues(state, multipliers, fields)
-
-    @property
-    def attempts(self) -> list[Attempt]:
-        """What was tried to solve a problem of optimal control, in order."""
-        return [Attempt(**attempt) for attempt in self.statistics.get("attempts", [])]
 
 
 class SolvedElements(_Made):

@@ -43,6 +43,8 @@ def test_a_ball_that_bounces(method):
     np.testing.assert_allclose(sol.durations, [v / G, 0.8 * v / G], rtol=0, atol=1e-7)
     np.testing.assert_allclose(sol[1].z[-1], [0.64, 0], rtol=0, atol=1e-7)
     assert abs(sol.objective) < 1e-9 and len(sol) == 2 and sol.starts[1] == pytest.approx(v / G, abs=1e-7)
+    [attempt] = sol.attempts
+    assert attempt.name == "first guess" and attempt.outcome == "solved"
 
 
 @pytest.mark.parametrize("method", METHODS)

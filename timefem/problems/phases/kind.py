@@ -18,7 +18,7 @@ from ...solvers.equations.outcome import NodalValues, Outcome
 from ...solvers.nonlinear.program import Answer
 from ...solvers.nonlinear.slab_program import SlabProgram
 from ...sparse import sparse_lu
-from ...status import Reason, Status
+from ...status import Attempt, Reason, Status
 from ..initial.global_driver import Global
 from ..kinds import FileFormat, Kind
 from ..optimal.diagnosis.reach import check_reach
@@ -32,6 +32,7 @@ from ..optimal.statement.couplings import SameState
 from ..optimal.strategies.mesh_sequence import optimality_plan
 from ..optimal.strategies.restated_ends import solved_as_stated
 from ..optimal.strategies.smoothing_path import needs_all_elements, solve_in_stages
+from ..optimal.strategies.strategy import FIRST_GUESS
 from ..optimal.transcription.equations import OptimalityEquations, OptimalitySlab
 from ..optimal.transcription.nonlinear_program import OptimalProgram
 from ..optimal.transcription.sequence_program import Closing, SequenceProgram
@@ -217,7 +218,8 @@ def solve_on(task, meshes, guess):
     total = sum(sol.statistics["objective"] for sol in solutions)
     solution = PhasedSolution(solutions, total, answer.status, solutions[0].statistics | {
         "objective": total, "n_elements": sum(sol.statistics["n_elements"] for sol in solutions),
-        "stated": OnDemand(lambda: task.problem.stated), "n_unknowns": share.n_unknowns(program)})
+        "stated": OnDemand(lambda: task.problem.stated), "n_unknowns": share.n_unknowns(program),
+        "attempts": [Attempt(FIRST_GUESS, "", answer.iterations, answer.status.outcome)._asdict()]})
     return solution.of_problem(task.problem)
 
 

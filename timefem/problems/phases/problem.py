@@ -14,7 +14,7 @@ import numpy as np
 from ...errors import InputError, NamedArguments
 from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.contacts.rigid import refuse_events
-from ...status import Answer, Status
+from ...status import Answer, Attempted, Status
 from ..end import search
 from ..optimal.statement.couplings import BOTH_ENDS, LINK, Coupling, SameState
 from ..optimal.statement.limits import coupled
@@ -242,7 +242,7 @@ def _turns(before, after, links):
 
 
 @dataclass(eq=False)
-class PhasedSolution(Answer):
+class PhasedSolution(Answer, Attempted):
     """One `Solution` for each phase, in the order of time.
 
     Attributes

@@ -144,7 +144,7 @@ class OneMesh:
         if self.unresolved and status.reason in RETRY:
             status = replace(status, message=f"{status.reason}: {self.unresolved}")
         self.count(n)
-        self.attempts[-1]["outcome"] = "solved" if status.success else str(status.reason)
+        self.attempts[-1]["outcome"] = status.outcome
         for name, value in equations.seconds.items():
             self.seconds[name] += value
         return equations, x, status
