@@ -274,7 +274,8 @@ def test_a_start_is_guessed_where_links_hold():
         tf.Coupling("after.q('x')[1] - before.q('x')[1]", 1, 2), tf.Coupling("2 * after.q('x')[2] - before.q('x')[2]"),
         tf.Coupling("after.q('x')[0] - before.q('x')[0]")]
     made = tf.Phases([phase([1, 4, 2], (0, 2)), phase(free, (2, 3))], [links]).phases
-    np.testing.assert_allclose([made[0].conditions.state[:3], made[1].z0[:3]], [[0, 8, 8], [0, 9, 4]], atol=1e-12)
-    np.testing.assert_allclose(made[1].conditions.state[:3], [0, 14, 7], atol=1e-12)
+    np.testing.assert_allclose([made[0].conditions.state[:3], made[1].z0[:3]], [[0, 8, 8], [0, 9, 4]], rtol=0,
+                               atol=1e-12)
+    np.testing.assert_allclose(made[1].conditions.state[:3], [0, 14, 7], rtol=0, atol=1e-12)
     own = phase(free, (2, 3)).guessed_near({"x": [5, 5, 5]})
     np.testing.assert_allclose(tf.Phases([phase([1, 4, 2], (0, 2)), own], [links]).phases[1].z0[:3], 5)

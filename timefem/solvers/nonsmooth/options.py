@@ -52,6 +52,7 @@ class ContactOptions:
     sliver: float = 1e-7  # of an element, between an event and a node of the mesh: no element is as short (1e-9: forms
     # without momenta of their own are off by 1e-6 after it)
     at_start: float = 1e-9  # of the largest coefficient of a gap that is zero at the start of an element: none
+    varies: float = 6.0  # times what rates at the ends of an element differ, by which others in it may differ from them
     look: float = 1e-3  # of an element, after which what begins to press is seen to
     ahead: int = 32  # elements that the compiled loop of open contacts solves at once, while nothing is near
     together: int = 64  # events that it finds at once

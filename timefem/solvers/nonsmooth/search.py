@@ -15,8 +15,7 @@ from .sharing import OPEN
 from .states import InMode
 
 BERNSTEIN = np.array([[comb(i, j) / comb(5, j) for j in range(6)] for i in range(6)])  # from coefficients of powers
-ROUNDING, SLIVER = CONTACT.at_start, CONTACT.sliver
-VARIES = 6.0  # rates in an element may differ from those known by so many times what these differ
+ROUNDING, SLIVER, VARIES = CONTACT.at_start, CONTACT.sliver, CONTACT.varies
 
 
 def quintic(h, f0, f1):
