@@ -212,7 +212,7 @@ class Assembler:
         self.column_scale, self.row_scale = (
             scale(numbering, mesh.lengths)[before * numbering.step:last * numbering.step + numbering.n_node]
             for scale, numbering in ((self.scaling.columns, self.plan.columns), (self.scaling.rows, self.plan.rows)))
-        self._whole = self._part(0, self.mesh.n_elements, self._all(self.pattern.places))
+        self._whole, self._own = self._part(0, self.mesh.n_elements, self._all(self.pattern.places)), None
         self._scale_of_kept = self.row_scale[self.pattern.row_index]
         emphasis = self.scaling.emphasis_of(self.plan.columns)
         self.emphasis = None if emphasis is None else self._along(emphasis)
@@ -250,7 +250,9 @@ class Assembler:
 
     def evaluate_into(self, x, entries, values):
         """Scaled residual of the kept rows; entries of the scaled tangent go to their places of the values."""
-        return self._scaled(self._add(x, self._part(0, self.mesh.n_elements, entries), values))
+        if self._own is None or self._own[0] is not entries:
+            self._own = entries, self._part(0, self.mesh.n_elements, entries)
+        return self._scaled(self._add(x, self._own[1], values))
 
     def residual(self, x):
         """Scaled residual of the kept rows, shape (n_rows,)."""

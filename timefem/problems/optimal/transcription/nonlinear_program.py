@@ -342,21 +342,22 @@ class OptimalProgram(NonlinearProgram):
 
     def _at(self, v, costates=None):
         """The optimality system at v, kept for the next question; with any costates unless they are given."""
-        same = self._point is not None and np.array_equal(v, self._point)
+        key = v.tobytes()
+        same = key == self._point
         if costates is None:
             if same:
                 return self.x
             (expected, costates), self._expected = self._expected or (None, None), None
-            if expected is None or not np.array_equal(v, expected):
+            if expected != key:
                 costates = np.zeros(self.n_equations)
         if not (same and np.array_equal(costates, self._costates)):
-            self.x, self._costates, self._point = self.place(v, costates), costates, self._point if same else v.copy()
+            self.x, self._costates, self._point = self.place(v, costates), costates, self._point if same else key
             self.residual, self._is_taken = self._derivatives.evaluate(self.x), False
         return self.x
 
     def expect(self, v, factor, multipliers):
         y = multipliers[:self.n_equations]
-        self._expected = v.copy(), y / factor if factor else y.copy()
+        self._expected = v.tobytes(), y / factor if factor else y.copy()
         self._added.expect(multipliers)
 
     def objective(self, v):
