@@ -42,6 +42,7 @@ class RefinementOptions(Options):
     # ---- grading
     aim: float = option(0.5, "share of the tolerance that a mesh aims at")
     growth: int = option(4, "factor of the number of elements from mesh to mesh, at most")
+    least_growth: float = option(1.2, "the same of phases at least")
     grading: float = option(0.5, "factor by which the density of elements falls from one element to the next, at most")
     piece: int = option(2000, "elements whose tangents are held at once")
 
@@ -146,11 +147,14 @@ class HigherOrderErrors(ErrorEstimate):
 
     def __call__(self, sol, mesh, goal):
         errors, density = self.compared(sol, mesh)
-        error, order = max(v for name, v in errors.items() if name not in BETWEEN_NODES), self.element.order
-        share = density * mesh.lengths
+        error = max(v for name, v in errors.items() if name not in BETWEEN_NODES)
+        return Estimated(error, density, self.elements_for(goal, error, density * mesh.lengths), errors)
+
+    def elements_for(self, goal: float, error: float, share: np.ndarray) -> float:
+        """Elements of a mesh for an error `goal`, from the error on one with these shares of its elements."""
+        order = self.element.order
         alike = share.mean() ** (order + 1) / (share ** (order + 1)).mean()  # part of the error left if all were alike
-        n = mesh.n_elements * (error * alike**self.trust / goal) ** (1 / order)
-        return Estimated(error, density, n, errors)
+        return len(share) * (error * alike**self.trust / goal) ** (1 / order)
 
     def compared(self, sol: Solution, mesh: TimeMesh) -> tuple[dict[str, float], np.ndarray]:
         """Errors by quantity, and the density of elements, from one Newton step of mG(k + 1)."""

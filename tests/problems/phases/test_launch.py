@@ -64,3 +64,11 @@ def test_a_launcher_in_four_phases():
     sol = tf.solve(phases(), tf.MixedGalerkin(2), 20, progress=False)
     assert sol.success and -1e3 * sol.objective == pytest.approx(7529.7108, abs=1e-3)
     assert sol.statistics["newton_iterations"]["max"] <= 200
+
+
+@pytest.mark.long
+def test_errors_of_phases_are_shared_by_all():
+    """Phases in the middle were refined for what came from the others, without end."""
+    sol = tf.solve(phases(), tf.MixedGalerkin(2), tolerance=1e-4, progress=False)
+    assert sol.success and sol.objective == pytest.approx(-7.5297122959, abs=1e-8)
+    assert sum(sol.statistics["meshes"][-1]) < 1000

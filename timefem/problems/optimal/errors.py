@@ -142,15 +142,17 @@ class BoundedErrors(OptimalErrors):
         xi, weights = np.concatenate([xi, 1 + xi]) / 2, np.concatenate([weights, weights]) / 2
         change = state[1::2, -1] - sol.nodal.state[:, -1]
         errors = {"state": float(np.abs(change / sizes["state"]).max())}
-        changes, degree = {}, self.element.degree
+        changes, shares, degree = {}, [], self.element.degree
         for name, fine in {"state": state, **others}.items():
             if name in sizes:
                 basis, coarse = sol.element.trial[name].basis, {"state": sol.nodal.state, **sol.fields}[name]
                 fine = np.einsum("gi,eia->ega", basis.values(2 * xi[:len(xi) // 2]), fine)
-                fine = fine.reshape(len(coarse), len(xi), -1)
-                changes[name] = fine - np.einsum("gi,eia->ega", basis.values(xi), coarse)
-        share = np.max([np.abs(v / sizes[name]).max(axis=(1, 2)) ** (1 / (degree + (name == "state")))
-                        for name, v in changes.items()], axis=0)
+                fine, shapes = fine.reshape(len(coarse), len(xi), -1), basis.values(xi)
+                changes[name] = fine - np.einsum("gi,eia->ega", shapes, coarse)
+                # what the element cannot have, and not what comes from others
+                own = fine - np.einsum("gh,eha->ega", shapes @ np.linalg.pinv(shapes), fine)
+                shares.append(np.abs(own / sizes[name]).max(axis=(1, 2)) ** (1 / (degree + (name == "state"))))
+        share = np.max(shares, axis=0)
         errors |= self.errors_of_numbers(sol, objective, numbers)
         errors |= self.errors_between(sol, mesh, [changes[name] for name in fields_between(sol).values()], weights)
         density = density_of(mesh, share, 1)

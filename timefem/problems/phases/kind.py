@@ -323,10 +323,10 @@ class PhaseErrors(BoundedErrors):
 
 
 def solve_refined(task, meshes, solve_on):
-    """Solve on finer and finer meshes until the estimated error is below a tolerance.
+    """Solve on finer and finer meshes until the estimated error is below a tolerance, or no longer falls.
 
     The error is the largest of the relative errors of states at nodes and unknown numbers of all phases, and of the sum
-    of their costs. Phases whose own errors are small keep their meshes.
+    of their costs. An error at a node may come from any phase: all of their elements share it, as if of one mesh.
 
     Parameters
     ----------
@@ -348,7 +348,18 @@ def solve_refined(task, meshes, solve_on):
         raise InputError(f"tolerance is given, but the multipliers of {element!r}, which give its error, do not "
                          "converge; take MixedGalerkin, or give n_elements")
     estimates = [PhaseErrors(phase, element) for phase in phases]
-    counts, guess, error, n_failures = [], task.guess, np.inf, 0
+    counts, guess, error, best, n_failures, n_stuck = [], task.guess, np.inf, np.inf, 0, 0
+
+    def estimated(sol, meshes):
+        """The error, that of the sum of costs, and the densities of elements of all phases."""
+        fine, found = solve_on(task, [halved(mesh) for mesh in meshes], sol), []
+        for estimate, own, better, mesh in zip(estimates, sol.phases, fine.phases, meshes, strict=True):
+            estimate.fine = better
+            found.append(estimate(own, mesh, OPTIONS.aim * tolerance))
+        size = max(abs(sol.objective), NO_COST)
+        of_cost = abs(fine.objective - sol.objective) / size / (1 - OF_OPTIMA.remaining)
+        return float(np.max([*(one.error for one in found), of_cost])), of_cost, [one.density for one in found]
+
     with progress("mesh refinement", show=task.progress) as bar:
         while len(counts) < OPTIONS.most_meshes and n_failures < OPTIONS.most_failures:
             bar.note(f"{sum(mesh.n_elements for mesh in meshes)} elements")
@@ -357,20 +368,16 @@ def solve_refined(task, meshes, solve_on):
             if not sol.success:
                 meshes, guess, n_failures = [halved(mesh) for mesh in meshes], task.guess, n_failures + 1
                 continue
-            guess, fine, n_failures = sol, solve_on(task, [halved(mesh) for mesh in meshes], sol), 0
-            found = []
-            for estimate, own, better, mesh in zip(estimates, sol.phases, fine.phases, meshes, strict=True):
-                estimate.fine = better
-                found.append(estimate(own, mesh, OPTIONS.aim * tolerance))
-            size = max(abs(sol.objective), NO_COST)
-            of_cost = abs(fine.objective - sol.objective) / size / (1 - OF_OPTIMA.remaining)
-            errors = [one.error for one in found]
-            error = float(np.max([*errors, of_cost]))
-            if error <= tolerance:
+            guess, n_failures = sol, 0
+            error, of_cost, densities = estimated(sol, meshes)
+            n_stuck = 0 if error <= best / 2 else n_stuck + estimates[0].is_stuck(error)
+            best = min(best, error)
+            if error <= tolerance or n_stuck > OPTIONS.stagnation:
                 break
-            large = [e > OPTIONS.aim * tolerance or not max(errors) > tolerance for e in errors]
-            meshes = [_finer(*one) if wanted else one[0]
-                      for *one, wanted in zip(meshes, found, estimates, large, strict=True)]
+            meshes = _finer(meshes, densities, error, OPTIONS.aim * tolerance, estimates)
+        if sol.success and not error <= tolerance:
+            sol, error = _or_of_equal_elements(sol, error, of_cost, counts, estimated,
+                                               lambda meshes: solve_on(task, meshes, sol), phases)
     sol.statistics.update(tolerance=tolerance, estimated_error=error, meshes=counts)
     if sol.success and not error <= tolerance:
         sol.status = Status.failure(Reason.NOT_ACCURATE, 0, 0.0, [],
@@ -378,10 +385,25 @@ def solve_refined(task, meshes, solve_on):
     return sol
 
 
-def _finer(mesh, found, estimate):
-    if not found.error < OPTIONS.rough:
-        return halved(mesh)
-    return graded(mesh, found.density, max(found.n_elements, 1.2 * mesh.n_elements), estimate.kinks)
+def _finer(meshes, densities, error, goal, estimates):
+    if not error < OPTIONS.rough:
+        return [halved(mesh) for mesh in meshes]
+    shares = [density * mesh.lengths for density, mesh in zip(densities, meshes, strict=True)]
+    every = np.concatenate(shares)
+    n = max(estimates[0].elements_for(goal, error, every), OPTIONS.least_growth * len(every))
+    return [graded(mesh, density, n * share.sum() / every.sum(), estimate.kinks)
+            for mesh, density, share, estimate in zip(meshes, densities, shares, estimates, strict=True)]
+
+
+def _or_of_equal_elements(sol, error, of_cost, counts, estimated, solve_on, phases):
+    """Solution and error of that which is reported, or of as many equal elements of each phase: of the better cost."""
+    even = [through_kinks(phase.t_span, n, phase.kinks) for phase, n in zip(phases, counts[-1], strict=True)]
+    other = solve_on(even)
+    if not other.success:
+        return sol, error
+    counts.append([mesh.n_elements for mesh in even])
+    error_of_other, its_cost, _ = estimated(other, even)
+    return (other, error_of_other) if its_cost < of_cost else (sol, error)
 
 
 def check_file(document):
