@@ -20,9 +20,8 @@ import timefem as tf
 from timefem.cases import find_case
 from timefem.elements.evaluation.elements_in_lanes import evaluate_lanes, lane_scratch
 from timefem.elements.evaluation.plan import ElementPlan
-from timefem.kernels.instructions import DONE, Instructions
 from timefem.kernels.loops import compiled
-from timefem.kernels.operations import check_function
+from timefem.kernels.operations import DONE, Instructions, check_function
 
 
 def box(rotation="quaternion"):

@@ -24,7 +24,7 @@ from .assembly import TimeMesh
 from .elements.bubnov_galerkin import BubnovGalerkin
 from .elements.element import TimeElement
 from .elements.energy_momentum import EMH, EML, MPH, MPL, REML, DirEM, NonTwistingEM, NullEMH, NullEML, SymplecticEuler
-from .elements.evaluation.batch import ElementBatch
+from .elements.evaluation.elements_in_lanes import ElementBatch
 from .elements.mixed_galerkin import MixedGalerkin
 from .elements.rotation_schemes import DLA, AlgoC1, NewmarkSO3, QuatVI, Zupan3, Zupan3Printed
 from .errors import (
@@ -92,9 +92,18 @@ from .mechanics.forces.springs import (
     TorsionalSpring,
 )
 from .mechanics.formulas.sympy_bridge import from_sympy
-from .mechanics.functions.base import Constant, Ramp, Sine, Step, TimeFunction, TrianglePulse
 from .mechanics.functions.formula import Formula, Table
-from .mechanics.functions.trajectories import Polynomial, Spline, Transfer
+from .mechanics.functions.time_functions import (
+    Constant,
+    Polynomial,
+    Ramp,
+    Sine,
+    Spline,
+    Step,
+    TimeFunction,
+    Transfer,
+    TrianglePulse,
+)
 from .mechanics.inversion.outputs import (
     AngleOutput,
     CoordinateOutput,
@@ -125,8 +134,8 @@ from .mechanics.joints.pairs import (
 )
 from .mechanics.joints.prescribed import PrescribedAngle, PrescribedJoint, PrescribedPosition
 from .mechanics.part import Part
-from .mechanics.redundancy.redundancy import redundant_constraints
 from .mechanics.states.assemble import assemble
+from .mechanics.states.redundancy import redundant_constraints
 from .mechanics.system import System
 from .mechanics.values.conserved import constant_momenta
 from .models.build import load_model
@@ -138,9 +147,9 @@ from .models.urdf import read_urdf
 from .polynomials import LagrangeBasis, gauss_legendre
 from .problems.boundary.problem import BoundaryValueProblem
 from .problems.controls_marched import Simulation, simulate
-from .problems.estimation.estimate.noise_levels import most_likely_noise
-from .problems.estimation.estimate.solution import Estimate
+from .problems.estimation.estimate import Estimate
 from .problems.estimation.noise import Huber, Student
+from .problems.estimation.noise_levels import most_likely_noise
 from .problems.estimation.prior import Prior
 from .problems.estimation.problem import Estimation
 from .problems.estimation.sensors import (
@@ -199,8 +208,7 @@ from .solvers.march.step_control import MarchOptions, StepControl
 from .solvers.nonlinear.fatrop import Fatrop
 from .solvers.nonlinear.ipopt import Ipopt
 from .solvers.nonlinear.newton import Newton
-from .solving.contact_search import contact_sequences
-from .solving.many_solutions import continuation, solve_all
+from .solving.many_solutions import contact_sequences, continuation, solve_all
 from .solving.receding import RecedingHorizon
 from .solving.restart import restart
 from .solving.solve import prepare, solve

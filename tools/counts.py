@@ -24,8 +24,8 @@ RANDOM = {  # what random numbers are for, by module: "start" perturbs one, "nam
     "analysis.tangents": "start",
     "problems.optimal.guesses.guess": "start", "problems.optimal.guesses.paths": "start",
     "problems.optimal.statement.end_conditions": "start", "sensitivity.identification": "start",
-    "solving.contact_search": "start",
-    "problems.estimation.estimate.solution": "data", "problems.estimation.kinematic.solve": "data"}
+    "solving.many_solutions": "start",
+    "problems.estimation.estimate": "data", "problems.estimation.kinematic.solve": "data"}
 
 
 # ---- the code

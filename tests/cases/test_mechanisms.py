@@ -9,7 +9,7 @@ from tests.example_systems import ROTATIONS, reference
 from timefem.cases import find_case
 from timefem.cases.mechanisms import ring
 from timefem.mechanics.bodies import rotations
-from timefem.mechanics.redundancy.redundancy import redundant_constraints
+from timefem.mechanics.states.redundancy import redundant_constraints
 from timefem.models import load_model
 
 

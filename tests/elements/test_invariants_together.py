@@ -9,7 +9,7 @@ import pytest
 
 import timefem as tf
 from tests.example_systems import assert_tangent_is_derivative, slope
-from timefem.elements.evaluation.batch import ElementBatch
+from timefem.elements.evaluation.elements_in_lanes import ElementBatch
 
 ALL = tf.MixedGalerkin(1, keep="all"), tf.MixedGalerkin(2, keep="all"), tf.MixedGalerkin(3, keep="all")
 

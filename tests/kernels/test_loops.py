@@ -243,7 +243,7 @@ print(further(3))
         shutil.rmtree(tmp_path / "cache", ignore_errors=True)
         return n_entries if "compiling" in err else 0
 
-    version = "from timefem.kernels.loading import linked_loop; linked_loop.compilers = loops.compilers = lambda: '0.1'"
+    version = "from timefem.kernels.loading import compiling; compiling.compilers = loops.compilers = lambda: '0.1'"
     assert not compiles("") and not compiles(version)
     assert 0 < compiles("", further) < compiles(version, further)
     assert compiles("loops.common_processor = lambda: None") and compiles("sys.implementation.cache_tag = 'cpython-3'")

@@ -10,7 +10,7 @@ import pytest
 import timefem as tf
 from timefem.cases import find_case
 from timefem.elements.evaluation import plan as module
-from timefem.elements.evaluation.batch import ElementBatch
+from timefem.elements.evaluation.elements_in_lanes import ElementBatch
 from timefem.mechanics.parts import lasting_name
 from timefem.mechanics.values import equations_of_motion, quantities
 from timefem.memory import Recent

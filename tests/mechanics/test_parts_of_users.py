@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import timefem as tf
-from timefem.elements.evaluation.batch import ElementBatch
+from timefem.elements.evaluation.elements_in_lanes import ElementBatch
 from timefem.mechanics.composites.composite import Composite
 from timefem.mechanics.declared import Integer, Real
 from timefem.mechanics.forces.springs import PointForce

@@ -9,7 +9,7 @@ import pytest
 
 import timefem as tf
 from tests.example_systems import ROTATIONS
-from timefem.mechanics.redundancy.consistent_multipliers import weakest
+from timefem.mechanics.states.consistent_multipliers import weakest
 from timefem.mechanics.values.at_start import OPTIONS
 from timefem.models import inspect, load_model
 

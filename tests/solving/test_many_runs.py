@@ -9,7 +9,7 @@ import pytest
 
 import timefem as tf
 from timefem.assembly import Scaling
-from timefem.solving.options import OPTIONS
+from timefem.solving.agreement import OPTIONS
 
 pytestmark = pytest.mark.long
 

@@ -13,9 +13,9 @@ from ..errors import InputError, named_arguments, warn
 from ..mechanics.contacts.rigid import refuse_events
 from ..mechanics.formulas.formula import call_vector, check_symbols
 from ..mechanics.inversion.outputs import JointOutput, Output
-from ..mechanics.redundancy.redundancy import drop_redundant, redundant_rows
 from ..mechanics.states.assemble import consistent_states
 from ..mechanics.states.in_trees import joints_of_trees
+from ..mechanics.states.redundancy import drop_redundant, redundant_rows
 from ..mechanics.system import System
 from ..mechanics.values.equations_of_motion import EquationsOfMotion
 from ..problems.initial.problem import InitialValueProblem

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
-from ..mechanics.redundancy.consistent_multipliers import nonholonomic_multipliers
+from ..mechanics.states.consistent_multipliers import nonholonomic_multipliers
 from ..mechanics.symbols import Symbols, applied_force, first_order
 from ..mechanics.values.of_parts import has_inverse_mass
 from ..polynomials import gauss_legendre

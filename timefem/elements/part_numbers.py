@@ -8,7 +8,7 @@ import numpy as np
 from ..mechanics.body_frame import BodyFrame
 from ..mechanics.numbers.changes import made_of
 from ..mechanics.part import Part
-from ..mechanics.redundancy.redundancy import keep_constraints
+from ..mechanics.states.redundancy import keep_constraints
 from ..polynomials import LagrangeBasis
 from ..records import frozen
 from .components import Components

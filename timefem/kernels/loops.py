@@ -26,9 +26,9 @@ ENOUGH = 0.5  # seconds for which a loop is interpreted at most: about what it t
 LARGE = 500_000  # numbers in the arguments, from which on it is not
 
 # where loops are, and what they take constants from: a change there makes all of them anew, as they call each other
-_SOURCES = ("kernels", "elements/evaluation", "assembly/assembly_loop.py", "mechanics/values/measures.py",
+_SOURCES = ("kernels", "elements/evaluation", "assembly/assembler.py", "mechanics/values/measures.py",
             "mechanics/values/loops.py",
-            "problems/boundary/conditions_loop.py", "problems/estimation/kinematic/chain_loops.py",
+            "problems/boundary/conditions.py", "problems/estimation/kinematic/chain_loops.py",
             "problems/estimation/kinematic/frame_loops.py", "solvers/march",
             "solvers/linear/element", "solvers/linear/condensation", "solvers/linear/time_chain",
             "sparse.py",

@@ -18,14 +18,13 @@ from .composites.composite import Composite
 from .composites.curve import Curve, Line
 from .composites.section import RopeSection, Section
 from .formulas.stored import StoredFormula
-from .functions.base import Constant, Ramp, Sine, Step, TrianglePulse
 from .functions.formula import Formula as FormulaOfTime
 from .functions.formula import Table
-from .functions.trajectories import Polynomial, Spline, Transfer
+from .functions.time_functions import Constant, Polynomial, Ramp, Sine, Spline, Step, Transfer, TrianglePulse
 from .numbers.records import StandIns
 from .part import Body
 from .parts import replaced_names
-from .redundancy.redundancy import keep_constraints
+from .states.redundancy import keep_constraints
 from .system import System
 
 

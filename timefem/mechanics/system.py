@@ -60,7 +60,7 @@ EARLIER = {  # methods of a release that are functions of the folders that need 
     "kinetic_energy": _function("values.of_parts.kinetic_energy"),
     "generalized_energy": _function("values.of_parts.generalized_energy"),
     "control_force": _function("values.of_parts.control_force"),
-    "consistent_nonholonomic": _function("redundancy.consistent_multipliers.nonholonomic_multipliers"),
+    "consistent_nonholonomic": _function("states.consistent_multipliers.nonholonomic_multipliers"),
 }
 
 
@@ -76,7 +76,7 @@ class System(NamedArguments, NamedParts, StateValues, Summarized):
         states its weight, if it has any, in its potential.
     redundant : {"refuse", "drop"}
         What to do with constraints that repeat others: refuse to solve, or leave them out, as settled at the initial
-        state (see `timefem.mechanics.redundancy.redundancy`).
+        state (see `timefem.mechanics.states.redundancy`).
 
     coordinates : {"bodies", "joint"}
         "joint": rigid bodies and their joints become trees, as far as they make open chains (`stands_for` says what

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..elements.element import ELEMENT_OPTIONS, name_of, named_element
 from ..errors import InputError
-from ..mechanics.redundancy.redundancy import redundant_rows
 from ..mechanics.states.given import given_states
+from ..mechanics.states.redundancy import redundant_rows
 from ..mechanics.system import idle_coordinates
 from ..mechanics.values.at_start import at_start, constraints_at
 from ..mechanics.values.of_parts import nonholonomic_off, not_finite, remedy_of

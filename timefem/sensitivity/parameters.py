@@ -24,7 +24,7 @@ from ..mechanics.numbers.names import driven_only, entries_named, numbers_of
 from ..mechanics.numbers.unknown import may_be_free, with_freed
 from ..mechanics.part import Part
 from ..mechanics.parts import number_named
-from ..mechanics.redundancy.redundancy import keep_constraints
+from ..mechanics.states.redundancy import keep_constraints
 from ..mechanics.system import System
 from ..problems.kinds import check_able
 from ..types import Vector

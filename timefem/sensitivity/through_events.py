@@ -15,7 +15,7 @@ import scipy
 
 from ..assembly import Scaling, TimeMesh
 from ..assembly.assembler import taking_part
-from ..elements.evaluation.batch import ElementBatch
+from ..elements.evaluation.elements_in_lanes import ElementBatch
 from ..elements.evaluation.plan import ElementPlan
 from ..elements.extended import costate
 from ..elements.part_numbers import AS_IT_IS, LENGTH, Clocked, Contracted, Numbered, NumberPlaces, Numbers

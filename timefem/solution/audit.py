@@ -11,7 +11,7 @@ import numpy as np
 from ..assembly import TimeMesh
 from ..errors import UnderResolved, warn
 from ..mechanics.parts import body_of
-from ..mechanics.states.sides import warn_where_it_starts
+from ..mechanics.states.closing import warn_where_it_starts
 from ..mechanics.system import coordinate_names
 from ..mechanics.values.evaluate import kept
 from ..mechanics.values.loops import largest_squares

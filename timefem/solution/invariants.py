@@ -8,8 +8,8 @@ import numpy as np
 
 from ..assembly import TimeMesh
 from ..errors import InputError
-from ..mechanics.redundancy.consistent_multipliers import multipliers_along
-from ..mechanics.redundancy.redundancy import minimum_norm_multipliers
+from ..mechanics.states.consistent_multipliers import multipliers_along
+from ..mechanics.states.redundancy import minimum_norm_multipliers
 from ..mechanics.values.conserved import constant_momenta
 from ..mechanics.values.forces import powers
 from ..mechanics.values.of_parts import (

@@ -120,7 +120,7 @@ class Solution(SolvedElements, Invariants, Shown):
         In the order of `system.constraint_names`, gamma first. Redundant constraints that were dropped have none, and
         the kept ones carry their forces, unless `minimum_norm` is True: then the forces are shared out evenly among
         all constraints, in the order of `system.complete.constraint_names` (see `minimum_norm_multipliers` in
-        `timefem.mechanics.redundancy.redundancy`).
+        `timefem.mechanics.states.redundancy`).
 
         Parameters
         ----------

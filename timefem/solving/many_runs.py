@@ -28,7 +28,7 @@ from ..solvers.march.many import Marcher, Runs
 from ..solvers.nonlinear.newton import Newton
 from ..status import REFUSED, Reason, Status
 from ..validate import check_memory
-from .options import OPTIONS
+from .agreement import OPTIONS
 
 # ---- many runs of a prepared initial-value problem: numbers of all of them first, then marches in threads
 

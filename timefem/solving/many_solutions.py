@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
+import casadi as ca
+import numpy as np
+
 from .. import validate
-from ..errors import InputError
+from ..elements.mixed_galerkin import MixedGalerkin
+from ..errors import InputError, NotSolved, refuse_unknown, warn
+from ..mechanics.forces.actuators import Actuator
+from ..mechanics.forces.controllers import Controller
+from ..mechanics.numbers.changes import made_of
+from ..problems.initial.problem import InitialValueProblem
 from ..problems.kinds import KINDS, check_able, kind_of, kinds_with_several
 from ..progress import progress as progress_bar
 from ..solution.solution import Solution
 from ..solvers.nonlinear.homotopy import follow
 from ..status import Reason, Status
+from .keywords import OfSequences
 from .solve import solve
 
 if TYPE_CHECKING:
@@ -132,3 +142,133 @@ def continuation(make: Callable[[float], BoundaryValueProblem], element: TimeEle
                                     f"on the way from {start:g} to {end:g} the continuation got as far as "
                                     f"{reached:g}{refused}")
     return sol
+
+
+if TYPE_CHECKING:
+    from ..elements.element import TimeElement
+    from ..problems.phases.problem import PhasedSolution
+    from .keywords import Unpack
+
+
+def contact_sequences(problem: InitialValueProblem, actuators: Actuator | Sequence[Actuator], element: TimeElement,
+                      n_elements: int = 8, *, cost: Any, sizes: Mapping[Actuator, float] | float, n_starts: int = 20,
+                      **others: Unpack[OfSequences]) -> list[PhasedSolution]:
+    """Motions with rigid contact of least cost, with sequences of contacts that are found.
+
+    The problem is marched without controls, and with others that are drawn at random, which vary slowly. Each sequence
+    of contacts that comes up becomes `Phases` (see `phases` of its solution), which have the marched motion as their
+    guess and are solved with the sequence as it is. Those whose gaps, forces, friction or impulses do not hold are left
+    out, and of several minima with the same sequence the least one stays. Nothing says that there is no better one.
+
+    Parameters
+    ----------
+    problem : InitialValueProblem
+        With rigid contacts, without the actuators; its duration is where the marches end.
+    actuators : Actuator or sequence of Actuator
+    element, n_elements
+        Of the phases.
+    cost
+        As in `OptimalControl`.
+    sizes : float or dict
+        Of the controls that are drawn, their standard deviations [N or N m]; a dict by actuators.
+    n_starts : int
+        Marches.
+    others
+        Of the marches `march_elements` (40 unless given), and `seed` of the controls that are drawn; `progress`; and
+        what `phases` of a march takes: `end`, `start`, `duration`, `bounds`, `limits`.
+
+    Returns
+    -------
+    list of PhasedSolution
+        One for each sequence that holds, by increasing cost. `statistics` has "sequence", the events by name, and
+        "starts", the numbers of the marches with it.
+
+    Raises
+    ------
+    InputError
+        For input that cannot be used, and where no march becomes phases; the message says why.
+
+    Warns
+    -----
+    NotSolved
+        Where no sequence that came up was solved and holds: the list is then empty.
+
+    Examples
+    --------
+    >>> import timefem as tf
+    >>> ball = tf.PointMass(1.0, 1)
+    >>> floor = tf.PlaneContact(ball, normal=(1, 0, 0), restitution=0.8, name="floor")
+    >>> start = tf.InitialValueProblem(tf.System([ball, floor], gravity=(-9.81, 0, 0)), {ball: tf.Pose((0.5, 0, 0))},
+    ...                                (0, 0.65))
+    >>> push = tf.ControlForce(ball, [(1, 0, 0)])
+    >>> end = {ball: tf.EndState(position=(0.5, None, None), velocity=(0, None, None))}
+    >>> found = tf.contact_sequences(start, push, tf.MixedGalerkin(2), 4, cost=tf.Effort(push), sizes=5.0, end=end,
+    ...                              n_starts=1, march_elements=10, progress=False)
+    >>> found[0].statistics["sequence"]
+    ('floor closes',)
+    """
+    check_able(problem, "causal")
+    if not problem.system.rigid_contacts:
+        raise InputError("the system has no rigid contacts, whose sequence could be looked for; take solve")
+    actuators = list(actuators) if isinstance(actuators, list | tuple) else [actuators]
+    for one in actuators or [None]:
+        if not isinstance(one, Actuator):
+            raise InputError(f"actuators must be actuators such as ControlForce(body), not {one!r}")
+    refuse_unknown("contact_sequences()", others, list(OfSequences.__annotations__))
+    n_starts = validate.integer("n_starts", n_starts, minimum=1)
+    march_elements = validate.integer("march_elements", others.pop("march_elements", 40), minimum=1)
+    rng = np.random.default_rng(validate.integer("seed", others.pop("seed", 0), minimum=0))
+    progress, size = others.pop("progress", None), _sizes(actuators, sizes)
+    found, tried, refused = {}, {}, []
+    shape = 3, len(size)  # waves of each, the first one constant: marches need not be like what is found
+    with progress_bar("sequences of contacts", n_starts, progress) as bar:
+        for k in range(n_starts):
+            waves = np.zeros(shape) if k == 0 else rng.normal(size=shape) * size
+            march = _march(problem, actuators, waves, march_elements)
+            try:
+                phases = march.phases(actuators=actuators, cost=cost, **others)
+            except InputError as error:
+                if k == 0 and march.success and not march.events:  # then it is what was asked for
+                    raise
+                refused.append(str(error))
+                bar.advance()
+                continue
+            sequence = tuple(event.name for event, *_ in phases.links)
+            tried.setdefault(sequence, []).append(k)
+            unchecked = copy(phases)
+            unchecked.check = None
+            solution = solve(unchecked, element, n_elements, progress=False)
+            better = sequence not in found or solution.objective < found[sequence].objective
+            if solution.success and better and not phases.check.violations(solution):
+                found[sequence] = solution
+            bar.advance()
+    if not tried:
+        raise InputError(f"none of {n_starts} marches becomes phases; the first one because of {refused[0]}")
+    if not found:
+        names = "; ".join(", ".join(sequence) or "no event" for sequence in tried)
+        warn(f"no sequence of contacts was solved and holds; tried were {names}", NotSolved)
+    for sequence, solution in found.items():
+        solution.statistics.update(sequence=sequence, starts=tried[sequence])
+    return sorted(found.values(), key=lambda solution: solution.objective)
+
+
+def _sizes(actuators, sizes):
+    """Of all controls, shape (n_controls,)."""
+    if isinstance(sizes, Mapping) and set(sizes) != set(actuators):
+        raise InputError(f"sizes must have one number for each of the actuators {actuators}, not for {list(sizes)}")
+    return np.concatenate([np.full(one.n_controls, validate.real(
+        "sizes", sizes[one] if isinstance(sizes, Mapping) else sizes, positive=True)) for one in actuators])
+
+
+def _march(problem, actuators, waves, n):
+    """The motion with controls that are sums of cosines."""
+    t0, t1 = problem.t_span
+
+    def law(x, v, t, c):
+        along = (t - t0) / (t1 - t0)
+        own = ca.reshape(c, waves.shape[1], len(waves))
+        return own @ ca.vertcat(*(ca.cos(i * np.pi * along) for i in range(len(waves))))
+
+    driven = made_of(problem.system, [*problem.system.parts, Controller(actuators, law, inputs=[],
+                                                                        parameters=waves.ravel())])
+    return solve(InitialValueProblem(driven, problem.z0, problem.t_span), MixedGalerkin(1), n, progress=False)

@@ -24,7 +24,7 @@ from .keywords import translated
 if TYPE_CHECKING:
     from ..assembly.mesh import TimeMesh
     from ..mechanics.system import System
-    from ..problems.estimation.estimate.solution import Estimate
+    from ..problems.estimation.estimate import Estimate
     from ..problems.estimation.problem import Estimation
     from ..problems.phases.problem import PhasedSolution, Phases
     from ..problems.task import Driver

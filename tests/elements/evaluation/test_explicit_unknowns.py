@@ -9,8 +9,7 @@ import timefem as tf
 from timefem.assembly import Scaling
 from timefem.cases import find_case
 from timefem.elements.evaluation import plan as plans
-from timefem.elements.evaluation.batch import ElementBatch
-from timefem.elements.evaluation.elements_in_lanes import evaluate_batch
+from timefem.elements.evaluation.elements_in_lanes import ElementBatch, evaluate_batch
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.elements.evaluation.points_in_lanes import begin_step, evaluate_step, step_plan, step_scratch
 from timefem.elements.extended import Extended

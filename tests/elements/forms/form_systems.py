@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 import timefem as tf
 from timefem.cases import find_case
-from timefem.elements.evaluation.batch import ElementBatch
+from timefem.elements.evaluation.elements_in_lanes import ElementBatch
 
 G = 9.81
 

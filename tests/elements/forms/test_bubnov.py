@@ -13,7 +13,7 @@ from tests.elements.forms.form_systems import (
 )
 from tests.example_systems import assert_tangent_is_derivative, slope
 from timefem.cases import find_case
-from timefem.elements.evaluation.batch import ElementBatch
+from timefem.elements.evaluation.elements_in_lanes import ElementBatch
 
 pytestmark = pytest.mark.long
 

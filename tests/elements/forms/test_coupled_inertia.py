@@ -6,7 +6,7 @@ import pytest
 
 import timefem as tf
 from tests.example_systems import assert_tangent_is_derivative
-from timefem.elements.evaluation.batch import ElementBatch
+from timefem.elements.evaluation.elements_in_lanes import ElementBatch
 from timefem.mechanics.part import Part
 from timefem.mechanics.values.of_parts import consistent_velocity
 

@@ -10,7 +10,7 @@ from tests.elements.forms.form_systems import double_pendulum, mass_spring, poin
 from tests.example_systems import assert_tangent_is_derivative, pendulum
 from timefem.assembly import Scaling
 from timefem.cases import find_case
-from timefem.elements.evaluation.batch import ElementBatch
+from timefem.elements.evaluation.elements_in_lanes import ElementBatch
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.solvers.march.march import LoopArrays
 

@@ -10,7 +10,7 @@ from timefem.cases import find_case
 from timefem.elements import Space
 from timefem.elements.components import components
 from timefem.elements.energy_momentum import EML, NonTwistingEM
-from timefem.elements.evaluation.batch import ElementBatch
+from timefem.elements.evaluation.elements_in_lanes import ElementBatch
 from timefem.elements.evaluation.plan import point_kernel
 from timefem.elements.rotation_schemes import DLA
 from timefem.mechanics.describe import build, describe
@@ -21,8 +21,8 @@ from timefem.mechanics.joints.nonholonomic import (
     RollingDisc,
     RollingSphere,
 )
-from timefem.mechanics.redundancy.consistent_multipliers import nonholonomic_multipliers
 from timefem.mechanics.states.assemble import assemble
+from timefem.mechanics.states.consistent_multipliers import nonholonomic_multipliers
 from timefem.mechanics.values.of_parts import has_power, nonholonomic_derivatives
 from timefem.polynomials import LagrangeBasis
 

@@ -6,7 +6,7 @@ import pytest
 
 from timefem.cases import find_case
 from timefem.mechanics.formulas.stored import sizes_at, terms_of
-from timefem.mechanics.redundancy.consistent_multipliers import norms_of_terms
+from timefem.mechanics.states.consistent_multipliers import norms_of_terms
 from timefem.mechanics.values.evaluate import quantities_at
 
 FORMULAS = {

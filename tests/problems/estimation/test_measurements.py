@@ -6,7 +6,7 @@ import pytest
 
 import timefem as tf
 from timefem.errors import InputError
-from timefem.mechanics.redundancy.consistent_multipliers import multipliers_along
+from timefem.mechanics.states.consistent_multipliers import multipliers_along
 from timefem.problems.estimation.loads import Moment
 from timefem.problems.estimation.prior import Prior
 from timefem.problems.estimation.sensors import (

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 
 import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum
-from timefem.mechanics.redundancy.redundancy import minimum_norm_multipliers
 from timefem.mechanics.states.consistent import factor_spd
-from timefem.mechanics.values.options import OPTIONS
+from timefem.mechanics.states.redundancy import minimum_norm_multipliers
+from timefem.mechanics.values.measures import OPTIONS
 
 Z = [0, 0, 1]
 

@@ -9,7 +9,7 @@ import pytest
 import timefem as tf
 from timefem.assembly import Scaling, TimeMesh
 from timefem.elements.evaluation.plan import ElementPlan
-from timefem.mechanics.formulas.divisors import divisors
+from timefem.mechanics.formulas.formula import divisors
 from timefem.parallel import OverRanks
 from timefem.problems.optimal.guesses.guess import first_guess
 from timefem.problems.optimal.strategies.mesh_sequence import optimality_element

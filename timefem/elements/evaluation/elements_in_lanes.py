@@ -4,12 +4,20 @@ Sums over quadrature points and shape functions. Integrals carry the element len
 test function, divides by it: dt = h dxi, d/dt = d/dxi / h. (`points_in_lanes` has the form for a single element.)
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from ... import validate
+from ...errors import NamedArguments
 from ...kernels.lanes import LANES, call_kernel, load, scale_lanes, store, transpose_eight
 from ...kernels.loops import compiled
 from ...kernels.record import Record, aligned
 from ...kernels.runs import add_columns, set_combination
+from ...types import Floats, Matrix
+from .plan import ElementPlan
 
 
 class LaneScratch(Record):
@@ -145,3 +153,67 @@ def out_of_lanes(y, first, x, n, n_active, rows):
             store(y, target + k, load(rows, source + k))
         for k in range(whole, n):
             store(y, target + k, load(x, k * LANES + lane))
+
+
+if TYPE_CHECKING:
+    from ...mechanics.system import System
+    from ..element import TimeElement
+
+
+class ElementBatch(NamedArguments):
+    """Element residuals and tangents of a system, for many elements at once.
+
+    Dofs of an element stand in time order, `[left node | interior | right node]`: see `columns.fields`, whose arrays
+    of shape (n_shapes, n_components) give the place of every nodal value of the state `(q, p)` and of the multipliers
+    `(gamma, mu)`; `rows.fields` does the same for the tests.
+
+    Parameters
+    ----------
+    system : System
+    element : TimeElement
+
+    Attributes
+    ----------
+    columns, rows : Numbering
+    n_columns, n_rows : int
+    pattern : (ndarray, ndarray)
+        Row and column of each entry of the sparse element tangent.
+    """
+
+    def __init__(self, system: System, element: TimeElement) -> None:
+        self.plan = ElementPlan(system, element)
+        self.columns, self.rows = self.plan.columns, self.plan.rows
+        self.n_columns, self.n_rows = self.columns.n_local, self.rows.n_local
+        self.pattern = self.plan.tangent_rows, self.plan.tangent_columns
+
+    def __call__(self, x: Matrix, h: Floats, t: Floats = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """Evaluate residual and tangent entries.
+
+        Parameters
+        ----------
+        x : array_like, shape (n_e, n_columns)
+            Dofs per element.
+        h : float or array_like, shape (n_e,)
+            Lengths of the elements [s].
+        t : float or array_like, shape (n_e,)
+            Their start times [s].
+
+        Returns
+        -------
+        residual : ndarray, shape (n_e, n_rows)
+        tangent : ndarray, shape (n_e, n_entries)
+            Entries d residual / d x at `pattern`; `dense` makes matrices of them.
+        """
+        x = np.ascontiguousarray(validate.array("x", x, (None, self.n_columns)))
+        t, h = (np.ascontiguousarray(np.broadcast_to(np.asarray(v, float), len(x))) for v in (t, h))
+        if not np.all(h > 0):
+            raise validate.InputError("h must be positive")
+        residual, tangent = np.empty((len(x), self.n_rows)), np.empty((len(x), len(self.pattern[0])))
+        evaluate_batch(self.plan.arrays, x, t, h, residual, tangent)
+        return residual, tangent
+
+    def dense(self, tangent: np.ndarray) -> np.ndarray:
+        """Dense tangents, shape (n_e, n_rows, n_columns), from the entries."""
+        matrices = np.zeros((len(tangent), self.n_rows, self.n_columns))
+        np.add.at(matrices, (slice(None), *self.pattern), tangent)  # values and end values of one field share places
+        return matrices

@@ -14,8 +14,7 @@ import casadi as ca
 import numpy as np
 
 from ...kernels import cached_kernel
-from ...kernels.instructions import Instructions
-from ...kernels.operations import check_function
+from ...kernels.operations import Instructions, check_function
 from ...kernels.record import Record
 from ...kernels.store import digest, sources, store
 from ...polynomials import gauss_legendre

@@ -15,9 +15,8 @@ from ...types import Expression, Floats, UserFunction
 from ..body_frame import BodyFrame
 from ..declared import Choice, Direction, Field, Integer, Numbers, On, Point, Real, Rows
 from ..declared.declared import Declared
-from ..formulas.captured import captured
 from ..formulas.formula import Same, call, needs_two
-from ..formulas.stored import StoredFormula
+from ..formulas.stored import StoredFormula, captured
 from ..formulas.text import as_formula
 from ..joints.bound import JointPart
 from ..numbers.arguments import by_rows, joined, own_parameters

@@ -2,7 +2,7 @@
 
 import casadi as ca
 from timefem.mechanics.bodies.tree.frames import TreeJointCoordinate
-from timefem.mechanics.functions.base import TimeFunction
+from timefem.mechanics.functions.time_functions import TimeFunction
 from timefem.mechanics.joints.joint import Joint
 from timefem.types import Expression, Number, UserFunction
 from typing import Any

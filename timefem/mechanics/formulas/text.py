@@ -14,8 +14,7 @@ from typing import Any
 import casadi as ca
 
 from ...errors import InputError, known_names
-from .captured import captured
-from .stored import StoredFormula
+from .stored import StoredFormula, captured
 
 LONGEST = 2_000_000  # characters
 TIMES = "now", "start", "end", "before"  # arguments that are times of a motion, see `End`

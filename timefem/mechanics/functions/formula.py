@@ -19,7 +19,7 @@ from ..formulas.text import TextFormula, as_formula, text_of
 from ..numbers.arguments import is_symbolic, joined
 from ..values.evaluate import evaluate
 from ..values.quantities import formulas_of
-from .base import Constant, TimeFunction, clip
+from .time_functions import Constant, TimeFunction, clip
 
 if TYPE_CHECKING:
     import casadi as ca

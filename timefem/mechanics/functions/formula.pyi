@@ -6,7 +6,7 @@ from timefem.types import Vector
 from typing import Any
 import numpy as np
 from ...records import frozen
-from .base import TimeFunction
+from .time_functions import TimeFunction
 
 
 N_TIMES: int

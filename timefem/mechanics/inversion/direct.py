@@ -15,7 +15,7 @@ import scipy
 
 from ...errors import InputError
 from ...memory import Recent
-from ..functions.trajectories import derivatives
+from ..functions.time_functions import derivatives
 from ..symbols import Symbols
 from ..system import coordinate_names
 from ..values.evaluate import evaluate

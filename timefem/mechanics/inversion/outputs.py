@@ -18,7 +18,7 @@ from ..body_frame import BodyFrame
 from ..formulas.formula import call, check_symbols
 from ..formulas.text import TextFormula, as_formula, text_of
 from ..functions.formula import as_vector_function
-from ..functions.trajectories import Polynomial
+from ..functions.time_functions import Polynomial
 from ..joints.frame import Frame
 
 if TYPE_CHECKING:

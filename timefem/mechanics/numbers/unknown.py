@@ -192,7 +192,7 @@ def present_value(system, entry):
 
 # ---- Numbers of bodies, joints and forces that a problem is to find
 
-redundancy = Late("timefem.mechanics.redundancy.redundancy")
+redundancy = Late("timefem.mechanics.states.redundancy")
 
 
 def with_free_numbers(system, entries):

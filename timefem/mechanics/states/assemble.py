@@ -12,10 +12,9 @@ from ...errors import InputError, named_arguments
 from ..bodies.states import CanonicalState
 from ..body_frame import is_on_tree
 from ..values.state_values import StateValues
-from .closing import Closing
+from .closing import Closing, how_far, on_other_side, warn_of_far, warn_of_other_side
 from .consistent import assembled, carried_momenta, projected, states_by_body
 from .given import canonical_states, given_states
-from .sides import how_far, on_other_side, warn_of_far, warn_of_other_side
 
 if TYPE_CHECKING:
     from ..part import Body

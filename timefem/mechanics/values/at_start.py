@@ -6,9 +6,8 @@ from ...kernels.record import Record
 from ..symbols import first_order_places
 from .evaluate import evaluator, kept, sees_solved_velocities
 from .loops import CONDITION, EMPHASIZED, FINITE, REFERENCE, VIOLATION, assess
-from .measures import blocks_of
+from .measures import OPTIONS, blocks_of
 from .of_parts import finite_terms, has_reaction_forces
-from .options import OPTIONS
 
 NAMES = "gradient", "jacobian", "rate", "constraints"
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import InputError
 from ...kernels.store import store
 from ..parts import lasting_name
-from ..redundancy.consistent_multipliers import redundant_names
+from ..states.consistent_multipliers import redundant_names
 from ..symbols import Symbols, applied_force, first_order, first_order_places, n_reactions
 from .evaluate import evaluator
 from .of_parts import consistent_velocity, couples_inertia, has_reaction_forces, solved

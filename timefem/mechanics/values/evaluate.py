@@ -13,7 +13,7 @@ from ...kernels.record import Record
 from ...memory import Late
 from ..formulas.stored import sizes_at
 from .loops import along
-from .options import OPTIONS
+from .measures import OPTIONS
 from .quantities import StateFormulas, formulas_of, places_of, sees_velocities
 
 scipy = Late("scipy")

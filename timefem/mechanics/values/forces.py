@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import InputError
 from ...memory import Recent
 from ..body_frame import is_on_tree
-from ..formulas.divisors import divisors
+from ..formulas.formula import divisors
 from ..part import Part
 from ..symbols import Symbols, applied_force, n_reactions
 from .evaluate import evaluate

@@ -10,8 +10,7 @@ from ...sparse import sparse_lu
 from ..numbers.arguments import size
 from ..symbols import first_order_places
 from .evaluate import evaluator, flattened, quantities_at, sees_solved_velocities
-from .measures import sizes_of_terms
-from .options import OPTIONS
+from .measures import OPTIONS, sizes_of_terms
 
 
 def scalar(system, name, t, z, velocity=None):

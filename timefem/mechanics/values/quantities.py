@@ -14,7 +14,7 @@ from ...memory import Recent
 from ..formulas.formula import ROUNDED, STEEP, SWITCHES, linear_zeros, switches_in
 from ..formulas.stored import terms_of
 from ..symbols import Symbols, for_formulas, n_reactions, refuse_numbers
-from .options import OPTIONS
+from .measures import OPTIONS
 
 
 class Quantity(NamedTuple):

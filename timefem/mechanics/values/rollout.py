@@ -12,8 +12,7 @@ from ...errors import InputError
 from ..states.consistent import assembled, projected
 from ..symbols import first_order_places
 from .equations_of_motion import EquationsOfMotion, put_efforts
-from .measures import TINY
-from .options import OPTIONS
+from .measures import OPTIONS, TINY
 
 if TYPE_CHECKING:
     from ..system import System

@@ -14,7 +14,7 @@ from .of_parts import has_power, has_reaction_forces, rates_of_power, scalar, un
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-redundancy = Late(f"{__package__.rpartition('.')[0]}.redundancy.consistent_multipliers")
+redundancy = Late(f"{__package__.rpartition('.')[0]}.states.consistent_multipliers")
 
 
 class StateValues:

@@ -15,7 +15,7 @@ from ...mechanics.bodies.tree.links import Link
 from ...records import frozen
 from ..robot import Collider, of_spheres, on_plane
 from ..surfaces import NO_MASS, about, from_euler, from_z, inertia_of, joined, shell_of
-from .attributes import ELEMENTS, ORIENTATIONS
+from .elements import ELEMENTS, ORIENTATIONS
 from .joints import JointReader
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from ...mechanics.bodies import rotations
 from ...mechanics.bodies.tree.links import TreeJoint
 from ...mechanics.joints.nonholonomic import Constraint
 from ...mechanics.joints.pairs import Spherical, Weld
-from .attributes import replicated
 from .bodies import WORLD
+from .elements import replicated
 
 BODIES = "connect", "weld"
 

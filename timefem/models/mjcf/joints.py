@@ -10,7 +10,7 @@ from ...mechanics.bodies.tree.tree import Tree
 from ...mechanics.forces.actuators import GeneralizedControl
 from ...records import frozen
 from ..surfaces import about
-from .attributes import ELEMENTS, SERVO, replicated
+from .elements import ELEMENTS, SERVO, replicated
 
 KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "spherical", "free": "floating"}
 

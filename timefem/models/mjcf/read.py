@@ -17,9 +17,8 @@ from ...types import FilePath
 from ..robot import Notes, Robot, checked, limits_note, rubbing, stops
 from ..surfaces import Meshes, hull, surface_mass
 from ..xml_file import XmlFile
-from .attach import Attachments
-from .attributes import ELEMENTS, Defaults
 from .bodies import WORLD, BodyReader, Touching
+from .elements import ELEMENTS, Attachments, Defaults
 from .equalities import Equalities
 from .joints import fixed_tendons, keyframes, read_actuators
 

@@ -16,9 +16,9 @@ from ...mechanics.bodies.generalized_body import general_position
 from ...mechanics.bodies.states import CanonicalState, Pose
 from ...mechanics.formulas.text import as_formula, refuse_comparison
 from ...mechanics.parts import is_joint
-from ...mechanics.redundancy.redundancy import drop_redundant
 from ...mechanics.states.assemble import assemble
 from ...mechanics.states.in_trees import joints_that_turn, tree_joint, turned
+from ...mechanics.states.redundancy import drop_redundant
 from ...mechanics.system import System
 from ...mechanics.values.at_start import positions_hold, surely_fine
 from ...mechanics.values.of_parts import not_finite, remedy_of

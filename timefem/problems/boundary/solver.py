@@ -11,8 +11,8 @@ from ...elements.mixed_galerkin import MixedGalerkin
 from ...errors import IllConditioned, InputError, SolveError, UnderResolved, warn
 from ...mechanics.bodies import rotations
 from ...mechanics.bodies.states import CanonicalState
-from ...mechanics.redundancy.consistent_multipliers import multipliers_along
 from ...mechanics.states.assemble import consistent_states
+from ...mechanics.states.consistent_multipliers import multipliers_along
 from ...mechanics.values.of_parts import has_reaction_forces
 from ...memory import Late
 from ...parallel import own_world

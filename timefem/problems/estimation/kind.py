@@ -15,8 +15,7 @@ from ..initial.global_driver import Global
 from ..kinds import FileFormat, Kind
 from ..statistics import solve_statistics
 from .dynamic.search import Search
-from .estimate.solution import Estimate
-from .estimate.verdict import suspicions_of_failure
+from .estimate import Estimate
 from .kinematic.solve import solve_kinematic
 from .options import DEFAULTS
 from .prior import Prior
@@ -33,6 +32,7 @@ from .sensors import (
     ReactionSensor,
 )
 from .start_prior import StatePrior
+from .verdict import suspicions_of_failure
 
 TYPES = {"marker": Marker, "velocity": PointVelocity, "direction": DirectionSensor, "orientation": OrientationSensor,
          "gyroscope": Gyroscope, "accelerometer": Accelerometer, "joint": JointSensor, "reaction": ReactionSensor,

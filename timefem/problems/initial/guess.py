@@ -11,7 +11,7 @@ from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.plan import ElementPlan
 from ...elements.mixed_galerkin import MixedGalerkin
 from ...errors import InputError, SolveError
-from ...mechanics.redundancy.consistent_multipliers import repeating
+from ...mechanics.states.consistent_multipliers import repeating
 from ...mechanics.values.of_parts import has_inverse_mass
 from ...parallel import agree
 from ...progress import progress

@@ -5,7 +5,7 @@ import numpy as np
 from ...assembly import Scaling, TimeMesh
 from ...elements.evaluation.plan import ElementPlan
 from ...errors import InputError
-from ...mechanics.redundancy.consistent_multipliers import repeating
+from ...mechanics.states.consistent_multipliers import repeating
 from ...mechanics.values.of_parts import not_finite
 from ...memory import Late
 from ...parallel import own_world

@@ -14,16 +14,16 @@ from ...mechanics.bodies.states import Pose
 from ...mechanics.functions.formula import check_integrable
 from ...mechanics.parts import is_joint
 from ...mechanics.states.assemble import assemble as assembled
+from ...mechanics.states.closing import warn_of_other_side
 from ...mechanics.states.given import GivenStates, canonical_states, given_states
 from ...mechanics.states.in_trees import by_joints_of_trees, resolved_states
-from ...mechanics.states.sides import warn_of_other_side
 from ...mechanics.system import System
 from ...mechanics.values.at_start import at_start, constraint_sizes, constraints_at
 from ...mechanics.values.of_parts import couples_inertia, nonholonomic_off, not_finite, remedy_of
 from ...memory import Late
 from .options import OPTIONS
 
-redundancy = Late("timefem.mechanics.redundancy.redundancy")
+redundancy = Late("timefem.mechanics.states.redundancy")
 
 OF_A_MOTION = "; a motion keeps it as well as its elements resolve it: take a state of one with assemble=True"
 ASSEMBLED = ", or those of tf.assemble(system, state); assemble=True of an InitialValueProblem does the same"

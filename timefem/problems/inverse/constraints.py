@@ -4,6 +4,8 @@ Unknown at each node are q, p and the velocity u. Given at the start: p = T_v(q,
 their rates, and the stable part of the internal dynamics; at the end its unstable part.
 """
 
+from __future__ import annotations
+
 import casadi as ca
 import numpy as np
 
@@ -12,10 +14,30 @@ from ...errors import InputError
 from ...mechanics.part import Body
 from ...mechanics.symbols import Symbols
 from ...polynomials import CubicSpline
+from ...records import frozen
 from ...solvers.equations.ends import EndBlock
+from ...validate.options import Options, documented, option
 from ..static.equations import StaticEquations
 from ..static.equilibrium import newton
-from .options import OPTIONS
+
+
+@documented
+@frozen
+class InverseOptions(Options):
+    """Thresholds of inverse dynamics."""
+
+    # ---- direct
+    most_halved: int = option(12, "times that a step from one time to the next is halved")
+
+    # ---- few times
+    guess_elements: int = option(200, "elements on which the guess is made")
+
+    # ---- problem
+    passed: int = option(40, "equilibria on the way to that at the end")
+    neutral: float = option(1e-6, "growth up to this over the whole time counts as stable")
+
+
+OPTIONS = InverseOptions()
 
 
 def as_controls(problem, element, multipliers, others):

@@ -32,8 +32,7 @@ from ..kinds import FileFormat, Kind, check_guess, solution_guess
 from ..refinement import HigherOrderErrors, size_of_controls, solve_refined
 from ..statistics import largest_controls, solve_statistics
 from . import constraints
-from .constraints import as_controls, few_times
-from .options import OPTIONS
+from .constraints import OPTIONS, as_controls, few_times
 from .problem import InverseDynamics
 
 

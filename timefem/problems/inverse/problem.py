@@ -12,7 +12,7 @@ from ...errors import InputError, NamedArguments, check_class
 from ...mechanics.contacts.reacting import refuse_reaction_forces
 from ...mechanics.forces.actuators import Actuator
 from ...mechanics.functions.formula import Table, as_time_function
-from ...mechanics.functions.trajectories import Spline, first_jump, ordinal
+from ...mechanics.functions.time_functions import Spline, first_jump, ordinal
 from ...mechanics.inversion.direct import DirectInversion, is_direct, is_settled
 from ...mechanics.inversion.inversion import OPTIONS as STRUCTURE
 from ...mechanics.inversion.inversion import Inversion
@@ -27,8 +27,7 @@ from ...sparse import ROUNDING, balanced, eigen
 from ...types import Floats
 from ..end import lengths_of_rows, search
 from ..initial.problem import InitialValueProblem, merged, uncovered
-from .constraints import at_rest, held_at_rest
-from .options import OPTIONS
+from .constraints import OPTIONS, at_rest, held_at_rest
 
 if TYPE_CHECKING:
     from ...mechanics.states.given import GivenStates

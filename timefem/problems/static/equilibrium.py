@@ -13,8 +13,8 @@ from ...errors import Unstable, known_names, named_arguments, warn
 from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.composites.along import along
 from ...mechanics.part import Part
-from ...mechanics.redundancy.consistent_multipliers import redundant_names
-from ...mechanics.states.sides import warn_of_other_side
+from ...mechanics.states.closing import warn_of_other_side
+from ...mechanics.states.consistent_multipliers import redundant_names
 from ...mechanics.system import System
 from ...progress import progress as progress_bar
 from ...progress import showing

@@ -16,7 +16,7 @@ from ... import validate
 from ...display import digits
 from ...errors import InputError, named_arguments
 from ...mechanics.composites.along import along
-from ...mechanics.states.sides import warn_of_other_side
+from ...mechanics.states.closing import warn_of_other_side
 from ...mechanics.system import System
 from ...progress import progress as progress_bar
 from ...solution.audit import warn_of_bends

@@ -5,9 +5,9 @@ import numpy as np
 from ...errors import InputError
 from ...mechanics.bodies.generalized_body import general_position
 from ...mechanics.forces.loads import Gravity
-from ...mechanics.redundancy.redundancy import drop_redundant
 from ...mechanics.states.consistent import assembled
 from ...mechanics.states.given import canonical_states, given_states
+from ...mechanics.states.redundancy import drop_redundant
 from ...mechanics.values.of_parts import not_finite, remedy_of
 from ...status import Reason, Status
 from .equations import StaticEquations, worst_gap

@@ -16,7 +16,7 @@ from ...elements.part_numbers import Carrier, with_carrier
 from ...errors import InputError, named_arguments
 from ...mechanics.describe import build, describe, plain
 from ...mechanics.forces.actuators import Cost
-from ...mechanics.redundancy.redundancy import keep_constraints
+from ...mechanics.states.redundancy import keep_constraints
 from ...mechanics.system import System
 from ...memory import Late
 from ...solvers.nonsmooth.events import LOCATED, ContactEvent
@@ -158,7 +158,7 @@ def _describe(element):
 
 FORMAT = "timefem solution"
 VERSION = 2  # 2: sealed with a checksum, with an audit of the states
-FURTHER = {"estimate": "timefem.problems.estimation.estimate.saved"}  # attribute of a file -> what reads the rest of it
+FURTHER = {"estimate": "timefem.problems.estimation.saved"}  # attribute of a file -> what reads the rest of it
 MARCHES = "timefem.problems.phases.contact_motion"  # solutions with rigid contact, which offer themselves as phases
 
 

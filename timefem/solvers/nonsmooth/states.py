@@ -6,7 +6,7 @@ import numpy as np
 
 from ...mechanics.joints.bound import JointPart
 from ...mechanics.numbers.changes import rebuilt
-from ...mechanics.redundancy.consistent_multipliers import norms_of_terms, row_sizes
+from ...mechanics.states.consistent_multipliers import norms_of_terms, row_sizes
 from ...mechanics.symbols import first_order_places
 from ...mechanics.values.equations_of_motion import MotionFormulas
 from ...mechanics.values.evaluate import Matrix, PerThread, evaluator

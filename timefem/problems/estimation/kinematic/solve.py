@@ -22,12 +22,12 @@ from ....solvers.equations.outcome import NodalValues, Outcome
 from ....status import Reason, Status
 from ....types import Floats
 from ...statistics import solve_statistics
-from ..estimate.solution import Estimate, sensor_of
-from ..estimate.verdict import Fit, SensorFit, looked_at, suspicions, told_bounds
+from ..estimate import Estimate, sensor_of
 from ..loads import Loads, loads_along
 from ..noise import of_normal_errors
 from ..options import DEFAULT
 from ..sensor import Sensor
+from ..verdict import Fit, SensorFit, looked_at, suspicions, told_bounds
 from .fit import Asked, fit
 from .measured import Formulas, Measured
 from .statement import PartNumbers, densities, limits_of, momenta_of, places_among, sensors_of

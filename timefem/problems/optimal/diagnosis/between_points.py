@@ -10,7 +10,7 @@ import numpy as np
 
 from ....assembly import TimeMesh
 from ....errors import InputError, UnderResolved, warn
-from ....mechanics.redundancy.consistent_multipliers import multipliers_along
+from ....mechanics.states.consistent_multipliers import multipliers_along
 from ....mechanics.values.of_parts import control_force, rates_follow
 from ....solution.audit import unresolved_turns
 from ..options import OPTIONS

@@ -17,7 +17,7 @@ from ...targets import AsCounted, EndState, body_velocity, in_coordinates, split
 from ..options import OPTIONS
 from .end_conditions import EndConditions
 
-redundancy = Late("timefem.mechanics.redundancy.redundancy")
+redundancy = Late("timefem.mechanics.states.redundancy")
 
 
 def start_of(system, start, t_span, near, numbered, turns_go_on=False):

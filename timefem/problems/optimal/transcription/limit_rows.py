@@ -3,7 +3,7 @@
 import casadi as ca
 import numpy as np
 
-from ....mechanics.formulas.divisors import divisors
+from ....mechanics.formulas.formula import divisors
 from ....parallel import OverRanks
 from ....polynomials import gauss_legendre
 from ....solvers.nonlinear.program import CARRIER, LIMIT

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....display import digits
-from ....memory import Late
-from ....records import frozen
-from ..noise import of_normal_errors
-from ..options import DEFAULTS
-from ..sensors import JointSensor, Marker, OrientationSensor
+from ...display import digits
+from ...memory import Late
+from ...records import frozen
+from .noise import of_normal_errors
+from .options import DEFAULTS
+from .sensors import JointSensor, Marker, OrientationSensor
 
 if TYPE_CHECKING:
-    from ..sensor import Sensor
+    from .sensor import Sensor
 
 
 DEGREES = np.pi / 180

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from ....assembly.mesh import TimeMesh
-from ....elements.evaluation.plan import ElementPlan
-from ....elements.part_numbers import with_carrier
-from ....errors import InputError
-from ....solution.output import hdf5
-from ....solution.output.save import without_costs
-from ...optimal.transcription.point_rows import ChainView
-from ...parameters import checked_parameters
-from ..dynamic.chain import EstimationChain
-from ..kinematic.solve import KinematicEstimate
-from ..problem import Estimation, Unknown
-from .solution import Estimate
+from ...assembly.mesh import TimeMesh
+from ...elements.evaluation.plan import ElementPlan
+from ...elements.part_numbers import with_carrier
+from ...errors import InputError
+from ...solution.output import hdf5
+from ...solution.output.save import without_costs
+from ..optimal.transcription.point_rows import ChainView
+from ..parameters import checked_parameters
+from .dynamic.chain import EstimationChain
+from .estimate import Estimate
+from .kinematic.solve import KinematicEstimate
+from .problem import Estimation, Unknown
 from .verdict import Fit, SensorFit
 
 NAME, AGAIN = "estimate", "it was read from a file, which has no {}; solve again"

@@ -9,30 +9,30 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from .... import validate
-from ....display import digits
-from ....errors import InputError, SolveError
-from ....mechanics.bodies.rotations import quaternion_from_matrix
-from ....mechanics.body_frame import BodyFrame
-from ....mechanics.forces.actuators import Actuator
-from ....mechanics.formulas.text import as_formula
-from ....mechanics.inversion.outputs import Output
-from ....mechanics.part import Body
-from ....mechanics.parts import frame_named
-from ....mechanics.states.in_trees import tree_joint
-from ....memory import Late
-from ....solution.solution import Solution
-from ....types import Floats
-from ..dynamic.program import SensorRows
-from ..options import DEFAULTS
-from ..prior import deviations_of
-from ..sensor import Sensor
-from ..sensors import FormulaSensor, OrientationSensor
+from ... import validate
+from ...display import digits
+from ...errors import InputError, SolveError
+from ...mechanics.bodies.rotations import quaternion_from_matrix
+from ...mechanics.body_frame import BodyFrame
+from ...mechanics.forces.actuators import Actuator
+from ...mechanics.formulas.text import as_formula
+from ...mechanics.inversion.outputs import Output
+from ...mechanics.part import Body
+from ...mechanics.parts import frame_named
+from ...mechanics.states.in_trees import tree_joint
+from ...memory import Late
+from ...solution.solution import Solution
+from ...types import Floats
+from .dynamic.program import SensorRows
+from .options import DEFAULTS
+from .prior import deviations_of
+from .sensor import Sensor
+from .sensors import FormulaSensor, OrientationSensor
 from .verdict import Fit, fit_of
 
 if TYPE_CHECKING:
-    from ..dynamic.search import Found
-    from ..loads import Loads
+    from .dynamic.search import Found
+    from .loads import Loads
 
 
 class BodySensor(OrientationSensor):

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....errors import InputError, known_names, named_arguments
-from ....memory import Late
-from ....progress import progress
-from ....records import frozen
-from ...initial.global_driver import Global
-from ...task import Task
-from ..dynamic.search import Search
-from ..options import DEFAULTS
+from ...errors import InputError, known_names, named_arguments
+from ...memory import Late
+from ...progress import progress
+from ...records import frozen
+from ..initial.global_driver import Global
+from ..task import Task
+from .dynamic.search import Search
+from .options import DEFAULTS
 
 if TYPE_CHECKING:
-    from ....elements.element import TimeElement
-    from ..problem import Estimation
+    from ...elements.element import TimeElement
+    from .problem import Estimation
 
 scipy = Late("scipy")
 

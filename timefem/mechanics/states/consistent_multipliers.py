@@ -8,6 +8,7 @@ from ...sparse import estimated_norm, sparse_lu
 from ..symbols import first_order_places
 from ..values.at_start import at_start, constraints_at, is_small
 from ..values.evaluate import evaluator, quantities_at
+from ..values.measures import OPTIONS
 from ..values.of_parts import (
     consistent_velocity,
     has_inverse_mass,
@@ -17,7 +18,6 @@ from ..values.of_parts import (
     reaction_forces,
     solved,
 )
-from ..values.options import OPTIONS
 
 scipy = Late("scipy")
 

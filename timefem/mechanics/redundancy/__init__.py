@@ -1,1 +1,0 @@
-"""Constraints that repeat others, and multipliers that are consistent with a state."""
