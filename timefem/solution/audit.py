@@ -20,8 +20,9 @@ from ..mechanics.values.of_parts import coordinate_at, couples_inertia
 from ..mechanics.values.switching import switching_of
 from ..memory import Late
 from ..solvers.march.events import missed_forces
-from ..solvers.march.resolution import elements_that_do, excess, is_polynomial, surely_resolves
+from ..solvers.march.resolution import excess, is_polynomial
 from ..status import Reason, Status
+from .motion_error import estimated_error, measured_error, surely_resolves
 from .options import OPTIONS
 from .violations import first_violated
 
@@ -81,12 +82,14 @@ def unresolved(solution, cut=False, smooth=True, counted=True):
     finer meshes to tell how many elements do. See `audited` for the rest."""
     system, element = solution.system, solution.element.stated
     motion = solution.t, solution.z, solution.nodal.state
-    text = unresolved_turns(system, element, *motion[:2]) or missed_forces(system, element, *motion)
+    marched = cut and smooth and element.can_march
+    text = sharp_bends(system, solution.z) if marched else unresolved_turns(system, element, *motion[:2])
+    text = text or missed_forces(system, element, *motion)
     if text is None:
-        if not smooth:
-            text = _missed(solution, False, turns=True)
-        elif (cut and solution.element.can_march) or (text := _fast_rates(solution)) is None:
-            text = _missed(solution, cut, counted)
+        if marched:
+            text = _off(system, element, *motion, counted)
+        else:
+            text = (_fast_rates(solution) if smooth else None) or _missed(solution, turns=not smooth)
     return [found for found in (text, _lost_energy(solution)) if found is not None]
 
 
@@ -95,11 +98,20 @@ def surely_resolved(plan, system, t, x):
     and all dofs x of a plan: by bounds that take a fraction of the time."""
     if plan.element.energy_drifts or system.composites or switching_of(system, steep=True) is not None:
         return False
-    resolved, largest = surely_resolves(plan, system, t, x)
-    numbers, places = kept(system, _turning)
-    most = OPTIONS.fast_turn * max(plan.element.degree, 1) / np.diff(t).max()
-    return resolved and all(np.linalg.norm(largest[first:end]) * system.bodies[i].rate_per_momentum <= most
-                            for i, (first, end) in zip(numbers, places.tolist(), strict=True))
+    return surely_resolves(plan, system, t, x)
+
+
+def _off(system, element, t, z, nodal, counted):
+    """The report on a body whose motion, marched by elements of half the length, is another one; or None."""
+    if estimated_error(system, element, t, z, nodal) <= OPTIONS.error_in_doubt:
+        return None
+    missed = measured_error(system, element, t, z, nodal, counted)
+    if missed is None:
+        return None
+    more = f"take {missed.needed} elements or more" if missed.needed else "take far more elements"
+    return (f"{system.label(body_of(system, missed.component))} moves too fast for {element!r}: up to t = "
+            f"{t[missed.end]:.3g} elements of half the length differ by {100 * missed.error:.2g} % of the amplitude, "
+            f"and the solution may be far off; {more}, or a higher degree")
 
 
 def _lost_energy(solution):
@@ -236,10 +248,9 @@ def _fast_rates(solution):
             + (element.remedy and f"; {element.remedy}"))
 
 
-def _missed(solution, marched, counted=True, turns=False):
+def _missed(solution, turns=False):
     """The report on the body of whose motion elements of a lower degree would miss most, when that is too much; or
-    None. Of what was marched the system alone tells how many elements do, as controls and what is estimated are not in
-    it.
+    None. Of what was solved at once, as controls and what is estimated are not in the system.
 
     Of motions with impacts only `turns` are looked at, each element for itself: flights are exact however long.
     """
@@ -256,19 +267,10 @@ def _missed(solution, marched, counted=True, turns=False):
     worst = int(np.argmax(own))
     if not own[worst] > 1.0:
         return None
-    body = body_of(system, worst)
-    span = t[first], t[first + 1 + (element.state.basis.degree == 1)]  # what went wrong before is not in the way
-    times = (t[-1] - t[0]) / (span[1] - span[0])
-    if not counted:
-        n = None
-    elif marched:
-        n = elements_that_do(system, element, span, solution.z[first], times)
-        n = n and int(np.ceil(n * times))
-    else:
-        n = int(np.ceil((len(t) - 1) * 2 * own[worst]**(1 / element.state.basis.degree)))
-    more = f"take {n} elements or more" if n else "take far more elements"
-    return (f"{system.label(body)} moves too fast for {element!r} from t = {span[0]:.3g} on: elements of a lower "
-            f"degree would miss most of it, and the solution may be far off; {more}, or a higher degree")
+    n = int(np.ceil((len(t) - 1) * 2 * own[worst]**(1 / element.state.basis.degree)))
+    return (f"{system.label(body_of(system, worst))} moves too fast for {element!r} from t = {t[first]:.3g} on: "
+            f"elements of a lower degree would miss most of it, and the solution may be far off; take {n} elements or "
+            "more, or a higher degree")
 
 
 # ---- Whether a motion stays near its constraints between the nodes, where elements ask for nothing

@@ -2,12 +2,16 @@
 
 import numpy as np
 
+from ..mechanics.states.closing import side_of, whole
 from ..mechanics.values.at_start import at_start, constraint_sizes
 from ..mechanics.values.evaluate import quantities_at
 from ..mechanics.values.measures import OF_LARGEST, TINY, largest_of
 from ..mechanics.values.of_parts import finite_terms
+from ..memory import Late
 from ..status import Reason
 from .options import OPTIONS
+
+scipy = Late("scipy")
 
 
 def first_violated(system, t, z):
@@ -15,7 +19,8 @@ def first_violated(system, t, z):
 
     Times and states have shapes (n,), (n, n_z).
     """
-    found = [fault for fault in (_position_violated(system, t, z), _slip(system, t, z)) if fault is not None]
+    faults = _position_violated(system, t, z), _turned_over(system, t, z), _slip(system, t, z)
+    found = [fault for fault in faults if fault is not None]
     return min(found, key=lambda fault: fault[1], default=None)
 
 
@@ -57,7 +62,7 @@ def _position_violated(system, t, z):
     if not m:
         return None
     size, bound, dropped = at_start(system, t[0], z[0]).size[:m].copy(), np.full(m, OPTIONS.violated), np.zeros(m, bool)
-    least = min(OPTIONS.violated, OPTIONS.dropped_held)
+    least, turning = min(OPTIONS.violated, OPTIONS.dropped_held), None
     if kept is not None:
         dropped[np.setdiff1d(np.arange(m), kept)] = True
     for first in range(0, len(t), OPTIONS.audit_piece):
@@ -65,22 +70,69 @@ def _position_violated(system, t, z):
         residuals = np.abs(quantities_at(system, t[rows], z[rows], "positions", repeatable=False)[0])
         if (residuals <= least * size).all():  # whatever sizes grow to
             continue
+        turning = by_radian(system, t[0], z[0]) if turning is None else turning
         size = np.maximum(size, constraint_sizes(system, t[0], z[0])[:m])
         if dropped.any():
             terms = finite_terms(system, t[rows], z[rows], "constraint terms")
             size = np.maximum(size, terms[:, :m].max(axis=0))  # may be none at the start
+        size = np.minimum(size, turning)
+        if dropped.any():
             # elements that hold the constraints in the mean only leave as much of those that repeat each other
             left = (residuals / size)[:, ~dropped].max(initial=0.0)
             bound[dropped] = min(OPTIONS.violated, max(OPTIONS.dropped_held, OPTIONS.dropped_more * left))
         while not (fine := residuals <= bound * size).all():
             node, i = np.argwhere(~fine)[0]
-            larger = np.maximum(size, constraint_sizes(system, t[first + node], z[first + node])[:m])
+            larger = constraint_sizes(system, t[first + node], z[first + node])[:m]
+            larger = np.minimum(np.maximum(size, larger), turning)
             if residuals[node, i] <= bound[i] * larger[i]:  # terms that were zero at the start, as of gears, have grown
                 size = larger
                 continue
             what = Reason.CONSTRAINTS_NOT_REDUNDANT if dropped[i] else Reason.CONSTRAINTS_VIOLATED
             return max(first + node - 1, 0), t[first + node], system.constraint_names[i], residuals[node, i], what
     return None
+
+
+def by_radian(system, t, z):
+    """What turning bodies by one radian changes constraints by at a state, shape (m,), of those that see no places: an
+    angle of many turns is none the more right for a tenth of a turn. Infinite of others, and where they do not turn.
+    """
+    n, m, q = system.n_q, system.n_constraints, z[:system.n_q]
+    weights, lengths = np.zeros(n), {}
+    for body in system.bodies:
+        own = np.arange(n)[system.coordinates(body)]
+        if body.is_counter:
+            weights[own] = 1.0
+        elif body.has_orientation and body.has_position:
+            weights[own[3:]] = 1 / 4 if len(own) == 7 else 1.0  # quaternions turn by half of it, and have a length
+            lengths |= {i: own[3] for i in own[3:]} if len(own) == 7 else {}
+        for joint in getattr(body, "moving", ()):
+            units = [unit for _, unit in joint.motion.told]
+            weights[own[joint.places][:len(units)]] = [unit == "rad" for unit in units]
+    gradient = scipy.sparse.csr_array(at_start(system, t, z).jacobian[:m, :n])
+    squares = gradient.multiply(gradient).tocsr()
+    size = squares @ weights
+    if lengths:
+        places = np.array(list(lengths))
+        along = gradient @ scipy.sparse.csr_array((q[places], (places, list(lengths.values()))), shape=(n, n))
+        size += along.multiply(along).sum(axis=1) * (1 - 1 / 4)
+    return np.where((squares @ (weights == 0) == 0) & (size > 0), np.sqrt(size), np.inf)
+
+
+def _turned_over(system, t, z):
+    """The same of drives whose angle has come to half a turn from what they prescribe, where their formulas vanish,
+    too; bodies that turn slowly from node to node do not."""
+    found = []
+    for drive in map(whole, system.parts):
+        if hasattr(drive, "t_span") and hasattr(drive, "right_side"):
+            places = np.concatenate([np.arange(system.n_q)[system.coordinates(body)] for body in drive.bodies])
+            rates = np.abs(z[:, system.n_q + places]).max(axis=0) / system.mass_scale[places]  # of whole turns, too
+            steps = np.abs(np.diff(z[:, places], axis=0)).max(axis=0)
+            if np.maximum(steps, rates * np.diff(t).max()).max() > OPTIONS.largest_turn / 2:
+                over = np.flatnonzero(np.diff(side_of(system, drive, t, z[:, :system.n_q])))
+                if len(over):
+                    name = f"{system.label(drive)}: {drive.constraint_names[0]}"
+                    found.append((int(over[0]), t[over[0] + 1], name, np.pi, Reason.CONSTRAINTS_VIOLATED))
+    return min(found, key=lambda fault: fault[1], default=None)
 
 
 def constraint_fault(system, t, z):

@@ -309,6 +309,12 @@ def on_other_side(system, t, q):
             and np.any(_sides(joint)(t, joint.own_parameters, *(q[system.coordinates(b)] for b in joint.bodies)) < 0)]
 
 
+def side_of(system, joint, t, q):
+    """Whether a joint is where it is meant to be, not half a turn away, at times (n,) and coordinates (n, n_q)."""
+    states, own = [q[:, system.coordinates(b)].T for b in joint.bodies], joint.own_parameters[:, None]
+    return (_sides(joint)(t[None], np.repeat(own, len(t), axis=1), *states) >= 0).all(axis=0)
+
+
 def _sides(joint):
     return _FUNCTIONS.of(joint.kind, lambda: _made(joint))
 

@@ -11,24 +11,14 @@ import functools
 
 import numpy as np
 
-from ...assembly import Scaling, TimeMesh
-from ...elements.evaluation.plan import ElementPlan
-from ...elements.mixed_galerkin import MixedGalerkin
 from ...kernels.loops import compiled
 from ...mechanics.values.evaluate import kept
 from ...mechanics.values.measures import LEAST, TINY, blocks_of
-from ...memory import Late
-from ..nonlinear.newton import Newton
 from .motion import DRIFT
-
-marching = Late(f"{__package__}.march")
 
 FAR = 1.0  # rad of a vibration per element and degree
 NOISE = 1e-7  # of the largest coordinate, or momentum, weighted by masses: amplitudes that count as rest
-CLOSE = 0.5  # amplitudes that the end of a motion may be off, by what its shortest part differs on two meshes
 SAME = 1e-3  # by what divided differences of one polynomial may differ
-MORE = 1.5  # factor from one number of elements tried to the next
-MOST = 400_000  # unknowns of a mesh that is tried
 
 
 def excess(system, element, t, z, nodal):
@@ -50,7 +40,7 @@ def excess(system, element, t, z, nodal):
         The first element where a component goes beyond that, or n.
     """
     (difference, factor), largest = differences(element), np.zeros(z.shape[1])
-    bound = factor * _amplitudes(system, t, z)
+    bound = factor * amplitudes(system, t, z)
     if len(difference):
         first = _missed(np.ascontiguousarray(nodal), difference, bound, largest)
     else:
@@ -58,38 +48,34 @@ def excess(system, element, t, z, nodal):
     return largest / bound, first
 
 
-def surely_resolves(plan, system, t, x):
-    """Whether `excess` surely finds nothing in a motion with ends of elements t and all dofs x of a plan, and the
-    largest sizes of its components, shape (n_z,): by the amplitude of each component, in a fraction of the time."""
-    (difference, factor), n = differences(plan.element), system.n_q
-    low, high, missed = found = np.zeros((3, system.n_z))
-    _find_ranges(x, plan.columns.first, plan.columns.step, t, difference, found)
-    largest = np.maximum(high, -low)
-    size = largest / system.state_scale
-    noise = NOISE * np.repeat([size[:n].max(), size[n:].max()], n) * system.state_scale
-    return bool((missed <= factor * np.maximum((high - low) / 2, noise)).all()), largest
-
-
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
-def _find_ranges(x, first, step, t, difference, found):
-    """Least and largest values at the nodes, and largest divided differences, as `_missed` and `_missed_in_pairs` find
-    them, of the components of the state; `first` are its dofs in the first element, (n_shapes, n_z)."""
-    last, n = first.shape[0] - 1, t.shape[0] - 1
+def find_ranges(x, first, step, t, difference, found):
+    """Least and largest values at the nodes of the components of the state, and sums of the squares of their divided
+    differences, and of what these change by from element to element; `first` are dofs in the first element,
+    (n_shapes, n_z)."""
+    last, n, few = first.shape[0] - 1, t.shape[0] - 1, difference.shape[0] == 0
+    power = 2 if few else last
     for c in range(first.shape[1]):
         low = high = x[first[0, c]]
-        missed = 0.0
+        own = changes = before = 0.0
         for e in range(n):
+            h = t[e + 1] - t[e]
             end = x[e * step + first[last, c]]
             low, high = min(low, end), max(high, end)
             d = 0.0
             for i in range(difference.shape[0]):
                 d += difference[i] * x[e * step + first[i, c]]
-            if difference.shape[0] == 0 and e > 0:
-                before = (t[e + 1] - t[e]) / (t[e + 1] - t[e - 1])
+            if few and e > 0:  # of the parabola through three nodes
+                both = t[e + 1] - t[e - 1]
                 start, middle = x[(e - 1) * step + first[0, c]], x[e * step + first[0, c]]
-                d = middle - before * start - (1.0 - before) * end
-            missed = max(missed, abs(d))
-        found[0, c], found[1, c], found[2, c] = low, high, missed
+                d = ((end - middle) / h - (middle - start) / (both - h)) / both * h**2
+            own += d * d
+            rate = d / h**power
+            if e > few:
+                change = (rate - before) / (t[e + 1] - t[e - 1]) * 2.0 * h ** (power + 1)
+                changes += change * change
+            before = rate
+        found[0, c], found[1, c], found[2, c], found[3, c] = low, high, own, changes
 
 
 def is_polynomial(element, t, nodal, chosen):
@@ -121,7 +107,7 @@ def _differences(points):
     return difference, float(np.abs(difference @ np.exp(1j * FAR * (len(points) - 1) * points)))
 
 
-def _amplitudes(system, t, z):
+def amplitudes(system, t, z):
     """Amplitudes of the components of states, shape (n_z,): the largest of the block they belong to."""
     (blocks, kinds), out = kept(system, blocks_of), np.zeros(system.n_z)
     memory, duration = np.zeros((2, len(kinds))), abs(float(t[-1] - t[0]))
@@ -186,29 +172,3 @@ def _missed_in_pairs(t, z, bound, largest):
             if d > bound[c]:
                 first = min(first, e - 1)
     return first
-
-
-def elements_that_do(system, element, t_span, z0, times):
-    """How many elements resolve what one, or a pair of degree 1, does not; None where it would take too many.
-
-    That part of the motion is marched again on finer meshes, until vibrations are resolved, and what two meshes differ
-    by does not add up to much in a motion that is `times` as long.
-    """
-    if not element.can_march:
-        element = MixedGalerkin(max(element.degree, 1))
-    plan, settings = ElementPlan(system, element), Newton()
-    scaling = Scaling.of("full", system, element, t_span[0], z0)
-    multipliers = system.consistent_multipliers(t_span[0], z0)
-    n, before = 2, np.inf
-    while n * plan.columns.step <= MOST:
-        mesh = TimeMesh.uniform(t_span, n)
-        x, _, status, _ = marching.march(plan, mesh, z0, multipliers, scaling, settings)
-        if status.success:
-            nodal = plan.columns.unpack(x)[0]
-            z = np.concatenate([z0[None], nodal[:, -1]])
-            off = (np.abs(z[-1] - before) / _amplitudes(system, mesh.nodes, z)).max() * times
-            if off <= CLOSE and excess(system, element, mesh.nodes, z, nodal)[0].max() <= 1.0:
-                return n
-            before = z[-1]
-        n = int(np.ceil(MORE * n))
-    return None

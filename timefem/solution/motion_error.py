@@ -1,0 +1,141 @@
+"""How far is a motion off that was marched? By what its own polynomials show, and where that leaves doubts by elements
+of half the length.
+
+All is relative to the amplitude of the body, as in `solvers.march.resolution`, and so is what counts as rest.
+Coordinates are looked at closely; of momenta, which may belong to vibrations that hardly move what they are of, only
+whether they are missed at all.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..assembly import Scaling, TimeMesh
+from ..elements.evaluation.plan import ElementPlan
+from ..mechanics.values.measures import TINY
+from ..solvers.march.march import Run, march
+from ..solvers.march.resolution import NOISE, amplitudes, differences, excess, find_ranges
+from ..solvers.nonlinear.newton import Newton
+from .options import OPTIONS
+
+
+def surely_resolves(plan, system, t, x):
+    """Whether `estimated_error` surely has nothing in doubt in a motion with ends of elements t and all dofs x of a
+    plan: by the amplitude of each component, in a fraction of the time."""
+    (difference, _), n = differences(plan.element), system.n_q
+    found = np.zeros((4, system.n_z))
+    find_ranges(x, plan.columns.first, plan.columns.step, t, difference, found)
+    low, high, *squares = found
+    size = np.maximum(high, -low) / system.state_scale
+    noise = NOISE * np.repeat([size[:n].max(), size[n:].max()], n) * system.state_scale
+    size = np.maximum((high - low) / 2, np.maximum(noise, TINY))
+    return bool((_phase_errors(plan.element, squares, len(t) - 1, size) <= OPTIONS.error_in_doubt).all())
+
+
+def _phase_errors(element, squares, n, amplitudes):
+    """Errors of components over those that are to be reported, of n elements in all, estimated from sums as of
+    `find_ranges` and amplitudes.
+
+    The change of the highest divided difference from element to element over that difference is the turn x per element
+    of the vibration that it shows, and the difference over x^m / m! the amplitude; where that would be more than all of
+    the motion, x is more. Elements of order p miss x^(p + 1) / C of its phase each; at most they miss all of it.
+    """
+    order = getattr(element, "order", 2)
+    constant = math.gamma(order + 1) * math.gamma(order + 2) / math.gamma(order / 2 + 1) ** 2  # 12, 720, 100800, ...
+    power = max(element.state.basis.degree, 2)
+    own, changes = np.sqrt(2 * np.array(squares) / n)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        sized = math.factorial(power) * own / amplitudes
+        turn = np.maximum(np.where(own > 0, changes / own, 0.0), sized ** (1 / power))
+        error = np.where(turn > 0, sized / turn**power * np.minimum(n * turn ** (order + 1) / constant, 2.0), 0.0)
+    return error / _shown(len(error))
+
+
+def _shown(n_z):
+    """Errors of the components of a state, over their amplitudes, that are to be reported."""
+    return np.repeat([OPTIONS.error_shown, OPTIONS.momenta_shown], n_z // 2)
+
+
+def estimated_error(system, element, t, z, nodal):
+    """The error of a motion over the one that is to be reported, as its own polynomials show it; float.
+
+    For what is marched. Arguments as of `excess`. The estimate takes what it sees for vibrations that go on: what is
+    damped, driven or free only for a while is off by less. `measured_error` looks closer.
+    """
+    (difference, _), found = differences(element), np.zeros((4, z.shape[1]))
+    n_shapes, n_z = nodal.shape[1:]
+    places = np.arange(n_shapes * n_z).reshape(n_shapes, n_z)
+    find_ranges(np.ascontiguousarray(nodal).reshape(-1), places, n_shapes * n_z, t, difference, found)
+    return float(_phase_errors(element, found[2:], len(t) - 1, amplitudes(system, t, z)).max(initial=0.0))
+
+
+class Missed(NamedTuple):
+    """How far a motion is off: at the end of which element first by more than is to be reported, which component of the
+    state, by what part of the amplitude of its body; and how many elements of the whole motion do, or None."""
+
+    end: int
+    component: int
+    error: float
+    needed: int | None
+
+
+def measured_error(system, element, t, z, nodal, counted=True):
+    """Where a motion that was marched differs too far from one by elements of half the length, a `Missed`; None where
+    it does nowhere, or these elements cannot be solved. They are marched up to there. `counted`: tries how many
+    elements do where the first ones miss all."""
+    nodes = np.sort(np.concatenate([t, (t[1:] + t[:-1]) / 2]))
+    mesh, plan, n = TimeMesh(nodes), ElementPlan(system, element), len(t) - 1
+    x = np.zeros(plan.columns.n_node + mesh.n_elements * plan.columns.step)
+    size, solved, found = amplitudes(system, t, nodal.reshape(-1, system.n_z)), 0, []
+    shown = _shown(system.n_z)
+
+    def compare(new):
+        nonlocal solved
+        first, solved = solved // 2, solved + new
+        ends = 2 * np.arange(first, solved // 2) + 1
+        error = np.abs(x[ends[:, None] * plan.columns.step + plan.columns.first[-1]] - z[first + 1:solved // 2 + 1])
+        off = np.flatnonzero((error / size > shown).any(axis=1))
+        if len(off):
+            found.append((first + 1 + int(off[0]), error[off[0]] / size))
+        return bool(found)
+
+    scaling = Scaling.of("full", system, element, t[0], z[0])
+    multipliers = system.consistent_multipliers(t[0], z[0])
+    march(plan, mesh, z[0], multipliers, scaling, Newton(), Run(compare, x=x))
+    if not found:
+        return None
+    (end, error), order = found[0], getattr(element, "order", 2)
+    worst = int((error / shown).argmax())
+    if error[worst] <= OPTIONS.momenta_shown:  # else nothing tells by how much it is off
+        wrong = error[worst] / shown[worst] * n / end / (1 - 0.5**order)
+        needed = int(np.ceil(n * (wrong / OPTIONS.error_in_doubt) ** (1 / order)))
+    else:
+        times = (t[-1] - t[0]) / (t[end] - t[0])
+        needed = elements_that_do(system, element, (t[0], t[end]), z[0], times) if counted else None
+        needed = needed and int(np.ceil(needed * times))
+    return Missed(end, worst, float(error[worst]), needed)
+
+
+def elements_that_do(system, element, t_span, z0, times):
+    """How many elements resolve what one or two do not; None where it would take too many.
+
+    That part of the motion is marched again on finer meshes, until vibrations are resolved, and what two meshes differ
+    by does not add up to much in a motion that is `times` as long.
+    """
+    plan, settings = ElementPlan(system, element), Newton()
+    scaling = Scaling.of("full", system, element, t_span[0], z0)
+    multipliers = system.consistent_multipliers(t_span[0], z0)
+    n, before = 2, np.inf
+    while n * plan.columns.step <= OPTIONS.error_most:
+        mesh = TimeMesh.uniform(t_span, n)
+        x, _, status, _ = march(plan, mesh, z0, multipliers, scaling, settings)
+        if status.success:
+            nodal = plan.columns.unpack(x)[0]
+            z = np.concatenate([z0[None], nodal[:, -1]])
+            off = (np.abs(z[-1] - before) / amplitudes(system, mesh.nodes, z) / _shown(system.n_z)).max() * times
+            if off <= OPTIONS.error_in_doubt and excess(system, element, mesh.nodes, z, nodal)[0].max() <= 1.0:
+                return n
+            before = z[-1]
+        n = int(np.ceil(OPTIONS.error_more * n))
+    return None
