@@ -49,6 +49,9 @@ def total(x, by):
 few, many = np.random.default_rng(0).normal(size=50), np.zeros(loops.LARGE + 1)
 x = total(few, 0.3)
 assert not total.codes and "numba" not in sys.modules, "compiled for few numbers"
+has, loops.store().has = loops.store().has, lambda entry: 1 / 0
+assert total(few, 0.3) == x, "looks on disk in each call"
+loops.store().has = has
 assert total(few, np.float64(0.0)) == np.inf
 with loops.nothing_interpreted():
     assert total(few, 0.3) == x, "other bits"

@@ -137,13 +137,21 @@ class _Interpreted(Loop):
     inside = always = 0  # whether another loop is being interpreted; whether all are to be compiled
     seconds = 0.0
 
+    def __init__(self, function, options):
+        super().__init__(function, options)
+        self._not_kept = set()  # by types: to look on disk takes longer than many calls
+
     def _first(self, *arguments):
         return self.py_func(*arguments) if _Interpreted.inside else super()._first(*arguments)
 
     def is_cheap(self, names, arguments):
         """Whether to interpret: there is no code, on disk neither, and not much to do."""
-        return not (_Interpreted.always or self.seconds > ENOUGH or sum(map(_size, arguments)) > LARGE
-                    or self.is_kept(names))
+        if _Interpreted.always or self.seconds > ENOUGH or sum(map(_size, arguments)) > LARGE:
+            return False
+        kept = names not in self._not_kept and self.is_kept(names)
+        if not kept:
+            self._not_kept.add(names)
+        return not kept
 
     def interpret(self, arguments):
         begin = time.perf_counter()
