@@ -19,7 +19,7 @@ from _common import interleaved, quick_or_json
 import timefem as tf
 from timefem.problems.boundary import solver as solver_of_boundary
 from timefem.problems.optimal.strategies import mesh_sequence
-from timefem.solvers.march import many, march
+from timefem.solvers.march import march
 from timefem.solving.many_runs import cores
 
 GOALS = {"second solve": 1.2, "ensemble": 1.3, "sweep": 1.3, "boundary": 1.1, "optimal": 1.1}
@@ -84,7 +84,7 @@ def ensemble(what, n_runs, n_elements, repeats, **runs):
         assert found.success.all()
 
     solve(n)
-    whole, bare = np.array([clocked(lambda: solve(n), many, "march_run") for _ in range(repeats)]).T
+    whole, bare = np.array([clocked(lambda: solve(n), march, "march_run") for _ in range(repeats)]).T
     return {"what": f"{what}, {n_runs} free bodies, mG(2), {n_elements} elements, {n} threads",
             "seconds": float(np.median(whole)), "bare": float(np.median(bare)),
             "ratio": float(np.median(whole / bare)), "goal": GOALS[what]}

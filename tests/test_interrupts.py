@@ -86,7 +86,7 @@ def test_compiled_code_that_never_returns(number):
 LONG = """
 import os, sys, timefem
 from timefem.cli import main
-from timefem.solvers.march import many, march, pilot
+from timefem.solvers.march import march, pilot
 sent = []
 def sending(original):
     def called(*arguments):
@@ -96,7 +96,7 @@ def sending(original):
         return found
     return called
 module, name = {"pilot": (pilot, "adapt_elements"), "march": (march, "march_elements"),
-                "sweep": (many, "march_run")}[sys.argv[2]]
+                "sweep": (march, "march_run")}[sys.argv[2]]
 setattr(module, name, sending(getattr(module, name)))
 sys.exit(main(sys.argv[3:]))
 """

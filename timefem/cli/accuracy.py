@@ -150,7 +150,7 @@ def conservation(given):
     for method in methods:
         method.check(problem.system)
     name = _name(found, given.rotation)
-    key = _key(problem, name) if given.cache is not None else {}
+    key = problem_key(problem, name) | {"version": __version__} if given.cache is not None else {}
     jobs = [(f"{name}/{element_label(m)}/conservation-{n}", key | {"element": repr(m), "n": n}, _conserved,
              (problem, m, n, found.conserved_axes)) for m in methods for n in counts]
     with _quiet(as_json or as_csv):
@@ -183,10 +183,6 @@ def _conserved(problem, element, n, axes):
 
 def _name(case, rotation):
     return f"{case.name}, {rotation}" if rotation else case.name
-
-
-def _key(problem, name):
-    return problem_key(problem, name) | {"version": __version__}
 
 
 def _quiet(quiet):

@@ -255,7 +255,7 @@ def _make(entry, bodies=()):
         own = {name: value for name, value in entry.items() if name not in ("class", "bodies")}
         return FORMULAS[entry["class"]].from_description(bodies, own)
     if entry["class"] not in catalogue():
-        raise InputError(f"unknown part {entry['class']!r}; known are {_known()}")
+        raise InputError(f"unknown part {entry['class']!r}; known are {', '.join(sorted(catalogue()))}")
     cls = catalogue()[entry["class"]]
     own = {name: _restore(value) for name, value in entry.items() if name not in ("class", "bodies", "own_parameters")}
     part = made(cls, bodies, own)
@@ -278,7 +278,3 @@ def _restore(value):
     if value["function"] not in VALUES:
         raise InputError(f"unknown function of time {value['function']!r}; known are {', '.join(VALUES)}")
     return VALUES[value["function"]](**own)
-
-
-def _known():
-    return ", ".join(sorted(catalogue()))

@@ -24,7 +24,7 @@ from ..solution.ensemble import Ensemble
 from ..solution.solution import Solution
 from ..solution.violations import constraint_fault
 from ..solvers.equations.outcome import ValuesOfDofs
-from ..solvers.march.many import Marcher, Runs
+from ..solvers.march.march import Marcher, Runs
 from ..solvers.nonlinear.newton import Newton
 from ..status import REFUSED, Reason, Status
 from ..validate import check_memory

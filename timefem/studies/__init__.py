@@ -4,10 +4,15 @@ iterations of preconditioners."""
 from timefem import Conditioning, MultiplierRank, conditioning, multiplier_rank
 
 from .common import table, unit_body, write_csv
-from .conservation import Conservation, Drift, conservation
-from .convergence import Convergence, convergence
-from .plots import plot_conditioning, plot_conservation, plot_convergence
-from .precision import Preconditioning, QuotientOfPrecision, preconditioners, quotient_of_precision
+from .conservation import Conservation, Drift, conservation, plot_conservation
+from .convergence import Convergence, convergence, plot_convergence
+from .precision import (
+    Preconditioning,
+    QuotientOfPrecision,
+    plot_conditioning,
+    preconditioners,
+    quotient_of_precision,
+)
 
 __all__ = ["Conditioning", "Conservation", "Convergence", "Drift", "MultiplierRank", "Preconditioning",
            "QuotientOfPrecision", "conditioning", "conservation", "convergence", "multiplier_rank",

@@ -12,9 +12,12 @@ import scipy
 from timefem import InputError, Solution, SolveError, TimeElement, TimeMesh, constant_momenta, gauss_legendre
 
 from .. import validate
+from ..display import COLOURS
 from .common import element_label, initial_value_problem, solve_on
 
 KEPT = 500  # values of each series
+PLACES = {"nodes": "-", "quadrature points": ":"}
+FLOOR = 1e-17  # where exact zeros are drawn on a logarithmic axis
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,60 @@ def conservation(problem: Any, element: TimeElement | None = None, n_elements: i
     constraints, residuals = _constraints(solution)
     return Conservation(element_label(solution.element), len(solution.t) - 1, float(solution.t[-1]), seconds,
                         tuple(_invariants(solution, axes)), constraints, residuals)
+
+
+def plot_conservation(studies: Conservation | Sequence[Conservation], figure: Any = None) -> Any:
+    """Changes of the invariants over time, one panel each, and the largest residuals of the constraints.
+
+    Axes are logarithmic; exact zeros are drawn at 1e-17. Solid: at the nodes; dotted: at quadrature points.
+
+    Parameters
+    ----------
+    studies : sequence of Conservation
+        Of one problem.
+    figure : matplotlib Figure, optional
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.lines import Line2D
+
+    if not studies:
+        raise InputError("there is no study to draw")
+    units = {i.name: i.unit for s in studies for i in s.invariants}
+    levels = list(dict.fromkeys(level for s in studies for level in s.constraints))
+    n = len(units) + len(levels)
+    columns = 2 if n > 1 else 1
+    rows = -(-n // columns)
+    figure = figure or plt.figure(figsize=(5.5 * columns, 2.6 * rows + 0.6), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    colours = [COLOURS[i] if len(studies) <= len(COLOURS) else f"C{i % 10}" for i in range(len(studies))]
+    meshes = {s.n_elements for s in studies}
+    names = [s.method if len(meshes) == 1 else f"{s.method}, {s.n_elements} elements" for s in studies]
+    keys = [Line2D([], [], color=c, label=name) for c, name in zip(colours, names, strict=True)]
+    keys += [Line2D([], [], color="0.4", linestyle=line, label=where) for where, line in PLACES.items() if levels]
+    figure.legend(handles=keys, loc="outside lower center", ncols=min(len(keys), 6), fontsize="small")
+    for ax, (name, unit) in zip(axes, units.items(), strict=False):
+        for i, s in enumerate(studies):
+            for own in (x for x in s.invariants if x.name == name):
+                ax.semilogy(own.t[1:], np.maximum(np.abs(own.change[1:]), FLOOR), color=colours[i], linewidth=1.0)
+        ax.set(title=name, ylabel=f"|change| [{unit}]")
+    for ax, level in zip(axes[len(units):], levels, strict=False):
+        for i, s in enumerate(studies):
+            for where, line in PLACES.items():
+                if level in s.residuals:
+                    ax.semilogy(s.residuals["t"], np.maximum(s.residuals[level][where], FLOOR), line, linewidth=1.0,
+                                color=colours[i])
+        ax.set(title=f"{level} constraints" if level == "nonholonomic" else f"constraints, {level} level",
+               ylabel="largest residual [SI]")
+    for ax in axes[:n]:
+        ax.set_xlabel("t [s]")
+        ax.grid(alpha=0.3)
+    for ax in axes[n:]:
+        ax.remove()
+    return figure
 
 
 def conserved_axes(system):

@@ -7,17 +7,22 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from timefem import IllConditioned, InputError, MixedGalerkin, Solution, SolveError, TimeElement, solve, validate
 
+from ..display import COLOURS, STYLES
 from ..version import __version__
 from .common import Cache, element_label, element_list, initial_value_problem, problem_key, run_jobs, solve_on
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 PLATEAU = 10  # errors below this many times the reference's own say nothing
 NOISE = 1e-13  # relative error that is round-off
+MARKERS = "os^Dv<>P"
 
 
 @dataclass(frozen=True)
@@ -202,6 +207,50 @@ def convergence(problem: Any, elements: TimeElement | Sequence[TimeElement], n_e
         known = Reference(f"mG(4), {fine['n_elements']} elements", np.array(fine["z"]), np.array(fine["coarse"]))
     return [_evaluated(problem, element, counts, results[i::len(elements)], known, quantity, repeats)
             for i, element in enumerate(elements)]
+
+
+def plot_convergence(studies: Convergence | Sequence[Convergence], ax: Axes | None = None, against: str = "h") -> Axes:
+    """Errors at the end over the length of the elements, or over wall time.
+
+    Points of the round-off plateau are hollow; the fitted order is in the legend.
+
+    Parameters
+    ----------
+    studies : sequence of Convergence
+        Of one problem and quantity.
+    ax : matplotlib Axes, optional
+    against : {"h", "seconds"}
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullFormatter
+
+    validate.choice("against", against, ("h", "seconds"))
+    if not studies:
+        raise InputError("there is no study to draw")
+    ax = plt.subplots(figsize=(6.0, 4.5), layout="constrained")[1] if ax is None else ax
+    for i, s in enumerate(studies):
+        x, label = getattr(s, against), s.label
+        label += "" if against == "seconds" or np.isnan(s.order) else rf": $h^{{{s.order:.2f}}}$"
+        style = {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
+        good = np.isfinite(s.errors) & (s.errors > 0)
+        ax.loglog(x[good], s.errors[good], linestyle=STYLES[i // len(COLOURS) % len(STYLES)], label=label, **style,
+                  markerfacecolor="none")
+        ax.loglog(x[s.used], s.errors[s.used], linestyle="none", **style)
+    s = studies[0]
+    unit = ", relative" if s.unit == "1" else f" [{s.unit}]"
+    ax.set(xlabel={"h": "length of an element [s]", "seconds": "wall time of a solve [s]"}[against],
+           ylabel=f"error of the {s.quantity} at the end{unit}")
+    lengths = sorted({x for s in studies for x in s.h.tolist()})
+    if against == "h" and len(lengths) <= 10:
+        ax.set_xticks(lengths, [f"{x:.3g}" for x in lengths], rotation=30 if len(lengths) > 5 else 0)
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.grid(alpha=0.3)
+    ax.legend(fontsize="small")
+    return ax
 
 
 def _key(problem, name, arguments):

@@ -1,17 +1,22 @@
 """Second quotient of precision: the order of convergence, seen without knowing the solution; and iterations of GMRES
-with blocks in time as preconditioners."""
+with blocks in time as preconditioners; figures of condition numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise, product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import Global, InputError, PETSc, SolveError, TimeElement, TimeMesh, conditioning, solve, validate
 from .common import element_label, element_list, initial_value_problem, solve_on
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from .. import Conditioning
 
 QUANTITIES = ("coordinates", "state")
 
@@ -204,6 +209,34 @@ def preconditioners(problem: Any, elements: TimeElement | Sequence[TimeElement],
             for s in (cuts if m != "schur" else [1])]
     conditions = {(e, n): _condition(problem, e, n) for e, n in product(elements, meshes)}
     return [_count(problem, e, n, s, m, conditions[e, n]) for e, n, s, m in runs]
+
+
+def plot_conditioning(studies: Sequence[Conditioning], ax: Axes | None = None,
+                      labels: Sequence[str] | None = None) -> Axes:
+    """Condition numbers over the length of the elements, with the fitted powers of 1/h: May & Betsch (2025), Fig. 8.
+
+    Parameters
+    ----------
+    studies : sequence of Conditioning
+    ax : matplotlib Axes, optional
+    labels : sequence of str, optional
+        Default: the studies' own, with their scaling.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    import matplotlib.pyplot as plt
+
+    ax = plt.subplots(figsize=(7.5, 4.5), layout="constrained")[1] if ax is None else ax
+    labels = labels or [f"{s.label}, scaling {s.scaling}" for s in studies]
+    for study, label in zip(studies, labels, strict=True):
+        fitted = "" if np.isnan(study.slope) else rf": $h^{{{-study.slope:.2f}}}$"
+        ax.loglog(study.h, study.condition, "o-", label=label + fitted)
+    ax.set(xlabel="length of an element [s]", ylabel=f"condition number, {studies[0].norm}-norm")
+    ax.grid(alpha=0.3)
+    ax.legend(fontsize="small")
+    return ax
 
 
 def _count(problem, element, n_elements, n_slabs, method, condition):

@@ -195,7 +195,7 @@ class BoundaryValueProblem(NamedArguments):
             end = dict(self.end)
             for i, body in enumerate(signed):
                 if choice >> i & 1:
-                    end[body] = _turned(end[body])
+                    end[body] = _replaced(end[body], orientation=-np.asarray(end[body].orientation))
             other = copy(self) if choice else self
             if choice:
                 other._given = self._given | {"start": self.start, "end": end, "assemble": False}
@@ -353,7 +353,3 @@ def _fill(body, q, target):
 
 def _replaced(target, **values):
     return replace(target, **values)
-
-
-def _turned(target):
-    return _replaced(target, orientation=-np.asarray(target.orientation))

@@ -55,7 +55,7 @@ def with_noise(system: System, noise: Mapping[Any, Any]) -> tuple[System, np.nda
             if actuator in found:
                 raise InputError(f"noise: {system.label(actuator)} is named twice")
             keys[actuator] = key
-            title = f"noise of {_label(system, body)}"
+            title = f"noise of {body if isinstance(body, str) else system.label(body)}"
             found[actuator] = _density(title, given, actuator.n_controls)
     known = [part for part in system.parts if part.n_controls]
     for part in known:
@@ -112,10 +112,6 @@ def _actuators(system, key, value):
     if part.has_position and part.n_q == 3:
         return [(ControlForce(part), value)]
     return [(GeneralizedControl(part, np.eye(part.n_q)), value)]
-
-
-def _label(system, key):
-    return key if isinstance(key, str) else system.label(key)
 
 
 def _density(title, value, n):

@@ -9,7 +9,7 @@ import numpy as np
 from ....errors import InputError
 from ..loads import Moment
 from ..options import DEFAULT
-from .chain_loops import whole
+from .block_chain import whole
 from .frame_loops import add_steps, compared
 from .geometry import Batched, Tangents
 from .statement import frames, places_among

@@ -11,8 +11,7 @@ from ....memory import Late
 from ....parallel import OverRanks, swap
 from ....solvers.equations.distributed import slab_ends
 from ..options import DEFAULT
-from .block_chain import BlockChain, SharedBlockChain
-from .chain_loops import whole
+from .block_chain import BlockChain, SharedBlockChain, whole
 from .frame_loops import add_squares, measured_rows
 from .geometry import Tangents
 
