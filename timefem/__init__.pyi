@@ -164,7 +164,7 @@ from .problems.estimation.sensors import (
     ReactionSensor,
 )
 from .problems.estimation.start_prior import StatePrior
-from .problems.initial.checkpoint_option import Checkpoint
+from .problems.initial.drivers import Checkpoint
 from .problems.initial.global_driver import Global, Windows
 from .problems.initial.march_driver import March
 from .problems.initial.problem import InitialValueProblem

@@ -10,7 +10,7 @@ import timefem
 from timefem import InputError
 
 from .. import validate
-from ..memory import LateTable, uncollected
+from ..memory import LateTable, tomllib, uncollected
 
 FILES = Path(__file__).with_name("files")
 MODULES = {  # that enter cases when they are imported, and their names
@@ -26,21 +26,25 @@ MODULES = {  # that enter cases when they are imported, and their names
                      "speed-limit", "container-crane", "robot-arm-time", "two-link-arm-time", "manutec",
                      "reorientation-effort", "slew-time"),
     "walking": ("walking",),
-    "files": tuple(path.stem for path in sorted(FILES.glob("*.toml"))),
 }
 
 
 class Cases(LateTable):
-    """Name -> `Case`; of modules that are imported when one of their cases is asked for."""
+    """Name -> `Case`; of model files that are read, and of modules that are imported, when one of their cases is asked
+    for."""
 
     def __getitem__(self, name):
         if name not in self._found:
             with uncollected():
-                import_module(self.places[name], self._package)
+                if isinstance(place := self.places[name], Path):
+                    _enter_file(place)
+                else:
+                    import_module(place, self._package)
         return self._found[name]
 
 
-CASES = Cases(__package__, {name: f".{module}" for module, names in MODULES.items() for name in names})
+CASES = Cases(__package__, {name: f".{module}" for module, names in MODULES.items() for name in names}
+              | {path.stem: path for path in sorted(FILES.glob("*.toml"))})
 
 
 @dataclass(frozen=True)
@@ -152,3 +156,20 @@ def _enter(case, build):
 
     CASES[case.name] = replace(case, make=make)
     return make
+
+
+def _enter_file(path):
+    """Enter a model file as a case: its settings are in the file as well."""
+    data = tomllib.loads(path.read_text(encoding="utf-8"))
+
+    def rigid(t_end, **rotation):
+        return timefem.load_model(path, t_end=t_end, **rotation).problem
+
+    def other(t_end):
+        return timefem.load_model(path, t_end=t_end).problem
+
+    bodies = data.get("bodies", {}).values()
+    build = rigid if any(body["type"] == "rigid" for body in bodies) else other
+    build.__doc__ = data["description"]
+    time = data["time"]
+    define_problem(path.stem, data["title"], data["problem"]["kind"], time["span"][1], time["n_elements"], path)(build)

@@ -11,8 +11,7 @@ from ..mechanics.states.redundancy import redundant_rows
 from ..mechanics.system import idle_coordinates
 from ..mechanics.values.at_start import at_start, constraints_at
 from ..mechanics.values.of_parts import nonholonomic_off, not_finite, remedy_of
-from ..problems.initial.checkpoint_option import Checkpoint
-from ..problems.initial.drivers import DRIVERS
+from ..problems.initial.drivers import DRIVERS, Checkpoint
 from ..problems.initial.options import OPTIONS as INITIAL
 from ..problems.kinds import KINDS
 from ..solvers.linear.base import linear_options

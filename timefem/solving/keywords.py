@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from ..errors import InputError, refuse_unknown
-from ..problems.initial.checkpoint_option import Checkpoint, checkpoint_of
-from ..problems.initial.drivers import is_driver, named_driver
+from ..problems.initial.drivers import Checkpoint, checkpoint_of, is_driver, named_driver
 from ..solvers.linear.base import linear_options
 from ..types import FilePath, States, Vector
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from ..assembly.mesh import TimeMesh
     from ..problems.boundary.problem import BoundaryValueProblem
     from ..problems.estimation.problem import Estimation
-    from ..problems.initial.checkpoint_option import Checkpoint
+    from ..problems.initial.drivers import Checkpoint
     from ..problems.initial.problem import InitialValueProblem
     from ..problems.inverse.problem import InverseDynamics
     from ..problems.optimal.problem import OptimalControl

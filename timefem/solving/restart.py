@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..mechanics.bodies.states import CanonicalState
 from ..mechanics.describe import build
 from ..problems.initial.checkpoint import Checkpoint as CheckpointFile
-from ..problems.initial.checkpoint_option import Checkpoint
+from ..problems.initial.drivers import Checkpoint
 from ..problems.initial.problem import InitialValueProblem
 from ..solution.output.save import build_element
 from ..types import FilePath
