@@ -20,11 +20,13 @@ from timefem.solvers.interior_point.line_search import LineSearch
 
 def test_divisors_that_may_change_their_signs():
     x, t = ca.SX.sym("x", 3), ca.SX.sym("t")
-    kept = ca.vertcat(x[0] / (1 + x[1]**2), 1 / ca.norm_2(x), x[0] / (-2 - ca.exp(x[1])), x[0] / (t - 1), x[0] / 7)
+    kept = ca.vertcat(x[0] / (1 + x[1]**2), 1 / ca.norm_2(x), x[0] / (-2 - ca.exp(x[1])), x[0] / (t - 1), x[0] / 7,
+                      x[2]**3, ca.sqrt(t), ca.log(1 + x[0]**2))
     assert divisors(kept, x).numel() == 0
     poles = ca.vertcat(x[0] / (0.3 + x[2]), 1 / x[1], x[0]**-1.5, ca.tan(x[0]))
-    values = ca.Function("f", [x], [divisors(poles, x)])([0.6, 3.0, 0.2]).full()
-    np.testing.assert_allclose(np.sort(values.ravel()), np.sort([0.5, 3.0, 0.6, np.cos(0.6)]))
+    ends = ca.vertcat(ca.sqrt(2 + x[1]), ca.log(x[1] - 1), (x[2] + 0.1)**1.4, (x[2] + 0.7)**t)
+    values = ca.Function("f", [x, t], [divisors(ca.vertcat(poles, ends), x)])([0.6, 3.0, 0.2], 1.0).full()
+    np.testing.assert_allclose(np.sort(values.ravel()), np.sort([0.5, 3.0, 0.6, np.cos(0.6), 5.0, 2.0, 0.3, 0.9]))
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -144,3 +146,28 @@ def test_a_divisor_by_unknown_numbers_of_others_is_left_out():
     program = OptimalProgram(chain, first_guess(problem, plan, mesh, None))
     (divisor,) = program.divisors(program.start)
     assert divisor.min() > 2.9 and divisor.max() < 4.1
+
+
+def water_rocket(pressure, end):
+    """Its water [l] is pressed out by the air above it, which expands adiabatically from `pressure` [Pa]."""
+    def rate(x, f, t, c, u):
+        outside, water = 101325.0, 1e-3 * x[2]
+        inside = (pressure + outside) * (1e-3 / (2e-3 - water))**1.4
+        speed = ca.sqrt(2e-3 * (inside - outside))
+        flow = 6e-5 * u[0] * speed
+        return ca.vertcat(x[1], 1000 * flow * speed / (0.2 + 1000 * water) - 9.81, -1000 * flow)
+
+    valve = tf.Control(1, name="valve")
+    rocket = tf.State("rocket", rate, n=3, controls=[valve])
+    return tf.OptimalControl(
+        tf.System([rocket, valve]), {rocket: [0, 0, 1.0]}, {rocket: tf.EndState(q=[None, None, end])}, (0, 1.0),
+        "1e-3 * u[0]**2", end_cost="-end.q('rocket')[0]", bounds={valve: (0, 1)})
+
+
+def test_roots_of_what_becomes_negative():
+    """Named, with its values, where the guess goes beyond; no step does. With an open valve it rises by 12.488 m."""
+    sol = tf.solve(water_rocket(4e5, None), tf.MixedGalerkin(2), 20, progress=False)
+    assert sol.success and sol.z[-1, 0] == pytest.approx(12.488, abs=0.01)
+    sol = tf.solve(water_rocket(3e4, 0.2), tf.MixedGalerkin(2), 20, progress=False)
+    assert sol.status.reason == "not finite"
+    assert "take a root or a logarithm of" in sol.status.message and "60 at first, -8" in sol.status.message

@@ -163,3 +163,27 @@ def test_linear_rows_are_infeasible_only_where_nothing_meets_them(span, value):
             assert sol.status.reason == "infeasible"
         else:
             assert sol.objective == pytest.approx(value, rel=1e-3)
+
+
+def crane(force):
+    """Of a trolley of 8 kg a load of 2 kg on a rope that is wound, 1 m farther in 2 s: below 10 N out of reach."""
+    def kinetic(q, v, c):
+        x, y = v[0] + v[1] * ca.sin(q[2]) + q[1] * ca.cos(q[2]) * v[2], q[1] * ca.sin(q[2]) * v[2] - v[1] * ca.cos(q[2])
+        return 4 * v[0]**2 + x**2 + y**2
+
+    body = tf.GeneralizedBody(3, kinetic, name="crane", mass_scale=[10, 2, 2])
+    drive = tf.FormulaForce(body, "[u[0], 19.62 * cos(f[0].q[2]) - u[1], -19.62 * f[0].q[1] * sin(f[0].q[2])]",
+                            n_controls=2, name="drive")
+    return tf.OptimalControl(
+        tf.System([body, drive]), {body: tf.Coordinates([0, 1, 0])}, {body: tf.Coordinates([1, 1, 0])}, (0, 2.0),
+        "u[0]**2 + (u[1] - 19.62)**2", bounds={drive: ([-force, 0], [force, 60])},
+        limits=[tf.Limit(lambda now, u: now.q("crane")[1], 0.3, 2, name="rope")])
+
+
+@pytest.mark.long
+def test_a_push_that_leads_nowhere_is_taken_back():
+    """A saddle point of the violation was left for 1000 iterations, and nothing stood in the way."""
+    sol, n = solved(crane(9.5), 40, tf.MixedGalerkin(2))
+    assert sol.status.reason == "not found" and "the limit most in its way is" in sol.status.message
+    assert sol.attempts[0].outcome == "not found" and sol.attempts[0].iterations < 400 and n < 1600
+    assert solved(crane(10.5), 40, tf.MixedGalerkin(2))[0].success

@@ -285,7 +285,8 @@ _LIKE = ca.OP_TWICE, ca.OP_INV
 
 
 def divisors(formula: ca.SX, symbols: ca.SX) -> ca.SX:
-    """Divisors in a formula that depend on symbols and may change their signs, SX (n,).
+    """Divisors in a formula, and what it takes roots, logarithms and broken powers of, as far as they depend on symbols
+    and may change their signs, SX (n,).
 
     Sums of squares, roots and the like keep theirs, and are left out.
     """
@@ -321,7 +322,10 @@ def _divided_by(x, operands):
         return operands
     if op == ca.OP_TAN:
         return [ca.cos(operands[0])]
-    return operands[:1] if op in (ca.OP_POW, ca.OP_CONSTPOW) and _constant(operands[1]) < 0 else []
+    if op in (ca.OP_SQRT, ca.OP_LOG):
+        return operands
+    power = operands[1] if op in (ca.OP_POW, ca.OP_CONSTPOW) else None
+    return [] if power is None or (_constant(power) >= 0 and _constant(power).is_integer()) else operands[:1]
 
 
 def _sign(x, operands, known):
@@ -343,4 +347,4 @@ def _sign(x, operands, known):
 
 
 def _constant(x):
-    return float(x) if x.is_constant() else 0.0
+    return float(x) if x.is_constant() else 0.5

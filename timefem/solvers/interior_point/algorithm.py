@@ -24,7 +24,7 @@ from ..nonlinear.program import Answer, failed, not_finite, placed
 from . import bounds_loops as loops
 from .barrier import Barrier, BarrierParameter, Errors, Scaled, inside
 from .kkt import KktMatrix, SearchDirection
-from .line_search import Filter, Iterate, LineSearch, Restoration
+from .line_search import ROUNDING, Filter, Iterate, LineSearch, Restoration
 from .options import InteriorPointOptions
 
 if TYPE_CHECKING:
@@ -187,6 +187,7 @@ class _Solve:
             return self._told(it, Reason.NOT_FINITE, "")
         rng, pushes, best, note = np.random.default_rng(0), self.settings.pushes, None, "converged"
         left, direct = None, self.program.start_multipliers is not None  # a start close to a solution is not left
+        unmet = None  # a saddle point of the violation
         while True:
             self.restoration.leaves = early = pushes > 0 and not direct
             it, mu, outcome = self.loop.run(self.barrier, self.direction, it, mu, self.restoration, leaves=early)
@@ -199,10 +200,12 @@ class _Solve:
                 if minimum:
                     note = "converged" if outcome == "solved" else f"converged to {self.options.acceptable:g} only"
             away = outcome in ("saddle", "symmetric") or (solved and not minimum)
-            if minimum or outcome == Reason.STOPPED or not (left or away):
+            if minimum or outcome == Reason.STOPPED or not (left or away or (unmet and not direct)):
                 break
+            unmet = unmet or ((it.w, mu) if outcome == "symmetric" else None)
             if not (away or direct):  # the push led nowhere: the way without it
-                it, mu, left, direct = self._at(*left), left[1], None, True
+                before = left or unmet
+                it, mu, left, direct = self._at(*before), before[1], None, True
             elif pushes:
                 if outcome != "symmetric":
                     left = left or (it.w, mu)
@@ -212,7 +215,7 @@ class _Solve:
             else:
                 break
             most = self.loop.most
-            self.loop.limit = min(self.loop.count + self.options.push_iterations, most) if left else most
+            self.loop.limit = most if direct else min(self.loop.count + self.options.push_iterations, most)
         return self._told(best or it, outcome if best is None else "solved", note)
 
     def _told(self, it, outcome, note):
@@ -269,8 +272,13 @@ class _Solve:
     def _pushed(self, w, rng):
         span = self.barrier.upper - self.barrier.lower
         span = np.where(np.isfinite(span), span, np.maximum(1.0, np.abs(w)))
-        w = w + self.options.push_length * span * self._random(rng)
-        return inside(w, self.barrier.lower, self.barrier.upper, self.options.push)
+        length, direction = self.options.push_length, span * self._random(rng)
+        while True:
+            pushed = inside(w + length * direction, self.barrier.lower, self.barrier.upper, self.options.push)
+            _, _, theta, *_ = self.barrier.values(pushed)
+            if np.isfinite(theta) or length < ROUNDING:
+                return pushed
+            length /= 2
 
     def _random(self, rng):
         """A number from -1 to 1 for each variable and slack, told by its place in its block: so they are the same on

@@ -298,6 +298,8 @@ class Restoration:
             self._left *= o.restored_again
             return self._back(it, found.w[:n], mu), "left", 0.0
         now = Iterate(found.w[:n], found.y / o.rho, it.z, *main.values(found.w[:n]))
+        if outcome == "stuck" and not now.theta <= begun:
+            return it, Reason.NOT_CONVERGED, 0.0  # it led astray, and shows nothing
         if outcome == "stuck" and violation(now.c) > o.violated:
             outcome = "solved"  # no step leaves less violation
         if outcome == Reason.STOPPED:

@@ -94,8 +94,13 @@ class NonlinearProgram(ABC):
         return out[:self.n] + factor * self.gradient(v) if factor else out[:self.n]
 
     def divisors(self, v: np.ndarray) -> list[np.ndarray]:
-        """What formulas divide by, at all points where they do, (n_points,) each: no step leads across zero."""
+        """What formulas divide by or take roots of, at all points where they do, (n_points,) each: no step leads across
+        zero."""
         return []
+
+    def beyond_poles(self, v: np.ndarray) -> str:
+        """Which of them changes its sign at v, and when, in words; empty if none does, or nothing is known of them."""
+        return ""
 
     def reserve(self, n: int) -> None:
         """Asked for room for n numbers behind entries of the Hessian and of the Jacobian, all in one array."""
@@ -219,6 +224,7 @@ def failed(program, v, reason, history, detail, multipliers=None):
     over, row = OverRanks(program.comm), not_finite(program, v)
     if row is not None and reason != Reason.STOPPED:
         detail += f"; {row.name} is not finite at t = {row.time:.6g}"
+        detail += "".join(f"; {text}" for text in [program.beyond_poles(v)] if text)
         return Status.failure(Reason.NOT_FINITE, row.element, row.time, [], detail, remedy=REMEDIES[Reason.NOT_FINITE])
 
     def largest(sizes, describe=program.describe, but=None):

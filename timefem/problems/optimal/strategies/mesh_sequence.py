@@ -292,7 +292,8 @@ def solve_optimal(task, mesh):
         if _failed(status) and task.guess is None and not clear and alone:
             with progress("optimal control, another way", 3, task.progress) as bar:
                 rescued = otherwise(Run(solve, level), strategies, bar)
-            equations, found, status = rescued or (equations, found, status)
+            if rescued and (rescued[2].reason != Reason.NOT_FOUND or status.reason == Reason.NOT_CONVERGED):
+                equations, found, status = rescued
         x = None if _failed(status) and level is not mesh else found  # a finer mesh may do; a stop ends it at once
     solve.seconds["total"] = time.perf_counter() - start
     outcome = Outcome(NodalValues(*plan.unpack(equations.dofs(x))), status, np.array([solve.iterations]),

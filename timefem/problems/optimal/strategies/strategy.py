@@ -202,7 +202,10 @@ def named_strategies(names: Sequence[str] | None) -> list[Strategy]:
 
 
 def otherwise(run: Run, strategies: Sequence[Strategy], bar: Any) -> Any:
-    """What the first strategy that succeeds finds, or what a signal stopped; None if all fail, or iterations run out.
+    """What the first strategy that succeeds finds, or what a signal stopped.
+
+    If all fail, or iterations run out, the first failure that says what stands in the way, as a least violation does;
+    None where none does.
 
     Parameters
     ----------
@@ -211,6 +214,7 @@ def otherwise(run: Run, strategies: Sequence[Strategy], bar: Any) -> Any:
     bar
         Of progress.
     """
+    telling = None
     try:
         for strategy in strategies:
             why = strategy.applies(run.problem)
@@ -219,9 +223,11 @@ def otherwise(run: Run, strategies: Sequence[Strategy], bar: Any) -> Any:
                 found = strategy.solve(run, bar)
                 if ended(found):
                     return found
+                if found is not None and found[2].reason == Reason.NOT_FOUND:
+                    telling = telling or found
     except Spent:
         pass
-    return None
+    return telling
 
 
 def marched_steps(equations, x):

@@ -39,7 +39,8 @@ class LimitRows:
         Rows of complementary pairs, whose last given number is their eps, which of them are smoothed, and which
         controls these depend on.
     poles : list of (PointRows or None, int)
-        What formulas divide by, where these are evaluated, and how many: None at an end that other ranks have.
+        What formulas divide by or take roots of, where these are evaluated, and how many: None at an end that other
+        ranks have.
     """
 
     def __init__(self, chain, views, n):
@@ -126,7 +127,8 @@ class LimitRows:
 
     def _poles_along(self, found, elements, points, here=True):
         if found.numel():
-            rows = self._rows_along("a divisor", found, (-np.inf, np.inf), elements, points) if here else None
+            names = [str(x) for x in ca.vertsplit(found)]
+            rows = self._rows_along(names, found, (-np.inf, np.inf), elements, points) if here else None
             self.poles.append((rows, found.numel()))
 
     def _over_sizes(self, rows, at_end=False):
@@ -326,3 +328,16 @@ class LimitRows:
         elements, xi = np.repeat(np.arange(self._n_elements), len(xi)), np.tile(xi, self._n_elements)
         add(names, rows, bounds, controls(elements, xi, rate=True), elements, xi, lengths[elements])
         add(JUMP, change[limited], (0.0, 0.0), jump, later, 0.0, lengths[1:])
+
+
+def beyond_poles(poles, v):
+    """What formulas divide by or take roots of and changes its sign along the motion, in words; empty if nothing does.
+    """
+    for rows, n in poles:
+        values = np.zeros((0, n)) if rows is None else rows.values(v).reshape(-1, n)
+        for k in np.flatnonzero(~(values * np.sign(values[:1]) >= 0).all(axis=0)):
+            point = int(np.argmin(values[:, k] * np.sign(values[0, k])))
+            _, t, name = rows.describe(point * n + int(k))
+            return f"formulas divide by, or take a root or a logarithm of, {name}: {values[0, k]:.3g} at first, " \
+                   f"{values[point, k]:.3g} at t = {t:.6g}"
+    return ""

@@ -12,7 +12,7 @@ from ....solvers.nonlinear.program import CARRIER, CONDITION, MOTION, NonlinearP
 from ..options import OPTIONS
 from ..statement.start import constraint_names
 from ..strategies.smoothing_path import ContactMarch
-from .limit_rows import LimitRows
+from .limit_rows import LimitRows, beyond_poles
 from .point_rows import AddedRows, ChainView, View
 from .sizes import most_of_controls
 
@@ -321,6 +321,9 @@ class OptimalProgram(NonlinearProgram):
     def divisors(self, v):
         return [divisor for rows, n in self._poles
                 for divisor in (np.zeros((n, 0)) if rows is None else rows.values(v).reshape(-1, n).T)]
+
+    def beyond_poles(self, v):
+        return beyond_poles(self._poles, v)
 
     def within_bounds(self, v):
         """Variables without what methods let bounds give way by."""

@@ -186,6 +186,9 @@ class SequenceProgram(NonlinearProgram):
     def divisors(self, v):
         return [found for of_program in self._of_programs("divisors", v) for found in of_program]
 
+    def beyond_poles(self, v):
+        return next(filter(None, self._of_programs("beyond_poles", v)), "")
+
     def jacobian(self, v):
         known = np.concatenate(self._of_programs("jacobian", v))
         out = np.append(known, np.zeros(len(self.jacobian_places[0]) - len(known)))
