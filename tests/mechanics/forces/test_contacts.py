@@ -149,6 +149,7 @@ def test_force_by_formula_of_velocities():
 @pytest.mark.parametrize("formula, arguments, message", [
     (lambda f, t, c: ca.SX.zeros(4), {}, "vector of 3 values .* not of 4"),
     (lambda f, t, c: f[0].place, {}, "failed on CasADi symbols"),
+    (lambda f, t, c: f.position, {}, r"frames are f\[0\], f\[1\]"),
     (3, {}, "must be a function"),
 ])
 def test_wrong_formulas(formula, arguments, message):
