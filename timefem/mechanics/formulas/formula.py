@@ -2,8 +2,10 @@
 what they divide by, where they have poles."""
 
 import math
+from collections.abc import Mapping
 from functools import cached_property
 from inspect import signature
+from types import MappingProxyType
 from typing import NamedTuple
 
 import casadi as ca
@@ -204,7 +206,8 @@ _DEGREES = {ca.OP_ADD: max, ca.OP_SUB: max, ca.OP_MUL: lambda a, b: a + b, ca.OP
 ROUNDED = dict.fromkeys(("FLOOR", "CEIL"), lambda x: ca.sin(np.pi * x))
 SWITCHES = {**dict.fromkeys(("FMAX", "FMIN", "LT", "LE"), lambda x, y: x - y),
             **dict.fromkeys(("FABS", "SIGN"), lambda x: x), **ROUNDED}
-STEEP = dict.fromkeys(("TANH", "ERF", "ATAN"), lambda x: x)  # smooth, and in place of a jump where its operand vanishes
+# smooth, and in place of a jump where an operand vanishes; `_Sum` has more of these
+STEEP = dict.fromkeys(("TANH", "ERF", "ATAN"), lambda x: x)
 
 
 class Switches(NamedTuple):
@@ -218,12 +221,13 @@ def switches_in(function, timed, switches=SWITCHES):
     """The `Switches` of one kind, by following the instructions of its formula."""
     names = operation_names()
     operations = [names.get(i) for i in map(function.instruction_id, range(function.n_instructions()))]
-    if not timed and switches.keys().isdisjoint(operations):
+    steep = STEEP.keys() <= switches.keys()
+    if not (timed or (steep and _STEEP_SUMS & set(operations))) and switches.keys().isdisjoint(operations):
         return Switches(None, None)
     arguments = [ca.SX.sym("x", function.size1_in(i)) for i in range(function.n_in())]
     state, t, parameters = arguments
     memory, found, of_time = {}, {}, {}  # by slot: symbol, number of the value, whether it sees the state and the time
-    numbers = {}
+    numbers, sums = {}, {}
     for k, name in enumerate(operations):
         inputs, outputs = function.instruction_input(k), function.instruction_output(k)
         if name == "OUTPUT":
@@ -241,6 +245,10 @@ def switches_in(function, timed, switches=SWITCHES):
             value = ca.SX.unary(operation, *values) if len(values) == 1 else ca.SX.binary(operation, *values)
             if any(sees) and name in switches:
                 found.setdefault(frozenset(key), switches[name](*values))
+            if steep and sees[0]:
+                terms = [sums.get(number, _Sum()) if own[0] else _FREE for _, number, own in given]
+                sums[numbers.setdefault((name, key), len(numbers))] = _sum_of(name, terms, key, values)
+                found |= {frozenset([n]): x for n, x in _steep_in(name, terms, key, values).items()}
             if sees[0]:
                 of_time |= _of_time_alone(given)
         memory[outputs[0]] = value, numbers.setdefault((name, key), len(numbers)), sees
@@ -250,6 +258,40 @@ def switches_in(function, timed, switches=SWITCHES):
     return Switches(switching, *(ca.Function("of_time", [t, parameters], [ca.densify(ca.vertcat(*values))])
                                    if values else None for values in (of_time.values(), in_time)),
                     _linear(in_time, t, parameters) if in_time else None)
+
+
+class _Sum(NamedTuple):
+    """What is known of a value as a sum: whether it has a term without states, of what it has squares or exponentials,
+    by number of the value, and whether all of these are exponentials."""
+
+    free: bool = False
+    of: Mapping[int, ca.SX] = MappingProxyType({})
+    rises: bool = True
+
+
+_FREE, _ROOTS = _Sum(True), {"SQRT", "POW", "CONSTPOW"}
+_STEEP_SUMS = {*_ROOTS, "INV", "DIV", "HYPOT", "ATAN2"}
+
+
+def _sum_of(name, terms, numbers, values):
+    """The `_Sum` of a value that depends on the state, from those of its operands."""
+    if name in ("SQ", "EXP"):  # of a square as well
+        return _Sum(False, terms[0].of or {numbers[0]: values[0]}, name == "EXP")
+    if name == "ADD" and all(term.free or term.of for term in terms):
+        one, other = terms
+        return _Sum(one.free or other.free, {**one.of, **other.of}, one.rises and other.rises)
+    if (name == "MUL" and _FREE in terms) or (name == "DIV" and terms[1] is _FREE):
+        return terms[1] if terms[0] is _FREE else terms[0]
+    return _Sum()
+
+
+def _steep_in(name, terms, numbers, values):
+    """What vanishes where a root, or a quotient, of a sum is steep, such as v of v / sqrt(v^2 + w^2), or of
+    1 / (1 + exp(-v / w)), by number of the value."""
+    if name in ("HYPOT", "ATAN2") and _FREE in terms:
+        return {n: x for n, x, term in zip(numbers, values, terms, strict=True) if term is not _FREE}
+    inside = terms[1] if name == "DIV" else terms[0] if name in _STEEP_SUMS else _Sum()
+    return inside.of if inside.free or (inside.rises and len(inside.of) > 1 and name not in _ROOTS) else {}
 
 
 def _of_time_alone(given):
