@@ -235,12 +235,15 @@ class Attempt(NamedTuple):
     iterations : int
     outcome : str
         "solved", or the reason of the failure.
+    cost : float, optional
+        Of what it solved.
     """
 
     name: str
     why: str
     iterations: int
     outcome: str
+    cost: float | None = None
 
 
 class Attempted:

@@ -36,6 +36,9 @@ def test_what_was_tried_is_told_and_can_be_left_out():
     first, *others = [attempt.name for attempt in sol.attempts]
     assert first == "first guess" and others and set(others) == {"minimum principle"}
     assert "angle" in sol.attempts[1].why and "costs less" in sol.attempts[1].why
+    assert sol.attempts[0].cost == pytest.approx(plain.objective, rel=1e-12) and sol.attempts[-1].cost is not None
+    assert f"there are other minima: first guess {plain.objective:.8g}" in sol.status.message
+    assert [attempt.cost for attempt in plain.attempts] == [plain.objective] and "minima" not in plain.status.message
 
 
 def test_starts_that_led_to_one_minimum_each_lead_to_the_same():

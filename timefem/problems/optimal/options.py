@@ -194,6 +194,8 @@ class OptimalOptions(Options):
     costs_less: float = option(1e-4, "what other controls of an element cost less, over the mean cost of an element, "
                                      "from which on a solve starts from them")
     controls_left: int = option(6, "solves from such controls")
+    other_minimum: float = option(1e-3, "difference of costs, over these, that other elements do not make: of another "
+                                        "minimum")
     gained: float = option(1e-6, "of the cost that such a solve has to gain")
 
     # ---- reduced again

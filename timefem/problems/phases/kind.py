@@ -219,7 +219,8 @@ def solve_on(task, meshes, guess):
     solution = PhasedSolution(solutions, total, answer.status, solutions[0].statistics | {
         "objective": total, "n_elements": sum(sol.statistics["n_elements"] for sol in solutions),
         "stated": OnDemand(lambda: task.problem.stated), "n_unknowns": share.n_unknowns(program),
-        "attempts": [Attempt(FIRST_GUESS, "", answer.iterations, answer.status.outcome)._asdict()]})
+        "attempts": [Attempt(FIRST_GUESS, "", answer.iterations, answer.status.outcome,
+                             total if answer.status.success else None)._asdict()]})
     return solution.of_problem(task.problem)
 
 

@@ -105,7 +105,7 @@ class OneMesh:
     def begin(self, name, why):
         """Further solves belong to a strategy, which applied for this reason."""
         self.attempts = [attempt for attempt in self.attempts if attempt["iterations"]]
-        self.attempts.append({"name": name, "why": why, "iterations": 0, "outcome": ""})
+        self.attempts.append({"name": name, "why": why, "iterations": 0, "outcome": "", "cost": None})
 
     def __call__(self, level, x, hold=False, near=False, problem=None):
         """Solve on a mesh from a guess x of all unknowns.
@@ -144,7 +144,8 @@ class OneMesh:
         if self.unresolved and status.reason in RETRY:
             status = replace(status, message=f"{status.reason}: {self.unresolved}")
         self.count(n)
-        self.attempts[-1]["outcome"] = status.outcome
+        self.attempts[-1] |= {"outcome": status.outcome,
+                              "cost": float(equations.objective(equations.take(x))) if status.success else None}
         for name, value in equations.seconds.items():
             self.seconds[name] += value
         return equations, x, status

@@ -71,7 +71,22 @@ class _Solves:
         solution.statistics["newton_iterations"] = {"max": self._taken, "mean": float(self._taken)}
         if self._attempts:
             solution.statistics["attempts"] = self._attempts
+            solution.status.message += _other_minima(self._attempts, solution)
         return solution
+
+
+BETWEEN_NODES = "limits between nodes"  # which are more than the problem asks for
+
+
+def _other_minima(attempts, solution):
+    """What others of the attempts cost that solved the problem, too, in words; empty where there are none."""
+    if not solution.success:
+        return ""
+    cost, names = solution.statistics["objective"], [one["name"] for one in attempts]
+    attempts = attempts[max((k for k, name in enumerate(names) if name == BETWEEN_NODES), default=0):]  # of one problem
+    others = [f"{one['name']} {one['cost']:.8g}" for one in attempts if one.get("cost") is not None
+              and abs(one["cost"] - cost) > OPTIONS.other_minimum * max(abs(one["cost"]), abs(cost))]
+    return f"; there are other minima: {', '.join(others)}; this one costs {cost:.8g}" if others else ""
 
 
 def _as_stated(task, phases, solve, stated, with_phases, names):
@@ -94,7 +109,7 @@ def _as_stated(task, phases, solve, stated, with_phases, names):
                 phases = [_held_between(phase, [one.limit for one in found if one.wrong])
                           for (phase, _), found in zip(pairs, passed, strict=True)]
                 again = replace(with_phases(task, phases), guess=first)
-                other = None if wrong.limit.between else solve(again, "limits between nodes", wrong.text)
+                other = None if wrong.limit.between else solve(again, BETWEEN_NODES, wrong.text)
                 if other is None or not other.success:
                     solution.status = Status.failure(Reason.NOT_ACCURATE, None, None, [], wrong.text,
                                                      remedy=wrong.remedy)
