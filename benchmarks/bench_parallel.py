@@ -51,9 +51,9 @@ def chain_and_guess(n_elements, comm=None, options=None):
     """The equations of the spinning box, and the unknowns to begin with."""
     import timefem as tf
     from timefem.elements.evaluation.plan import ElementPlan
-    from timefem.problems.initial.driver_input import DriverInput
     from timefem.problems.initial.global_driver import equations_on
     from timefem.problems.initial.guess import first_iterate
+    from timefem.problems.task import DriverInput
 
     element, mesh = tf.BubnovGalerkin(1), tf.TimeMesh.uniform((0, H * n_elements), n_elements)
     box = tf.RigidBody(12, [5, 26, 29])

@@ -20,7 +20,7 @@ import os, signal, sys, threading, time
 from timefem.cli import main
 number, delay, arguments = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
 if delay:
-    import timefem.problems.initial.driver_input as job
+    import timefem.problems.task as job
     visit, sent = job.DriverInput.visit, []
     def sending(self, *rest):
         if not sent:

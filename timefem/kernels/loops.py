@@ -27,7 +27,7 @@ LARGE = 500_000  # numbers in the arguments, from which on it is not
 
 # where loops are, and what they take constants from: a change there makes all of them anew, as they call each other
 _SOURCES = ("kernels", "elements/evaluation", "assembly/assembler.py", "mechanics/values/measures.py",
-            "mechanics/values/loops.py",
+            "mechanics/values/evaluate.py", "mechanics/values/at_start.py",
             "problems/boundary/conditions.py", "problems/estimation/kinematic/block_chain.py",
             "problems/estimation/kinematic/frame_loops.py", "solvers/march",
             "solvers/linear/element", "solvers/linear/condensation", "solvers/linear/time_chain",

@@ -13,9 +13,8 @@ from ..mechanics.bodies.tree.links import Link, TreeJoint
 from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.joints.pairs import Spherical
 from ..types import FilePath
-from .robot import Notes, Robot
+from .robot import Notes, Robot, XmlFile
 from .surfaces import about, from_euler
-from .xml_file import XmlFile
 
 X, Y, Z = np.eye(3)
 STANDARD = {  # in the order of their coordinates: whether it turns, and its axis; places go before turns

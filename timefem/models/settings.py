@@ -12,7 +12,7 @@ from ..mechanics.system import idle_coordinates
 from ..mechanics.values.at_start import at_start, constraints_at
 from ..mechanics.values.of_parts import nonholonomic_off, not_finite, remedy_of
 from ..problems.initial.drivers import DRIVERS, Checkpoint
-from ..problems.initial.options import OPTIONS as INITIAL
+from ..problems.initial.problem import OPTIONS as INITIAL
 from ..problems.kinds import KINDS
 from ..solvers.linear.base import linear_options
 from ..solvers.march.step_control import StepControl

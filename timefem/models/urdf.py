@@ -14,9 +14,8 @@ from ..mechanics.bodies.tree.links import Link, TreeJoint
 from ..mechanics.bodies.tree.tree import Tree
 from ..mechanics.forces.actuators import GeneralizedControl
 from ..types import FilePath
-from .robot import Attributes, Collider, Notes, Robot, checked, limits_note, on_plane, rubbing, stops
+from .robot import Attributes, Collider, Notes, Robot, XmlFile, checked, limits_note, on_plane, rubbing, stops
 from .surfaces import Meshes, about
-from .xml_file import XmlFile
 
 KINDS = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed",
          "floating": "floating", "planar": "planar"}

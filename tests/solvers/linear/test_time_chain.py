@@ -13,9 +13,9 @@ import timefem as tf
 from tests.example_systems import ROTATIONS, pendulum, spinning_box
 from timefem.elements.evaluation.plan import ElementPlan
 from timefem.errors import InputError, SingularMatrix, SolveError
-from timefem.problems.initial.driver_input import DriverInput
 from timefem.problems.initial.global_driver import Global
 from timefem.problems.initial.guess import first_iterate
+from timefem.problems.task import DriverInput
 from timefem.solvers.equations.elements import ElementEquations
 from timefem.solvers.linear.time_chain.lu import ChainLU
 

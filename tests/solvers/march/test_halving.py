@@ -65,7 +65,7 @@ def test_progress_counts_the_elements_that_there_are(monkeypatch):
 def test_a_stop_where_an_element_fails(monkeypatch):
     """Each chunk of this march ends with an element that fails: a signal must end it all the same."""
     asked = []
-    monkeypatch.setattr("timefem.problems.initial.driver_input.interrupts.asked", lambda: asked.append(1) or (
+    monkeypatch.setattr("timefem.problems.task.interrupts.asked", lambda: asked.append(1) or (
         15 if len(asked) > 2 else None))
     found = tf.solve(find_case("heavy-top").make(), tf.MixedGalerkin(2), 16)
     assert found.status.reason == "stopped" and 0 < len(found.t) - 1 < 16 and len(asked) == 3

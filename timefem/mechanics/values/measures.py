@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...kernels.loops import compiled
 from ...records import frozen
 from ...validate.options import Options, documented, option
 
@@ -109,3 +110,16 @@ def blocks_of(system):
             kinds += range(own[-1] + 1)
         blocks.append(first[key] + own)
     return np.concatenate(blocks), np.array(kinds)
+
+
+@compiled(interpreted=True, error_model="numpy", _nrt=False)
+def largest_squares(z, places, out):
+    """Largest squared lengths of ranges of components of states, first and last `places` (n_ranges, 2), along motions
+    (n_motions, n, n_z): to `out`, shape (n_motions, n_ranges)."""
+    for m in range(z.shape[0]):
+        for r in range(places.shape[0]):
+            for k in range(z.shape[1]):
+                square = 0.0
+                for i in range(places[r, 0], places[r, 1]):
+                    square += z[m, k, i] ** 2
+                out[m, r] = max(out[m, r], square)

@@ -15,13 +15,13 @@ from ...mechanics.bodies.tree.links import Link
 from ...records import frozen
 from ..robot import Collider, of_spheres, on_plane
 from ..surfaces import NO_MASS, about, from_euler, from_z, inertia_of, joined, shell_of
-from .elements import ELEMENTS, ORIENTATIONS
+from .elements import ELEMENTS, ORIENTATIONS, WORLD
 from .joints import JointReader
 
 if TYPE_CHECKING:
     from ...mechanics.bodies.tree.tree import Tree
     from ...mechanics.declared.declared import Declared
-    from ..xml_file import XmlFile
+    from ..robot import XmlFile
 
 
 GEOM_SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3, "ellipsoid": 3, "plane": 0, "hfield": 0, "mesh": 0,
@@ -162,7 +162,6 @@ def shown(kind, size, place, turn):
                       "orientation": turn} for end in ends]
 
 
-WORLD = "world"
 TURN_SIZES = {"quat": 4, "axisangle": 4, "euler": 3, "xyaxes": 6, "zaxis": 3}
 PASSED_OVER = "camera", "light"
 MOST_COPIES = 10_000  # of one <replicate>

@@ -10,8 +10,7 @@ import os
 from dataclasses import replace
 from xml.etree.ElementTree import Element
 
-from ..robot import Attributes, Notes
-from ..xml_file import XmlFile
+from ..robot import Attributes, Notes, XmlFile
 
 TURNED = "pos quat axisangle xyaxes zaxis euler"
 SOLVER = "solref solimp solreflimit solimplimit solreffriction solimpfriction margin"

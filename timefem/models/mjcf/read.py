@@ -14,13 +14,11 @@ from ...mechanics.bodies.tree.links import Link, TreeJoint
 from ...mechanics.bodies.tree.tree import Tree
 from ...mechanics.forces.springs import RotationalSpring, Spring
 from ...types import FilePath
-from ..robot import Notes, Robot, checked, limits_note, rubbing, stops
+from ..robot import Notes, Robot, XmlFile, checked, limits_note, rubbing, stops
 from ..surfaces import Meshes, hull, surface_mass
-from ..xml_file import XmlFile
-from .bodies import WORLD, BodyReader, Touching
-from .elements import ELEMENTS, Attachments, Defaults
-from .equalities import Equalities
-from .joints import fixed_tendons, keyframes, read_actuators
+from .bodies import BodyReader, Touching
+from .elements import ELEMENTS, WORLD, Attachments, Defaults
+from .joints import Equalities, fixed_tendons, keyframes, read_actuators
 
 SECTIONS = ("size", "statistic", "visual", "asset", "custom", "sensor", "keyframe", "option", "compiler", "default",
             "worldbody", "equality", "actuator", "contact", "tendon", "deformable", "extension")

@@ -20,7 +20,7 @@ from ...memory import Late
 from ...solution.output import hdf5
 from ...solution.output.hdf5 import write_in_turn
 from ...solution.output.save import audit, check_audit
-from .options import OPTIONS
+from .problem import OPTIONS
 
 nonsmooth = Late("timefem.solvers.nonsmooth.states")
 h5py = Late("h5py")  # most solves read and write no file

@@ -17,8 +17,8 @@ from ...memory import Late, LateTable
 from ...parallel import end_together, own_world
 from ...records import frozen
 from ...validate import check_memory
-from ..task import Driver
-from .options import OPTIONS
+from ..task import Driver, DriverInput
+from .problem import OPTIONS
 
 checkpoint = Late(f"{__package__}.checkpoint")
 
@@ -80,7 +80,6 @@ def checkpoint_of(choice):
 
 DRIVERS = LateTable(__package__, {"march": ".march_driver.March", "windows": ".global_driver.Windows",
                                   "global": ".global_driver.Global"})
-jobs = Late(f"{__package__}.driver_input")
 
 
 def named_driver(name):
@@ -110,7 +109,7 @@ def run_driver(task, mesh):
         gather = 8 * mesh.n_elements * plan.columns.n_local <= OPTIONS.gather_below
     settings = {} if task.newton is None else {"settings": task.newton}
     guess = "march" if task.guess is None else task.guess
-    job = jobs.DriverInput(plan, mesh, z0, driver, guess, show=task.progress, comm=comm, gather=gather,
+    job = DriverInput(plan, mesh, z0, driver, guess, show=task.progress, comm=comm, gather=gather,
                       kept=task.kept, **settings)
     if task.checkpoint is not None:
         job.saved, job.recorder, job.mesh = task.checkpoint.open(plan, mesh, z0, driver.identity(), comm)

@@ -19,12 +19,12 @@ from ...status import Reason, Status
 from ...validate import free_memory
 from ...validate.options import field, said
 from ..task import Driver, check_linear
-from .options import OPTIONS
+from .problem import OPTIONS
 
 if TYPE_CHECKING:
     from ...elements.element import TimeElement
     from ...solvers.linear.base import LinearOptions
-    from .driver_input import DriverInput
+    from ..task import DriverInput
 
 guess = Late(f"{__package__}.guess")
 distributed = Late("timefem.solvers.equations.distributed")

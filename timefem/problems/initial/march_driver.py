@@ -17,7 +17,7 @@ from ..task import Driver
 
 if TYPE_CHECKING:
     from ...elements.element import TimeElement
-    from .driver_input import DriverInput
+    from ..task import DriverInput
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ....kernels.loops import compiled
-from ....mechanics.values.loops import along
+from ....mechanics.values.evaluate import along
 from ..impact_law import OPEN, PRESSED, SLIDES, STICKS
 from ..impact_loop import proximal, residual
 from ..mobility import move_block
