@@ -284,3 +284,33 @@ def test_an_equilibrium_with_constraints_that_repeat_others_names_them():
     rest = tf.equilibrium(tf.System(parts, gravity=(0, 0, -G), redundant="drop"), guess, progress=False)
     angle = brentq(lambda a: 16 * a - G * 0.25 * 1.1 * np.cos(a), 0, 1)
     assert rest.success and abs(rest.joint("ja").coordinate() - angle) < 1e-9
+
+
+@pytest.mark.parametrize("coordinates", ["bodies", "joint"])
+@pytest.mark.parametrize("drive, rate, told", [("6 * t", 6.0, True), ("0.01 * t", 0.01, False), (0.0, 0.0, False)])
+def test_a_drive_that_turns_is_named_at_rest(coordinates, drive, rate, told):
+    """A governor: its pendulum stands off at 6 rad/s, and equilibria know of no centrifugal forces."""
+    shaft, bar = tf.RigidBody(1.0, (0.1, 0.1, 0.1), name="shaft"), tf.RigidBody(2.0, (0.02, 0.02, 0.001), name="bar")
+    axle = tf.Revolute(shaft, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_a=(0, 0, 1), axis_b=(0, 0, 1), name="axle")
+    hinge = tf.Revolute(shaft, bar, point_a=(0, 0, 0), point_b=(0, 0, 0.5), axis_a=(0, 1, 0), axis_b=(0, 1, 0),
+                        name="hinge")
+    system = tf.System([shaft, bar, axle, hinge, tf.PrescribedJoint(axle, value=drive, name="drive")],
+                       gravity=(0, 0, -9.81), coordinates=coordinates)
+    near = tf.InitialValueProblem(system, {axle: (0.0, rate), hinge: 0.8}, (0, 1)).z0
+    for n_steps in (1, 2):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            assert tf.equilibrium(system, near, n_steps=n_steps).success
+        texts = [str(w.message) for w in found]
+        named = any("'drive: coordinate' turns at" in x and "Steady turning" in x for x in texts)
+        assert named == (told and n_steps == 1)
+
+
+def test_a_carriage_that_moves_steadily_is_at_rest():
+    cart, load = tf.RigidBody(1.0, (1, 1, 1), name="cart"), tf.PointMass(5.0, name="load")
+    rail = tf.Prismatic(cart, point_a=(0, 0, 0), point_b=(0, 0, 0), axis_b=(1, 0, 0), name="rail")
+    system = tf.System([cart, load, rail, tf.RigidDistance(cart, load, length=2.0),
+                        tf.PrescribedJoint(rail, value="2 * t")], gravity=(0, 0, -9.81))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tf.equilibrium(system, {load: tf.Pose((0, 0, -2))}).success

@@ -126,8 +126,8 @@ def _turned_over(system, t, z):
         if hasattr(drive, "t_span") and hasattr(drive, "right_side"):
             places = np.concatenate([np.arange(system.n_q)[system.coordinates(body)] for body in drive.bodies])
             rates = np.abs(z[:, system.n_q + places]).max(axis=0) / system.mass_scale[places]  # of whole turns, too
-            steps = np.abs(np.diff(z[:, places], axis=0)).max(axis=0)
-            if np.maximum(steps, rates * np.diff(t).max()).max() > OPTIONS.largest_turn / 2:
+            steps = np.abs(np.diff(z[:, places], axis=0)).max(axis=0, initial=0.0)
+            if np.maximum(steps, rates * np.diff(t).max(initial=0.0)).max() > OPTIONS.largest_turn / 2:
                 over = np.flatnonzero(np.diff(side_of(system, drive, t, z[:, :system.n_q])))
                 if len(over):
                     name = f"{system.label(drive)}: {drive.constraint_names[0]}"

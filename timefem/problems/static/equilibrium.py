@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy
 
 from ... import validate
-from ...errors import Unstable, known_names, named_arguments, warn
+from ...errors import known_names, named_arguments
 from ...mechanics.bodies.states import CanonicalState
 from ...mechanics.composites.along import along
 from ...mechanics.part import Part
@@ -23,12 +22,10 @@ from ...solution.invariants import consistent_multipliers
 from ...solution.joint_motion import joint_motion
 from ...solution.tree_joint_motion import public_names
 from ...solution.violations import first_violated
-from ...sparse import ROUNDING, eigen
 from ...status import RETRY, Answer, Reason, Status
 from ...types import Floats, States
 from .equations import (
     FromGuess,
-    StaticEquations,
     furthest_of,
     most_free,
     moved_most,
@@ -39,6 +36,7 @@ from .equations import (
     worst_gap,
 )
 from .options import OPTIONS
+from .stability import warn_where_driven, warn_where_unstable
 from .starts import rest_coordinates, starting, unmet_fault, without_redundant
 
 if TYPE_CHECKING:
@@ -178,13 +176,17 @@ def equilibrium(system: System, guess: States | None = None, t: float = 0.0, *, 
         Names a beam whose elements do not resolve how it bends or twists.
     Unstable
         Of an equilibrium such as that of a top on its tip: says in how many directions, and what falls.
+    UserWarning
+        Names a drive that turns with forces of inertia, unless the load is raised in steps.
     """
     with showing(progress, "equilibrium"):
         found = at_rest(system, guess, t, n_steps, start)
     if found.success:
         warn_of_other_side(found.system, found.t, found.q, "give a guess that is closer, or turn its axes")
         warn_of_bends(system, found.q[None])
-        _warn_where_unstable(found)
+        warn_where_unstable(found)
+        if n_steps == 1:  # else what is prescribed is a load that is raised
+            warn_where_driven(found)
     return found
 
 
@@ -209,35 +211,6 @@ def at_rest(system, guess=None, t=0.0, n_steps=1, start=None):
     if fault is not None:
         found.status = fault
     return found
-
-
-def _warn_where_unstable(found):
-    """Warn of an equilibrium that motions leave, and name what goes furthest along the fastest of them.
-
-    Where all forces have a potential these are as many as directions in which the energy falls. Others, such as moments
-    that stay along an axis of space, may hold what falls, or not: motions of `M a + K q = 0` on the constraints tell.
-    """
-    if found.n_unstable > 0:
-        equations, system = StaticEquations(found.system), found.system
-        root, n_q = system.mass_scale**-0.5, system.n_q
-        matrix = found.tangent.toarray()
-        gradient = matrix[n_q:, :n_q] * root
-        free = root[:, None] * (scipy.linalg.null_space(gradient) if equations.m else np.eye(n_q))
-        stiffness = free.T @ matrix[:n_q, :n_q] @ free
-        if np.abs(stiffness - stiffness.T).max() <= OPTIONS.increment * np.abs(stiffness).max():
-            n, (values, vectors) = found.n_unstable, np.linalg.eigh(stiffness)
-        else:
-            mass = system.mass_matrix(found.t, np.append(vars(found)["q"], np.zeros(n_q)))
-            values, errors, vectors = eigen(stiffness, np.abs(stiffness), ROUNDING, free.T @ (mass @ free))
-            values = np.where((values.real < -errors) & np.isfinite(values), values.real, np.inf)
-            n = np.count_nonzero(values < 0)
-        if not n:
-            return
-        first = values.argmin()
-        falls = system.label(moved_most(equations, np.abs(free @ vectors[:, first])))
-        warn(f"the equilibrium is unstable in {n} direction{'s' * (n > 1)}, {falls} first: the least push leaves it; "
-             "for a stable one give a guess beside it, on the side to which it would fall, or the end of a motion with "
-             "dampers that comes to rest", Unstable)
 
 
 def from_guess(equations, x, t, on_iteration=lambda iteration, norm: None):

@@ -28,6 +28,8 @@ class StaticOptions(Options):
     added_inertia: float = option(1e-4, "size of the mass that is added to singular tangents")
     most_singular: int = option(3, "singular tangents in a row to which inertia is added, at most")
 
+    driven: float = option(0.01, "square of the rate of a drive, over that of the slowest vibration, to report")
+
     # ---- path
     path_iterations: int = option(12, "iterations of Newton's method at a step along a path")
     path_distance: float = option(
