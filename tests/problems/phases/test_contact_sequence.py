@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import timefem as tf
-from tests.sensitivity.test_through_events import bar, belt, limits, off_circle, pendulum
+from tests.sensitivity.test_through_events import bar, belt, belt_in_space, limits, off_circle, pendulum, puck, pushed
 
 G = 9.81
 
@@ -78,6 +78,56 @@ def test_a_coarse_march_becomes_exact_in_few_iterations(build, n, m, kinds):
     expected = [fine.t[node] for node, kind, _ in fine.located if kind != "touches"]
     coarse = [march.t[node] for node, kind, _ in march.located if kind != "touches"]
     assert np.abs(times - expected).max() < 0.1 * np.abs(np.array(coarse) - expected).max()
+
+
+GUST = "6*exp(-((t - 0.5)/0.2)**2)", "2*exp(-((t - 0.6)/0.2)**2)", 0
+
+
+def in_gusts():
+    """Sticks, slips in a curve, and sticks again."""
+    mass = tf.PointMass(1.0, name="mass")
+    floor = tf.PlaneContact(mass, friction=0.3, name="floor")
+    system = tf.System([mass, tf.Force(mass, GUST), floor], gravity=(0, 0, -G))
+    return tf.InitialValueProblem(system, {mass: tf.Pose()}, (0.1, 1.4))
+
+
+def rolls_in_gusts():
+    """Rolls, slides with spin, and rolls again."""
+    ball = tf.RigidBody(1.0, np.full(3, 0.004), name="ball")
+    floor = tf.PlaneContact(ball, radius=0.1, friction=0.2, name="floor")
+    gust = tf.Force(ball, ("9*exp(-((t - 0.5)/0.2)**2)", *GUST[1:]))
+    system = tf.System([ball, gust, floor], gravity=(0, 0, -G))
+    return tf.InitialValueProblem(system, {ball: tf.Pose((0, 0, 0.1))}, (0, 1.5))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("build", "n", "m", "kinds", "iterations", "atol"), [
+    (in_gusts, 26, 32, ["floor slips", "floor sticks"], 6, 1e-9), (puck, 50, 32, ["ice sticks"], 6, 2e-9),
+    (belt_in_space, 100, 64, ["belt sticks", "belt slips"], 6, 6e-9), (pushed, 20, 32, [], 4, 1e-9),
+    (rolls_in_gusts, 60, 32, ["floor slips", "floor sticks"], 8, 1e-7)])
+def test_slips_in_space_begin_and_end(build, n, m, kinds, iterations, atol):
+    problem = build()
+    march, fine = (tf.solve(problem, tf.MixedGalerkin(k), i) for k, i in ((2, n), (3, 400)))
+    phases = march.phases()
+    assert [links[0].name for links in phases.links] == kinds
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tf.NotSolved)
+        sol = tf.solve(phases, tf.MixedGalerkin(3), m)
+    assert sol.success and sol.statistics["newton_iterations"]["max"] <= iterations
+    times = problem.t_span[0] + np.cumsum(sol.durations)[:-1]
+    expected = [fine.t[node] for node, kind, _ in fine.located if kind != "beginning"]
+    # where forces act across, slips have no smooth end: its time is known to 1e-5 of the largest speed
+    np.testing.assert_allclose(times, expected, rtol=0, atol=4e-6)
+    np.testing.assert_allclose(sol[-1].z[-1], fine.z[-1], rtol=0, atol=atol)
+
+
+def test_slips_in_space_of_contacts_that_share_their_forces_are_refused():
+    box = tf.RigidBody(1.0, (0.02, 0.03, 0.04), name="box")
+    floor = tf.BoxContact(box, size=(0.2, 0.3, 0.1), friction=0.3, name="floor")
+    system = tf.System([box, tf.Force(box, ("6*t", "2*t", 0)), floor], gravity=(0, 0, -G))
+    march = tf.solve(tf.InitialValueProblem(system, {box: tf.Pose((0, 0, 0.05))}, (0, 0.6)), tf.MixedGalerkin(1), 20)
+    with pytest.raises(tf.InputError, match=r"slips in space that begin at t = 0\.46\d+ where contacts share their"):
+        march.phases()
 
 
 def test_a_sequence_that_does_not_hold_is_named():

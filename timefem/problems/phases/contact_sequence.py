@@ -41,6 +41,52 @@ class _Stretch(NamedTuple):
     own: Any
 
 
+class _Marched:
+    """The motion of a march in a phase, and the forces of the constraints that the phase has, as a guess.
+
+    Parameters
+    ----------
+    solution : ContactSolution
+    stretch : _Stretch
+    """
+
+    def __init__(self, solution, stretch):
+        self.sol, self.own = solution, stretch.own
+        self.first, self.t = stretch.start, solution.t[stretch.start:stretch.stop + 1]
+        self.begun = 0  # elements in which slips in space begin
+        if self.first:
+            begins = (solution.contact_modes[self.first:stretch.stop] == BEGINS).any(axis=1)
+            self.begun = len(begins) if begins.all() else int(begins.argmin())
+
+    def __call__(self, times):
+        """States, (n, n_z): as they are between nodes. Slips in space that begin grow with the square of the time, and
+        have their direction from there."""
+        state, basis, last = self.sol.nodal.state, self.sol.element.state.basis, self.first + self.begun
+        e, xi = self._places(times)
+        found = np.einsum("ns,nsz->nz", basis.values(xi).astype(float), state[e])
+        if self.begun and last < self.first + len(self.t) - 1:
+            (before, h), z = (self.first - 1, self.t[0] - self.sol.t[self.first - 1]), state[self.first, 0]
+            rate = basis.derivatives(np.ones(1))[0].astype(float) @ state[before] / h
+            length, early = self.t[self.begun + 1] - self.t[0], times < self.t[self.begun + 1]
+            since = (times[early] - self.t[0])[:, None]
+            found[early] = z + since * rate + (since / length)**2 * (state[last, -1] - z - length * rate)
+        return found
+
+    def marched_forces(self, times):
+        """Of the constraints of the system of the phase, (..., n_constraints)."""
+        sol, sharing, m = self.sol, self.own.mode.sharing, self.sol.system.n_constraints
+        e, xi = self._places(times.ravel())
+        shapes = sol.element.multiplier.basis.values(xi).astype(float)
+        pushes = np.einsum("ns,nsc->nc", shapes, sol.nodal_contact_forces[e].reshape(len(shapes), shapes.shape[1], -1))
+        pushes = pushes[:, sharing.rows] @ np.linalg.pinv(sharing.matrix).T
+        held = np.einsum("ns,nsc->nc", shapes, sol.nodal.multipliers[e][..., :m])
+        return np.concatenate([held, pushes[:, sharing.own % 3 == 0]], axis=1).reshape(*times.shape, -1)
+
+    def _places(self, times):
+        e = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 2)
+        return self.first + e, (times - self.t[e]) / (self.t[e + 1] - self.t[e])
+
+
 class ContactSequence:
     """The phases of a solution, and what is to hold in them besides.
 
@@ -61,7 +107,7 @@ class ContactSequence:
         self.nodes = NodeTangents(self.contacts, solution)
         self._check()
         bounds = [0, *self._cuts(), len(solution.t) - 1]
-        self.stretches = [_Stretch(*pair, self.nodes.mode_system(pair[0])) for pair in pairwise(bounds)]
+        self.stretches = [_Stretch(*pair, self.nodes.mode_system(pair[1] - 1, begun=True)) for pair in pairwise(bounds)]
         self._at = Rows(self.system, CONTACTS)
         self._timed = bool(parts_by_time(self.system))
 
@@ -73,14 +119,18 @@ class ContactSequence:
                                  "or let the motion end before")
         if any(kind == events.LEAVES for _, kind, _ in sol.located):
             raise InputError("phases: contacts that leave at the end of their surfaces are not taken")
-        if (sol.contact_modes == BEGINS).any():
-            raise InputError("phases: slips in space that begin are not taken; those along lines are")
+        for e in np.flatnonzero((sol.contact_modes == BEGINS).any(axis=1)).tolist():
+            sharing = self.nodes.mode_system(e).mode.sharing
+            if len(sharing.own) < len(sharing.rows):
+                raise InputError(f"phases: slips in space that begin at t = {sol.t[e]:g} where contacts share their "
+                                 "forces, as corners of a box do, are not taken")
         for t, names in self.nodes.simultaneous():
             raise InputError(f"phases: {', '.join(names)} have events at the same time t = {t:g}; phases are between "
                              "single events")
 
     def _cuts(self):
-        return sorted({node for node, kind, _ in self.solution.located if kind != events.TOUCHES
+        # slips in space that begin have their directions from the whole phase: the short element is none of its own
+        return sorted({node for node, kind, _ in self.solution.located if kind not in (events.TOUCHES, events.BEGINNING)
                        and 0 < node < len(self.solution.t) - 1})
 
     def problem(self) -> Phases:
@@ -90,10 +140,8 @@ class ContactSequence:
         for k, stretch in enumerate(self.stretches):
             self.jumps = [None] if k == 0 else [*self.jumps, self._jump(k)]
             phases.append(self._phase(k, stretch, last))
-            t, e = sol.t[stretch.start:stretch.stop + 1], slice(stretch.start, stretch.stop)
-            states = np.concatenate([sol.nodal.state[stretch.start, :1], sol.nodal.state[e, -1]])
-            controls = {drive: law(t) for drive, law in self._guessed.items()} or None
-            guesses.append(Guess(states, times=t, controls=controls, duration=float(t[-1] - t[0])))
+            duration = float(sol.t[stretch.stop] - sol.t[stretch.start])
+            guesses.append(Guess(_Marched(sol, stretch), controls=self._guessed or None, duration=duration))
             names.append(self._name(stretch))
         for k in range(last):
             links.append([Coupling(self._link(k), name=self._event_name(k))])

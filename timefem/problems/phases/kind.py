@@ -258,8 +258,9 @@ def solve_square(program, tolerance, max_iterations, halvings=10, further=1e-4):
     """The `Answer` where there are as many equations as variables; None where not, where Newton's method does not find
     it, and where it is beyond bounds.
 
-    Costates are those of the objective: `J^T y = -grad f`. Steps by which rows would grow are halved; rows fall to the
-    share `further` of the tolerance as long as they can.
+    Costates are those of the objective: `J^T y = -grad f`. Steps are halved until the next one, by the same factors,
+    is shorter (Deuflhard's natural test, which no scale of rows changes), and rows fall to the share `further`
+    of the tolerance as long as they can.
     """
     lower, upper = program.row_bounds
     if program.comm is not None or program.n != program.n_rows or not np.array_equal(lower, upper):
@@ -279,7 +280,8 @@ def solve_square(program, tolerance, max_iterations, halvings=10, further=1e-4):
         for _ in range(halvings):
             trial = v + length * step
             found = program.rows(trial) - lower
-            if np.isfinite(found).all() and np.abs(found).max(initial=0.0) < size:
+            next_step = np.linalg.norm(factors.solve(found)) if np.isfinite(found).all() else np.inf
+            if next_step <= (1 - length / 4) * np.linalg.norm(step):
                 break
             length /= 2
         else:

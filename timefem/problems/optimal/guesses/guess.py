@@ -175,6 +175,12 @@ class Guess(NamedArguments):
             raise InputError(f"Guess: {n} {what} at {len(self.times)} times")
         return np.asarray(self.times, float)
 
+    def forces(self, held: tuple[Any, ...], times: np.ndarray) -> np.ndarray:
+        """Of the constraints at times of shape (n_elements, n), (n_elements, n, n_constraints): those of a march with
+        contacts, or what `balance` found to hold the motion."""
+        marched = getattr(self.motion, "marched_forces", None)
+        return _interpolated(held[0], held[2], times) if marched is None else marched(times)
+
     def numbers(self, problem: OptimalControl) -> np.ndarray:
         """Unknown numbers of a problem, with free time the duration first, checked."""
         names, numbers = problem.unknown_names, np.array(problem.guesses, float)
@@ -279,7 +285,7 @@ def first_guess(problem, plan, mesh, guess):
     basis = element.multiplier.basis
     multipliers = np.zeros((mesh.n_elements, basis.n_shapes, plan.system.n_multipliers))
     m = problem.system.n_constraints
-    multipliers[..., :m] = _interpolated(held[0], held[2], mesh.points(basis))
+    multipliers[..., :m] = guess.forces(held, mesh.points(basis))
     values = element.nodal_values(plan.system, times, state, multipliers)
     names = list(element.trial)
     given = own if guess.rollout else own | guess.given_controls(problem)

@@ -178,7 +178,8 @@ def _tell_jumps(whole, solutions):
     """Let a solution fail where a motion, or one of its phases, leaves a constraint between nodes; one that did not
     converge says so, too."""
     for one in solutions:
-        jump = jump_of(one) if whole.success or whole.status.reason == Reason.NOT_CONVERGED else None
+        seen = whole.success or (whole.status.reason == Reason.NOT_CONVERGED and np.diff(one.t).min() > 0)
+        jump = jump_of(one) if seen else None
         if jump is not None:
             why = f"the motion goes straight through '{jump.name}', which holds at the nodes, and not between them"
             if whole.success:

@@ -11,7 +11,7 @@ from ...nonlinear.newton import Newton
 from .. import events
 from ..modes import Marching, Mode, ModeSystem, element_of, rubbing
 from ..options import CONTACT
-from ..sharing import ALONG_GIVEN, CLOSED, HOLDS, OPEN, SLIDES, STICKS, shared, without_contacts
+from ..sharing import ALONG_GIVEN, BEGINS, CLOSED, HOLDS, OPEN, SLIDES, STICKS, shared, without_contacts
 from ..states import InMode
 from .tangents import CONTACTS, FORCES, IMPACT, VELOCITY, Rows, force_solve, impact_solve, numbers_of, velocity_solve
 
@@ -57,11 +57,13 @@ class NodeTangents:
                 found.append((float(self.solution.t[node]), tuple(self.contacts.names[c] for c in sorted(rows))))
         return found
 
-    def mode_system(self, e):
-        """The `ModeSystem` of an element."""
+    def mode_system(self, e, begun=False):
+        """The `ModeSystem` of an element; `begun`: where slips in space only begin, that of the slips."""
         sol, node = self.solution, self.solution.mode_nodes[e]
-        sharing = shared(self.contacts.at_state(sol.t[node], sol.nodal.state[node, 0]), sol.contact_modes[e])
-        mode = Mode(tuple(sol.contact_modes[e].tolist()), tuple(sol.slip_signs[e].tolist()), sharing)
+        modes = sol.contact_modes[e]
+        modes = np.where(begun & (modes == BEGINS), SLIDES, modes)
+        sharing = shared(self.contacts.at_state(sol.t[node], sol.nodal.state[node, 0]), modes)
+        mode = Mode(tuple(modes.tolist()), tuple(sol.slip_signs[e].tolist()), sharing)
         key = mode, sol.slip_directions[e].tobytes() if set(ALONG_GIVEN).intersection(mode.modes) else b""
         if key not in self._modes:
             free = without_contacts(self.system)
