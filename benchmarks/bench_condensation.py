@@ -17,8 +17,8 @@ from timefem.cases import find_case
 from timefem.solvers.linear.condensation.lu import condensation
 from timefem.solvers.linear.time_chain.lu import ChainLU
 
-TANGENTS = [("spinning-box", 2, 0.02, 2000), ("spinning-box", 3, 0.02, 2000), ("heavy-top", 2, 0.002, 2000),
-            ("heavy-top", 3, 0.002, 2000)]
+TANGENTS = [("spinning-box", 1, 0.005, 2000), ("spinning-box", 2, 0.02, 2000), ("spinning-box", 3, 0.02, 2000),
+            ("heavy-top", 1, 0.0005, 2000), ("heavy-top", 2, 0.002, 2000), ("heavy-top", 3, 0.002, 2000)]
 
 
 class Kept(tf.TimeChain):

@@ -2,9 +2,9 @@
 
 Unknowns inside an element of mG(k), nodes and multipliers, stand in rows of this element only. They are eliminated
 there, 8 elements at a time by one list of multiplications for all elements with the same pattern; what is left is a
-chain of nodes, which the time-chain LU factors. Pivots are chosen by some elements and tested in each: where one is too
-small the element goes to another list, made for such elements. Where this comes to no end, and for singular matrices,
-the time-chain LU takes the whole matrix.
+chain of nodes, which the time-chain LU factors. A few small elements count as one, with the nodes between them inside.
+Pivots are chosen by some elements and tested in each: where one is too small the element goes to another list, made for
+such elements. Where this comes to no end, and for singular matrices, the time-chain LU takes the whole matrix.
 
 Elements of BG(k) have rows that neighbours share, and hardly a regular matrix inside: they stay with the time chain.
 """
@@ -28,6 +28,8 @@ class Limits:
     pays_from: int = 6000  # blocks factored: as many as have to be for a plan to save what it takes
     least_blocks: int = 16
     least_inside: float = 0.4  # of the columns of a block; at 0.36 (heavy top, mG(1)) it was not faster
+    together: int = 4  # elements with the nodes between them, for one block, at most
+    columns: int = 66  # of such a block, at most: lists of larger ones take as long to make as they save
     most_plans: int = 12
     samples: int = 24  # elements by which an order is chosen: of 64 it took a third more multiplications
     good: float = 0.1  # of its column, for a pivot in those
@@ -93,8 +95,11 @@ def condensation(pattern, kind=None):
     n_blocks = len(pattern.column_starts) - 1
     if n_blocks < LIMITS.least_blocks:
         return None
-    column_starts, row_starts = (np.ascontiguousarray(a, np.int64)
+    width = pattern.column_starts[n_blocks // 2 + 1] - pattern.column_starts[n_blocks // 2]
+    together = max(1, min(LIMITS.together, LIMITS.columns // max(width, 1)))
+    column_starts, row_starts = (np.append(np.asarray(a, np.int64)[:-1:together], a[-1])
                                  for a in (pattern.column_starts, pattern.row_starts))
+    n_blocks = len(column_starts) - 1
     block, touched, alike = n_blocks // 2, np.zeros(column_starts[-1], bool), np.zeros(n_blocks, np.int8)
     loops.find_alike(pattern.indptr, pattern.indices, column_starts, row_starts, block, touched, alike)
     start, stop = column_starts[block:block + 2]
