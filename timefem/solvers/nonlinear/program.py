@@ -192,8 +192,9 @@ CONTRADICTION = "loosen bounds and conditions, if they contradict each other, or
 
 def signs_of(divisors, over):
     """1 or -1 for each of `NonlinearProgram.divisors` that has this sign at all points of all ranks, 0 for others."""
-    ends = over.combined((), [d.max(initial=-np.inf) for d in divisors], [d.min(initial=np.inf) for d in divisors])
-    return [float(low > 0) - float(high < 0) for high, low in zip(*np.split(np.array(ends), 2), strict=True)]
+    ends, n = over.combined((), [d.max(initial=-np.inf) for d in divisors],
+                            [d.min(initial=np.inf) for d in divisors]), len(divisors)
+    return [float(low > 0) - float(high < 0) for high, low in zip(ends[:n], ends[n:], strict=True)]
 
 
 def not_finite(program, v):
