@@ -72,15 +72,15 @@ def _report_idle_friction(start, rows):
 
 
 def _lengths(problem):
-    """Coordinates at the start by their size, shape (n_q,): places by the largest in any direction, and by the way that
-    speeds make."""
+    """Coordinates at the start by their size, shape (n_q,): places by the largest of all bodies in any direction, as
+    rounding where constraints hold one at the origin is that of others, and by the way that speeds make."""
     system, t_span = problem.system, problem.t_span
     q = np.abs(problem.z0[:system.n_q])
     way = np.abs(system.velocity(t_span[0], problem.z0)) * (t_span[1] - t_span[0])
-    for body in system.bodies:
-        if body.has_position and body.begins_with_position:
-            place = np.arange(system.n_q)[system.coordinates(body)][:body.dimension]
-            q[place] = (q + way)[place].max()
+    places = np.concatenate([np.zeros(0, int), *(
+        np.arange(system.n_q)[system.coordinates(body)][:body.dimension] for body in system.bodies
+        if body.has_position and body.begins_with_position)])
+    q[places] = (q + way)[places].max(initial=0.0)
     return q
 
 
