@@ -146,3 +146,37 @@ def test_friction_without_effect_is_named_with_its_value():
     with pytest.raises(tf.InputError, match=r"do not depend on mu = 0\.5: leave out, .* with which contacts slide"):
         tf.identify(thrown_ball, [0.7, 0.5, 0.8], tf.MixedGalerkin(2), 24, measured, names=["e", "mu", "m"],
                     progress=False)
+
+
+def oscillator(values):
+    """Against a stop, of which the restitution is not known, on a spring, of which the stiffness is not."""
+    mass = tf.PointMass(1.0, 1, name="mass")
+    spring = tf.Spring(mass, None, point_b=(-10.0, 0, 0), stiffness=values[0], length=10.0)
+    stop = tf.PlaneContact(mass, normal=(1, 0, 0), plane_point=(-0.3, 0, 0), restitution=values[1], name="stop")
+    return tf.InitialValueProblem(tf.System([mass, spring, stop]), {mass: tf.Pose((1.0, 0, 0))}, (0, 3))
+
+
+def oscillator_by_formulas(values, times):
+    """Arcs of harmonics, from impact to impact."""
+    (stiffness, restitution), found, t, x, v = values, np.zeros(len(times)), 0.0, 1.0, 0.0
+    w = np.sqrt(stiffness)
+    while t < times[-1]:
+        size, phase = np.hypot(x, v / w), np.arctan2(-v / w, x)
+        later = t + (np.arccos(-0.3 / size) - phase) / w
+        found = np.where(times >= t, size * np.cos(w * (times - t) + phase), found)
+        t, x, v = later, -0.3, restitution * w * np.sqrt(size**2 - 0.09)
+    return found
+
+
+def test_numbers_and_deviations_are_those_of_another_fit():
+    """Of places to 5 mm, by least squares on formulas, with differences."""
+    times = np.linspace(0.05, 3, 60)
+    measured = oscillator_by_formulas([12.0, 0.7], times) + 0.005 * np.random.default_rng(3).normal(size=60)
+    given = tf.Measurement(lambda bodies, t: bodies[0].position[0], times, measured[:, None], deviation=0.005)
+    found = tf.identify(oscillator, [10.0, 0.6], tf.MixedGalerkin(3), 40, given, names=["stiffness", "restitution"],
+                        bounds=([1, 0], [40, 1]), progress=False)
+    other = scipy.optimize.least_squares(lambda x: (oscillator_by_formulas(x, times) - measured) / 0.005, [11.9, 0.69],
+                                         jac="3-point", xtol=1e-14, ftol=1e-14, gtol=1e-14)
+    deviations = np.sqrt(np.diag(np.linalg.inv(other.jac.T @ other.jac)))
+    np.testing.assert_allclose(found.values, other.x, rtol=0, atol=5e-3 * deviations.min())
+    np.testing.assert_allclose(found.deviations, deviations, rtol=1e-3)
