@@ -196,3 +196,42 @@ def test_memory_is_kept_for_few_contacts_only():
     n = LAW.kept + 2
     found = impact(np.eye(3 * n), np.tile([-1.0, 0.0, 0.0], (n, 1)), np.zeros(n), np.zeros(n))
     np.testing.assert_allclose(found.impulses, np.tile([1.0, 0.0, 0.0], (n, 1)), rtol=0, atol=1e-10)
+
+
+def _askew(rng):
+    """Compliance, velocities, restitutions and frictions of three to six boxes on each other, each touching the next
+    with two corners on a tilted face; speeds of very different sizes."""
+    n, ways = int(rng.integers(3, 7)), []
+    widths, heights, masses = *rng.uniform(0.2, 1.0, (2, n)), 10**rng.uniform(-1, 1, n)
+    mobility = np.column_stack([1 / masses, 1 / masses, 12 / (masses * (widths**2 + heights**2))]).ravel()
+    floors = np.cumsum([0.0, *heights[:-1]])
+    centres = np.column_stack([0.05 * rng.normal(size=n), floors + heights / 2])
+    for i, tilt in enumerate(0.05 * rng.normal(size=n)):
+        normal, along = np.array([-np.sin(tilt), np.cos(tilt)]), np.array([np.cos(tilt), np.sin(tilt)])
+        below = widths[i] if not i else min(widths[i], widths[i - 1])
+        for side in (-0.5, 0.5):
+            for direction in (normal, along, np.zeros(2)):
+                way = np.zeros(3 * n)
+                for body, sign in ((i, 1.0), (i - 1, -1.0))[:1 + (i > 0)]:
+                    x, y = np.array([side * below, floors[i]]) - centres[body]
+                    way[3 * body:3 * body + 3] = sign * np.append(direction, x * direction[1] - y * direction[0])
+                ways.append(way)
+    ways, v = np.array(ways), rng.normal(size=3 * n) * 10**rng.uniform(-6, 0, 3 * n)
+    v[1::3] -= 10**rng.uniform(-6, 0)
+    restitution = rng.uniform(0, 0.9, 2 * n) * (rng.random() > 0.3)
+    return ways * mobility @ ways.T, (ways @ v).reshape(-1, 3), restitution, rng.uniform(0, 1, 2 * n)
+
+
+def test_stacks_askew():
+    """All are solved, next to all to 1e-11, and energy never grows."""
+    rng, residuals = np.random.default_rng(11), []
+    for _ in range(1000):
+        compliance, before, restitution, friction = _askew(rng)
+        found = impact(compliance, before, restitution, friction)
+        x, gamma = found.impulses.ravel(), before.ravel()
+        xi = (compliance @ x + gamma).reshape(-1, 3)
+        xi[:, 0] += found.share * restitution * before[:, 0]
+        assert found.solved and x @ gamma + x @ compliance @ x / 2 <= 1e-9 * np.abs(x * gamma).sum()
+        assert _violated(friction, found, xi, np.abs(gamma).max()) < 1e-6
+        residuals.append(found.residual)
+    assert np.mean(np.array(residuals) < 1e-11) >= 0.996 and max(residuals) < 1e-8
