@@ -9,7 +9,7 @@ import pytest
 
 import timefem as tf
 from timefem.cases import CASES, find_case
-from timefem.cases.table import MODULES
+from timefem.cases.table import FILES, MODULES
 from timefem.models import load_model
 
 DATA = Path(__file__).parents[1] / "data"
@@ -114,7 +114,8 @@ def test_modules_enter_the_cases_of_the_table():
     assert [name for name, case in CASES.items() if case.name != name] == []
     for module in MODULES:
         import_module(f"timefem.cases.{module}")
-    assert list(CASES) == [name for names in MODULES.values() for name in names]  # and no further ones
+    in_modules = [name for names in MODULES.values() for name in names]
+    assert list(CASES) == in_modules + sorted(path.stem for path in FILES.glob("*.toml"))  # and no further ones
 
 
 # ---- model files move as the cases of the same name
