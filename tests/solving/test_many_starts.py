@@ -45,6 +45,19 @@ def test_both_ways_around_a_disc(processes):
     assert best.objective == pytest.approx(below.objective, rel=1e-7)
 
 
+def test_starts_that_are_named():
+    """Ways above and below the disc as guesses: each leads to the minimum on its side."""
+    t = np.linspace(0, 2, 21)
+    ways = [np.column_stack([t, side * np.sin(np.pi * t / 2), 0 * t + 1, side * np.pi / 2 * np.cos(np.pi * t / 2)])
+            for side in (1.0, -1.0)]
+    found = tf.solve_all(around(0.1), ELEMENT, 16, guesses=[tf.Guess(way, times=t) for way in ways], n_starts=0,
+                         progress=False)
+    assert [sol.statistics["starts"] for sol in found] == [[1], [0]]
+    assert found[0].position("boat", 1.0)[1] < 0 < found[1].position("boat", 1.0)[1]
+    with_own = tf.solve_all(around(0.1), ELEMENT, 16, guesses=[found[1]], n_starts=1, processes=1, progress=False)
+    assert sorted(k for sol in with_own for k in sol.statistics["starts"]) == [0, 1]
+
+
 def test_minima_of_equal_cost_are_told_apart():
     found = tf.solve_all(around(), ELEMENT, 16, n_starts=6, processes=1, progress=False)
     assert len(found) == 2 and found[0].objective == pytest.approx(found[1].objective, rel=1e-6)
@@ -120,5 +133,7 @@ def test_a_stop_on_other_ways_is_no_failure(monkeypatch):
 def test_bad_input():
     with pytest.raises(InputError, match="n_starts"):
         tf.solve_all(around(), ELEMENT, 8, n_starts=0)
-    with pytest.raises(InputError, match="guesses is for a boundary-value problem; optimal control takes n_starts"):
-        tf.solve_all(around(), ELEMENT, 8, guesses=[1])
+    with pytest.raises(InputError, match="turns is for a boundary-value problem; optimal control takes n_starts"):
+        tf.solve_all(around(), ELEMENT, 8, turns=2)
+    with pytest.raises(InputError, match="guess must be a Guess"):
+        tf.solve_all(around(), ELEMENT, 8, guesses=["zero"], n_starts=0)

@@ -51,7 +51,8 @@ def solve_all(problem: BoundaryValueProblem | OptimalControl, element: TimeEleme
         axis from one orientation to the other, and up to that many about each body axis. Bodies without an orientation
         go around the points where springs hold them, or the origin.
     guesses : sequence
-        Further ones, as for `solve`.
+        Further ones, as for `solve`; of optimal control their numbers follow those of the `n_starts`, which may be 0
+        then.
     same : float
         Solutions that differ by less, relative to their size, count as one.
     element, n_elements, progress, arguments

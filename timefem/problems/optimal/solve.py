@@ -141,11 +141,12 @@ multiprocessing = Late("multiprocessing")
 task = None  # what the processes of a pool do, from before they part
 
 
-def solve_all(solve, problem, element, *, n_starts, processes, same, progress, arguments):
-    """Distinct solutions by increasing cost, see `timefem.solve_all`."""
-    n_starts = validate.integer("n_starts", OPTIONS.starts if n_starts is None else n_starts, minimum=1)
-    guesses, comm = starts(problem, n_starts), own_world()
-    shared = comm is not None and comm.size > 1
+def solve_all(solve, problem, element, *, n_starts, same, progress, arguments, **own):
+    """Distinct solutions by increasing cost, see `timefem.solve_all`; of its `own` arguments guesses and processes."""
+    guesses, processes = own["guesses"], own["processes"]
+    n_starts = validate.integer("n_starts", OPTIONS.starts if n_starts is None else n_starts, minimum=not guesses)
+    guesses, comm = [*starts(problem, n_starts), *guesses], own_world()
+    n_starts, shared = len(guesses), comm is not None and comm.size > 1
 
     def solved(k):
         sol = solve(problem, element, guess=guesses[k], progress=False, **arguments)
@@ -226,5 +227,5 @@ def row(f):
             ", ".join(map(str, f["starts"])))
 
 
-SEVERAL = Several("n_starts", "starts", solve_all, facts, row=row, takes=("processes",), noun="minima", default=None,
-                  columns=("cost", "duration [s]", "found", "starts"))
+SEVERAL = Several("n_starts", "starts", solve_all, facts, row=row, takes=("guesses", "processes"), noun="minima",
+                  default=None, columns=("cost", "duration [s]", "found", "starts"))

@@ -338,7 +338,7 @@ def _interpolated(nodes, values, times):
 def starts(problem, n):
     """The guesses number 0 to n - 1: the default one, then those of `waving` with other unknown numbers."""
     numbers = partial(drawn, problem.unknown_names, problem.number_bounds)
-    return [None, *(replace(guess, parameters=numbers(guess.seed)) for guess in waving(problem, n - 1))]
+    return [None, *(replace(guess, parameters=numbers(guess.seed)) for guess in waving(problem, n - 1))][:n]
 
 
 def waving(problem, n):
