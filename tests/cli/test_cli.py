@@ -326,8 +326,8 @@ def test_bad_input_needs_no_heavy_imports():
 NOT_OF_A_MARCH = {  # by what is run: modules that it does not need
     "spinning-box": {"scipy", "jsonschema", "timefem.models.schema", "timefem.models.build",
                      "timefem.mechanics.bodies.tree", "timefem.mechanics.composites",
-                     "timefem.mechanics.functions.time_functions", "timefem.mechanics.forces.actuators",
-                     "timefem.mechanics.numbers.changes", "timefem.elements.extended",
+                     "timefem.mechanics.forces.actuators", "timefem.mechanics.numbers.changes",
+                     "timefem.elements.extended",
                      "timefem.problems.initial.sampled", "timefem.problems.initial.contact",
                      "timefem.solving.many_solutions", "timefem.solvers.nonlinear.homotopy"},
     "double_pendulum.toml": {"scipy.linalg", "scipy.sparse", "timefem.problems.boundary", "timefem.problems.inverse",

@@ -19,7 +19,7 @@ from ..mechanics.values.of_parts import coordinate_at, couples_inertia
 from ..mechanics.values.switching import switching_of
 from ..memory import Late
 from ..solvers.march.events import missed_forces
-from ..solvers.march.resolution import excess, is_polynomial
+from ..solvers.march.resolution import excess, is_polynomial, largest_sizes
 from ..status import Reason, Status
 from .motion_error import estimated_error, measured_error, surely_resolves
 from .options import OPTIONS
@@ -49,7 +49,10 @@ def audited(solution, cut=False, smooth=True):
         or lost. `OtherSide` when a joint stands half a turn away, unless all conditions are at the start.
     """
     has = vars(solution)  # to ask for what is not there makes words of that
-    for phase in has.get("phases", ()):
+    phases = has.get("phases", ())
+    beside = np.max([largest_sizes(phase.system, phase.z) for phase in phases], axis=0, initial=0.0)
+    for phase in phases:
+        phase._beside = beside
         phase = audited(phase, smooth=smooth)
         if solution.success and not phase.success:
             solution.status = phase.status
@@ -259,7 +262,7 @@ def _missed(solution, turns=False):
             return None
         blocks, rotates = blocks_of(system)
         nodal = np.where(np.tile(rotates[blocks] > 0, 2), nodal, 0.0)
-    own, first = excess(system, element, t, solution.z, nodal)
+    own, first = excess(system, element, t, solution.z, nodal, solution._beside)
     if not (own > 1.0).any():
         return None
     own[is_polynomial(element, t, nodal, own > 1.0)] = 0.0

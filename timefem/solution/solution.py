@@ -70,6 +70,7 @@ class Solution(SolvedElements, Invariants, Shown):
     """
 
     _problem: Any = None  # of kinds whose solutions are asked for more than a motion tells
+    _beside: Any = 0.0  # of a phase, sizes of the whole motion, beside which it may rest
 
     def __getstate__(self) -> dict[str, Any]:
         """Copies in other processes know no problem."""

@@ -111,7 +111,7 @@ def test_slips_in_space_begin_and_end(build, n, m, kinds, iterations, atol):
     phases = march.phases()
     assert [links[0].name for links in phases.links] == kinds
     with warnings.catch_warnings():
-        warnings.simplefilter("error", tf.NotSolved)
+        warnings.simplefilter("error")  # a phase at rest moves by rounding alone
         sol = tf.solve(phases, tf.MixedGalerkin(3), m)
     assert sol.success and sol.statistics["newton_iterations"]["max"] <= iterations
     times = problem.t_span[0] + np.cumsum(sol.durations)[:-1]

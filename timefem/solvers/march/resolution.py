@@ -21,7 +21,7 @@ NOISE = 1e-7  # of the largest coordinate, or momentum, weighted by masses: ampl
 SAME = 1e-3  # by what divided differences of one polynomial may differ
 
 
-def excess(system, element, t, z, nodal):
+def excess(system, element, t, z, nodal, beside=0.0):
     """How far what elements of a lower degree would miss goes beyond what `FAR` allows.
 
     Parameters
@@ -31,6 +31,8 @@ def excess(system, element, t, z, nodal):
     t, z : ndarray, shapes (n + 1,), (n + 1, n_z)
         Ends of the elements, and states there.
     nodal : ndarray, shape (n, n_shapes, n_z)
+    beside : ndarray, shape (2,), optional
+        The `largest_sizes` of the motion that this one is a phase of.
 
     Returns
     -------
@@ -40,7 +42,7 @@ def excess(system, element, t, z, nodal):
         The first element where a component goes beyond that, or n.
     """
     (difference, factor), largest = differences(element), np.zeros(z.shape[1])
-    bound = factor * amplitudes(system, t, z)
+    bound = factor * amplitudes(system, t, z, beside)
     if len(difference):
         first = _missed(np.ascontiguousarray(nodal), difference, bound, largest)
     else:
@@ -107,13 +109,17 @@ def _differences(points):
     return difference, float(np.abs(difference @ np.exp(1j * FAR * (len(points) - 1) * points)))
 
 
-def amplitudes(system, t, z):
+def largest_sizes(system, z):
+    """The largest coordinate, and the largest momentum, of states, weighted by masses, shape (2,)."""
+    return np.abs(z / system.state_scale).reshape(len(z), 2, -1).max(axis=(0, 2))
+
+
+def amplitudes(system, t, z, beside=0.0):
     """Amplitudes of the components of states, shape (n_z,): the largest of the block they belong to."""
     (blocks, kinds), out = kept(system, blocks_of), np.zeros(system.n_z)
     memory, duration = np.zeros((2, len(kinds))), abs(float(t[-1] - t[0]))
     _find_amplitudes(np.ascontiguousarray(z), duration, blocks, kinds, system.mass_scale, memory, out)
-    n, size = system.n_q, np.abs(z / system.state_scale).max(axis=0)
-    largest = np.repeat([size[:n].max(), size[n:].max()], n)
+    largest = np.repeat(np.maximum(largest_sizes(system, z), beside), system.n_q)
     return np.maximum(out, np.maximum(NOISE * largest * system.state_scale, TINY))
 
 
