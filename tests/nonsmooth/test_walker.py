@@ -74,9 +74,9 @@ def gait(mass, x):
     return x, t, np.linalg.eigvals(slopes)
 
 
-def gait_found(mass, x, period, n):
-    """`tf.periodic` over two steps, from 0.3 s after a heel strike on."""
-    (a, b, *rates), _ = swing(mass, [x[0], -x[0], x[1], x[2]], (0, 0.3))
+def gait_found(mass, x, period, n, off=0.0):
+    """`tf.periodic` over two steps, from 0.3 s after a heel strike on, at a rate that is off by a share."""
+    (a, b, *rates), _ = swing(mass, [x[0], -x[0], (1 + off) * x[1], x[2]], (0, 0.3))
     system = walker(mass, 2 * np.sin(-x[0]))
     start = dict(zip(system.bodies[:3], flying((a, b), np.zeros(3), None, rates), strict=True))
     return tf.periodic(system, start, period, tf.MixedGalerkin(3), n, free_period=True,
@@ -98,6 +98,16 @@ def test_the_gait_of_feet_with_masses():
     assert [e.contacts + e.statuses for e in found.solution.events] == [("lane 1", "sticks"), ("lane 0", "sticks")]
     assert found.period == pytest.approx(2 * t, rel=0, abs=1e-8)
     np.testing.assert_allclose(of_gait(found.multipliers), of_gait(multipliers**2), rtol=0, atol=1e-7)
+
+
+@pytest.mark.long
+def test_a_start_near_the_gait_and_one_too_far_away():
+    """From a start that is off by 1 % steps lead to feet in the ground, which was refused as if it had been given."""
+    x, t, _ = gait(0.01, np.array([-0.1988, 0.2006, 0.1849]))
+    near, far = (gait_found(0.01, x, 2 * t * (1 + off), 40, off) for off in (1e-3, 1e-2))
+    with pytest.warns(tf.NotSolved):
+        assert near.success and near.period == pytest.approx(2 * t, rel=0, abs=1e-7) and far.period
+    assert far.status.reason == "not converged"
 
 
 @pytest.mark.long

@@ -177,11 +177,16 @@ def periodic(system: System, state: GivenStates, period: float, element: TimeEle
         for iteration in range(OPTIONS.periodic_iterations + 1):
             if modulo is not None and not iteration:
                 modulo.check(problem.system, t, problem.z0)
-            trial = _evaluated(problem, element, n_elements, free_period, modulo, best and best.sizes)
-            if not going_on and best is not None and not trial.gap < best.gap * (1 - 1e-3 * damping):
+            try:
+                trial = _evaluated(problem, element, n_elements, free_period, modulo, best and best.sizes)
+            except (InputError, SolveError):  # the way led too far
+                if best is None:
+                    raise
+                trial, going_on = None, 0
+            if not going_on and best is not None and not (trial and trial.gap < best.gap * (1 - 1e-3 * damping)):
                 if best.gap <= OPTIONS.periodic_gap:
                     break
-                if best.contracts and best.gap > 1e3 * OPTIONS.periodic_gap:
+                if trial and best.contracts and best.gap > 1e3 * OPTIONS.periodic_gap:
                     going_on, ahead = ahead, 2 * ahead
                 damping = damping if going_on else damping / 4
                 if damping < 1e-3:
