@@ -17,7 +17,8 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "timefem"
 NOTE = "# made by tools/stubs.py: change the module\n"
-COMMON = {"Any": ("from typing ", "Any"), "Literal": ("from typing ", "Literal"), "np": ("", "numpy as np"),
+COMMON = {"Any": ("from typing ", "Any"), "ClassVar": ("from typing ", "ClassVar"),
+          "Literal": ("from typing ", "Literal"), "np": ("", "numpy as np"),
           "Sequence": ("from collections.abc ", "Sequence")}
 PLAIN = ast.Constant, ast.Tuple, ast.UnaryOp, ast.Load, ast.USub
 WIDTH = 120
@@ -115,7 +116,8 @@ def in_class(node, cls):
             kind = pairs.get(statement.target.id, (None, ast.unparse(statement.annotation)))[1]
             lines.append(f"{statement.target.id}: {kind}" + " = ..." * (statement.value is not None))
         elif isinstance(statement, ast.Assign):
-            lines += [f"{name}: {attribute(fields, cls, name)}" for name in assigned_names(statement)]
+            form = "{}: ClassVar[{}]" if node.decorator_list else "{}: {}"  # no fields of dataclasses
+            lines += [form.format(name, attribute(fields, cls, name)) for name in assigned_names(statement)]
         elif isinstance(statement, ast.FunctionDef) and statement.returns:
             lines += function(statement)
     known |= {line.partition(":")[0] for line in lines} | fields.keys()

@@ -4,7 +4,7 @@ import casadi as ca
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from timefem.types import Vector
-from typing import Any
+from typing import Any, ClassVar
 import numpy as np
 from ...errors import NamedArguments
 from ...records import frozen
@@ -58,7 +58,7 @@ class TrianglePulse(TimeFunction):
     t_peak: float
     t1: float
     peak: float
-    has_rate: bool
+    has_rate: ClassVar[bool]
     @property
     def kinks(self) -> tuple[float, ...]: ...
     def formula(self, t: ca.SX, t0: Any, t_peak: Any, t1: Any, peak: Any) -> ca.SX: ...
@@ -68,7 +68,7 @@ class TrianglePulse(TimeFunction):
 class Step(TimeFunction):
     t0: float
     value: float
-    has_rate: bool
+    has_rate: ClassVar[bool]
     @property
     def kinks(self) -> tuple[float, ...]: ...
     def formula(self, t: ca.SX, t0: Any, value: Any) -> ca.SX: ...

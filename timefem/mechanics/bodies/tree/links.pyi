@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from timefem.types import Matrix, Vector
-from typing import Any
+from typing import Any, ClassVar
 import numpy as np
 from ....errors import NamedArguments
 from ....records import frozen
@@ -24,7 +24,7 @@ class Link(NamedArguments):
     physical: bool = ...
     shapes: Sequence[Mapping[str, Any]] | None = ...
     gravity_compensation: float = ...
-    varied: Any
+    varied: ClassVar[Any]
     @property
     def drawn(self) -> Shape | None: ...
     @property
@@ -53,7 +53,7 @@ class TreeJoint(NamedArguments):
     armature: float = ...
     across: np.ndarray | None = ...
     swapped: bool = ...
-    varied: Any
+    varied: ClassVar[Any]
     def __init__(self, name: str, parent: str, child: str, kind: str = 'revolute', position: Vector = (0.0, 0.0, 0.0),
                  orientation: Vector | Matrix = (1.0, 0.0, 0.0, 0.0), axis: Vector = (0.0, 0.0, 1.0),
                  damping: float = 0.0, friction: float = 0.0, mimic: Sequence[Any] | None = None,
