@@ -181,6 +181,31 @@ def test_what_does_not_take_rigid_contact_says_so():
         tf.PlaneContact(body, normal=(1, 0, 0), damping=1.0)
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-3])
+def test_a_far_body_that_nothing_joins_lets_nothing_overlap(unit):
+    """It did: 1 cm was rounding beside its place. So it is where a contact with it is open."""
+    ball, far = tf.PointMass(1.0, name="ball"), tf.PointMass(1.0, name="far")
+    floor = tf.PlaneContact(ball, radius=0.1 * unit, name="floor")
+    pair = tf.SphereContact(ball, far, radius_a=0.1 * unit, radius_b=0.1 * unit, name="pair")
+    start = {ball: tf.Pose((0, 0, 0.09 * unit)), far: tf.Pose((0, 0, 1e6 * unit))}
+    for parts in ([floor], [pair, floor]):
+        problem = tf.InitialValueProblem(tf.System([ball, far, *parts]), start, (0, 1))
+        with pytest.raises(tf.InputError, match="floor overlaps at the start"):
+            tf.solve(problem, tf.MixedGalerkin(2), 2)
+
+
+def test_what_hangs_straight_down_to_the_floor_does_not_overlap():
+    """In joint coordinates all are zero: lengths of links, whose sum is off by rounding, are none of these."""
+    rods = [tf.RigidBody(1.0, (0.01,) * 3, name=name) for name in "ab"]
+    y, zero = (0, 1, 0), (0, 0, 0)
+    joints = [tf.Revolute(*ends, point_a=(0, 0, length), point_b=zero, axis_a=y, axis_b=y, name=f"joint {ends[0].name}")
+              for ends, length in zip([(rods[0],), (rods[1], rods[0])], (0.1, 0.2), strict=True)]
+    floor = tf.PlaneContact(rods[1], plane_point=(0, 0, -0.3), points=[zero], name="floor")
+    system = tf.System([*rods, *joints, floor], gravity=(0, 0, -9.81), coordinates="joint")
+    problem = tf.InitialValueProblem(system, system.state({"joint a": 0.0, "joint b": 0.0}), (0, 0.01))
+    assert tf.solve(problem, tf.MixedGalerkin(2), 4).success
+
+
 def test_contact_forces_in_space_and_in_pictures(tmp_path):
     """A ball that slides: its force is on its lowest point, up and against the slip; pictures have it in proportion."""
     ball = tf.RigidBody(2.0, (0.008,) * 3, name="ball")

@@ -285,6 +285,7 @@ StateFormulas.quantities = QUANTITIES = {
     "gradient terms": Quantity(lambda f: terms_of(ca.jacobian(f.theta[:f.theta.numel() // 2], f.z[:f.n])), "positions",
                                "coordinates"),
     "gaps": Quantity(lambda f: f.gap, "contacts"),  # of rigid contacts
+    "gap terms": Quantity(lambda f: terms_of(f.gap), "contacts"),
     "gap rates": Quantity(lambda f: f.gap_rate, "contacts"),
     "reaches": Quantity(lambda f: f.reach, "contacts"),
     "contact frames": Quantity(lambda f: f.contact_frames, "contact frames"),

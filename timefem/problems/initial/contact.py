@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ...solution import Solution
 
 
+scipy = Late("scipy")
 checkpoint = Late(f"{__package__}.checkpoint")
 contact_march = Late("timefem.solvers.nonsmooth.contact_march")
 events = Late("timefem.solvers.nonsmooth.events")
@@ -39,6 +40,7 @@ options = Late("timefem.solvers.nonsmooth.options")
 sharing = Late("timefem.solvers.nonsmooth.sharing")
 states = Late("timefem.solvers.nonsmooth.states")
 assembly = Late("timefem.assembly")
+evaluate = Late("timefem.mechanics.values.evaluate")
 hdf5 = Late("timefem.solution.output.hdf5")
 save = Late("timefem.solution.output.save")
 
@@ -48,8 +50,7 @@ def check_contacts(problem, element):
     modes.refuse(problem.system, element)
     contacts = states.contacts_of(problem.system)
     start = contacts.at_state(problem.t_span[0], problem.z0)
-    jacobian = np.abs(start.jacobian.dense_rows(3 * np.arange(contacts.n))[0])
-    sizes = jacobian @ _lengths(problem)
+    sizes = _sizes(problem, start)
     for name, gap, size in zip(contacts.names, start.gap[0], sizes, strict=True):
         if gap < -options.CONTACT.inside * size:
             raise InputError(f"{name} overlaps at the start by {-gap:.3g}: rigid bodies start apart, or touch")
@@ -71,17 +72,39 @@ def _report_idle_friction(start, rows):
              "(JointFriction, BearingFriction)", NotAsked)
 
 
-def _lengths(problem):
-    """Coordinates at the start by their size, shape (n_q,): places by the largest of all bodies in any direction, as
-    rounding where constraints hold one at the origin is that of others, and by the way that speeds make."""
-    system, t_span = problem.system, problem.t_span
-    q = np.abs(problem.z0[:system.n_q])
-    way = np.abs(system.velocity(t_span[0], problem.z0)) * (t_span[1] - t_span[0])
+def _sizes(problem, start):
+    """Sizes of gaps at the start, shape (n_contacts,): of the places, with the way that speeds make, of all bodies that
+    constraints join to theirs, or contacts that touch. What these hold at the origin is off by the rounding of the
+    others; a body that nothing joins has no part in it. Where something overlaps, of other terms of gaps, too."""
+    system, t, z = problem.system, problem.t_span[0], problem.z0
+    lengths = np.abs(z[:system.n_q]) + np.abs(system.velocity(t, z)) * (problem.t_span[1] - t)
+    own = [np.arange(system.n_q)[system.coordinates(body)] for body in system.bodies]
     places = np.concatenate([np.zeros(0, int), *(
-        np.arange(system.n_q)[system.coordinates(body)][:body.dimension] for body in system.bodies
+        one[:body.dimension] for body, one in zip(system.bodies, own, strict=True)
         if body.has_position and body.begins_with_position)])
-    q[places] = (q + way)[places].max(initial=0.0)
-    return q
+    seen = np.abs(start.jacobian.dense_rows(3 * np.arange(start.contacts.n))[0])
+    held, joined = start.gradient, [*own]
+    joined += [held.columns[held.rows == row] for row in range(held.shape[0])]
+    for _ in range(2):
+        label = _labels(joined, system.n_q)
+        largest = np.zeros(system.n_q)
+        np.maximum.at(largest, label[places], lengths[places])
+        alike = lengths.copy()
+        alike[places] = largest[label[places]]
+        sizes = seen @ alike
+        joined += [np.flatnonzero(row) for row in seen[start.gap[0] <= options.CONTACT.inside * sizes]]
+    if (start.gap[0] < -options.CONTACT.inside * sizes).any():  # such as lengths of links
+        terms, = evaluate.quantities_at(system, np.array([t]), z[None], "gap terms", repeatable=False)
+        sizes += np.where(np.isfinite(terms[0]), terms[0], 0.0)
+    return sizes
+
+
+def _labels(joined, n):
+    """Numbers of the sets of n coordinates that lists of them join."""
+    rows = np.repeat(np.arange(len(joined)), [len(one) for one in joined])
+    graph = scipy.sparse.coo_array((np.ones(len(rows)), (n + rows, np.concatenate([np.zeros(0, int), *joined]))),
+                                   shape=(n + len(joined),) * 2)
+    return scipy.sparse.csgraph.connected_components(graph, directed=False)[1][:n]
 
 
 def march_with_contacts(task, mesh, samples=None):
