@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..mechanics.states.closing import side_of, whole
+from ..mechanics.states.consistent_multipliers import RANK_TOLERANCE
 from ..mechanics.values.at_start import at_start, constraint_sizes
 from ..mechanics.values.evaluate import quantities_at
 from ..mechanics.values.measures import OF_LARGEST, TINY, largest_of
@@ -94,7 +95,8 @@ def _position_violated(system, t, z):
 
 def by_radian(system, t, z):
     """What turning bodies by one radian changes constraints by at a state, shape (m,), of those that see no places: an
-    angle of many turns is none the more right for a tenth of a turn. Infinite of others, and where they do not turn.
+    angle of many turns is none the more right for a tenth of a turn. Infinite of others, and where they turn by no more
+    than rounding, as rows across a plane do in joint coordinates.
     """
     n, m, q = system.n_q, system.n_constraints, z[:system.n_q]
     weights, lengths = np.zeros(n), {}
@@ -109,13 +111,14 @@ def by_radian(system, t, z):
             units = [unit for _, unit in joint.motion.told]
             weights[own[joint.places][:len(units)]] = [unit == "rad" for unit in units]
     gradient = scipy.sparse.csr_array(at_start(system, t, z).jacobian[:m, :n])
+    least = RANK_TOLERANCE * finite_terms(system, np.array([t]), z[None], "constraint terms")[0, :m]
     squares = gradient.multiply(gradient).tocsr()
     size = squares @ weights
     if lengths:
         places = np.array(list(lengths))
         along = gradient @ scipy.sparse.csr_array((q[places], (places, list(lengths.values()))), shape=(n, n))
         size += along.multiply(along).sum(axis=1) * (1 - 1 / 4)
-    return np.where((squares @ (weights == 0) == 0) & (size > 0), np.sqrt(size), np.inf)
+    return np.where((squares @ (weights == 0) == 0) & (np.sqrt(size) > least), np.sqrt(size), np.inf)
 
 
 def _turned_over(system, t, z):
