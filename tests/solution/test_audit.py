@@ -88,6 +88,27 @@ def test_errors_of_marches_are_estimated(degree, n, told):
     assert any("elements of half the length differ" in text for text in texts) == told
 
 
+@pytest.mark.parametrize("eccentricity, orbits, degree, n, warned", [
+    (0.8, 1, 3, 20, True), (0.8, 1, 3, 30, True), (0.8, 5, 3, 250, True), (0.95, 1, 3, 250, True),
+    (0.8, 1, 2, 80, True), (0.95, 1, 1, 60, True), (0.8, 5, 1, 100, True), (0.8, 1, 3, 120, False),
+    (0.8, 5, 3, 700, False)])
+def test_errors_of_short_encounters_are_estimated(eccentricity, orbits, degree, n, warned):
+    """A comet is fast in few elements only, and what these miss of its momentum leads it astray: they were averaged
+    with the others, also where those that fail are halved, or those of half the length are not to be solved."""
+    comet = tf.PointMass(1.0, 2, name="comet")
+    sun = tf.FormulaEnergy(comet, "-c[0] / sqrt(f[0].position[0]**2 + f[0].position[1]**2)", parameters=[4 * np.pi**2])
+    speed = 2 * np.pi * np.sqrt((1 - eccentricity) / (1 + eccentricity))
+    start = {comet: tf.Pose((1 + eccentricity, 0, 0), velocity=(0, speed, 0))}
+    problem = tf.InitialValueProblem(tf.System([comet, sun]), start, (0, orbits))
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        sol = tf.solve(problem, tf.MixedGalerkin(degree), n, progress=False)
+    off = np.abs(sol.z[-1, :2] - (1 + eccentricity, 0)).max()
+    assert off > 0.02 if warned else off < 0.01 / 4
+    texts = [str(w.message) for w in found if w.category is UnderResolved]
+    assert any("comet moves too fast" in text and "elements of half the length" in text for text in texts) == warned
+
+
 @pytest.mark.parametrize("element", [tf.MixedGalerkin(2), tf.MixedGalerkin(3), tf.EML()], ids=str)
 def test_a_top_at_a_tenth_of_a_radian_per_element_is_silent(element):
     with warnings.catch_warnings():

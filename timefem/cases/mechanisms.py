@@ -81,7 +81,7 @@ def slider_crank(**rotation):
     return System([crank, rod, slider, *joints, motor], gravity=GRAVITY), state
 
 
-@define_case("closed-chain-4", "Closed chain of four links", t_end=5.0, n_elements=1000, conserved_axes=(2,))
+@define_case("closed-chain-4", "Closed chain of four links", t_end=5.0, n_elements=2000, conserved_axes=(2,))
 def closed_chain_4(**rotation):
     """Four bars of 1 m and 1 kg in a ring of spherical joints, hung from one of them and let go, slowly turning."""
     return ring(4, **rotation)

@@ -111,8 +111,9 @@ def _off(system, element, t, z, nodal, counted):
     if missed is None:
         return None
     more = f"take {missed.needed} elements or more" if missed.needed else "take far more elements"
+    what = f"differ by {100 * missed.error:.2g} % of the amplitude" if np.isfinite(missed.error) else "cannot be solved"
     return (f"{system.label(body_of(system, missed.component))} moves too fast for {element!r}: up to t = "
-            f"{t[missed.end]:.3g} elements of half the length differ by {100 * missed.error:.2g} % of the amplitude, "
+            f"{t[missed.end]:.3g} elements of half the length {what}, "
             f"and the solution may be far off; {more}, or a higher degree")
 
 

@@ -2,8 +2,9 @@
 of half the length.
 
 All is relative to the amplitude of the body, as in `solvers.march.resolution`, and so is what counts as rest.
-Coordinates are looked at closely; of momenta, which may belong to vibrations that hardly move what they are of, only
-whether they are missed at all.
+What is reported is an error of coordinates; of momenta, which may belong to vibrations that hardly move what they are
+of, only that they are missed at all. In doubt are errors of either: what an encounter that is over in few elements
+does to the momenta, such as a bounce or a perihelion, carries the coordinates away as long as the motion goes on.
 """
 
 import math
@@ -49,7 +50,7 @@ def _phase_errors(element, squares, n, amplitudes):
         sized = math.factorial(power) * own / amplitudes
         turn = np.maximum(np.where(own > 0, changes / own, 0.0), sized ** (1 / power))
         error = np.where(turn > 0, sized / turn**power * np.minimum(n * turn ** (order + 1) / constant, 2.0), 0.0)
-    return error / _shown(len(error))
+    return error / OPTIONS.error_shown
 
 
 def _shown(n_z):
@@ -72,7 +73,8 @@ def estimated_error(system, element, t, z, nodal):
 
 class Missed(NamedTuple):
     """How far a motion is off: at the end of which element first by more than is to be reported, which component of the
-    state, by what part of the amplitude of its body; and how many elements of the whole motion do, or None."""
+    state, by what part of the amplitude of its body, infinite where elements of half the length cannot be solved; and
+    how many elements of the whole motion do, or None."""
 
     end: int
     component: int
@@ -82,8 +84,8 @@ class Missed(NamedTuple):
 
 def measured_error(system, element, t, z, nodal, counted=True):
     """Where a motion that was marched differs too far from one by elements of half the length, a `Missed`; None where
-    it does nowhere, or these elements cannot be solved. They are marched up to there. `counted`: tries how many
-    elements do where the first ones miss all."""
+    it does nowhere. They are marched up to there, or to where they cannot be solved. `counted`: tries how many elements
+    do where the first ones miss all."""
     nodes = np.sort(np.concatenate([t, (t[1:] + t[:-1]) / 2]))
     mesh, plan, n = TimeMesh(nodes), ElementPlan(system, element), len(t) - 1
     x = np.zeros(plan.columns.n_node + mesh.n_elements * plan.columns.step)
@@ -102,7 +104,10 @@ def measured_error(system, element, t, z, nodal, counted=True):
 
     scaling = Scaling.of("full", system, element, t[0], z[0])
     multipliers = system.consistent_multipliers(t[0], z[0])
-    march(plan, mesh, z[0], multipliers, scaling, Newton(), Run(compare, x=x))
+    _, done, status, _ = march(plan, mesh, z[0], multipliers, scaling, Newton(), Run(compare, x=x))
+    if not found and not status.success:
+        moving = np.abs(np.diff(z[done // 2:done // 2 + 2], axis=0)[0]) / size
+        return Missed(done // 2, int(moving.argmax()), np.inf, None)
     if not found:
         return None
     (end, error), order = found[0], getattr(element, "order", 2)

@@ -53,8 +53,8 @@ def excess(system, element, t, z, nodal, beside=0.0):
 @compiled(interpreted=True, error_model="numpy", _nrt=False)
 def find_ranges(x, first, step, t, difference, found):
     """Least and largest values at the nodes of the components of the state, and sums of the squares of their divided
-    differences, and of what these change by from element to element; `first` are dofs in the first element,
-    (n_shapes, n_z)."""
+    differences, and of what these change by from element to element, over the shorter of two; `first` are dofs in the
+    first element, (n_shapes, n_z)."""
     last, n, few = first.shape[0] - 1, t.shape[0] - 1, difference.shape[0] == 0
     power = 2 if few else last
     for c in range(first.shape[1]):
@@ -74,7 +74,7 @@ def find_ranges(x, first, step, t, difference, found):
             own += d * d
             rate = d / h**power
             if e > few:
-                change = (rate - before) / (t[e + 1] - t[e - 1]) * 2.0 * h ** (power + 1)
+                change = (rate - before) / (t[e + 1] - t[e - 1]) * 2.0 * min(h, t[e] - t[e - 1]) ** (power + 1)
                 changes += change * change
             before = rate
         found[0, c], found[1, c], found[2, c], found[3, c] = low, high, own, changes
