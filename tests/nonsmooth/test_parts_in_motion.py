@@ -386,3 +386,19 @@ def test_points_of_links_count_from_their_origins(make):
     tree = tf.Tree([tf.Link("ground"), link], [tf.TreeJoint("j", "ground", "a", "revolute", axis=(0, 1, 0))])
     sol = solved([tree, make(tree.link("a"), (0.5, 0, 0.1))], {tree: {"j": 0.0}}, 0.01, 2)
     assert sol.contact_gaps()[0, 0] == pytest.approx(1.1, abs=1e-12)
+
+
+@pytest.mark.parametrize(("friction", "along", "across", "k", "n"), [
+    (0.15, 6, -3, 2, 14), (0.2, 8, 2, 2, 7), (0.2, 8, 2, 3, 14), (0.2, 8, -3, 3, 7)])
+def test_rolling_balls_begin_to_slide_within_the_element(friction, along, across, k, n):
+    """The slip of the first node is rounding, and so is what it says of the next ones: the element had no solution
+    from there, and the fallback went on."""
+    ball = tf.RigidBody(1.0, np.full(3, 0.004), name="ball")
+    floor = tf.PlaneContact(ball, radius=0.1, friction=friction, name="floor")
+    gust = tf.Force(ball, (f"{along}*exp(-((t - 0.5)/0.2)**2)", f"{across}*exp(-((t - 0.6)/0.2)**2)", 0))
+    problem = tf.InitialValueProblem(tf.System([ball, gust, floor], gravity=(0, 0, -9.81)),
+                                     {ball: tf.Pose((0, 0, 0.1))}, (0, 0.7))
+    coarse, fine = (tf.solve(problem, tf.MixedGalerkin(degree), elements) for degree, elements in ((k, n), (4, 40)))
+    assert {event.kind for event in coarse.events} <= {"slips", "sticks"}
+    assert coarse.events[0].t == pytest.approx(fine.events[0].t, abs=1e-6) and coarse.events[0].kind == "slips"
+    np.testing.assert_allclose(coarse(0.5), fine(0.5), rtol=0, atol=1e-4)

@@ -47,19 +47,57 @@ class EventElements:
         states = self._here
         here, slip = self._in_mode(states), states.gamma[0, :, 1:]
         size = np.hypot(*slip.T)
-        slips = slips[(size[slips] < h * np.hypot(*here.accelerations[0, slips, 1:].T)) & (size[slips] > 0)]
-        if not len(slips):
-            return system.march(nodes, self.z, exact)
-        directions = slip / np.where(size > 0, size, 1.0)[:, None]
-        guess, a = [self.z], here.of_coordinates[0]
-        for ahead in h * system.element.state.basis.points[1:].astype(float):
-            q = states.q[0] + ahead * states.v[0] + ahead**2 / 2 * a
-            there = contacts.at(self.t + ahead, q, states.v[0] + ahead * a)
-            if ((there.gamma[0, slips, 1:] * directions[slips]).sum(axis=1) <= 0).any():  # they end before
-                return system.march(nodes, self.z, exact)
-            z = np.concatenate([q, self.z[len(q):]])
-            guess.append(contacts.state_of(there.t[0], z, self.law.along(there, slips, directions, self.mode.sharing)))
-        return system.march(nodes, self.z, guess=(np.array(guess), here.pressed))
+        begun = slips[size[slips] <= self.law.still[slips]]
+        if len(begun):  # of their directions and accelerations rounding is left
+            guess = self._from_rest(h, begun)
+        else:
+            slips = slips[size[slips] < h * np.hypot(*here.accelerations[0, slips, 1:].T)]
+            guess = self._along(h, slips, slip / np.where(size > 0, size, 1.0)[:, None]) if len(slips) else None
+        return system.march(nodes, self.z, exact, guess if guess is None else (guess, here.pressed))
+
+    def _along(self, h, slips, directions):
+        """Nodal values of an element in which slips grow by their accelerations of now, or None where they end."""
+        states, guess = self._here, [self.z]
+        a = self._in_mode(states).of_coordinates[0]
+        for ahead in self._ahead(h):
+            q, v = states.q[0] + ahead * states.v[0] + ahead**2 / 2 * a, states.v[0] + ahead * a
+            guess.append(self._slipping(ahead, q, v, slips, directions))
+        return None if any(z is None for z in guess) else np.array(guess)
+
+    def _from_rest(self, h, slips):
+        """The same of slips that begin: along the friction that would hold them at each node, by how much it is over
+        its limit there, which grows from zero."""
+        states, contacts, guess = self._here, self.contacts, [self.z]
+        holds, begins, directions = self.modes.copy(), self.modes.copy(), self.directions.copy()
+        holds[slips], begins[slips] = STICKS, BEGINS
+        a = InMode(states, holds, directions).of_coordinates[0]
+        for ahead in self._ahead(h):
+            q, v = states.q[0] + ahead * states.v[0] + ahead**2 / 2 * a, states.v[0] + ahead * a
+            there = contacts.at(self.t + ahead, q, v)
+            there = contacts.at(there.t, q, self.law.consistent(there, holds)[0])
+            held = InMode(there, holds, directions)
+            friction = held.forces[0, slips, 1:]
+            size = np.hypot(*friction.T)
+            if not size.all():
+                return None
+            directions[slips] = -friction / size[:, None]
+            more = (InMode(there, begins, directions, self.mode.sharing).of_coordinates - held.of_coordinates)[0]
+            guess.append(self._slipping(ahead, q + ahead**2 / 6 * more, there.v[0] + ahead / 2 * more, slips,
+                                        directions))
+        return None if any(z is None for z in guess) else np.array(guess)
+
+    def _ahead(self, h):
+        """Times of the nodes of an element after the first."""
+        return h * self.mode_system().element.state.basis.points[1:].astype(float)
+
+    def _slipping(self, ahead, q, v, slips, directions):
+        """The state with these coordinates, and velocities whose slips are along directions; None where they are back.
+        """
+        there = self.contacts.at(self.t + ahead, q, v)
+        if ((there.gamma[0, slips, 1:] * directions[slips]).sum(axis=1) <= 0).any():
+            return None
+        z = np.concatenate([q, self.z[len(q):]])
+        return self.contacts.state_of(there.t[0], z, self.law.along(there, slips, directions, self.mode.sharing))
 
     def _predicted_stop(self, nodes, rows):
         """Go to the end of sliding in space of contacts at once, where it is predicted within the next element."""
