@@ -55,9 +55,11 @@ class NodeLaw:
         contacts, pulled = self.contacts, np.abs(states.free[0].reshape(-1, 3))
         reach = np.sqrt(states.softness() * contacts.energies(states.v[0] * states.momenta_of(states.v)[0]))
         possible = contacts.together(np.maximum(reach, pulled.max(axis=1) * length))
-        self.still = np.maximum(self.still, self.options.still * possible)
+        terms = states.terms()
+        unseen = np.finfo(float).eps * terms / length  # a way in an element that places do not tell from none
+        self.still = np.maximum(self.still, np.maximum(self.options.still * possible, unseen))
         self.length = np.maximum(self.length, possible * length)
-        self.rounding = self.options.through * np.maximum(self.length, states.terms())
+        self.rounding = self.options.through * np.maximum(self.length, terms)
         self._pulled = np.maximum(self._pulled, pulled[:, 0] * length**2)
         wrong = ~np.isfinite(self.still + self.length)
         if wrong.any():
