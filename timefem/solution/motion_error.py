@@ -14,9 +14,8 @@ import numpy as np
 
 from ..assembly import Scaling, TimeMesh
 from ..elements.evaluation.plan import ElementPlan
-from ..mechanics.values.measures import TINY
 from ..solvers.march.march import Run, march
-from ..solvers.march.resolution import NOISE, amplitudes, differences, excess, find_ranges
+from ..solvers.march.resolution import amplitudes, at_rest, differences, excess, find_ranges, largest_sizes
 from ..solvers.nonlinear.newton import Newton
 from .options import OPTIONS
 
@@ -24,13 +23,10 @@ from .options import OPTIONS
 def surely_resolves(plan, system, t, x):
     """Whether `estimated_error` surely has nothing in doubt in a motion with ends of elements t and all dofs x of a
     plan: by the amplitude of each component, in a fraction of the time."""
-    (difference, _), n = differences(plan.element), system.n_q
-    found = np.zeros((4, system.n_z))
+    (difference, _), found = differences(plan.element), np.zeros((4, system.n_z))
     find_ranges(x, plan.columns.first, plan.columns.step, t, difference, found)
     low, high, *squares = found
-    size = np.maximum(high, -low) / system.state_scale
-    noise = NOISE * np.repeat([size[:n].max(), size[n:].max()], n) * system.state_scale
-    size = np.maximum((high - low) / 2, np.maximum(noise, TINY))
+    size = np.maximum((high - low) / 2, at_rest(system, largest_sizes(system, found[:2])))
     return bool((_phase_errors(plan.element, squares, len(t) - 1, size) <= OPTIONS.error_in_doubt).all())
 
 
@@ -87,7 +83,7 @@ def measured_error(system, element, t, z, nodal, counted=True):
     it does nowhere. They are marched up to there, or to where they cannot be solved. `counted`: tries how many elements
     do where the first ones miss all."""
     nodes = np.sort(np.concatenate([t, (t[1:] + t[:-1]) / 2]))
-    mesh, plan, n = TimeMesh(nodes), ElementPlan(system, element), len(t) - 1
+    mesh, (plan, marched), n = TimeMesh(nodes), _marching(system, element, t[0], z[0]), len(t) - 1
     x = np.zeros(plan.columns.n_node + mesh.n_elements * plan.columns.step)
     size, solved, found = amplitudes(system, t, nodal.reshape(-1, system.n_z)), 0, []
     shown = _shown(system.n_z)
@@ -102,9 +98,7 @@ def measured_error(system, element, t, z, nodal, counted=True):
             found.append((first + 1 + int(off[0]), error[off[0]] / size))
         return bool(found)
 
-    scaling = Scaling.of("full", system, element, t[0], z[0])
-    multipliers = system.consistent_multipliers(t[0], z[0])
-    _, done, status, _ = march(plan, mesh, z[0], multipliers, scaling, Newton(), Run(compare, x=x))
+    _, done, status, _ = marched(mesh, Run(compare, x=x))
     if not found and not status.success:
         moving = np.abs(np.diff(z[done // 2:done // 2 + 2], axis=0)[0]) / size
         return Missed(done // 2, int(moving.argmax()), np.inf, None)
@@ -117,29 +111,33 @@ def measured_error(system, element, t, z, nodal, counted=True):
         needed = int(np.ceil(n * (wrong / OPTIONS.error_in_doubt) ** (1 / order)))
     else:
         times = (t[-1] - t[0]) / (t[end] - t[0])
-        needed = elements_that_do(system, element, (t[0], t[end]), z[0], times) if counted else None
+        needed = _elements_that_do(plan, marched, (t[0], t[end]), z[0], times) if counted else None
         needed = needed and int(np.ceil(needed * times))
     return Missed(end, worst, float(error[worst]), needed)
 
 
-def elements_that_do(system, element, t_span, z0, times):
+def _marching(system, element, t, z):
+    """The `ElementPlan` of marches from a state, and what makes one: `march` of a mesh and a `Run`."""
+    plan, scaling = ElementPlan(system, element), Scaling.of("full", system, element, t, z)
+    multipliers, newton = system.consistent_multipliers(t, z), Newton()
+    return plan, lambda mesh, *run: march(plan, mesh, z, multipliers, scaling, newton, *run)
+
+
+def _elements_that_do(plan, marched, t_span, z0, times):
     """How many elements resolve what one or two do not; None where it would take too many.
 
     That part of the motion is marched again on finer meshes, until vibrations are resolved, and what two meshes differ
     by does not add up to much in a motion that is `times` as long.
     """
-    plan, settings = ElementPlan(system, element), Newton()
-    scaling = Scaling.of("full", system, element, t_span[0], z0)
-    multipliers = system.consistent_multipliers(t_span[0], z0)
-    n, before = 2, np.inf
+    system, n, before = plan.system, 2, np.inf
     while n * plan.columns.step <= OPTIONS.error_most:
         mesh = TimeMesh.uniform(t_span, n)
-        x, _, status, _ = march(plan, mesh, z0, multipliers, scaling, settings)
+        x, _, status, _ = marched(mesh)
         if status.success:
             nodal = plan.columns.unpack(x)[0]
             z = np.concatenate([z0[None], nodal[:, -1]])
             off = (np.abs(z[-1] - before) / amplitudes(system, mesh.nodes, z) / _shown(system.n_z)).max() * times
-            if off <= OPTIONS.error_in_doubt and excess(system, element, mesh.nodes, z, nodal)[0].max() <= 1.0:
+            if off <= OPTIONS.error_in_doubt and excess(system, plan.element, mesh.nodes, z, nodal)[0].max() <= 1.0:
                 return n
             before = z[-1]
         n = int(np.ceil(OPTIONS.error_more * n))

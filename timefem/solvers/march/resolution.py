@@ -114,13 +114,17 @@ def largest_sizes(system, z):
     return np.abs(z / system.state_scale).reshape(len(z), 2, -1).max(axis=(0, 2))
 
 
+def at_rest(system, sizes):
+    """Amplitudes that count as rest beside `largest_sizes`, shape (n_z,)."""
+    return np.maximum(NOISE * np.repeat(sizes, system.n_q) * system.state_scale, TINY)
+
+
 def amplitudes(system, t, z, beside=0.0):
     """Amplitudes of the components of states, shape (n_z,): the largest of the block they belong to."""
     (blocks, kinds), out = kept(system, blocks_of), np.zeros(system.n_z)
     memory, duration = np.zeros((2, len(kinds))), abs(float(t[-1] - t[0]))
     _find_amplitudes(np.ascontiguousarray(z), duration, blocks, kinds, system.mass_scale, memory, out)
-    largest = np.repeat(np.maximum(largest_sizes(system, z), beside), system.n_q)
-    return np.maximum(out, np.maximum(NOISE * largest * system.state_scale, TINY))
+    return np.maximum(out, at_rest(system, np.maximum(largest_sizes(system, z), beside)))
 
 
 @compiled(interpreted=True, error_model="numpy", _nrt=False)

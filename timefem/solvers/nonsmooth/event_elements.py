@@ -61,8 +61,11 @@ class EventElements:
         a = self._in_mode(states).of_coordinates[0]
         for ahead in self._ahead(h):
             q, v = states.q[0] + ahead * states.v[0] + ahead**2 / 2 * a, states.v[0] + ahead * a
-            guess.append(self._slipping(ahead, q, v, slips, directions))
-        return None if any(z is None for z in guess) else np.array(guess)
+            z = self._slipping(ahead, q, v, slips, directions)
+            if z is None:
+                return None
+            guess.append(z)
+        return np.array(guess)
 
     def _from_rest(self, h, slips):
         """The same of slips that begin: along the friction that would hold them at each node, by how much it is over
@@ -82,9 +85,11 @@ class EventElements:
                 return None
             directions[slips] = -friction / size[:, None]
             more = (InMode(there, begins, directions, self.mode.sharing).of_coordinates - held.of_coordinates)[0]
-            guess.append(self._slipping(ahead, q + ahead**2 / 6 * more, there.v[0] + ahead / 2 * more, slips,
-                                        directions))
-        return None if any(z is None for z in guess) else np.array(guess)
+            z = self._slipping(ahead, q + ahead**2 / 6 * more, there.v[0] + ahead / 2 * more, slips, directions)
+            if z is None:
+                return None
+            guess.append(z)
+        return np.array(guess)
 
     def _ahead(self, h):
         """Times of the nodes of an element after the first."""
