@@ -10,7 +10,7 @@ import timefem as tf
 from timefem import interrupts
 from timefem.cases import CASES
 from timefem.errors import InputError
-from timefem.problems.optimal import solve
+from timefem.problems.optimal import kind
 from timefem.problems.optimal.guesses.guess import starts
 from timefem.problems.optimal.strategies import strategy
 
@@ -94,7 +94,7 @@ def test_the_two_minima_of_the_two_link_arm():
 @pytest.mark.parametrize("found", [0, 1])
 def test_a_stop_ends_the_search(monkeypatch, timefem, found):
     """A signal before or after the first start: results are reported, and the exit status is that of the signal."""
-    solved = solve._side_by_side
+    solved = kind._side_by_side
 
     def stopped(*arguments):
         interrupts._question.number = None if found else signal.SIGINT
@@ -102,7 +102,7 @@ def test_a_stop_ends_the_search(monkeypatch, timefem, found):
             yield one
             interrupts._question.number = signal.SIGINT
 
-    monkeypatch.setattr(solve, "_side_by_side", stopped)
+    monkeypatch.setattr(kind, "_side_by_side", stopped)
     monkeypatch.setattr(interrupts, "GRACE", 1000.0)
     status, out, err = timefem("solve-all", "bryson-denham", "--starts", "4", "--json")
     assert status == 130 and (err == "timefem: error: interrupted\n" if not found else

@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..problems.controls_marched import OptimalSolution
 from ..problems.kept import Kept
 from ..problems.optimal.guesses.guess import from_solution, stretched
-from ..problems.optimal.solve import enters_parts, system_with_values
+from ..problems.optimal.kind import enters_parts, system_with_values
 from ..problems.optimal.strategies.mesh_sequence import optimality_element, optimality_plan
 from ..problems.optimal.transcription.equations import OptimalityEquations
 from ..problems.optimal.transcription.sizes import has_contacts, scaling_of, with_objective

@@ -13,7 +13,7 @@ from ..errors import InputError, NamedArguments, NotSolved, SolveError, warn
 from ..mechanics.bodies.states import CanonicalState
 from ..mechanics.values.of_parts import couples_inertia
 from ..problems.optimal.guesses.guess import from_solution
-from ..problems.optimal.solve import solution_of
+from ..problems.optimal.kind import solution_of
 from ..problems.optimal.strategies.mesh_sequence import optimality_plan
 from ..problems.optimal.transcription.equations import OptimalityEquations
 from ..problems.optimal.transcription.nonlinear_program import OptimalProgram

@@ -10,28 +10,29 @@ from copy import copy
 from dataclasses import replace
 from functools import cache, partial
 from itertools import pairwise, takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import validate
 from ...errors import InputError, NotAsked, warn
 from ...interrupts import answer, asked
 from ...memory import Late
 from ...progress import progress
+from ...solution.contact_solution import ContactSolution
 from ...solvers.equations.outcome import NodalValues, Outcome
 from ...solvers.march.motion import size_of_motion
 from ...solvers.nonlinear.newton import Newton
 from ...status import Status
-from ..phases.contact_motion import ContactMotion
 from ..refinement import ErrorEstimate, Estimated
 from ..statistics import solve_statistics
 
 if TYPE_CHECKING:
     from ...assembly import TimeMesh
+    from ...mechanics.states.given import GivenStates
     from ...solution import Solution
+    from ..phases.problem import Phases
 
-
-scipy = Late("scipy")
 checkpoint = Late(f"{__package__}.checkpoint")
 contact_march = Late("timefem.solvers.nonsmooth.contact_march")
 events = Late("timefem.solvers.nonsmooth.events")
@@ -43,6 +44,50 @@ assembly = Late("timefem.assembly")
 evaluate = Late("timefem.mechanics.values.evaluate")
 hdf5 = Late("timefem.solution.output.hdf5")
 save = Late("timefem.solution.output.save")
+contact_sequence = Late("timefem.problems.phases.contact_sequence")
+scipy = Late("scipy")
+
+
+class ContactMotion(ContactSolution):
+    """A `ContactSolution` of a march."""
+
+    def phases(self, *, start: GivenStates | None = None, end: GivenStates | None = None, duration: str = "same",
+               periodic: bool = False, cost: Any = None, actuators: Any = (), bounds: Any = None,
+               limits: Any = ()) -> Phases:
+        """The motion as `Phases` between its events, which `solve` finds all at once, with this motion as the guess.
+
+        Phases have the systems of their modes, with closed contacts as constraints, and lengths that are free; links
+        are what vanishes at events, and the laws of impact with the statuses that were found. What is to hold besides,
+        open gaps, forces that push, friction in its cone, is looked at afterwards: a `NotSolved` warning names what is
+        violated.
+
+        Parameters
+        ----------
+        start : dict, optional
+            Body -> state or `EndState` at the start; what is left out is free. Default: that of this motion.
+        end : dict, optional
+            Of the end, as in `OptimalControl`.
+        duration : {"same", "free"}
+            Of the whole motion.
+        periodic : bool
+            Whether the state at the end is that at the start.
+        cost, actuators, bounds, limits
+            Of each phase, as in `OptimalControl`. What moved these actuators in the march, a `Controller`, is left out;
+            one by the time alone is the guess of their controls.
+
+        Returns
+        -------
+        Phases
+
+        Raises
+        ------
+        InputError
+            For sequences that are not phases between single events; says why.
+        """
+        given = {"start": start, "end": end, "duration": validate.choice("duration", duration, ("same", "free")),
+                 "periodic": validate.flag("periodic", periodic), "cost": cost, "actuators": actuators,
+                 "bounds": bounds, "limits": limits}
+        return contact_sequence.ContactSequence(self, given).problem()
 
 
 def check_contacts(problem, element):

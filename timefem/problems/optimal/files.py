@@ -10,8 +10,8 @@ from ...mechanics.parts import is_joint
 from ..kinds import FileFormat, solution_guess
 from ..targets import EndState
 from .guesses.guess import Guess
+from .kind import UNUSED
 from .problem import OptimalControl
-from .solve import UNUSED
 from .statement.complementarity import Complementary, CoulombFriction, SpringContact
 from .statement.couplings import BOTH_ENDS, LINK, Coupling
 from .statement.limits import Limit

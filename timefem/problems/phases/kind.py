@@ -26,8 +26,8 @@ from ..optimal.errors import BoundedErrors
 from ..optimal.files import ENTRIES, KEYS, couplings_from_file
 from ..optimal.files import FILES as OF_ONE
 from ..optimal.guesses.guess import BENDS, Guess, first_guess, from_solution
+from ..optimal.kind import UNUSED, check_linear, method_of, solution_of
 from ..optimal.options import OPTIONS as OF_OPTIMA
-from ..optimal.solve import UNUSED, check_linear, method_of, solution_of
 from ..optimal.statement.couplings import SameState
 from ..optimal.strategies.mesh_sequence import optimality_plan
 from ..optimal.strategies.restated_ends import solved_as_stated

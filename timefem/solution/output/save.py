@@ -159,7 +159,7 @@ def _describe(element):
 FORMAT = "timefem solution"
 VERSION = 2  # 2: sealed with a checksum, with an audit of the states
 FURTHER = {"estimate": "timefem.problems.estimation.saved"}  # attribute of a file -> what reads the rest of it
-MARCHES = "timefem.problems.phases.contact_motion"  # solutions with rigid contact, which offer themselves as phases
+MARCHES = "timefem.problems.initial.contact"  # solutions with rigid contact, which offer themselves as phases
 
 
 def _element_class(name):
