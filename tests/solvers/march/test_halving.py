@@ -69,3 +69,21 @@ def test_a_stop_where_an_element_fails(monkeypatch):
         15 if len(asked) > 2 else None))
     found = tf.solve(find_case("heavy-top").make(), tf.MixedGalerkin(2), 16)
     assert found.status.reason == "stopped" and 0 < len(found.t) - 1 < 16 and len(asked) == 3
+
+
+@pytest.mark.parametrize("rate, strength, end, n, element", [
+    (8.0, 20.0, 4.0, 20, tf.MixedGalerkin(1)), (11.0, 0.05, 4.0, 20, tf.MixedGalerkin(1)),
+    (5.0, 1.0, 8.0, 20, tf.MixedGalerkin(1)), (9.0, 20.0, 8.0, 20, tf.MixedGalerkin(1))])
+def test_an_element_that_ends_deep_in_a_wall(rate, strength, end, n, element):
+    """From so far in the wall no element goes on, however short: the one before it is halved."""
+    arm = tf.Tree([tf.Link("base"), tf.Link("rod", mass=1, centre=(0.5, 0, 0), inertia=(0, 0.1, 0.1))],
+                  [tf.TreeJoint("hinge", "base", "rod", axis=(0, 1, 0))], name="arm")
+    wall = tf.FormulaEnergy(arm, lambda f, t, c: c[0] * casadi.exp(60 * (f[0].q[0] - 1)) / 60, parameters=[strength])
+    problem = tf.InitialValueProblem(tf.System([arm, wall]), {arm: {"hinge": (0.0, rate)}}, (0, end))
+    with pytest.warns(tf.UnderResolved, match="gained or lost"):
+        found = tf.solve(problem, element, n)
+    assert found.success and "elements were halved" in found.status.message, found.status.message
+    assert set(np.linspace(0, end, n + 1)) <= set(found.t) and found.statistics["n_elements"] == len(found.t) - 1 > n
+    same = tf.solve(problem, element, mesh=found.t, driver=tf.March(keep_mesh=True))
+    assert same.success
+    np.testing.assert_allclose(found.z, same.z, rtol=0, atol=1e-6)

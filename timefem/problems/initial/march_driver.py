@@ -57,9 +57,11 @@ class March(Driver):
         if n_solved:
             x[:n_node + n_solved * step] = job.saved.dofs(0, n_solved, n_node)
 
-        def on_mesh(mesh, longer):
-            nonlocal x
+        def on_mesh(mesh, longer, n):
+            nonlocal x, n_solved
             x, bar.total = longer, mesh.n_elements
+            bar.advance(n - n_solved)
+            n_solved = n
             if job.recorder:
                 job.recorder.identity.take(mesh)
 

@@ -247,18 +247,20 @@ def _find_fronts(plan, n):
 MOST = 12  # times that an element of the given mesh is halved, one half after the other
 
 
-def march_halving(plan, mesh, z0, multipliers, scaling, settings, run=Run(), on_mesh=lambda mesh, x: None):
+def march_halving(plan, mesh, z0, multipliers, scaling, settings, run=Run(), on_mesh=lambda mesh, x, n: None):
     """`march`, where Newton's method fails with halves of the element, as often as it takes.
 
-    Nothing changes as long as no element fails. Where even an element of 2^-12 of its length fails, the march ends
-    before the element of the given mesh, for which Newton's method failed first.
+    Nothing changes as long as no element fails. Where even an element of 2^-12 of its length fails, the one before is
+    halved as well, since it may have ended where nothing goes on from, such as deep in a stiff wall. Where that does
+    not help, the march ends before the element of the given mesh for which Newton's method failed first.
 
     Parameters
     ----------
     plan, mesh, z0, multipliers, scaling, settings, run
         As for `march`.
     on_mesh : callable
-        `on_mesh(mesh, x)` is given each new mesh, and the array of all dofs on it.
+        `on_mesh(mesh, x, n)` is given each new mesh, the array of all dofs on it, and the number of elements that are
+        solved.
 
     Returns
     -------
@@ -269,28 +271,31 @@ def march_halving(plan, mesh, z0, multipliers, scaling, settings, run=Run(), on_
     x, n, status, iterations = march(plan, mesh, z0, multipliers, scaling, settings, run)
     if status.success or status.reason not in SHORTER:
         return mesh, x, n, status, iterations
-    step, levels, counts = plan.columns.step, np.zeros(mesh.n_elements, int), [iterations]
-    given, failed = mesh, None
+    step, levels, begin = plan.columns.step, np.zeros(mesh.n_elements, int), run.start
+    given, failed, solved = mesh, None, None
     while not status.success and status.reason in SHORTER:
         original = int(np.searchsorted(given.nodes, mesh.nodes[n], side="right")) - 1
-        if failed is None or failed[0] != original:
-            failed = original, mesh, n, levels, status
-        middle = mesh.nodes[n] + mesh.lengths[n] / 2
-        if levels[n] == MOST or not mesh.nodes[n] < middle < mesh.nodes[n + 1]:
-            shortest = mesh.lengths[n]
-            _, mesh, n, levels, status = failed
+        if failed is None or failed[0] < original:
+            failed, solved = (original, mesh, n, levels, iterations, status), None
+        halved, shortest = n, mesh.lengths[n]
+        if levels[n] == MOST and n > begin:
+            halved, solved = n - 1, x.copy() if solved is None else solved
+        middle = mesh.nodes[halved] + mesh.lengths[halved] / 2
+        if levels[halved] == MOST or not mesh.nodes[halved] < middle < mesh.nodes[halved + 1]:
+            _, mesh, n, levels, iterations, status = failed
+            x = x if solved is None else solved
             status.message += f"; its halves fail as well, down to {shortest:.3g} s"
-            on_mesh(mesh, x)
+            on_mesh(mesh, x, n)
             break
+        n, iterations = halved, iterations[:halved - begin]
         levels = np.insert(levels, n, levels[n])
         levels[n:n + 2] += 1
         mesh = TimeMesh(np.insert(mesh.nodes, n + 1, middle))
         if len(x) < plan.columns.n_node + mesh.n_elements * step:  # by half, as many more may fail
             x = np.append(x, np.zeros(mesh.n_elements // 2 * step + step))
-        on_mesh(mesh, x)
-        x, n, status, iterations = march(plan, mesh, z0, multipliers, scaling, settings, run._replace(x=x, start=n))
-        counts.append(iterations)
-    iterations = np.concatenate(counts)[:n - run.start]
+        on_mesh(mesh, x, n)
+        x, n, status, more = march(plan, mesh, z0, multipliers, scaling, settings, run._replace(x=x, start=n))
+        iterations = np.concatenate([iterations, more])
     if status.success:
         status = Status(True, message=status.message + told(given, mesh))
     return mesh, x, n, status, iterations
