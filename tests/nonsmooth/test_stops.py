@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import timefem as tf
 
@@ -78,3 +79,49 @@ def test_spring_of_a_tree_overcomes_dry_friction(start):
     assert [event.t for event in sol.events] == pytest.approx([half, 2 * half], abs=1e-6)
     assert [event.kind for event in sol.events] == ["slips", "sticks"]
     assert sol.joint("hinge").angle(2.0) == pytest.approx(start - 4 * dry / stiffness, abs=1e-7)
+
+
+Y, TURNED = np.array([0.0, 1.0, 0.0]), Rotation.from_euler("zyx", [0.8, -2.0, 1.1]).as_matrix()
+JOINTS = {"hinge": (tf.Revolute, {"angle": (0.5, -1.0)}, {"angle": (0.3, 0.9)}, 0),
+          "table": (tf.Planar, {"angle": (0.5, -1.0), "u": (0.1, 0.3), "v": (0.0, 1.2)},
+                    {"angle": (-0.2, 0.9), "u": (-0.3, 0.6), "v": (-0.1, 0.5)}, 0),
+          "cross": (tf.Universal, {"angle_a": (0.2, -3.0), "angle_b": (0.1, 2.0)},
+                    {"angle_a": (-0.1, 0.9), "angle_b": (-0.2, 0.3)}, 1)}  # class, start, stops, axis in space
+
+
+def against_the_ground(name, world, directed=True, coordinates="bodies", rotation="quaternion"):
+    """A bar with a joint to the ground, and stops of all its coordinates, in a turned world."""
+    kind, start, stops, axis = JOINTS[name]
+    bar = tf.RigidBody(1.2, (0.1, 0.12, 0.05), rotation=rotation, name="bar")
+    zero = {"direction_a": Y, "direction_b": world[:, 1 - axis]} if directed else {}
+    joint = kind(bar, point_a=(0, 0, 0.4), point_b=(0, 0, 0), axis_a=(1, 0, 0), axis_b=world[:, axis], name=name,
+                 **zero)
+    parts = [tf.EndStop(joint, coordinate=c, lowest=low, highest=high, restitution=0.7, name=f"stop of {c}")
+             for c, (low, high) in stops.items()]
+    system = tf.System([bar, joint, *parts], gravity=world @ [0.4, 3.0, -9.81], coordinates=coordinates)
+    turn = Rotation.from_matrix(world @ Rotation.from_rotvec([0.5, 0, 0]).as_matrix())
+    pose = tf.Pose(world @ [0, 0.4 * np.sin(0.5), -0.4 * np.cos(0.5)],
+                   turn.as_quat(scalar_first=True))
+    return tf.InitialValueProblem(system, {joint: start} if directed else {bar: pose}, (0, 0.8))
+
+
+@pytest.mark.parametrize("coordinates", ["bodies", "directors", "joint"])
+@pytest.mark.parametrize("name", list(JOINTS))
+def test_worlds_are_alike(name, coordinates):
+    """Directions of both bodies say where coordinates are zero, so that the world of a joint to the ground may be
+    turned; a free link has coordinates of its own in each, equal to the order of the element."""
+    tolerance = 2e-6 if (name, coordinates) == ("table", "joint") else 1e-10
+    given = {"rotation": coordinates} if coordinates == "directors" else {"coordinates": coordinates}
+    one, other = (tf.solve(against_the_ground(name, world, **given), tf.MixedGalerkin(2), 16, progress=False)
+                  for world in (np.eye(3), TURNED))
+    assert one.success and one.events
+    assert [(e.kind, e.contacts) for e in one.events] == [(e.kind, e.contacts) for e in other.events]
+    np.testing.assert_allclose([e.t for e in other.events], [e.t for e in one.events], rtol=0, atol=tolerance)
+    t = np.linspace(0, 0.8, 9)
+    np.testing.assert_allclose(other.position("bar", t) @ TURNED, one.position("bar", t), rtol=0, atol=10 * tolerance)
+
+
+def test_refusal_names_the_zero():
+    problem = against_the_ground("hinge", np.diag([1.0, -1.0, -1.0]), directed=False)
+    with pytest.raises(tf.InputError, match=r"overlaps at the start .* axes of space: give the joint a direction_a"):
+        tf.solve(problem, tf.MixedGalerkin(2), 16, progress=False)

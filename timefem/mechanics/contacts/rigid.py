@@ -65,6 +65,7 @@ class RigidContact(Part, abstract=True):
     n_contacts, n_slip, persistent, has_ends = 1, 0, False, False
     made_soft_by = "a stiffness"  # with which it is no rigid contact
     where_infinite = ""  # what to do where the gap is not finite
+    where_overlapping = ""  # what may be meant where it is negative at the start
 
     @property
     def contact_names(self) -> tuple[str, ...]:

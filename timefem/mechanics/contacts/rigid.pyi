@@ -27,6 +27,7 @@ class RigidContact(Part):
     has_ends: bool
     made_soft_by: str
     where_infinite: str
+    where_overlapping: str
     @property
     def contact_names(self) -> tuple[str, ...]: ...
     @abstractmethod

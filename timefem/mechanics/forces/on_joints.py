@@ -152,7 +152,8 @@ class EndStop(RigidContact, JointPart):
     Without a stiffness they are rigid: a joint that meets one returns with the restitution e. With one they are
     elastic: beyond a stop by delta it pushes back with `k delta (1 + a ddelta/dt)`, Hunt & Crossley (1975), and never
     pulls: the force has no jump where the stop is met. A part of the energy is lost, about `2/3 a v^3 m` at the speed v
-    of impact where that is small: the coefficient of restitution is about `1 - 2/3 a v`. Angles go on over whole turns.
+    of impact where that is small: the coefficient of restitution is about `1 - 2/3 a v`. Angles go on over whole turns,
+    and are zero where direction_a of the joint stands at its direction_b.
     """
 
     lowest = Real("where the lowest stop is; none unless given", "rad or m", None, optional=True)
@@ -191,6 +192,14 @@ class EndStop(RigidContact, JointPart):
     @property
     def counts_turns(self) -> bool:
         return self.turns
+
+    @property
+    def where_overlapping(self) -> str:
+        if not self.bound.coordinate.turns or getattr(self.joint, "direction_b", self) is not None:
+            return ""
+        other = "its other body" if len(self.joint.bodies) > 1 else "space"
+        return (f"; its angle is zero where body a has the axes of {other}: give the joint a direction_a and "
+                "direction_b that meet where it is to be zero")
 
     def _gaps(self, s, c):
         """Way to each stop, and the sense of x in which it is met."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..declared import Direction, Flag, On, Orientation, Point, Real, Vector
-from ..numbers.arguments import cross, joined
+from ..numbers.arguments import cross, joined, unit
 from ..part import Part
 from ..shapes import Stroke
 from ..symmetry import ALL, NONE, translations, turns
@@ -102,7 +102,29 @@ class Spherical(_PointJoint):
         return turns(self.point_b)
 
 
-class Turning(Joint, abstract=True):
+class _Directed(Joint, abstract=True):
+    """A joint with axes, and directions across them that say where its angles are zero."""
+
+    def _complete(self):
+        super()._complete()
+        for letter in "ab":
+            axis, direction = getattr(self, f"axis_{letter}"), getattr(self, f"direction_{letter}")
+            if direction is not None and np.linalg.norm(np.cross(unit(axis), unit(direction))) < 1e-6:
+                raise InputError(f"{self._title}: direction_{letter} is along the axis, about which it has no angle")
+
+    def numbers(self, c: Any) -> dict[str, Any]:
+        """Without the directions: coordinates have numbers of their own."""
+        given = super().numbers(c)
+        given.pop("direction_a", None), given.pop("direction_b", None)
+        return given
+
+    def _directions(self, c):
+        """Axes and directions in a and in b, None of those that are not given."""
+        return [None if getattr(self, name) is None else self.number(name, c)
+                for name in ("axis_a", "axis_b", "direction_a", "direction_b")]
+
+
+class Turning(_Directed, abstract=True):
     """A joint that leaves the angle about an axis free."""
 
     axis_a = Direction("the axis in a, of any length")
@@ -114,17 +136,9 @@ class Turning(Joint, abstract=True):
                             default=None, optional=True)
     coordinate_kinds = {"angle": Angle}  # noqa: RUF012
 
-    def _complete(self):
-        super()._complete()
-        for letter in "ab":
-            axis, direction = getattr(self, f"axis_{letter}"), getattr(self, f"direction_{letter}")
-            if direction is not None and np.linalg.norm(np.cross(axis, direction)) < 1e-6 * np.linalg.norm(axis):
-                raise InputError(f"{self._title}: direction_{letter} is along the axis, about which it has no angle")
-
     def numbers(self, c: Any) -> dict[str, Any]:
         """Two directions across the axis of b in its place; the angle has numbers of its own."""
         given = super().numbers(c)
-        given.pop("direction_a", None), given.pop("direction_b", None)
         u, v = across(given.pop("axis_b"))
         return {**given, "u": u, "v": v}
 
@@ -138,10 +152,6 @@ class Turning(Joint, abstract=True):
         """`R_b^T R_a` and the relative angular velocity in b."""
         axis_a, axis_b, *_ = self._directions(self)
         return turned_by(self.coordinates[0].numbers, axis_a, axis_b, angle), rate * axis_b
-
-    def _directions(self, c):
-        return [None if getattr(self, name) is None else self.number(name, c)
-                for name in ("axis_a", "axis_b", "direction_a", "direction_b")]
 
 
 class Revolute(_PointJoint, Turning):
@@ -163,23 +173,27 @@ class Revolute(_PointJoint, Turning):
         return [*super().formula(a, b, t, c), *tilts(a.direction(c.axis_a), b.direction(c.u), b.direction(c.v))]
 
 
-class Universal(_PointJoint):
+class Universal(_PointJoint, _Directed):
     """Cardan joint: a point of a at a point of b, and an axis of a at right angles to one of b; 4 constraints.
 
     Its coordinates are `angle_b`, by which the cross is turned about the arm in b, and `angle_a`, by which a is turned
-    against the cross about the arm in a [rad]. Both are zero where a is turned against b by the smallest rotation that
-    puts the arms at right angles.
+    against the cross about the arm in a [rad]. Without directions both are zero where a is turned against b by the
+    smallest rotation that puts the arms at right angles.
     """
 
     axis_a = Direction("the arm of the cross that turns in a, of any length")
     axis_b = Direction("the arm of the cross that turns in b, of any length")
+    direction_a = Direction("in a, across axis_a, where the arm in b stands where `angle_a` is zero", default=None,
+                            optional=True)
+    direction_b = Direction("in b, across axis_b, where the arm in a stands where `angle_b` is zero", default=None,
+                            optional=True)
     further = ("right angle of the axes",)
     coordinate_kinds = {"angle_b": Angle, "angle_a": AngleInA}  # noqa: RUF012
 
     def coordinate_numbers(self, c: Any) -> dict[str, Any]:
-        a, b = self.number("axis_a", c), self.number("axis_b", c)
-        u = perpendicular(b, a)  # where the arm of a stands in b
-        w = carried(b, u, a)  # where the arm of b stands in a
+        a, b, in_a, in_b = self._directions(c)
+        u = perpendicular(b, a if in_b is None else in_b)  # where the arm of a stands in b
+        w = carried(b, u, a) if in_a is None else perpendicular(a, in_a)  # where the arm of b stands in a
         return {"angle_b": joined(a, u, cross(b, u)), "angle_a": joined(b, w, -cross(a, w))}
 
     def relative(self, x: Mapping[str, Any]) -> Any:
@@ -411,11 +425,12 @@ class Prismatic(_SlidingJoint):
         return translations(self.axis_b)
 
 
-class Planar(_SlidingJoint):
+class Planar(_SlidingJoint, Turning):
     """A plane of a slides and turns on a plane of b; 3 constraints, all scalar products.
 
     Its coordinates are the `angle` about axis_b [rad], as that of a `Revolute`, and the displacements `u` and `v` of
-    point_a from point_b along two directions of b across axis_b, with which (u, v, axis_b) is right-handed [m].
+    point_a from point_b along two directions of b across axis_b, with which (u, v, axis_b) is right-handed [m]: u along
+    `direction_b`, without it along the cross product of axis_b and the axis of b least along it.
     """
 
     axis_a = Direction("the normal in a, of any length and sense")
@@ -433,15 +448,20 @@ class Planar(_SlidingJoint):
         return [*tilts(a.direction(c.axis_a), b.direction(c.u), b.direction(c.v)), *self.formula(a, b, t, c)[2:]]
 
     def coordinate_numbers(self, c: Any) -> dict[str, Any]:
-        n, m = self.number("axis_a", c), self.number("axis_b", c)
-        return {"angle": turning_angle(n, m)} | {
-            name: joined(c.point_a, c.point_b, axis) for name, axis in zip("uv", across(m), strict=True)}
+        return Turning.coordinate_numbers(self, c) | {
+            name: joined(c.point_a, c.point_b, along) for name, along in zip("uv", self._in_plane(c), strict=True)}
+
+    def _in_plane(self, c):
+        """Unit vectors of b along u and v."""
+        *_, m, _, direction = self._directions(c)
+        if direction is None:
+            return across(m)
+        u = perpendicular(m, direction)
+        return u, cross(m, u)
 
     def relative(self, x: Mapping[str, Any]) -> Any:
-        n, m = self.number("axis_a", self), self.number("axis_b", self)
-        directions = across(m)
-        return (turned_by(self.coordinates[0].numbers, n, m, x["angle"][0]), x["angle"][1] * m,
-                *(sum(x[name][i] * along for name, along in zip("uv", directions, strict=True)) for i in range(2)))
+        along = np.column_stack(self._in_plane(self))
+        return *self._turned(*x["angle"]), *(along @ [x["u"][i], x["v"][i]] for i in range(2))
 
     def _held_to_ground(self):
         return np.hstack([translations(across(self.axis_b)), turns(self.point_b, self.axis_b)])

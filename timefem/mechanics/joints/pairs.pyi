@@ -40,7 +40,12 @@ class Spherical(_PointJoint):
                  invariant: bool = False, name: str | None = None) -> None: ...
 
 
-class Turning(Joint):
+class _Directed(Joint):
+    def numbers(self, c: Any) -> dict[str, Any]: ...
+    def __init__(self, body_a: BodyFrame, body_b: BodyFrame | None = None, *, name: str | None = None) -> None: ...
+
+
+class Turning(_Directed):
     axis_a: np.ndarray
     axis_b: np.ndarray
     direction_a: np.ndarray | None
@@ -64,16 +69,19 @@ class Revolute(_PointJoint, Turning):
                  invariant: bool = False, name: str | None = None) -> None: ...
 
 
-class Universal(_PointJoint):
+class Universal(_PointJoint, _Directed):
     axis_a: np.ndarray
     axis_b: np.ndarray
+    direction_a: np.ndarray | None
+    direction_b: np.ndarray | None
     further: Any
     coordinate_kinds: Any
     def coordinate_numbers(self, c: Any) -> dict[str, Any]: ...
     def relative(self, x: Mapping[str, Any]) -> Any: ...
     def formula(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
     def __init__(self, body_a: BodyFrame, body_b: BodyFrame | None = None, *, point_a: Vector, point_b: Vector,
-                 invariant: bool = False, axis_a: Vector, axis_b: Vector, name: str | None = None) -> None: ...
+                 invariant: bool = False, axis_a: Vector, axis_b: Vector, direction_a: Vector | None = None,
+                 direction_b: Vector | None = None, name: str | None = None) -> None: ...
 
 
 class Weld(_PointJoint):
@@ -159,7 +167,7 @@ class Prismatic(_SlidingJoint):
                  name: str | None = None) -> None: ...
 
 
-class Planar(_SlidingJoint):
+class Planar(_SlidingJoint, Turning):
     axis_a: np.ndarray
     constraint_names: Any
     coordinate_kinds: Any
@@ -168,5 +176,6 @@ class Planar(_SlidingJoint):
     def closing(self, a: Frame, b: Frame, t: ca.SX, c: Any) -> list[ca.SX]: ...
     def coordinate_numbers(self, c: Any) -> dict[str, Any]: ...
     def relative(self, x: Mapping[str, Any]) -> Any: ...
-    def __init__(self, body_a: BodyFrame, body_b: BodyFrame | None = None, *, point_a: Vector, point_b: Vector,
-                 axis_b: Vector, axis_a: Vector, name: str | None = None) -> None: ...
+    def __init__(self, body_a: BodyFrame, body_b: BodyFrame | None = None, *, direction_a: Vector | None = None,
+                 direction_b: Vector | None = None, point_a: Vector, point_b: Vector, axis_b: Vector, axis_a: Vector,
+                 name: str | None = None) -> None: ...

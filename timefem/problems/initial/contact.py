@@ -96,9 +96,10 @@ def check_contacts(problem, element):
     contacts = states.contacts_of(problem.system)
     start = contacts.at_state(problem.t_span[0], problem.z0)
     sizes = _sizes(problem, start)
-    for name, gap, size in zip(contacts.names, start.gap[0], sizes, strict=True):
+    for name, (part, _), gap, size in zip(contacts.names, contacts.parts, start.gap[0], sizes, strict=True):
         if gap < -options.CONTACT.inside * size:
-            raise InputError(f"{name} overlaps at the start by {-gap:.3g}: rigid bodies start apart, or touch")
+            raise InputError(f"{name} overlaps at the start by {-gap:.3g}: rigid bodies start apart, or touch"
+                             f"{part.where_overlapping}")
     touches = np.abs(start.gap[0]) <= options.CONTACT.inside * sizes
     _report_idle_friction(start, touches & (start.friction[0] > 0) & ~contacts.persistent)
 
