@@ -190,3 +190,42 @@ def test_zermelos_ship():
     sol = tf.solve(problem, tf.MixedGalerkin(2), 40, progress=False)
     first, last = np.degrees(sol.controls([0.0, sol.t[-1]]))[:, 0] % 360
     assert sol.success and abs(sol.objective - 5.458) < 1e-3 and abs(first - 105.0) < 0.05 and abs(last - 240.0) < 0.05
+
+
+# ---- rates that see bodies, in joint coordinates
+
+def driven_pendulum(coordinates, changes):
+    """A pendulum, turned by a motor whose current is a state, with other numbers than it is made with."""
+    bob = tf.RigidBody(1.0, [0.02, 0.02, 0.02], name="bob")
+    hinge = tf.Revolute(bob, axis_a=(0, 0, 1), axis_b=(0, 0, 1), point_a=(0, 0.3, 0), point_b=(0, 0, 0), name="hinge")
+    current = tf.State("current", "(c[0] * sin(3 * t) - c[1] * x[0] - c[2] * f[0].angular_velocity[2]) / c[3]",
+                       bodies=[bob], parameters=[5.0, 0.5, 0.2, 0.1])
+    torque = tf.FormulaForce([bob, current], ["[0, 0, 0, 0, 0, c[0] * f[1].q[0]]", "0"], parameters=[0.2],
+                              name="torque")
+    system = tf.System([torque, bob, hinge, current], gravity=(0, -9.81, 0), coordinates=coordinates)
+    return tf.InitialValueProblem(system.with_numbers(changes), {hinge: 0.3, current: tf.Coordinates([0.1])}, (0, 0.5))
+
+
+@pytest.mark.long
+def test_a_state_that_sees_a_body_takes_other_numbers_in_joint_coordinates():
+    """Its rate remained on the body that the link stands for when numbers changed."""
+    names, ends = ["bob.mass", "current rate.parameters[2]", "torque.parameters[0]"], {}
+    for coordinates in ("bodies", "joint"):
+        def solved(changes, coordinates=coordinates):
+            return tf.solve(driven_pendulum(coordinates, changes), tf.MixedGalerkin(2), 25, progress=False)
+        heavy = solved({"bob.mass": 2.0})
+        by = tf.gradient(heavy, "end:current.q[0]", names)
+        ends[coordinates] = np.array([heavy.coordinates("current", 0.5)[0], *by])
+        for name, value, found in zip(names, (2.0, 0.2, 0.2), by, strict=True):
+            high, low = (solved({"bob.mass": 2.0, name: value * (1 + step)}).coordinates("current", 0.5)[0]
+                         for step in (1e-4, -1e-4))
+            assert abs(found - (high - low) / (2e-4 * value)) < 1e-6 * abs(by).max()
+    assert np.abs(ends["joint"] - ends["bodies"]).max() < 1e-6 * np.abs(ends["bodies"]).max()
+
+
+@pytest.mark.long
+def test_a_state_that_sees_a_body_takes_free_numbers_of_a_joint():
+    """A joint that stands elsewhere moves the whole pendulum; its formulas are rebuilt for that."""
+    solution = tf.solve(driven_pendulum("joint", {}), tf.MixedGalerkin(2), 25, progress=False)
+    by = tf.gradient(solution, "end:current.q[0]", ["hinge.position[1]", "bob.mass"])
+    assert abs(by[0]) < 1e-12 * abs(by[1])

@@ -256,3 +256,26 @@ def test_what_parts_see_is_found_once_for_all_parameters(monkeypatch):
     found = tf.gradient(sol, tf.EndValue(lambda b, t: b[0].position[0], bodies=[bodies[0]]),
                         [tf.Parameter(body, "mass") for body in bodies])
     assert np.count_nonzero(found) == 1 and len(calls) == len(set(calls)) == len(system.parts)
+
+
+def test_names_as_on_the_command_line():
+    """Functionals and parameters by name are those that the objects are."""
+    mass = tf.PointMass(2.0, dimension=1, name="mass")
+    spring = tf.Spring(mass, None, (0, 0, 0), (0, 0, 0), 7.0, name="spring")
+    system = tf.System([mass, spring])
+    marched = tf.solve(tf.InitialValueProblem(system, {mass: tf.Pose((1, 0, 0))}, (0, 1)), tf.MixedGalerkin(2), 5)
+    held = tf.solve(tf.BoundaryValueProblem(system, (0, 1), {mass: tf.Pose((1, 0, 0))}, {mass: tf.Pose((0, 0, 0))}),
+                    tf.MixedGalerkin(2), 5)
+    place = tf.Integral(lambda bodies, t: bodies[0].position[0], mass)
+    numbers = [tf.Parameter(spring, "stiffness"), tf.Initial(mass, "position", 0)]
+    texts = ["spring.stiffness", "start:mass.position[0]"]
+    for solution in (marched, held):
+        wanted = tf.gradient(solution, place, numbers)
+        for given in (texts, [texts[0], numbers[1]]):
+            np.testing.assert_array_equal(tf.gradient(solution, "integral:mass.position[0]", given), wanted)
+        rows = tf.sensitivities(solution, [place, "end:mass.velocity"], texts[0])
+        assert rows.shape == (4, 1) and abs(rows[0, 0] - wanted[0]) < 1e-12 * abs(wanted[0])
+    with pytest.raises(tf.InputError, match=r"spring.*stiffness"):
+        tf.gradient(marched, place, "spring.stifness")
+    with pytest.raises(tf.InputError, match="one value, not 3"):
+        tf.gradient(marched, "end:mass.velocity", texts)

@@ -76,9 +76,16 @@ def in_joint_coordinates(parts):
             found |= chain.stand_ins(tree)
     others = [part for part in parts if part not in found and part not in used]
     moved = [part for part in others if isinstance(part, Part)]  # not beams and ropes, which have bodies of their own
+    bringing = [(part, member) for part in moved if part.is_body for member in part.members if member is not part]
+    for part, member in bringing:
+        if any(body in found for body in member.bodies):
+            found.setdefault(part, part.same_part())  # what refers to it finds the member that is moved
     for part in sorted(moved, key=lambda part: bool(_joints_of(part))):
         if part not in found and any(thing in found for thing in (*part.bodies, *_joints_of(part).values())):
             found[part] = _moved(part, found)
+    for part, member in bringing:
+        if part in found:
+            vars(found[part]).update({name: found[member] for name, own in vars(part).items() if own is member})
     return [*trees, *(found.get(part, part) for part in others)], found
 
 
