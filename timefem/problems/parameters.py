@@ -11,6 +11,7 @@ from ..mechanics.body_frame import BodyFrame
 from ..mechanics.composites.composite import Composite
 from ..mechanics.formulas.formula import call
 from ..mechanics.formulas.text import as_formula
+from ..mechanics.numbers.names import names_a_part
 from ..mechanics.numbers.records import with_records
 from ..mechanics.numbers.unknown import UnknownNumbers, present_value, with_constants, with_duration, with_free_numbers
 from ..mechanics.part import Part
@@ -24,8 +25,8 @@ def checked_parameters(system, parameters, follows=None, refused=()):
     ----------
     system : System
     parameters : dict
-        Name -> (body, joint or force of the system, its number), or a text "PART.NUMBER"; or the guess of a number that
-        formulas have alone.
+        Name -> (body, joint or force of the system, its number), or a text "PART.NUMBER"; or the guess of the number of
+        a part that the name is, "PART.NUMBER" itself, or of one that formulas have alone.
     follows : dict, optional
         (part, its number), or such a text -> formula of the dict of the unknown numbers.
     refused : tuple of class
@@ -45,15 +46,20 @@ def checked_parameters(system, parameters, follows=None, refused=()):
         if not isinstance(given, dict):
             raise InputError(f"{what} must be a dict, from names to (part, number) or from these to formulas, not "
                              f"{given!r}")
-    guesses, entries = {}, {}
+    guesses, entries, alone = {}, {}, set()
     for name, entry in parameters.items():
         if not isinstance(name, str) or name == "duration":
             raise InputError(f"parameters: the name {name!r} cannot be used; give another text")
         if isinstance(entry, Real) and not isinstance(entry, bool):
             guesses[name] = validate.real(f"parameters[{name!r}]", entry)
-            continue
-        entry = _entry(system, f"parameters[{name!r}]", entry, refused)
-        guesses[name] = present_value(system, entry)
+            if not names_a_part(system, name):
+                alone.add(name)
+                continue
+            entry = name
+            present_value(system, entry)
+        else:
+            entry = _entry(system, f"parameters[{name!r}]", entry, refused)
+            guesses[name] = present_value(system, entry)
         if entry in entries:
             raise InputError(f"parameters: {name} and another one are the same number, {entry!r}")
         entries[entry] = itemgetter(name)
@@ -68,8 +74,8 @@ def checked_parameters(system, parameters, follows=None, refused=()):
     entries = {entry if isinstance(entry, str) else (system[entry[0]], entry[1]): formula
                for entry, formula in entries.items()}
     numbers = UnknownNumbers(system, guesses, entries)
-    for name, entry in parameters.items():
-        if not isinstance(entry, Real) and not numbers.of(name):
+    for name in parameters:
+        if name not in alone and not numbers.of(name):
             raise InputError(f"parameters: {name} does not enter the motion, and cannot be found")
     return system, numbers
 

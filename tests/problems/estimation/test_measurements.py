@@ -204,6 +204,8 @@ def test_bad_input_is_named(more, words):
                                      name="sum")]}, "sum: it gives 7 numbers, but n is 2"),
     ({"numbers": {"d": 0.1}}, "numbers['d'] must end with the Prior"),
     ({"numbers": {"d": ("box.mass", Prior(1.0, 0.1, lower=[0, 0]))}}, "numbers['d']: lower must have shape (1,)"),
+    ({"numbers": {"weight": Prior(1.0, 0.1)}}, "nothing depends on 'weight'"),
+    ({"numbers": {"box.mas": Prior(1.0, 0.1)}}, "did you mean 'mass'"),
     ({"noise": {"box": np.eye(2)}}, "noise of box: give a pair"), ({"noise": {"bax": 1.0}}, "did you mean 'box'"),
     ({"noise": {"box": (-1.0, 1.0)}}, "must be positive, not -1"), ({"prior": 3.0}, "prior must be a dict"),
     ({"prior": {"box": tf.StatePrior(tf.Pose(), position=-1.0)}}, "sigma must be positive, not -1"),
@@ -286,3 +288,20 @@ def test_priors_of_places_of_masses_that_move_along_fewer_axes(dimension):
     exact = found(q=0.2, v=0.4)
     for prior in ({"position": 0.2, "velocity": 0.4}, {"position": [0.2] * 3, "velocity": [0.4] * 3}):
         assert np.allclose(found(**prior), exact, rtol=1e-13, atol=0)
+
+
+@pytest.mark.long
+def test_a_prior_alone_is_that_of_the_number_that_the_name_is():
+    """It was taken for a number of formulas, on which nothing depends, and its prior came out."""
+    times = np.linspace(0.02, 1.0, 20)
+    values = 0.1 * np.cos(np.sqrt(7.0 / 2.0) * times)
+    found = []
+    for numbers in ({"spring.stiffness": Prior(8.0, 3.0)}, {"spring.stiffness": ("spring.stiffness", Prior(8.0, 3.0))}):
+        mass = tf.PointMass(2.0, dimension=1, name="mass")
+        spring = tf.Spring(mass, None, (0, 0, 0), (0, 0, 0), 9.0, name="spring")
+        camera = FormulaSensor("now.q('mass')", 1, times=times, values=values, sigma=1e-3, name="camera")
+        problem = tf.Estimation(tf.System([mass, spring]), camera, t_span=(0, 1), numbers=numbers)
+        sol = tf.solve(problem, tf.MixedGalerkin(2), 20, progress=False)
+        found.append([sol.value("spring.stiffness")[0], sol.std("spring.stiffness")[0]])
+    assert abs(found[0][0] - 7.0) < 0.01 and found[0][1] < 1.0
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-9)

@@ -1,5 +1,6 @@
 """Unknown numbers that nothing depends on, and those that formulas or links of phases alone have."""
 
+import math
 import re
 
 import pytest
@@ -33,6 +34,20 @@ def test_such_a_number_of_boundary_values():
     with pytest.raises(tf.InputError, match="nothing depends on x"):
         tf.BoundaryValueProblem(tf.System([mass]), (0, 1), {mass: tf.EndState((0, 0, 0))},
                                 {mass: tf.EndState((1, 0, 0), velocity=(1, 0, 0))}, parameters={"x": 1.0})
+
+
+def test_a_guess_of_the_number_that_the_name_is():
+    """A spring that brings a mass of 2 kg from rest at 1 m to the middle in 1 s: k = m (pi / 2)^2."""
+    mass = tf.PointMass(2.0, 1, name="mass")
+    spring = tf.Spring(mass, None, (0, 0, 0), (0, 0, 0), 1.0, name="spring")
+    still = tf.EndState((1, 0, 0), velocity=(0, None, None))
+    problem = tf.BoundaryValueProblem(tf.System([mass, spring]), (0, 1), {mass: still}, {mass: tf.EndState((0, 0, 0))},
+                                      parameters={"spring.stiffness": 4.0})
+    sol = tf.solve(problem, tf.MixedGalerkin(3), 10, progress=False)
+    assert sol.parameters["spring.stiffness"] == pytest.approx(math.pi**2 / 2, rel=1e-8)
+    with pytest.raises(tf.InputError, match="did you mean 'stiffness'"):
+        tf.BoundaryValueProblem(tf.System([mass, spring]), (0, 1), {mass: still}, {mass: tf.EndState((0, 0, 0))},
+                                parameters={"spring.stifness": 4.0})
 
 
 @pytest.mark.parametrize("options, found", [

@@ -15,6 +15,7 @@ from ..parts import named_parts, number_named
 from .arguments import INERTIA, entries
 
 GRAVITY = "gravity"
+_GRAVITY = re.compile(r"gravity(\[\d+\])?")
 _STEP = re.compile(r"\.?(\w+)|\[(\d+)(?:,\s*(\d+))?\]")
 _INDEX = re.compile(r"(.+)\[(\d+)(?:,\s*(\d+))?\]")
 
@@ -153,11 +154,9 @@ def _targets(system, name):
         return [_spelt_out(*number_named(system, part, str(name[1])))]
     if not isinstance(name, str):
         raise InputError(f"parameters: {name!r} is neither a name such as 'rod.mass' nor a pair (part, 'mass')")
-    weights = [part for part in system.parts if isinstance(part, Gravity)]
-    if re.fullmatch(r"gravity(\[\d+\])?", name) and weights:
+    if weights := _weights(system, name):
         return [(part, name.replace(GRAVITY, "acceleration")) for part in weights]
-    parts = {drive.name: drive for drive in driven_only(system) if drive.name} | named_parts(system)
-    label = max((label for label in parts if name.startswith(label + ".")), key=len, default=None)
+    label, parts = _label(system, name)
     if label is None:
         parts = [label for label, part in parts.items() if part.owner is None]
         head = name.partition(".")[0].partition("[")[0]
@@ -167,6 +166,21 @@ def _targets(system, name):
         raise InputError(f"parameters: {name!r} must name a part and a number of it, as in PART.NAME"
                          + (near or f"; there are {', '.join(parts[:12])}"))
     return [_spelt_out(*number_named(system, parts[label], name[len(label) + 1:]))]
+
+
+def names_a_part(system: Any, name: str) -> bool:
+    """Whether a name begins with that of a part, or is that of the weight: then it means a number there, or none."""
+    return bool(_weights(system, name)) or _label(system, name)[0] is not None
+
+
+def _weights(system, name):
+    return [part for part in system.parts if isinstance(part, Gravity)] if _GRAVITY.fullmatch(name) else []
+
+
+def _label(system, name):
+    """The label before a dot that a name begins with, None without one, and the parts by their labels."""
+    parts = {drive.name: drive for drive in driven_only(system) if drive.name} | named_parts(system)
+    return max((label for label in parts if name.startswith(label + ".")), key=len, default=None), parts
 
 
 def _spelt_out(part, path):

@@ -67,7 +67,7 @@ class BoundaryValueProblem(NamedArguments):
         "m": (body, "mass"), "J": (body, "inertia[0]")}`: unknown numbers, by the names of the constructor's arguments,
         or the place in `own_parameters` of joints and forces; "PART.NUMBER" as text, and those of links and joints of
         trees, `(arm, "fore.mass")`, `(arm, "elbow.position[0]")`. Their present values are guesses. Or name -> the
-        guess of a number that formulas have alone.
+        guess: of that number, where the name is "PART.NUMBER" itself, or of one that formulas have alone.
     follows : dict, optional
         (part, its number), or "PART.NUMBER" -> formula `f(parameters)` of the unknown numbers, also as text.
     free_time : bool

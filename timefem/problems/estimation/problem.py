@@ -69,8 +69,9 @@ class Estimation(NamedArguments):
         Default: from the first to the last time of the measurements.
     numbers : dict, optional
         Name -> (number of a part, its `Prior`, perhaps with bounds), such as `{"k": ("spring.stiffness", Prior(100,
-        30))}`, or (part, "stiffness", Prior), or a Prior of a number that formulas alone have, as
-        `now.parameters[name]`. Of motions without dynamics these are lengths, places and axes.
+        30))}`, or (part, "stiffness", Prior); a Prior alone is that of the number that the name is, "PART.NUMBER"
+        itself, or of one that formulas alone have, as `now.parameters[name]`. Of motions without dynamics these are
+        lengths, places and axes.
     follows : dict, optional
         Number of a part -> formula of the dict of the unknown `numbers`, also as text, such as
         `{"leg.joints[1].position[0]": "0.42 * parameters['size']"}`.
@@ -148,8 +149,11 @@ class Estimation(NamedArguments):
         _, self.part_numbers = checked_parameters(self.system, entries, self.follows)
         self.unknowns = self._unknowns()
         self.silent: dict[str, Any] = {}  # sensors that live data have nothing of, by name
-        for sensor in given:
-            sensor.check(self.system, self.moment, self.n_constants)
+        seen = {i for sensor in given for i in sensor.check(self.system, self.moment, self.n_constants)}
+        for unknown in self.unknowns:
+            if unknown.sensor is None and unknown.places.start not in seen and not self.part_numbers.of(unknown.name):
+                raise InputError(f"numbers: nothing depends on {unknown.name!r}, neither the motion nor a measurement; "
+                                 "name a number of a part, as in PART.NUMBER, or leave it out")
 
     def _check_nodes(self):
         self.nodes = self.measurements if self.nodes is None else list(self.nodes)

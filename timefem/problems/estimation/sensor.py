@@ -223,8 +223,9 @@ class Sensor(NamedArguments, ABC):
         """What was measured, y in symbols of a row of values, less what is expected, SX (n,); turns do not count."""
         return y - self.expected(now, c)
 
-    def check(self, system: Any, moment: Any = None, n: int = 0) -> None:
-        """Whether a system has what is measured; with the `moment` of a problem of n unknown numbers.
+    def check(self, system: Any, moment: Any = None, n: int = 0) -> list[int]:
+        """Whether a system has what is measured; with the `moment` of a problem of n unknown numbers, those of them on
+        which it depends.
 
         Raises
         ------
@@ -235,7 +236,8 @@ class Sensor(NamedArguments, ABC):
                                                             strict=True))
         others = {"v": v, "a": a, "u": ca.SX.sym("u", sum(p.n_controls for p in system.parts)),
                   "multipliers": ca.SX.sym("multipliers", system.n_multipliers)}
-        now = Moment(system, t, z, **others) if moment is None else moment(t, z, ca.SX.sym("c", n), **others)
+        c = ca.SX.sym("c", n)
+        now = Moment(system, t, z, **others) if moment is None else moment(t, z, c, **others)
         try:
             value = self.residual(now, {name: ca.SX.sym(name, n) for name, n in self.sizes.items()},
                                   ca.SX.sym("y", self.values.shape[1]))
@@ -243,6 +245,7 @@ class Sensor(NamedArguments, ABC):
             raise InputError(f"{self.title}: {error}") from None
         if value.numel() != self.n:
             raise InputError(f"{self.title}: it gives {value.numel()} numbers, and values have {self.n}")
+        return [i for i in range(n) if ca.depends_on(value, c[i])]
 
     def of_times(self, kept: np.ndarray) -> Sensor | None:
         """The same sensor with some of its times, bool (n_times,); None where none of them has a value."""
