@@ -83,3 +83,23 @@ def test_the_compiled_loop_finds_the_same(case, monkeypatch):
         assert abs(one.impulses - two.impulses).max(initial=0) < 1e-7 * size  # corners share as the law's shift
         assert one.energy == pytest.approx(two.energy, abs=1e-9) and one.share == two.share
         assert one.distance == pytest.approx(two.distance, abs=1e-7)
+
+
+@pytest.mark.parametrize("speed", [1e3, 1e9])
+def test_bodies_that_nothing_joins_change_no_impact(speed):
+    """A ball bounces with spin at 1 mm/s and comes to rest, while a puck of a milligram passes on ice far from it; at
+    1e9 m/s it blocked the ball, whose speeds were rounding beside its."""
+    def marched(*more):
+        ball = tf.RigidBody(1.0, np.full(3, 0.004), name="ball")
+        floor = tf.PlaneContact(ball, radius=0.1, restitution=0.6, friction=0.3, name="floor")
+        state = {ball: tf.Pose((0, 0, 0.1 + 1e-4), velocity=(1e-3, 0, 0), angular_velocity=(0, -3e-2, 0))}
+        state |= {puck: tf.Pose((0, 5, 0), velocity=(speed, 0, 0)) for puck, _ in more}
+        system = tf.System([ball, floor, *(part for pair in more for part in pair)], gravity=(0, 0, -9.81))
+        return tf.solve(tf.InitialValueProblem(system, state, (0, 0.03)), tf.MixedGalerkin(2), 20, progress=False)
+
+    puck = tf.PointMass(1e-6, name="puck")
+    alone, both = marched(), marched((puck, tf.PlaneContact(puck, friction=1e-9, name="ice")))
+    seen = [[(e.kind, e.statuses) for e in sol.events if e.contacts == ("floor",)] for sol in (alone, both)]
+    assert both.success and seen[0] == seen[1] and len(seen[0]) == 25
+    places = [sol.position("ball", sol.t[-1]) for sol in (alone, both)]
+    np.testing.assert_allclose(*places, rtol=0, atol=1e-14)

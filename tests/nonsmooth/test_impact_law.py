@@ -119,7 +119,7 @@ def test_units_do_not_matter():
         a = impact(compliance, before, restitution, friction)
         b = impact(compliance * 1e6, before * 1e-3, restitution, friction)
         if a.solved:
-            assert b.solved and b.share == a.share
+            assert b.solved and (b.share == a.share).all()
             size = np.abs(a.impulses).max()
             assert np.abs(b.impulses * 1e9 - a.impulses).max() < 1e-6 * size
 
@@ -235,3 +235,28 @@ def test_stacks_askew():
         assert _violated(friction, found, xi, np.abs(gamma).max()) < 1e-6
         residuals.append(found.residual)
     assert np.mean(np.array(residuals) < 1e-11) >= 0.996 and max(residuals) < 1e-8
+
+
+@pytest.mark.parametrize("faster", [1.0, 1e9, 1e13])
+def test_contacts_that_do_not_depend_on_each_other_have_laws_of_their_own(faster):
+    """However fast some of them are, the others stick and slide as if these were not there."""
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        alone, other = (impact_of(rng, n, n_bodies) for n, n_bodies in ((2, 5), (3, 7)))
+        compliance = np.zeros((15, 15))
+        order = rng.permutation(5)
+        order = np.concatenate([np.sort(order[:2]), np.sort(order[2:])])
+        rows = (3 * order[:, None] + np.arange(3)).ravel()
+        compliance[np.ix_(rows[:6], rows[:6])], compliance[np.ix_(rows[6:], rows[6:])] = alone[0], other[0]
+        before = np.zeros((5, 3))
+        before[order[:2]], before[order[2:]] = alone[1], faster * other[1]
+        found, expected = (impact(*given, np.full(n, 0.5), np.full(n, 0.3))
+                           for n, given in ((5, (compliance, before)), (2, alone)))
+        np.testing.assert_allclose(found.impulses[order[:2]], expected.impulses, rtol=1e-14, atol=1e-300)
+        assert found.statuses[order[:2]].tolist() == expected.statuses.tolist()
+
+
+def impact_of(rng, n, n_coordinates):
+    rows, before = rng.normal(size=(3 * n, n_coordinates)), rng.normal(size=(n, 3))
+    before[:, 0] = -np.abs(before[:, 0])
+    return rows @ rows.T, before

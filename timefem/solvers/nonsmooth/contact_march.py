@@ -446,7 +446,7 @@ class ContactMarch(EventElements):
         if through:  # whatever the impulses
             raise Stuck(Reason.BLOCKED, some([self.contacts.names[c] for c in through]))
         sizes = np.abs(found.impulses).max(axis=1)
-        struck = np.flatnonzero(sizes > self.options.none * sizes.max())
+        struck = np.flatnonzero(sizes > self.options.none * self.contacts.of_bodies(sizes))
         self._log(events.IMPACT, [], found=found, touching=struck, contacts=self.contacts)
         self.law.meet(states.gap, states.gamma)
         return states, struck

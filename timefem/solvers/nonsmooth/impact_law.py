@@ -25,7 +25,7 @@ class Impact(NamedTuple):
     ----------
     solved : bool
     impulses : ndarray, shape (n_contacts, 3)
-    share : float
+    share : ndarray, shape (n_contacts,)
         Of the restitutions, below 1 where contacts jam or energy would have grown.
     statuses : ndarray of int, shape (n_contacts,)
         OPEN (no impulse), STICKS, SLIDES, or PRESSED without friction.
@@ -41,7 +41,7 @@ class Impact(NamedTuple):
 
     solved: bool
     impulses: np.ndarray
-    share: float
+    share: np.ndarray
     statuses: np.ndarray
     energy: float
     residual: float
@@ -162,8 +162,28 @@ def law_arrays(n, options):
                np.zeros((3 * n, 3 * n)))
 
 
+def apart(compliance):
+    """Contacts that depend on each other, list of ndarray of int: what the others do is nothing to them."""
+    n = len(compliance) // 3
+    joined = compliance.reshape(n, 3, n, 3).any(axis=(1, 3)) if n > 1 else np.ones((n, n), bool)
+    if joined.all():
+        return [np.arange(n)]
+    joined |= joined.T
+    label = np.arange(n)
+    for row in joined:
+        label[np.isin(label, label[row])] = label[row].min(initial=n)
+    return [np.flatnonzero(label == k) for k in np.unique(label)]
+
+
+def _each(law, compliance, *arrays, options):
+    """A `law` for each set of contacts that depend on each other: what it gives, and the contacts, for all of them."""
+    for rows in apart(compliance):
+        places = (3 * rows[:, None] + np.arange(3)).ravel()
+        yield rows, law(compliance[np.ix_(places, places)], *(None if x is None else x[rows] for x in arrays), options)
+
+
 def impact(compliance, before, restitution, friction, bound=None, options=LAW):
-    """The impulses of an impact.
+    """The impulses of an impact; contacts that do not depend on each other have laws of their own.
 
     Parameters
     ----------
@@ -180,6 +200,17 @@ def impact(compliance, before, restitution, friction, bound=None, options=LAW):
     -------
     Impact
     """
+    n = len(friction)
+    impulses, statuses, solved, share, energy, residual, distance, iterations = (
+        np.zeros((n, 3)), np.zeros(n, int), True, np.ones(n), 0.0, 0.0, np.inf, 0)
+    for rows, one in _each(_impact, compliance, before, restitution, friction, bound, options=options):
+        impulses[rows], statuses[rows], share[rows] = one.impulses, one.statuses, one.share
+        solved, energy, iterations = solved and one.solved, energy + one.energy, iterations + one.iterations
+        residual, distance = max(residual, one.residual), min(distance, one.distance)
+    return Impact(solved, impulses, share, statuses, energy, residual, distance, iterations)
+
+
+def _impact(compliance, before, restitution, friction, bound, options):
     law = _Scaled(compliance, friction, options, bound)
     (gamma,), largest = law.relative(before)
 
@@ -201,7 +232,8 @@ def impact(compliance, before, restitution, friction, bound=None, options=LAW):
         share = 0.0 if restitution.any() else 1.0
         found = law.solve(right(share), lemke=True)
     if found is None:
-        return Impact(False, np.zeros((law.n, 3)), share, np.zeros(law.n, int), 0.0, np.inf, 0.0, law.iterations)
+        return Impact(False, np.zeros((law.n, 3)), np.full(law.n, share), np.zeros(law.n, int), 0.0, np.inf, 0.0,
+                      law.iterations)
     bound = options.gain * max(1.0, np.abs(found).max(initial=0.0))
     if change(found) > bound and share > 0 and restitution.any():
         found, share = _less_restitution(law, right, change, found, share, bound)
@@ -213,13 +245,20 @@ def complementary(compliance, free, friction, bound, options=LAW):
 
     The compliance need not be symmetric: what slides is a contact without friction, whose column has it.
     """
+    forces, statuses = np.zeros((len(friction), 3)), np.zeros(len(friction), int)
+    each = _each(_complementary, compliance, free.reshape(-1, 3), friction, bound, options=options)
+    for rows, one in each:
+        if one is None:
+            return None
+        forces[rows], statuses[rows] = one.impulses, one.statuses
+    return forces, statuses
+
+
+def _complementary(compliance, free, friction, bound, options):
     law = _Scaled(compliance, friction, options, bound)
     (b,), largest = law.relative(free)
     found = law.solve(b, lemke=not law.bound.any())
-    if found is None:
-        return None
-    result = _result(law, found, b, 1.0, 0.0, largest)
-    return result.impulses, result.statuses
+    return None if found is None else _result(law, found, b, 1.0, 0.0, largest)
 
 
 def stepped(compliance, after, before, turned, restitution, friction, bound, options=LAW):
@@ -234,6 +273,16 @@ def stepped(compliance, after, before, turned, restitution, friction, bound, opt
     impulses, statuses, share
         As of an `Impact`; or None.
     """
+    impulses, statuses, share = np.zeros_like(before), np.zeros(len(friction), int), 1.0
+    each = _each(_stepped, compliance, after, before, turned, restitution, friction, bound, options=options)
+    for rows, one in each:
+        if one is None:
+            return None
+        impulses[rows], statuses[rows], share = one.impulses, one.statuses, min(share, one.share.min(initial=1.0))
+    return impulses, statuses, share
+
+
+def _stepped(compliance, after, before, turned, restitution, friction, bound, options):
     law = _Scaled(compliance, friction, options, bound)
     curved = np.zeros_like(before)
     curved[:, 0] = turned
@@ -258,8 +307,7 @@ def stepped(compliance, after, before, turned, restitution, friction, bound, opt
     gain = options.gain * max(1.0, np.abs(found).max(initial=0.0))
     if change(found) > gain and share > 0:
         found, share = _less_restitution(law, right, change, found, share, gain)
-    result = _result(law, found, right(share), share, 0.0, largest)
-    return result.impulses, result.statuses, share
+    return _result(law, found, right(share), share, 0.0, largest)
 
 
 def _less_restitution(law, right, change, found, share, bound):
@@ -288,7 +336,7 @@ def _result(law, x, b, share, energy, largest):
     rubs = pressed & (law.mu > 0)
     distance = min(np.abs(a[:, 0]).min(initial=np.inf), np.abs(length - radius)[rubs].min(initial=np.inf))
     return Impact(bool(energy <= law.options.gain * max(1.0, np.abs(x).max(initial=0.0)) or share == 0.0),
-                  (x * law.size).reshape(-1, 3) * largest, share, statuses, float(energy) * largest**2,
+                  (x * law.size).reshape(-1, 3) * largest, np.full(law.n, share), statuses, float(energy) * largest**2,
                   float(residual), float(distance), law.iterations)
 
 

@@ -176,9 +176,11 @@ class NodeLaw:
         if found is None:
             return None
         forces, statuses, given = found
-        none = self.options.none * max(np.abs(forces).max(initial=0.0), np.abs(given).max())  # beside dry friction, too
+        sizes = np.zeros(contacts.n)
+        sizes[inside] = np.maximum(np.abs(forces), np.abs(given).reshape(-1, 3)).max(axis=1)  # beside dry friction, too
+        none = self.options.none * contacts.of_bodies(sizes)
         for c, force, status in zip(inside, forces, statuses, strict=True):
-            if not contacts.persistent[c] and (status == SEPARATES or force[0] <= none):
+            if not contacts.persistent[c] and (status == SEPARATES or force[0] <= none[c]):
                 continue
             if c in slides:
                 modes[c] = BEGINS if c in slips and contacts.n_slip[c] == 2 else SLIDES
@@ -215,11 +217,12 @@ class NodeLaw:
         """Impulses where forces alone are not consistent (Painleve): those of an impact with a very slow approach."""
         rows = (3 * touching[:, None] + np.arange(3)).ravel()
         gamma = states.gamma[0][touching].copy()
-        gamma[:, 0] = np.minimum(gamma[:, 0], -1e-9 * max(self.speed[touching].max(), 1e-300))
+        gamma[:, 0] = np.minimum(gamma[:, 0], -1e-9 * np.maximum(self.speed[touching], 1e-300))
         found = impact(states.compliance(rows), gamma, np.zeros(len(touching)),
                        states.friction[0][touching])
-        least = 1e-6 * np.abs(gamma).max() / states.softness().max()
-        if not (found.solved and np.abs(found.impulses).max(initial=0.0) > least):
+        of_bodies, size = self.contacts.of_bodies, np.zeros((2, self.contacts.n))
+        size[:, touching] = np.abs(gamma).max(axis=1), np.abs(found.impulses).max(axis=1)
+        if not (found.solved and (of_bodies(size[1]) * of_bodies(states.softness()) > 1e-6 * of_bodies(size[0])).any()):
             return None
         return self._after(states, touching, found)
 
@@ -261,7 +264,8 @@ def event(t, node, kind, names, found=None, touching=(), contacts=()):
     touching = list(touching)
     return events.ContactEvent(
         float(t), node, kind, tuple(contacts.names[c] for c in touching), found.impulses[touching],
-        tuple(SAID[int(s)] for s in found.statuses[touching]), found.energy, found.share, found.distance)
+        tuple(SAID[int(s)] for s in found.statuses[touching]), found.energy, float(found.share.min(initial=1.0)),
+        found.distance)
 
 
 def fallback_event(t, node, step, rows, contacts):

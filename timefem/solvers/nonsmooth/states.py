@@ -21,6 +21,13 @@ NAMES = ("row", "row_a", "psi", "form", "psi_v", "form_v", "second", "third", "g
          "gap_q", "slip", "slip rate", "slip_v", "restitution", "friction", "load")
 
 
+def _largest(values, label):
+    largest = np.zeros(label.max(initial=0) + 1)
+    with np.errstate(invalid="ignore"):  # what is not finite is named where sizes are taken
+        np.maximum.at(largest, label, values)
+    return largest[label]
+
+
 class Contacts:
     """The rows of rigid contact of a system, without numbers that depend on a state.
 
@@ -94,10 +101,11 @@ class Contacts:
 
     def together(self, values):
         """The largest of values (n_contacts,) among the contacts that each one depends on, and is like."""
-        largest = np.zeros(self.alike.max(initial=0) + 1)
-        with np.errstate(invalid="ignore"):  # what is not finite is named where sizes are taken
-            np.maximum.at(largest, self.alike, values)
-        return largest[self.alike]
+        return _largest(values, self.alike)
+
+    def of_bodies(self, values):
+        """The largest of values (n_contacts,) among the contacts that each one depends on."""
+        return _largest(values, self.labels[0])
 
     def energies(self, values):
         """Sums of values (n_q,) of the bodies on which each contact depends, shape (n_contacts,)."""

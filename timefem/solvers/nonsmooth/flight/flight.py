@@ -159,8 +159,8 @@ class CompiledFlight:
                     np.zeros(n_c, np.int64), np.zeros((2, n_c, 3)), np.zeros(n_c), np.zeros(n_c),
                     np.zeros(n_c, np.int64), np.zeros((5, 6)), np.zeros((n_c, 3)))
         o = self.options
-        limits = Limits(o.touching, o.through, o.still, o.rest, o.short_flight, o.sliver, o.locations, LAW.shift,
-                        LAW.blocked, LAW.stalled, LAW.gain, o.events_per_element // 2, o.ahead)
+        limits = Limits(o.touching, o.through, o.still, np.finfo(float).eps, o.rest, o.short_flight, o.sliver,
+                        o.locations, LAW.shift, LAW.blocked, LAW.stalled, LAW.gain, o.events_per_element // 2, o.ahead)
         columns = mode.plan.columns
         n_local = columns.n_local
         size = min(CHUNK, max(o.room // n_local, FIRST_CHUNK))

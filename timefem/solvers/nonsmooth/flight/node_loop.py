@@ -135,18 +135,18 @@ def _know(f, z, length):
             softness, pulled = max(softness, square), max(pulled, abs(rows.free[1, r]))
         reach = np.sqrt(softness * max(energies[rows.label[c]], 0.0))
         largest[rows.alike[c]] = max(largest[rows.alike[c]], reach, pulled * length)
-    for c in range(rows.label.shape[0]):
-        possible = largest[rows.alike[c]]
-        sizes[STILL, c] = max(sizes[STILL, c], limits.still * possible)
-        sizes[LENGTH, c] = max(sizes[LENGTH, c], possible * length)
-        sizes[PULLED, c] = max(sizes[PULLED, c], abs(rows.free[1, 3 * c]) * length**2)
-        if not np.isfinite(sizes[STILL, c] + sizes[LENGTH, c]):
-            return False
     terms = rows.still  # scratch until the next element
     terms[:] = 0.0
     for i in range(formulas.jacobian.shape[0]):
         if formulas.jacobian[i, 0] % 3 == 0:
             terms[formulas.jacobian[i, 0] // 3] += abs(found[formulas.jacobian[i, 2]] * z[formulas.jacobian[i, 1]])
+    for c in range(rows.label.shape[0]):
+        possible = largest[rows.alike[c]]
+        sizes[STILL, c] = max(sizes[STILL, c], limits.still * possible, limits.unseen * terms[c] / length)
+        sizes[LENGTH, c] = max(sizes[LENGTH, c], possible * length)
+        sizes[PULLED, c] = max(sizes[PULLED, c], abs(rows.free[1, 3 * c]) * length**2)
+        if not np.isfinite(sizes[STILL, c] + sizes[LENGTH, c]):
+            return False
     for c in range(rows.label.shape[0]):
         sizes[ROUNDING, c] = limits.through * max(sizes[LENGTH, c], terms[c])
     return True
@@ -248,6 +248,8 @@ def strike(f, law, event, t, z, closes, length):
         return False
     d, size, x, b = law.compliance, f.size, f.x[0, :3 * most], f.x[1, :3 * most]
     _scale(f, law, event, n, d, size)
+    if not _depend(d, law.length, n):
+        return False
     largest = 0.0
     for i in range(3 * most):
         b[i] = gamma[3 * contacts[i // 3] + i % 3] * size[i] if i < 3 * n else 0.0
@@ -318,6 +320,22 @@ def strike(f, law, event, t, z, closes, length):
     rows.zero[:] = 0
     for i in range(n):
         rows.zero[contacts[i]] = rows.gap[0, contacts[i]] <= rows.sizes[ROUNDING, contacts[i]]
+    return True
+
+
+@compiled(error_model="numpy", _nrt=False)
+def _depend(d, seen, n):
+    """Whether the first n contacts depend on each other; those that do not have laws of their own, see `impact`."""
+    for c in range(n):
+        seen[c] = c == 0
+    for _ in range(n - 1):
+        for row in range(3 * n):
+            for column in range(3 * n):
+                if seen[row // 3] > 0.0 and d[row, column] != 0.0:
+                    seen[column // 3] = 1.0
+    for c in range(n):
+        if seen[c] == 0.0:
+            return False
     return True
 
 

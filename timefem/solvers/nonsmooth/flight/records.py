@@ -84,6 +84,7 @@ class Limits(Record):
     touching: float
     through: float
     still: float
+    unseen: float
     rest: float
     short_flight: float
     sliver: float
