@@ -21,7 +21,7 @@ from ..memory import Late
 from ..solvers.march.events import missed_forces
 from ..solvers.march.resolution import excess, is_polynomial, largest_sizes
 from ..status import Reason, Status
-from .motion_error import estimated_error, measured_error, surely_resolves
+from .motion_error import elements_that_do, estimated_error, marching, measured_error, surely_resolves
 from .options import OPTIONS
 from .violations import first_violated
 
@@ -86,7 +86,10 @@ def unresolved(solution, cut=False, smooth=True, counted=True):
     motion = solution.t, solution.z, solution.nodal.state
     marched = cut and smooth and element.can_march
     text = sharp_bends(system, solution.z) if marched else unresolved_turns(system, element, *motion[:2])
-    text = text or missed_forces(system, element, *motion)
+    if text is None:
+        text = missed_forces(system, element, *motion, lambda n: elements_that_do(
+            *marching(system, element, solution.t[0], solution.z[0]), solution.t[[0, -1]], solution.z[0], n, n)
+            if marched and counted else n)
     if text is None:
         if marched:
             text = _off(system, element, *motion, counted)

@@ -14,6 +14,8 @@ import numpy as np
 
 from ..assembly import Scaling, TimeMesh
 from ..elements.evaluation.plan import ElementPlan
+from ..mechanics.values.switching import switching_of
+from ..solvers.march.events import missed_forces
 from ..solvers.march.march import Run, march
 from ..solvers.march.resolution import amplitudes, at_rest, differences, excess, find_ranges, largest_sizes
 from ..solvers.nonlinear.newton import Newton
@@ -83,7 +85,7 @@ def measured_error(system, element, t, z, nodal, counted=True):
     it does nowhere. They are marched up to there, or to where they cannot be solved. `counted`: tries how many elements
     do where the first ones miss all."""
     nodes = np.sort(np.concatenate([t, (t[1:] + t[:-1]) / 2]))
-    mesh, (plan, marched), n = TimeMesh(nodes), _marching(system, element, t[0], z[0]), len(t) - 1
+    mesh, (plan, marched), n = TimeMesh(nodes), marching(system, element, t[0], z[0]), len(t) - 1
     x = np.zeros(plan.columns.n_node + mesh.n_elements * plan.columns.step)
     size, solved, found = amplitudes(system, t, nodal.reshape(-1, system.n_z)), 0, []
     shown = _shown(system.n_z)
@@ -99,46 +101,53 @@ def measured_error(system, element, t, z, nodal, counted=True):
         return bool(found)
 
     _, done, status, _ = marched(mesh, Run(compare, x=x))
-    if not found and not status.success:
-        moving = np.abs(np.diff(z[done // 2:done // 2 + 2], axis=0)[0]) / size
-        return Missed(done // 2, int(moving.argmax()), np.inf, None)
-    if not found:
+    if found:
+        end, error = found[0]
+    elif status.success:
         return None
-    (end, error), order = found[0], getattr(element, "order", 2)
-    worst = int((error / shown).argmax())
+    else:
+        end, moved = done // 2, np.abs(np.diff(z[done // 2:done // 2 + 2], axis=0)[0]) / size
+        error = np.where(moved == moved.max(), np.inf, 0.0)
+    worst, order, needed = int((error / shown).argmax()), getattr(element, "order", 2), None
     if error[worst] <= OPTIONS.momenta_shown:  # else nothing tells by how much it is off
         wrong = error[worst] / shown[worst] * n / end / (1 - 0.5**order)
         needed = int(np.ceil(n * (wrong / OPTIONS.error_in_doubt) ** (1 / order)))
-    else:
-        times = (t[-1] - t[0]) / (t[end] - t[0])
-        needed = _elements_that_do(plan, marched, (t[0], t[end]), z[0], times) if counted else None
-        needed = needed and int(np.ceil(needed * times))
+    if counted:
+        needed = elements_that_do(plan, marched, t[[0, -1]], z[0], needed or 2 * n, needed)
     return Missed(end, worst, float(error[worst]), needed)
 
 
-def _marching(system, element, t, z):
+def marching(system, element, t, z):
     """The `ElementPlan` of marches from a state, and what makes one: `march` of a mesh and a `Run`."""
     plan, scaling = ElementPlan(system, element), Scaling.of("full", system, element, t, z)
     multipliers, newton = system.consistent_multipliers(t, z), Newton()
     return plan, lambda mesh, *run: march(plan, mesh, z, multipliers, scaling, newton, *run)
 
 
-def _elements_that_do(plan, marched, t_span, z0, times):
-    """How many elements resolve what one or two do not; None where it would take too many.
+def elements_that_do(plan, marched, t_span, z0, n, estimate):
+    """How many elements resolve the whole of a motion, n or more; None where it would take too many to know, or the
+    `estimate` where not even n are tried. Arguments after those of `marching`.
 
-    That part of the motion is marched again on finer meshes, until vibrations are resolved, and what two meshes differ
-    by does not add up to much in a motion that is `times` as long.
+    It is marched on meshes twice as fine as the one before, until vibrations are resolved and what two meshes differ by
+    is not to be reported; it falls by the order from there. Errors that grow on the way, as beyond an encounter, show
+    nowhere before. The order is one where forces begin or end, anywhere in an element.
     """
-    system, n, before = plan.system, 2, np.inf
-    while n * plan.columns.step <= OPTIONS.error_most:
-        mesh = TimeMesh.uniform(t_span, n)
+    system, before = plan.system, None
+    order = getattr(plan.element, "order", 2) if switching_of(system, steep=True) is None else 1
+    most = OPTIONS.error_most / plan.columns.step
+    if 2 * n > most:
+        return estimate
+    while n <= most:
+        mesh, found = TimeMesh.uniform(t_span, n), None
         x, _, status, _ = marched(mesh)
         if status.success:
             nodal = plan.columns.unpack(x)[0]
-            z = np.concatenate([z0[None], nodal[:, -1]])
-            off = (np.abs(z[-1] - before) / amplitudes(system, mesh.nodes, z) / _shown(system.n_z)).max() * times
-            if off <= OPTIONS.error_in_doubt and excess(system, plan.element, mesh.nodes, z, nodal)[0].max() <= 1.0:
-                return n
-            before = z[-1]
-        n = int(np.ceil(OPTIONS.error_more * n))
+            found = mesh.nodes, np.concatenate([z0[None], nodal[:, -1]]), nodal
+            if before is not None:
+                t, z, _ = found
+                off = (np.abs(z[::2] - before[1]) / amplitudes(system, t, z) / _shown(system.n_z)).max()
+                if (off <= 1.0 and excess(system, plan.element, *found)[0].max() <= 1.0
+                        and missed_forces(system, plan.element, *before) is None):
+                    return int(np.ceil(n / 2 * max(off / OPTIONS.error_in_doubt, 1.0) ** (1 / order)))
+        n, before = 2 * n, found
     return None

@@ -23,7 +23,6 @@ class SolutionOptions(Options):
         0.01, "error of coordinates that were marched, over the amplitude of the body, that is reported")
     momenta_shown: float = option(0.5, "the same of momenta: from there on most of a vibration is missed")
     error_in_doubt: float = option(0.25, "part of these that an error is estimated to be, from which on it is measured")
-    error_more: float = option(1.5, "factor from one number of elements tried to the next")
     error_most: int = option(400_000, "unknowns of a mesh that is tried")
     rates_apart: float = option(
         0.3, "difference of a rate from what momenta say, over the largest: from there on the motion has little to do "

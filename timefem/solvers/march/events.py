@@ -160,7 +160,7 @@ def _dips(t, values):
     return np.unique(t[k + 1][beyond] + at[beyond])
 
 
-def missed_forces(system, element, t, z, nodal):
+def missed_forces(system, element, t, z, nodal, counted=lambda n: n):
     """The report on a motion whose elements miss what forces do between their Gauss points; else None.
 
     In elements in which a contact, a stop or a rope begins or ends, or regularised friction reverses, the impulse of
@@ -173,6 +173,8 @@ def missed_forces(system, element, t, z, nodal):
     t, z : ndarray, shapes (n + 1,), (n + 1, n_z)
         Ends of the elements, and states there.
     nodal : ndarray, shape (n, n_shapes, n_z)
+    counted : callable
+        How many elements do, None where it is not known, of how many what is missed asks for.
 
     Returns
     -------
@@ -209,10 +211,11 @@ def missed_forces(system, element, t, z, nodal):
     body = body_of(system, int(np.flatnonzero(blocks == worst)[0]))
     how = "reverses" if switches_of(part).switching is None else "begins or ends"
     what = "changes of {} of the range" if worst >= len(kinds) else "impulses of {} of the momentum"
-    count = int(np.ceil(n * np.sqrt(share[worst] / EVENTS.most_missed) * 2))
+    count = counted(int(np.ceil(n * np.sqrt(share[worst] / EVENTS.most_missed) * 2)))
+    more = f"take {count} elements or more" if count else "take far more elements"
     return (f"{system.label(part.owner or part)} {how} between the Gauss points of {element!r}, most at t = "
             f"{t[first]:.6g}: {what.format(f'{share[worst]:.2g}')} of {system.label(body)} are missed, and "
-            f"the solution may be far off; take {count} elements or more, or give a tolerance")
+            f"the solution may be far off; {more}, or give a tolerance")
 
 
 def _composite():
